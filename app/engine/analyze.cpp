@@ -1,0 +1,52 @@
+#include "app/engine/model_options.h"
+#include "app/engine/reports.h"
+#include "app/engine/verbs.h"
+
+namespace normlens::engine {
+namespace {
+
+struct Options {
+  std::string model;
+  InputOptions inputs;
+};
+
+std::string plural(int count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+void printNorms(const OpenedModel& model, Console& console) {
+  const protocol::Totals& totals = model.analysis.totals;
+  console.print(model.info.path + ": " + plural(totals.layer_norms, "LayerNorm") + ", " +
+                std::to_string(totals.free) + " free, " + std::to_string(totals.with_centering) + " with centering, " +
+                std::to_string(totals.blocked) + " blocked");
+  size_t width = 0;
+  for (const auto& norm : model.analysis.norms) width = std::max(width, norm.name.size());
+  for (const auto& norm : model.analysis.norms) {
+    constexpr size_t kVerdictWidth = 14;  // "with_centering"
+    console.print("  " + norm.name + std::string(width - norm.name.size() + 2, ' ') + norm.verdict +
+                  std::string(kVerdictWidth - std::min(kVerdictWidth, norm.verdict.size()) + 2, ' ') + norm.reason);
+  }
+  for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
+}
+
+Exit run(const Options& options, Console& console, const std::stop_token& stop) {
+  service::Service service;
+  const auto model = openModel(service, options.model, options.inputs, console, console.task(stop));
+  if (!model) return console.fail(model.error());
+  if (!model->analysis.probe_error.empty()) {
+    console.note(options.model + " could not be run, so shapes are not known: " + model->analysis.probe_error);
+  }
+  printNorms(*model, console);
+  return console.finish(analyzeReport(model->info, model->analysis), Exit::Done);
+}
+
+}  // namespace
+
+RunVerb declareAnalyze(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
+  options->inputs.addTo(app);
+  return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,39 @@
+#include "app/engine/bindings.h"
+
+namespace normlens::engine {
+namespace {
+
+using namespace protocol;  // the messages
+
+Result<EngineInfo> initialize(const service::Service& service, const InitializeParams& params) {
+  if (params.protocol != kProtocolVersion) {
+    return fail(ErrorCode::Unsupported,
+                "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol " +
+                    std::to_string(params.protocol),
+                "install the same version of both");
+  }
+  return service.info();
+}
+
+Result<ModelInfo> open(service::Service& service, const OpenParams& params, const Task& task) {
+  auto info = service.open(params.path, task);
+  if (info) service.setInputs({.npz = params.inputs, .specs = {}});
+  return info;
+}
+
+}  // namespace
+
+void bindMethods(Dispatcher& to, service::Service& s) {
+  to.bind<InitializeParams, EngineInfo>(methods::kInitialize, [&](const auto& p, const Task&) { return initialize(s, p); });
+  to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
+  to.bind<NoParams, Analysis>(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
+  to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph, [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
+  to.bind<PlanParams, PlanInfo>(methods::kPlan, [&](const auto& p, const Task&) { return s.plan(p); });
+  to.bind<CenterParams, CenterPreview>(methods::kPreviewCenter, [&](const auto& p, const Task&) { return s.previewCenter(p); });
+  to.bind<FoldParams, FoldResult>(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
+  to.bind<ExportParams, ExportResult>(methods::kExport, [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
+  to.bind<BenchParams, BenchResult>(methods::kBench, [&](const auto& p, const Task& task) { return s.bench(p, task); });
+  to.bind<TensorParams, TensorStats>(methods::kTensorStats, [&](const auto& p, const Task&) { return s.tensorStats(p); });
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,12 @@
+// The engine's methods: one line per method of the protocol.
+#pragma once
+
+#include "core/protocol/dispatcher.h"
+#include "core/service/service.h"
+
+namespace normlens::engine {
+
+// `service` must outlive the dispatcher's serve().
+void bindMethods(protocol::Dispatcher& dispatcher, service::Service& service);
+
+}  // namespace normlens::engine

@@ -1,0 +1,121 @@
+#include "app/engine/console.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+
+#include "core/protocol/json.h"
+
+namespace normlens::engine {
+namespace {
+
+constexpr int kSchema = 1;
+
+void writeLine(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+  std::fputc('\n', stream);
+  std::fflush(stream);
+}
+
+// An error is one line, whatever a library has put into its message.
+std::string oneLine(std::string text) {
+  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+Exit exitFor(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Usage: return Exit::Usage;
+    case ErrorCode::Refused:
+    case ErrorCode::Cancelled: return Exit::NotDone;
+    case ErrorCode::Unreadable:
+    case ErrorCode::Unsupported:
+    case ErrorCode::BadInput:
+    case ErrorCode::RunFailed:
+    case ErrorCode::WriteFailed:
+    case ErrorCode::Internal: return Exit::Unreadable;
+  }
+  return Exit::Unreadable;
+}
+
+// One line on a terminal that is written over; ten times a second at most.
+class Console::ProgressLine {
+ public:
+  void show(std::string_view stage, double fraction) {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (shown_ && now - last_ < std::chrono::milliseconds(100)) return;
+    last_ = now;
+    shown_ = true;
+    const std::string percent = fraction < 0 ? "" : " " + std::to_string(static_cast<int>(fraction * 100)) + "%";
+    std::fprintf(stderr, "\r\033[2K%.*s%s", static_cast<int>(stage.size()), stage.data(), percent.c_str());
+    std::fflush(stderr);
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    if (shown_) std::fputs("\r\033[2K", stderr);
+    shown_ = false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point last_;
+  bool shown_ = false;
+};
+
+Console::Console(Options options) : options_(options) {
+  if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
+}
+
+Console::~Console() {
+  if (progress_) progress_->clear();
+}
+
+Task Console::task(std::stop_token stop) {
+  Task task{.onProgress = nullptr, .stop = std::move(stop)};
+  if (progress_) {
+    task.onProgress = [this](std::string_view stage, double fraction) { progress_->show(stage, fraction); };
+  }
+  return task;
+}
+
+void Console::print(std::string_view text) {
+  if (options_.json || options_.quiet) return;
+  if (progress_) progress_->clear();
+  writeLine(stdout, text);
+}
+
+void Console::note(std::string_view line) {
+  if (options_.quiet) return;
+  if (progress_) progress_->clear();
+  writeLine(stderr, oneLine(std::string(line)));
+}
+
+Exit Console::finish(nlohmann::json result, Exit exit) {
+  if (progress_) progress_->clear();
+  if (options_.json) {
+    result["schema"] = kSchema;
+    writeLine(stdout, protocol::dumpJson(result));
+  }
+  return exit;
+}
+
+Exit Console::fail(const Error& error) {
+  if (progress_) progress_->clear();
+  const Exit exit = exitFor(error.code);
+  writeLine(stderr, oneLine("normlens: " + error.message + (error.hint.empty() ? "" : "; " + error.hint)));
+  if (options_.json) {
+    const nlohmann::json object = {
+        {"schema", kSchema},
+        {"error", {{"code", errorCodeName(error.code)}, {"message", error.message}, {"hint", error.hint}}}};
+    writeLine(stdout, protocol::dumpJson(object));
+  }
+  return exit;
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,49 @@
+// What a verb says: one JSON object or plain lines on stdout, notes and errors as single lines on stderr.
+//
+// With --json stdout holds exactly one object with "schema":1, whatever happens; with --quiet nothing is said that was
+// not asked for. Thread: progress may be reported from any thread, the rest belongs to the main thread.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/base/task.h"
+
+namespace normlens::engine {
+
+// Exit statuses: DESIGN section 4.
+enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
+[[nodiscard]] Exit exitFor(ErrorCode code);
+
+class Console {
+ public:
+  struct Options {
+    bool json = false;
+    bool quiet = false;
+  };
+  explicit Console(Options options);
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
+  [[nodiscard]] bool json() const { return options_.json; }
+
+  // For a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
+  [[nodiscard]] Task task(std::stop_token stop);
+
+  void print(std::string_view text);                    // stdout; nothing with --json or --quiet
+  void note(std::string_view line);                     // stderr; nothing with --quiet
+  Exit finish(nlohmann::json result, Exit exit);        // prints the object with --json
+  Exit fail(const Error& error);                        // one line on stderr, the error object with --json
+
+ private:
+  class ProgressLine;
+
+  Options options_;
+  std::unique_ptr<ProgressLine> progress_;
+};
+
+}  // namespace normlens::engine

@@ -1,0 +1,70 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "app/engine/verbs.h"
+#include "core/service/service.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// libnormlens_ops.so of this installation or build folder: beside the program, or in lib/ beside its folder.
+std::optional<std::string> opsLibrary() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return std::nullopt;
+  const fs::path folder = program.parent_path();
+  for (const fs::path& candidate : {folder, folder.parent_path() / "lib", folder.parent_path() / "lib" / "normlens"}) {
+    const fs::path library = candidate / "libnormlens_ops.so";
+    if (fs::exists(library, error)) return library.string();
+  }
+  return std::nullopt;
+}
+
+struct Missing {
+  std::string what, how;
+};
+
+std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool gpu) {
+  std::vector<Missing> missing;
+  if (!ops) missing.push_back({"libnormlens_ops.so, so --norm fast cannot run", "build the target normlens_ops"});
+  if (!gpu) missing.push_back({"a CUDA GPU", "models run on the CPU; nothing else is lost"});
+  return missing;
+}
+
+Exit run(Console& console) {
+  const service::Service service;
+  const protocol::EngineInfo info = service.info();
+  const std::optional<std::string> ops = opsLibrary();
+  const bool gpu = info.device != "CPU";
+  json gpus = json::array(), missing = json::array();
+  if (gpu) gpus.push_back(info.device);
+
+  console.print("NormLens " + info.version + ", LibTorch " + info.torch + ", " + info.device);
+  console.print("ops library: " + ops.value_or("not found"));
+  for (const Missing& part : missingParts(ops, gpu)) {
+    console.print("missing: " + part.what + " (" + part.how + ")");
+    missing.push_back({{"what", part.what}, {"how", part.how}});
+  }
+  return console.finish({{"version", info.version},
+                         {"torch", info.torch},
+                         {"device", info.device},
+                         {"gpus", gpus},
+                         {"providers", json::array()},
+                         {"formats", {"torchscript"}},
+                         {"ops_library", ops ? json(*ops) : json(nullptr)},
+                         {"missing", missing}},
+                        Exit::Done);
+}
+
+}  // namespace
+
+RunVerb declareDoctor(CLI::App&) {
+  return [](Console& console, const std::stop_token&) { return run(console); };
+}
+
+}  // namespace normlens::engine

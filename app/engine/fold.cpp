@@ -1,0 +1,145 @@
+#include <cstdio>
+
+#include "app/engine/model_options.h"
+#include "app/engine/output_path.h"
+#include "app/engine/reports.h"
+#include "app/engine/verbs.h"
+
+namespace normlens::engine {
+namespace {
+
+struct Options {
+  std::string model, output, policy = "balanced", norm = "portable", planFile, savePlan;
+  double maxGrowth = 10;
+  bool noVerify = false, force = false;
+  InputOptions inputs;
+};
+
+std::string shortNumber(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
+}
+
+std::string megabytes(int64_t bytes) { return shortNumber(static_cast<double>(bytes) / 1e6) + " MB"; }
+
+std::string milliseconds(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f ms", ms);
+  return text;
+}
+
+void printVerify(const protocol::VerifyResult& verify, Console& console) {
+  const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
+  std::string line = "  " + word + ": ";
+  line += verify.algebra_done ? "float64 " + shortNumber(verify.algebra.max_rel) : "float64 not possible";
+  if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
+  if (verify.file_done) {
+    line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) + " at a noise floor of " +
+            shortNumber(verify.noise_floor);
+  }
+  console.print(line);
+  if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
+}
+
+void printOutcome(const std::string& model, const FoldOutcome& outcome, Console& console) {
+  const protocol::PlanInfo& plan = outcome.fold.plan;
+  console.print(model + ": " + std::to_string(plan.folded.size()) + " of " + std::to_string(plan.layer_norms) +
+                " LayerNorms folded, " + std::to_string(plan.tensors_centered) + " tensors centered (" +
+                megabytes(plan.bytes_centered) + "), " + std::to_string(plan.centerings) +
+                " centerings at run time, file grows by " + megabytes(plan.bytes_grown));
+  if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
+  if (!outcome.output) return;
+  console.print("  written to " + *outcome.output + " (load " + milliseconds(outcome.times.load_ms) + ", fold " +
+                milliseconds(outcome.times.fold_ms) + ", save " + milliseconds(outcome.times.save_ms) + ")");
+}
+
+// Nothing was written: says why, and leaves an older output alone.
+Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console& console) {
+  console.note(why + "; nothing was written");
+  if (outcome.fold.reason.empty()) outcome.fold.reason = why;
+  return console.finish(foldReport(outcome), exit);
+}
+
+std::string whyRefused(const protocol::FoldResult& fold) {
+  if (!fold.reason.empty()) return fold.reason;
+  return fold.verify && fold.verify->exact ? "the folded model differs from the original"
+                                           : "the fold could not be proved";
+}
+
+Result<FoldOutcome> foldModel(service::Service& service, const Options& options, const Task& task) {
+  if (!options.planFile.empty()) {
+    if (const Status used = service.usePlanFile(options.planFile); !used) return tl::unexpected(used.error());
+  }
+  protocol::FoldParams params;
+  params.plan.policy = options.policy;
+  params.plan.max_growth_percent = options.maxGrowth;
+  params.norm = options.norm;
+  params.verify = !options.noVerify;
+  auto fold = service.fold(params, task);
+  if (!fold) return tl::unexpected(fold.error());
+  if (!options.savePlan.empty()) {
+    if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
+  }
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt};
+}
+
+Exit run(const Options& options, Console& console, const std::stop_token& stop) {
+  const Task task = console.task(stop);
+  service::Service service;
+  if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
+  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
+  const auto info = service.open(options.model, task);
+  if (!info) return console.fail(info.error());
+  if (!info->note.empty()) console.note(options.model + ": " + info->note);
+  const auto analysis = analyzeModel(service, options.inputs, console, task);
+  if (!analysis) return console.fail(analysis.error());
+  auto outcome = foldModel(service, options, task);
+  if (!outcome) return console.fail(outcome.error());
+  if (outcome->fold.plan.folded.empty()) {
+    const std::string why = outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded"
+                                                         : outcome->fold.reason;
+    return endWithout(std::move(*outcome), why, Exit::Done, console);
+  }
+  if (!outcome->fold.ok && !options.force) {
+    const std::string why = whyRefused(outcome->fold);
+    printOutcome(options.model, *outcome, console);
+    return endWithout(std::move(*outcome), why, Exit::NotDone, console);
+  }
+  protocol::ExportParams params;
+  params.path = options.output;
+  params.norm = options.norm;
+  params.force = options.force;
+  const auto exported = service.exportTo(params, task);
+  if (!exported) return console.fail(exported.error());
+  outcome->output = exported->path;
+  outcome->times = service.times();
+  printOutcome(options.model, *outcome, console);
+  return console.finish(foldReport(*outcome), Exit::Done);
+}
+
+}  // namespace
+
+RunVerb declareFold(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
+  app.add_option("-o,--output", options->output, "Where to write the folded model")->required()->type_name("OUT");
+  options->inputs.addTo(app);
+  app.add_option("--policy", options->policy, "What may be done to fold")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
+      ->capture_default_str();
+  app.add_option("--max-growth", options->maxGrowth, "By how much the file may grow, policy balanced")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  app.add_option("--norm", options->norm, "What takes LayerNorm's place")
+      ->check(CLI::IsMember({"portable", "fast", "standard", "ort", "primitives"}))
+      ->capture_default_str();
+  app.add_option("--plan", options->planFile, "Use the edits of this file")->type_name("PLAN.json");
+  app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");
+  app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
+  app.add_flag("--force", options->force, "Write the result although it could not be proved");
+  return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
+}
+
+}  // namespace normlens::engine

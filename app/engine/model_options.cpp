@@ -1,0 +1,50 @@
+#include "app/engine/model_options.h"
+
+namespace normlens::engine {
+
+void InputOptions::addTo(CLI::App& app) {
+  app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz");
+  app.add_option("--input", specs, "One input, drawn at random: 'in_0=int64[1,16]:0..199'")
+      ->type_name("SPEC")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+Result<service::InputChoice> InputOptions::choice() const {
+  if (!npz.empty() && !specs.empty()) {
+    return fail(ErrorCode::Usage, "--inputs and --input were both given", "give one of them");
+  }
+  return service::InputChoice{npz, specs};
+}
+
+Result<protocol::Analysis> analyzeModel(service::Service& service, const InputOptions& inputs, Console& console,
+                                        const Task& task) {
+  auto choice = inputs.choice();
+  if (!choice) return tl::unexpected(choice.error());
+  service.setInputs(std::move(*choice));
+  auto analysis = service.analyze(task);
+  if (!analysis) return analysis;
+  for (const protocol::InputSpec& input : analysis->inputs) {
+    if (!input.assumed.empty()) console.note("input " + input.name + " assumed: " + input.assumed);
+  }
+  return analysis;
+}
+
+Result<OpenedModel> openModel(service::Service& service, const std::string& path, const InputOptions& inputs,
+                              Console& console, const Task& task) {
+  if (const auto choice = inputs.choice(); !choice) return tl::unexpected(choice.error());
+  auto info = service.open(path, task);
+  if (!info) return tl::unexpected(info.error());
+  if (!info->note.empty()) console.note(path + ": " + info->note);
+  auto analysis = analyzeModel(service, inputs, console, task);
+  if (!analysis) return tl::unexpected(analysis.error());
+  return OpenedModel{std::move(*info), std::move(*analysis)};
+}
+
+Status requireRunnable(const std::string& path, const OpenedModel& model) {
+  if (model.analysis.probe_error.empty()) return {};
+  return fail(ErrorCode::RunFailed, path + " could not be run: " + model.analysis.probe_error,
+              "give inputs that fit with --inputs or --input");
+}
+
+}  // namespace normlens::engine

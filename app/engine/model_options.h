@@ -1,0 +1,36 @@
+// The arguments that the verbs share: INPUTS, and opening a model with them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "app/engine/console.h"
+#include "core/service/service.h"
+
+namespace normlens::engine {
+
+struct InputOptions {
+  std::string npz;
+  std::vector<std::string> specs;
+
+  void addTo(CLI::App& app);
+  // Error: both kinds given.
+  [[nodiscard]] Result<service::InputChoice> choice() const;
+};
+
+// Sets the inputs of the open model and analyses it; says on the console which inputs were assumed.
+[[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const InputOptions& inputs,
+                                                      Console& console, const Task& task);
+
+// Opens and analyses.
+struct OpenedModel {
+  protocol::ModelInfo info;
+  protocol::Analysis analysis;
+};
+[[nodiscard]] Result<OpenedModel> openModel(service::Service& service, const std::string& path,
+                                            const InputOptions& inputs, Console& console, const Task& task);
+
+// Error: why the model could not be run, where it could not.
+[[nodiscard]] Status requireRunnable(const std::string& path, const OpenedModel& model);
+
+}  // namespace normlens::engine

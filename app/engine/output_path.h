@@ -1,0 +1,14 @@
+// The rules for OUT (DESIGN section 4), checked before any work is done. Thread: reads the file system only.
+#pragma once
+
+#include <filesystem>
+
+#include "core/base/result.h"
+
+namespace normlens::engine {
+
+// Errors: Usage where OUT is the model itself or has another suffix than the model, whose format it shares; WriteFailed
+// where the folder does not exist or OUT is a folder.
+[[nodiscard]] Status checkOutput(const std::filesystem::path& model, const std::filesystem::path& out);
+
+}  // namespace normlens::engine

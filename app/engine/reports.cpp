@@ -1,0 +1,148 @@
+#include "app/engine/reports.h"
+
+#include <algorithm>
+
+#include "core/protocol/json.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+using protocol::numberToJson;
+
+json normEntry(const protocol::NormInfo& norm) {
+  return {{"name", norm.name},
+          {"index", norm.index},
+          {"form", norm.form},
+          {"scope", norm.scope},
+          {"normalized_shape", norm.normalized_shape},
+          {"eps", numberToJson(norm.eps)},
+          {"verdict", norm.verdict},
+          {"reason", norm.reason},
+          {"edits", norm.edits},
+          {"centerings", norm.centerings},
+          {"paper", norm.paper},
+          {"paper_practical", norm.paper_practical},
+          {"paper_strict", norm.paper_strict}};
+}
+
+json diffEntry(const run::TensorDiff& diff) {
+  return {{"name", diff.name},
+          {"max_abs", numberToJson(diff.maxAbs)},
+          {"max_rel", numberToJson(diff.maxRel)},
+          {"mean_abs", numberToJson(diff.meanAbs)},
+          {"cosine", numberToJson(diff.cosine)}};
+}
+
+json diffEntries(const std::vector<run::TensorDiff>& diffs) {
+  json list = json::array();
+  for (const auto& diff : diffs) list.push_back(diffEntry(diff));
+  return list;
+}
+
+json verifyEntry(const protocol::VerifyResult& verify) {
+  json algebra = {{"reason", verify.algebra_reason}};
+  if (verify.algebra_done) {
+    algebra = {{"max_abs", numberToJson(verify.algebra.max_abs)}, {"max_rel", numberToJson(verify.algebra.max_rel)}};
+    if (!verify.algebra_reason.empty()) algebra["reason"] = verify.algebra_reason;
+  }
+  json file = nullptr;
+  if (verify.file_done) {
+    file = {{"dtype", verify.file_dtype},
+            {"max_abs", numberToJson(verify.file.max_abs)},
+            {"max_rel", numberToJson(verify.file.max_rel)},
+            {"noise_floor", numberToJson(verify.noise_floor)}};
+  }
+  json entry = {{"algebra", algebra}, {"file", file}, {"exact", verify.exact ? json(*verify.exact) : json(nullptr)}};
+  if (!verify.first_diverging.empty()) entry["first_diverging"] = verify.first_diverging;
+  return entry;
+}
+
+json latencyEntry(const run::LatencyStats& stats, int64_t batch) {
+  constexpr double kMsPerSecond = 1000;
+  const double perSecond = stats.medianMs > 0 ? kMsPerSecond * static_cast<double>(batch) / stats.medianMs : 0;
+  return {{"median_ms", numberToJson(stats.medianMs)}, {"mean_ms", numberToJson(stats.meanMs)},
+          {"p5_ms", numberToJson(stats.p5Ms)},         {"p95_ms", numberToJson(stats.p95Ms)},
+          {"p99_ms", numberToJson(stats.p99Ms)},       {"peak_bytes", nullptr},
+          {"throughput", numberToJson(perSecond)}};
+}
+
+void addPoint(json& object, const BenchPoint& point) {
+  object["a"] = latencyEntry(point.report.a, point.batch);
+  object["b"] = point.report.b ? latencyEntry(*point.report.b, point.batch) : json(nullptr);
+  object["speedup"] = nullptr;
+  if (point.report.b) {
+    const run::Speedup& speedup = point.report.speedup;
+    object["speedup"] = {{"median", numberToJson(speedup.median)},
+                         {"ci95", json::array({numberToJson(speedup.low), numberToJson(speedup.high)})},
+                         {"noise", speedup.noise}};
+  }
+  object["warmed_up"] = point.report.warmedUp;
+}
+
+// The first swept size from which on B is faster beyond doubt.
+json breakEven(const std::vector<BenchPoint>& points) {
+  const auto faster = [](const BenchPoint& point) { return point.report.b && point.report.speedup.low > 1; };
+  const auto first = std::ranges::find_if(points, faster);
+  if (first == points.end() || first->sizes.size() != 1) return nullptr;
+  return *first->sizes.begin();
+}
+
+}  // namespace
+
+json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis) {
+  json norms = json::array(), others = json::array(), inputs = json::array();
+  for (const auto& norm : analysis.norms) norms.push_back(normEntry(norm));
+  for (const auto& other : analysis.other_norms) others.push_back({{"name", other.name}, {"kind", other.kind}});
+  for (const auto& input : analysis.inputs) inputs.push_back(protocol::toJson(input));
+  const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };
+  return {{"format", model.format},
+          {"nodes", std::ranges::count_if(model.graph.nodes, isOp)},
+          {"layer_norms", norms},
+          {"other_norms", others},
+          {"totals", protocol::toJson(analysis.totals)},
+          {"inputs", inputs},
+          {"probe_error", analysis.probe_error.empty() ? json(nullptr) : json(analysis.probe_error)},
+          {"note", model.note.empty() ? json(nullptr) : json(model.note)}};
+}
+
+json foldReport(const FoldOutcome& outcome) {
+  const protocol::PlanInfo& plan = outcome.fold.plan;
+  return {{"layer_norms", plan.layer_norms},
+          {"folded", plan.folded.size()},
+          {"policy", plan.policy},
+          {"centerings", plan.centerings},
+          {"tensors_centered", plan.tensors_centered},
+          {"bytes_centered", plan.bytes_centered},
+          {"bytes_grown", plan.bytes_grown},
+          {"gap", numberToJson(plan.gap)},
+          {"output", outcome.output ? json(*outcome.output) : json(nullptr)},
+          {"reason", outcome.fold.reason.empty() ? json(nullptr) : json(outcome.fold.reason)},
+          {"load_ms", numberToJson(outcome.times.load_ms)},
+          {"fold_ms", numberToJson(outcome.times.fold_ms)},
+          {"save_ms", numberToJson(outcome.times.save_ms)},
+          {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
+}
+
+json diffReport(const run::ModelDiff& diff) {
+  json report = {{"outputs", diffEntries(diff.outputs)},
+                 {"norms", diffEntries(diff.norms)},
+                 {"first_diverging", diff.firstDiverging.empty() ? json(nullptr) : json(diff.firstDiverging)}};
+  if (!diff.normsReason.empty()) report["norms_reason"] = diff.normsReason;
+  return report;
+}
+
+json benchReport(const std::string& device, const std::string& dtype, const std::vector<BenchPoint>& points, bool sweep) {
+  json report = {{"device", device}, {"dtype", dtype}, {"break_even", nullptr}, {"points", json::array()}};
+  addPoint(report, points.front());
+  if (!sweep) return report;
+  report["break_even"] = breakEven(points);
+  for (const BenchPoint& point : points) {
+    json entry = {{"device", device}, {"dtype", dtype}, {"sizes", point.sizes}};
+    addPoint(entry, point);
+    report["points"].push_back(std::move(entry));
+  }
+  return report;
+}
+
+}  // namespace normlens::engine

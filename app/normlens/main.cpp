@@ -1,0 +1,121 @@
+// The window. `normlens VERB ...` is handed to the engine before Qt is touched.
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QSettings>
+#include <clocale>
+#include <cstdio>
+
+#include "app/normlens/run_verb.h"
+#include "ui/client/engine_command.h"
+#include "ui/theme/theme.h"
+#include "ui/window/main_window.h"
+#include "ui/window/screenshot.h"
+
+namespace ui = normlens::ui;
+
+namespace {
+
+constexpr int kUsage = 2;
+
+struct CommandLine {
+  QString model;
+  ui::ColorScheme scheme = ui::ColorScheme::FollowDesktop;
+  QSize size;
+  ui::ScreenshotOptions screenshot;   // file empty: none
+  bool themeGiven = false;
+};
+
+int usageError(const QString& line) {
+  std::fprintf(stderr, "normlens: %s\n", qPrintable(line));
+  return kUsage;
+}
+
+bool parseSize(const QString& text, QSize& size) {
+  const QStringList parts = text.split(u'x');
+  bool widthOk = false, heightOk = false;
+  if (parts.size() == 2) size = QSize(parts[0].toInt(&widthOk), parts[1].toInt(&heightOk));
+  return widthOk && heightOk && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 && size.height() <= 16384;
+}
+
+// 0: go on.
+int parse(const QCoreApplication& application, CommandLine& line) {
+  QCommandLineParser parser;
+  parser.setApplicationDescription(QStringLiteral(
+      "Finds the LayerNorms of a model that can become RMSNorms without changing any output.\n"
+      "normlens VERB ... runs the engine without a window; normlens-engine --help lists its verbs."));
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument(QStringLiteral("MODEL"), QStringLiteral("A TorchScript or ONNX file to open."),
+                               QStringLiteral("[MODEL]"));
+  const QCommandLineOption screenshot(QStringLiteral("screenshot"), QStringLiteral("Render the window to FILE and exit."),
+                                      QStringLiteral("FILE.png"));
+  const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of the window."), QStringLiteral("WxH"));
+  const QCommandLineOption select(QStringLiteral("select"), QStringLiteral("Select this LayerNorm, by name."),
+                                  QStringLiteral("LN"));
+  const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("light or dark; else as the desktop."),
+                                 QStringLiteral("THEME"));
+  parser.addOptions({screenshot, size, select, theme});
+  parser.process(application);
+  if (parser.positionalArguments().size() > 1) return usageError(QStringLiteral("give one model, or none."));
+  line.model = parser.positionalArguments().value(0);
+  line.screenshot.file = parser.value(screenshot);
+  line.screenshot.select = parser.value(select);
+  line.themeGiven = parser.isSet(theme);
+  line.scheme = ui::colorSchemeFromName(parser.value(theme));
+  if (line.themeGiven && line.scheme == ui::ColorScheme::FollowDesktop) {
+    return usageError(QStringLiteral("--theme is light or dark."));
+  }
+  if (parser.isSet(size) && !parseSize(parser.value(size), line.size)) {
+    return usageError(QStringLiteral("--size is WIDTHxHEIGHT, such as 1440x900."));
+  }
+  if (line.size.isValid()) line.screenshot.size = line.size;
+  if (parser.isSet(select) && (line.screenshot.file.isEmpty() || line.model.isEmpty())) {
+    return usageError(QStringLiteral("--select needs a MODEL and --screenshot."));
+  }
+  return 0;
+}
+
+bool wantsScreenshot(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]).starts_with("--screenshot")) return true;
+  }
+  return false;
+}
+
+int takeScreenshot(QApplication& application, ui::MainWindow& window, const CommandLine& line) {
+  ui::Screenshot screenshot(&window, line.screenshot, [&](int status, const QString& text) {
+    if (!text.isEmpty()) std::fprintf(stderr, "normlens: %s\n", qPrintable(text));
+    application.exit(status);
+  });
+  screenshot.start(line.model);
+  return application.exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && looksLikeVerb(argv[1])) return becomeEngine(argv);
+  // A picture needs no screen, and should not flash on one.
+  const bool screenshot = wantsScreenshot(argc, argv);
+  if (screenshot && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+  QApplication application(argc, argv);
+  std::setlocale(LC_NUMERIC, "C");  // Graphviz and number formatting rely on it
+  QCoreApplication::setOrganizationName(QStringLiteral("NormLens"));
+  QCoreApplication::setApplicationName(QStringLiteral("NormLens"));
+  QCoreApplication::setApplicationVersion(QStringLiteral(NORMLENS_VERSION));
+  CommandLine line;
+  if (const int status = parse(application, line)) return status;
+  if (!line.themeGiven) {
+    line.scheme = ui::colorSchemeFromName(QSettings().value(QStringLiteral("window/theme")).toString());
+  }
+  const bool desktopDark = ui::desktopIsDark(QGuiApplication::palette());
+  const bool dark = line.scheme == ui::ColorScheme::Dark || (line.scheme == ui::ColorScheme::FollowDesktop && desktopDark);
+  ui::applyTheme(application, dark ? ui::darkTheme() : ui::lightTheme());
+  ui::MainWindow window({ui::engineCommandFromSettings(), line.scheme, desktopDark, !screenshot});
+  if (screenshot) return takeScreenshot(application, window, line);
+  if (line.size.isValid()) window.resize(line.size);
+  window.show();
+  if (!line.model.isEmpty()) window.openFile(line.model);
+  return application.exec();
+}

@@ -1,0 +1,50 @@
+// The whole analysis of one graph: its norms, a verdict with a reason for each, and everything the planner needs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/analysis/claims.h"
+#include "core/analysis/norms.h"
+#include "core/analysis/paper_criteria.h"
+#include "core/analysis/planner.h"
+#include "core/analysis/scales.h"
+#include "core/base/task.h"
+#include "core/graph/graph.h"
+
+namespace normlens::analysis {
+
+enum class Verdict : uint8_t {
+  Free,           // by editing weights alone
+  WithCentering,  // with run-time centerings that serve several norms each
+  Blocked,        // only a centering of its own would do, which costs what it saves; or nothing would
+};
+[[nodiscard]] std::string_view verdictName(Verdict verdict);
+
+struct NormVerdict {
+  Verdict verdict = Verdict::Blocked;
+  std::string reason;                        // one plain sentence
+  std::vector<size_t> edits;                 // of Analysis::best, those that this norm needs
+  int centerings = 0;
+  std::vector<int> sharedWith;               // norms that the same centerings free
+  std::vector<graph::NodeId> blockerPath;    // from the norm up to the blocker
+};
+
+struct Analysis {
+  AbsorbedScales scales;                     // its graph is the one that was analysed
+  Norms norms;
+  Claims claims;
+  std::vector<NormVerdict> verdicts;         // by norm
+  PaperCriteria paper;
+  Plan best;                                 // the fixed cut that the verdicts come from
+};
+
+// `graph` has shapes from a probe run; without them every norm is blocked and says so. Errors: Cancelled, Unsupported.
+[[nodiscard]] Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task);
+
+// A plan under a policy; `analysis` may be used by several threads at once.
+[[nodiscard]] Plan makePlan(const Analysis& analysis, const PlanOptions& options);
+
+}  // namespace normlens::analysis

@@ -1,0 +1,223 @@
+#include "core/analysis/claims.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace normlens::analysis {
+
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Use;
+using graph::ValueId;
+using ops::Demand;
+using ops::Pattern;
+using ops::ZeroMean;
+
+namespace {
+
+// Far above what real models need (a 10,000-node model has a few thousand); a guard against hostile files.
+constexpr size_t kMaxClaims = 2'000'000;
+
+class Builder {
+ public:
+  Builder(const Graph& graph, std::vector<Claim>& claims) : graph_(graph), claims_(claims), tolerance_(graph) {}
+
+  ClaimId claim(const Demand& demand) {
+    const auto [at, added] = index_.try_emplace({demand.value, demand.pattern}, static_cast<ClaimId>(claims_.size()));
+    if (added) {
+      Claim fresh;
+      fresh.value = demand.value;
+      fresh.pattern = demand.pattern;
+      claims_.push_back(std::move(fresh));
+    }
+    return at->second;
+  }
+
+  // Expands every claim made so far and those that this makes.
+  Status expandAll(const Task& task) {
+    for (; next_ < claims_.size(); ++next_) {
+      if (next_ % 1024 == 0) {
+        if (auto status = task.check(); !status) return status;
+      }
+      if (claims_.size() > kMaxClaims) return fail(ErrorCode::Unsupported, "the graph is too entangled to analyse");
+      const auto id = static_cast<ClaimId>(next_);
+      if (settled_.contains(id)) continue;
+      readings(id);
+      expand(id);
+    }
+    return {};
+  }
+
+ private:
+  void readings(ClaimId id) {
+    const ValueId value = claims_[static_cast<size_t>(id)].value;
+    const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
+    for (auto& reading : tolerance_.readings(value, pattern)) {
+      Claim& claim = claims_[static_cast<size_t>(id)];
+      if (reading.tolerant) {
+        claim.tolerantUses.push_back(reading.use);
+        continue;
+      }
+      if (claim.otherUses.empty()) {
+        claim.otherReason = reading.reason;
+        claim.otherNode = reading.node;
+      }
+      claim.otherUses.push_back(reading.use);
+    }
+  }
+
+  void refuse(ClaimId id, std::string reason) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    claim.kind = Claim::Kind::Refused;
+    claim.reason = std::move(reason);
+  }
+
+  void expand(ClaimId id) {
+    const ValueId valueId = claims_[static_cast<size_t>(id)].value;
+    const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
+    const auto& value = graph_.value(valueId);
+    if (!value.opaqueReason.empty()) return refuse(id, value.opaqueReason);
+    if (value.literal) return literal(id, *value.literal);
+    if (value.constant != kNone) return constant(id, graph_.constant(value.constant));
+    if (value.paramOf != kNone) return parameter(id);
+    if (value.producer == kNone) return refuse(id, "nothing is known of it");
+    // "It must be 0 everywhere" is true of no computed value.
+    if (!pattern.sumsAnything()) return refuse(id, "it is an addend that is the same for all channels of the norm");
+    const auto& node = graph_.node(value.producer);
+    const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, pattern);
+    if (answer.verdict == ZeroMean::Verdict::Refused) return refuse(id, answer.reason);
+    claims_[static_cast<size_t>(id)].kind =
+        answer.verdict == ZeroMean::Verdict::Proven ? Claim::Kind::Proven : Claim::Kind::Derived;
+    for (const Demand& demand : answer.needs) need(id, demand, usesBetween(demand.value, value));
+    for (const auto& members : answer.jointly) joint(id, members);
+  }
+
+  void literal(ClaimId id, double number) {
+    if (number != 0) return refuse(id, "it is a number other than 0");
+    claims_[static_cast<size_t>(id)].kind = Claim::Kind::Proven;
+  }
+
+  void constant(ClaimId id, const graph::Constant& constant) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    if (!constant.volatileReason.empty()) return refuse(id, constant.volatileReason);
+    if (!graph::isFloat(constant.view.dtype)) return refuse(id, "it holds no floating-point numbers");
+    claim.kind = isZero(constant) ? Claim::Kind::Proven : Claim::Kind::Constant;
+  }
+
+  // Small constants that are all 0 (a fresh bias) need no edit.
+  static bool isZero(const graph::Constant& constant) {
+    constexpr int64_t kSmall = 1 << 16;
+    const auto count = graph::elementCount(constant.view.shape);
+    if (!count || *count > kSmall) return false;
+    const auto numbers = graph::toDoubles(constant.view);
+    return numbers && std::all_of(numbers->begin(), numbers->end(), [](double x) { return x == 0.0; });
+  }
+
+  // A model input, or what a loop carries from one pass to the next.
+  void parameter(ClaimId id) {
+    const auto& value = graph_.value(claims_[static_cast<size_t>(id)].value);
+    const auto& block = graph_.block(value.paramOf);
+    if (block.owner == kNone) return refuse(id, "it is an input of the model");
+    const auto& loop = graph_.node(block.owner);
+    const auto index = static_cast<size_t>(value.param);
+    if (loop.kind != graph::OpKind::Loop || index == 0 || index >= block.returns.size()) {
+      return refuse(id, "it is set anew in each pass of a loop");
+    }
+    const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
+    for (const ValueId source : {loop.operands.at(index + 1), block.returns[index]}) {
+      const auto* shape = source == kNoValue ? nullptr : &graph_.value(source).shape;
+      if (shape == nullptr || *shape != value.shape) return refuse(id, "its shape changes from one pass of a loop to the next");
+    }
+    claims_[static_cast<size_t>(id)].kind = Claim::Kind::Derived;
+    need(id, {loop.operands.at(index + 1), pattern}, {Use{block.owner, static_cast<int>(index) + 1, kNone}});
+    need(id, {block.returns[index], pattern}, {Use{kNone, static_cast<int>(index), value.paramOf}});
+  }
+
+  // Through which reads `source` reaches the node (or the blocks of the node) that makes `made`.
+  std::vector<Use> usesBetween(ValueId source, const graph::Value& made) const {
+    std::vector<Use> between;
+    const auto& blocks = graph_.node(made.producer).blocks;
+    for (const Use& use : graph_.value(source).uses) {
+      const bool returned = use.node == kNone && std::find(blocks.begin(), blocks.end(), use.block) != blocks.end();
+      if (use.node == made.producer || returned) between.push_back(use);
+    }
+    return between;
+  }
+
+  void need(ClaimId id, const Demand& demand, const std::vector<Use>& through) {
+    const ClaimId target = claim(demand);
+    // Whether the reads in between are tolerant is asked of the tolerance directly: the target may not be expanded yet.
+    const auto readings = tolerance_.readings(demand.value, demand.pattern);
+    const bool tolerant = std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
+      return reading.tolerant || std::find(through.begin(), through.end(), reading.use) == through.end();
+    });
+    claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant && !through.empty()});
+  }
+
+  void joint(ClaimId id, const std::vector<Demand>& members) {
+    for (const Demand& member : members) {
+      // Its own key: the same constant may also be asked for on its own.
+      const ClaimId target = static_cast<ClaimId>(claims_.size());
+      Claim fresh;
+      fresh.kind = Claim::Kind::Joint;
+      fresh.value = member.value;
+      fresh.pattern = member.pattern;
+      fresh.joint = members;
+      fresh.tolerantUses = graph_.value(member.value).uses;
+      // The common shift reaches the concatenation as one; whether that is tolerated is asked where it arrives.
+      if (!jointTolerated(id)) {
+        fresh.kind = Claim::Kind::Refused;
+        fresh.reason = "the concatenation is read by something else than norms";
+      }
+      if (!graph_.constant(graph_.value(member.value).constant).volatileReason.empty()) {
+        fresh.kind = Claim::Kind::Refused;
+        fresh.reason = graph_.constant(graph_.value(member.value).constant).volatileReason;
+      }
+      claims_.push_back(std::move(fresh));
+      settled_.insert(target);
+      claims_[static_cast<size_t>(id)].needs.push_back({target, true});
+    }
+  }
+
+  bool jointTolerated(ClaimId concat) {
+    const Claim& claim = claims_[static_cast<size_t>(concat)];
+    const auto readings = tolerance_.readings(claim.value, claim.pattern);
+    return std::all_of(readings.begin(), readings.end(), [](const auto& reading) { return reading.tolerant; });
+  }
+
+  const Graph& graph_;
+  std::vector<Claim>& claims_;
+  ShiftTolerance tolerance_;
+  std::map<std::pair<ValueId, Pattern>, ClaimId> index_;
+  std::set<ClaimId> settled_;  // joint claims: complete as they are made
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, const Task& task) {
+  Claims out;
+  Builder builder(graph, out.claims_);
+  for (const LayerNorm& norm : norms) {
+    const auto& shape = graph.value(norm.input).shape;
+    const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();
+    out.roots_.push_back(known ? builder.claim({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
+  }
+  if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
+  for (size_t i = 0; i < norms.size(); ++i) {
+    if (out.roots_[i] == kNone) {
+      out.rootTolerant_.push_back(false);
+      continue;
+    }
+    const auto& uses = out[out.roots_[i]].otherUses;
+    const auto& members = norms[i].members;
+    out.rootTolerant_.push_back(std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return std::find(members.begin(), members.end(), use.node) != members.end();
+    }));
+  }
+  return out;
+}
+
+}  // namespace normlens::analysis

@@ -1,0 +1,106 @@
+// The claims that the LayerNorms of a graph rest on: "value v is zero-mean over pattern P", and what each needs.
+//
+// Built backwards from each norm's input, once per (value, pattern), without recursion. This is the union of the
+// zero-mean graphs of all norms (paper 001, definition 4.2), made exact: with patterns, and with the answer to "which
+// reads of v would notice if it were shifted?" (definition D.1, affected layers) beside each claim.
+//
+// Thread: immutable after build(); concurrent reads are safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/norms.h"
+#include "core/base/task.h"
+#include "core/graph/graph.h"
+#include "core/ops/rules.h"
+
+namespace normlens::analysis {
+
+using ClaimId = int32_t;
+
+struct Need {
+  ClaimId claim = graph::kNone;
+  bool throughTolerantUse = false;   // the reader would not notice a centering of the claim's value
+};
+
+struct Claim {
+  enum class Kind : uint8_t {
+    Proven,     // holds as the model is: an explicit centering, a norm without beta, a constant that is 0
+    Derived,    // holds if all needs hold
+    Constant,   // a tensor of the file: holds after an edit of it
+    Joint,      // one of several constants that are centered with a common mean
+    Refused,    // nothing promises it
+  };
+  Kind kind = Kind::Refused;
+  graph::ValueId value = graph::kNoValue;
+  ops::Pattern pattern;
+  std::vector<Need> needs;
+  std::string reason;                       // Refused: why
+  std::vector<graph::Use> tolerantUses;     // reads that do not notice a shift with this pattern
+  std::vector<graph::Use> otherUses;        // reads that do
+  std::string otherReason;                  // why the first of otherUses notices
+  graph::NodeId otherNode = graph::kNone;   // who that is (kNone: a model output)
+  std::vector<ops::Demand> joint;           // Joint: all members, this one included
+
+  [[nodiscard]] bool tolerated() const { return otherUses.empty(); }
+};
+
+class Claims {
+ public:
+  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Task& task);
+
+  [[nodiscard]] const std::vector<Claim>& all() const { return claims_; }
+  [[nodiscard]] const Claim& operator[](ClaimId id) const { return claims_[static_cast<size_t>(id)]; }
+  // The claim "the norm's input is zero-mean"; kNone when the norm cannot be folded whatever its input.
+  [[nodiscard]] ClaimId root(int norm) const { return roots_[static_cast<size_t>(norm)]; }
+  // The norm reads its input tolerantly: a centering of the input would serve it.
+  [[nodiscard]] bool rootTolerant(int norm) const { return rootTolerant_[static_cast<size_t>(norm)]; }
+
+ private:
+  std::vector<Claim> claims_;
+  std::vector<ClaimId> roots_;
+  std::vector<bool> rootTolerant_;
+};
+
+// Answers, for any value and pattern, which reads of the value tolerate a shift. Memoised over (value, pattern); the
+// greatest fixpoint, so that loops are covered.
+class ShiftTolerance {
+ public:
+  explicit ShiftTolerance(const graph::Graph& graph) : graph_(graph) {}
+
+  struct Reading {
+    graph::Use use;
+    bool tolerant = true;
+    std::string reason;              // why not, after "because"
+    graph::NodeId node = graph::kNone;  // who notices; kNone: a model output
+  };
+  [[nodiscard]] std::vector<Reading> readings(graph::ValueId value, const ops::Pattern& pattern);
+
+ private:
+  struct Entry {
+    graph::ValueId value = graph::kNoValue;
+    ops::Pattern pattern;
+    std::vector<Reading> readings;
+    std::vector<std::vector<int>> carriedTo;  // per reading: entries that must be tolerant as well
+    std::vector<int> dependents;
+    bool tolerant = true;
+    std::string reason;
+    graph::NodeId node = graph::kNone;
+  };
+
+  int entry(graph::ValueId value, const ops::Pattern& pattern);
+  void explore(int first);
+  void expand(int id);
+  ops::Shift shiftOf(const graph::Use& use, const ops::Pattern& pattern) const;
+  void settle(int first);
+  void refuse(int id, const std::string& reason, graph::NodeId node, std::vector<int>& queue);
+
+  const graph::Graph& graph_;
+  std::vector<Entry> entries_;
+  std::map<std::pair<graph::ValueId, ops::Pattern>, int> index_;
+};
+
+}  // namespace normlens::analysis

@@ -1,0 +1,192 @@
+#include "core/analysis/explain.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <deque>
+#include <map>
+
+namespace normlens::analysis {
+
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+std::string shortOp(const std::string& op) {
+  const size_t colon = op.rfind(':');
+  return colon == std::string::npos ? op : op.substr(colon + 1);
+}
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
+std::string plural(size_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+// The nearest leaf that stands in the way, and the claims from the root to it.
+struct Blocker {
+  std::vector<ClaimId> path;
+};
+
+std::optional<Blocker> nearestBlocker(const Claims& claims, int norm) {
+  const ClaimId root = claims.root(norm);
+  if (root == kNone) return std::nullopt;
+  std::map<ClaimId, ClaimId> from{{root, kNone}};
+  std::deque<std::pair<ClaimId, bool>> queue{{root, claims.rootTolerant(norm)}};
+  while (!queue.empty()) {
+    const auto [id, tolerant] = queue.front();
+    queue.pop_front();
+    const Claim& claim = claims[id];
+    const bool noticed = claim.kind == Claim::Kind::Constant && !claim.tolerated() && !tolerant;
+    if (claim.kind == Claim::Kind::Refused || noticed) {
+      Blocker found;
+      for (ClaimId at = id; at != kNone; at = from[at]) found.path.insert(found.path.begin(), at);
+      return found;
+    }
+    for (const Need& need : claim.needs) {
+      if (from.emplace(need.claim, id).second) queue.emplace_back(need.claim, need.throughTolerantUse);
+    }
+  }
+  return std::nullopt;
+}
+
+// "with γ between 0.61 and 1.38", of a norm whose output is not zero-mean for that reason.
+std::string gammaRange(const Graph& graph, const Node& node) {
+  if (node.kind != graph::OpKind::LayerNorm || node.operands.size() < 2 || node.operands[1] == kNoValue) return {};
+  const auto constant = graph.value(node.operands[1]).constant;
+  if (constant == kNone) return {};
+  const auto numbers = graph::toDoubles(graph.constant(constant).view);
+  if (!numbers || numbers->empty()) return {};
+  const auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
+  if (*low == *high) return {};
+  return "the LayerNorm " + node.name + " with \xCE\xB3 between " + number(*low) + " and " + number(*high);
+}
+
+std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
+  const Graph& graph = analysis.scales.graph;
+  if (claim.kind == Claim::Kind::Constant) {
+    const std::string reader = claim.otherNode == kNone ? "a model output" : describeNode(graph, claim.otherNode);
+    return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + claim.otherReason + ".";
+  }
+  const auto& value = graph.value(claim.value);
+  if (value.producer != kNone) {
+    const std::string range = gammaRange(graph, graph.node(value.producer));
+    if (!range.empty()) return "Its input comes from " + range + ": not zero-mean.";
+  }
+  return "Its input comes from " + describeValue(graph, claim.value) + ", which cannot be centered: " + claim.reason + ".";
+}
+
+std::string freeSentence(const NormVerdict& verdict) {
+  if (verdict.edits.size() <= 1) return "Its input is zero-mean already.";
+  return "Every path to it ends in a tensor that can be centered.";
+}
+
+std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdict) {
+  std::string where;
+  for (const size_t index : verdict.edits) {
+    const auto* center = std::get_if<fold::InsertCentering>(&analysis.best.edits[index].edit);
+    if (center == nullptr) continue;
+    where += (where.empty() ? "" : " and ") + describeValue(analysis.scales.graph, center->value);
+  }
+  const std::string what = verdict.centerings == 1 ? "One run-time centering, of " + where + ", frees it"
+                                                   : plural(static_cast<size_t>(verdict.centerings), "run-time centering") + ", of " + where + ", free it";
+  return what + " and " + plural(verdict.sharedWith.size(), "other LayerNorm") + ".";
+}
+
+void explainBlocked(Analysis& analysis, int index) {
+  const LayerNorm& norm = analysis.norms.layerNorms[static_cast<size_t>(index)];
+  NormVerdict& verdict = analysis.verdicts[static_cast<size_t>(index)];
+  verdict.blockerPath = {norm.node};
+  if (!norm.blockedReason.empty()) {
+    verdict.reason = "It cannot become an RMSNorm: " + norm.blockedReason + ".";
+    return;
+  }
+  if (analysis.claims.root(index) == kNone) {
+    verdict.reason = "The probe run did not reach it, so nothing is known of its input.";
+    return;
+  }
+  const auto blocker = nearestBlocker(analysis.claims, index);
+  if (!blocker) {
+    verdict.reason = "A centering would have to serve this LayerNorm alone, and costs what folding it saves.";
+    return;
+  }
+  for (const ClaimId id : blocker->path) {
+    const NodeId node = analysis.scales.graph.value(analysis.claims[id].value).producer;
+    if (node != kNone && verdict.blockerPath.back() != node) verdict.blockerPath.push_back(node);
+  }
+  verdict.reason = blockedSentence(analysis, analysis.claims[blocker->path.back()]);
+}
+
+}  // namespace
+
+std::string describeNode(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const std::string op = shortOp(node.op.empty() ? std::string(opKindName(node.kind)) : node.op);
+  return node.name.empty() ? op : node.name + " (" + op + ")";
+}
+
+std::string describeValue(const Graph& graph, ValueId id) {
+  const auto& value = graph.value(id);
+  if (value.constant != kNone) return graph.constant(value.constant).name;
+  if (value.producer != kNone) return describeNode(graph, value.producer);
+  if (value.paramOf == 0) return "the model input " + value.name;
+  return value.name;
+}
+
+std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms, const PlannedEdit& planned) {
+  struct Visitor {
+    const Graph& graph;
+    const std::vector<LayerNorm>& norms;
+    std::string operator()(const fold::AbsorbScale& edit) const {
+      return "move the scale of " + describeNode(graph, edit.scaleNode) + " into " + graph.constant(edit.parts.front().constant).name;
+    }
+    std::string operator()(const fold::CenterConstant& edit) const {
+      std::string names;
+      for (const auto& part : edit.parts) names += (names.empty() ? "" : " and ") + graph.constant(part.constant).name;
+      if (!edit.parts.front().pattern.sumsAnything()) return "set " + names + " to 0";
+      std::string text = "center " + names;
+      if (edit.parts.size() > 1) text += " together";
+      return edit.split ? text + " (a copy: its other readers keep the original)" : text;
+    }
+    std::string operator()(const fold::InsertCentering& edit) const {
+      return "center " + describeValue(graph, edit.value) + " at run time";
+    }
+    std::string operator()(const fold::ReplaceNorm& edit) const {
+      return "replace " + norms[static_cast<size_t>(edit.norm)].name + " by an RMSNorm";
+    }
+  };
+  return std::visit(Visitor{graph, norms}, planned.edit);
+}
+
+NodeId placeOfEdit(const Graph& graph, const std::vector<LayerNorm>& norms, const fold::Edit& edit) {
+  if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) return scale->scaleNode;
+  if (const auto* norm = std::get_if<fold::ReplaceNorm>(&edit)) return norms[static_cast<size_t>(norm->norm)].node;
+  if (const auto* center = std::get_if<fold::InsertCentering>(&edit)) {
+    const NodeId made = graph.value(center->value).producer;
+    return made != kNone || center->uses.empty() ? made : center->uses.front().node;
+  }
+  const auto& uses = std::get<fold::CenterConstant>(edit).uses;
+  return uses.empty() ? kNone : uses.front().node;
+}
+
+void explainVerdicts(Analysis& analysis) {
+  for (int n = 0; n < static_cast<int>(analysis.verdicts.size()); ++n) {
+    NormVerdict& verdict = analysis.verdicts[static_cast<size_t>(n)];
+    switch (verdict.verdict) {
+      case Verdict::Free: verdict.reason = freeSentence(verdict); break;
+      case Verdict::WithCentering: verdict.reason = centeringSentence(analysis, verdict); break;
+      case Verdict::Blocked: explainBlocked(analysis, n); break;
+    }
+  }
+}
+
+}  // namespace normlens::analysis

@@ -1,0 +1,36 @@
+// Plain words for what the analysis found: one sentence per verdict, one line per edit, the zero-mean graph of a norm.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/analysis/analysis.h"
+
+namespace normlens::analysis {
+
+// "transformer.h.0.attn.c_proj (addmm)"; a value by the node that makes it.
+[[nodiscard]] std::string describeNode(const graph::Graph& graph, graph::NodeId node);
+[[nodiscard]] std::string describeValue(const graph::Graph& graph, graph::ValueId value);
+[[nodiscard]] std::string describeEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
+                                       const PlannedEdit& edit);
+// The node that an edit is best shown at; kNone if there is none.
+[[nodiscard]] graph::NodeId placeOfEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
+                                        const fold::Edit& edit);
+
+// Fills reason and blockerPath of every verdict.
+void explainVerdicts(Analysis& analysis);
+
+// Definition 4.2 of paper 001 for one norm: what decides it.
+struct ZeroMeanVertex {
+  graph::NodeId node = graph::kNone;
+  char vertexClass = 'O';   // L S R Z O; A: a run-time centering is inserted behind it; N: the norm itself
+  std::string note;
+};
+struct ZeroMeanGraph {
+  std::vector<ZeroMeanVertex> vertices;
+  std::vector<graph::ValueId> values;
+  std::vector<std::string> leaves;
+};
+[[nodiscard]] ZeroMeanGraph zeroMeanGraph(const Analysis& analysis, int norm);
+
+}  // namespace normlens::analysis

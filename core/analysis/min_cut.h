@@ -1,0 +1,32 @@
+// Minimum s-t cut with integer capacities; Boost's Boykov-Kolmogorov maximum flow underneath.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace normlens::analysis {
+
+class FlowNetwork {
+ public:
+  // Larger than any sum of finite capacities used here.
+  static constexpr int64_t kUncuttable = int64_t{1} << 56;
+
+  explicit FlowNetwork(int nodes) : nodes_(nodes) {}
+  void connect(int from, int to, int64_t capacity) { edges_.push_back({from, to, capacity}); }
+
+  struct Cut {
+    int64_t flow = 0;               // = capacity of the cut: the proof that it is minimal
+    std::vector<bool> onSinkSide;   // the least sink side: on a tie a node stays with the source
+  };
+  [[nodiscard]] Cut solve(int source, int sink) const;
+
+ private:
+  struct Edge {
+    int from, to;
+    int64_t capacity;
+  };
+  int nodes_;
+  std::vector<Edge> edges_;
+};
+
+}  // namespace normlens::analysis

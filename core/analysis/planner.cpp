@@ -1,0 +1,322 @@
+#include "core/analysis/planner.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/analysis/min_cut.h"
+
+namespace normlens::analysis {
+
+using fold::AbsorbScale;
+using fold::CenterConstant;
+using fold::InsertCentering;
+using fold::ReplaceNorm;
+using graph::kNone;
+
+namespace {
+
+constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {{
+    {Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
+
+// A centering costs a shade more than a norm of its size saves, so that it never pays for a single one.
+constexpr int64_t kFoldSaves = 1000;
+constexpr int64_t kCenteringCosts = 1001;
+// Policy all: any norm outweighs any number of centerings, and fewer centerings are still better.
+constexpr int64_t kAllSaves = 1'000'000;
+
+int64_t elements(const graph::Graph& graph, graph::ValueId value) {
+  const auto& shape = graph.value(value).shape;
+  return shape ? std::max<int64_t>(1, graph::elementCount(*shape).value_or(1)) : 1;
+}
+
+int64_t constantBytes(const graph::Graph& graph, graph::ConstantId id) {
+  const auto& view = graph.constant(id).view;
+  return graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
+}
+
+bool contains(const std::vector<int>& items, int item) { return std::find(items.begin(), items.end(), item) != items.end(); }
+
+}  // namespace
+
+std::string_view policyName(Policy policy) { return kPolicies.at(static_cast<size_t>(policy)).second; }
+
+std::optional<Policy> policyFromName(std::string_view name) {
+  for (const auto& [policy, word] : kPolicies) {
+    if (word == name) return policy;
+  }
+  return std::nullopt;
+}
+
+Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
+                 const std::vector<AbsorbScale>& scales)
+    : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {}
+
+Planner::Prices Planner::pricesOf(Policy policy) const {
+  switch (policy) {
+    case Policy::Free: return {0, 0, kFoldSaves};
+    case Policy::All: return {kCenteringCosts, 0, kAllSaves};
+    default: return {kCenteringCosts, 0, kFoldSaves};
+  }
+}
+
+// What can be done for the tolerant readers alone.
+CutKind Planner::cutKind(ClaimId id) const {
+  const Claim& claim = claims_[id];
+  if (claim.tolerantUses.empty() || claim.kind == Claim::Kind::Joint || claim.kind == Claim::Kind::Proven) return CutKind::None;
+  const auto& value = graph_.value(claim.value);
+  if (claim.kind == Claim::Kind::Constant) return CutKind::Copy;
+  if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
+  if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
+  // What a loop carries is one value in two places: it has no single point where it is made.
+  if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
+  // The data of an absorbed scale: centering its result says the same.
+  for (const AbsorbScale& scale : scales_) {
+    if (claim.tolerantUses.front().node == scale.scaleNode) return CutKind::None;
+  }
+  return CutKind::Centering;
+}
+
+int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const {
+  const CutKind kind = cutKind(id);
+  if (kind == CutKind::None) return FlowNetwork::kUncuttable;
+  const Claim& claim = claims_[id];
+  if (kind == CutKind::Copy) {
+    const auto constant = graph_.value(claim.value).constant;
+    return 1 + prices.perCopiedByte * constantBytes(graph_, constant);
+  }
+  const auto& wanted = options.centerValues;
+  if (std::find(wanted.begin(), wanted.end(), claim.value) != wanted.end()) return 1;
+  if (prices.perCenteredElement == 0) return FlowNetwork::kUncuttable;
+  return prices.perCenteredElement * claim.pattern.regionSize();
+}
+
+Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& options) const {
+  const int count = static_cast<int>(claims_.all().size());
+  const int norms = static_cast<int>(norms_.size());
+  const int source = 2 * count + norms;
+  const int sink = source + 1;
+  const auto raw = [](int c) { return 2 * c; };
+  const auto tol = [](int c) { return 2 * c + 1; };
+  FlowNetwork network(sink + 1);
+  std::vector<int64_t> price(static_cast<size_t>(count));
+  for (int c = 0; c < count; ++c) {
+    const Claim& claim = claims_[c];
+    price[static_cast<size_t>(c)] = cutPrice(c, prices, options);
+    network.connect(raw(c), tol(c), price[static_cast<size_t>(c)]);
+    const bool noticed = claim.kind == Claim::Kind::Constant && !claim.tolerated();
+    if (claim.kind == Claim::Kind::Refused || noticed) network.connect(source, raw(c), FlowNetwork::kUncuttable);
+    for (const Need& need : claim.needs) {
+      network.connect(need.throughTolerantUse ? tol(need.claim) : raw(need.claim), raw(c), FlowNetwork::kUncuttable);
+    }
+  }
+  int64_t possible = 0;
+  for (int n = 0; n < norms; ++n) {
+    if (claims_.root(n) == kNone || contains(options.keepNorms, n)) continue;
+    const int root = claims_.rootTolerant(n) ? tol(claims_.root(n)) : raw(claims_.root(n));
+    const int64_t saves = prices.perFoldedElement * elements(graph_, norms_[static_cast<size_t>(n)].input);
+    network.connect(root, 2 * count + n, FlowNetwork::kUncuttable);
+    network.connect(2 * count + n, sink, saves);
+    possible += saves;
+  }
+  const auto cut = network.solve(source, sink);
+
+  Solution solution;
+  solution.flow = cut.flow;
+  solution.value = possible - cut.flow;
+  solution.cuts.assign(static_cast<size_t>(count), CutKind::None);
+  for (int c = 0; c < count; ++c) {
+    if (cut.onSinkSide[static_cast<size_t>(raw(c))] || !cut.onSinkSide[static_cast<size_t>(tol(c))]) continue;
+    solution.cuts[static_cast<size_t>(c)] = cutKind(c);
+    if (cutKind(c) == CutKind::Copy) {
+      solution.bytesGrown += constantBytes(graph_, graph_.value(claims_[c].value).constant);
+      solution.value += price[static_cast<size_t>(c)];
+    }
+  }
+  for (int n = 0; n < norms; ++n) solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(2 * count + n)]);
+  propagate(solution);
+  return solution;
+}
+
+// raw(c) is good unless something not zero-mean reaches it past the cuts.
+void Planner::propagate(Solution& solution) const {
+  const size_t count = claims_.all().size();
+  solution.good.assign(count, true);
+  std::vector<std::vector<std::pair<ClaimId, bool>>> readers(count);
+  std::vector<ClaimId> queue;
+  for (size_t c = 0; c < count; ++c) {
+    const Claim& claim = claims_.all()[c];
+    for (const Need& need : claim.needs) {
+      readers[static_cast<size_t>(need.claim)].emplace_back(static_cast<ClaimId>(c), need.throughTolerantUse);
+    }
+    if (claim.kind == Claim::Kind::Refused || (claim.kind == Claim::Kind::Constant && !claim.tolerated())) {
+      solution.good[c] = false;
+      queue.push_back(static_cast<ClaimId>(c));
+    }
+  }
+  while (!queue.empty()) {
+    const auto bad = static_cast<size_t>(queue.back());
+    queue.pop_back();
+    for (const auto& [reader, tolerant] : readers[bad]) {
+      if ((tolerant && solution.cuts[bad] != CutKind::None) || !solution.good[static_cast<size_t>(reader)]) continue;
+      solution.good[static_cast<size_t>(reader)] = false;
+      queue.push_back(reader);
+    }
+  }
+}
+
+// Lagrange: a price on each copied byte, found by bisection; each step is one minimum cut.
+Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double& gap) const {
+  int64_t total = 0;
+  for (size_t i = 0; i < graph_.constants.size(); ++i) total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
+  const auto budget = static_cast<int64_t>(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
+  Prices prices = pricesOf(Policy::Balanced);
+  Solution best = solve(prices, options);
+  gap = 0;
+  if (best.bytesGrown <= budget) return best;
+  // At a price that no saving can pay, nothing is copied.
+  int64_t low = 0;
+  int64_t high = int64_t{1} << 24;
+  double bound = static_cast<double>(best.value);
+  std::optional<Solution> within;
+  constexpr int kSteps = 26;
+  for (int step = 0; step < kSteps && low < high; ++step) {
+    prices.perCopiedByte = step == 0 ? high : low + (high - low) / 2;
+    Solution next = solve(prices, options);
+    // Weak duality: no plan within the budget saves more than this.
+    bound = std::min(bound, static_cast<double>(next.value) +
+                                static_cast<double>(prices.perCopiedByte) * static_cast<double>(budget - next.bytesGrown));
+    if (next.bytesGrown > budget) {
+      low = prices.perCopiedByte + 1;
+    } else {
+      high = prices.perCopiedByte;
+      if (!within || next.value > within->value) within = std::move(next);
+    }
+  }
+  if (!within) return best;
+  gap = std::max(0.0, (bound - static_cast<double>(within->value)) / static_cast<double>(kFoldSaves));
+  return std::move(*within);
+}
+
+// For each claim: the norms whose proof goes through it, cut claims included.
+std::vector<std::vector<int>> Planner::neededBy(const Solution& solution) const {
+  std::vector<std::vector<int>> out(claims_.all().size());
+  for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
+    if (!solution.folded[static_cast<size_t>(n)]) continue;
+    std::vector<ClaimId> queue{claims_.root(n)};
+    std::set<ClaimId> seen{claims_.root(n)};
+    while (!queue.empty()) {
+      const ClaimId id = queue.back();
+      queue.pop_back();
+      out[static_cast<size_t>(id)].push_back(n);
+      if (!solution.good[static_cast<size_t>(id)]) continue;  // its cut serves the reader
+      for (const Need& need : claims_[id].needs) {
+        if (seen.insert(need.claim).second) queue.push_back(need.claim);
+      }
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Joint claims come one per constant; the edit is made once, from the first.
+bool firstOfJoint(const Claims& claims, ClaimId id) {
+  const Claim& claim = claims[id];
+  return claim.joint.front().value == claim.value && claim.joint.front().pattern == claim.pattern;
+}
+
+CenterConstant centerEdit(const graph::Graph& graph, const Claim& claim) {
+  CenterConstant edit;
+  if (claim.kind == Claim::Kind::Joint) {
+    for (const auto& member : claim.joint) {
+      edit.parts.push_back({graph.value(member.value).constant, member.pattern});
+      const auto& uses = graph.value(member.value).uses;
+      edit.uses.insert(edit.uses.end(), uses.begin(), uses.end());
+    }
+    return edit;
+  }
+  edit.parts.push_back({graph.value(claim.value).constant, claim.pattern});
+  edit.uses = claim.tolerantUses;
+  edit.split = !claim.tolerated();
+  return edit;
+}
+
+// Order of application: scales first, then constants from coarse to fine, centerings, norms.
+int rank(const fold::Edit& edit) { return static_cast<int>(edit.index()); }
+
+int64_t coarseness(const fold::Edit& edit) {
+  const auto* center = std::get_if<CenterConstant>(&edit);
+  return center == nullptr ? 0 : center->parts.front().pattern.groupSize();
+}
+
+}  // namespace
+
+Plan Planner::assemble(const Solution& solution) const {
+  Plan plan;
+  const auto needed = neededBy(solution);
+  std::map<graph::ConstantId, std::vector<int>> centered;
+  for (ClaimId id = 0; id < static_cast<ClaimId>(needed.size()); ++id) {
+    const auto& frees = needed[static_cast<size_t>(id)];
+    const Claim& claim = claims_[id];
+    if (frees.empty() || claim.kind == Claim::Kind::Proven) continue;
+    const bool good = solution.good[static_cast<size_t>(id)];
+    PlannedEdit planned;
+    planned.claim = id;
+    planned.frees = frees;
+    if (claim.kind == Claim::Kind::Constant || (claim.kind == Claim::Kind::Joint && firstOfJoint(claims_, id))) {
+      CenterConstant edit = centerEdit(graph_, claim);
+      for (const auto& part : edit.parts) {
+        planned.bytes += constantBytes(graph_, part.constant);
+        auto& users = centered[part.constant];
+        users.insert(users.end(), frees.begin(), frees.end());
+      }
+      planned.bytesGrown = edit.split ? planned.bytes : 0;
+      planned.edit = std::move(edit);
+    } else if (!good && solution.cuts[static_cast<size_t>(id)] == CutKind::Centering) {
+      planned.edit = InsertCentering{claim.value, claim.pattern, claim.tolerantUses};
+      ++plan.centerings;
+    } else {
+      continue;
+    }
+    plan.bytesGrown += planned.bytesGrown;
+    plan.edits.push_back(std::move(planned));
+  }
+  for (const AbsorbScale& scale : scales_) {
+    std::set<int> frees;
+    PlannedEdit planned{scale, kNone, {}, 0, 0};
+    for (const auto& part : scale.parts) {
+      const auto at = centered.find(part.constant);
+      if (at != centered.end()) frees.insert(at->second.begin(), at->second.end());
+      planned.bytes += constantBytes(graph_, part.constant);
+    }
+    if (frees.empty()) continue;
+    planned.frees.assign(frees.begin(), frees.end());
+    plan.edits.push_back(std::move(planned));
+  }
+  for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
+    if (!solution.folded[static_cast<size_t>(n)]) continue;
+    plan.folded.push_back(n);
+    plan.edits.push_back({ReplaceNorm{n}, claims_.root(n), {n}, 0, 0});
+  }
+  std::stable_sort(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& a, const PlannedEdit& b) {
+    if (rank(a.edit) != rank(b.edit)) return rank(a.edit) < rank(b.edit);
+    return coarseness(a.edit) > coarseness(b.edit);
+  });
+  return plan;
+}
+
+Plan Planner::plan(const PlanOptions& options) const {
+  double gap = 0;
+  const Solution solution = options.policy == Policy::Balanced ? solveWithinGrowth(options, gap)
+                                                               : solve(pricesOf(options.policy), options);
+  Plan plan = assemble(solution);
+  plan.policy = options.policy;
+  plan.gap = gap;
+  return plan;
+}
+
+std::vector<bool> Planner::foldable(Policy policy) const { return solve(pricesOf(policy), {}).folded; }
+
+}  // namespace normlens::analysis

@@ -1,0 +1,20 @@
+// Constant per-channel scales that a linear in front of them can take in (LayerScale, an affine): DESIGN, edit 4.
+//
+//   y = gamma * P(x W + b)      P: permutations and copies; W, b read by nothing else; gamma constant, one axis
+// A pass of its own before the analysis: the returned graph has each such Mul or Div as Identity, with the same ids.
+#pragma once
+
+#include <vector>
+
+#include "core/fold/plan.h"
+#include "core/graph/graph.h"
+
+namespace normlens::analysis {
+
+struct AbsorbedScales {
+  graph::Graph graph;
+  std::vector<fold::AbsorbScale> edits;  // a plan takes those whose weight it centers
+};
+[[nodiscard]] AbsorbedScales absorbScales(const graph::Graph& graph);
+
+}  // namespace normlens::analysis

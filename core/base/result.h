@@ -1,0 +1,41 @@
+// Results at module borders: a value, or an Error that a user can read.
+//
+// Exceptions stay inside a module; whatever crosses a border is a Result. Thread: value types, no shared state.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace normlens {
+
+// What kind of failure it was. The command line maps a code to its exit status (exitStatus in service/).
+enum class ErrorCode {
+  Usage,        // the caller asked for something that makes no sense: exit 2
+  Unreadable,   // no such file, truncated, corrupt, not a model: exit 3
+  Unsupported,  // a sound file that NormLens cannot work with: exit 3
+  BadInput,     // the given inputs do not fit the model: exit 3
+  RunFailed,    // the model raised an error while it ran: exit 3
+  WriteFailed,  // the result could not be written: exit 3
+  Refused,      // an edit that would change an output, or a failed proof: exit 1
+  Cancelled,    // the user stopped it
+  Internal,     // a defect of NormLens
+};
+
+[[nodiscard]] const char* errorCodeName(ErrorCode code);
+
+struct Error {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message;  // one plain sentence: what is wrong, in which file
+  std::string hint;     // what to do about it; may be empty
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = tl::expected<void, Error>;
+
+inline tl::unexpected<Error> fail(ErrorCode code, std::string message, std::string hint = {}) {
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(hint)});
+}
+
+}  // namespace normlens

@@ -1,0 +1,345 @@
+#include "core/fold/center.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "core/fold/loop_nest.h"
+#include "core/fold/parallel.h"
+#include "core/fold/row_kernels.h"
+
+namespace normlens::fold {
+namespace {
+
+using graph::DType;
+using graph::TensorView;
+
+// Elements that one hand-out of the parallel loop covers: long against the cost of a hand-out, short against the whole.
+constexpr int64_t kElementsPerUnit = int64_t{1} << 16;
+// What a block of columns may occupy, so that its second reading comes from the second-level cache.
+constexpr int64_t kColumnBlockBytes = int64_t{1} << 20;
+constexpr int64_t kMinColumns = 64;
+
+// A piece of work cut into units that may run in any order and at the same time.
+struct Work {
+  int64_t units = 0;
+  std::function<void(int64_t unit)> run;
+};
+
+// Calls body with a null pointer of the element type; false for a type that is not a real floating one.
+template <class Body>
+bool withElementType(DType dtype, Body body) {
+  switch (dtype) {
+    case DType::Float32: body(static_cast<float*>(nullptr)); return true;
+    case DType::Float64: body(static_cast<double*>(nullptr)); return true;
+    case DType::Float16: body(static_cast<Half*>(nullptr)); return true;
+    case DType::BFloat16: body(static_cast<BFloat16*>(nullptr)); return true;
+    default: return false;
+  }
+}
+
+std::vector<int64_t> rowMajorStrides(const graph::Shape& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+// Some order of the axes is dense: each stride is the product of the smaller axes.
+bool denseInSomeOrder(const TensorView& in) {
+  std::vector<size_t> order(in.shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return in.strides[a] < in.strides[b]; });
+  int64_t expected = 1;
+  for (const size_t axis : order) {
+    if (in.shape[axis] == 1) continue;
+    if (in.strides[axis] != expected) return false;
+    expected *= in.shape[axis];
+  }
+  return true;
+}
+
+Status checkFit(const TensorView& in, std::span<std::byte> out) {
+  if (!graph::isFloat(in.dtype)) {
+    return fail(ErrorCode::Unsupported,
+                "a tensor of type " + std::string(graph::dtypeName(in.dtype)) + " cannot be centered or scaled");
+  }
+  const auto count = graph::elementCount(in.shape);
+  if (!count || in.strides.size() != in.shape.size() ||
+      out.size() != static_cast<size_t>(*count) * graph::dtypeBytes(in.dtype)) {
+    return fail(ErrorCode::Internal, "the buffer of a changed weight does not have the weight's size");
+  }
+  return {};
+}
+
+Status checkPattern(const TensorView& in, const ops::Pattern& pattern) {
+  int64_t elements = 1;
+  for (const auto& factor : pattern.factors) {
+    if (factor.begin < 0 || factor.end > factor.size || factor.begin >= factor.end) {
+      return fail(ErrorCode::Internal, "the region to center is empty or outside the weight: " + pattern.text());
+    }
+    elements *= factor.size;
+  }
+  if (elements != graph::elementCount(in.shape)) {
+    return fail(ErrorCode::Internal, "the groups to center, " + pattern.text() + ", do not cover the weight");
+  }
+  return {};
+}
+
+template <class T>
+struct Pointers {
+  const T* in;
+  T* out;
+
+  Pointers(const CenterJob& job)
+      : in(reinterpret_cast<const T*>(job.in.data)), out(reinterpret_cast<T*>(job.out.data())) {}
+};
+
+// y = x for every element, whatever the strides.
+template <class T>
+Work copyWork(const CenterJob& job, const std::vector<int64_t>& strides) {
+  std::vector<LoopDim> loops;
+  for (size_t i = 0; i < strides.size(); ++i) loops.push_back({job.in.shape[i], job.in.strides[i], strides[i]});
+  std::erase_if(loops, [](const LoopDim& loop) { return loop.extent == 1; });
+  sortAndMergeLoops(loops);
+  if (loops.empty()) loops.push_back({1, 1, 1});
+  const LoopDim inner = loops.back();
+  loops.pop_back();
+  const Pointers<T> at(job);
+  if (inner.in == 1 && inner.out == 1 && loops.empty()) {
+    return {(inner.extent + kElementsPerUnit - 1) / kElementsPerUnit, [at, inner](int64_t unit) {
+              const int64_t begin = unit * kElementsPerUnit;
+              const int64_t count = std::min(kElementsPerUnit, inner.extent - begin);
+              std::memcpy(at.out + begin, at.in + begin, static_cast<size_t>(count) * sizeof(T));
+            }};
+  }
+  return {iterations(loops), [at, inner, loops](int64_t unit) {
+            const Offset start = offsetOf(loops, unit);
+            for (int64_t i = 0; i < inner.extent; ++i) at.out[start.out + i * inner.out] = at.in[start.in + i * inner.in];
+          }};
+}
+
+// Groups lie along memory: one pass sums a group's rows, the next, from the cache, writes them.
+template <class T>
+Work rowWork(const CenterJob& job, LoopNest nest) {
+  const int64_t length = nest.summed.back().extent;
+  nest.summed.pop_back();
+  const int64_t rows = iterations(nest.summed);
+  const int64_t groups = iterations(nest.kept);
+  const int64_t perUnit = std::max<int64_t>(1, kElementsPerUnit / (rows * length));
+  const Pointers<T> at(job);
+  return {(groups + perUnit - 1) / perUnit, [=](int64_t unit) {
+            const int64_t last = std::min(groups, (unit + 1) * perUnit);
+            for (int64_t group = unit * perUnit; group < last; ++group) {
+              const Offset within = offsetOf(nest.kept, group);
+              const Offset start{nest.in + within.in, nest.out + within.out};
+              double sum = 0;
+              forEachOffset(nest.summed, start, [&](Offset row) { sum += sumRow(at.in + row.in, length); });
+              const double mean = sum / static_cast<double>(rows * length);
+              forEachOffset(nest.summed, start,
+                            [&](Offset row) { subtractFromRow(at.in + row.in, at.out + row.out, length, mean); });
+            }
+          }};
+}
+
+// Neighbours in memory belong to different groups: a block of columns is summed downwards, then written.
+template <class T>
+Work columnWork(const CenterJob& job, LoopNest nest) {
+  const int64_t columns = nest.kept.back().extent;
+  nest.kept.pop_back();
+  const int64_t rows = iterations(nest.summed);
+  const int64_t fitting = kColumnBlockBytes / (rows * static_cast<int64_t>(sizeof(T))) / kMinColumns * kMinColumns;
+  const int64_t width = std::clamp<int64_t>(fitting, std::min(kMinColumns, columns), columns);
+  const int64_t blocks = (columns + width - 1) / width;
+  const Pointers<T> at(job);
+  return {iterations(nest.kept) * blocks, [=](int64_t unit) {
+            const Offset within = offsetOf(nest.kept, unit / blocks);
+            const int64_t column = unit % blocks * width;
+            const int64_t count = std::min(width, columns - column);
+            const Offset start{nest.in + within.in + column, nest.out + within.out + column};
+            std::vector<double> means(static_cast<size_t>(count), 0.0);
+            forEachOffset(nest.summed, start, [&](Offset row) { addToSums(at.in + row.in, means.data(), count); });
+            for (double& mean : means) mean /= static_cast<double>(rows);
+            forEachOffset(nest.summed, start,
+                          [&](Offset row) { subtractMeans(at.in + row.in, at.out + row.out, count, means.data()); });
+          }};
+}
+
+// No unit stride anywhere: element by element.
+template <class T>
+Work elementWork(const CenterJob& job, const LoopNest& nest) {
+  const int64_t size = iterations(nest.summed);
+  const int64_t groups = iterations(nest.kept);
+  const int64_t perUnit = std::max<int64_t>(1, kElementsPerUnit / size);
+  const Pointers<T> at(job);
+  return {(groups + perUnit - 1) / perUnit, [=](int64_t unit) {
+            const int64_t last = std::min(groups, (unit + 1) * perUnit);
+            for (int64_t group = unit * perUnit; group < last; ++group) {
+              const Offset within = offsetOf(nest.kept, group);
+              const Offset start{nest.in + within.in, nest.out + within.out};
+              double sum = 0;
+              forEachOffset(nest.summed, start, [&](Offset x) { sum += widen(at.in[x.in]); });
+              const double mean = sum / static_cast<double>(size);
+              forEachOffset(nest.summed, start,
+                            [&](Offset x) { at.out[x.out] = narrow<T>(widen(at.in[x.in]) - mean); });
+            }
+          }};
+}
+
+template <class T>
+Work zeroWork(const CenterJob& job, const LoopNest& nest) {
+  std::vector<LoopDim> loops = nest.kept;
+  loops.insert(loops.end(), nest.summed.begin(), nest.summed.end());
+  sortAndMergeLoops(loops);
+  const Pointers<T> at(job);
+  return {1, [=](int64_t) {
+            forEachOffset(loops, {nest.in, nest.out}, [&](Offset x) { at.out[x.out] = narrow<T>(0.0); });
+          }};
+}
+
+template <class T>
+Work centerWork(const CenterJob& job, LoopNest nest) {
+  if (!job.pattern.sumsAnything()) return zeroWork<T>(job, nest);
+  sortAndMergeLoops(nest.kept);
+  sortAndMergeLoops(nest.summed);
+  const auto unitStride = [](const std::vector<LoopDim>& loops) {
+    return !loops.empty() && loops.back().in == 1 && loops.back().out == 1;
+  };
+  if (unitStride(nest.summed)) return rowWork<T>(job, std::move(nest));
+  if (unitStride(nest.kept)) return columnWork<T>(job, std::move(nest));
+  return elementWork<T>(job, nest);
+}
+
+// All units of several works as one parallel loop.
+void runAll(const std::vector<Work>& works, int threads) {
+  std::vector<int64_t> ends;
+  int64_t total = 0;
+  for (const auto& work : works) ends.push_back(total += work.units);
+  parallelFor(threads, total, [&](int64_t unit) {
+    const auto end = std::upper_bound(ends.begin(), ends.end(), unit);
+    const auto& work = works[static_cast<size_t>(end - ends.begin())];
+    work.run(unit - (*end - work.units));
+  });
+}
+
+// sums[k] += sum of group k.
+template <class T>
+void addGroupSums(const CenterJob& job, const LoopNest& nest, std::vector<double>& sums) {
+  const Pointers<T> at(job);
+  int64_t group = 0;
+  forEachOffset(nest.kept, {nest.in, nest.out}, [&](Offset start) {
+    double sum = 0;
+    forEachOffset(nest.summed, start, [&](Offset x) { sum += widen(at.in[x.in]); });
+    sums[static_cast<size_t>(group++)] += sum;
+  });
+}
+
+template <class T>
+void subtractGroupMeans(const CenterJob& job, const LoopNest& nest, const std::vector<double>& means) {
+  const Pointers<T> at(job);
+  int64_t group = 0;
+  forEachOffset(nest.kept, {nest.in, nest.out}, [&](Offset start) {
+    const double mean = means[static_cast<size_t>(group++)];
+    forEachOffset(nest.summed, start, [&](Offset x) { at.out[x.out] = narrow<T>(widen(at.in[x.in]) - mean); });
+  });
+}
+
+Status checkJob(const CenterJob& job) {
+  if (auto status = checkFit(job.in, job.out); !status) return status;
+  if (job.out.empty()) return {};
+  return checkPattern(job.in, job.pattern);
+}
+
+}  // namespace
+
+std::vector<int64_t> outputStrides(const TensorView& in) {
+  return denseInSomeOrder(in) ? in.strides : rowMajorStrides(in.shape);
+}
+
+Status centerTensors(std::span<const CenterJob> jobs, int threads) {
+  std::vector<Work> copies;
+  std::vector<Work> centerings;
+  for (const auto& job : jobs) {
+    if (auto status = checkJob(job); !status) return status;
+    if (job.out.empty()) continue;
+    const auto strides = outputStrides(job.in);
+    auto nest = makeLoopNest(job.in, strides, job.pattern);
+    if (!nest) return tl::unexpected<Error>(nest.error());
+    withElementType(job.in.dtype, [&]<class T>(T*) {
+      if (!job.pattern.wholeRegion()) copies.push_back(copyWork<T>(job, strides));
+      centerings.push_back(centerWork<T>(job, std::move(*nest)));
+    });
+  }
+  runAll(copies, threads);
+  runAll(centerings, threads);
+  return {};
+}
+
+Status centerTensor(const TensorView& in, const ops::Pattern& pattern, std::span<std::byte> out, int threads) {
+  const CenterJob job{in, pattern, out};
+  return centerTensors({&job, 1}, threads);
+}
+
+Status centerJointly(std::span<const CenterJob> parts, int threads) {
+  if (parts.size() == 1) return centerTensors(parts, threads);
+  std::vector<LoopNest> nests;
+  std::vector<Work> copies;
+  int64_t groupSize = 0;
+  for (const auto& part : parts) {
+    if (auto status = checkJob(part); !status) return status;
+    const auto strides = outputStrides(part.in);
+    auto nest = makeLoopNest(part.in, strides, part.pattern);
+    if (!nest) return tl::unexpected<Error>(nest.error());
+    if (!nests.empty() && iterations(nest->kept) != iterations(nests.front().kept)) {
+      return fail(ErrorCode::Internal, "weights to be centered together have different numbers of groups");
+    }
+    groupSize += iterations(nest->summed);
+    mergeLoops(nest->kept);
+    sortAndMergeLoops(nest->summed);
+    nests.push_back(std::move(*nest));
+    if (!part.pattern.wholeRegion()) {
+      withElementType(part.in.dtype, [&]<class T>(T*) { copies.push_back(copyWork<T>(part, strides)); });
+    }
+  }
+  if (parts.empty()) return {};
+  runAll(copies, threads);
+  std::vector<double> means(static_cast<size_t>(iterations(nests.front().kept)), 0.0);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    withElementType(parts[i].in.dtype, [&]<class T>(T*) { addGroupSums<T>(parts[i], nests[i], means); });
+  }
+  for (double& mean : means) mean /= static_cast<double>(groupSize);
+  parallelFor(threads, static_cast<int64_t>(parts.size()), [&](int64_t i) {
+    const auto part = static_cast<size_t>(i);
+    withElementType(parts[part].in.dtype, [&]<class T>(T*) { subtractGroupMeans<T>(parts[part], nests[part], means); });
+  });
+  return {};
+}
+
+Status scaleTensor(const TensorView& in, std::span<const double> factor, std::span<const double> addend, int dim,
+                   std::span<std::byte> out, int threads) {
+  if (auto status = checkFit(in, out); !status) return status;
+  const auto axis = static_cast<size_t>(dim);
+  if (dim < 0 || axis >= in.shape.size() || factor.size() != static_cast<size_t>(in.shape[axis]) ||
+      (!addend.empty() && addend.size() != factor.size())) {
+    return fail(ErrorCode::Internal, "a scale to absorb does not have one factor per channel of the weight");
+  }
+  const auto strides = outputStrides(in);
+  std::vector<LoopDim> loops;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (i != axis) loops.push_back({in.shape[i], in.strides[i], strides[i]});
+  }
+  sortAndMergeLoops(loops);
+  withElementType(in.dtype, [&]<class T>(T*) {
+    const auto* x = reinterpret_cast<const T*>(in.data);
+    auto* y = reinterpret_cast<T*>(out.data());
+    parallelFor(threads, in.shape[axis], [&](int64_t channel) {
+      const double scale = factor[static_cast<size_t>(channel)];
+      const double shift = addend.empty() ? 0.0 : addend[static_cast<size_t>(channel)];
+      forEachOffset(loops, {channel * in.strides[axis], channel * strides[axis]},
+                    [&](Offset at) { y[at.out] = narrow<T>(widen(x[at.in]) * scale + shift); });
+    });
+  });
+  return {};
+}
+
+}  // namespace normlens::fold

@@ -1,0 +1,67 @@
+// FoldPlan: the ordered list of small edits that turns a model into its folded twin.
+//
+// Each edit keeps every output by itself, in this order, as long as it stands on the ones before it; the last kind
+// (ReplaceNorm) is right because the edits before it made the norm's input zero-mean. The opened model is never
+// changed: apply(plan) of its format makes a new one. Thread: value types.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::fold {
+
+// W' = (I - 11^T/m) W and b' = b - mean(b), for any constant: subtract from each element of a group the group's mean,
+// taken in float64. A pattern that sums nothing makes every element its own group: the region becomes 0 (an addend
+// that is constant along the norm's axes is dropped). Source: papers 000/001, CCWT; DESIGN section 3, edits 1 to 3.
+struct CenterConstant {
+  struct Part {
+    graph::ConstantId constant = graph::kNone;
+    ops::Pattern pattern;               // over the constant's own row-major elements
+  };
+  // One part; several where linears of one input are concatenated along the norm's axes: then the k-th groups of all
+  // parts form one group and the joint mean is subtracted.
+  std::vector<Part> parts;
+  // Which reads get the centered tensor. All reads of the constant, unless `split`.
+  std::vector<graph::Use> uses;
+  bool split = false;                   // other reads keep the original: the file grows by a copy
+};
+
+// y = scale * linear(x): the constant per-channel scale moves into the weight (and bias) that only the scale reads.
+// The scale's node then passes its other operand through. DESIGN section 3, edit 4.
+struct AbsorbScale {
+  graph::NodeId scaleNode = graph::kNone;  // Mul, Div or BatchNorm
+  int dataOperand = 0;                     // which operand of scaleNode is passed through
+  struct Part {
+    graph::ConstantId constant = graph::kNone;
+    std::vector<double> factor;            // multiplies along `dim`
+    std::vector<double> addend;            // added after the factor; empty: nothing
+    int dim = 0;                           // axis of the constant that is the channel
+  };
+  std::vector<Part> parts;
+};
+
+// x - mean over each group of `pattern`, inserted at run time for these uses of the value. DESIGN section 3, edit 5.
+struct InsertCentering {
+  graph::ValueId value = graph::kNoValue;
+  ops::Pattern pattern;
+  std::vector<graph::Use> uses;
+};
+
+// The LayerNorm becomes an RMSNorm with the same eps, gamma and beta.
+struct ReplaceNorm {
+  int norm = 0;                            // index in analysis::Analysis::norms
+};
+
+using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, ReplaceNorm>;
+
+struct FoldPlan {
+  std::string modelSha256;
+  std::string policy;
+  std::vector<Edit> edits;                 // AbsorbScale, then CenterConstant from coarse to fine, InsertCentering, ReplaceNorm
+};
+
+}  // namespace normlens::fold

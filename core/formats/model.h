@@ -1,0 +1,108 @@
+// An opened model, whatever its file format: the only face that service, run and the tests know.
+//
+// A format implements Model once (formats/<name>/) and adds one row to the table in formats.cpp. A Model is never
+// edited: apply, toFloat64 and perturbed each make a new one. Copies share tensors that did not change.
+// Ids (nodes, values, constants) of the graph stay the same across probe, toFloat64 and perturbed, so a plan made for
+// a model can be applied to its float64 twin.
+//
+// Thread: one thread at a time per object; different objects are independent. Errors: Results, no exceptions.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/fold/plan.h"
+#include "core/graph/graph.h"
+
+namespace normlens::analysis {
+struct LayerNorm;
+}
+
+namespace normlens::formats {
+
+// A dense row-major tensor with a name, owned by `view.owner`.
+struct NamedTensor {
+  std::string name;
+  graph::TensorView view;
+};
+using Tensors = std::vector<NamedTensor>;
+
+// How to draw one model input.
+struct InputSpec {
+  std::string name;                   // "in_0" or the file's own name
+  graph::DType dtype = graph::DType::Unknown;
+  graph::Shape shape;
+  double low = 0, high = 1;           // integers: uniform in [low, high]; floats: normal(0, 1) unless `uniform`
+  bool uniform = false;
+  std::vector<int> freeAxes;          // axes whose size was chosen by us (batch, sequence, image side)
+  std::string assumed;                // what was assumed and why, in words; empty when the user gave it
+};
+
+struct ModelFacts {
+  std::string format;                 // "torchscript"
+  std::filesystem::path path;
+  std::string sha256;                 // of the file
+  int64_t fileBytes = 0;
+  int64_t parameters = 0;             // elements, tied ones counted once
+  int64_t parameterBytes = 0;
+  graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
+  std::string note;                   // one sentence worth saying: quantised, in training mode, no LayerNorm ...
+};
+
+// What takes LayerNorm's place (command line: --norm).
+enum class NormFlavour {
+  Portable,    // TorchScript: aten::rms_norm (+ add for beta); needs torch >= 2.4
+  Standard,    // ONNX only
+  Ort,         // ONNX only
+  Primitives,  // pow/mean/rsqrt/mul: any version
+  Fast,        // normlens::rms_norm of libnormlens_ops.so
+};
+[[nodiscard]] std::string_view normFlavourName(NormFlavour flavour);
+[[nodiscard]] std::optional<NormFlavour> normFlavourFromName(std::string_view name);
+
+// Runs one model many times on the same inputs without copying them; for measurements.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual Result<double> runOnceMs() = 0;  // wall clock of one forward pass
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  [[nodiscard]] virtual const ModelFacts& facts() const = 0;
+  // Structure; shapes and dtypes of all values once probe() has succeeded.
+  [[nodiscard]] virtual const graph::Graph& graph() const = 0;
+  // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2.
+  [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs() const = 0;
+  // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().
+  virtual Status probe(const Tensors& inputs, const Task& task) = 0;
+  // One forward pass in inference mode; float inputs are cast to facts().dtype. Outputs flattened, named out_0 ...
+  [[nodiscard]] virtual Result<Tensors> run(const Tensors& inputs, const Task& task) const = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Runner>> runner(const Tensors& inputs) const = 0;
+  // The input of each LayerNorm and its output, in order, captured by the interpreter. For naming what diverges.
+  [[nodiscard]] virtual Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                                     const Task& task) const = 0;
+
+  // Everything in float64: parameters, buffers, constants, literal dtype arguments. Error: why it cannot be done.
+  [[nodiscard]] virtual Result<std::unique_ptr<Model>> toFloat64() const = 0;
+  // Every floating weight moved by a seeded uniform draw of up to half a unit in its last place.
+  [[nodiscard]] virtual Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const = 0;
+  // A value that was computed in less than float64 on the last run of a float64 twin: the op's name; empty if none.
+  [[nodiscard]] virtual Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const = 0;
+
+  // The folded model. `norms` are those of analysis::findNorms(graph()), which ReplaceNorm edits index.
+  [[nodiscard]] virtual Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
+                                                             const std::vector<analysis::LayerNorm>& norms,
+                                                             NormFlavour flavour, const Task& task) const = 0;
+  // Writes to a temporary name in the same folder, fsyncs, renames. What was not edited stays bit for bit.
+  [[nodiscard]] virtual Status save(const std::filesystem::path& path, const Task& task) const = 0;
+};
+
+}  // namespace normlens::formats

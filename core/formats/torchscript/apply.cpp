@@ -1,0 +1,214 @@
+// TorchScriptModel::apply: a FoldPlan, told in graph ids, turned into edits of the module's code and tensors.
+#include <torch/csrc/jit/ir/ir.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "core/analysis/norms.h"
+#include "core/formats/torchscript/apply_new_nodes.h"
+#include "core/formats/torchscript/apply_weights.h"
+#include "core/formats/torchscript/save_edits.h"
+#include "core/formats/torchscript/torchscript_model.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using analysis::LayerNorm;
+using analysis::NormForm;
+using graph::kNoValue;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+class PlanTranslator {
+ public:
+  PlanTranslator(const TorchScriptModel& model, const std::vector<LayerNorm>& norms, NormFlavour flavour)
+      : model_(model), norms_(norms), flavour_(flavour), frames_(model.program().frames.size()) {}
+
+  void add(const fold::AbsorbScale& edit) {
+    const auto& node = model_.graph().node(edit.scaleNode);
+    checkPassesThrough(node, edit.dataOperand);
+    const auto& site = model_.lowered().operandSites[static_cast<size_t>(edit.scaleNode)]
+                                                    [static_cast<size_t>(edit.dataOperand)];
+    const auto& scale = programNode(edit.scaleNode);
+    if (site.node != scale.node) throw EditRefused("the scale '" + node.name + "' does not read its operand directly");
+    edits(scale.frame).push_back(bypassNode(scale.node, site.input));
+  }
+
+  void add(const fold::InsertCentering& edit) {
+    const auto& value = model_.graph().value(edit.value);
+    if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
+    // One shared computation per frame and torch value; the order of the reads decides where it goes.
+    std::map<std::pair<int, torch::jit::Value*>, std::vector<ReadSite>> groups;
+    for (const auto& use : edit.uses) {
+      const auto& site = siteOf(use);
+      if (site.node == nullptr) throw EditRefused("'" + value.name + "' is read out of a list and cannot be centered there");
+      auto& group = groups[{site.frame, site.node->input(static_cast<size_t>(site.input))}];
+      const ReadSite read{site.node, site.input};
+      const auto known = [&](const ReadSite& other) { return other.node == read.node && other.input == read.input; };
+      if (std::none_of(group.begin(), group.end(), known)) group.push_back(read);
+    }
+    for (auto& [where, reads] : groups) {
+      edits(where.first).push_back(insertCentering(std::move(reads), *value.shape, edit.pattern));
+    }
+  }
+
+  void add(const fold::ReplaceNorm& edit) {
+    const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
+    if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
+    if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
+    const auto& node = programNode(norm.node);
+    const auto kind = node.node->kind();
+    if (kind != c10::aten::layer_norm && kind != c10::aten::native_layer_norm) {
+      throw EditRefused("'" + norm.name + "' is part of a fused operation, " + kind.toQualString());
+    }
+    edits(node.frame).push_back(replaceNorm(describe(norm, node.node)));
+  }
+
+  FrameEdits take() { return std::move(frames_); }
+
+ private:
+  std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
+
+  const ProgramNode& programNode(NodeId node) const {
+    return model_.program().nodes[static_cast<size_t>(model_.lowered().programNode[static_cast<size_t>(node)])];
+  }
+
+  const OperandSite& siteOf(const graph::Use& use) const {
+    const auto operand = static_cast<size_t>(use.operand);
+    return use.node != graph::kNone ? model_.lowered().operandSites[static_cast<size_t>(use.node)][operand]
+                                    : model_.lowered().returnSites[static_cast<size_t>(use.block)][operand];
+  }
+
+  graph::DType dtypeOf(ValueId value) const {
+    return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
+  }
+
+  // What comes out has the shape and type of what goes in, so the op may be left out.
+  void checkPassesThrough(const graph::Node& node, int operand) const {
+    const auto& in = model_.graph().value(node.operands[static_cast<size_t>(operand)]);
+    const auto& out = model_.graph().value(node.outputs[0]);
+    if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
+      throw EditRefused("the scale '" + node.name + "' changes its operand's shape or type and cannot be absorbed");
+    }
+  }
+
+  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node) const {
+    NormReplacement out;
+    out.node = node;
+    out.flavour = flavour_;
+    out.axes = static_cast<int>(norm.axes.size());
+    out.gamma = norm.gamma != kNoValue;
+    out.beta = norm.beta != kNoValue;
+    auto input = dtypeOf(norm.input);
+    if (input == graph::DType::Unknown) input = model_.facts().dtype;
+    out.computeInFloat32 = input == graph::DType::Float16 || input == graph::DType::BFloat16;
+    const auto differs = [&](ValueId value) {
+      const auto dtype = dtypeOf(value);
+      return dtype != graph::DType::Unknown && dtype != input;
+    };
+    out.castBack = (differs(norm.gamma) || differs(norm.beta)) && flavour_ != NormFlavour::Primitives;
+    return out;
+  }
+
+  // x - mean becomes x, a variance of x its mean square; whatever only the mean needed is removed.
+  void replaceDecomposed(const LayerNorm& norm) {
+    const auto& graph = model_.graph();
+    for (const NodeId member : norm.members) {
+      const auto& node = graph.node(member);
+      const auto& torchNode = programNode(member);
+      const bool reads = !node.operands.empty() && node.operands[0] == norm.input;
+      if (node.kind == OpKind::Sub && reads) {
+        const auto& site = model_.lowered().operandSites[static_cast<size_t>(member)][0];
+        edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
+      } else if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {
+        edits(torchNode.frame).push_back(varianceToMeanSquare(torchNode.node));
+      }
+    }
+  }
+
+  const TorchScriptModel& model_;
+  const std::vector<LayerNorm>& norms_;
+  NormFlavour flavour_;
+  FrameEdits frames_;
+};
+
+int workers() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+// State that the model writes must not be shared between the original and its copy.
+void copyWrittenState(const Program& program, EditsByInstance& instances) {
+  for (const auto& constant : program.constants) {
+    if (constant.volatileReason.empty()) continue;
+    const at::Tensor copy = constant.tensor.clone();
+    for (const auto& site : constant.sites) {
+      if (site.owner && site.elements.empty()) instances[site.owner.get()].values[site.attribute] = copy;
+    }
+  }
+}
+
+void addEdits(PlanTranslator& code, WeightEdits& weights, const fold::FoldPlan& plan, const Task& task) {
+  for (const auto& edit : plan.edits) {
+    if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) {
+      weights.scale(*scale);
+      code.add(*scale);
+    } else if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
+      weights.center(*center);
+    } else if (const auto* insert = std::get_if<fold::InsertCentering>(&edit)) {
+      code.add(*insert);
+    } else {
+      code.add(std::get<fold::ReplaceNorm>(edit));
+    }
+  }
+  task.report("centering weights");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan, const std::vector<LayerNorm>& norms,
+                                                       NormFlavour flavour, const Task& task) const {
+  const bool wantsFast = flavour == NormFlavour::Fast &&
+                         std::any_of(plan.edits.begin(), plan.edits.end(), [](const fold::Edit& edit) {
+                           return std::holds_alternative<fold::ReplaceNorm>(edit);
+                         });
+  if (wantsFast && !fastNormAvailable()) {
+    return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
+                "build NormLens with its kernels, or fold with --norm portable");
+  }
+  try {
+    const c10::InferenceMode noGradients(false);
+    const auto others = otherEntries(source_.module);
+    WeightEdits weights(*this, others, workers());
+    PlanTranslator code(*this, norms, flavour);
+    addEdits(code, weights, plan, task);
+    if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
+
+    // Reads are redirected first: the code edits may remove the nodes that read.
+    FrameEdits frames(program_.frames.size());
+    EditsByInstance instances;
+    copyWrittenState(program_, instances);
+    weights.finish(frames, instances);
+    auto codeEdits = code.take();
+    for (size_t f = 0; f < frames.size(); ++f) {
+      std::move(codeEdits[f].begin(), codeEdits[f].end(), std::back_inserter(frames[f]));
+    }
+    task.report("rewriting the code");
+    const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+    spreadToMethods(program_, frames, others, *unit, instances);
+    ModuleSource made{ModuleCopier(unit, instances).copy(source_.module), source_.extraFiles, source_.archive,
+                      keepAlive(source_.edits, source_.module)};
+    auto model = fromModule(std::move(made), facts_);
+    if (!model) return tl::unexpected<Error>(model.error());
+    return std::unique_ptr<Model>(std::move(*model));
+  } catch (const EditRefused& refused) {
+    return fail(ErrorCode::Refused, std::string("the plan cannot be applied: ") + refused.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::Internal, "there is not enough memory for the changed weights");
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::Internal, std::string("the plan cannot be applied: ") + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Internal, std::string("the plan cannot be applied: ") + error.what());
+  }
+}
+
+}  // namespace normlens::formats::torchscript

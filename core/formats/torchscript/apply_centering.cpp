@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/formats/torchscript/apply_new_nodes.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using ops::Factor;
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+// What to do with one axis of the value: its factors, outermost first. One factor: the axis stays whole.
+struct Axis {
+  std::vector<Factor> factors;
+};
+
+// Neighbouring whole factors of one kind are one factor.
+std::vector<Factor> merged(const std::vector<Factor>& factors) {
+  std::vector<Factor> out;
+  for (const Factor& next : factors) {
+    if (next.size == 1) continue;
+    if (!out.empty() && out.back().whole() && next.whole() && out.back().summed == next.summed) {
+      out.back() = {out.back().size * next.size, 0, out.back().size * next.size, next.summed};
+    } else {
+      out.push_back(next);
+    }
+  }
+  if (out.empty()) out.push_back(Factor{});
+  return out;
+}
+
+std::vector<Axis> axesOf(const ops::Pattern& pattern, const graph::Shape& shape) {
+  const auto perDim = ops::alignTo(pattern, shape);
+  if (!perDim) throw EditRefused("a centering at run time would cut across the axes of the value");
+  std::vector<Axis> axes;
+  for (const auto& factors : *perDim) {
+    Axis axis{merged(factors)};
+    const auto kept = std::count_if(axis.factors.begin(), axis.factors.end(), [](const Factor& f) { return !f.summed; });
+    if (axis.factors.size() > 1 && kept > 1) {
+      throw EditRefused("a centering at run time would have to fix a size that may differ from call to call");
+    }
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+std::vector<int64_t> unflattenedSizes(const Axis& axis) {
+  std::vector<int64_t> sizes;
+  for (const Factor& factor : axis.factors) sizes.push_back(factor.summed ? factor.size : -1);
+  return sizes;
+}
+
+// Axes are counted from the end: the same code then serves inputs without a batch axis.
+class CenteringCode {
+ public:
+  CenteringCode(Graph& graph, const std::vector<Axis>& axes) : graph_(graph), axes_(axes) {
+    for (const auto& axis : axes) flat_.insert(flat_.end(), axis.factors.begin(), axis.factors.end());
+  }
+
+  Value* emit(Value* x) {
+    int64_t right = 0;
+    for (size_t i = axes_.size(); i-- > 0;) {
+      const auto parts = static_cast<int64_t>(axes_[i].factors.size());
+      if (parts > 1) x = graph_.insert(c10::aten::unflatten, {x, -right - 1, unflattenedSizes(axes_[i])});
+      right += parts;
+    }
+    x = centerFrom(x, 0);
+    for (const auto& axis : axes_) {
+      const auto parts = static_cast<int64_t>(axis.factors.size());
+      if (parts > 1) x = graph_.insert(c10::aten::flatten, {x, -right, -(right - parts) - 1});
+      right -= parts;
+    }
+    return x;
+  }
+
+ private:
+  // Cuts the region out axis by axis, from `next` on, and centers what is left.
+  Value* centerFrom(Value* x, size_t next) {
+    while (next < flat_.size() && flat_[next].whole()) ++next;
+    if (next == flat_.size()) return subtractMean(x);
+    const Factor& factor = flat_[next];
+    const auto dim = static_cast<int64_t>(next) - static_cast<int64_t>(flat_.size());
+    std::vector<Value*> pieces;
+    if (factor.begin > 0) pieces.push_back(slice(x, dim, 0, factor.begin));
+    const bool toTheEnd = factor.end == factor.size;
+    pieces.push_back(centerFrom(slice(x, dim, factor.begin, toTheEnd ? kEnd : factor.end), next + 1));
+    if (!toTheEnd) pieces.push_back(slice(x, dim, factor.end, kEnd));
+    if (pieces.size() == 1) return pieces[0];
+    Value* list = graph_.insertNode(graph_.createList(c10::TensorType::get(), pieces))->output();
+    return graph_.insert(c10::aten::cat, {list, dim});
+  }
+
+  Value* slice(Value* x, int64_t dim, int64_t begin, int64_t end) {
+    return graph_.insert(c10::aten::slice, {x, dim, begin, end, int64_t{1}});
+  }
+
+  Value* subtractMean(Value* x) {
+    std::vector<int64_t> dims;
+    for (size_t i = 0; i < flat_.size(); ++i) {
+      if (flat_[i].summed) dims.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(flat_.size()));
+    }
+    Value* mean = graph_.insert(c10::aten::mean, {x, dims, true});
+    return graph_.insert(c10::aten::sub, {x, mean});
+  }
+
+  static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  Graph& graph_;
+  const std::vector<Axis>& axes_;
+  std::vector<Factor> flat_;  // all axes' factors in order: the axes of the unflattened value
+};
+
+// The node of `block` that holds `node`, possibly deep inside; null if none does.
+Node* ancestorIn(Node* node, const torch::jit::Block* block) {
+  while (node != nullptr && node->owningBlock() != block) node = node->owningBlock()->owningNode();
+  return node;
+}
+
+// The last point from which all reads can be served: before the earliest of them, in the innermost common block.
+Node* pointBefore(const std::vector<Node*>& readers) {
+  for (const auto* block = readers[0]->owningBlock(); block != nullptr;) {
+    Node* first = nullptr;
+    bool all = true;
+    for (Node* reader : readers) {
+      Node* here = ancestorIn(reader, block);
+      all = all && here != nullptr;
+      if (all && (first == nullptr || (here != first && here->isBefore(first)))) first = here;
+    }
+    if (all) return first;
+    block = block->owningNode() == nullptr ? nullptr : block->owningNode()->owningBlock();
+  }
+  throw EditRefused("a centering at run time has no place before all its uses");
+}
+
+// An in-place op would write into the centered copy: right only where nobody reads the original memory afterwards.
+void checkInPlace(const Node& node, int input) {
+  if (input != 0 || !mayMutate(node)) return;
+  if (node.input(0)->uses().size() > 1) {
+    throw EditRefused("a value that is changed in place and read again cannot be centered at run time");
+  }
+}
+
+}  // namespace
+
+BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
+  std::string signature = "center " + pattern.text();
+  for (const int64_t size : shape) signature += "," + std::to_string(size);
+  for (const auto& site : sites) {
+    checkInPlace(*site.node, site.input);
+    signature += " " + idOf(site.node) + "." + std::to_string(site.input);
+  }
+  const auto axes = axesOf(pattern, shape);
+  return {signature, [sites, axes](GraphCopy& copy) {
+            std::vector<Node*> readers;
+            for (const auto& site : sites) readers.push_back(copy.at(site.node));
+            Value* x = readers[0]->input(static_cast<size_t>(sites[0].input));
+            const torch::jit::WithInsertPoint here(pointBefore(readers));
+            Value* centered = CenteringCode(*copy.graph(), axes).emit(x);
+            for (size_t i = 0; i < readers.size(); ++i) {
+              const auto input = static_cast<size_t>(sites[i].input);
+              if (readers[i]->input(input) != x) throw EditRefused("reads to be centered together read different values");
+              readers[i]->replaceInput(input, centered);
+            }
+          }};
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,71 @@
+// A copy of one TorchScript body (method or function) with the way from the original's nodes to the copy's, and the
+// small edits made on such copies. Private to formats/torchscript: includes torch.
+//
+// An edit names nodes of the original; running it changes the copy. Edits run in order, and later ones see the operands
+// as earlier ones left them. Thread: one thread per copy. Errors: edits throw EditRefused.
+#pragma once
+
+#include <torch/script.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace normlens::formats::torchscript {
+
+// An edit that cannot be made without changing something else: a plain sentence.
+struct EditRefused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class GraphCopy {
+ public:
+  explicit GraphCopy(const std::shared_ptr<torch::jit::Graph>& original);
+
+  [[nodiscard]] const std::shared_ptr<torch::jit::Graph>& graph() const { return graph_; }
+  // The copy of a node; return nodes of blocks included. Throws where the node is of another graph.
+  [[nodiscard]] torch::jit::Node* at(const torch::jit::Node* original) const;
+
+ private:
+  void pair(torch::jit::Block* original, torch::jit::Block* copy);
+
+  std::shared_ptr<torch::jit::Graph> graph_;
+  std::unordered_map<const torch::jit::Node*, torch::jit::Node*> nodes_;
+};
+
+struct BodyEdit {
+  std::string signature;  // equal signatures do the same to copies of the same graph
+  std::function<void(GraphCopy&)> run;
+};
+
+// The edits' signatures in order; empty without edits.
+[[nodiscard]] std::string signatureOf(const std::vector<BodyEdit>& edits);
+// Identity of an object in a signature.
+[[nodiscard]] std::string idOf(const void* object);
+
+// A place that reads a value: input `input` of `node`.
+struct ReadSite {
+  torch::jit::Node* node = nullptr;
+  int input = 0;
+};
+
+// The node's first output is replaced everywhere by its input.
+[[nodiscard]] BodyEdit bypassNode(torch::jit::Node* node, int input);
+// The read is redirected to an attribute of the body's own module, or to a constant of its own.
+[[nodiscard]] BodyEdit readAttribute(ReadSite site, std::string attribute);
+[[nodiscard]] BodyEdit readConstant(ReadSite site, at::Tensor tensor);
+// A prim::Constant holds another tensor.
+[[nodiscard]] BodyEdit setConstant(torch::jit::Node* node, at::Tensor tensor);
+// A method call goes to another method of the same object; a function call to another function.
+[[nodiscard]] BodyEdit callMethod(torch::jit::Node* call, std::string method);
+[[nodiscard]] BodyEdit callFunction(torch::jit::Node* call, torch::jit::Function* function);
+
+// Removes a node that nobody reads any more, and then whatever only it read. Nodes with effects stay.
+void removeUnused(torch::jit::Node* node);
+// Writes to an operand (aten::add_, out= ...), or cannot be looked up.
+[[nodiscard]] bool mayMutate(const torch::jit::Node& node);
+
+}  // namespace normlens::formats::torchscript

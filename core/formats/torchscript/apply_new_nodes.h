@@ -1,0 +1,42 @@
+// Code that a fold adds to a body: run-time centerings and the norms that replace LayerNorms. Private to
+// formats/torchscript: includes torch.
+//
+// Sizes of the probe run are never written into the code: kept axes are -1 or left alone, so that the result works for
+// the batch and sequence sizes that the original works for.
+#pragma once
+
+#include <vector>
+
+#include "core/formats/model.h"
+#include "core/formats/torchscript/apply_graph_copy.h"
+#include "core/graph/types.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::formats::torchscript {
+
+// x - mean(groups of x) once, before the first of the reads, for all of them. `shape`: of x in the probe run, to find
+// the axes that the pattern means. Throws EditRefused where the groups cannot be said without fixing a free size.
+[[nodiscard]] BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
+                                       const ops::Pattern& pattern);
+
+struct NormReplacement {
+  torch::jit::Node* node = nullptr;  // aten::layer_norm or aten::native_layer_norm
+  NormFlavour flavour = NormFlavour::Portable;
+  int axes = 1;                      // how many trailing axes are normalised
+  bool gamma = false;                // given, whatever the static type says
+  bool beta = false;
+  bool computeInFloat32 = false;     // the input is of a half type: the norm's own accumulation type
+  bool castBack = false;             // gamma or beta has another type than the input
+};
+
+// Throws EditRefused where the flavour cannot express the norm.
+[[nodiscard]] BodyEdit replaceNorm(const NormReplacement& norm);
+
+// A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).
+[[nodiscard]] BodyEdit varianceToMeanSquare(torch::jit::Node* variance);
+
+// The custom operator normlens::rms_norm can be called in this process: finds libnormlens_ops.so beside the program if
+// it is not loaded yet. False where there is none.
+[[nodiscard]] bool fastNormAvailable();
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,194 @@
+#include "core/formats/torchscript/apply_variants.h"
+
+#include <torch/csrc/jit/api/function_impl.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using torch::jit::Block;
+using torch::jit::Function;
+using torch::jit::Graph;
+using torch::jit::Node;
+using torch::jit::Value;
+
+// Follows module values through the code that methods other than forward reach.
+class EntryWalk {
+ public:
+  EntryWalk(const c10::ivalue::Object* root, OtherEntries& found) : root_(root), found_(found) {}
+
+  void enter(const ObjectPtr& self, const std::string& method) {
+    // forward() of the model keeps its results, so what lies below it may change.
+    if (self.get() == root_ && method == "forward") return;
+    Function* function = self->type()->findMethod(method);
+    auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
+    if (body == nullptr || !found_.methods.insert({self.get(), method}).second) return;
+    body->ensure_defined();
+    Known known{{body->graph()->inputs()[0], self}};
+    walk(*body->graph()->block(), known);
+  }
+
+ private:
+  using Known = std::unordered_map<const Value*, ObjectPtr>;
+
+  void walk(Block& block, Known& known) {
+    for (Node* node : block.nodes()) {
+      if (node->inputs().empty()) continue;
+      const auto self = known.find(node->input(0));
+      if (self != known.end() && node->kind() == c10::prim::GetAttr) {
+        read(*node, self->second, known);
+      } else if (self != known.end() && node->kind() == c10::prim::CallMethod) {
+        enter(self->second, node->s(c10::attr::name));
+      }
+      for (Block* inner : node->blocks()) walk(*inner, known);
+    }
+  }
+
+  void read(Node& node, const ObjectPtr& owner, Known& known) {
+    const auto& name = node.s(c10::attr::name);
+    const auto value = owner->getAttr(name);
+    if (value.isObject()) {
+      known[node.output()] = value.toObject();
+    } else {
+      found_.attributes.insert({owner.get(), name});
+    }
+  }
+
+  const c10::ivalue::Object* root_;
+  OtherEntries& found_;
+};
+
+// Numbers for what a call does, edits of the calls below it included; 0: nothing.
+class DeepSignatures {
+ public:
+  DeepSignatures(const Program& program, const FrameEdits& edits) : ids_(program.frames.size(), 0) {
+    std::vector<std::string> below(program.frames.size());
+    for (size_t f = program.frames.size(); f-- > 0;) {  // callers come before what they call
+      const std::string all = signatureOf(edits[f]) + below[f];
+      if (all.empty()) continue;
+      ids_[f] = numbers_.try_emplace(all, static_cast<int>(numbers_.size()) + 1).first->second;
+      const Frame& frame = program.frames[f];
+      if (frame.parent == kNone) continue;
+      below[static_cast<size_t>(frame.parent)] += "(" + idOf(frame.call) + " " + std::to_string(ids_[f]) + ")";
+    }
+  }
+  [[nodiscard]] int of(size_t frame) const { return ids_[frame]; }
+
+ private:
+  std::vector<int> ids_;
+  std::map<std::string, int> numbers_;
+};
+
+class VariantBuilder {
+ public:
+  VariantBuilder(const Program& program, const FrameEdits& edits, const OtherEntries& others,
+                 torch::jit::CompilationUnit& unit)
+      : program_(program), edits_(edits), others_(others), unit_(unit), deep_(program, edits),
+        children_(program.frames.size()) {
+    for (size_t f = 1; f < program.frames.size(); ++f) {
+      children_[static_cast<size_t>(program.frames[f].parent)].push_back(f);
+    }
+    nameMethods();
+  }
+
+  void fill(EditsByInstance& out) {
+    for (const auto& [key, variants] : methods_) {
+      std::vector<MethodVariant> made;
+      bool changed = false;
+      for (const auto& [deep, variant] : variants) {
+        made.push_back({variant.name, deep == 0 ? std::vector<BodyEdit>{} : bodyEdits(variant.frame)});
+        changed = changed || variant.name != key.second || !made.back().edits.empty();
+      }
+      if (changed) out[key.first].methods[key.second] = std::move(made);
+    }
+  }
+
+ private:
+  using MethodKey = std::pair<const c10::ivalue::Object*, std::string>;
+  struct Variant {
+    std::string name;
+    size_t frame = 0;  // one of those that want it
+  };
+
+  void nameMethods() {
+    for (const auto& key : others_.methods) methods_[key][0].name = key.second;
+    for (size_t f = 0; f < program_.frames.size(); ++f) {
+      const Frame& frame = program_.frames[f];
+      if (frame.self) methods_[{frame.self.get(), frame.method}].try_emplace(deep_.of(f), Variant{"", f});
+    }
+    for (auto& [key, variants] : methods_) {
+      // Ordered by number: an unedited variant comes first and keeps the name.
+      int count = 0;
+      for (auto& [deep, variant] : variants) {
+        variant.name = count == 0 ? key.second : freeName(*key.first, key.second, count);
+        ++count;
+      }
+    }
+  }
+
+  static std::string freeName(const c10::ivalue::Object& object, const std::string& method, int count) {
+    std::string name = method + "_folded" + (count == 1 ? "" : "_" + std::to_string(count));
+    const auto type = object.type();
+    while (type->findMethod(name) != nullptr || type->hasAttribute(name)) name += "_";
+    return name;
+  }
+
+  // The frame's own edits, after its calls have been pointed to the bodies they want.
+  std::vector<BodyEdit> bodyEdits(size_t f) {
+    std::vector<BodyEdit> out;
+    for (const size_t child : children_[f]) {
+      const Frame& callee = program_.frames[child];
+      const int deep = deep_.of(child);
+      if (callee.self) {
+        const auto& name = methods_.at({callee.self.get(), callee.method}).at(deep).name;
+        if (name != callee.method) out.push_back(callMethod(callee.call, name));
+      } else if (deep != 0) {
+        out.push_back(callFunction(callee.call, functionFor(child)));
+      }
+    }
+    out.insert(out.end(), edits_[f].begin(), edits_[f].end());
+    return out;
+  }
+
+  Function* functionFor(size_t f) {
+    const Frame& frame = program_.frames[f];
+    if (frame.call->kind() != c10::prim::CallFunction) {
+      throw EditRefused("code that runs in a fork of its own ('" + frame.path + "') cannot be edited");
+    }
+    Function*& made = functions_[{frame.graph.get(), deep_.of(f)}];
+    if (made == nullptr) {
+      Function* original = frame.call->input(0)->type()->expectRef<c10::FunctionType>().function();
+      const auto old = program_.frames[0].self->compilation_unit();
+      made = copyFunction(unit_, *old, *original, bodyEdits(f));
+    }
+    return made;
+  }
+
+  const Program& program_;
+  const FrameEdits& edits_;
+  const OtherEntries& others_;
+  torch::jit::CompilationUnit& unit_;
+  DeepSignatures deep_;
+  std::vector<std::vector<size_t>> children_;
+  std::map<MethodKey, std::map<int, Variant>> methods_;
+  std::map<std::pair<const Graph*, int>, Function*> functions_;
+};
+
+}  // namespace
+
+OtherEntries otherEntries(const torch::jit::Module& module) {
+  OtherEntries found;
+  EntryWalk walk(module._ivalue().get(), found);
+  for (const Function* method : module.type()->methods()) walk.enter(module._ivalue(), method->name());
+  return found;
+}
+
+void spreadToMethods(const Program& program, const FrameEdits& frameEdits, const OtherEntries& others,
+                     torch::jit::CompilationUnit& unit, EditsByInstance& edits) {
+  VariantBuilder(program, frameEdits, others, unit).fill(edits);
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,31 @@
+// From edits of single calls to edits of methods and functions. Private to formats/torchscript: includes torch.
+//
+// The program lists every call of a body as a frame of its own; the file has one body per method. Where all calls of a
+// method on an instance want the same edits, the method is edited. Where they differ, the method gets a sibling under
+// a new name and the callers that want it call that one. Functions are copied for the callers that want an edit.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/formats/torchscript/apply_module_copy.h"
+
+namespace normlens::formats::torchscript {
+
+// By frame of the program: what happens to its body.
+using FrameEdits = std::vector<std::vector<BodyEdit>>;
+
+// What the model's other methods (all but forward) run and read: it must go on meaning the same.
+struct OtherEntries {
+  std::set<std::pair<const c10::ivalue::Object*, std::string>> methods;
+  std::set<std::pair<const c10::ivalue::Object*, std::string>> attributes;
+};
+[[nodiscard]] OtherEntries otherEntries(const torch::jit::Module& module);
+
+// Adds the method edits to `edits`; copies of functions go into `unit`. Throws EditRefused.
+void spreadToMethods(const Program& program, const FrameEdits& frameEdits, const OtherEntries& others,
+                     torch::jit::CompilationUnit& unit, EditsByInstance& edits);
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,16 @@
+// Everything that is checked of a file before torch sees it. No torch here; nothing is unpickled or run.
+#pragma once
+
+#include <memory>
+
+#include "core/base/result.h"
+#include "core/formats/torchscript/archive_reader.h"
+
+namespace normlens::formats::torchscript {
+
+// A TorchScript archive that is whole: a zip with code/, constants.pkl, data.pkl and a version, whose tensor records
+// are there and long enough for what the pickles declare, whose compressed records unpack within bounds, and whose
+// CRCs are right. Errors: Unreadable or Unsupported, one sentence that names what the file is and what to do.
+[[nodiscard]] Result<std::shared_ptr<const Archive>> openCheckedArchive(std::shared_ptr<const MappedFile> file);
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,100 @@
+#include "core/formats/torchscript/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace normlens::formats::torchscript {
+namespace {
+
+constexpr size_t kWriteBytes = size_t{8} << 20;
+
+tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
+  const std::string file = path.string() + " cannot be written: ";
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return fail(ErrorCode::WriteFailed, file + "the disk is full", "free some space or choose another folder");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return fail(ErrorCode::WriteFailed, file + "no permission", "choose a folder that you may write to");
+    case ENOENT:
+    case ENOTDIR:
+      return fail(ErrorCode::WriteFailed, file + "its folder does not exist", "create the folder or choose another one");
+    default:
+      return fail(ErrorCode::WriteFailed, file + std::strerror(error), "choose another folder");
+  }
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor)
+    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (descriptor_ < 0) return;
+  ::close(std::exchange(descriptor_, -1));
+  ::unlink(temporary_.c_str());
+}
+
+tl::unexpected<Error> AtomicFile::failed(int error) const { return writeError(path_, error); }
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_t size) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return writeError(path, EISDIR);
+  std::string name = path.string() + ".XXXXXX";
+  const int descriptor = ::mkstemp(name.data());
+  if (descriptor < 0) return writeError(path, errno);
+  AtomicFile file(path, name, descriptor);
+  // A file system that cannot reserve space still can write.
+  if (size > 0 && ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0 && (errno == ENOSPC || errno == EDQUOT)) {
+    return file.failed(errno);
+  }
+  return file;
+}
+
+Status AtomicFile::write(const void* data, size_t size) {
+  const auto* at = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor_, at, std::min(size, kWriteBytes));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return failed(written < 0 ? errno : EIO);
+    at += written;
+    size -= static_cast<size_t>(written);
+  }
+  return {};
+}
+
+Status AtomicFile::commit() {
+  struct stat old {};
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  const mode_t mode = ::stat(path_.c_str(), &old) == 0 ? old.st_mode & 07777U : 0666U & ~mask;
+  if (::fchmod(descriptor_, mode) != 0 && errno != EPERM) return failed(errno);
+  if (::fsync(descriptor_) != 0) return failed(errno);
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  ::close(std::exchange(descriptor_, -1));
+  // The rename itself reaches the disk with the folder.
+  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const int parent = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (parent >= 0) {
+    ::fsync(parent);
+    ::close(parent);
+  }
+  return {};
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,39 @@
+// A file that appears under its name complete or not at all. No torch here.
+//
+// Written under a temporary name in the same folder, fsynced, renamed; removed again if it is not committed.
+// Thread: one thread per object. Errors: WriteFailed with a sentence that names the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+#include "core/base/result.h"
+
+namespace normlens::formats::torchscript {
+
+class AtomicFile {
+ public:
+  // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written.
+  [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path, uint64_t size);
+  ~AtomicFile();
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  [[nodiscard]] Status write(const void* data, size_t size);
+  // Flushes to the disk and gives the file its name. An older file of that name is replaced and hands on its mode.
+  [[nodiscard]] Status commit();
+
+ private:
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor);
+  [[nodiscard]] tl::unexpected<Error> failed(int error) const;
+  void discard();
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace normlens::formats::torchscript

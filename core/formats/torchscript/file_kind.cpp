@@ -1,0 +1,144 @@
+#include "core/formats/torchscript/file_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace normlens::formats::torchscript {
+namespace {
+
+constexpr const char* kExportHint =
+    "load it in Python and export it with torch.jit.trace(model, inputs).save(...) or torch.onnx.export(...)";
+
+std::string_view asText(std::span<const std::byte> bytes, size_t most) {
+  return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), most)};
+}
+
+// A varint at `at`, moved past it; nullopt at the end of the bytes.
+std::optional<uint64_t> varint(std::string_view bytes, size_t& at) {
+  uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && at < bytes.size(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    value |= static_cast<uint64_t>(byte & 127) << shift;
+    if ((byte & 128) == 0) return value;
+  }
+  return std::nullopt;
+}
+
+// The fields of ONNX's ModelProto: 1 ir_version, 2 producer_name, 3 producer_version, 4 domain, 5 model_version,
+// 6 doc_string, 7 graph, 8 opset_import, 14 metadata_props, 20 training_info, 25 functions. Truncated files count too:
+// it is enough that the first two fields fit.
+bool looksLikeOnnx(std::string_view bytes) {
+  constexpr std::array<uint64_t, 9> kMessages = {2, 3, 4, 6, 7, 8, 14, 20, 25};
+  size_t at = 0;
+  int fields = 0;
+  bool hasVersion = false;
+  while (at < bytes.size() && fields < 3) {
+    const auto tag = varint(bytes, at);
+    if (!tag) break;
+    const uint64_t field = *tag >> 3, wire = *tag & 7;
+    const auto value = varint(bytes, at);
+    if (!value) break;
+    if (wire == 0 && (field == 1 || field == 5)) {
+      if (field == 1 && *value > 1000) return false;
+      hasVersion = hasVersion || field == 1;
+    } else if (wire == 2 && std::ranges::find(kMessages, field) != kMessages.end()) {
+      if (*value > bytes.size() - at) return hasVersion && fields > 0;  // cut off inside this field
+      at += *value;
+    } else {
+      return false;
+    }
+    ++fields;
+  }
+  return hasVersion && fields >= 2;
+}
+
+// An 8-byte length, then that many bytes of JSON.
+bool looksLikeSafetensors(std::span<const std::byte> bytes) {
+  if (bytes.size() < 10) return false;
+  uint64_t length = 0;
+  for (size_t i = 8; i-- > 0;) length = (length << 8) | std::to_integer<uint64_t>(bytes[i]);
+  return length >= 2 && length <= (uint64_t{1} << 32) && std::to_integer<char>(bytes[8]) == '{' &&
+         (std::to_integer<char>(bytes[9]) == '"' || std::to_integer<char>(bytes[9]) == '}');
+}
+
+bool looksLikeText(std::string_view head) {
+  return std::ranges::all_of(head, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x80 || (byte >= 0x20 && byte != 0x7f) || c == '\n' || c == '\r' || c == '\t' || c == '\f';
+  });
+}
+
+// Protocol 2 or later begins with PROTO; protocols 0 and 1, which are text-like, end with STOP.
+bool looksLikePickle(std::string_view head, std::string_view whole) {
+  if (head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5) return true;
+  return (head.starts_with("(d") || head.starts_with("c") || head.starts_with("(c") || head.starts_with("(l")) &&
+         whole.ends_with('.') && head.find('\n') != std::string_view::npos;
+}
+
+bool isZipStart(std::string_view head) {
+  constexpr std::string_view kLocal("PK\x03\x04", 4), kEmptyArchive("PK\x05\x06", 4);
+  const size_t count = std::min<size_t>(head.size(), 4);
+  return count >= 2 && (head.substr(0, count) == kLocal.substr(0, count) ||
+                        head.substr(0, count) == kEmptyArchive.substr(0, count));
+}
+
+bool containsHtml(std::string_view head) {
+  std::string lower(head.substr(0, 256));
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower.find("<!doctype html") != std::string::npos || lower.find("<html") != std::string::npos;
+}
+
+}  // namespace
+
+FileKind detectKind(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return FileKind::Empty;
+  constexpr size_t kHead = 4096;
+  const std::string_view head = asText(bytes, kHead), whole = asText(bytes, bytes.size());
+  if (isZipStart(head)) return FileKind::Zip;
+  if (head.starts_with("version https://git-lfs.github.com/spec")) return FileKind::GitLfsPointer;
+  if (head.starts_with("GGUF")) return FileKind::Gguf;
+  if (head.starts_with("\x89HDF\r\n\x1a\n")) return FileKind::Hdf5;
+  if (looksLikeSafetensors(bytes)) return FileKind::Safetensors;
+  if (looksLikePickle(head, whole)) return FileKind::Pickle;
+  if (looksLikeText(head)) return containsHtml(head) ? FileKind::Html : FileKind::Text;
+  if (looksLikeOnnx(whole)) return FileKind::Onnx;
+  return FileKind::Unknown;
+}
+
+Error notTorchScript(const std::filesystem::path& path, FileKind kind) {
+  const std::string file = path.string();
+  switch (kind) {
+    case FileKind::Empty:
+      return {ErrorCode::Unreadable, file + " is empty", "copy or export the file again"};
+    case FileKind::Onnx:
+      return {ErrorCode::Unsupported, file + " looks like ONNX, not TorchScript",
+              "this build reads TorchScript; export with torch.jit.trace(model, inputs).save(...)"};
+    case FileKind::Pickle:
+      return {ErrorCode::Unsupported,
+              file + " is a bare pickle (an old-format torch.save or another program's), not a TorchScript model",
+              std::string("NormLens never unpickles it; ") + kExportHint};
+    case FileKind::Safetensors:
+      return {ErrorCode::Unsupported, file + " looks like safetensors, which hold weights but no graph; it is not a TorchScript model",
+              kExportHint};
+    case FileKind::Gguf:
+      return {ErrorCode::Unsupported, file + " is a GGUF file, which holds weights but no graph; it is not a TorchScript model",
+              kExportHint};
+    case FileKind::Hdf5:
+      return {ErrorCode::Unsupported, file + " is an HDF5 file (Keras weights?), not a TorchScript model", kExportHint};
+    case FileKind::GitLfsPointer:
+      return {ErrorCode::Unreadable, file + " is a git-lfs pointer, not the model itself",
+              "fetch the real file with 'git lfs pull'"};
+    case FileKind::Html:
+      return {ErrorCode::Unreadable, file + " is a web page, not a TorchScript model: the download seems to have failed",
+              "download the file again"};
+    case FileKind::Text:
+      return {ErrorCode::Unreadable, file + " is plain text, not a TorchScript archive", "check the path"};
+    default:
+      return {ErrorCode::Unreadable, file + " is not a TorchScript archive: its content is of no known kind",
+              "check the path, or export the model again"};
+  }
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,33 @@
+// What a file is, told from its first bytes; its name does not count. No torch here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace normlens::formats::torchscript {
+
+enum class FileKind : uint8_t {
+  Empty,
+  Zip,              // a complete-looking zip, or the beginning of one
+  Onnx,             // a protobuf whose first fields are those of an ONNX model
+  Pickle,           // a bare pickle: old torch.save, or anything else pickled
+  Safetensors,
+  Gguf,
+  Hdf5,             // Keras and others
+  GitLfsPointer,
+  Html,
+  Text,
+  Unknown,
+};
+
+[[nodiscard]] FileKind detectKind(std::span<const std::byte> bytes);
+
+// What to say of a file that is no TorchScript archive: names what it is and what to do. kind: anything but Zip.
+[[nodiscard]] Error notTorchScript(const std::filesystem::path& path, FileKind kind);
+
+}  // namespace normlens::formats::torchscript

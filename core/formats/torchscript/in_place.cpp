@@ -1,0 +1,149 @@
+#include "core/formats/torchscript/in_place.h"
+
+#include <algorithm>
+
+#include "core/formats/torchscript/memory_sharing.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+namespace prim = c10::prim;
+
+constexpr const char* kAliasReason = "an in-place operation changes this tensor through an alias";
+constexpr const char* kWrittenReason = "the model writes this tensor while it runs";
+
+class InPlaceAnalysis {
+ public:
+  explicit InPlaceAnalysis(Program& program) : program_(program) {}
+
+  void run() {
+    program_.inPlace.renamed.assign(program_.nodes.size(), kNone);
+    program_.inPlace.opaqueReason.assign(program_.values.size(), {});
+    findWrites();
+    if (writes_.empty()) return;
+    findDefiningBlocks();
+    findUses();
+    const MemorySharing sharing(program_);
+    for (const Write& write : writes_) judge(write, sharing.sharingWith(write.value));
+  }
+
+ private:
+  struct Write {
+    int node;
+    int value;
+  };
+
+  [[nodiscard]] const ProgramBlock& block(int id) const { return program_.blocks[static_cast<size_t>(id)]; }
+  [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
+
+  void findWrites() {
+    for (size_t i = 0; i < program_.nodes.size(); ++i) {
+      const ProgramNode& n = program_.nodes[i];
+      const auto* schema = n.node->maybeSchema();
+      if (schema == nullptr || !schema->is_mutable()) continue;
+      const auto& arguments = schema->arguments();
+      for (size_t a = 0; a < std::min(arguments.size(), n.inputs.size()); ++a) {
+        const auto* info = arguments[a].alias_info();
+        if (info != nullptr && info->isWrite() && isJudged(n, a))
+          writes_.push_back({static_cast<int>(i), n.inputs[a]});
+      }
+    }
+  }
+
+  // Lists that grow are followed by the lowering itself; here it is tensors, and containers that the file holds.
+  [[nodiscard]] bool isJudged(const ProgramNode& n, size_t input) const {
+    const auto& known = program_.values[static_cast<size_t>(n.inputs[input])].known;
+    return known ? !known->isNone() : n.node->input(input)->type()->kind() == c10::TypeKind::TensorType;
+  }
+
+  // The block that makes each value; kNone for known values, which exist before the run.
+  void findDefiningBlocks() {
+    definingBlock_.assign(program_.values.size(), kNone);
+    for (size_t b = 0; b < program_.blocks.size(); ++b) {
+      for (const int v : program_.blocks[b].params) definingBlock_[static_cast<size_t>(v)] = static_cast<int>(b);
+    }
+    for (const ProgramNode& n : program_.nodes) {
+      for (const int v : n.outputs) definingBlock_[static_cast<size_t>(v)] = n.block;
+    }
+  }
+
+  void findUses() {
+    uses_.resize(program_.values.size());
+    for (size_t i = 0; i < program_.nodes.size(); ++i) {
+      for (const int v : program_.nodes[i].inputs) uses_[static_cast<size_t>(v)].push_back(static_cast<int>(i));
+    }
+    // A return is read after everything in its block.
+    for (const ProgramBlock& b : program_.blocks) {
+      for (const int v : b.returns) uses_[static_cast<size_t>(v)].push_back(lastNodeInside(b) + 1);
+    }
+  }
+
+  // Node numbers follow the walk, so the last node of a block, nested ones included, has its highest number.
+  [[nodiscard]] int lastNodeInside(const ProgramBlock& b) const {
+    if (b.nodes.empty()) return b.owner;
+    int last = b.nodes.back();
+    for (const int nested : node(last).blocks) last = std::max(last, lastNodeInside(block(nested)));
+    return last;
+  }
+
+  [[nodiscard]] bool isInside(int id, int owner) const {
+    for (int up = id; up != kNone; up = block(node(up).block).owner) {
+      if (up == owner) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool definedInside(int value, int owner) const {
+    const int home = definingBlock_[static_cast<size_t>(value)];
+    return home != kNone && block(home).owner != kNone && isInside(block(home).owner, owner);
+  }
+
+  // Read at a later place, or at an earlier one of a loop's body that comes round again.
+  [[nodiscard]] bool readAfter(int value, int id) const {
+    const auto& uses = uses_[static_cast<size_t>(value)];
+    if (std::ranges::any_of(uses, [&](int use) { return use > id; })) return true;
+    for (int loop = block(node(id).block).owner; loop != kNone; loop = block(node(loop).block).owner) {
+      if (node(loop).node->kind() != prim::Loop || definedInside(value, loop)) continue;
+      if (std::ranges::any_of(uses, [&](int use) { return use > loop && use < id; })) return true;
+    }
+    return false;
+  }
+
+  void judge(const Write& write, const std::vector<int>& group) {
+    const ProgramNode& writer = node(write.node);
+    const auto inGroup = [&](int value) { return std::ranges::binary_search(group, value); };
+    const bool renames = !writer.outputs.empty() && inGroup(writer.outputs[0]);
+    bool safe = definingBlock_[static_cast<size_t>(write.value)] == writer.block;
+    for (const int member : group) {
+      const ProgramValue& value = program_.values[static_cast<size_t>(member)];
+      if (value.known) {
+        noteWrittenState(value);
+        safe = false;
+      }
+      const bool isWritten = member == write.value && renames;
+      if (!isWritten && value.producer < write.node && readAfter(member, write.node)) safe = false;
+    }
+    if (safe) {
+      if (renames) program_.inPlace.renamed[static_cast<size_t>(write.node)] = write.value;
+      return;
+    }
+    for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = kAliasReason;
+  }
+
+  void noteWrittenState(const ProgramValue& value) {
+    program_.writesState = true;
+    if (value.constant != kNone)
+      program_.constants[static_cast<size_t>(value.constant)].volatileReason = kWrittenReason;
+  }
+
+  Program& program_;
+  std::vector<int> definingBlock_;
+  std::vector<std::vector<int>> uses_;
+  std::vector<Write> writes_;
+};
+
+}  // namespace
+
+void analyseInPlace(Program& program) { InPlaceAnalysis(program).run(); }
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,184 @@
+// Workable inputs without being given any: the traced example's shapes where the file kept them, otherwise guesses from
+// the first ops that read each input. Every answer has been run.
+#include <algorithm>
+
+#include "core/formats/torchscript/input_guess.h"
+#include "core/formats/torchscript/input_trials.h"
+#include "core/formats/torchscript/torchscript_model.h"
+#include "core/formats/torchscript/traced_inputs.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+constexpr size_t kMostTrials = 40;
+
+// The arguments that must be given, as specs without shapes.
+Result<std::vector<InputSpec>> requiredInputs(const c10::FunctionSchema& schema) {
+  std::vector<InputSpec> specs;
+  const auto& arguments = schema.arguments();
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const c10::Argument& argument = arguments[i];
+    const auto kind = argument.type()->kind();
+    if (argument.default_value() || kind == c10::TypeKind::OptionalType) continue;
+    InputSpec spec;
+    spec.name = "in_" + std::to_string(i - 1);
+    if (kind == c10::TypeKind::IntType) {
+      spec.dtype = graph::DType::Int64;
+      spec.low = spec.high = 2;
+    } else if (kind == c10::TypeKind::FloatType) {
+      spec.dtype = graph::DType::Float64;
+    } else if (kind == c10::TypeKind::BoolType) {
+      spec.dtype = graph::DType::Bool;
+    } else if (kind != c10::TypeKind::TensorType) {
+      return fail(ErrorCode::BadInput,
+                  "the model's input '" + argument.name() + "' is a " + argument.type()->str() +
+                      ", for which NormLens cannot make up values",
+                  "give inputs with --inputs FILE.npz");
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+std::string shapeText(const graph::Shape& shape) {
+  std::string text;
+  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+// Draws and guesses of one model.
+class InputInference {
+ public:
+  InputInference(const TorchScriptModel& model, const c10::FunctionSchema& schema, graph::DType floats)
+      : model_(model), schema_(schema), floats_(floats), trials_(model.program(), schema, floats) {}
+
+  Result<std::vector<InputSpec>> run() {
+    auto specs = requiredInputs(schema_);
+    if (!specs) return specs;
+    for (size_t i = 0; i < specs->size(); ++i) {
+      if (isTensor(i)) guesses_.push_back(guessInput(model_.graph(), model_.graph().inputs()[argumentOf((*specs)[i])]));
+      else guesses_.emplace_back();
+    }
+    if (auto traced = fromTrace(*specs)) return finish(std::move(*traced));
+    if (auto guessed = fromGuesses(*specs)) return finish(std::move(*guessed));
+    return fail(ErrorCode::BadInput, "no workable inputs could be guessed from the graph (" + trials_.lastError() + ")",
+                "give inputs with --inputs FILE.npz or --input 'in_0=float32[2,3,32,32]'");
+  }
+
+ private:
+  // Position of a spec's argument among forward()'s, from its name "in_3".
+  static size_t argumentOf(const InputSpec& spec) { return std::stoul(spec.name.substr(3)); }
+  [[nodiscard]] bool isTensor(size_t spec) const {
+    size_t seen = 0;
+    const auto& arguments = schema_.arguments();
+    for (size_t i = 1; i < arguments.size(); ++i) {
+      if (arguments[i].default_value() || arguments[i].type()->kind() == c10::TypeKind::OptionalType) continue;
+      if (seen++ == spec) return arguments[i].type()->kind() == c10::TypeKind::TensorType;
+    }
+    return false;
+  }
+
+  // Range of an integer input: indices of the smallest table it reaches, else a mask of zeros and ones.
+  void setRange(InputSpec& spec, const InputGuess& guess) const {
+    spec.low = 0;
+    spec.high = guess.highest ? static_cast<double>(std::max<int64_t>(0, *guess.highest)) : 1;
+  }
+
+  std::optional<std::vector<InputSpec>> fromTrace(std::vector<InputSpec> specs) {
+    if (model_.source().archive == nullptr) return std::nullopt;
+    const auto traced = readTracedInputs(*model_.source().archive);
+    if (traced.empty() || traced.size() < specs.size()) return std::nullopt;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (!isTensor(i)) return std::nullopt;
+      specs[i].dtype = graph::isFloat(traced[i].dtype) ? floats_ : traced[i].dtype;
+      specs[i].shape = traced[i].shape;
+      specs[i].assumed = "the shape " + shapeText(traced[i].shape) + " of the example that the file was traced with";
+      if (graph::isFloat(specs[i].dtype) || specs[i].dtype == graph::DType::Bool) continue;
+      setRange(specs[i], guesses_[i]);
+      specs[i].assumed += guesses_[i].reason.empty() ? "; values 0 and 1" : "; " + guesses_[i].reason;
+    }
+    return settled(std::move(specs));
+  }
+
+  // Relaxes the values until the specs work with finite results, or at least work.
+  std::optional<std::vector<InputSpec>> settled(std::vector<InputSpec> specs) {
+    if (trials_.worksFinite(specs)) return specs;
+    // A mask of random zeros can switch off a whole row; an index may be shifted before it is used.
+    auto ones = specs, small = specs;
+    for (InputSpec& spec : ones) {
+      if (!graph::isFloat(spec.dtype) && spec.high == 1) spec.low = 1;
+    }
+    for (InputSpec& spec : small) {
+      if (!graph::isFloat(spec.dtype)) spec.high = std::min(spec.high, 1.0);
+    }
+    if (trials_.worksFinite(ones)) return ones;
+    if (trials_.worksFinite(small)) return small;
+    if (trials_.works(specs)) return specs;
+    return std::nullopt;
+  }
+
+  // The k-th candidate of every input together; inputs of which nothing is known follow the first one's shape.
+  std::optional<std::vector<InputSpec>> fromGuesses(const std::vector<InputSpec>& required) {
+    size_t tries = 1;
+    for (const InputGuess& guess : guesses_) tries = std::max(tries, guess.shapes.size());
+    size_t made = 0;
+    for (const bool unknownAreInts : {false, true}) {
+      for (size_t k = 0; k < std::max<size_t>(tries, kFallback.size()); ++k) {
+        if (made++ > kMostTrials || trials_.outOfTime()) return std::nullopt;
+        auto specs = candidate(required, k, unknownAreInts);
+        if (auto good = settled(std::move(specs))) return good;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::vector<InputSpec> candidate(std::vector<InputSpec> specs, size_t k, bool unknownAreInts) const {
+    graph::Shape leading;
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (isTensor(i) && !guesses_[i].shapes.empty() && leading.empty())
+        leading = guesses_[i].shapes[std::min(k, guesses_[i].shapes.size() - 1)];
+    }
+    for (size_t i = 0; i < specs.size(); ++i) {
+      if (!isTensor(i)) {
+        specs[i].assumed = "the number 2";
+        continue;
+      }
+      const InputGuess& guess = guesses_[i];
+      const bool known = !guess.shapes.empty();
+      specs[i].dtype = guess.dtype != graph::DType::Unknown ? guess.dtype
+                       : !known && unknownAreInts           ? graph::DType::Int64
+                                                            : floats_;
+      specs[i].shape = known              ? guess.shapes[std::min(k, guess.shapes.size() - 1)]
+                       : leading.empty() ? kFallback[std::min(k, kFallback.size() - 1)]
+                                          : leading;
+      if (!graph::isFloat(specs[i].dtype)) setRange(specs[i], guess);
+      specs[i].assumed = std::string(graph::dtypeName(specs[i].dtype)) + shapeText(specs[i].shape) +
+                         (guess.reason.empty() ? std::string(", which runs") : ", from " + guess.reason);
+    }
+    return specs;
+  }
+
+  Result<std::vector<InputSpec>> finish(std::vector<InputSpec> specs) {
+    trials_.findFreeAxes(specs);
+    return specs;
+  }
+
+  // Shapes for inputs of which the graph says nothing.
+  inline static const std::vector<graph::Shape> kFallback = {{2, 7, 8}, {2, 8},     {2, 3, 32, 32}, {2, 7},
+                                                              {2, 8, 9}, {4},        {2, 7, 16},     {2, 7, 32},
+                                                              {2, 7, 64}, {2, 3, 16}, {}};
+
+  const TorchScriptModel& model_;
+  const c10::FunctionSchema& schema_;
+  graph::DType floats_;
+  InputTrials trials_;
+  std::vector<InputGuess> guesses_;
+};
+
+}  // namespace
+
+Result<std::vector<InputSpec>> TorchScriptModel::inferInputs() const {
+  return InputInference(*this, source_.module.get_method("forward").function().getSchema(), facts_.dtype).run();
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,24 @@
+// What a graph without shapes says about one of its inputs: which op reads it first, and what that op demands.
+// No torch here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace normlens::formats::torchscript {
+
+struct InputGuess {
+  graph::DType dtype = graph::DType::Unknown;   // Int64, or Unknown: nothing says that it is not a float
+  std::optional<int64_t> highest;               // of an index: the largest that is valid
+  std::vector<graph::Shape> shapes;             // worth trying, the likeliest first; empty: nothing is known
+  std::string reason;                           // in words
+};
+
+// Follows the value through ops that keep its elements until something reads them in a telling way.
+[[nodiscard]] InputGuess guessInput(const graph::Graph& graph, graph::ValueId input);
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,130 @@
+#include "core/formats/torchscript/input_trials.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/formats/torchscript/arguments.h"
+#include "core/formats/torchscript/torchscript_model.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+at::Tensor draw(const InputSpec& spec, at::Generator& generator) {
+  const at::ScalarType type = scalarTypeOf(spec.dtype);
+  if (spec.dtype == graph::DType::Bool) return at::randint(0, 2, spec.shape, generator, at::kLong).to(at::kBool);
+  if (!graph::isFloat(spec.dtype))
+    return at::randint(static_cast<int64_t>(spec.low), static_cast<int64_t>(spec.high) + 1, spec.shape, generator, at::kLong).to(type);
+  if (spec.uniform) return (at::rand(spec.shape, generator, at::kDouble) * (spec.high - spec.low) + spec.low).to(type);
+  return at::randn(spec.shape, generator, at::kDouble).to(type);
+}
+
+bool isFinite(const c10::IValue& value) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();
+    return !tensor.defined() || !tensor.is_floating_point() || tensor.isfinite().all().item<bool>();
+  }
+  if (value.isTuple()) return std::ranges::all_of(value.toTupleRef().elements(), isFinite);
+  if (value.isList()) return std::ranges::all_of(value.toListRef(), isFinite);
+  return true;
+}
+
+// Another size to try in place of this one: batches grow by one, sides of images stay even, lengths shrink.
+std::vector<int64_t> otherSizes(int64_t size, bool batch, bool spatial) {
+  if (batch) return {size < 2 ? 2 : size + 1};
+  if (spatial) {
+    if (size >= 16 && size % 4 == 0) return {size / 2, size + size / 2};
+    return {size > 6 ? size - 2 : size + 2};
+  }
+  return size > 6 ? std::vector<int64_t>{size - 5, size + 1} : std::vector<int64_t>{size + 1};
+}
+
+}  // namespace
+
+std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<InputSpec>& specs) {
+  lastError_.clear();
+  Tensors tensors;
+  try {
+    at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{20});
+    for (const InputSpec& spec : specs) tensors.push_back({spec.name, viewOf(draw(spec, generator))});
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  auto arguments = toArguments(schema_, tensors, floats_);
+  if (!arguments) {
+    lastError_ = arguments.error().message;
+    return std::nullopt;
+  }
+  auto results = interpreter_.run(std::move(*arguments), {}, Task{});
+  if (!results) {
+    lastError_ = results.error().message;
+    return std::nullopt;
+  }
+  return std::move(*results);
+}
+
+bool InputTrials::works(const std::vector<InputSpec>& specs) { return run(specs).has_value(); }
+
+bool InputTrials::worksFinite(const std::vector<InputSpec>& specs) {
+  const auto results = run(specs);
+  return results && std::ranges::all_of(*results, isFinite);
+}
+
+std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpec>& specs) {
+  std::vector<Group> groups;
+  const auto add = [&](size_t input, size_t axis, bool batch) {
+    const int64_t size = specs[input].shape[axis];
+    const auto same = std::ranges::find_if(groups, [&](const Group& group) {
+      return group.size == size && group.batch == batch;
+    });
+    Group& group = same == groups.end() ? groups.emplace_back() : *same;
+    group.size = size;
+    group.batch = batch;
+    group.places.push_back({input, axis});
+  };
+  for (size_t i = 0; i < specs.size(); ++i) {
+    for (size_t axis = 0; axis < specs[i].shape.size(); ++axis) add(i, axis, axis == 0);
+  }
+  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) { return a.batch > b.batch; });
+  return groups;
+}
+
+void InputTrials::resize(std::vector<InputSpec>& specs, const Group& group, int64_t size) {
+  for (const Place& place : group.places) specs[place.input].shape[place.axis] = size;
+}
+
+void InputTrials::findFreeAxes(std::vector<InputSpec>& specs) {
+  std::set<int64_t> taken;
+  for (const Group& group : groupsOf(specs)) {
+    if (outOfTime()) return;
+    const bool spatial = std::ranges::any_of(
+        group.places, [&](const Place& place) { return specs[place.input].shape.size() >= 4 && place.axis >= 2; });
+    std::optional<int64_t> other;
+    for (const int64_t size : otherSizes(group.size, group.batch, spatial)) {
+      auto changed = specs;
+      resize(changed, group, size);
+      if (works(changed)) {
+        other = size;
+        break;
+      }
+    }
+    if (!other) continue;
+    for (const Place& place : group.places) specs[place.input].freeAxes.push_back(static_cast<int>(place.axis));
+    // Keep the size that is known to be sensible unless it hides something: 1, or equal to another free size.
+    int64_t chosen = group.size;
+    if (chosen < 2 || taken.count(chosen) != 0) {
+      for (int64_t size = *other; size < *other + 4; ++size) {
+        auto changed = specs;
+        resize(changed, group, size);
+        if (size >= 2 && taken.count(size) == 0 && works(changed)) {
+          specs = std::move(changed);
+          chosen = size;
+          break;
+        }
+      }
+    }
+    taken.insert(chosen);
+  }
+  for (InputSpec& spec : specs) std::ranges::sort(spec.freeAxes);
+}
+
+}  // namespace normlens::formats::torchscript

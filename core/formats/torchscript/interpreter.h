@@ -1,0 +1,76 @@
+// Runs a Program op by op on IValues: through If, Loop, tuples, lists and calls, freeing values after their last read.
+//
+// Every value can be watched as it is made. The loaded module is never changed: tensors and attributes that the model
+// writes are copied for the run. Slower than the JIT's own executor; times taken here are "with instrumentation".
+// Thread: one run at a time per object. Private to formats/torchscript: includes torch.
+#pragma once
+
+#include <torch/csrc/jit/runtime/interpreter.h>
+#include <torch/csrc/jit/runtime/operator.h>
+#include <torch/script.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/formats/torchscript/program.h"
+
+namespace normlens::formats::torchscript {
+
+// Called for each program value whenever it gets a new content. The content must not be changed.
+using ValueHook = std::function<void(int value, const c10::IValue& content)>;
+
+class Interpreter {
+ public:
+  // The program must outlive the interpreter.
+  explicit Interpreter(const Program& program);
+
+  // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
+  // Errors: RunFailed naming the op and the module it stands in; Cancelled.
+  [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
+                                                     const Task& task);
+
+ private:
+  enum class Kind : uint8_t {
+    Operator, Compiled, If, Loop, List, Tuple, Unpack, Raise, GetAttr, SetAttr,
+  };
+  // How to run one node; made when it is first reached.
+  struct Step {
+    bool ready = false;
+    Kind kind = Kind::Operator;
+    std::optional<torch::jit::Operation> operation;
+    std::optional<torch::jit::Code> code;
+    std::vector<int> dead;  // values that nothing reads after this node
+  };
+
+  void findLastReads();
+  void prepare(int node);
+  void loadConstants(const ValueHook& hook);
+  void runBlock(int block);
+  void runNode(int node);
+  void runIf(int node);
+  void runLoop(int node);
+  void runSimple(int node);
+  void getAttribute(int node);
+  void setAttribute(int node);
+  void set(int value, c10::IValue content);
+  void setAll(const std::vector<int>& values, std::vector<c10::IValue> contents);
+  [[nodiscard]] const c10::IValue& get(int value) const { return registers_[static_cast<size_t>(value)]; }
+  [[nodiscard]] std::vector<c10::IValue> getAll(const std::vector<int>& values) const;
+
+  const Program& program_;
+  std::vector<Step> steps_;
+  std::vector<c10::IValue> registers_;
+  // Attributes that this run has written or copied, by object and name.
+  std::map<std::pair<const c10::ivalue::Object*, std::string>, c10::IValue> attributes_;
+  const ValueHook* hook_ = nullptr;
+  const Task* task_ = nullptr;
+  int current_ = kNone;  // node being run, for the error message
+};
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,66 @@
+#include "core/formats/torchscript/loader.h"
+
+#include <caffe2/serialize/read_adapter_interface.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/formats/torchscript/error_text.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// Hands torch the very bytes that were checked.
+class MappedReader final : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit MappedReader(std::shared_ptr<const Archive> archive) : archive_(std::move(archive)) {}
+  [[nodiscard]] size_t size() const override { return archive_->bytes().size(); }
+  size_t read(uint64_t position, void* buffer, size_t length, const char* /*what*/) const override {
+    const auto bytes = archive_->bytes();
+    if (position >= bytes.size()) return 0;
+    const size_t count = std::min<size_t>(length, bytes.size() - position);
+    std::memcpy(buffer, bytes.data() + position, count);
+    return count;
+  }
+
+ private:
+  std::shared_ptr<const Archive> archive_;
+};
+
+// Names under "extra/" whose content is worth keeping in memory; larger ones stay in the archive.
+torch::jit::ExtraFilesMap extraFilesOf(const Archive& archive) {
+  constexpr uint64_t kMost = uint64_t{64} << 20;
+  const std::string folder = std::string(archive.prefix()) + "extra/";
+  torch::jit::ExtraFilesMap files;
+  for (const ZipRecord& record : archive.records()) {
+    if (record.name.starts_with(folder) && record.size <= kMost) files[record.name.substr(folder.size())] = "";
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive) {
+  const std::string path = archive->file().path().string();
+  const auto failed = [&](const std::string& why) {
+    return fail(ErrorCode::Unreadable, path + ": its TorchScript code cannot be parsed or loaded: " + why,
+                "export the model again with torch.jit.trace(...).save()");
+  };
+  try {
+    LoadedModule loaded;
+    loaded.source.archive = archive;
+    loaded.source.extraFiles = extraFilesOf(*archive);
+    loaded.source.module = torch::jit::load(std::make_shared<MappedReader>(archive), at::Device(at::kCPU),
+                                            loaded.source.extraFiles);
+    loaded.wasTraining = loaded.source.module.hasattr("training") && loaded.source.module.is_training();
+    loaded.source.module.eval();
+    return loaded;
+  } catch (const c10::Error& error) {
+    return failed(shortText(error));
+  } catch (const std::exception& error) {
+    return failed(firstLine(error.what()));
+  }
+}
+
+}  // namespace normlens::formats::torchscript

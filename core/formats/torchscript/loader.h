@@ -1,0 +1,22 @@
+// A checked archive -> torch's module. Private to formats/torchscript: includes torch.
+#pragma once
+
+#include <torch/script.h>
+
+#include <memory>
+
+#include "core/base/result.h"
+#include "core/formats/torchscript/torchscript_model.h"
+
+namespace normlens::formats::torchscript {
+
+struct LoadedModule {
+  ModuleSource source;
+  bool wasTraining = false;
+};
+
+// Loads onto the CPU from the mapped file and puts the module in eval mode. Extra files of up to 64 MiB are kept.
+// Errors: Unreadable with torch's own reason on one line.
+[[nodiscard]] Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive);
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,460 @@
+#include "core/formats/torchscript/lower.h"
+
+#include <algorithm>
+
+#include "core/formats/torchscript/lowering.h"
+#include "core/formats/torchscript/op_rule.h"
+#include "core/formats/torchscript/torchscript_model.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+namespace prim = c10::prim;
+using graph::kNoValue;
+using graph::OpKind;
+
+bool isNumber(const c10::IValue& value) { return value.isInt() || value.isDouble() || value.isBool(); }
+
+bool isNumberType(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::DeviceObjType:
+    case c10::TypeKind::NoneType:
+      return true;
+    case c10::TypeKind::ListType:
+      return isNumberType(type->containedType(0));
+    default:
+      return false;
+  }
+}
+
+// Arithmetic that a tracer writes with tensors where the model had integers (sizes).
+bool isSizeArithmetic(std::string_view op) {
+  constexpr std::array<std::string_view, 14> kOps = {
+      "prim::NumToTensor", "aten::Int",       "aten::add", "aten::sub",   "aten::mul", "aten::div", "aten::floor_divide",
+      "aten::remainder",   "aten::rsub",      "aten::neg", "aten::floor", "aten::to",  "aten::detach", "aten::ScalarImplicit"};
+  return std::ranges::find(kOps, op) != kOps.end();
+}
+
+// "model.py:123" of where the op was written.
+std::string sourceOf(const torch::jit::Node* node) {
+  const auto place = node->sourceRange().file_line_col();
+  if (!place) return {};
+  const auto& [file, line, column] = *place;
+  const size_t slash = file.rfind('/');
+  return (slash == std::string::npos ? file : file.substr(slash + 1)) + ":" + std::to_string(line);
+}
+
+}  // namespace
+
+Lowering::Lowering(const Program& program, const ProbeRecords* records)
+    : program_(program),
+      records_(records),
+      items_(program.values.size()),
+      constants_(program.constants.size(), kNoValue),
+      readers_(program.values.size()),
+      scopeOfFrame_(program.frames.size(), graph::kNone) {
+  out_.graphValue.assign(program.values.size(), kNoValue);
+  out_.returnSites.resize(1);
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    for (const int v : program.nodes[i].inputs) readers_[static_cast<size_t>(v)].push_back(static_cast<int>(i));
+  }
+  for (const ProgramBlock& block : program.blocks) {
+    for (const int v : block.returns) readers_[static_cast<size_t>(v)].push_back(kNone);
+  }
+}
+
+Lowered Lowering::run() {
+  if (!program_.frames.empty()) out_.graph.scopes[0].type = program_.frames[0].className;
+  for (const int param : program_.blocks[0].params) {
+    const graph::ValueId id = out_.graph.addParam(0, describe(param, recordOf(param)));
+    items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, id, nullptr};
+    out_.programValue.push_back(param);
+    out_.graphValue[static_cast<size_t>(param)] = id;
+  }
+  lowerBlock(0, 0);
+  // Results: nested tuples, lists and dicts one after the other.
+  const ProgramBlock& top = program_.blocks[0];
+  for (size_t i = 0; i < top.returns.size(); ++i) {
+    std::vector<Operand> results;
+    const OperandSite site{0, top.block->return_node(), static_cast<int>(i)};
+    flatten(itemOf(top.returns[i]), site, results);
+    for (const Operand& result : results) {
+      if (result.value != kNoValue) addReturn(0, result);
+    }
+  }
+  return std::move(out_);
+}
+
+void Lowering::addReturn(graph::BlockId block, const Operand& operand) {
+  out_.graph.addReturn(block, operand.value);
+  if (out_.returnSites.size() <= static_cast<size_t>(block)) out_.returnSites.resize(static_cast<size_t>(block) + 1);
+  out_.returnSites[static_cast<size_t>(block)].push_back(operand.site);
+}
+
+void Lowering::lowerBlock(int block, graph::BlockId into) {
+  for (const int id : program_.blocks[static_cast<size_t>(block)].nodes) {
+    lowerNode(id, into);
+    applyRename(id);
+  }
+}
+
+void Lowering::applyRename(int id) {
+  const int renamed = program_.inPlace.renamed[static_cast<size_t>(id)];
+  if (renamed != kNone) items_[static_cast<size_t>(renamed)] = itemOf(node(id).outputs[0]);
+}
+
+void Lowering::lowerNode(int id, graph::BlockId into) {
+  switch (node(id).node->kind()) {
+    case prim::If: return lowerIf(id, into);
+    case prim::Loop: return lowerLoop(id, into);
+    default: break;
+  }
+  if (!lowerContainer(id, into)) lowerOp(id, into);
+}
+
+// ---- values -------------------------------------------------------------------------------------------------------
+
+const ValueRecord* Lowering::recordOf(int value) const {
+  if (records_ == nullptr) return nullptr;
+  const ValueRecord& record = records_->values[static_cast<size_t>(value)];
+  return record.kind == ValueRecord::Kind::Unseen ? nullptr : &record;
+}
+
+std::string Lowering::uniqueName(const std::string& wanted, int frame) {
+  if (names_.emplace(wanted, 0).second) return wanted;
+  const std::string& path = program_.frames[static_cast<size_t>(frame)].path;
+  const std::string scoped = path.empty() ? wanted : path + "/" + wanted;
+  if (names_.emplace(scoped, 0).second) return scoped;
+  while (true) {
+    std::string numbered = scoped + "#" + std::to_string(++names_[scoped]);
+    if (names_.emplace(numbered, 0).second) return numbered;
+  }
+}
+
+// A graph value for a program value, or for one element of a list value (then `record` is the element's).
+graph::Value Lowering::describe(int programValue, const ValueRecord* record) {
+  const ProgramValue& from = program_.values[static_cast<size_t>(programValue)];
+  graph::Value value;
+  value.name = uniqueName(from.value == nullptr ? "value" : from.value->debugName(), from.frame);
+  value.opaqueReason = program_.inPlace.opaqueReason[static_cast<size_t>(programValue)];
+  if (record != nullptr && (record->kind == ValueRecord::Kind::Tensor || record->kind == ValueRecord::Kind::Scalar)) {
+    value.dtype = record->dtype;
+    value.shape = record->shape;
+  }
+  return value;
+}
+
+graph::ValueId Lowering::constantValue(int programValue) {
+  const int index = program_.values[static_cast<size_t>(programValue)].constant;
+  graph::ValueId& known = constants_[static_cast<size_t>(index)];
+  if (known != kNoValue) return known;
+  const ConstantTensor& from = program_.constants[static_cast<size_t>(index)];
+  graph::Constant constant;
+  constant.name = uniqueName(from.sites[0].path, 0);
+  for (size_t i = 1; i < from.sites.size(); ++i) {
+    const std::string& alias = from.sites[i].path;
+    const bool listed = alias == from.sites[0].path || std::ranges::find(constant.aliases, alias) != constant.aliases.end();
+    if (!listed) constant.aliases.push_back(alias);
+  }
+  constant.view = viewOf(from.tensor);
+  constant.volatileReason = from.volatileReason;
+  known = out_.graph.addConstant(std::move(constant));
+  out_.programConstant.push_back(index);
+  out_.programValue.push_back(programValue);
+  return known;
+}
+
+graph::ValueId Lowering::literalValue(const c10::IValue& number) {
+  const double value = number.isBool() ? (number.toBool() ? 1.0 : 0.0)
+                       : number.isInt() ? static_cast<double>(number.toInt())
+                                        : number.toDouble();
+  const graph::ValueId id = out_.graph.addLiteral(value);
+  out_.graph.values[static_cast<size_t>(id)].name = uniqueName("literal." + std::to_string(id), 0);
+  out_.graph.values[static_cast<size_t>(id)].dtype = number.isBool()  ? graph::DType::Bool
+                                                     : number.isInt() ? graph::DType::Int64
+                                                                      : graph::DType::Float64;
+  out_.programValue.push_back(kNone);
+  return id;
+}
+
+Item Lowering::itemOfKnown(int programValue) {
+  const ProgramValue& value = program_.values[static_cast<size_t>(programValue)];
+  Item item;
+  if (value.constant != kNone) {
+    item.kind = Item::Kind::Value;
+    item.value = constantValue(programValue);
+    out_.graphValue[static_cast<size_t>(programValue)] = item.value;
+  } else if (isNumber(*value.known)) {
+    item.kind = Item::Kind::Value;
+    item.value = literalValue(*value.known);
+  }
+  return item;
+}
+
+Item& Lowering::itemOf(int programValue) {
+  auto& item = items_[static_cast<size_t>(programValue)];
+  if (!item) {
+    item = program_.values[static_cast<size_t>(programValue)].known ? itemOfKnown(programValue) : Item{};
+  }
+  return *item;
+}
+
+void Lowering::flatten(const Item& item, const OperandSite& site, std::vector<Operand>& into) {
+  if (item.kind != Item::Kind::List) {
+    into.push_back({item.kind == Item::Kind::Value ? item.value : kNoValue, site});
+    return;
+  }
+  for (size_t i = 0; i < item.list->elements.size(); ++i) flatten(item.list->elements[i], item.list->sites[i], into);
+}
+
+std::vector<Operand> Lowering::operandsOf(int id, size_t input) {
+  const ProgramNode& at = node(id);
+  std::vector<Operand> operands;
+  const OperandSite site{at.frame, at.node, static_cast<int>(input)};
+  // Tensors in a list that the file holds: read as a whole.
+  flatten(itemOf(at.inputs[input]), site, operands);
+  return operands;
+}
+
+std::optional<c10::IValue> Lowering::literalOf(int value) const {
+  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  if (from.known) {
+    if (from.known->isTensor() || from.known->isObject()) return std::nullopt;
+    return from.known;
+  }
+  // A list written out of numbers.
+  if (from.producer == kNone || node(from.producer).node->kind() != prim::ListConstruct) return std::nullopt;
+  const auto& item = items_[static_cast<size_t>(value)];
+  const auto& elements = node(from.producer).inputs;
+  if (!item || item->kind != Item::Kind::List || item->list->elements.size() != elements.size()) return std::nullopt;
+  c10::impl::GenericList list(node(from.producer).node->output()->type()->containedType(0));
+  for (const int element : elements) {
+    const auto& known = program_.values[static_cast<size_t>(element)].known;
+    if (!known || known->isTensor() || known->isObject()) return std::nullopt;
+    list.push_back(*known);
+  }
+  return c10::IValue(list);
+}
+
+std::optional<size_t> Lowering::listSize(int value) const {
+  const auto& item = items_[static_cast<size_t>(value)];
+  if (!item || item->kind != Item::Kind::List) return std::nullopt;
+  return item->list->elements.size();
+}
+
+// ---- nodes --------------------------------------------------------------------------------------------------------
+
+graph::ScopeId Lowering::scopeOf(int frame) {
+  graph::ScopeId& known = scopeOfFrame_[static_cast<size_t>(frame)];
+  if (known != graph::kNone) return known;
+  const std::string& path = program_.frames[static_cast<size_t>(frame)].path;
+  graph::ScopeId scope = 0;
+  c10::IValue object = program_.frames[0].self;
+  for (size_t start = 0; start < path.size();) {
+    const size_t dot = std::min(path.find('.', start), path.size());
+    const std::string name = path.substr(start, dot - start);
+    const bool known2 = object.isObject() && object.toObjectRef().type()->hasAttribute(name);
+    object = known2 ? object.toObject()->getAttr(name) : c10::IValue();
+    const auto [found, isNew] = scopes_.try_emplace(path.substr(0, dot), graph::kNone);
+    if (isNew) {
+      const auto type = object.isObject() ? object.toObjectRef().type()->name() : std::nullopt;
+      found->second = out_.graph.addScope(scope, name, type ? type->name() : "");
+    }
+    scope = found->second;
+    start = dot + 1;
+  }
+  return known = scope;
+}
+
+Lowering::GraphNode Lowering::startNode(int programNode, graph::BlockId into) {
+  const ProgramNode& at = node(programNode);
+  GraphNode made;
+  made.op = at.node->kind().toQualString();
+  made.name = program_.frames[static_cast<size_t>(at.frame)].path;
+  made.scope = scopeOf(at.frame);
+  made.block = into;
+  made.source = sourceOf(at.node);
+  return made;
+}
+
+graph::NodeId Lowering::addNode(GraphNode made, int programNode, const std::vector<Operand>& operands,
+                                std::vector<graph::Value> outputs, const std::vector<int>& outputValues) {
+  std::vector<OperandSite> sites;
+  for (const Operand& operand : operands) {
+    made.operands.push_back(operand.value);
+    sites.push_back(operand.site);
+  }
+  const graph::NodeId id = out_.graph.addNode(std::move(made), std::move(outputs));
+  out_.programNode.push_back(programNode);
+  out_.operandSites.push_back(std::move(sites));
+  out_.programValue.insert(out_.programValue.end(), outputValues.begin(), outputValues.end());
+  return id;
+}
+
+// How many elements the readers of a list take from it, when they do nothing else with it.
+std::optional<size_t> Lowering::elementsTakenFrom(int listValue) const {
+  size_t count = 0;
+  for (const int reader : readers_[static_cast<size_t>(listValue)]) {
+    if (reader == kNone) return std::nullopt;
+    const ProgramNode& at = node(reader);
+    if (at.node->kind() == prim::ListUnpack) {
+      count = std::max(count, at.outputs.size());
+    } else if (at.node->kind() == c10::aten::__getitem__) {
+      const auto& index = program_.values[static_cast<size_t>(at.inputs[1])].known;
+      if (!index || !index->isInt() || index->toInt() < 0) return std::nullopt;
+      count = std::max(count, static_cast<size_t>(index->toInt()) + 1);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return count > 0 ? std::optional(count) : std::nullopt;
+}
+
+bool Lowering::readsBookkeepingOnly(const std::vector<Operand>& operands) const {
+  bool any = false;
+  for (const Operand& operand : operands) {
+    if (operand.value == kNoValue) continue;
+    const graph::Value& value = out_.graph.value(operand.value);
+    if (value.constant != graph::kNone || value.literal) continue;
+    if (value.producer == graph::kNone || !out_.graph.node(value.producer).helper) return false;
+    any = true;
+  }
+  return any;
+}
+
+void Lowering::lowerOp(int id, graph::BlockId into) {
+  const ProgramNode& at = node(id);
+  const std::string_view name = at.node->kind().toQualString();
+  const OpRule* rule = findOpRule(name);
+  OpContext context(*this, id, rule == nullptr ? OpKind::Opaque : rule->kind);
+  if (rule != nullptr) rule->fill(context);
+  if (context.kind == OpKind::Opaque) context.allOperands();
+  context.addRemainingLiterals();
+
+  GraphNode made = startNode(id, into);
+  made.kind = context.kind;
+  made.attributes = std::move(context.attributes);
+  const bool onlyNumbers = std::ranges::all_of(at.node->outputs(), [](const torch::jit::Value* output) {
+    return isNumberType(output->type());
+  });
+  made.helper = (onlyNumbers && !at.outputs.empty()) || name == "prim::NumToTensor" || name == "aten::size" ||
+                (isSizeArithmetic(name) && readsBookkeepingOnly(context.operands));
+
+  std::vector<graph::Value> outputs;
+  std::vector<int> outputValues;
+  std::vector<size_t> counts;  // per program output: elements it was taken apart into; 0: one value
+  for (const int value : at.outputs) {
+    const auto count = context.mayTakeListApart ? elementsTakenFrom(value) : std::nullopt;
+    const ValueRecord* record = recordOf(value);
+    if (!count) {
+      outputs.push_back(describe(value, record));
+      outputValues.push_back(value);
+      counts.push_back(0);
+      continue;
+    }
+    for (size_t i = 0; i < *count; ++i) {
+      outputs.push_back(describe(value, record != nullptr && i < record->elements.size() ? &record->elements[i] : nullptr));
+      outputValues.push_back(value);
+    }
+    counts.push_back(*count);
+  }
+  // A rule that relies on separate outputs cannot hold where the list stays whole.
+  if (context.mayTakeListApart && std::ranges::find(counts, size_t{0}) != counts.end()) made.kind = OpKind::Opaque;
+  bindOutputs(id, addNode(std::move(made), id, context.operands, std::move(outputs), outputValues), counts);
+}
+
+void Lowering::bindOutputs(int id, graph::NodeId made, const std::vector<size_t>& counts) {
+  const ProgramNode& at = node(id);
+  size_t next = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const auto value = static_cast<size_t>(at.outputs[i]);
+    const auto& outputs = out_.graph.node(made).outputs;
+    if (counts[i] == 0) {
+      out_.graphValue[value] = outputs[next];
+      items_[value] = Item{Item::Kind::Value, outputs[next++], nullptr};
+      continue;
+    }
+    auto list = std::make_shared<ListState>();
+    list->block = at.block;
+    list->madeBy = id;
+    for (size_t k = 0; k < counts[i]; ++k) {
+      list->elements.push_back({Item::Kind::Value, outputs[next++], nullptr});
+      list->sites.push_back({});
+    }
+    items_[value] = Item{Item::Kind::List, kNoValue, std::move(list)};
+  }
+}
+
+// ---- control flow -------------------------------------------------------------------------------------------------
+
+Operand Lowering::single(int programValue, const OperandSite& site, int forNode, graph::BlockId into) {
+  const Item item = itemOf(programValue);
+  if (item.kind != Item::Kind::List) return {item.kind == Item::Kind::Value ? item.value : kNoValue, site};
+  std::vector<Operand> elements;
+  flatten(item, site, elements);
+  const int madeBy = item.list->madeBy == kNone ? forNode : item.list->madeBy;
+  GraphNode made = startNode(madeBy, into);
+  made.op = "prim::ListConstruct";
+  made.helper = true;
+  const graph::NodeId id =
+      addNode(std::move(made), madeBy, elements, {describe(programValue, nullptr)}, {programValue});
+  return {out_.graph.node(id).outputs[0], site};
+}
+
+void Lowering::lowerIf(int id, graph::BlockId into) {
+  const ProgramNode& at = node(id);
+  freezeGrowingLists(id, into);
+  GraphNode made = startNode(id, into);
+  made.kind = OpKind::If;
+  made.helper = at.guard;
+  std::vector<graph::Value> outputs;
+  for (const int value : at.outputs) outputs.push_back(describe(value, recordOf(value)));
+  const auto condition = operandsOf(id, 0);
+  const graph::NodeId self = addNode(std::move(made), id, condition, std::move(outputs), at.outputs);
+  for (const int block : at.blocks) {
+    const graph::BlockId branch = out_.graph.addBlock(self);
+    lowerBlock(block, branch);
+    const ProgramBlock& from = program_.blocks[static_cast<size_t>(block)];
+    for (size_t i = 0; i < from.returns.size() && !at.guard; ++i) {
+      const OperandSite site{from.frame, from.block->return_node(), static_cast<int>(i)};
+      addReturn(branch, single(from.returns[i], site, id, branch));
+    }
+  }
+  bindOutputs(id, self, std::vector<size_t>(at.outputs.size(), 0));
+}
+
+void Lowering::lowerLoop(int id, graph::BlockId into) {
+  const ProgramNode& at = node(id);
+  freezeGrowingLists(id, into);
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < at.inputs.size(); ++i)
+    operands.push_back(single(at.inputs[i], {at.frame, at.node, static_cast<int>(i)}, id, into));
+  GraphNode made = startNode(id, into);
+  made.kind = OpKind::Loop;
+  std::vector<graph::Value> outputs;
+  for (const int value : at.outputs) outputs.push_back(describe(value, recordOf(value)));
+  const graph::NodeId self = addNode(std::move(made), id, operands, std::move(outputs), at.outputs);
+  const graph::BlockId body = out_.graph.addBlock(self);
+  const ProgramBlock& from = program_.blocks[static_cast<size_t>(at.blocks[0])];
+  for (const int param : from.params) {
+    const graph::ValueId value = out_.graph.addParam(body, describe(param, recordOf(param)));
+    out_.programValue.push_back(param);
+    out_.graphValue[static_cast<size_t>(param)] = value;
+    items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, value, nullptr};
+  }
+  lowerBlock(at.blocks[0], body);
+  for (size_t i = 0; i < from.returns.size(); ++i) {
+    const OperandSite site{from.frame, from.block->return_node(), static_cast<int>(i)};
+    addReturn(body, single(from.returns[i], site, id, body));
+  }
+  bindOutputs(id, self, std::vector<size_t>(at.outputs.size(), 0));
+}
+
+Lowered lowerProgram(const Program& program, const ProbeRecords* records) { return Lowering(program, records).run(); }
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,96 @@
+// The state of a lowering in progress: what each program value has become. Private to lower*.cpp and op_*.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/formats/torchscript/lower.h"
+
+namespace normlens::formats::torchscript {
+
+struct ListState;
+
+// What a program value stands for in the graph.
+struct Item {
+  enum class Kind : uint8_t { Nothing, Value, List } kind = Kind::Nothing;  // Nothing: None, strings, modules
+  graph::ValueId value = graph::kNoValue;
+  std::shared_ptr<ListState> list;  // a list, tuple or dict whose elements are known one by one
+};
+
+struct ListState {
+  std::vector<Item> elements;
+  std::vector<OperandSite> sites;   // where each element was put in
+  std::vector<std::string> keys;    // of a dict, one per element; empty otherwise
+  int block = 0;                    // program block it was made in: only there may it grow
+  int madeBy = kNone;               // program node
+};
+
+struct Operand {
+  graph::ValueId value;
+  OperandSite site;
+};
+
+class Lowering {
+ public:
+  Lowering(const Program& program, const ProbeRecords* records);
+  Lowered run();
+
+  // For the rules of op_*.cpp. `node` is a program node, `input` one of its inputs.
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
+  // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
+  std::vector<Operand> operandsOf(int node, size_t input);
+  // A number, string, list of numbers known before the run.
+  [[nodiscard]] std::optional<c10::IValue> literalOf(int value) const;
+  [[nodiscard]] const ValueRecord* recordOf(int value) const;
+  // A list built of single values: how many, if that is known.
+  [[nodiscard]] std::optional<size_t> listSize(int value) const;
+
+ private:
+  using GraphNode = graph::Node;
+
+  void lowerBlock(int block, graph::BlockId into);
+  void lowerNode(int node, graph::BlockId into);
+  void lowerOp(int node, graph::BlockId into);
+  void lowerIf(int node, graph::BlockId into);
+  void lowerLoop(int node, graph::BlockId into);
+  bool lowerContainer(int node, graph::BlockId into);
+  bool takeElements(int node);
+  bool growList(int node);
+  bool joinLists(int node);
+  void freezeGrowingLists(int node, graph::BlockId into);
+  void applyRename(int node);
+
+  graph::ScopeId scopeOf(int frame);
+  graph::Value describe(int programValue, const ValueRecord* record);
+  std::string uniqueName(const std::string& wanted, int frame);
+  graph::ValueId constantValue(int programValue);
+  graph::ValueId literalValue(const c10::IValue& number);
+  Item& itemOf(int programValue);
+  Item itemOfKnown(int programValue);
+  void flatten(const Item& item, const OperandSite& site, std::vector<Operand>& into);
+  // One value for an item: itself, or for a container a node that gathers its elements.
+  Operand single(int programValue, const OperandSite& site, int forNode, graph::BlockId into);
+  graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
+                        std::vector<graph::Value> outputs, const std::vector<int>& outputValues);
+  GraphNode startNode(int programNode, graph::BlockId into);
+  void addReturn(graph::BlockId block, const Operand& operand);
+  [[nodiscard]] std::optional<size_t> elementsTakenFrom(int listValue) const;
+  void bindOutputs(int node, graph::NodeId made, const std::vector<size_t>& counts);
+  [[nodiscard]] bool readsBookkeepingOnly(const std::vector<Operand>& operands) const;
+
+  const Program& program_;
+  const ProbeRecords* records_;
+  Lowered out_;
+  std::vector<std::optional<Item>> items_;                 // by program value
+  std::vector<graph::ValueId> constants_;                  // by program constant
+  std::vector<std::vector<int>> readers_;                  // by program value: nodes that read it
+  std::unordered_map<std::string, int> names_;
+  std::unordered_map<std::string, graph::ScopeId> scopes_;
+  std::vector<graph::ScopeId> scopeOfFrame_;
+};
+
+}  // namespace normlens::formats::torchscript

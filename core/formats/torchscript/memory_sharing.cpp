@@ -1,0 +1,201 @@
+#include "core/formats/torchscript/memory_sharing.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace normlens::formats::torchscript {
+namespace {
+
+namespace prim = c10::prim;
+
+// Ops that can return their input, or a view of it, although their schema does not say so.
+constexpr std::array<std::string_view, 16> kSilentViews = {
+    "aten::dropout",       "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
+    "aten::type_as",       "aten::einsum",          "aten::meshgrid",      "aten::broadcast_tensors",
+    "aten::atleast_1d",    "aten::atleast_2d",      "aten::atleast_3d",    "aten::sum_to_size",
+    "aten::align_tensors", "aten::rrelu",           "aten::pad",           "aten::_unwrap_optional"};
+
+bool isContainer(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::ListType:
+    case c10::TypeKind::TupleType:
+    case c10::TypeKind::DictType:
+    case c10::TypeKind::ClassType:
+      return true;
+    case c10::TypeKind::OptionalType:
+      return isContainer(type->expectRef<c10::OptionalType>().getElementType());
+    default:
+      return false;
+  }
+}
+
+bool sharesSet(const c10::AliasInfo& a, const c10::AliasInfo& b) {
+  const auto meets = [](const auto& x, const auto& y) {
+    return std::ranges::any_of(x, [&](const auto& symbol) { return y.count(symbol) != 0; });
+  };
+  return meets(a.beforeSets(), b.beforeSets()) || meets(a.afterSets(), b.beforeSets()) ||
+         meets(a.beforeSets(), b.afterSets()) || a.isWildcardAfter() || b.isWildcardAfter() ||
+         std::ranges::any_of(a.containedTypes(), [&](const auto& inner) { return sharesSet(inner, b); }) ||
+         std::ranges::any_of(b.containedTypes(), [&](const auto& inner) { return sharesSet(a, inner); });
+}
+
+}  // namespace
+
+MemorySharing::MemorySharing(const Program& program) : program_(program), links_(program.values.size()) {
+  for (const ProgramNode& node : program_.nodes) addNode(node);
+  addTiedConstants();
+}
+
+void MemorySharing::connect(int from, int to, Edge edge) {
+  if (from == to) return;
+  links_[static_cast<size_t>(from)].push_back({to, edge, true});
+  links_[static_cast<size_t>(to)].push_back({from, edge, false});
+}
+
+// Numbers, strings and None share nothing.
+bool MemorySharing::holdsMemory(int value, const c10::TypePtr& type) const {
+  const auto& known = program_.values[static_cast<size_t>(value)].known;
+  if (known)
+    return known->isTensor() || known->isList() || known->isTuple() || known->isGenericDict() || known->isObject();
+  switch (type->kind()) {
+    case c10::TypeKind::IntType:
+    case c10::TypeKind::FloatType:
+    case c10::TypeKind::BoolType:
+    case c10::TypeKind::StringType:
+    case c10::TypeKind::NoneType:
+    case c10::TypeKind::NumberType:
+    case c10::TypeKind::DeviceObjType:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void MemorySharing::addNode(const ProgramNode& node) {
+  if (!node.blocks.empty()) return addBlocks(node);
+  const auto* schema = node.node->maybeSchema();
+  const std::string_view kind = node.node->kind().toQualString();
+  const bool silent = std::ranges::find(kSilentViews, kind) != kSilentViews.end();
+  if (schema == nullptr || silent || !kind.starts_with("aten::")) return addUnknown(node);
+  addBySchema(node, *schema);
+}
+
+void MemorySharing::addBlocks(const ProgramNode& node) {
+  const auto block = [&](size_t i) -> const ProgramBlock& {
+    return program_.blocks[static_cast<size_t>(node.blocks[i])];
+  };
+  if (node.node->kind() == prim::Loop) {
+    const ProgramBlock& body = block(0);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      connect(node.inputs[i + 2], node.outputs[i], Edge::Same);
+      connect(node.outputs[i], body.params[i + 1], Edge::Same);
+      connect(body.returns[i + 1], node.outputs[i], Edge::Same);
+    }
+    return;
+  }
+  for (size_t b = 0; b < node.blocks.size(); ++b) {
+    const auto& returns = block(b).returns;
+    for (size_t i = 0; i < std::min(node.outputs.size(), returns.size()); ++i)
+      connect(returns[i], node.outputs[i], Edge::Same);
+  }
+}
+
+void MemorySharing::addFlow(int input, const c10::TypePtr& inputType, int output, const c10::TypePtr& outputType) {
+  if (!holdsMemory(input, inputType) || !holdsMemory(output, outputType)) return;
+  const bool from = isContainer(inputType), to = isContainer(outputType);
+  if (from == to) {
+    connect(input, output, Edge::Same);
+  } else if (to) {
+    connect(input, output, Edge::PutInto);
+  } else {
+    connect(output, input, Edge::TakenFrom);
+  }
+}
+
+// An op without annotations: everything that goes in may come out. A construct may hold containers.
+void MemorySharing::addUnknown(const ProgramNode& node) {
+  const auto kind = node.node->kind();
+  const bool constructs =
+      kind == prim::TupleConstruct || kind == prim::ListConstruct || kind == prim::DictConstruct;
+  const bool takesApart = kind == prim::TupleUnpack || kind == prim::ListUnpack || kind == prim::TupleIndex;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const auto inputType = node.node->input(i)->type(), outputType = node.node->output(o)->type();
+      if (!holdsMemory(node.inputs[i], inputType) || !holdsMemory(node.outputs[o], outputType)) continue;
+      if (constructs) {
+        connect(node.inputs[i], node.outputs[o], Edge::PutInto);
+      } else if (takesApart) {
+        connect(node.outputs[o], node.inputs[i], Edge::TakenFrom);
+      } else {
+        addFlow(node.inputs[i], inputType, node.outputs[o], outputType);
+      }
+    }
+  }
+  if (kind == prim::SetAttr) connect(node.inputs[1], node.inputs[0], Edge::PutInto);
+}
+
+void MemorySharing::addBySchema(const ProgramNode& node, const c10::FunctionSchema& schema) {
+  const auto& arguments = schema.arguments();
+  const auto& returns = schema.returns();
+  const size_t inputs = std::min(arguments.size(), node.inputs.size());
+  for (size_t i = 0; i < inputs; ++i) {
+    const auto* in = arguments[i].alias_info();
+    if (in == nullptr) continue;
+    for (size_t o = 0; o < std::min(returns.size(), node.outputs.size()); ++o) {
+      const auto* out = returns[o].alias_info();
+      if (out != nullptr && sharesSet(*in, *out))
+        addFlow(node.inputs[i], node.node->input(i)->type(), node.outputs[o], node.node->output(o)->type());
+    }
+    // append and the like: an argument that ends up inside the first one.
+    if (i > 0 && in->isWildcardAfter() && arguments[0].alias_info() != nullptr && arguments[0].alias_info()->isWrite() &&
+        holdsMemory(node.inputs[i], node.node->input(i)->type()))
+      connect(node.inputs[i], node.inputs[0], Edge::PutInto);
+  }
+}
+
+// Two reads of one weight are one piece of memory, and so are two views of one storage.
+void MemorySharing::addTiedConstants() {
+  std::vector<std::pair<const void*, int>> seen;
+  for (size_t v = 0; v < program_.values.size(); ++v) {
+    const ProgramValue& value = program_.values[v];
+    if (value.constant == kNone || !value.known->toTensor().has_storage()) continue;
+    seen.emplace_back(value.known->toTensor().storage().unsafeGetStorageImpl(), static_cast<int>(v));
+  }
+  std::sort(seen.begin(), seen.end());
+  for (size_t i = 1; i < seen.size(); ++i) {
+    if (seen[i].first == seen[i - 1].first) connect(seen[i].second, seen[i - 1].second, Edge::Same);
+  }
+}
+
+std::vector<int> MemorySharing::sharingWith(int value) const {
+  // State: a value, and whether it is a container that was entered by something put into it. From there the walk goes
+  // on only to what is taken out, not to the container's other elements.
+  std::vector<std::array<bool, 2>> seen(links_.size(), {false, false});
+  std::vector<std::pair<int, bool>> open = {{value, false}};
+  seen[static_cast<size_t>(value)][0] = true;
+  while (!open.empty()) {
+    const auto [at, enteredByPut] = open.back();
+    open.pop_back();
+    for (const Link& link : links_[static_cast<size_t>(at)]) {
+      bool put = enteredByPut;
+      if (link.edge == Edge::PutInto) {
+        if (!link.forward && enteredByPut) continue;
+        put = link.forward;
+      } else if (link.edge == Edge::TakenFrom) {
+        put = false;
+      }
+      auto& mark = seen[static_cast<size_t>(link.to)][put ? 1 : 0];
+      if (mark) continue;
+      mark = true;
+      open.emplace_back(link.to, put);
+    }
+  }
+  std::vector<int> found;
+  for (size_t v = 0; v < seen.size(); ++v) {
+    if (seen[v][0] || seen[v][1]) found.push_back(static_cast<int>(v));
+  }
+  return found;
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,225 @@
+// Rows for linear maps: matrix products, convolutions, einsum, attention, recurrent layers, tables.
+#include <algorithm>
+#include <set>
+
+#include "core/formats/torchscript/op_rule.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using graph::OpKind;
+
+void linear(OpContext& op) {
+  op.operand("input");
+  op.operand("weight");
+  op.operand("bias");
+}
+
+void matmul(OpContext& op) {
+  op.operand("self");
+  for (const char* name : {"other", "mat2", "vec", "tensor"}) {
+    if (op.has(name)) return op.operand(name);
+  }
+  op.kind = OpKind::Opaque;
+}
+
+void addMatMul(OpContext& op) {
+  op.operand("self");
+  for (const char* name : {"mat1", "batch1", "mat"}) {
+    if (op.has(name)) op.operand(name);
+  }
+  for (const char* name : {"mat2", "batch2", "vec"}) {
+    if (op.has(name)) op.operand(name);
+  }
+  if (op.operands.size() != 3 || !op.isLiteral("beta") || !op.isLiteral("alpha")) op.kind = OpKind::Opaque;
+}
+
+// Splits an equation into the letters of each operand and of the result; spaces dropped. Lower and upper case letters
+// that are free to stand for an ellipsis follow.
+struct Equation {
+  std::vector<std::string> inputs;
+  std::optional<std::string> output;
+};
+
+Equation parseEquation(const std::string& text) {
+  Equation equation;
+  equation.inputs.emplace_back();
+  bool inOutput = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == ' ') continue;
+    if (c == '-') {
+      inOutput = true;
+      equation.output.emplace();
+      ++i;  // the '>'
+    } else if (c == ',') {
+      equation.inputs.emplace_back();
+    } else {
+      (inOutput ? *equation.output : equation.inputs.back()) += c;
+    }
+  }
+  return equation;
+}
+
+// The letters that stand for "..." in an operand of this rank: the last `count` of `pool`, as ellipses align right.
+std::optional<std::string> expanded(const std::string& term, const std::string& pool, int64_t count) {
+  const size_t dots = term.find("...");
+  if (dots == std::string::npos) return term;
+  if (count < 0 || count > static_cast<int64_t>(pool.size())) return std::nullopt;
+  return term.substr(0, dots) + pool.substr(pool.size() - static_cast<size_t>(count)) + term.substr(dots + 3);
+}
+
+// Explicit form without ellipsis: "abk,kd->abd". nullopt where a rank is needed and not known.
+std::optional<std::string> plainEquation(const std::string& text,
+                                         const std::vector<std::optional<graph::Shape>>& shapes) {
+  Equation equation = parseEquation(text);
+  std::string pool;
+  for (char c = 'A'; c <= 'Z'; ++c) {
+    if (text.find(c) == std::string::npos) pool += c;
+  }
+  int64_t widest = 0;
+  for (size_t i = 0; i < equation.inputs.size(); ++i) {
+    std::string& term = equation.inputs[i];
+    if (term.find("...") == std::string::npos) continue;
+    if (i >= shapes.size() || !shapes[i]) return std::nullopt;
+    const int64_t count = static_cast<int64_t>(shapes[i]->size()) - static_cast<int64_t>(term.size() - 3);
+    auto plain = expanded(term, pool, count);
+    if (!plain) return std::nullopt;
+    term = std::move(*plain);
+    widest = std::max(widest, count);
+  }
+  std::string output;
+  if (equation.output) {
+    auto plain = expanded(*equation.output, pool, widest);
+    if (!plain) return std::nullopt;
+    output = std::move(*plain);
+  } else {  // letters that occur once, in alphabetical order, behind those of the ellipsis
+    std::multiset<char> letters;
+    for (const std::string& term : equation.inputs) letters.insert(term.begin(), term.end());
+    output = pool.substr(pool.size() - static_cast<size_t>(widest));
+    for (const char c : std::set<char>(letters.begin(), letters.end())) {
+      if (letters.count(c) == 1 && output.find(c) == std::string::npos) output += c;
+    }
+  }
+  std::string plain;
+  for (const std::string& term : equation.inputs) plain += (plain.empty() ? "" : ",") + term;
+  return plain + "->" + output;
+}
+
+void einsum(OpContext& op) {
+  op.operandList("tensors");
+  const auto text = op.stringOf("equation");
+  const auto plain = text ? plainEquation(*text, op.shapesOfList("tensors")) : std::nullopt;
+  if (plain) op.set("equation", *plain);
+  if (op.operands.empty()) op.kind = OpKind::Opaque;
+}
+
+void convolution(OpContext& op, std::optional<bool> transposed) {
+  op.operand("input");
+  op.operand("weight");
+  op.operand("bias");
+  if (const auto groups = op.intOf("groups")) op.set("groups", *groups);
+  if (!transposed) {
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  op.set("transposed", *transposed);
+  const auto input = op.rankOf("input"), weight = op.rankOf("weight");
+  if (input && weight && *input != *weight) op.kind = OpKind::Opaque;  // no batch axis
+  if (!op.intOf("groups")) op.kind = OpKind::Opaque;
+  if (!op.stringOf("padding").value_or("").empty()) op.set("padding_mode", *op.stringOf("padding"));
+}
+
+void conv(OpContext& op) { convolution(op, false); }
+void convTransposed(OpContext& op) { convolution(op, true); }
+void convEither(OpContext& op) { convolution(op, op.boolOf("transposed")); }
+
+void attention(OpContext& op) {
+  for (const char* name : {"query", "key", "value", "attn_mask"}) op.operand(name);
+  if (op.numberOf("dropout_p") != 0.0) op.kind = OpKind::Opaque;
+}
+
+void recurrent(OpContext& op) {
+  if (!op.has("input") || op.has("batch_sizes")) {
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  op.operand("input");
+  op.tensorOperands();
+  if (op.boolOf("train") != false && op.numberOf("dropout") != 0.0) op.kind = OpKind::Opaque;
+}
+
+void embedding(OpContext& op) {
+  op.operand("weight");
+  op.operand("indices");
+  op.set("axis", int64_t{0});
+}
+
+void indexSelect(OpContext& op) {
+  op.operand("self");
+  op.operand("index");
+  op.setAxis("dim", op.rankOf("self"));
+}
+
+// x[:, i]: one tensor of indices, the other axes taken whole.
+void index(OpContext& op) {
+  op.operand("self");
+  std::vector<Operand> self = op.operands;
+  op.operandList("indices");
+  std::vector<Operand> given;
+  int64_t axis = 0, found = 0;
+  for (size_t i = self.size(); i < op.operands.size(); ++i) {
+    if (op.operands[i].value == graph::kNoValue) continue;
+    axis = static_cast<int64_t>(i - self.size());
+    ++found;
+    given.push_back(op.operands[i]);
+  }
+  op.operands = std::move(self);
+  op.operands.insert(op.operands.end(), given.begin(), given.end());
+  if (found != 1) {
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  op.set("axis", axis);
+  const auto data = op.rankOf("self");
+  const auto made = op.outputShape();
+  // A mask of bools picks another number of elements: its rank gives it away, or its type.
+  if (op.maskedBy("indices", static_cast<size_t>(axis))) op.kind = OpKind::Opaque;
+  if (data && made && made->size() + 1 < static_cast<size_t>(*data)) op.kind = OpKind::Opaque;
+}
+
+}  // namespace
+
+const std::vector<OpRule>& linearRules() {
+  static const std::vector<OpRule> kRules = {
+      {"aten::linear", OpKind::Linear, linear},
+      {"aten::matmul", OpKind::MatMul, matmul},
+      {"aten::mm", OpKind::MatMul, matmul},
+      {"aten::bmm", OpKind::MatMul, matmul},
+      {"aten::mv", OpKind::MatMul, matmul},
+      {"aten::dot", OpKind::MatMul, matmul},
+      {"aten::addmm", OpKind::AddMatMul, addMatMul},
+      {"aten::baddbmm", OpKind::AddMatMul, addMatMul},
+      {"aten::addmv", OpKind::AddMatMul, addMatMul},
+      {"aten::einsum", OpKind::Einsum, einsum},
+      {"aten::conv1d", OpKind::Conv, conv},
+      {"aten::conv2d", OpKind::Conv, conv},
+      {"aten::conv3d", OpKind::Conv, conv},
+      {"aten::conv_transpose1d", OpKind::Conv, convTransposed},
+      {"aten::conv_transpose2d", OpKind::Conv, convTransposed},
+      {"aten::conv_transpose3d", OpKind::Conv, convTransposed},
+      {"aten::_convolution", OpKind::Conv, convEither},
+      {"aten::convolution", OpKind::Conv, convEither},
+      {"aten::scaled_dot_product_attention", OpKind::Attention, attention},
+      {"aten::lstm", OpKind::Recurrent, recurrent},
+      {"aten::gru", OpKind::Recurrent, recurrent},
+      {"aten::rnn_tanh", OpKind::Recurrent, recurrent},
+      {"aten::rnn_relu", OpKind::Recurrent, recurrent},
+      {"aten::embedding", OpKind::Gather, embedding},
+      {"aten::index_select", OpKind::Gather, indexSelect},
+      {"aten::index", OpKind::Gather, index},
+  };
+  return kRules;
+}
+
+}  // namespace normlens::formats::torchscript

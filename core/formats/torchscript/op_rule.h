@@ -1,0 +1,91 @@
+// What lowering needs to know of one aten op: its kind and how its arguments become operands and attributes.
+// Private to lower*.cpp and op_*.cpp.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/torchscript/lowering.h"
+
+namespace normlens::formats::torchscript {
+
+// One op being lowered. A rule reads arguments by their schema names and fills in what the graph node will be.
+class OpContext {
+ public:
+  OpContext(Lowering& lowering, int node, graph::OpKind kind);
+
+  graph::OpKind kind;
+  std::vector<Operand> operands;
+  graph::Attributes attributes;
+  // How many values a list output is split into; nullopt: one value for the whole list.
+  bool mayTakeListApart = false;
+
+  // Adds the tensor (or number) of an argument; an absent or None argument is kNoValue.
+  void operand(std::string_view argument);
+  // All tensors of a list argument.
+  void operandList(std::string_view argument);
+  // Everything that the op reads at run time.
+  void allOperands();
+  // All tensor arguments, without run-time numbers.
+  void tensorOperands();
+  void set(std::string name, graph::Attribute value) { attributes.emplace_back(std::move(name), std::move(value)); }
+
+  [[nodiscard]] bool has(std::string_view argument) const { return find(argument) >= 0; }
+  [[nodiscard]] bool isNone(std::string_view argument) const;    // absent counts
+  [[nodiscard]] bool isLiteral(std::string_view argument) const;
+  [[nodiscard]] std::optional<int64_t> intOf(std::string_view argument) const;
+  [[nodiscard]] std::optional<double> numberOf(std::string_view argument) const;
+  [[nodiscard]] std::optional<bool> boolOf(std::string_view argument) const;
+  [[nodiscard]] std::optional<std::string> stringOf(std::string_view argument) const;
+  [[nodiscard]] std::optional<std::vector<int64_t>> intsOf(std::string_view argument) const;  // a single int counts
+
+  [[nodiscard]] std::optional<graph::Shape> shapeOf(std::string_view argument) const;
+  [[nodiscard]] graph::DType dtypeOfInput(std::string_view argument) const;
+  [[nodiscard]] std::optional<graph::Shape> outputShape(size_t output = 0) const;
+  [[nodiscard]] graph::DType outputDtype(size_t output = 0) const;
+  [[nodiscard]] std::optional<int64_t> rankOf(std::string_view argument) const;
+  // The axis in [0, rank); nullopt when it is computed at run time, or negative and the rank unknown.
+  [[nodiscard]] std::optional<int64_t> axisOf(std::string_view argument, std::optional<int64_t> rank) const;
+  [[nodiscard]] std::optional<std::vector<int64_t>> axesOf(std::string_view argument,
+                                                           std::optional<int64_t> rank) const;
+  [[nodiscard]] std::string_view overload() const;
+  // Sizes of the tensors of a list argument, as far as known.
+  [[nodiscard]] std::vector<std::optional<graph::Shape>> shapesOfList(std::string_view argument) const;
+  // The element of a list argument is (or may be) a mask: bools or bytes.
+  [[nodiscard]] bool maskedBy(std::string_view argument, size_t element) const;
+  // Sets "axis" where it is known.
+  void setAxis(std::string_view argument, std::optional<int64_t> rank);
+
+  // Literal arguments that are neither operands nor set yet, under their schema names.
+  void addRemainingLiterals();
+
+ private:
+  [[nodiscard]] int find(std::string_view argument) const;  // input index, -1 when the schema has no such argument
+  [[nodiscard]] int valueOf(std::string_view argument) const;
+
+  Lowering& lowering_;
+  int node_;
+  const ProgramNode& at_;
+  const c10::FunctionSchema* schema_;
+  std::vector<bool> used_;  // by input: became an operand
+};
+
+using FillOp = void (*)(OpContext&);
+
+struct OpRule {
+  std::string_view name;  // "aten::linear"
+  graph::OpKind kind;
+  FillOp fill;
+};
+
+// nullptr: no row, the op is opaque. In-place variants ("aten::add_") find the row of the plain op.
+[[nodiscard]] const OpRule* findOpRule(std::string_view name);
+
+// Rows by family; op_map.cpp joins them.
+[[nodiscard]] const std::vector<OpRule>& linearRules();     // op_linear.cpp
+[[nodiscard]] const std::vector<OpRule>& shapeRules();      // op_shape.cpp
+[[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
+[[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,248 @@
+// Rows for ops that move elements about: views, permutations, slices, joins, padding.
+#include <algorithm>
+#include <numeric>
+
+#include "core/formats/torchscript/op_rule.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using graph::OpKind;
+
+void reshape(OpContext& op) {
+  op.operand(op.has("self") ? "self" : "input");
+  if (op.has("dtype")) op.kind = OpKind::Opaque;  // view(dtype) reads the bits as another type
+}
+
+void expand(OpContext& op) { op.operand("self"); }
+
+// repeat() of axes of size 1 only is an expand.
+void repeat(OpContext& op) {
+  op.operand("self");
+  const auto counts = op.intsOf("repeats");
+  const auto shape = op.shapeOf("self");
+  bool expands = counts && shape && counts->size() >= shape->size();
+  if (expands) {
+    const size_t lead = counts->size() - shape->size();
+    for (size_t i = 0; i < shape->size(); ++i) expands = expands && ((*counts)[lead + i] == 1 || (*shape)[i] == 1);
+  }
+  if (!expands) op.kind = OpKind::Opaque;
+}
+
+std::vector<int64_t> identity(int64_t rank) {
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  return perm;
+}
+
+void permute(OpContext& op) {
+  op.operand("self");
+  if (const auto perm = op.axesOf("dims", op.rankOf("self"))) op.set("perm", *perm);
+}
+
+void transposeAxes(OpContext& op, const char* first, const char* second) {
+  op.operand("self");
+  const auto rank = op.rankOf("self");
+  const auto a = op.axisOf(first, rank), b = op.axisOf(second, rank);
+  if (!rank || !a || !b) return;
+  auto perm = identity(*rank);
+  if (*rank > 0) std::swap(perm[static_cast<size_t>(*a)], perm[static_cast<size_t>(*b)]);
+  op.set("perm", perm);
+}
+void transpose(OpContext& op) { transposeAxes(op, "dim0", "dim1"); }
+void swapAxes(OpContext& op) { transposeAxes(op, "axis0", "axis1"); }
+
+// t(), .T: all axes in reverse order.
+void reverseAxes(OpContext& op) {
+  op.operand(op.has("self") ? "self" : "a");
+  const auto rank = op.rankOf(op.has("self") ? "self" : "a");
+  if (!rank) return;
+  auto perm = identity(*rank);
+  std::reverse(perm.begin(), perm.end());
+  op.set("perm", perm);
+}
+
+// .mT: the last two axes.
+void swapLastTwo(OpContext& op) {
+  op.operand(op.has("self") ? "self" : "a");
+  const auto rank = op.rankOf(op.has("self") ? "self" : "a");
+  if (!rank || *rank < 2) return;
+  auto perm = identity(*rank);
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  op.set("perm", perm);
+}
+
+void moveAxes(OpContext& op) {
+  op.operand("self");
+  const auto rank = op.rankOf("self");
+  const auto from = op.axesOf("source", rank), to = op.axesOf("destination", rank);
+  if (!rank || !from || !to || from->size() != to->size()) return;
+  std::vector<int64_t> perm(static_cast<size_t>(*rank), -1);
+  for (size_t i = 0; i < from->size(); ++i) perm[static_cast<size_t>((*to)[i])] = (*from)[i];
+  int64_t next = 0;
+  for (int64_t& axis : perm) {
+    if (axis >= 0) continue;
+    while (std::ranges::find(*from, next) != from->end()) ++next;
+    axis = next++;
+  }
+  op.set("perm", perm);
+}
+
+// A position along an axis, counted from the front; nullopt when computed at run time or not known.
+std::optional<int64_t> position(const OpContext& op, std::string_view argument, std::optional<int64_t> axis) {
+  const auto at = op.intOf(argument);
+  if (!at || *at >= 0) return at;
+  const auto shape = op.shapeOf("self");
+  if (!shape || !axis || *axis >= static_cast<int64_t>(shape->size())) return std::nullopt;
+  return std::max<int64_t>(0, *at + (*shape)[static_cast<size_t>(*axis)]);
+}
+
+void slice(OpContext& op) {
+  if (!op.has("self")) {  // of a list
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  op.operand("self");
+  const auto axis = op.axisOf("dim", op.rankOf("self"));
+  if (axis) op.set("axis", *axis);
+  const auto start = op.isNone("start") ? std::optional<int64_t>(0) : position(op, "start", axis);
+  if (start) op.set("start", *start);
+  if (const auto step = op.intOf("step")) op.set("step", *step);
+  else op.kind = OpKind::Opaque;
+}
+
+void narrow(OpContext& op) {
+  op.operand("self");
+  const auto axis = op.axisOf("dim", op.rankOf("self"));
+  if (axis) op.set("axis", *axis);
+  if (const auto start = position(op, "start", axis)) op.set("start", *start);
+  op.set("step", int64_t{1});
+}
+
+void select(OpContext& op) {
+  if (!op.has("self") || !op.has("index")) {
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  op.operand("self");
+  const auto axis = op.axisOf("dim", op.rankOf("self"));
+  if (axis) op.set("axis", *axis);
+  if (const auto index = position(op, "index", axis)) op.set("index", *index);
+}
+
+void split(OpContext& op) {
+  op.operand("self");
+  op.mayTakeListApart = true;
+  op.setAxis("dim", op.rankOf("self"));
+}
+
+void concat(OpContext& op) {
+  op.operandList("tensors");
+  const auto rank = op.outputShape() ? std::optional(static_cast<int64_t>(op.outputShape()->size())) : std::nullopt;
+  op.setAxis(op.has("dim") ? "dim" : "axis", rank);
+  // torch skips empty tensors of rank 1: such a concat joins along an axis they do not have.
+  for (const auto& shape : op.shapesOfList("tensors")) {
+    if (rank && shape && static_cast<int64_t>(shape->size()) != *rank) op.kind = OpKind::Opaque;
+  }
+}
+
+void stack(OpContext& op) {
+  op.operandList("tensors");
+  const auto rank = op.outputShape() ? std::optional(static_cast<int64_t>(op.outputShape()->size())) : std::nullopt;
+  op.setAxis("dim", rank);
+}
+
+// hstack: along axis 1, of vectors along axis 0. vstack: along axis 0, of vectors a stack.
+void horizontalStack(OpContext& op) {
+  op.operandList("tensors");
+  const auto shape = op.outputShape();
+  if (shape) op.set("axis", shape->size() < 2 ? int64_t{0} : int64_t{1});
+}
+void verticalStack(OpContext& op) {
+  op.operandList("tensors");
+  op.set("axis", int64_t{0});
+  for (const auto& shape : op.shapesOfList("tensors")) {
+    if (shape && shape->size() < 2) op.kind = OpKind::Stack;
+  }
+}
+
+void roll(OpContext& op) {
+  op.operand("self");
+  const auto rank = op.rankOf("self");
+  const auto axes = op.axesOf("dims", rank);
+  if (axes && axes->empty()) {  // rolls the flattened tensor
+    op.kind = OpKind::Opaque;
+  } else if (axes) {
+    op.set("axes", *axes);
+  }
+}
+
+// Amounts come in pairs (before, after), last axis first.
+void pad(OpContext& op) {
+  op.operand("self");
+  if (op.stringOf("mode").value_or("constant") != "constant") {
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  if (!op.isNone("value") && !op.numberOf("value")) op.kind = OpKind::Opaque;
+  op.set("value", op.numberOf("value").value_or(0.0));
+  const auto amounts = op.intsOf("pad");
+  const auto rank = op.rankOf("self");
+  if (!amounts || !rank) return;
+  std::vector<int64_t> axes, start;
+  for (size_t i = 0; i + 1 < amounts->size(); i += 2) {
+    const int64_t before = (*amounts)[i], after = (*amounts)[i + 1];
+    if (before < 0 || after < 0) op.kind = OpKind::Opaque;  // crops
+    if (before == 0 && after == 0) continue;
+    axes.insert(axes.begin(), *rank - 1 - static_cast<int64_t>(i / 2));
+    start.insert(start.begin(), before);
+  }
+  op.set("axes", axes);
+  op.set("start", start);
+}
+
+}  // namespace
+
+const std::vector<OpRule>& shapeRules() {
+  static const std::vector<OpRule> kRules = [] {
+    std::vector<OpRule> rules = {
+        {"aten::repeat", OpKind::Expand, repeat},
+        {"aten::permute", OpKind::Permute, permute},
+        {"aten::transpose", OpKind::Permute, transpose},
+        {"aten::swapdims", OpKind::Permute, transpose},
+        {"aten::swapaxes", OpKind::Permute, swapAxes},
+        {"aten::t", OpKind::Permute, reverseAxes},
+        {"aten::numpy_T", OpKind::Permute, reverseAxes},
+        {"aten::mT", OpKind::Permute, swapLastTwo},
+        {"aten::movedim", OpKind::Permute, moveAxes},
+        {"aten::moveaxis", OpKind::Permute, moveAxes},
+        {"aten::slice", OpKind::Slice, slice},
+        {"aten::narrow", OpKind::Slice, narrow},
+        {"aten::select", OpKind::Select, select},
+        {"aten::unbind", OpKind::Unbind, split},
+        {"aten::cat", OpKind::Concat, concat},
+        {"aten::concat", OpKind::Concat, concat},
+        {"aten::concatenate", OpKind::Concat, concat},
+        {"aten::stack", OpKind::Stack, stack},
+        {"aten::hstack", OpKind::Concat, horizontalStack},
+        {"aten::vstack", OpKind::Concat, verticalStack},
+        {"aten::roll", OpKind::Roll, roll},
+        {"aten::flip", OpKind::Roll, roll},
+        {"aten::pad", OpKind::Pad, pad},
+        {"aten::constant_pad_nd", OpKind::Pad, pad},
+    };
+    for (const char* name : {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::squeeze",
+                             "aten::unsqueeze", "aten::view_as", "aten::reshape_as", "aten::_unsafe_view",
+                             "aten::_reshape_alias", "aten::ravel"})
+      rules.push_back({name, OpKind::Reshape, reshape});
+    for (const char* name : {"aten::expand", "aten::expand_as", "aten::broadcast_to"})
+      rules.push_back({name, OpKind::Expand, expand});
+    for (const char* name : {"aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split",
+                             "aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes"})
+      rules.push_back({name, OpKind::Split, split});
+    return rules;
+  }();
+  return kRules;
+}
+
+}  // namespace normlens::formats::torchscript

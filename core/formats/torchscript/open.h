@@ -1,0 +1,14 @@
+// The TorchScript format's door: all that formats.cpp sees of it. No torch here.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "core/formats/model.h"
+
+namespace normlens::formats::torchscript {
+
+// Errors: Unreadable or Unsupported, see openCheckedArchive.
+[[nodiscard]] Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task);
+
+}  // namespace normlens::formats::torchscript

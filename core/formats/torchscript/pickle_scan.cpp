@@ -1,0 +1,334 @@
+#include "core/formats/torchscript/pickle_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// What the scan knows of an object on the pickle's stack. Containers deeper than a tensor's arguments are not kept.
+struct Thing {
+  enum class Kind : uint8_t { Other, Mark, String, Int, Global, Tuple, Dict, Storage } kind = Kind::Other;
+  std::string text;
+  int64_t number = 0;           // Int; of a Storage: its number of elements
+  int depth = 0;                // nesting of containers below
+  std::vector<std::shared_ptr<const Thing>> items;
+};
+using ThingPtr = std::shared_ptr<const Thing>;
+
+constexpr int kMaxDepth = 1000;      // torch's own unpickler frees nested values recursively
+constexpr int kKeptDepth = 3;
+constexpr size_t kKeptItems = 64;
+
+struct Broken {
+  std::string why;
+};
+
+ThingPtr make(Thing::Kind kind, std::string text = {}, int64_t number = 0) {
+  auto thing = std::make_shared<Thing>();
+  thing->kind = kind;
+  thing->text = std::move(text);
+  thing->number = number;
+  return thing;
+}
+
+bool multiply(int64_t a, int64_t b, int64_t& out) { return !__builtin_mul_overflow(a, b, &out); }
+bool add(int64_t a, int64_t b, int64_t& out) { return !__builtin_add_overflow(a, b, &out); }
+
+// One past the last element that a strided tensor touches; nullopt: negative or overflowing.
+std::optional<int64_t> extent(int64_t offset, const Thing& sizes, const Thing& strides) {
+  if (offset < 0 || sizes.items.size() != strides.items.size()) return std::nullopt;
+  int64_t last = offset;
+  bool empty = false;
+  for (size_t i = 0; i < sizes.items.size(); ++i) {
+    const int64_t size = sizes.items[i]->number, stride = strides.items[i]->number;
+    int64_t step = 0;
+    if (size < 0 || stride < 0) return std::nullopt;
+    if (size == 0) empty = true;
+    if (size > 0 && (!multiply(size - 1, stride, step) || !add(last, step, last))) return std::nullopt;
+  }
+  if (empty) return 0;
+  return add(last, 1, last) ? std::optional(last) : std::nullopt;
+}
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view pickle) : in_(pickle) {}
+
+  PickleScan run() {
+    if (in_.empty()) throw Broken{"the pickle is empty"};
+    while (step()) {
+    }
+    result_.rootIsDict = !stack_.empty() && stack_.back()->kind == Thing::Kind::Dict;
+    return std::move(result_);
+  }
+
+ private:
+  std::string_view take(size_t count) {
+    if (count > in_.size() - at_) throw Broken{"the pickle is cut off"};
+    const auto bytes = in_.substr(at_, count);
+    at_ += count;
+    return bytes;
+  }
+  uint64_t takeInt(size_t count) {
+    const auto bytes = take(count);
+    uint64_t value = 0;
+    for (size_t i = count; i-- > 0;) value = (value << 8) | static_cast<unsigned char>(bytes[i]);
+    return value;
+  }
+  std::string takeLine() {
+    const size_t end = in_.find('\n', at_);
+    if (end == std::string_view::npos) throw Broken{"the pickle is cut off"};
+    std::string line(in_.substr(at_, end - at_));
+    at_ = end + 1;
+    return line;
+  }
+
+  void push(ThingPtr thing) { stack_.push_back(std::move(thing)); }
+  ThingPtr pop() {
+    if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark) throw Broken{"the pickle reads an empty stack"};
+    ThingPtr top = std::move(stack_.back());
+    stack_.pop_back();
+    return top;
+  }
+  const Thing& top() const {
+    if (stack_.empty()) throw Broken{"the pickle reads an empty stack"};
+    return *stack_.back();
+  }
+  std::vector<ThingPtr> popToMark() {
+    const auto mark = std::find_if(stack_.rbegin(), stack_.rend(),
+                                   [](const ThingPtr& thing) { return thing->kind == Thing::Kind::Mark; });
+    if (mark == stack_.rend()) throw Broken{"the pickle has no mark where one is needed"};
+    std::vector<ThingPtr> items(mark.base(), stack_.end());
+    stack_.erase(mark.base() - 1, stack_.end());
+    return items;
+  }
+
+  static int depthOf(const std::vector<ThingPtr>& items) {
+    int depth = 0;
+    for (const ThingPtr& item : items) depth = std::max(depth, item->depth);
+    if (depth + 1 > kMaxDepth) throw Broken{"its objects are nested more than 1000 deep"};
+    return depth + 1;
+  }
+  ThingPtr tuple(std::vector<ThingPtr> items) {
+    auto thing = std::make_shared<Thing>();
+    thing->kind = Thing::Kind::Tuple;
+    thing->depth = depthOf(items);
+    if (thing->depth <= kKeptDepth && items.size() <= kKeptItems) {
+      thing->items = std::move(items);
+    } else {
+      thing->kind = Thing::Kind::Other;
+    }
+    return thing;
+  }
+  // Puts items into the container below them: only the nesting is kept.
+  void putInto(const std::vector<ThingPtr>& items) {
+    const ThingPtr container = pop();
+    auto grown = std::make_shared<Thing>(*container);
+    grown->depth = std::max(grown->depth, depthOf(items));
+    push(std::move(grown));
+  }
+
+  void memoise(uint64_t slot) {
+    top();
+    memo_[slot] = stack_.back();
+  }
+  void recall(uint64_t slot) {
+    const auto found = memo_.find(slot);
+    if (found == memo_.end()) throw Broken{"the pickle reads an empty memo slot"};
+    push(found->second);
+  }
+
+  void pushGlobal(const std::string& module, const std::string& name) {
+    std::string global = module + " " + name;
+    if (seenGlobals_.insert(global).second) result_.globals.push_back(global);
+    push(make(Thing::Kind::Global, std::move(global)));
+  }
+
+  // ("storage", type, key, device, elements)
+  void persistentId() {
+    const ThingPtr id = pop();
+    const auto& items = id->items;
+    const bool isStorage = id->kind == Thing::Kind::Tuple && items.size() >= 5 && items[0]->text == "storage" &&
+                           items[1]->kind == Thing::Kind::Global && items[2]->kind == Thing::Kind::String;
+    if (!isStorage) return push(make(Thing::Kind::Other));
+    if (items[4]->kind != Thing::Kind::Int || items[4]->number < 0) throw Broken{"a storage has no valid size"};
+    DeclaredStorage storage;
+    storage.type = items[1]->text.substr(items[1]->text.find(' ') + 1);
+    storage.key = items[2]->text;
+    storage.elements = items[4]->number;
+    auto thing = make(Thing::Kind::Storage, storage.key + " " + storage.type, storage.elements);
+    if (seenStorages_.insert(storage.key).second) result_.storages.push_back(std::move(storage));
+    push(std::move(thing));
+  }
+
+  // function(arguments): a rebuilt tensor must lie inside its storage.
+  void reduce() {
+    const ThingPtr arguments = pop();
+    const ThingPtr function = pop();
+    const auto& items = arguments->items;
+    const bool rebuilds = function->kind == Thing::Kind::Global &&
+                          function->text.starts_with("torch._utils _rebuild") && items.size() >= 4 &&
+                          items[0]->kind == Thing::Kind::Storage && items[1]->kind == Thing::Kind::Int &&
+                          items[2]->kind == Thing::Kind::Tuple && items[3]->kind == Thing::Kind::Tuple;
+    if (rebuilds && function->text.find("_tensor") != std::string::npos) {
+      const auto needed = extent(items[1]->number, *items[2], *items[3]);
+      if (!needed || *needed > items[0]->number)
+        throw Broken{"a tensor reaches past the end of its storage '" + items[0]->text.substr(0, items[0]->text.rfind(' ')) + "'"};
+      DeclaredTensor tensor;
+      tensor.type = items[0]->text.substr(items[0]->text.rfind(' ') + 1);
+      for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
+      result_.tensors.push_back(std::move(tensor));
+    }
+    auto made = std::make_shared<Thing>();
+    made->depth = depthOf({arguments});
+    push(std::move(made));
+  }
+
+  void setItems() {
+    putInto(popToMark());
+  }
+
+  void longInt(size_t lengthBytes) {
+    const uint64_t count = takeInt(lengthBytes);
+    if (count > 8) {
+      take(count);
+      return push(make(Thing::Kind::Other));
+    }
+    uint64_t value = takeInt(count);
+    if (count > 0 && count < 8 && (value >> (8 * count - 1)) != 0) value |= ~uint64_t{0} << (8 * count);
+    push(make(Thing::Kind::Int, {}, static_cast<int64_t>(value)));
+  }
+
+  // One opcode; false at STOP.
+  bool step() {
+    const char opcode = take(1)[0];
+    switch (opcode) {
+      case '\x80': take(1); break;                                                             // PROTO
+      case '\x95': take(8); break;                                                             // FRAME
+      case '.': return false;                                                                  // STOP
+      case '(': push(make(Thing::Kind::Mark)); break;                                          // MARK
+      case '0': pop(); break;                                                                  // POP
+      case '1': popToMark(); break;                                                            // POP_MARK
+      case '2': top(); push(stack_.back()); break;                                             // DUP
+      case 'N': case '\x88': case '\x89': push(make(Thing::Kind::Other)); break;               // NONE, TRUE, FALSE
+      case 'K': push(make(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(1)))); break;     // BININT1
+      case 'M': push(make(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(2)))); break;     // BININT2
+      case 'J': push(make(Thing::Kind::Int, {}, static_cast<int32_t>(takeInt(4)))); break;     // BININT
+      case '\x8a': longInt(1); break;                                                          // LONG1
+      case '\x8b': longInt(4); break;                                                          // LONG4
+      case 'I': case 'L': case 'F': takeLine(); push(make(Thing::Kind::Other)); break;         // text numbers
+      case 'S': case 'V': push(make(Thing::Kind::String, takeLine())); break;                  // text strings
+      case 'G': take(8); push(make(Thing::Kind::Other)); break;                                // BINFLOAT
+      case 'X': pushString(takeInt(4)); break;                                                 // BINUNICODE
+      case 'T': pushString(takeInt(4)); break;                                                 // BINSTRING
+      case 'U': case '\x8c': pushString(takeInt(1)); break;                                    // SHORT_BIN...
+      case '\x8d': case '\x8e': pushString(takeInt(8)); break;                                 // BINUNICODE8, BINBYTES8
+      case 'B': pushString(takeInt(4)); break;                                                 // BINBYTES
+      case 'C': pushString(takeInt(1)); break;                                                 // SHORT_BINBYTES
+      case 'c': { std::string module = takeLine(); pushGlobal(module, takeLine()); break; }    // GLOBAL
+      case '\x93': { const ThingPtr name = pop(); pushGlobal(pop()->text, name->text); break; }  // STACK_GLOBAL
+      case 'q': memoise(takeInt(1)); break;                                                    // BINPUT
+      case 'r': memoise(takeInt(4)); break;                                                    // LONG_BINPUT
+      case '\x94': memoise(memo_.size()); break;                                               // MEMOIZE
+      case 'h': recall(takeInt(1)); break;                                                     // BINGET
+      case 'j': recall(takeInt(4)); break;                                                     // LONG_BINGET
+      case 'p': case 'g': textMemo(opcode); break;                                             // PUT, GET
+      case ')': push(tuple({})); break;                                                        // EMPTY_TUPLE
+      case 't': push(tuple(popToMark())); break;                                               // TUPLE
+      case '\x85': case '\x86': case '\x87': smallTuple(static_cast<size_t>(opcode - '\x84')); break;  // TUPLE1..3
+      case ']': case '\x8f': push(make(Thing::Kind::Other)); break;                            // EMPTY_LIST, EMPTY_SET
+      case '}': push(make(Thing::Kind::Dict)); break;                                          // EMPTY_DICT
+      case 'l': collect(Thing::Kind::Other); break;                                            // LIST
+      case 'd': collect(Thing::Kind::Dict); break;                                             // DICT
+      case 'a': { const ThingPtr item = pop(); putInto({item}); break; }                       // APPEND
+      case 's': { const ThingPtr value = pop(); const ThingPtr key = pop(); putInto({key, value}); break; }  // SETITEM
+      case 'e': case 'u': case '\x90': setItems(); break;                                      // APPENDS, SETITEMS, ADDITEMS
+      case 'b': { const ThingPtr state = pop(); putInto({state}); break; }                     // BUILD
+      case 'R': reduce(); break;                                                               // REDUCE
+      case '\x81': reduce(); break;                                                            // NEWOBJ
+      case '\x92': { pop(); reduce(); break; }                                                 // NEWOBJ_EX
+      case 'Q': persistentId(); break;                                                         // BINPERSID
+      case 'P': takeLine(); push(make(Thing::Kind::Other)); break;                             // PERSID
+      case 'i': { std::string module = takeLine(); pushGlobal(module, takeLine()); pop();
+                  const auto items = popToMark(); auto made = std::make_shared<Thing>();
+                  made->depth = depthOf(items); push(std::move(made)); break; }                // INST
+      case 'o': collect(Thing::Kind::Other); break;                                            // OBJ
+      default:
+        throw Broken{"the pickle has an unknown opcode"};
+    }
+    return true;
+  }
+
+  void pushString(uint64_t length) {
+    const auto text = take(length);
+    constexpr size_t kKeptText = 256;  // longer ones are no storage keys
+    push(make(Thing::Kind::String, std::string(text.substr(0, kKeptText))));
+  }
+  void textMemo(char opcode) {
+    const std::string slot = takeLine();
+    if (slot.empty() || slot.size() > 9 || !std::ranges::all_of(slot, [](unsigned char c) { return std::isdigit(c); }))
+      throw Broken{"the pickle has an invalid memo slot"};
+    const auto number = static_cast<uint64_t>(std::stol(slot));
+    opcode == 'p' ? memoise(number) : recall(number);
+  }
+  void smallTuple(size_t count) {
+    std::vector<ThingPtr> items(count);
+    for (size_t i = count; i-- > 0;) items[i] = pop();
+    push(tuple(std::move(items)));
+  }
+  void collect(Thing::Kind kind) {
+    const auto items = popToMark();
+    auto made = std::make_shared<Thing>();
+    made->kind = kind;
+    made->depth = depthOf(items);
+    push(std::move(made));
+  }
+
+  std::string_view in_;
+  size_t at_ = 0;
+  std::vector<ThingPtr> stack_;
+  std::unordered_map<uint64_t, ThingPtr> memo_;
+  std::unordered_set<std::string> seenGlobals_, seenStorages_;
+  PickleScan result_;
+};
+
+}  // namespace
+
+Result<PickleScan> scanPickle(std::string_view pickle) {
+  try {
+    return Scanner(pickle).run();
+  } catch (const Broken& broken) {
+    return fail(ErrorCode::Unreadable, broken.why);
+  }
+}
+
+int64_t storageElementBytes(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, int64_t>, 16> kSizes = {{{"FloatStorage", 4},
+                                                                            {"DoubleStorage", 8},
+                                                                            {"HalfStorage", 2},
+                                                                            {"BFloat16Storage", 2},
+                                                                            {"LongStorage", 8},
+                                                                            {"IntStorage", 4},
+                                                                            {"ShortStorage", 2},
+                                                                            {"CharStorage", 1},
+                                                                            {"ByteStorage", 1},
+                                                                            {"BoolStorage", 1},
+                                                                            {"UntypedStorage", 1},
+                                                                            {"ComplexFloatStorage", 8},
+                                                                            {"ComplexDoubleStorage", 16},
+                                                                            {"QInt8Storage", 1},
+                                                                            {"QUInt8Storage", 1},
+                                                                            {"QInt32Storage", 4}}};
+  for (const auto& [name, bytes] : kSizes) {
+    if (name == type) return bytes;
+  }
+  return 0;
+}
+
+}  // namespace normlens::formats::torchscript

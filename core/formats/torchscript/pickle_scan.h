@@ -1,0 +1,40 @@
+// Walks the opcodes of a pickle without executing any: which classes it names, which storages it declares and whether
+// its tensors stay inside them. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace normlens::formats::torchscript {
+
+// A tensor storage that lives in a record of its own: persistent id ("storage", type, key, device, elements).
+struct DeclaredStorage {
+  std::string type;       // "FloatStorage"
+  std::string key;        // record name: "12"
+  int64_t elements = 0;
+};
+
+// A tensor rebuilt from a storage, in the order of the pickle.
+struct DeclaredTensor {
+  std::string type;       // of its storage: "LongStorage"
+  std::vector<int64_t> sizes;
+};
+
+struct PickleScan {
+  std::vector<std::string> globals;         // "torch._utils _rebuild_tensor_v2", in order of first mention
+  std::vector<DeclaredStorage> storages;    // each key once
+  std::vector<DeclaredTensor> tensors;
+  bool rootIsDict = false;                  // the pickled object itself is a plain dict
+};
+
+// Errors: Unreadable with what is wrong, in words, without a file name ("the pickle is cut off").
+[[nodiscard]] Result<PickleScan> scanPickle(std::string_view pickle);
+
+// Bytes per element of "FloatStorage"; 0 when there is no such type.
+[[nodiscard]] int64_t storageElementBytes(std::string_view type);
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,416 @@
+#include "core/formats/torchscript/program_builder.h"
+
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/formats/torchscript/static_eval.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+namespace prim = c10::prim;
+namespace aten = c10::aten;
+using torch::jit::Block;
+using torch::jit::Node;
+using torch::jit::Value;
+
+// Deeper nesting of calls than any model has; stops a module that calls itself.
+constexpr int kMaxDepth = 200;
+
+}  // namespace
+
+Program ProgramBuilder::build() {
+  if (!module_.find_method("forward")) throw std::runtime_error("the module has no forward() method");
+  const auto method = module_.get_method("forward");
+  Frame top;
+  top.self = module_._ivalue();
+  top.className = shortClassName(*top.self);
+  top.method = "forward";
+  top.graph = method.graph();
+  const int block = addBlock(top.graph->block(), kNone, 0);
+  const auto inputs = top.graph->inputs();
+  program_.frames.push_back(top);  // enter() would push it: the parameters need its number first
+  environments_.emplace_back();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i == 0) {
+      bind(inputs[0], 0, addKnown(inputs[0], 0, c10::IValue(top.self), {}));
+    } else {
+      const int id = addValue(inputs[i], 0);
+      bind(inputs[i], 0, id);
+      program_.blocks[0].params.push_back(id);
+    }
+  }
+  walkNodes(top.graph->block(), 0, block);
+  program_.blocks[0].returns = lookUpAll(top.graph->outputs(), 0);
+  return std::move(program_);
+}
+
+int ProgramBuilder::addValue(Value* value, int frame) {
+  ProgramValue made;
+  made.value = value;
+  made.frame = frame;
+  program_.values.push_back(std::move(made));
+  return static_cast<int>(program_.values.size()) - 1;
+}
+
+int ProgramBuilder::addKnown(Value* value, int frame, c10::IValue known, TensorSite site) {
+  const int id = addValue(value, frame);
+  ProgramValue& made = program_.values[static_cast<size_t>(id)];
+  made.known = std::move(known);
+  if (made.known->isTensor() && made.known->toTensor().defined()) bindConstant(made, site);
+  return id;
+}
+
+// Finds or makes the ConstantTensor of a known tensor and notes through which of its sites it was read.
+void ProgramBuilder::bindConstant(ProgramValue& value, const TensorSite& site) {
+  const at::Tensor& tensor = value.known->toTensor();
+  const auto [found, isNew] =
+      constantByMemory_.try_emplace(memoryKey(tensor), static_cast<int>(program_.constants.size()));
+  if (isNew) program_.constants.push_back({tensor, index_.sitesOf(tensor), {}});
+  value.constant = found->second;
+  auto& sites = program_.constants[static_cast<size_t>(value.constant)].sites;
+  const auto same = [&](const TensorSite& other) {
+    return site.node != nullptr ? other.node == site.node
+                                : other.owner == site.owner && other.attribute == site.attribute &&
+                                      other.elements == site.elements;
+  };
+  const auto at = std::find_if(sites.begin(), sites.end(), same);
+  value.site = static_cast<int>(at - sites.begin());
+  if (at == sites.end()) sites.push_back(site);
+}
+
+int ProgramBuilder::addBlock(Block* block, int owner, int frame) {
+  program_.blocks.push_back({owner, block, frame, {}, {}, {}});
+  return static_cast<int>(program_.blocks.size()) - 1;
+}
+
+int ProgramBuilder::addNode(Node* node, int frame, int block) {
+  ProgramNode made;
+  made.node = node;
+  made.frame = frame;
+  made.block = block;
+  made.inputs = lookUpAll(node->inputs(), frame);
+  program_.nodes.push_back(std::move(made));
+  const int id = static_cast<int>(program_.nodes.size()) - 1;
+  program_.blocks[static_cast<size_t>(block)].nodes.push_back(id);
+  return id;
+}
+
+int ProgramBuilder::lookUp(const Value* value, int frame) const {
+  const auto& environment = environments_[static_cast<size_t>(frame)];
+  const auto found = environment.find(value);
+  if (found == environment.end()) throw std::runtime_error("value %" + value->debugName() + " is read before it is made");
+  return found->second;
+}
+
+ProgramBuilder::Values ProgramBuilder::lookUpAll(at::ArrayRef<Value*> values, int frame) const {
+  Values ids;
+  ids.reserve(values.size());
+  for (const Value* value : values) ids.push_back(lookUp(value, frame));
+  return ids;
+}
+
+void ProgramBuilder::bindOutputs(Node* node, int frame, const Values& results) {
+  for (size_t i = 0; i < node->outputs().size(); ++i) bind(node->output(i), frame, results[i]);
+}
+
+// Walks a called body in the current block; its results are values of the caller.
+ProgramBuilder::Values ProgramBuilder::enter(Frame frame, const Values& arguments, int block) {
+  if (++depth_ > kMaxDepth) throw std::runtime_error("calls are nested more than 200 deep in " + frame.className);
+  const auto graph = frame.graph;
+  program_.frames.push_back(std::move(frame));
+  environments_.emplace_back();
+  const int id = static_cast<int>(program_.frames.size()) - 1;
+  if (graph->inputs().size() != arguments.size()) throw std::runtime_error("a call passes the wrong number of arguments");
+  for (size_t i = 0; i < arguments.size(); ++i) bind(graph->inputs()[i], id, arguments[i]);
+  walkNodes(graph->block(), id, block);
+  Values results = lookUpAll(graph->outputs(), id);
+  environments_[static_cast<size_t>(id)].clear();
+  --depth_;
+  return results;
+}
+
+void ProgramBuilder::walkNodes(Block* torchBlock, int frame, int block) {
+  for (Node* node : torchBlock->nodes()) walkNode(node, frame, block);
+}
+
+void ProgramBuilder::walkNode(Node* node, int frame, int block) {
+  switch (node->kind()) {
+    case prim::Constant:
+      return walkConstant(node, frame);
+    case prim::GetAttr:
+      if (walkGetAttr(node, frame)) return;
+      break;
+    case prim::SetAttr:
+      noteSetAttr(node, frame);
+      break;
+    case prim::CallMethod:
+      if (walkCallMethod(node, frame, block)) return;
+      break;
+    case prim::CallFunction:
+      if (walkCallFunction(node, frame, block)) return;
+      break;
+    case prim::fork:
+      if (walkFork(node, frame, block)) return;
+      break;
+    case aten::wait:  // forks run where they are written, so their result is already there
+    case prim::unchecked_cast:
+      if (walkCast(node, frame)) return;
+      break;
+    case prim::If:
+      return walkIf(node, frame, block);
+    case prim::Loop:
+      return walkLoop(node, frame, block);
+    default:
+      if (walkElements(node, frame) || walkNoneCheck(node, frame) || walkKnown(node, frame)) return;
+      break;
+  }
+  walkPlain(node, frame, block);
+}
+
+void ProgramBuilder::walkPlain(Node* node, int frame, int block) {
+  const int id = addNode(node, frame, block);
+  for (size_t i = 0; i < node->outputs().size(); ++i) {
+    const int value = addValue(node->output(i), frame);
+    program_.values[static_cast<size_t>(value)].producer = id;
+    program_.values[static_cast<size_t>(value)].output = static_cast<int>(i);
+    program_.nodes[static_cast<size_t>(id)].outputs.push_back(value);
+    bind(node->output(i), frame, value);
+  }
+}
+
+void ProgramBuilder::walkConstant(Node* node, int frame) {
+  const auto& graph = program_.frames[static_cast<size_t>(frame)].graph;
+  auto known = torch::jit::toIValue(node->output());
+  // Functions and other constants without a value are only named by the call that uses them.
+  if (!known) return bind(node->output(), frame, addValue(node->output(), frame));
+  TensorSite site;
+  site.node = node;
+  site.graph = graph;
+  if (known->isTensor()) {
+    const auto [name, isNew] =
+        constantNames_.try_emplace(node, "constant_" + std::to_string(constantNames_.size()));
+    site.path = name->second;
+  }
+  bind(node->output(), frame, addKnown(node->output(), frame, std::move(*known), site));
+}
+
+bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
+  const auto& object = knownOf(lookUp(node->input(), frame));
+  if (!object || !object->isObject()) return false;
+  const ObjectPtr owner = object->toObject();
+  const std::string& name = node->s(c10::attr::name);
+  if (!owner->type()->hasAttribute(name) || written_.count({owner.get(), name}) != 0) return false;
+  TensorSite site{owner, name, joinPath(index_.pathOf(*owner), name), nullptr, nullptr, {}};
+  bind(node->output(), frame, addKnown(node->output(), frame, owner->getAttr(name), std::move(site)));
+  return true;
+}
+
+void ProgramBuilder::noteSetAttr(Node* node, int frame) {
+  const auto& object = knownOf(lookUp(node->input(0), frame));
+  if (object && object->isObject()) {
+    found_.insert({object->toObject().get(), node->s(c10::attr::name)});
+    program_.writesState = true;
+  }
+}
+
+bool ProgramBuilder::walkCallMethod(Node* node, int frame, int block) {
+  const Values arguments = lookUpAll(node->inputs(), frame);
+  const auto& object = knownOf(arguments[0]);
+  if (!object || !object->isObject()) return false;
+  const ObjectPtr self = object->toObject();
+  const std::string& name = node->s(c10::attr::name);
+  torch::jit::Function* function = self->type()->findMethod(name);
+  auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
+  if (body == nullptr) return false;
+  Frame callee;
+  callee.parent = frame;
+  callee.call = node;
+  callee.self = self;
+  callee.path = index_.pathOf(*self);
+  callee.className = shortClassName(*self);
+  callee.method = name;
+  callee.graph = body->graph();
+  bindOutputs(node, frame, enter(std::move(callee), arguments, block));
+  return true;
+}
+
+bool ProgramBuilder::walkCallFunction(Node* node, int frame, int block) {
+  const auto type = node->input(0)->type()->cast<c10::FunctionType>();
+  auto* body = type ? torch::jit::tryToGraphFunction(*type->function()) : nullptr;
+  if (body == nullptr) return false;
+  const Frame& caller = program_.frames[static_cast<size_t>(frame)];
+  Frame callee;
+  callee.parent = frame;
+  callee.call = node;
+  callee.path = caller.path;
+  callee.className = caller.className;
+  callee.method = body->name();
+  callee.graph = body->graph();
+  const Values arguments = lookUpAll(node->inputs().slice(1), frame);
+  bindOutputs(node, frame, enter(std::move(callee), arguments, block));
+  return true;
+}
+
+// A fork's body runs at the place of the fork.
+bool ProgramBuilder::walkFork(Node* node, int frame, int block) {
+  if (!node->hasAttribute(c10::attr::Subgraph) || node->outputs().size() != 1) return false;
+  const Frame& caller = program_.frames[static_cast<size_t>(frame)];
+  Frame callee;
+  callee.parent = frame;
+  callee.call = node;
+  callee.path = caller.path;
+  callee.className = caller.className;
+  callee.method = "fork";
+  callee.graph = node->g(c10::attr::Subgraph);
+  if (callee.graph->outputs().size() != 1) return false;
+  bindOutputs(node, frame, enter(std::move(callee), lookUpAll(node->inputs(), frame), block));
+  return true;
+}
+
+bool ProgramBuilder::walkCast(Node* node, int frame) {
+  if (node->inputs().size() != 1 || node->outputs().size() != 1) return false;
+  bind(node->output(), frame, lookUp(node->input(), frame));
+  return true;
+}
+
+// Elements of a list, tuple or dict that the file holds: each is known by itself.
+bool ProgramBuilder::walkElements(Node* node, int frame) {
+  const bool isGetItem = node->kind() == aten::__getitem__ || node->kind() == prim::TupleIndex;
+  const bool isUnpack = node->kind() == prim::TupleUnpack || node->kind() == prim::ListUnpack;
+  if ((!isGetItem && !isUnpack) || node->inputs().empty()) return false;
+  const int container = lookUp(node->input(0), frame);
+  const auto known = knownOf(container);
+  if (!known || (!known->isList() && !known->isTuple())) return false;
+  std::vector<c10::IValue> elements;
+  if (known->isList()) {
+    elements = known->toListRef().vec();
+  } else {
+    elements = known->toTupleRef().elements().vec();
+  }
+  // The container's own place, if it is an attribute: found again through the node that read it.
+  TensorSite site;
+  Node* reader = node->input(0)->node();
+  if (reader->kind() == prim::GetAttr) {
+    const auto& object = knownOf(lookUp(reader->input(), frame));
+    if (object && object->isObject()) {
+      site.owner = object->toObject();
+      site.attribute = reader->s(c10::attr::name);
+      site.path = joinPath(index_.pathOf(*site.owner), site.attribute);
+    }
+  } else if (reader->kind() == prim::Constant) {
+    site.node = reader;
+    site.graph = program_.frames[static_cast<size_t>(frame)].graph;
+    site.path = "constant_list";
+  }
+  const auto bindElement = [&](Value* output, int64_t index) {
+    TensorSite inner = site;
+    inner.elements.push_back(index);
+    inner.path += "." + std::to_string(index);
+    bind(output, frame, addKnown(output, frame, elements[static_cast<size_t>(index)], std::move(inner)));
+  };
+  const auto count = static_cast<int64_t>(elements.size());
+  if (isUnpack) {
+    if (count != static_cast<int64_t>(node->outputs().size())) return false;
+    for (int64_t i = 0; i < count; ++i) bindElement(node->output(static_cast<size_t>(i)), i);
+    return true;
+  }
+  const auto& index = knownOf(lookUp(node->input(1), frame));
+  if (!index || !index->isInt()) return false;
+  const int64_t wanted = index->toInt() < 0 ? index->toInt() + count : index->toInt();
+  if (wanted < 0 || wanted >= count) return false;
+  bindElement(node->output(), wanted);
+  return true;
+}
+
+// "x is None" of a value whose type is never None.
+bool ProgramBuilder::walkNoneCheck(Node* node, int frame) {
+  if ((node->kind() != aten::__is__ && node->kind() != aten::__isnot__) || node->inputs().size() != 2) return false;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    const int value = lookUp(node->input(side), frame), none = lookUp(node->input(1 - side), frame);
+    if (!knownOf(none) || !knownOf(none)->isNone()) continue;
+    const ProgramValue& subject = program_.values[static_cast<size_t>(value)];
+    const bool notNone = subject.known ? !subject.known->isNone() : neverNone(subject.value->type());
+    if (!subject.known && !notNone) return false;
+    const bool result = (node->kind() == aten::__isnot__) == notNone;
+    bind(node->output(), frame, addKnown(node->output(), frame, result, {}));
+    return true;
+  }
+  return false;
+}
+
+bool ProgramBuilder::walkKnown(Node* node, int frame) {
+  if (node->outputs().empty() || !node->blocks().empty() || node->inputs().empty()) return false;
+  std::vector<c10::IValue> inputs;
+  for (const Value* input : node->inputs()) {
+    const auto& known = knownOf(lookUp(input, frame));
+    if (!known) return false;
+    inputs.push_back(*known);
+  }
+  const auto results = evaluateKnown(node, inputs);
+  if (!results || results->size() != node->outputs().size()) return false;
+  for (size_t i = 0; i < results->size(); ++i)
+    bind(node->output(i), frame, addKnown(node->output(i), frame, (*results)[i], {}));
+  return true;
+}
+
+void ProgramBuilder::inlineBranch(Node* node, Block* branch, int frame, int block) {
+  walkNodes(branch, frame, block);
+  bindOutputs(node, frame, lookUpAll(branch->outputs(), frame));
+}
+
+int ProgramBuilder::nestedBlock(Block* torchBlock, int owner, int frame, bool walkIt) {
+  const int block = addBlock(torchBlock, owner, frame);
+  program_.nodes[static_cast<size_t>(owner)].blocks.push_back(block);
+  if (!walkIt) return block;
+  for (Value* param : torchBlock->inputs()) {
+    const int id = addValue(param, frame);
+    bind(param, frame, id);
+    program_.blocks[static_cast<size_t>(block)].params.push_back(id);
+  }
+  walkNodes(torchBlock, frame, block);
+  program_.blocks[static_cast<size_t>(block)].returns = lookUpAll(torchBlock->outputs(), frame);
+  return block;
+}
+
+void ProgramBuilder::walkIf(Node* node, int frame, int block) {
+  Block* yes = node->blocks()[0];
+  Block* no = node->blocks()[1];
+  const auto& condition = knownOf(lookUp(node->input(), frame));
+  if (condition && condition->isBool()) return inlineBranch(node, condition->toBool() ? yes : no, frame, block);
+  const bool yesRaises = alwaysRaises(*yes), noRaises = alwaysRaises(*no);
+  const int id = addNode(node, frame, block);
+  if (yesRaises != noRaises) {
+    program_.nodes[static_cast<size_t>(id)].guard = true;
+    for (Block* branch : {yes, no}) {
+      const int nested = nestedBlock(branch, id, frame, branch == (yesRaises ? yes : no));
+      program_.blocks[static_cast<size_t>(nested)].returns.clear();
+    }
+    return inlineBranch(node, yesRaises ? no : yes, frame, block);
+  }
+  for (Block* branch : {yes, no}) nestedBlock(branch, id, frame, true);
+  for (size_t i = 0; i < node->outputs().size(); ++i) {
+    const int value = addValue(node->output(i), frame);
+    program_.values[static_cast<size_t>(value)].producer = id;
+    program_.values[static_cast<size_t>(value)].output = static_cast<int>(i);
+    program_.nodes[static_cast<size_t>(id)].outputs.push_back(value);
+    bind(node->output(i), frame, value);
+  }
+}
+
+void ProgramBuilder::walkLoop(Node* node, int frame, int block) {
+  const int id = addNode(node, frame, block);
+  nestedBlock(node->blocks()[0], id, frame, true);
+  for (size_t i = 0; i < node->outputs().size(); ++i) {
+    const int value = addValue(node->output(i), frame);
+    program_.values[static_cast<size_t>(value)].producer = id;
+    program_.values[static_cast<size_t>(value)].output = static_cast<int>(i);
+    program_.nodes[static_cast<size_t>(id)].outputs.push_back(value);
+    bind(node->output(i), frame, value);
+  }
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,79 @@
+// The walk that makes a Program. Private to program*.cpp.
+#pragma once
+
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/formats/torchscript/module_index.h"
+#include "core/formats/torchscript/program.h"
+
+namespace normlens::formats::torchscript {
+
+// Attributes that some SetAttr of the model writes: their value is not known before the run.
+using WrittenAttributes = std::set<std::pair<const c10::ivalue::Object*, std::string>>;
+
+class ProgramBuilder {
+ public:
+  // `written`: from an earlier walk.
+  ProgramBuilder(const torch::jit::Module& module, const ModuleIndex& index, WrittenAttributes written)
+      : module_(module), index_(index), written_(std::move(written)) {}
+
+  // Throws std::runtime_error with a plain sentence.
+  Program build();
+  // Attributes written by what was walked; more than what was passed in: walk again.
+  [[nodiscard]] const WrittenAttributes& written() const { return found_; }
+
+ private:
+  using Values = std::vector<int>;
+  // torch value -> program value, per frame.
+  using Environment = std::unordered_map<const torch::jit::Value*, int>;
+
+  int addValue(torch::jit::Value* value, int frame);
+  int addKnown(torch::jit::Value* value, int frame, c10::IValue known, TensorSite site);
+  void bindConstant(ProgramValue& value, const TensorSite& site);
+  int addBlock(torch::jit::Block* block, int owner, int frame);
+  int addNode(torch::jit::Node* node, int frame, int block);
+
+  [[nodiscard]] int lookUp(const torch::jit::Value* value, int frame) const;
+  void bind(const torch::jit::Value* value, int frame, int id) {
+    environments_[static_cast<size_t>(frame)][value] = id;
+  }
+  [[nodiscard]] Values lookUpAll(at::ArrayRef<torch::jit::Value*> values, int frame) const;
+  [[nodiscard]] const std::optional<c10::IValue>& knownOf(int value) const {
+    return program_.values[static_cast<size_t>(value)].known;
+  }
+
+  Values enter(Frame frame, const Values& arguments, int block);
+  void walkNodes(torch::jit::Block* torchBlock, int frame, int block);
+  void walkNode(torch::jit::Node* node, int frame, int block);
+  void walkConstant(torch::jit::Node* node, int frame);
+  bool walkGetAttr(torch::jit::Node* node, int frame);
+  void noteSetAttr(torch::jit::Node* node, int frame);
+  bool walkCallMethod(torch::jit::Node* node, int frame, int block);
+  bool walkCallFunction(torch::jit::Node* node, int frame, int block);
+  bool walkFork(torch::jit::Node* node, int frame, int block);
+  bool walkCast(torch::jit::Node* node, int frame);
+  bool walkElements(torch::jit::Node* node, int frame);
+  bool walkNoneCheck(torch::jit::Node* node, int frame);
+  bool walkKnown(torch::jit::Node* node, int frame);
+  void walkIf(torch::jit::Node* node, int frame, int block);
+  void walkLoop(torch::jit::Node* node, int frame, int block);
+  void walkPlain(torch::jit::Node* node, int frame, int block);
+  void inlineBranch(torch::jit::Node* node, torch::jit::Block* branch, int frame, int block);
+  int nestedBlock(torch::jit::Block* torchBlock, int owner, int frame, bool walkIt);
+  void bindOutputs(torch::jit::Node* node, int frame, const Values& results);
+
+  const torch::jit::Module& module_;
+  const ModuleIndex& index_;
+  WrittenAttributes written_, found_;
+  Program program_;
+  std::vector<Environment> environments_;
+  std::unordered_map<std::string, int> constantByMemory_;
+  std::unordered_map<const torch::jit::Node*, std::string> constantNames_;
+  int depth_ = 0;
+};
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,29 @@
+// What a run reads of the loaded module: the module's own tensors, or copies of those that the run writes.
+// Private to formats/torchscript: includes torch.
+#pragma once
+
+#include <torch/script.h>
+
+#include <unordered_map>
+
+#include "core/formats/torchscript/program.h"
+
+namespace normlens::formats::torchscript {
+
+// A copy that a run may write; objects (submodules) are not copied.
+[[nodiscard]] c10::IValue copyOfState(const c10::IValue& value);
+
+class RunState {
+ public:
+  explicit RunState(const Program& program);
+
+  // The content of a known value for one run.
+  [[nodiscard]] c10::IValue contentOf(int value) const;
+
+ private:
+  const Program& program_;
+  // Written storages and their copies: tensors that shared memory go on sharing it.
+  std::unordered_map<const c10::StorageImpl*, c10::Storage> copies_;
+};
+
+}  // namespace normlens::formats::torchscript

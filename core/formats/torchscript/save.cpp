@@ -1,0 +1,84 @@
+// TorchScriptModel::save: torch's own serializer, with its stream captured instead of copied and summed.
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/export.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <unordered_set>
+
+#include "core/formats/torchscript/archive_writer.h"
+#include "core/formats/torchscript/torchscript_model.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// The memory of all tensors that a module holds, as ranges.
+class TensorMemory {
+ public:
+  explicit TensorMemory(const torch::jit::Module& module, const Program& program) {
+    add(*module._ivalue());
+    for (const auto& constant : program.constants) add(constant.tensor);
+  }
+
+  [[nodiscard]] bool holds(const void* data, size_t size) const {
+    auto next = ranges_.upper_bound(static_cast<const char*>(data));
+    if (next == ranges_.begin()) return false;
+    const auto& [start, length] = *--next;
+    return static_cast<const char*>(data) + size <= start + length;
+  }
+
+ private:
+  void add(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage() || tensor.device().type() != at::kCPU) return;
+    const auto& storage = tensor.storage();
+    if (storage.nbytes() > 0) ranges_[static_cast<const char*>(storage.data())] = storage.nbytes();
+  }
+
+  void add(const c10::ivalue::Object& object) {
+    if (!seen_.insert(&object).second) return;
+    for (const auto& value : object.slots()) {
+      if (value.isTensor()) add(value.toTensor());
+      if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
+      }
+      if (value.isObject() && value.toObjectRef().type()->is_module()) add(value.toObjectRef());
+    }
+  }
+
+  std::map<const char*, size_t> ranges_;
+  std::unordered_set<const c10::ivalue::Object*> seen_;
+};
+
+void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extraFiles, CapturedArchive& archive) {
+  caffe2::serialize::PyTorchStreamWriter writer(
+      [&](const void* data, size_t size) {
+        archive.append(data, size);
+        return size;
+      },
+      /*compute_crc32=*/false);
+  torch::jit::ScriptModuleSerializer serializer(writer);
+  serializer.serialize(module, extraFiles, /*bytecode_format=*/false, /*save_mobile_debug_info=*/false);
+  writer.writeEndOfFile();
+}
+
+}  // namespace
+
+Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {
+  try {
+    task.report("writing the file");
+    const TensorMemory memory(source_.module, program_);
+    CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
+    serialize(source_.module, source_.extraFiles, archive);
+    if (auto status = archive.fillCrcs(std::max(1U, std::thread::hardware_concurrency())); !status) return status;
+    if (auto status = task.check(); !status) return status;
+    return archive.writeTo(path);
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::WriteFailed,
+                path.string() + " cannot be written: " + std::string(error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + error.what());
+  }
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,142 @@
+#include "core/formats/torchscript/torchscript_model.h"
+
+#include <map>
+#include <unordered_set>
+
+#include "core/formats/torchscript/archive_check.h"
+#include "core/formats/torchscript/interpreter.h"
+#include "core/formats/torchscript/loader.h"
+#include "core/formats/torchscript/module_index.h"
+#include "core/formats/torchscript/open.h"
+#include "core/formats/torchscript/probe.h"
+#include "core/formats/torchscript/sha256.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// Counts every parameter and buffer once, and finds the floating type most of them have.
+void countParameters(const torch::jit::Module& module, ModelFacts& facts) {
+  std::unordered_set<std::string> seen;
+  std::map<graph::DType, int64_t> elementsByType;
+  const auto count = [&](const at::Tensor& tensor, bool isParameter) {
+    if (!tensor.defined() || !seen.insert(memoryKey(tensor)).second) return;
+    if (tensor.is_floating_point()) elementsByType[dtypeOf(tensor.scalar_type())] += tensor.numel();
+    if (!isParameter) return;
+    facts.parameters += tensor.numel();
+    facts.parameterBytes += static_cast<int64_t>(tensor.nbytes());
+  };
+  for (const at::Tensor& tensor : module.parameters()) count(tensor, true);
+  for (const at::Tensor& tensor : module.buffers()) count(tensor, false);
+  int64_t most = 0;
+  for (const auto& [dtype, elements] : elementsByType) {
+    if (elements > most) {
+      most = elements;
+      facts.dtype = dtype;
+    }
+  }
+}
+
+// A frozen module holds its weights as graph constants.
+void countConstants(const Program& program, ModelFacts& facts) {
+  if (facts.parameters > 0) return;
+  std::map<graph::DType, int64_t> elementsByType;
+  for (const ConstantTensor& constant : program.constants) {
+    if (!constant.tensor.is_floating_point()) continue;
+    facts.parameters += constant.tensor.numel();
+    facts.parameterBytes += static_cast<int64_t>(constant.tensor.nbytes());
+    elementsByType[dtypeOf(constant.tensor.scalar_type())] += constant.tensor.numel();
+  }
+  int64_t most = 0;
+  for (const auto& [dtype, elements] : elementsByType) {
+    if (elements > most) {
+      most = elements;
+      facts.dtype = dtype;
+    }
+  }
+}
+
+std::string noteOf(const Program& program, bool wasTraining) {
+  for (const ProgramNode& node : program.nodes) {
+    if (std::string_view(node.node->kind().toQualString()).starts_with("quantized::"))
+      return "The model is quantised: its quantised layers are shown but not folded.";
+  }
+  if (wasTraining) return "The file was saved in training mode; NormLens uses it in evaluation mode.";
+  return {};
+}
+
+}  // namespace
+
+TorchScriptModel::TorchScriptModel(ModuleSource source, Program program, ModelFacts facts)
+    : source_(std::move(source)),
+      program_(std::move(program)),
+      lowered_(lowerProgram(program_, nullptr)),
+      facts_(std::move(facts)) {}
+
+Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSource source, ModelFacts facts) {
+  auto program = buildProgram(source.module);
+  if (!program) return tl::unexpected(program.error());
+  facts.format = "torchscript";
+  facts.parameters = facts.parameterBytes = 0;
+  countParameters(source.module, facts);
+  countConstants(*program, facts);
+  return std::unique_ptr<TorchScriptModel>(
+      new TorchScriptModel(std::move(source), std::move(*program), std::move(facts)));
+}
+
+Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::filesystem::path& path, const Task& task) {
+  task.report("reading the file");
+  auto file = MappedFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  auto archive = openCheckedArchive(*file);
+  if (!archive) return tl::unexpected(archive.error());
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  // Hashing a large file takes longer than loading it: it goes on behind everything else.
+  std::shared_future<std::string> sha256 =
+      std::async(std::launch::async, [kept = *file] { return sha256Hex(kept->bytes()); }).share();
+  task.report("loading the model");
+  auto loaded = loadModule(*archive);
+  if (!loaded) return tl::unexpected(loaded.error());
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  task.report("reading the graph");
+  ModelFacts facts;
+  facts.path = path;
+  facts.fileBytes = static_cast<int64_t>((*file)->bytes().size());
+  auto model = fromModule(std::move(loaded->source), std::move(facts));
+  if (!model) {
+    Error error = model.error();
+    error.message = path.string() + ": " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  (*model)->facts_.note = noteOf((*model)->program_, loaded->wasTraining);
+  (*model)->sha256_ = std::move(sha256);
+  return model;
+}
+
+const ModelFacts& TorchScriptModel::facts() const {
+  if (sha256_.valid()) {
+    facts_.sha256 = sha256_.get();
+    sha256_ = {};
+  }
+  return facts_;
+}
+
+Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
+  auto arguments = argumentsFor(inputs);
+  if (!arguments) return tl::unexpected(arguments.error());
+  task.report("finding the shapes");
+  Recorder recorder(program_);
+  Interpreter interpreter(program_);
+  auto results = interpreter.run(std::move(*arguments), recorder.hook(), task);
+  if (!results) return tl::unexpected(results.error());
+  records_ = recorder.take();
+  lowered_ = lowerProgram(program_, &*records_);
+  return {};
+}
+
+Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task) {
+  auto model = TorchScriptModel::open(path, task);
+  if (!model) return tl::unexpected(model.error());
+  return std::unique_ptr<Model>(std::move(*model));
+}
+
+}  // namespace normlens::formats::torchscript

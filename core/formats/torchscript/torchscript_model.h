@@ -1,0 +1,84 @@
+// A TorchScript file as a formats::Model. Private to formats/torchscript: includes torch.
+//
+// Split over files: torchscript_model.cpp (opening, facts, probe, running), infer_inputs*.cpp, apply*.cpp (folding),
+// float64_twin*.cpp, perturb*.cpp, save*.cpp. A model made in memory (twin, folded) has no file of its own but keeps
+// the archive it came from, so that save() copies unchanged records as they are.
+#pragma once
+
+#include <torch/script.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/formats/model.h"
+#include "core/formats/torchscript/archive_reader.h"
+#include "core/formats/torchscript/lower.h"
+#include "core/formats/torchscript/probe_records.h"
+#include "core/formats/torchscript/program.h"
+
+namespace normlens::formats::torchscript {
+
+// What apply() changed, for save(); defined and filled by the writing side (apply*.cpp).
+struct SaveEdits;
+
+// A module in memory with everything needed to write it again.
+struct ModuleSource {
+  torch::jit::Module module;                   // on the CPU, eval mode; never changed after it got here
+  torch::jit::ExtraFilesMap extraFiles;        // names without the "extra/" prefix
+  std::shared_ptr<const Archive> archive;      // the opened file; kept by copies, may be null in tests
+  std::shared_ptr<const SaveEdits> edits;      // null: as opened
+};
+
+class TorchScriptModel final : public Model {
+ public:
+  // Checks the container (archive_check.h), then loads. Errors: Unreadable, Unsupported.
+  [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> open(const std::filesystem::path& path,
+                                                                      const Task& task);
+  // Walks the module's forward() and makes its graph; nothing is read from disk. `facts`: of the file it came from
+  // (path, sha256, fileBytes); the rest is counted anew.
+  [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> fromModule(ModuleSource source, ModelFacts facts);
+
+  [[nodiscard]] const ModelFacts& facts() const override;
+  [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
+  [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
+  Status probe(const Tensors& inputs, const Task& task) override;
+  [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
+  [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs) const override;
+  [[nodiscard]] Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                             const Task& task) const override;
+  [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
+
+  // In float64_twin*.cpp, perturb*.cpp, apply*.cpp, save*.cpp.
+  [[nodiscard]] Result<std::unique_ptr<Model>> toFloat64() const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
+                                                     const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
+                                                     const Task& task) const override;
+  [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
+
+  [[nodiscard]] const ModuleSource& source() const { return source_; }
+  [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const Lowered& lowered() const { return lowered_; }
+  [[nodiscard]] const ProbeRecords* probeRecords() const { return records_ ? &*records_ : nullptr; }
+
+ private:
+  TorchScriptModel(ModuleSource source, Program program, ModelFacts facts);
+  [[nodiscard]] Result<std::vector<c10::IValue>> argumentsFor(const Tensors& inputs) const;
+
+  ModuleSource source_;
+  Program program_;
+  std::optional<ProbeRecords> records_;        // of the last successful probe
+  Lowered lowered_;
+  mutable ModelFacts facts_;                   // sha256 is filled in by facts() once it is asked for
+  mutable std::shared_future<std::string> sha256_;
+};
+
+// at::Tensor <-> the border's tensors. The view shares memory with the tensor and keeps it alive.
+[[nodiscard]] graph::TensorView viewOf(const at::Tensor& tensor);
+[[nodiscard]] at::Tensor tensorOf(const graph::TensorView& view);   // shares memory; the view's owner is kept alive
+[[nodiscard]] graph::DType dtypeOf(at::ScalarType type);
+[[nodiscard]] at::ScalarType scalarTypeOf(graph::DType dtype);
+
+}  // namespace normlens::formats::torchscript

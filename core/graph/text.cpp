@@ -1,0 +1,431 @@
+#include "core/graph/text.h"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+namespace normlens::graph {
+namespace {
+
+constexpr int64_t kWrittenInFull = 64;
+
+// ---- printing
+
+std::string number(double value) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), end};
+}
+
+template <class T, class Print>
+std::string joined(const std::vector<T>& items, Print print) {
+  std::string out;
+  for (const T& item : items) {
+    if (!out.empty()) out += ", ";
+    out += print(item);
+  }
+  return out;
+}
+
+std::string typeText(const Value& value) {
+  if (!value.shape) return value.dtype == DType::Unknown ? "?" : std::string(dtypeName(value.dtype));
+  return std::string(dtypeName(value.dtype)) + "[" +
+         joined(*value.shape, [](int64_t size) { return std::to_string(size); }) + "]";
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out + '"';
+}
+
+std::string attributeText(const Attribute& attribute) {
+  struct Visitor {
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(int64_t value) const { return std::to_string(value); }
+    std::string operator()(double value) const {
+      const std::string text = number(value);
+      return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+    }
+    std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const std::vector<int64_t>& value) const {
+      return "[" + joined(value, [](int64_t item) { return std::to_string(item); }) + "]";
+    }
+    std::string operator()(const std::vector<double>& value) const {
+      return "<" + joined(value, number) + ">";
+    }
+  };
+  return std::visit(Visitor{}, attribute);
+}
+
+class Printer {
+ public:
+  explicit Printer(const Graph& graph) : graph_(graph) {}
+
+  std::string run() {
+    out_ << "graph {\n";
+    for (const ValueId id : graph_.inputs()) out_ << "  input %" << graph_.value(id).name << ": " << typeText(graph_.value(id)) << "\n";
+    for (const Value& value : graph_.values) {
+      if (value.constant != kNone) constant(value);
+    }
+    body(0, 1);
+    out_ << "}\n";
+    return out_.str();
+  }
+
+ private:
+  void constant(const Value& value) {
+    const Constant& item = graph_.constant(value.constant);
+    out_ << "  const %" << value.name << ": " << typeText(value);
+    const auto count = elementCount(item.view.shape);
+    const auto numbers = count && *count <= kWrittenInFull ? toDoubles(item.view) : std::nullopt;
+    if (numbers) {
+      out_ << " values <" << joined(*numbers, number) << ">";
+    } else {
+      out_ << " random " << value.constant;
+    }
+    if (!item.volatileReason.empty()) out_ << " volatile " << quoted(item.volatileReason);
+    out_ << "\n";
+  }
+
+  std::string operand(ValueId id) const {
+    if (id == kNoValue) return "_";
+    const Value& value = graph_.value(id);
+    return value.literal ? number(*value.literal) : "%" + value.name;
+  }
+
+  void body(BlockId id, int depth) {
+    const std::string indent(static_cast<size_t>(depth) * 2, ' ');
+    for (const NodeId nodeId : graph_.block(id).nodes) node(graph_.node(nodeId), indent, depth);
+    out_ << indent << "return " << joined(graph_.block(id).returns, [this](ValueId v) { return operand(v); }) << "\n";
+  }
+
+  void node(const Node& item, const std::string& indent, int depth) {
+    out_ << indent << joined(item.outputs, [this](ValueId v) {
+      return "%" + graph_.value(v).name + ": " + typeText(graph_.value(v));
+    });
+    out_ << " = " << opKindName(item.kind) << "(" << joined(item.operands, [this](ValueId v) { return operand(v); }) << ")";
+    if (!item.attributes.empty()) {
+      out_ << " {" << joined(item.attributes, [](const auto& a) { return a.first + " = " + attributeText(a.second); }) << "}";
+    }
+    if (!item.op.empty()) out_ << " op " << quoted(item.op);
+    if (!item.name.empty()) out_ << " name " << quoted(item.name);
+    if (item.scope != 0) out_ << " scope " << quoted(graph_.scope(item.scope).path);
+    if (item.helper) out_ << " helper";
+    out_ << "\n";
+    for (const BlockId inner : item.blocks) {
+      out_ << indent << "block (" << joined(graph_.block(inner).params, [this](ValueId v) {
+        return "%" + graph_.value(v).name + ": " + typeText(graph_.value(v));
+      }) << ") {\n";
+      body(inner, depth + 1);
+      out_ << indent << "}\n";
+    }
+  }
+
+  const Graph& graph_;
+  std::ostringstream out_;
+};
+
+// ---- parsing
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Result<Graph> run() {
+    try {
+      expectWord("graph");
+      expect('{');
+      while (peekWord("input")) input();
+      while (peekWord("const")) constant();
+      body(0);
+      expect('}');
+    } catch (const std::runtime_error& error) {
+      return fail(ErrorCode::Usage, "graph text, line " + std::to_string(line_) + ": " + error.what());
+    }
+    if (auto status = checkGraph(graph_); !status) return tl::unexpected(status.error());
+    return std::move(graph_);
+  }
+
+ private:
+  [[noreturn]] static void bad(const std::string& message) { throw std::runtime_error(message); }
+
+  void skipSpace() {
+    while (at_ < text_.size()) {
+      if (text_[at_] == '#') {
+        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      } else if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
+        if (text_[at_] == '\n') ++line_;
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+  bool accept(char c) {
+    skipSpace();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) bad(std::string("expected '") + c + "'");
+  }
+  static bool wordChar(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' || c == ':' || c == '-' || c == '+';
+  }
+  std::string word() {
+    skipSpace();
+    const size_t begin = at_;
+    while (at_ < text_.size() && wordChar(text_[at_])) ++at_;
+    if (begin == at_) bad("expected a word");
+    // A name is followed by ": type"; the colon is not part of it.
+    while (at_ > begin && text_[at_ - 1] == ':') --at_;
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+  bool peekWord(std::string_view expected) {
+    skipSpace();
+    return text_.substr(at_).starts_with(expected) &&
+           (at_ + expected.size() >= text_.size() || !wordChar(text_[at_ + expected.size()]));
+  }
+  bool acceptWord(std::string_view expected) {
+    if (!peekWord(expected)) return false;
+    at_ += expected.size();
+    return true;
+  }
+  void expectWord(std::string_view expected) {
+    if (!acceptWord(expected)) bad("expected '" + std::string(expected) + "'");
+  }
+  std::string string() {
+    expect('"');
+    std::string out;
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (text_[at_] == '\\') ++at_;
+      if (at_ < text_.size()) out += text_[at_++];
+    }
+    expect('"');
+    return out;
+  }
+  double real(const std::string& token) {
+    double value = 0;
+    const auto result = std::from_chars(token.data(), token.data() + token.size(), value);
+    if (result.ec != std::errc{} || result.ptr != token.data() + token.size()) bad("expected a number, not '" + token + "'");
+    return value;
+  }
+  int64_t integer() { return static_cast<int64_t>(real(word())); }
+
+  void type(Value& value) {
+    expect(':');
+    if (accept('?')) return;
+    const std::string name = word();
+    value.dtype = dtypeFromName(name);
+    if (value.dtype == DType::Unknown) bad("no element type '" + name + "'");
+    if (!accept('[')) return;
+    value.shape = Shape{};
+    while (!accept(']')) {
+      value.shape->push_back(integer());
+      accept(',');
+    }
+  }
+  Value typedName() {
+    expect('%');
+    Value value;
+    value.name = word();
+    if (names_.contains(value.name)) bad("%" + value.name + " is made twice");
+    type(value);
+    return value;
+  }
+  void input() {
+    expectWord("input");
+    Value value = typedName();
+    const std::string name = value.name;
+    names_[name] = graph_.addParam(0, std::move(value));
+  }
+  std::vector<double> reals() {
+    expect('<');
+    std::vector<double> numbers;
+    while (!accept('>')) {
+      numbers.push_back(real(word()));
+      accept(',');
+    }
+    return numbers;
+  }
+  void constant() {
+    expectWord("const");
+    const Value value = typedName();
+    if (!value.shape) bad("a constant needs a shape");
+    Constant item;
+    item.name = value.name;
+    if (acceptWord("random")) {
+      item.view = randomTensor(*value.shape, static_cast<uint64_t>(integer()));
+      if (value.dtype != DType::Float32) item.view = tensorFromDoubles(*value.shape, *toDoubles(item.view), value.dtype);
+    } else {
+      expectWord("values");
+      const auto numbers = reals();
+      if (static_cast<int64_t>(numbers.size()) != elementCount(*value.shape)) bad("wrong number of elements");
+      item.view = tensorFromDoubles(*value.shape, numbers, value.dtype);
+    }
+    if (acceptWord("volatile")) item.volatileReason = string();
+    names_[value.name] = graph_.addConstant(std::move(item));
+  }
+  ValueId operand() {
+    if (acceptWord("_")) return kNoValue;
+    if (accept('%')) {
+      const std::string name = word();
+      const auto found = names_.find(name);
+      if (found == names_.end()) bad("%" + name + " is not made before this line");
+      return found->second;
+    }
+    return graph_.addLiteral(real(word()));
+  }
+  Attribute attribute() {
+    skipSpace();
+    if (at_ < text_.size() && text_[at_] == '"') return string();
+    if (at_ < text_.size() && text_[at_] == '<') return reals();
+    if (acceptWord("true")) return true;
+    if (acceptWord("false")) return false;
+    if (accept('[')) {
+      std::vector<int64_t> items;
+      while (!accept(']')) {
+        items.push_back(integer());
+        accept(',');
+      }
+      return items;
+    }
+    const std::string token = word();
+    if (token.find_first_of(".en") == std::string::npos) return static_cast<int64_t>(real(token));
+    return real(token);
+  }
+  ScopeId scopeOf(const std::string& path) {
+    ScopeId parent = 0;
+    std::istringstream parts(path);
+    for (std::string part; std::getline(parts, part, '.');) {
+      const std::string& above = graph_.scope(parent).path;
+      const std::string full = above.empty() ? part : above + "." + part;
+      const auto [found, added] = scopes_.try_emplace(full, 0);
+      if (added) found->second = graph_.addScope(parent, part, "");
+      parent = found->second;
+    }
+    return parent;
+  }
+  void body(BlockId block) {
+    while (!acceptWord("return")) statement(block);
+    skipSpace();
+    while (at_ < text_.size() && text_[at_] != '}') {
+      graph_.addReturn(block, operand());
+      accept(',');
+      skipSpace();
+    }
+  }
+  void statement(BlockId block) {
+    std::vector<Value> outputs;
+    do {
+      outputs.push_back(typedName());
+    } while (accept(','));
+    expect('=');
+    Node node;
+    node.block = block;
+    const std::string kind = word();
+    node.kind = opKindFromName(kind);
+    if (node.kind == OpKind::Opaque && kind != "Opaque") bad("no op kind '" + kind + "'");
+    expect('(');
+    while (!accept(')')) {
+      node.operands.push_back(operand());
+      accept(',');
+    }
+    if (accept('{')) {
+      while (!accept('}')) {
+        std::string key = word();
+        expect('=');
+        Attribute value = attribute();
+        node.attributes.emplace_back(std::move(key), std::move(value));
+        accept(',');
+      }
+    }
+    if (acceptWord("op")) node.op = string();
+    if (acceptWord("name")) node.name = string();
+    if (acceptWord("scope")) node.scope = scopeOf(string());
+    node.helper = acceptWord("helper");
+    std::vector<std::string> made;
+    for (const Value& value : outputs) made.push_back(value.name);
+    const NodeId id = graph_.addNode(std::move(node), std::move(outputs));
+    while (acceptWord("block")) nested(id);
+    for (size_t i = 0; i < made.size(); ++i) names_[made[i]] = graph_.node(id).outputs[i];
+  }
+  void nested(NodeId owner) {
+    const BlockId block = graph_.addBlock(owner);
+    expect('(');
+    while (!accept(')')) {
+      Value param = typedName();
+      const std::string name = param.name;
+      names_[name] = graph_.addParam(block, std::move(param));
+      accept(',');
+    }
+    expect('{');
+    body(block);
+    expect('}');
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
+  Graph graph_;
+  std::map<std::string, ValueId, std::less<>> names_;
+  std::map<std::string, ScopeId, std::less<>> scopes_;
+};
+
+template <class T>
+void put(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof(T));
+}
+
+void putElement(std::byte* at, DType dtype, double value) {
+  switch (dtype) {
+    case DType::Bool:
+    case DType::UInt8: return put(at, static_cast<uint8_t>(value));
+    case DType::Int8: return put(at, static_cast<int8_t>(value));
+    case DType::Int16: return put(at, static_cast<int16_t>(value));
+    case DType::Int32: return put(at, static_cast<int32_t>(value));
+    case DType::Int64: return put(at, static_cast<int64_t>(value));
+    case DType::Float16: return put(at, floatToHalf(static_cast<float>(value)));
+    case DType::BFloat16: return put(at, floatToBfloat16(static_cast<float>(value)));
+    case DType::Float64: return put(at, value);
+    default: return put(at, static_cast<float>(value));
+  }
+}
+
+}  // namespace
+
+std::string printGraph(const Graph& graph) { return Printer(graph).run(); }
+Result<Graph> parseGraph(std::string_view text) { return Parser(text).run(); }
+
+TensorView tensorFromDoubles(const Shape& shape, const std::vector<double>& numbers, DType dtype) {
+  const size_t bytes = dtypeBytes(dtype);
+  const auto storage = std::make_shared<std::vector<std::byte>>(numbers.size() * bytes + 1);
+  for (size_t i = 0; i < numbers.size(); ++i) putElement(storage->data() + i * bytes, dtype, numbers[i]);
+  TensorView view{storage->data(), dtype, shape, std::vector<int64_t>(shape.size()), storage};
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    view.strides[i] = stride;
+    stride *= shape[i];
+  }
+  return view;
+}
+
+TensorView randomTensor(const Shape& shape, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> numbers(static_cast<size_t>(elementCount(shape).value_or(0)));
+  for (double& item : numbers) item = normal(engine);
+  return tensorFromDoubles(shape, numbers);
+}
+
+}  // namespace normlens::graph

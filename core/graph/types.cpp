@@ -1,0 +1,162 @@
+#include "core/graph/types.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace normlens::graph {
+namespace {
+
+struct DTypeRow {
+  DType dtype;
+  std::string_view name;
+  size_t bytes;
+  int mantissa;
+  int exponent;
+};
+
+constexpr std::array<DTypeRow, 14> kDTypes = {{
+    {DType::Unknown, "?", 0, 0, 0},
+    {DType::Bool, "bool", 1, 0, 0},
+    {DType::UInt8, "uint8", 1, 0, 0},
+    {DType::Int8, "int8", 1, 0, 0},
+    {DType::Int16, "int16", 2, 0, 0},
+    {DType::Int32, "int32", 4, 0, 0},
+    {DType::Int64, "int64", 8, 0, 0},
+    {DType::Float16, "float16", 2, 10, 5},
+    {DType::BFloat16, "bfloat16", 2, 7, 8},
+    {DType::Float32, "float32", 4, 23, 8},
+    {DType::Float64, "float64", 8, 52, 11},
+    {DType::Complex64, "complex64", 8, 0, 0},
+    {DType::Complex128, "complex128", 16, 0, 0},
+    {DType::Quantized, "quantized", 0, 0, 0},
+}};
+
+const DTypeRow& row(DType dtype) { return kDTypes.at(static_cast<size_t>(dtype)); }
+
+template <class T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof(T));
+  return value;
+}
+
+using ReadElement = double (*)(const std::byte*);
+
+ReadElement reader(DType dtype) {
+  switch (dtype) {
+    case DType::Bool:
+    case DType::UInt8: return [](const std::byte* p) { return static_cast<double>(load<uint8_t>(p)); };
+    case DType::Int8: return [](const std::byte* p) { return static_cast<double>(load<int8_t>(p)); };
+    case DType::Int16: return [](const std::byte* p) { return static_cast<double>(load<int16_t>(p)); };
+    case DType::Int32: return [](const std::byte* p) { return static_cast<double>(load<int32_t>(p)); };
+    case DType::Int64: return [](const std::byte* p) { return static_cast<double>(load<int64_t>(p)); };
+    case DType::Float16: return [](const std::byte* p) { return static_cast<double>(halfToFloat(load<uint16_t>(p))); };
+    case DType::BFloat16:
+      return [](const std::byte* p) { return static_cast<double>(bfloat16ToFloat(load<uint16_t>(p))); };
+    case DType::Float32: return [](const std::byte* p) { return static_cast<double>(load<float>(p)); };
+    case DType::Float64: return [](const std::byte* p) { return load<double>(p); };
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+std::string_view dtypeName(DType dtype) { return row(dtype).name; }
+
+DType dtypeFromName(std::string_view name) {
+  for (const auto& entry : kDTypes) {
+    if (entry.name == name) return entry.dtype;
+  }
+  return DType::Unknown;
+}
+
+size_t dtypeBytes(DType dtype) { return row(dtype).bytes; }
+int mantissaBits(DType dtype) { return row(dtype).mantissa; }
+int exponentBits(DType dtype) { return row(dtype).exponent; }
+bool isFloat(DType dtype) { return row(dtype).mantissa > 0; }
+
+bool castIsExact(DType from, DType to) {
+  if (from == to) return from != DType::Unknown;
+  return isFloat(from) && isFloat(to) && mantissaBits(to) >= mantissaBits(from) && exponentBits(to) >= exponentBits(from);
+}
+
+std::optional<int64_t> elementCount(const Shape& shape) {
+  int64_t count = 1;
+  bool empty = false;
+  for (const int64_t size : shape) {
+    if (size < 0) return std::nullopt;
+    if (size == 0) empty = true;
+    if (!empty && size != 0 && count > std::numeric_limits<int64_t>::max() / size) return std::nullopt;
+    count *= empty ? 0 : size;
+  }
+  return count;
+}
+
+bool TensorView::contiguous() const {
+  int64_t expected = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+std::optional<std::vector<double>> toDoubles(const TensorView& view) {
+  const auto read = reader(view.dtype);
+  const auto count = elementCount(view.shape);
+  if (read == nullptr || !count) return std::nullopt;
+  std::vector<double> out;
+  out.reserve(static_cast<size_t>(*count));
+  const auto bytes = static_cast<int64_t>(dtypeBytes(view.dtype));
+  std::vector<int64_t> index(view.shape.size(), 0);
+  int64_t offset = 0;
+  for (int64_t i = 0; i < *count; ++i) {
+    out.push_back(read(view.data + offset * bytes));
+    for (size_t axis = index.size(); axis-- > 0;) {
+      offset += view.strides[axis];
+      if (++index[axis] < view.shape[axis]) break;
+      offset -= view.strides[axis] * view.shape[axis];
+      index[axis] = 0;
+    }
+  }
+  return out;
+}
+
+float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+uint16_t floatToBfloat16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40U);
+  return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+}
+
+float halfToFloat(uint16_t bits) {
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
+  const uint32_t exponent = (bits >> 10) & 0x1fU;
+  const uint32_t mantissa = bits & 0x3ffU;
+  if (exponent == 0) {
+    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign != 0 ? -magnitude : magnitude;
+  }
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+}
+
+uint16_t floatToHalf(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000U);
+  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00U);
+  const float magnitude = std::fabs(value);
+  if (magnitude >= 65520.0F) return static_cast<uint16_t>(sign | 0x7c00U);
+  if (magnitude < 6.103515625e-5F) {  // subnormal: a multiple of 2^-24
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::lrint(std::ldexp(magnitude, 24))));
+  }
+  const uint32_t rounded = (bits & 0x7fffffffU) + 0xfffU + ((bits >> 13) & 1U);
+  return static_cast<uint16_t>(sign | static_cast<uint16_t>((rounded - (112U << 23)) >> 13));
+}
+
+}  // namespace normlens::graph

@@ -1,0 +1,50 @@
+// The rule functions that op_table.cpp puts in rows, by file. Not for use outside ops/.
+#pragma once
+
+#include "core/ops/rules.h"
+
+namespace normlens::ops {
+
+#define NORMLENS_RULE(name)                                                                        \
+  [[nodiscard]] ZeroMean name##ZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&); \
+  [[nodiscard]] Shift name##Shift(const graph::Graph&, const graph::Node&, int operand, const Pattern&)
+
+// rules_pointwise.cpp
+NORMLENS_RULE(identity);
+NORMLENS_RULE(cast);
+NORMLENS_RULE(addition);
+NORMLENS_RULE(product);
+NORMLENS_RULE(where);
+NORMLENS_RULE(maskedFill);
+NORMLENS_RULE(opaque);
+NORMLENS_RULE(shapeQuery);
+
+// rules_shape.cpp
+NORMLENS_RULE(reshape);
+NORMLENS_RULE(permute);
+NORMLENS_RULE(expand);
+NORMLENS_RULE(slice);
+NORMLENS_RULE(select);
+NORMLENS_RULE(split);
+NORMLENS_RULE(unbind);
+NORMLENS_RULE(concat);
+NORMLENS_RULE(stack);
+NORMLENS_RULE(roll);
+NORMLENS_RULE(pad);
+NORMLENS_RULE(gather);
+
+// rules_mixing.cpp
+NORMLENS_RULE(reduce);
+NORMLENS_RULE(mix);
+
+// rules_norm.cpp
+NORMLENS_RULE(layerNorm);
+NORMLENS_RULE(otherNorm);
+NORMLENS_RULE(softmax);
+
+// rules_control.cpp
+NORMLENS_RULE(control);
+
+#undef NORMLENS_RULE
+
+}  // namespace normlens::ops

@@ -1,0 +1,82 @@
+// The zero-mean transfer and the shift-tolerance rule of each op kind, one table row each (op_table.cpp).
+//
+// Two questions, asked of one node and one Pattern:
+//  - zeroMean: which operands have to be zero-mean, over which patterns, for output `o` to be zero-mean over P?
+//  - shift:    a value that is equal within each group of P (and 0 outside its region) is added to operand `i`. Does
+//              the node swallow it, hand it on to its outputs as a shift with another pattern, or change its meaning?
+// Both answers are sufficient conditions: "Refused" means that nothing can be promised. Sources: papers 000/001
+// (zero-mean graph, affected layers); DESIGN section 3, which makes them exact.
+//
+// Thread: rules are pure functions of an immutable graph. Shapes are those of the probe run.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::ops {
+
+// `value` has to be zero-mean over `pattern` (zeroMean), or is shifted with `pattern` (shift).
+struct Demand {
+  graph::ValueId value = graph::kNoValue;
+  Pattern pattern;
+};
+
+struct ZeroMean {
+  enum class Verdict : uint8_t { Proven, Needs, Refused };
+  Verdict verdict = Verdict::Refused;
+  std::vector<Demand> needs;  // all of them
+  // Joint leaves: constants that are centered with one common mean (linears of one input, concatenated).
+  std::vector<std::vector<Demand>> jointly;
+  std::string reason;         // why Refused: a clause that follows "because"
+
+  static ZeroMean proven() { return {Verdict::Proven, {}, {}, {}}; }
+  static ZeroMean of(std::vector<Demand> needs) { return {Verdict::Needs, std::move(needs), {}, {}}; }
+  static ZeroMean refused(std::string reason) { return {Verdict::Refused, {}, {}, std::move(reason)}; }
+};
+
+struct Shift {
+  enum class Verdict : uint8_t { Absorbed, Carried, Refused };
+  Verdict verdict = Verdict::Refused;
+  std::vector<Demand> outputs;
+  std::string reason;
+
+  static Shift absorbed() { return {Verdict::Absorbed, {}, {}}; }
+  static Shift carried(std::vector<Demand> outputs) { return {Verdict::Carried, std::move(outputs), {}}; }
+  static Shift refused(std::string reason) { return {Verdict::Refused, {}, std::move(reason)}; }
+};
+
+using ZeroMeanRule = ZeroMean (*)(const graph::Graph&, const graph::Node&, int output, const Pattern&);
+using ShiftRule = Shift (*)(const graph::Graph&, const graph::Node&, int operand, const Pattern&);
+
+// Classes of the papers' zero-mean graph, as the legend letters them.
+enum class VertexClass : char { Linear = 'L', Scalar = 'S', Residual = 'R', ZeroMean = 'Z', Opaque = 'O' };
+
+struct OpRow {
+  graph::OpKind kind;
+  VertexClass vertexClass;
+  ZeroMeanRule zeroMean;
+  ShiftRule shift;
+  std::string_view proof;  // one line: why the two rules are right
+};
+
+[[nodiscard]] const OpRow& opRow(graph::OpKind kind);
+
+// The value is equal within each group of the pattern, for every model input.
+[[nodiscard]] bool isConstantAlong(const graph::Graph& graph, graph::ValueId value, const Pattern& pattern);
+
+// y = x - mean(x, axes, keepdim): the operand index of x in `node` and the pattern of the mean.
+struct ExplicitCentering {
+  graph::ValueId input = graph::kNoValue;
+  Pattern pattern;
+};
+[[nodiscard]] std::optional<ExplicitCentering> explicitCentering(const graph::Graph& graph, const graph::Node& node);
+
+// The groups over which a norm or softmax takes its mean; nullopt for other kinds or unknown shapes.
+[[nodiscard]] std::optional<Pattern> normalizedGroups(const graph::Graph& graph, const graph::Node& node);
+
+}  // namespace normlens::ops

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <numeric>
+
+#include "core/ops/index_maps.h"
+#include "core/ops/rule_sets.h"
+
+namespace normlens::ops {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
+namespace {
+
+constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
+
+ValueId operandAt(const Node& node, size_t index) { return index < node.operands.size() ? node.operands[index] : kNoValue; }
+
+bool extraOutputsUsed(const Graph& graph, const Node& node) {
+  return std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId v) { return !graph.value(v).uses.empty(); });
+}
+
+std::optional<Pattern> groupNormGroups(const Node& node, const Shape& shape, int64_t groups) {
+  if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0) return std::nullopt;
+  const int64_t spatial = std::accumulate(shape.begin() + 2, shape.end(), int64_t{1}, std::multiplies<>());
+  (void)node;
+  return Pattern::fromFactors({{shape[0] * groups, 0, shape[0] * groups, false},
+                               {shape[1] / groups * spatial, 0, shape[1] / groups * spatial, true}});
+}
+
+}  // namespace
+
+std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Node& node) {
+  if (node.kind != OpKind::Sub || node.operands.size() < 2) return std::nullopt;
+  const ValueId input = node.operands[0];
+  const ValueId mean = node.operands[1];
+  if (mean == kNoValue || graph.value(mean).producer == graph::kNone) return std::nullopt;
+  const Node& reduce = graph.node(graph.value(mean).producer);
+  if (reduce.kind != OpKind::Reduce || graph::stringAttribute(reduce, "op") != "mean" || reduce.operands.at(0) != input) return std::nullopt;
+  // alpha != 1 is x - alpha * mean(x)
+  if (graph::floatAttribute(node, "alpha").value_or(1.0) != 1.0 || graph::intAttribute(node, "alpha").value_or(1) != 1) return std::nullopt;
+  const auto axes = graph::intsAttribute(reduce, "axes");
+  const Shape* shape = shapeOf(graph, input);
+  if (!axes || shape == nullptr || !graph::boolAttribute(reduce, "keepdim")) return std::nullopt;
+  return ExplicitCentering{input, Pattern::overAxes(*shape, *axes)};
+}
+
+std::optional<Pattern> normalizedGroups(const Graph& graph, const Node& node) {
+  const Shape* shape = shapeOf(graph, operandAt(node, 0));
+  if (shape == nullptr) return std::nullopt;
+  switch (node.kind) {
+    case OpKind::LayerNorm: {
+      const auto axes = graph::intsAttribute(node, "axes");
+      return axes ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
+    }
+    case OpKind::Softmax: {
+      const auto axis = graph::intAttribute(node, "axis");
+      return axis ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
+    }
+    case OpKind::GroupNorm: return groupNormGroups(node, *shape, graph::intAttribute(node, "groups").value_or(0));
+    case OpKind::InstanceNorm: return shape->size() < 2 ? std::nullopt : groupNormGroups(node, *shape, (*shape)[1]);
+    default: return std::nullopt;
+  }
+}
+
+// y = gamma * n + beta, and n sums to 0 over the norm's own groups.
+ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  if (output != 0) return ZeroMean::refused("it is a statistic of the norm");
+  const auto groups = normalizedGroups(graph, node);
+  if (!groups) return ZeroMean::refused(kNoShape);
+  if (!pattern.coversGroupsOf(*groups)) return ZeroMean::refused("it normalizes over other channels than this norm");
+  const Shape& full = *shapeOf(graph, node.outputs[0]);
+  const ValueId gamma = operandAt(node, 1);
+  const ValueId beta = operandAt(node, 2);
+  if (gamma != kNoValue) {
+    const Shape* part = shapeOf(graph, gamma);
+    const auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, full, *part);
+    if (!seen || !isConstantAlong(graph, gamma, *seen)) return ZeroMean::refused("its \xCE\xB3 differs between channels");
+  }
+  if (beta == kNoValue) return ZeroMean::proven();
+  const Shape* part = shapeOf(graph, beta);
+  auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, full, *part);
+  if (!seen) return ZeroMean::refused(kNoShape);
+  return ZeroMean::of({{beta, std::move(*seen)}});
+}
+
+Shift layerNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand == 0) {
+    const auto groups = normalizedGroups(graph, node);
+    if (!groups) return Shift::refused(kNoShape);
+    if (extraOutputsUsed(graph, node)) return Shift::refused("its mean or deviation is used elsewhere");
+    if (!pattern.coversGroupsOf(*groups)) return Shift::refused("it normalizes over more than the shift is constant on");
+    return Shift::absorbed();
+  }
+  if (operand != 2) return Shift::refused("the shifted values are its \xCE\xB3");
+  const Shape* part = shapeOf(graph, node.operands[2]);
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  auto wide = part == nullptr || full == nullptr ? std::nullopt : widenFromOperand(pattern, *part, *full);
+  if (!wide) return Shift::refused(kNoShape);
+  return Shift::carried({{node.outputs[0], std::move(*wide)}});
+}
+
+ZeroMean otherNormZeroMean(const Graph&, const Node& node, int, const Pattern&) {
+  return ZeroMean::refused(node.kind == OpKind::RmsNorm ? "an RMSNorm does not remove the mean"
+                                                        : "it normalizes over other channels than this norm");
+}
+Shift otherNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  const auto groups = operand == 0 ? normalizedGroups(graph, node) : std::nullopt;
+  if (!groups) return Shift::refused("it reads the shifted values");
+  if (extraOutputsUsed(graph, node)) return Shift::refused("its mean or deviation is used elsewhere");
+  if (!pattern.coversGroupsOf(*groups)) return Shift::refused("it normalizes over more than the shift is constant on");
+  return Shift::absorbed();
+}
+
+ZeroMean softmaxZeroMean(const Graph&, const Node&, int, const Pattern&) {
+  return ZeroMean::refused("its output is positive");
+}
+Shift softmaxShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  const auto groups = operand == 0 ? normalizedGroups(graph, node) : std::nullopt;
+  if (groups && pattern.coversGroupsOf(*groups)) return Shift::absorbed();
+  return Shift::refused("it is a softmax over other values than the shift is constant on");
+}
+
+}  // namespace normlens::ops

@@ -1,0 +1,164 @@
+#include "core/ops/index_maps.h"
+#include "core/ops/rule_sets.h"
+
+namespace normlens::ops {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
+namespace {
+
+constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
+
+ValueId operandAt(const Node& node, size_t index) { return index < node.operands.size() ? node.operands[index] : kNoValue; }
+
+std::optional<Pattern> narrowed(const Graph& graph, const Node& node, const Pattern& pattern, ValueId operand) {
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  const Shape* part = shapeOf(graph, operand);
+  if (full == nullptr || part == nullptr) return std::nullopt;
+  return narrowToOperand(pattern, *full, *part);
+}
+
+std::optional<Pattern> widened(const Graph& graph, const Node& node, const Pattern& pattern, int operand) {
+  const Shape* part = shapeOf(graph, operandAt(node, static_cast<size_t>(operand)));
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  if (full == nullptr || part == nullptr) return std::nullopt;
+  return widenFromOperand(pattern, *part, *full);
+}
+
+// Each of these operands zero-mean over the pattern as it sees it.
+ZeroMean allOf(const Graph& graph, const Node& node, const Pattern& pattern, std::initializer_list<size_t> operands) {
+  std::vector<Demand> needs;
+  for (const size_t index : operands) {
+    const ValueId value = operandAt(node, index);
+    if (value == kNoValue) continue;
+    auto part = narrowed(graph, node, pattern, value);
+    if (!part) return ZeroMean::refused(kNoShape);
+    needs.push_back({value, std::move(*part)});
+  }
+  return ZeroMean::of(std::move(needs));
+}
+
+bool constantFor(const Graph& graph, const Node& node, const Pattern& pattern, size_t operand) {
+  const ValueId value = operandAt(node, operand);
+  const auto part = narrowed(graph, node, pattern, value);
+  return part && isConstantAlong(graph, value, *part);
+}
+
+// The pattern without its sums along the axes on which this operand may vary.
+std::optional<Pattern> withoutAxesOf(const Graph& graph, const Node& node, const Pattern& pattern, size_t operand) {
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  const Shape* part = shapeOf(graph, operandAt(node, operand));
+  if (full == nullptr || part == nullptr || part->size() > full->size()) return std::nullopt;
+  auto dims = alignTo(pattern, *full);
+  if (!dims) return std::nullopt;
+  const size_t missing = full->size() - part->size();
+  for (size_t i = 0; i < part->size(); ++i) {
+    if ((*part)[i] != 1) (*dims)[i + missing] = asKept((*dims)[i + missing]);
+  }
+  Pattern out = joinDims(*dims);
+  return out.sumsAnything() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+// A shift of one operand that is multiplied (or selected) by `other`: constant where both are.
+Shift scaledBy(const Graph& graph, const Node& node, int operand, const Pattern& pattern, size_t other, const char* reason) {
+  auto wide = widened(graph, node, pattern, operand);
+  if (!wide) return Shift::refused(kNoShape);
+  if (constantFor(graph, node, *wide, other)) return Shift::carried({{node.outputs[0], std::move(*wide)}});
+  auto rest = withoutAxesOf(graph, node, *wide, other);
+  if (!rest) return Shift::refused(reason);
+  return Shift::carried({{node.outputs[0], std::move(*rest)}});
+}
+
+Shift carriedWide(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto wide = widened(graph, node, pattern, operand);
+  if (!wide) return Shift::refused(kNoShape);
+  return Shift::carried({{node.outputs[0], std::move(*wide)}});
+}
+
+constexpr const char* kVaryingScale = "it scales each channel differently";
+
+}  // namespace
+
+ZeroMean identityZeroMean(const Graph&, const Node& node, int, const Pattern& pattern) {
+  return ZeroMean::of({{node.operands.at(0), pattern}});
+}
+Shift identityShift(const Graph&, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("it reads the shifted values");
+  return Shift::carried({{node.outputs[0], pattern}});
+}
+
+ZeroMean castZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  const auto from = graph.value(node.operands.at(0)).dtype;
+  const auto to = graph.value(node.outputs[0]).dtype;
+  if (!graph::castIsExact(from, to)) return ZeroMean::refused("it is a cast that rounds");
+  return ZeroMean::of({{node.operands[0], pattern}});
+}
+Shift castShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  const auto from = graph.value(node.operands.at(0)).dtype;
+  const auto to = graph.value(node.outputs[0]).dtype;
+  if (operand != 0 || !graph::castIsExact(from, to)) return Shift::refused("it is a cast that rounds");
+  return Shift::carried({{node.outputs[0], pattern}});
+}
+
+ZeroMean additionZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  if (const auto centering = explicitCentering(graph, node); centering && pattern.coversGroupsOf(centering->pattern)) {
+    return ZeroMean::proven();
+  }
+  return allOf(graph, node, pattern, {0, 1});
+}
+Shift additionShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (const auto centering = explicitCentering(graph, node); centering && operand == 0) {
+    if (pattern.coversGroupsOf(centering->pattern)) return Shift::absorbed();
+  }
+  return carriedWide(graph, node, operand, pattern);
+}
+
+ZeroMean productZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  for (const size_t data : {size_t{0}, size_t{1}}) {
+    const size_t scale = 1 - data;
+    if (data == 1 && node.kind == OpKind::Div) break;
+    if (!constantFor(graph, node, pattern, scale)) continue;
+    auto part = narrowed(graph, node, pattern, operandAt(node, data));
+    if (part && part->sumsAnything()) return ZeroMean::of({{node.operands[data], std::move(*part)}});
+  }
+  return ZeroMean::refused(kVaryingScale);
+}
+Shift productShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand == 1 && node.kind == OpKind::Div) return Shift::refused("it divides by the shifted values");
+  return scaledBy(graph, node, operand, pattern, static_cast<size_t>(1 - operand), kVaryingScale);
+}
+
+ZeroMean whereZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  if (!constantFor(graph, node, pattern, 0)) return ZeroMean::refused("its mask differs between channels");
+  return allOf(graph, node, pattern, {1, 2});
+}
+Shift whereShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand == 0) return Shift::refused("the shifted values decide its mask");
+  return scaledBy(graph, node, operand, pattern, 0, "its mask differs between channels");
+}
+
+ZeroMean maskedFillZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  if (!constantFor(graph, node, pattern, 1)) return ZeroMean::refused("its mask differs between channels");
+  return allOf(graph, node, pattern, {0, 2});
+}
+Shift maskedFillShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand == 1) return Shift::refused("the shifted values decide its mask");
+  return scaledBy(graph, node, operand, pattern, 1, "its mask differs between channels");
+}
+
+ZeroMean opaqueZeroMean(const Graph&, const Node& node, int, const Pattern&) {
+  return ZeroMean::refused(node.kind == OpKind::Elementwise ? "it is not linear" : "nothing is known of its output's mean");
+}
+Shift opaqueShift(const Graph&, const Node&, int, const Pattern&) { return Shift::refused("it reads the values themselves"); }
+
+ZeroMean shapeQueryZeroMean(const Graph&, const Node&, int, const Pattern&) {
+  return ZeroMean::refused("it is made from a shape");
+}
+Shift shapeQueryShift(const Graph&, const Node&, int, const Pattern&) { return Shift::absorbed(); }
+
+}  // namespace normlens::ops

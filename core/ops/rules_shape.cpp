@@ -1,0 +1,454 @@
+#include <algorithm>
+#include <numeric>
+
+#include "core/ops/index_maps.h"
+#include "core/ops/rule_sets.h"
+
+namespace normlens::ops {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
+namespace {
+
+constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
+constexpr const char* kCutsChannels = "it cuts through the norm's channels";
+
+// What almost every rule here starts from: both shapes, the axis, and the pattern cut at the axes of one side.
+struct View {
+  const Shape* in = nullptr;
+  const Shape* out = nullptr;
+  size_t axis = 0;
+  FactorsPerDim dims;
+};
+
+std::optional<View> viewOf(const Graph& graph, const Node& node, size_t operand, int output, const Pattern& pattern,
+                           bool ofInput) {
+  View view;
+  if (operand >= node.operands.size() || static_cast<size_t>(output) >= node.outputs.size()) return std::nullopt;
+  view.in = shapeOf(graph, node.operands[operand]);
+  view.out = shapeOf(graph, node.outputs[static_cast<size_t>(output)]);
+  if (view.in == nullptr || view.out == nullptr) return std::nullopt;
+  if (const auto axis = graph::intAttribute(node, "axis")) {
+    if (*axis < 0) return std::nullopt;
+    view.axis = static_cast<size_t>(*axis);
+  }
+  auto dims = alignTo(pattern, ofInput ? *view.in : *view.out);
+  if (!dims) return std::nullopt;
+  view.dims = std::move(*dims);
+  return view;
+}
+
+ZeroMean needs(ValueId value, const FactorsPerDim& dims) { return ZeroMean::of({{value, joinDims(dims)}}); }
+Shift carries(ValueId value, const FactorsPerDim& dims) { return Shift::carried({{value, joinDims(dims)}}); }
+
+// A region that is cut out of a linear's own channels is worth following exactly: q, k and v of a fused projection are
+// centered apart. Along any other axis the whole is asked for, so that all reads of a stream ask the same question.
+bool cutsLinearOutput(const Graph& graph, ValueId value) {
+  for (int step = 0; step < 16 && value != kNoValue; ++step) {
+    const auto& made = graph.value(value);
+    if (made.producer == graph::kNone) return made.constant != graph::kNone;
+    const Node& node = graph.node(made.producer);
+    switch (node.kind) {
+      case OpKind::Identity:
+      case OpKind::Cast:
+      case OpKind::Reshape:
+      case OpKind::Permute: value = node.operands.at(0); break;
+      case OpKind::Add: value = node.operands.at(0); break;
+      case OpKind::Linear:
+      case OpKind::MatMul:
+      case OpKind::AddMatMul:
+      case OpKind::Conv:
+      case OpKind::Einsum: return true;
+      default: return false;
+    }
+  }
+  return false;
+}
+
+// y is the window [start, start + length) of x's axis.
+ZeroMean windowZeroMean(const Graph& graph, const Node& node, View view, std::optional<int64_t> start, int64_t length,
+                        ValueId in) {
+  auto& axis = view.dims.at(view.axis);
+  const int64_t size = view.in->at(view.axis);
+  if (!start) {
+    if (anySummed(axis)) return ZeroMean::refused("it cuts a run-time part out of the norm's channels");
+    axis = wholeKept(size);
+    return needs(in, view.dims);
+  }
+  auto wide = placed(axis, length, *start, size, cutsLinearOutput(graph, in));
+  if (!wide) return ZeroMean::refused(kCutsChannels);
+  axis = std::move(*wide);
+  (void)node;
+  return needs(in, view.dims);
+}
+
+Shift windowShift(View view, std::optional<int64_t> start, int64_t length, ValueId out) {
+  auto& axis = view.dims.at(view.axis);
+  if (!start) {
+    const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
+    if (anySummed(axis) && !constant) return Shift::refused("it cuts a run-time part out of the shifted channels");
+    axis = {Factor{length, 0, length, constant}};
+    return carries(out, view.dims);
+  }
+  auto seen = window(axis, *start, length);
+  if (!seen) return Shift::refused(kCutsChannels);
+  if (!seen->reaches) return Shift::absorbed();
+  axis = std::move(seen->factors);
+  return carries(out, view.dims);
+}
+
+std::optional<int64_t> startOf(const Node& node) {
+  if (graph::intAttribute(node, "step").value_or(1) != 1) return std::nullopt;
+  const auto start = graph::intAttribute(node, "start");
+  return start && *start >= 0 ? start : std::nullopt;
+}
+
+int64_t offsetOfOutput(const Graph& graph, const Node& node, int output, size_t axis) {
+  int64_t offset = 0;
+  for (int i = 0; i < output; ++i) {
+    const Shape* shape = shapeOf(graph, node.outputs[static_cast<size_t>(i)]);
+    if (shape == nullptr || axis >= shape->size()) return -1;
+    offset += (*shape)[axis];
+  }
+  return offset;
+}
+
+// Start of each operand along a concatenation; nullopt when a shape is missing.
+std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node, size_t axis) {
+  std::vector<int64_t> out;
+  int64_t at = 0;
+  for (const ValueId value : node.operands) {
+    const Shape* shape = shapeOf(graph, value);
+    if (shape == nullptr || axis >= shape->size()) return std::nullopt;
+    out.push_back(at);
+    at += (*shape)[axis];
+  }
+  return out;
+}
+
+// Linear(x, W, b) for every operand, all of the same x, each read by the concatenation alone.
+struct JointLinears {
+  std::vector<const Node*> linears;
+  bool biased = false;
+};
+std::optional<JointLinears> linearsOfOneInput(const Graph& graph, const Node& concat) {
+  JointLinears found;
+  for (const ValueId value : concat.operands) {
+    const auto& made = graph.value(value);
+    if (made.producer == graph::kNone || made.uses.size() != 1 || !made.opaqueReason.empty()) return std::nullopt;
+    const Node& node = graph.node(made.producer);
+    if (node.kind != OpKind::Linear || node.operands[0] != graph.node(graph.value(concat.operands[0]).producer).operands[0]) return std::nullopt;
+    const auto& weight = graph.value(node.operands.at(1));
+    if (weight.constant == graph::kNone || weight.uses.size() != 1) return std::nullopt;
+    const bool biased = node.operands.size() > 2 && node.operands[2] != kNoValue;
+    if (biased) {
+      const auto& bias = graph.value(node.operands[2]);
+      if (bias.constant == graph::kNone || bias.uses.size() != 1) return std::nullopt;
+    }
+    if (!found.linears.empty() && biased != found.biased) return std::nullopt;
+    found.biased = biased;
+    found.linears.push_back(&node);
+  }
+  return found.linears.size() > 1 ? std::optional(found) : std::nullopt;
+}
+
+// W_i is [out_i, in], summed over all of out_i; b_i over its only axis.
+ZeroMean jointNeeds(const Graph& graph, const JointLinears& joint) {
+  ZeroMean out = ZeroMean::of({});
+  std::vector<Demand> weights;
+  std::vector<Demand> biases;
+  const int64_t first = 0;
+  for (const Node* node : joint.linears) {
+    weights.push_back({node->operands[1], Pattern::overAxes(*shapeOf(graph, node->operands[1]), {&first, 1})});
+    if (joint.biased) biases.push_back({node->operands[2], Pattern::overAxes(*shapeOf(graph, node->operands[2]), {&first, 1})});
+  }
+  out.jointly.push_back(std::move(weights));
+  if (joint.biased) out.jointly.push_back(std::move(biases));
+  return out;
+}
+
+bool lastAxisWholeSum(const View& view) {
+  const auto& axis = view.dims[view.axis];
+  if (view.axis + 1 != view.dims.size() || axis.size() != 1 || !axis[0].summed || !axis[0].whole()) return false;
+  for (size_t i = 0; i < view.axis; ++i) {
+    if (anySummed(view.dims[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ZeroMean reshapeZeroMean(const Graph&, const Node& node, int, const Pattern& pattern) {
+  return ZeroMean::of({{node.operands.at(0), pattern}});
+}
+Shift reshapeShift(const Graph&, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("it reads the shifted values");
+  return Shift::carried({{node.outputs[0], pattern}});
+}
+
+ZeroMean permuteZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto perm = graph::intsAttribute(node, "perm");
+  const auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!perm || !view || perm->size() != view->dims.size()) return ZeroMean::refused(kNoShape);
+  FactorsPerDim in(perm->size());
+  for (size_t i = 0; i < perm->size(); ++i) in.at(static_cast<size_t>((*perm)[i])) = view->dims[i];
+  return needs(node.operands[0], in);
+}
+Shift permuteShift(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  const auto perm = graph::intsAttribute(node, "perm");
+  const auto view = viewOf(graph, node, 0, 0, pattern, true);
+  if (!perm || !view || perm->size() != view->dims.size()) return Shift::refused(kNoShape);
+  FactorsPerDim out(perm->size());
+  for (size_t i = 0; i < perm->size(); ++i) out[i] = view->dims.at(static_cast<size_t>((*perm)[i]));
+  return carries(node.outputs[0], out);
+}
+
+ZeroMean expandZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  const Shape* in = shapeOf(graph, node.operands.at(0));
+  const Shape* out = shapeOf(graph, node.outputs[0]);
+  auto part = in == nullptr || out == nullptr ? std::nullopt : narrowToOperand(pattern, *out, *in);
+  if (!part) return ZeroMean::refused(kNoShape);
+  return ZeroMean::of({{node.operands[0], std::move(*part)}});
+}
+Shift expandShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  const Shape* in = shapeOf(graph, node.operands.at(0));
+  const Shape* out = shapeOf(graph, node.outputs[0]);
+  if (operand != 0) return Shift::absorbed();  // expand_as reads the other operand's shape only
+  auto wide = in == nullptr || out == nullptr ? std::nullopt : widenFromOperand(pattern, *in, *out);
+  if (!wide) return Shift::refused(kNoShape);
+  return Shift::carried({{node.outputs[0], std::move(*wide)}});
+}
+
+ZeroMean sliceZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  const int64_t length = (*view->out)[view->axis];
+  return windowZeroMean(graph, node, std::move(*view), startOf(node), length, node.operands[0]);
+}
+Shift sliceShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, 0, pattern, true);
+  if (operand != 0 || !view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+  const int64_t length = (*view->out)[view->axis];
+  return windowShift(std::move(*view), startOf(node), length, node.outputs[0]);
+}
+
+namespace {
+
+std::optional<int64_t> indexOf(const Node& node, int output) {
+  if (node.kind == OpKind::Unbind) return output;
+  const auto index = graph::intAttribute(node, "index");
+  return index && *index >= 0 ? index : std::nullopt;
+}
+
+ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 != view->in->size()) return ZeroMean::refused(kNoShape);
+  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), std::vector<Factor>{});
+  return windowZeroMean(graph, node, std::move(*view), indexOf(node, output), 1, node.operands[0]);
+}
+
+Shift pickShift(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, true);
+  if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+  return windowShift(std::move(*view), indexOf(node, output), 1, node.outputs[static_cast<size_t>(output)]);
+}
+
+// One shift result for a node with several outputs: absorbed where it reaches none of them.
+template <class PerOutput>
+Shift overOutputs(const Node& node, PerOutput perOutput) {
+  Shift all = Shift::absorbed();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    Shift one = perOutput(static_cast<int>(i));
+    if (one.verdict == Shift::Verdict::Refused) return one;
+    if (one.verdict == Shift::Verdict::Absorbed) continue;
+    all.verdict = Shift::Verdict::Carried;
+    std::move(one.outputs.begin(), one.outputs.end(), std::back_inserter(all.outputs));
+  }
+  return all;
+}
+
+}  // namespace
+
+ZeroMean selectZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  return pickZeroMean(graph, node, output, pattern);
+}
+Shift selectShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("the shifted values are its index");
+  return pickShift(graph, node, 0, pattern);
+}
+
+ZeroMean unbindZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  return pickZeroMean(graph, node, output, pattern);
+}
+Shift unbindShift(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  return overOutputs(node, [&](int output) { return pickShift(graph, node, output, pattern); });
+}
+
+ZeroMean splitZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
+  const int64_t length = (*view->out)[view->axis];
+  return windowZeroMean(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length, node.operands[0]);
+}
+Shift splitShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("it reads the shifted values");
+  return overOutputs(node, [&](int output) {
+    auto view = viewOf(graph, node, 0, output, pattern, true);
+    if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+    const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
+    const int64_t length = (*view->out)[view->axis];
+    return windowShift(std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
+                       node.outputs[static_cast<size_t>(output)]);
+  });
+}
+
+ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  const auto from = starts(graph, node, view->axis);
+  if (!from) return ZeroMean::refused(kNoShape);
+  if (lastAxisWholeSum(*view)) {
+    if (const auto joint = linearsOfOneInput(graph, node)) return jointNeeds(graph, *joint);
+  }
+  std::vector<Demand> all;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    FactorsPerDim dims = view->dims;
+    auto seen = window(dims[view->axis], (*from)[i], shapeOf(graph, node.operands[i])->at(view->axis));
+    if (!seen) return ZeroMean::refused(kCutsChannels);
+    if (!seen->reaches) continue;
+    dims[view->axis] = std::move(seen->factors);
+    all.push_back({node.operands[i], joinDims(dims)});
+  }
+  return ZeroMean::of(std::move(all));
+}
+Shift concatShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, static_cast<size_t>(operand), 0, pattern, true);
+  if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+  const auto from = starts(graph, node, view->axis);
+  if (!from) return Shift::refused(kNoShape);
+  auto wide = placed(view->dims[view->axis], (*view->in)[view->axis], (*from)[static_cast<size_t>(operand)],
+                     (*view->out)[view->axis], false);
+  if (!wide) return Shift::refused(kCutsChannels);
+  view->dims[view->axis] = std::move(*wide);
+  return carries(node.outputs[0], view->dims);
+}
+
+ZeroMean stackZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  FactorsPerDim dims = view->dims;
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
+  const Pattern each = joinDims(dims);
+  if (!each.sumsAnything()) return ZeroMean::refused("the norm sums over stacked tensors");
+  std::vector<Demand> all;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const auto seen = window(view->dims[view->axis], static_cast<int64_t>(i), 1);
+    if (!seen || seen->reaches) all.push_back({node.operands[i], each});
+  }
+  return ZeroMean::of(std::move(all));
+}
+Shift stackShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, static_cast<size_t>(operand), 0, pattern, true);
+  if (!view || view->axis >= view->out->size()) return Shift::refused(kNoShape);
+  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), wholeKept((*view->out)[view->axis]));
+  return carries(node.outputs[0], view->dims);
+}
+
+namespace {
+
+// Positions move within each of these axes: harmless where an axis is all summed or all kept, everywhere.
+bool unmoved(FactorsPerDim& dims, const std::vector<int64_t>& axes, const Shape& shape) {
+  for (const int64_t axis : axes) {
+    auto& factors = dims.at(static_cast<size_t>(axis));
+    const bool summed = anySummed(factors);
+    if (!summed) {
+      factors = wholeKept(shape[static_cast<size_t>(axis)]);
+    } else if (!std::all_of(factors.begin(), factors.end(), [](const Factor& f) { return f.summed && f.whole(); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ZeroMean rollZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  const auto axes = graph::intsAttribute(node, "axes");
+  if (!view || !axes) return ZeroMean::refused(kNoShape);
+  if (!unmoved(view->dims, *axes, *view->out)) return ZeroMean::refused(kCutsChannels);
+  return needs(node.operands[0], view->dims);
+}
+Shift rollShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, 0, pattern, true);
+  const auto axes = graph::intsAttribute(node, "axes");
+  if (operand != 0 || !view || !axes) return Shift::refused(kNoShape);
+  if (!unmoved(view->dims, *axes, *view->in)) return Shift::refused(kCutsChannels);
+  return carries(node.outputs[0], view->dims);
+}
+
+ZeroMean padZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  const auto axes = graph::intsAttribute(node, "axes");
+  const auto start = graph::intsAttribute(node, "start");
+  if (!view || !axes || !start || axes->size() != start->size()) return ZeroMean::refused(kNoShape);
+  if (graph::floatAttribute(node, "value").value_or(1.0) != 0.0) return ZeroMean::refused("it pads with something other than 0");
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = static_cast<size_t>((*axes)[i]);
+    auto seen = window(view->dims.at(axis), (*start)[i], view->in->at(axis));
+    if (!seen) return ZeroMean::refused(kCutsChannels);
+    if (!seen->reaches) return ZeroMean::proven();
+    view->dims[axis] = std::move(seen->factors);
+  }
+  return needs(node.operands[0], view->dims);
+}
+Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, 0, pattern, true);
+  const auto axes = graph::intsAttribute(node, "axes");
+  const auto start = graph::intsAttribute(node, "start");
+  if (operand != 0 || !view || !axes || !start || axes->size() != start->size()) return Shift::refused(kNoShape);
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = static_cast<size_t>((*axes)[i]);
+    auto wide = placed(view->dims.at(axis), view->in->at(axis), (*start)[i], view->out->at(axis), false);
+    if (!wide) return Shift::refused(kCutsChannels);
+    view->dims[axis] = std::move(*wide);
+  }
+  return carries(node.outputs[0], view->dims);
+}
+
+ZeroMean gatherZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 < view->in->size()) return ZeroMean::refused(kNoShape);
+  const size_t indexRank = view->dims.size() + 1 - view->in->size();
+  FactorsPerDim dims(view->dims.begin(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
+  dims.push_back(wholeKept((*view->in)[view->axis]));
+  dims.insert(dims.end(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis + indexRank), view->dims.end());
+  Pattern needed = joinDims(dims);
+  if (!needed.sumsAnything()) return ZeroMean::refused("the norm sums over positions that are looked up at run time");
+  return ZeroMean::of({{node.operands[0], std::move(needed)}});
+}
+Shift gatherShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("the shifted values are its index");
+  const auto view = viewOf(graph, node, 0, 0, pattern, true);
+  if (!view || view->axis >= view->dims.size() || view->out->size() + 1 < view->in->size()) return Shift::refused(kNoShape);
+  const size_t indexRank = view->out->size() + 1 - view->in->size();
+  const auto& axis = view->dims[view->axis];
+  const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
+  FactorsPerDim dims(view->dims.begin(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
+  for (size_t i = 0; i < indexRank; ++i) {
+    const int64_t size = (*view->out)[view->axis + i];
+    dims.push_back({Factor{size, 0, size, constant}});
+  }
+  dims.insert(dims.end(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis + 1), view->dims.end());
+  Pattern result = joinDims(dims);
+  if (!result.sumsAnything()) return Shift::refused("it looks up single shifted values");
+  return Shift::carried({{node.outputs[0], std::move(result)}});
+}
+
+}  // namespace normlens::ops

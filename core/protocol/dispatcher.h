@@ -1,0 +1,123 @@
+// Serves requests of one client over any byte stream.
+//
+//   Dispatcher dispatcher(transport);
+//   dispatcher.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const OpenParams& p, const Task& t) { return ...; });
+//   dispatcher.serve();                        // until shutdown or the end of the stream
+//
+// Threads: serve() reads on the calling thread; requests run one after another, in the order they came, on one worker
+// thread that serve() owns. So a request never races another, and $/cancelRequest and the end of the stream are seen
+// while one runs. Transport::write is called from both threads, one call at a time. Bind everything before serve().
+//
+// Order of life: "initialize" first; until it has succeeded every other request is refused with NotInitialized.
+// Every request is answered exactly once (see ReplyOnce), a cancelled one with RequestCancelled. Progress that a
+// handler reports through its Task goes out as $/progress, at most 20 a second.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/base/task.h"
+#include "core/protocol/framing.h"
+#include "core/protocol/methods.h"
+#include "core/protocol/rpc.h"
+
+namespace normlens::protocol {
+
+struct Transport {
+  // Some bytes as soon as there are any; empty at the end of the stream. May block.
+  std::function<std::string()> read;
+  // All of these bytes, now.
+  std::function<void(std::string_view)> write;
+  // One line for a person: what was skipped and why. May be empty.
+  std::function<void(std::string_view)> log;
+};
+
+// The right and the duty to answer one request. Dropped without an answer, it answers with InternalError.
+class ReplyOnce {
+ public:
+  using Send = std::function<void(std::string body)>;
+  ReplyOnce(int64_t id, Send send) : id_(id), send_(std::move(send)) {}
+  ReplyOnce(ReplyOnce&& other) noexcept : id_(other.id_), send_(std::exchange(other.send_, nullptr)) {}
+  ReplyOnce& operator=(ReplyOnce&&) = delete;
+  ReplyOnce(const ReplyOnce&) = delete;
+  ReplyOnce& operator=(const ReplyOnce&) = delete;
+  ~ReplyOnce();
+
+  // Precondition: not answered yet; a second answer is dropped.
+  void result(const nlohmann::json& result);
+  void failure(const RpcFailure& failure);
+  [[nodiscard]] bool answered() const { return send_ == nullptr; }
+  [[nodiscard]] bool succeeded() const { return succeeded_; }  // answered with a result
+
+ private:
+  void send(std::string body);
+
+  int64_t id_;
+  Send send_;  // null once used
+  bool succeeded_ = false;
+};
+
+// How serve() ended.
+enum class ServeEnd {
+  Shutdown,     // the client asked for it
+  StreamEnded,  // the client is gone; a running request was asked to stop and has ended
+  Stuck,        // the client is gone and the running request did not stop in time: leave the process without destructors
+};
+
+class Dispatcher {
+ public:
+  explicit Dispatcher(Transport transport);
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  // One line per method; "shutdown" is built in: it stops what runs, then answers null.
+  // function: Result<Reply>(const Params&, const Task&). A Reply of void answers null.
+  template <Message Params, class Reply, class Function>
+  void bind(std::string_view method, Function function);
+
+  // Blocks. `patience`: how long a running request may take to stop once the client is gone.
+  ServeEnd serve(std::chrono::milliseconds patience = std::chrono::seconds(2));
+
+ private:
+  using Handler = std::function<void(const nlohmann::json& params, const Task& task, ReplyOnce& reply)>;
+  class Session;  // what the two threads share
+
+  void receive(std::string_view body, std::optional<int64_t>& shutdownId);
+  void work();
+  void handle(int64_t id, const std::string& method, const nlohmann::json& params, std::stop_token stop,
+              bool& initialized);
+
+  std::map<std::string, Handler, std::less<>> handlers_;
+  std::shared_ptr<Session> session_;
+};
+
+// ---- implementation of the templates
+
+namespace detail {
+RpcFailure invalidParams(std::string_view method, const Error& error);
+}  // namespace detail
+
+template <Message Params, class Reply, class Function>
+void Dispatcher::bind(std::string_view method, Function function) {
+  handlers_[std::string(method)] = [name = std::string(method), function = std::move(function)](
+                                       const nlohmann::json& params, const Task& task, ReplyOnce& reply) {
+    const Result<Params> decoded = decode<Params>(params.is_null() ? nlohmann::json::object() : params);
+    if (!decoded) return reply.failure(detail::invalidParams(name, decoded.error()));
+    const auto result = function(*decoded, task);
+    if (!result) return reply.failure(rpcFailure(result.error()));
+    if constexpr (std::is_void_v<Reply>) {
+      reply.result(nullptr);
+    } else {
+      static_assert(Message<Reply>);
+      reply.result(toJson(static_cast<const Reply&>(*result)));
+    }
+  };
+}
+
+}  // namespace normlens::protocol

@@ -1,0 +1,88 @@
+#include "core/protocol/json.h"
+
+#include <cmath>
+#include <limits>
+
+namespace normlens::protocol {
+
+FieldError FieldError::under(const std::string& parent) const {
+  const bool index = path_.empty() || path_.front() == '[';
+  return {parent + (index ? "" : ".") + path_, problem_};
+}
+
+namespace detail {
+
+nlohmann::json encodeDouble(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+namespace {
+
+void decodeWhole(const nlohmann::json& in, int64_t low, int64_t high, int64_t& out) {
+  if (!in.is_number_integer()) throw FieldError("", "must be a whole number");
+  const bool above = in.is_number_unsigned() && in.get<uint64_t>() > static_cast<uint64_t>(high);
+  if (above || in.get<int64_t>() < low || in.get<int64_t>() > high) {
+    throw FieldError("", "must lie between " + std::to_string(low) + " and " + std::to_string(high));
+  }
+  out = in.get<int64_t>();
+}
+
+}  // namespace
+
+void decodeValue(const nlohmann::json& in, bool& out) {
+  if (!in.is_boolean()) throw FieldError("", "must be true or false");
+  out = in.get<bool>();
+}
+
+void decodeValue(const nlohmann::json& in, int& out) {
+  int64_t wide = 0;
+  decodeWhole(in, std::numeric_limits<int>::min(), std::numeric_limits<int>::max(), wide);
+  out = static_cast<int>(wide);
+}
+
+void decodeValue(const nlohmann::json& in, int64_t& out) {
+  decodeWhole(in, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), out);
+}
+
+void decodeValue(const nlohmann::json& in, double& out) {
+  if (in.is_number()) {
+    out = in.get<double>();
+    return;
+  }
+  const std::string text = in.is_string() ? in.get<std::string>() : std::string();
+  if (text == "inf") {
+    out = std::numeric_limits<double>::infinity();
+  } else if (text == "-inf") {
+    out = -std::numeric_limits<double>::infinity();
+  } else if (text == "nan") {
+    out = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    throw FieldError("", "must be a number");
+  }
+}
+
+void decodeValue(const nlohmann::json& in, std::string& out) {
+  if (!in.is_string()) throw FieldError("", "must be a text");
+  out = in.get<std::string>();
+}
+
+void requireObject(const nlohmann::json& in) {
+  if (!in.is_object()) throw FieldError("", "must be an object");
+}
+
+void requireList(const nlohmann::json& in, std::optional<size_t> size) {
+  if (!in.is_array()) throw FieldError("", "must be a list");
+  if (size && in.size() != *size) throw FieldError("", "must be a list of " + std::to_string(*size));
+}
+
+}  // namespace detail
+
+nlohmann::json numberToJson(double value) { return detail::encodeDouble(value); }
+
+std::string dumpJson(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace normlens::protocol

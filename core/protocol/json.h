@@ -1,0 +1,173 @@
+// Messages to JSON and back.
+//
+//   nlohmann::json text = toJson(params);
+//   Result<FoldResult> result = decode<FoldResult>(reply);   // error: "verify.noise_floor must be a number"
+//
+// An object with the struct's field names. A missing field takes the struct's default, an unknown one is ignored, a
+// wrong type is an error that names the field by its path. Numbers that JSON cannot say are the strings "inf", "-inf"
+// and "nan", both ways. std::optional maps to null, std::pair to a list of two.
+//
+// Also usable as nlohmann's own conversions (json j = params; j.get_to(params)), which throw FieldError.
+// Thread: pure functions.
+#pragma once
+
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/fields.h"
+
+namespace normlens::protocol {
+
+// Thrown while decoding, inside this module only; what() is the whole sentence.
+class FieldError : public std::runtime_error {
+ public:
+  FieldError(std::string path, std::string problem)
+      : std::runtime_error((path.empty() ? "the message" : path) + " " + problem),
+        path_(std::move(path)),
+        problem_(std::move(problem)) {}
+  // The same error seen from one level up: "inputs" + "[3].low".
+  [[nodiscard]] FieldError under(const std::string& parent) const;
+
+ private:
+  std::string path_;
+  std::string problem_;
+};
+
+namespace detail {
+
+nlohmann::json encodeDouble(double value);
+void decodeValue(const nlohmann::json& in, bool& out);
+void decodeValue(const nlohmann::json& in, int& out);
+void decodeValue(const nlohmann::json& in, int64_t& out);
+void decodeValue(const nlohmann::json& in, double& out);
+void decodeValue(const nlohmann::json& in, std::string& out);
+void requireObject(const nlohmann::json& in);
+void requireList(const nlohmann::json& in, std::optional<size_t> size);
+
+template <class T>
+nlohmann::json encodeValue(const T& value);
+template <class T>
+void decodeValue(const nlohmann::json& in, std::vector<T>& out);
+template <class T>
+void decodeValue(const nlohmann::json& in, std::optional<T>& out);
+template <class A, class B>
+void decodeValue(const nlohmann::json& in, std::pair<A, B>& out);
+template <Message T>
+void decodeValue(const nlohmann::json& in, T& out);
+
+template <class T>
+nlohmann::json encodeList(const std::vector<T>& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const T& value : values) list.push_back(encodeValue(value));
+  return list;
+}
+template <class T>
+nlohmann::json encodeOptional(const std::optional<T>& value) {
+  return value ? encodeValue(*value) : nlohmann::json(nullptr);
+}
+template <class A, class B>
+nlohmann::json encodePair(const std::pair<A, B>& value) {
+  return nlohmann::json::array({encodeValue(value.first), encodeValue(value.second)});
+}
+
+template <class T>
+nlohmann::json encodeValue(const T& value) {
+  if constexpr (Message<T>) {
+    nlohmann::json object = nlohmann::json::object();
+    visitFields(value, [&](std::string_view name, const auto& field) { object[std::string(name)] = encodeValue(field); });
+    return object;
+  } else if constexpr (std::same_as<T, double>) {
+    return encodeDouble(value);
+  } else if constexpr (requires { encodeList(value); }) {
+    return encodeList(value);
+  } else if constexpr (requires { encodeOptional(value); }) {
+    return encodeOptional(value);
+  } else if constexpr (requires { encodePair(value); }) {
+    return encodePair(value);
+  } else {
+    return nlohmann::json(value);
+  }
+}
+
+// Decodes one member or element; an error below it gets `path` put in front.
+template <class T>
+void decodeAt(const nlohmann::json& in, T& out, const std::string& path) {
+  try {
+    decodeValue(in, out);
+  } catch (const FieldError& error) {
+    throw error.under(path);
+  }
+}
+
+template <class T>
+void decodeValue(const nlohmann::json& in, std::vector<T>& out) {
+  requireList(in, std::nullopt);
+  out.clear();
+  out.reserve(in.size());
+  for (size_t i = 0; i < in.size(); ++i) decodeAt(in[i], out.emplace_back(), "[" + std::to_string(i) + "]");
+}
+
+template <class T>
+void decodeValue(const nlohmann::json& in, std::optional<T>& out) {
+  out.reset();
+  if (!in.is_null()) decodeValue(in, out.emplace());
+}
+
+template <class A, class B>
+void decodeValue(const nlohmann::json& in, std::pair<A, B>& out) {
+  requireList(in, 2);
+  decodeAt(in[0], out.first, "[0]");
+  decodeAt(in[1], out.second, "[1]");
+}
+
+template <Message T>
+void decodeValue(const nlohmann::json& in, T& out) {
+  requireObject(in);
+  out = T{};
+  visitFields(out, [&](std::string_view name, auto& field) {
+    const auto found = in.find(name);
+    if (found != in.end()) decodeAt(*found, field, std::string(name));
+  });
+}
+
+}  // namespace detail
+
+template <Message T>
+[[nodiscard]] nlohmann::json toJson(const T& message) {
+  return detail::encodeValue(message);
+}
+
+// Error code: BadInput, one sentence that names the field.
+template <Message T>
+[[nodiscard]] Result<T> decode(const nlohmann::json& in) {
+  try {
+    T message;
+    detail::decodeValue(in, message);
+    return message;
+  } catch (const FieldError& error) {
+    return fail(ErrorCode::BadInput, error.what());
+  }
+}
+
+template <Message T>
+void to_json(nlohmann::json& out, const T& message) {
+  out = detail::encodeValue(message);
+}
+template <Message T>
+void from_json(const nlohmann::json& in, T& message) {
+  detail::decodeValue(in, message);
+}
+
+// A finite number, or the string "inf", "-inf" or "nan".
+[[nodiscard]] nlohmann::json numberToJson(double value);
+
+// One line of text. Bytes that are not UTF-8 (names from a hostile file) become U+FFFD instead of an exception.
+[[nodiscard]] std::string dumpJson(const nlohmann::json& value);
+
+}  // namespace normlens::protocol

@@ -1,0 +1,25 @@
+// Method names of the protocol. Structs of each: messages.h.
+#pragma once
+
+#include <string_view>
+
+namespace normlens::protocol::methods {
+
+// Requests, window -> engine: params -> result.
+inline constexpr std::string_view kInitialize = "initialize";          // InitializeParams -> EngineInfo, first of all
+inline constexpr std::string_view kOpen = "open";                      // OpenParams -> ModelInfo
+inline constexpr std::string_view kAnalyze = "analyze";                // NoParams -> Analysis
+inline constexpr std::string_view kZeroMeanGraph = "zero_mean_graph";  // NormParams -> ZeroMeanGraph
+inline constexpr std::string_view kPlan = "plan";                      // PlanParams -> PlanInfo
+inline constexpr std::string_view kPreviewCenter = "preview_center";   // CenterParams -> CenterPreview
+inline constexpr std::string_view kFold = "fold";                      // FoldParams -> FoldResult
+inline constexpr std::string_view kExport = "export";                  // ExportParams -> ExportResult
+inline constexpr std::string_view kBench = "bench";                    // BenchParams -> BenchResult
+inline constexpr std::string_view kTensorStats = "tensor_stats";       // TensorParams -> TensorStats
+inline constexpr std::string_view kShutdown = "shutdown";              // NoParams -> null; the engine then ends
+
+// Notifications.
+inline constexpr std::string_view kProgress = "$/progress";      // engine -> window: Progress
+inline constexpr std::string_view kCancel = "$/cancelRequest";   // window -> engine: {"id": n}
+
+}  // namespace normlens::protocol::methods

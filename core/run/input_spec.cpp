@@ -1,0 +1,232 @@
+#include "core/run/input_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include "core/run/tensors.h"
+
+namespace normlens::run {
+namespace {
+
+using graph::DType;
+using graph::Shape;
+
+tl::unexpected<Error> badSpec(std::string_view text, const std::string& why) {
+  return fail(ErrorCode::Usage, "--input '" + std::string(text) + "': " + why,
+              "write it like 'in_0=int64[1,16]:0..199' or 'x=float32[batch,3,32,32]'");
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool isName(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+// "1,16" or "batch,seq"; empty text is a scalar.
+bool readDims(std::string_view text, InputRequest& request) {
+  if (text.empty()) return true;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view dim = text.substr(at, comma - at);
+    const auto size = number<int64_t>(dim);
+    if (!(size ? *size >= 0 : isName(dim))) return false;
+    if (!size) request.spec.freeAxes.push_back(static_cast<int>(request.spec.shape.size()));
+    request.spec.shape.push_back(size.value_or(-1));
+    request.dimNames.emplace_back(size ? "" : dim);
+    at = comma + 1;
+  }
+  return true;
+}
+
+bool readRange(std::string_view text, formats::InputSpec& spec) {
+  const size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return false;
+  const auto low = number<double>(text.substr(0, dots));
+  const auto high = number<double>(text.substr(dots + 2));
+  if (!low || !high || !(*low <= *high)) return false;
+  spec.low = *low;
+  spec.high = *high;
+  spec.uniform = true;
+  return true;
+}
+
+// in_12 -> 12
+std::optional<int64_t> inputNumber(std::string_view name) {
+  constexpr std::string_view kPrefix = "in_";
+  return name.starts_with(kPrefix) ? number<int64_t>(name.substr(kPrefix.size())) : std::nullopt;
+}
+
+const formats::NamedTensor* findArray(const formats::Tensors& arrays, std::string_view name) {
+  const auto found = std::ranges::find(arrays, name, &formats::NamedTensor::name);
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+std::string nameList(const formats::Tensors& arrays) {
+  std::string list;
+  for (const auto& array : arrays) list += (list.empty() ? "" : ", ") + array.name;
+  return list.empty() ? "nothing" : list;
+}
+
+}  // namespace
+
+Result<InputRequest> parseInputSpec(std::string_view text) {
+  const size_t equals = text.find('='), open = text.find('['), close = text.find(']');
+  if (equals == std::string_view::npos || open == std::string_view::npos || close == std::string_view::npos ||
+      !(0 < equals && equals < open && open < close)) {
+    return badSpec(text, "it has not the form NAME=TYPE[SIZES]");
+  }
+  InputRequest request;
+  request.spec.name = text.substr(0, equals);
+  const std::string_view type = text.substr(equals + 1, open - equals - 1);
+  request.spec.dtype = graph::dtypeFromName(type);
+  const bool integer = request.spec.dtype >= DType::Bool && request.spec.dtype <= DType::Int64;
+  if (!integer && !graph::isFloat(request.spec.dtype)) {
+    return badSpec(text, "'" + std::string(type) + "' is no element type (int64, float32, bool ...)");
+  }
+  if (!readDims(text.substr(open + 1, close - open - 1), request)) {
+    return badSpec(text, "a size must be a number or a name");
+  }
+  const std::string_view rest = text.substr(close + 1);
+  if (!rest.empty() && (rest.front() != ':' || !readRange(rest.substr(1), request.spec))) {
+    return badSpec(text, "the range must be written LOW..HIGH");
+  }
+  if (integer) request.spec.uniform = true;
+  return request;
+}
+
+std::vector<formats::InputSpec> sized(const std::vector<InputRequest>& requests, const DimSizes& sizes) {
+  static constexpr std::array<int64_t, 12> kSizes = {2, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41};
+  std::set<int64_t> taken;
+  DimSizes chosen = sizes;
+  for (const auto& request : requests) taken.insert(request.spec.shape.begin(), request.spec.shape.end());
+  for (const auto& [name, size] : chosen) taken.insert(size);
+  const auto choose = [&](const std::string& name) {
+    if (chosen.contains(name)) return;
+    const auto* free = std::ranges::find_if(kSizes, [&](int64_t size) { return !taken.contains(size); });
+    const int64_t size = name == "batch" ? 2 : free == kSizes.end() ? *taken.rbegin() + 1 : *free;
+    chosen[name] = size;
+    taken.insert(size);
+  };
+  for (const auto& request : requests) {
+    if (std::ranges::find(request.dimNames, "batch") != request.dimNames.end()) choose("batch");
+  }
+  std::vector<formats::InputSpec> specs;
+  for (const auto& request : requests) {
+    specs.push_back(request.spec);
+    for (size_t axis = 0; axis < request.dimNames.size(); ++axis) {
+      if (request.dimNames[axis].empty()) continue;
+      choose(request.dimNames[axis]);
+      specs.back().shape[axis] = chosen[request.dimNames[axis]];
+    }
+  }
+  return specs;
+}
+
+Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::InputSpec>& inferred,
+                                                   const std::vector<formats::InputSpec>& given) {
+  std::vector<formats::InputSpec> merged = inferred;
+  for (const formats::InputSpec& spec : given) {
+    auto place = std::ranges::find(merged, spec.name, &formats::InputSpec::name);
+    // in_0, in_1 ... name inputs by position in every format.
+    const auto position = inputNumber(spec.name);
+    if (place == merged.end() && position && *position < static_cast<int64_t>(merged.size())) {
+      place = merged.begin() + *position;
+    }
+    if (place == merged.end()) {
+      std::string names;
+      for (const auto& known : inferred) names += (names.empty() ? "" : ", ") + known.name;
+      return fail(ErrorCode::BadInput, "the model has no input '" + spec.name + "'; its inputs are " + names);
+    }
+    const std::string name = place->name;
+    *place = spec;
+    place->name = name;
+  }
+  return merged;
+}
+
+Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
+                                      DType modelType) {
+  formats::Tensors chosen, given;
+  std::ranges::copy_if(arrays, std::back_inserter(given), [](const auto& a) { return !a.name.starts_with("out_"); });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const formats::NamedTensor* array = findArray(given, inputs[i]);
+    if (!array) array = findArray(given, "in_" + std::to_string(i));
+    if (!array) {
+      return fail(ErrorCode::BadInput, "the file of inputs has no array for input '" + inputs[i] + "' (it holds " +
+                                           nameList(given) + ")",
+                  "name the arrays in_0, in_1 ... in the order of the inputs");
+    }
+    chosen.push_back({inputs[i], castFloat(array->view, modelType)});
+  }
+  if (chosen.size() < given.size()) {
+    return fail(ErrorCode::BadInput, "the file of inputs holds " + nameList(given) + " but the model takes " +
+                                         std::to_string(inputs.size()) + " inputs");
+  }
+  return chosen;
+}
+
+std::vector<std::vector<Shape>> otherSizes(const std::vector<Shape>& shapes,
+                                           const std::vector<std::vector<int>>& freeAxes) {
+  std::vector<std::vector<int>> axes(shapes.size());
+  for (size_t i = 0; i < std::min(shapes.size(), freeAxes.size()); ++i) axes[i] = freeAxes[i];
+  const bool anyFree = std::ranges::any_of(axes, [](const auto& list) { return !list.empty(); });
+  if (!anyFree) {
+    const auto first = std::ranges::find_if(shapes, [](const Shape& s) { return !s.empty(); });
+    if (first == shapes.end()) return {};
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      if (!shapes[i].empty() && shapes[i][0] == first->front()) axes[i] = {0};
+    }
+  }
+  const auto changed = [&](auto&& change, bool onlyFirstAxis) {
+    std::vector<Shape> result = shapes;
+    for (size_t i = 0; i < result.size(); ++i) {
+      for (const int axis : axes[i]) {
+        if (onlyFirstAxis && axis != 0) continue;
+        if (axis >= 0 && static_cast<size_t>(axis) < result[i].size()) {
+          int64_t& size = result[i][static_cast<size_t>(axis)];
+          size = change(size);
+        }
+      }
+    }
+    return result;
+  };
+  const auto twice = [](int64_t size) { return 2 * size; };
+  const auto oneMore = [](int64_t size) { return size + 1; };
+  std::vector<std::vector<Shape>> candidates;
+  for (auto candidate : {changed(twice, false), changed(twice, true), changed(oneMore, false)}) {
+    if (candidate != shapes && std::ranges::find(candidates, candidate) == candidates.end()) {
+      candidates.push_back(std::move(candidate));
+    }
+  }
+  return candidates;
+}
+
+Result<std::vector<Shape>> sweptShapes(std::vector<Shape> shapes, const DimSizes& sizes) {
+  for (const auto& [name, size] : sizes) {
+    if (name != "batch" && name != "seq") {
+      return fail(ErrorCode::Usage, "no input has a size named '" + name + "'",
+                  "name it in --input, or sweep batch (axis 0) or seq (axis 1)");
+    }
+    const size_t axis = name == "batch" ? 0 : 1;
+    const auto first = std::ranges::find_if(shapes, [&](const Shape& s) { return s.size() > axis; });
+    if (first == shapes.end()) return fail(ErrorCode::Usage, "no input has an axis " + std::to_string(axis) + " to sweep");
+    const int64_t old = (*first)[axis];
+    for (Shape& shape : shapes) {
+      if (shape.size() > axis && shape[axis] == old) shape[axis] = size;
+    }
+  }
+  return shapes;
+}
+
+}  // namespace normlens::run

@@ -1,0 +1,49 @@
+// Describing model inputs: on the command line, by arrays in a file, and at another size.
+//
+//   --input 'in_0=int64[1,16]:0..199'      integers from 0 to 199, both included
+//   --input 'ids=int64[batch,seq]:0..199'  sizes by name: chosen here, changed by a sweep
+//   --input 'x=float32[1,3,32,32]'         normal(0, 1); with a range: uniform in it
+// Thread: pure functions. Errors: Usage for the text form, BadInput for arrays; one plain sentence.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/model.h"
+
+namespace normlens::run {
+
+// One --input. A dim with a name has size -1 in spec.shape until sized() has chosen it.
+struct InputRequest {
+  formats::InputSpec spec;
+  std::vector<std::string> dimNames;  // one per axis, empty where the size is a number
+};
+[[nodiscard]] Result<InputRequest> parseInputSpec(std::string_view text);
+
+using DimSizes = std::map<std::string, int64_t>;
+
+// Specs with every size chosen: from `sizes` where the name is there, else "batch" = 2 and small primes for the others,
+// pairwise different and different from the sizes written as numbers. Named axes become freeAxes.
+[[nodiscard]] std::vector<formats::InputSpec> sized(const std::vector<InputRequest>& requests, const DimSizes& sizes);
+
+// The inferred specs with the user's in their place. Error: a name that the model has not.
+[[nodiscard]] Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::InputSpec>& inferred,
+                                                                 const std::vector<formats::InputSpec>& given);
+
+// The arrays that are inputs, in the order of the model: in_0, in_1 ... or by the names in `inputs`; out_* are left
+// out. Float arrays are cast to `modelType`. Errors: an input without array, an array that is no input.
+[[nodiscard]] Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
+                                                    graph::DType modelType);
+
+// Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
+// `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.
+[[nodiscard]] std::vector<std::vector<graph::Shape>> otherSizes(const std::vector<graph::Shape>& shapes,
+                                                                const std::vector<std::vector<int>>& freeAxes);
+
+// Shapes at one point of a sweep: "batch" is axis 0 and "seq" axis 1 of the inputs whose size there agrees with that of
+// the first input that has this axis. Error: another name.
+[[nodiscard]] Result<std::vector<graph::Shape>> sweptShapes(std::vector<graph::Shape> shapes, const DimSizes& sizes);
+
+}  // namespace normlens::run

@@ -1,0 +1,25 @@
+// The outputs of the LayerNorms of a model against those of the norms that stand in their place in another, norm by
+// norm: names the place where two models part. Thread: one thread per model.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/norms.h"
+#include "core/run/diff.h"
+
+namespace normlens::run {
+
+// One row per norm that has a partner and was reached on both sides, in execution order. A partner is the value of the
+// same name, else the norm (LayerNorm or RmsNorm) of the same rank where both graphs have equally many. Where beta was
+// split off, the sum that adds it counts as the norm's output.
+[[nodiscard]] Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a,
+                                                           const std::vector<analysis::LayerNorm>& normsOfA,
+                                                           const formats::Model& b, const formats::Tensors& inputs,
+                                                           const Task& task);
+
+// The first row with max_rel above the limit; empty if none.
+[[nodiscard]] std::string firstDiverging(const std::vector<TensorDiff>& norms, double limit);
+
+}  // namespace normlens::run

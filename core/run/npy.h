@@ -1,0 +1,21 @@
+// One .npy array (NumPy format 1 to 3) and back.
+//
+// Types: bool, int8 to int64, uint8, uint16 and uint32 (read as the next larger signed type), uint64 where the values
+// fit int64, float16, float32, float64; either byte order; C or Fortran order (turned into C). Nothing is unpickled.
+// Errors: one plain sentence without the file's name. Thread: pure functions.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/types.h"
+
+namespace normlens::run {
+
+[[nodiscard]] Result<graph::TensorView> parseNpy(std::span<const std::byte> file);
+
+// bfloat16, which NumPy lacks, is written as float32. Error: a type without plain elements.
+[[nodiscard]] Result<std::vector<std::byte>> formatNpy(const graph::TensorView& view);
+
+}  // namespace normlens::run

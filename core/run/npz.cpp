@@ -1,0 +1,98 @@
+#include "core/run/npz.h"
+
+#include <algorithm>
+#include <fstream>
+#include <system_error>
+
+#include "core/run/npy.h"
+#include "core/run/zip_archive.h"
+
+namespace normlens::run {
+namespace {
+
+tl::unexpected<Error> about(const std::filesystem::path& path, const Error& error) {
+  return fail(error.code, "cannot read the arrays of " + path.string() + ": " + error.message,
+              "save them with numpy.savez(file, in_0=..., in_1=...)");
+}
+
+Result<std::vector<std::byte>> readFile(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) return fail(ErrorCode::Unreadable, "there is no file " + path.string());
+  if (!std::filesystem::is_regular_file(status)) return fail(ErrorCode::Unreadable, path.string() + " is not a file");
+  const auto size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) return fail(ErrorCode::Unreadable, "the file " + path.string() + " cannot be opened");
+  std::vector<std::byte> bytes(size);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  if (file.gcount() != static_cast<std::streamsize>(size)) {
+    return fail(ErrorCode::Unreadable, "the file " + path.string() + " cannot be read to its end");
+  }
+  return bytes;
+}
+
+bool startsWith(std::span<const std::byte> bytes, std::string_view magic) {
+  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin(), [](char a, std::byte b) {
+           return static_cast<std::byte>(a) == b;
+         });
+}
+
+std::string arrayName(const std::string& entry) {
+  constexpr std::string_view kSuffix = ".npy";
+  return entry.ends_with(kSuffix) ? entry.substr(0, entry.size() - kSuffix.size()) : entry;
+}
+
+}  // namespace
+
+Result<formats::Tensors> readArrays(const std::filesystem::path& path) {
+  const auto bytes = readFile(path);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (startsWith(*bytes, "\x93NUMPY")) {
+    const auto view = parseNpy(*bytes);
+    if (!view) return about(path, view.error());
+    return formats::Tensors{{"in_0", *view}};
+  }
+  if (!startsWith(*bytes, "PK")) {
+    return about(path, Error{ErrorCode::Unreadable, "it is neither an .npz nor an .npy file", {}});
+  }
+  const auto entries = listZip(*bytes);
+  if (!entries) return about(path, entries.error());
+  formats::Tensors arrays;
+  for (const ZipEntry& entry : *entries) {
+    const auto unpacked = unpackZipEntry(*bytes, entry);
+    if (!unpacked) return about(path, unpacked.error());
+    const auto view = parseNpy(*unpacked);
+    if (!view) {
+      return about(path, Error{view.error().code, "array '" + arrayName(entry.name) + "': " + view.error().message, {}});
+    }
+    arrays.push_back({arrayName(entry.name), *view});
+  }
+  return arrays;
+}
+
+Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays) {
+  ZipWriter zip;
+  for (const formats::NamedTensor& array : arrays) {
+    const auto npy = formatNpy(array.view);
+    if (!npy) return tl::unexpected(npy.error());
+    if (const Status added = zip.add(array.name + ".npy", *npy); !added) return added;
+  }
+  const std::vector<std::byte> bytes = std::move(zip).finish();
+  const std::filesystem::path temporary = path.string() + ".part";
+  {
+    std::ofstream file(temporary, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    file.flush();
+    if (!file) {
+      std::error_code ignored;
+      std::filesystem::remove(temporary, ignored);
+      return fail(ErrorCode::WriteFailed, "the file " + path.string() + " cannot be written");
+    }
+  }
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) return fail(ErrorCode::WriteFailed, "the file " + path.string() + " cannot be written: " + error.message());
+  return {};
+}
+
+}  // namespace normlens::run

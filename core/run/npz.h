@@ -1,0 +1,18 @@
+// Files of NumPy arrays: .npz (a zip of arrays) and .npy (one array, named "in_0").
+//
+// Errors: Unreadable with one plain sentence that names the file; WriteFailed. Thread: pure functions.
+#pragma once
+
+#include <filesystem>
+
+#include "core/formats/model.h"
+
+namespace normlens::run {
+
+// In the order of the file.
+[[nodiscard]] Result<formats::Tensors> readArrays(const std::filesystem::path& path);
+
+// Writes to a temporary name in the same folder and renames.
+[[nodiscard]] Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays);
+
+}  // namespace normlens::run

@@ -1,0 +1,235 @@
+#include "core/run/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/run/draw.h"
+#include "core/run/input_spec.h"
+#include "core/run/norm_diff.h"
+#include "core/run/tensors.h"
+
+namespace normlens::run {
+namespace {
+
+using formats::Model;
+using formats::Tensors;
+
+constexpr Worst kBeyondMeasure{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+
+// A comparison of both models on one set of inputs.
+struct Compared {
+  bool originalRan = false;
+  std::string originalError, foldedError;  // plain sentences
+  std::vector<TensorDiff> outputs;
+  [[nodiscard]] Worst worst() const { return foldedError.empty() ? worstOf(outputs) : kBeyondMeasure; }
+};
+
+// Only a cancelled task is an error here.
+Result<Compared> compareOn(const Model& original, const Model& folded, const Tensors& inputs, const Task& task) {
+  Compared compared;
+  const auto expected = original.run(inputs, task);
+  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  if (!expected) {
+    compared.originalError = expected.error().message;
+    return compared;
+  }
+  compared.originalRan = true;
+  const auto got = folded.run(inputs, task);
+  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  if (!got) {
+    compared.foldedError = "the folded model fails where the original runs: " + got.error().message;
+    return compared;
+  }
+  auto outputs = compareOutputs(*expected, *got);
+  if (outputs) {
+    compared.outputs = std::move(*outputs);
+  } else {
+    compared.foldedError = outputs.error().message;
+  }
+  return compared;
+}
+
+// The sample and `draws` others of the same size.
+Result<std::vector<Tensors>> inputSets(const Tensors& sample, int draws, uint64_t seed) {
+  std::vector<Tensors> sets{sample};
+  for (int i = 0; i < draws; ++i) {
+    auto drawn = drawLike(sample, shapesOf(sample), seed + static_cast<uint64_t>(i));
+    if (!drawn) return tl::unexpected(drawn.error());
+    sets.push_back(std::move(*drawn));
+  }
+  return sets;
+}
+
+class Verifier {
+ public:
+  Verifier(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options, const Task& task)
+      : fold_(fold), sample_(sample), options_(options), task_(task) {}
+
+  Result<Verification> verify() {
+    if (const Status done = proveAlgebra(); !done) return tl::unexpected(done.error());
+    if (const Status done = compareFiles(); !done) return tl::unexpected(done.error());
+    decide();
+    return std::move(result_);
+  }
+
+ private:
+  // ---- algebra
+  Status proveAlgebra() {
+    task_.report("copying the model to float64", 0);
+    const auto twin = fold_.original.toFloat64();
+    if (!twin) return noAlgebra(twin.error().message);
+    if (const Status running = task_.check(); !running) return running;
+    const auto foldedTwin = (*twin)->apply(fold_.plan, fold_.norms, options_.flavour, task_);
+    if (!foldedTwin) return noAlgebra("the plan cannot be applied to a float64 copy: " + foldedTwin.error().message);
+    if (const Status done = compareTwins(**twin, **foldedTwin); !done || !result_.algebra) return done;
+    if (const Status done = lookForNarrowOps(**foldedTwin); !done) return done;
+    if (!algebraPasses()) nameDiverging(**twin, **foldedTwin, options_.algebraLimit);
+    return {};
+  }
+
+  Status noAlgebra(std::string reason) {
+    if (const Status running = task_.check(); !running) return running;
+    result_.algebraReason = std::move(reason);
+    return {};
+  }
+
+  Status compareTwins(const Model& twin, const Model& foldedTwin) {
+    const auto sets = inputSets(sample_, options_.randomDraws, options_.seed);
+    if (!sets) return tl::unexpected(sets.error());
+    for (size_t i = 0; i < sets->size(); ++i) {
+      task_.report("verifying in float64", 0.1 + 0.3 * static_cast<double>(i) / static_cast<double>(sets->size()));
+      const auto compared = compareOn(twin, foldedTwin, (*sets)[i], task_);
+      if (!compared) return tl::unexpected(compared.error());
+      if (i == 0 && !compared->originalRan) {
+        return noAlgebra("the float64 copy does not run: " + compared->originalError);
+      }
+      include(*compared);
+    }
+    return compareAtOtherSize(twin, foldedTwin);
+  }
+
+  Status compareAtOtherSize(const Model& twin, const Model& foldedTwin) {
+    task_.report("verifying at a second size", 0.4);
+    for (const auto& shapes : otherSizes(shapesOf(sample_), options_.freeAxes)) {
+      const auto inputs = drawLike(sample_, shapes, options_.seed);
+      if (!inputs) continue;
+      const auto compared = compareOn(twin, foldedTwin, *inputs, task_);
+      if (!compared) return tl::unexpected(compared.error());
+      if (!compared->originalRan) continue;  // a size that this model does not take
+      include(*compared);
+      result_.secondSize = true;
+      return {};
+    }
+    return {};
+  }
+
+  // A draw that the original itself refuses (an id out of range) says nothing.
+  void include(const Compared& compared) {
+    if (!compared.originalRan) return;
+    if (!result_.algebra) result_.algebra.emplace();
+    result_.algebra->include(compared.worst());
+    if (result_.algebraReason.empty()) result_.algebraReason = compared.foldedError;
+    ++result_.algebraRuns;
+  }
+
+  Status lookForNarrowOps(const Model& foldedTwin) {
+    task_.report("checking that everything ran in float64", 0.45);
+    const auto op = foldedTwin.narrowOp(sample_, task_);
+    if (const Status running = task_.check(); !running) return running;
+    std::string reason;
+    if (!op) {
+      reason = "it could not be checked that everything ran in float64: " + op.error().message;
+    } else if (!op->empty()) {
+      reason = *op + " computes in less than float64";
+    }
+    if (result_.algebraReason.empty()) result_.algebraReason = reason;
+    return {};
+  }
+
+  [[nodiscard]] bool algebraPasses() const {
+    return result_.algebra && result_.algebraReason.empty() && result_.algebra->maxRel <= options_.algebraLimit;
+  }
+
+  // ---- file
+  Status compareFiles() {
+    result_.fileType = fold_.original.facts().dtype;
+    const auto sets = inputSets(sample_, options_.fileDraws, options_.seed);
+    if (!sets) return tl::unexpected(sets.error());
+    std::vector<Tensors> used;
+    for (const Tensors& inputs : *sets) {
+      task_.report("comparing in " + std::string(graph::dtypeName(result_.fileType)), 0.5);
+      auto compared = compareOn(fold_.original, fold_.folded, inputs, task_);
+      if (!compared) return tl::unexpected(compared.error());
+      if (!compared->originalRan) {
+        if (!used.empty()) continue;
+        result_.fileReason = "the model does not run on these inputs: " + compared->originalError;
+        return {};
+      }
+      if (used.empty()) result_.outputs = compared->outputs;
+      if (!result_.file) result_.file.emplace();
+      result_.file->include(compared->worst());
+      if (result_.fileReason.empty()) result_.fileReason = compared->foldedError;
+      used.push_back(inputs);
+    }
+    if (const Status done = measureNoise(used); !done) return done;
+    if (!filePasses() && result_.firstDiverging.empty()) {
+      nameDiverging(fold_.original, fold_.folded, options_.floorFactor * result_.noiseFloor);
+    }
+    return {};
+  }
+
+  Status measureNoise(const std::vector<Tensors>& sets) {
+    result_.noiseFloor = options_.floorEpsilons * machineEpsilon(result_.fileType);
+    for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
+      task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
+      if (const Status running = task_.check(); !running) return running;
+      const auto perturbed = fold_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
+      if (!perturbed) return {};  // nothing to perturb: the floor stays at the type's own
+      for (const Tensors& inputs : sets) {
+        const auto compared = compareOn(fold_.original, **perturbed, inputs, task_);
+        if (!compared) return tl::unexpected(compared.error());
+        const double noise = compared->worst().maxRel;
+        // A copy that overflows says nothing about rounding.
+        if (compared->originalRan && std::isfinite(noise)) result_.noiseFloor = std::max(result_.noiseFloor, noise);
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool filePasses() const {
+    return result_.file && result_.fileReason.empty() &&
+           result_.file->maxRel <= options_.floorFactor * result_.noiseFloor;
+  }
+
+  // ---- verdict
+  void nameDiverging(const Model& original, const Model& folded, double limit) {
+    task_.report("looking for the first norm that differs");
+    const auto norms = compareNorms(original, fold_.norms, folded, sample_, task_);
+    if (norms) result_.firstDiverging = firstDiverging(*norms, limit);
+  }
+
+  void decide() {
+    const bool refuted = (result_.file && !filePasses()) || (result_.algebra && !algebraPasses());
+    if (refuted) {
+      result_.exact = false;
+    } else if (result_.algebra && result_.file) {
+      result_.exact = true;
+    }
+  }
+
+  const FoldUnderTest& fold_;
+  const Tensors& sample_;
+  const VerifyOptions& options_;
+  const Task& task_;
+  Verification result_;
+};
+
+}  // namespace
+
+Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options,
+                                const Task& task) {
+  return Verifier(fold, sample, options, task).verify();
+}
+
+}  // namespace normlens::run

@@ -1,0 +1,62 @@
+// The proof of a fold, in two parts (DESIGN section 3).
+//
+// Algebra: the plan applied to a float64 copy of the original, against that copy: the worst max_rel of all outputs over
+// the sample, random draws and a second size must be <= 1e-10, with nothing computed in less than float64.
+// File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
+// yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
+// a unit in the last place, never below 4 machine epsilons. Passes at <= 6 times the floor.
+//
+// Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/norms.h"
+#include "core/formats/model.h"
+#include "core/run/diff.h"
+
+namespace normlens::run {
+
+struct VerifyOptions {
+  formats::NormFlavour flavour = formats::NormFlavour::Portable;
+  uint64_t seed = 1;
+  int randomDraws = 2;       // beside the sample, in float64
+  int fileDraws = 1;         // beside the sample, in the file's own type: each costs perturbedCopies + 2 runs
+  int perturbedCopies = 8;
+  double algebraLimit = 1e-10;
+  double floorFactor = 6;
+  double floorEpsilons = 4;
+  std::vector<std::vector<int>> freeAxes;  // by input, for the second size; may be empty (see otherSizes)
+};
+
+// What is proved. References must outlive the call.
+struct FoldUnderTest {
+  const formats::Model& original;
+  const formats::Model& folded;
+  const fold::FoldPlan& plan;
+  const std::vector<analysis::LayerNorm>& norms;  // of the original
+};
+
+struct Verification {
+  std::optional<Worst> algebra;     // nullopt: not possible, algebraReason says why
+  std::string algebraReason;        // also set where float64 was measured and something is wrong with it
+  int algebraRuns = 0;              // input sets compared
+  bool secondSize = false;          // one of them of another size
+  std::optional<Worst> file;        // nullopt: not possible, fileReason says why
+  std::string fileReason;
+  graph::DType fileType = graph::DType::Unknown;
+  double noiseFloor = 0;
+  std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
+  std::optional<bool> exact;        // true proved, false refuted, nullopt not decided
+  std::string firstDiverging;       // name of a LayerNorm; only where exact is false
+};
+
+// Errors: the task was cancelled, or the sample cannot be drawn like (BadInput). An original that does not run leaves
+// everything undecided; a folded model that fails where the original runs is refuted.
+[[nodiscard]] Result<Verification> verifyFold(const FoldUnderTest& fold, const formats::Tensors& sample,
+                                              const VerifyOptions& options, const Task& task);
+
+}  // namespace normlens::run

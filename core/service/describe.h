@@ -1,0 +1,21 @@
+// Results of the engine's parts, told in protocol structs.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/formats/model.h"
+#include "core/protocol/messages.h"
+#include "core/run/bench.h"
+#include "core/run/verify.h"
+
+namespace normlens::service {
+
+[[nodiscard]] protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms);
+[[nodiscard]] protocol::Analysis describeAnalysis(const graph::Graph& graph, const analysis::Analysis& analysis,
+                                                  const std::vector<formats::InputSpec>& inputs);
+[[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
+[[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
+                                              const analysis::Plan& plan);
+[[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
+[[nodiscard]] protocol::BenchResult describeBench(const run::BenchReport& report);
+
+}  // namespace normlens::service

@@ -1,0 +1,15 @@
+// The graph as the window draws it.
+#pragma once
+
+#include "core/analysis/norms.h"
+#include "core/graph/graph.h"
+#include "core/protocol/messages.h"
+
+namespace normlens::service {
+
+// Nodes of the graph keep their ids; one node per graph input and output follows them.
+[[nodiscard]] protocol::GraphDocument graphDocument(const graph::Graph& graph, const analysis::Norms& norms);
+// All values, in id order.
+[[nodiscard]] std::vector<protocol::GraphValue> graphValues(const graph::Graph& graph);
+
+}  // namespace normlens::service

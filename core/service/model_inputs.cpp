@@ -1,0 +1,107 @@
+#include "core/service/model_inputs.h"
+
+#include <algorithm>
+
+#include "core/run/draw.h"
+#include "core/run/input_spec.h"
+#include "core/run/npz.h"
+#include "core/run/tensors.h"
+
+namespace normlens::service {
+namespace {
+
+constexpr uint64_t kInputSeed = 20;
+
+std::vector<std::string> inputNames(const formats::Model& model) {
+  std::vector<std::string> names;
+  for (const auto id : model.graph().inputs()) names.push_back(model.graph().value(id).name);
+  return names;
+}
+
+Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
+  const auto arrays = run::readArrays(npz);
+  if (!arrays) return tl::unexpected(arrays.error());
+  auto tensors = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype);
+  if (!tensors) return tl::unexpected(tensors.error());
+  ChosenInputs chosen;
+  for (const auto& tensor : *tensors) {
+    formats::InputSpec spec;
+    spec.name = tensor.name;
+    spec.dtype = tensor.view.dtype;
+    spec.shape = tensor.view.shape;
+    chosen.specs.push_back(std::move(spec));
+  }
+  chosen.tensors = std::move(*tensors);
+  return chosen;
+}
+
+Result<ChosenInputs> fromSpecs(std::vector<formats::InputSpec> specs) {
+  auto tensors = run::drawInputs(specs, kInputSeed);
+  if (!tensors) return tl::unexpected(tensors.error());
+  ChosenInputs chosen{std::move(*tensors), std::move(specs), {}};
+  for (const auto& spec : chosen.specs) chosen.freeAxes.push_back(spec.freeAxes);
+  return chosen;
+}
+
+// The tensor repeated once more along an axis of size 1.
+Result<graph::TensorView> doubled(const graph::TensorView& view, size_t axis) {
+  graph::TensorView wide = view;
+  wide.shape[axis] = 2;
+  wide.strides[axis] = 0;
+  auto bytes = run::denseBytes(wide);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return run::ownedTensor(wide.dtype, wide.shape, std::move(*bytes));
+}
+
+// nullopt: no input has size 1 along any of these axes.
+std::optional<formats::Tensors> widened(const formats::Tensors& inputs, std::initializer_list<size_t> axes) {
+  formats::Tensors out = inputs;
+  bool any = false;
+  for (auto& tensor : out) {
+    for (const size_t axis : axes) {
+      if (axis >= tensor.view.shape.size() || tensor.view.shape[axis] != 1) continue;
+      auto wide = doubled(tensor.view, axis);
+      if (!wide) return std::nullopt;
+      tensor.view = std::move(*wide);
+      any = true;
+    }
+  }
+  return any ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputChoice& choice) {
+  if (!choice.npz.empty()) return fromArrays(model, choice.npz);
+  std::vector<run::InputRequest> requests;
+  for (const auto& text : choice.specs) {
+    auto request = run::parseInputSpec(text);
+    if (!request) return tl::unexpected(request.error());
+    requests.push_back(std::move(*request));
+  }
+  const auto given = run::sized(requests, {});
+  // With every input described there is nothing to guess, and a guess may fail where the user knows better.
+  if (!given.empty() && given.size() == model.graph().inputs().size()) {
+    std::vector<formats::InputSpec> blank;
+    for (const auto& name : inputNames(model)) blank.emplace_back().name = name;
+    auto merged = run::mergeSpecs(blank, given);
+    return merged ? fromSpecs(std::move(*merged)) : tl::unexpected(merged.error());
+  }
+  const auto inferred = model.inferInputs();
+  if (!inferred) return tl::unexpected(inferred.error());
+  auto merged = run::mergeSpecs(*inferred, given);
+  if (!merged) return tl::unexpected(merged.error());
+  return fromSpecs(std::move(*merged));
+}
+
+Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
+  for (const auto axes : {std::initializer_list<size_t>{0, 1}, std::initializer_list<size_t>{0}}) {
+    const auto wide = widened(inputs, axes);
+    if (!wide) continue;
+    if (model.probe(*wide, task)) return {};
+    if (auto status = task.check(); !status) return status;
+  }
+  return model.probe(inputs, task);
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,163 @@
+#include "core/service/plan_file.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace normlens::service {
+
+using graph::Graph;
+using nlohmann::json;
+
+namespace {
+
+constexpr int kSchema = 1;
+
+json usesToJson(const std::vector<graph::Use>& uses) {
+  json out = json::array();
+  for (const auto& use : uses) out.push_back({use.node, use.operand, use.block});
+  return out;
+}
+
+struct ToJson {
+  const Graph& graph;
+  const std::vector<analysis::LayerNorm>& norms;
+
+  json operator()(const fold::AbsorbScale& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts) {
+      parts.push_back({{"tensor", graph.constant(part.constant).name}, {"factor", part.factor}, {"addend", part.addend}, {"dim", part.dim}});
+    }
+    return {{"kind", "absorb_scale"}, {"node", edit.scaleNode}, {"data_operand", edit.dataOperand}, {"parts", parts}};
+  }
+  json operator()(const fold::CenterConstant& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts) {
+      parts.push_back({{"tensor", graph.constant(part.constant).name}, {"pattern", part.pattern.text()}});
+    }
+    return {{"kind", "center_constant"}, {"parts", parts}, {"uses", usesToJson(edit.uses)}, {"split", edit.split}};
+  }
+  json operator()(const fold::InsertCentering& edit) const {
+    return {{"kind", "insert_centering"}, {"value", graph.value(edit.value).name}, {"pattern", edit.pattern.text()}, {"uses", usesToJson(edit.uses)}};
+  }
+  json operator()(const fold::ReplaceNorm& edit) const {
+    return {{"kind", "replace_norm"}, {"norm", norms[static_cast<size_t>(edit.norm)].name}};
+  }
+};
+
+// Everything below throws std::runtime_error (or nlohmann's own) on a bad file; planFromJson catches.
+class FromJson {
+ public:
+  FromJson(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) : graph_(graph), norms_(norms) {}
+
+  fold::Edit edit(const json& item) const {
+    const auto kind = item.at("kind").get<std::string>();
+    if (kind == "absorb_scale") return absorb(item);
+    if (kind == "center_constant") return center(item);
+    if (kind == "insert_centering") return insert(item);
+    if (kind == "replace_norm") return fold::ReplaceNorm{normNamed(item.at("norm").get<std::string>())};
+    throw std::runtime_error("unknown edit '" + kind + "'");
+  }
+
+ private:
+  fold::Edit absorb(const json& item) const {
+    fold::AbsorbScale out;
+    out.scaleNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
+    out.dataOperand = item.at("data_operand").get<int>();
+    for (const json& part : item.at("parts")) {
+      out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()), part.at("factor").get<std::vector<double>>(),
+                           part.at("addend").get<std::vector<double>>(), part.at("dim").get<int>()});
+    }
+    return out;
+  }
+  fold::Edit center(const json& item) const {
+    fold::CenterConstant out;
+    for (const json& part : item.at("parts")) {
+      const auto constant = constantNamed(part.at("tensor").get<std::string>());
+      const auto elements = graph::elementCount(graph_.constant(constant).view.shape).value_or(-1);
+      out.parts.push_back({constant, pattern(part, elements)});
+    }
+    if (out.parts.empty()) throw std::runtime_error("an edit without tensors");
+    out.uses = uses(item.at("uses"));
+    out.split = item.at("split").get<bool>();
+    return out;
+  }
+  fold::Edit insert(const json& item) const {
+    const auto name = item.at("value").get<std::string>();
+    for (size_t i = 0; i < graph_.values.size(); ++i) {
+      if (graph_.values[i].name != name) continue;
+      const auto& shape = graph_.values[i].shape;
+      const auto elements = shape ? graph::elementCount(*shape).value_or(-1) : -1;
+      return fold::InsertCentering{static_cast<graph::ValueId>(i), pattern(item, elements), uses(item.at("uses"))};
+    }
+    throw std::runtime_error("no value '" + name + "'");
+  }
+
+  static ops::Pattern pattern(const json& item, int64_t elements) {
+    const auto text = item.at("pattern").get<std::string>();
+    auto parsed = ops::Pattern::parse(text);
+    if (!parsed) throw std::runtime_error("bad pattern '" + text + "'");
+    int64_t size = 1;
+    for (const auto& factor : parsed->factors) size *= factor.size;
+    // A plan may have been made at another batch or sequence size; constants have one size only.
+    if (elements >= 0 && size != elements) throw std::runtime_error("pattern '" + text + "' does not fit its tensor");
+    return std::move(*parsed);
+  }
+  std::vector<graph::Use> uses(const json& items) const {
+    std::vector<graph::Use> out;
+    for (const json& item : items) {
+      graph::Use use{item.at(0).get<int>(), item.at(1).get<int>(), item.at(2).get<int>()};
+      if (use.node != graph::kNone) inRange(use.node, graph_.nodes.size());
+      out.push_back(use);
+    }
+    return out;
+  }
+  static int inRange(int id, size_t size) {
+    if (id < 0 || static_cast<size_t>(id) >= size) throw std::runtime_error("an id out of range");
+    return id;
+  }
+  graph::ConstantId constantNamed(const std::string& name) const {
+    for (size_t i = 0; i < graph_.constants.size(); ++i) {
+      if (graph_.constants[i].name == name) return static_cast<graph::ConstantId>(i);
+    }
+    throw std::runtime_error("no tensor '" + name + "'");
+  }
+  int normNamed(const std::string& name) const {
+    for (const auto& norm : norms_) {
+      if (norm.name == name) return norm.index;
+    }
+    throw std::runtime_error("no LayerNorm '" + name + "'");
+  }
+
+  const Graph& graph_;
+  const std::vector<analysis::LayerNorm>& norms_;
+};
+
+}  // namespace
+
+std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
+  json edits = json::array();
+  for (const auto& edit : plan.edits) edits.push_back(std::visit(ToJson{graph, norms}, edit));
+  const json out = {{"schema", kSchema}, {"model_sha256", plan.modelSha256}, {"policy", plan.policy}, {"edits", edits}};
+  return out.dump(1) + "\n";
+}
+
+Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
+                                    const std::vector<analysis::LayerNorm>& norms, const std::string& sha256) {
+  fold::FoldPlan plan;
+  try {
+    const json root = json::parse(text);
+    if (root.at("schema").get<int>() != kSchema) throw std::runtime_error("another schema");
+    plan.modelSha256 = root.at("model_sha256").get<std::string>();
+    plan.policy = root.at("policy").get<std::string>();
+    if (plan.modelSha256 != sha256) {
+      return fail(ErrorCode::BadInput, "this plan was made for another model file", "make a new one with --save-plan");
+    }
+    const FromJson reader(graph, norms);
+    for (const json& item : root.at("edits")) plan.edits.push_back(reader.edit(item));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Unreadable, std::string("not a NormLens plan: ") + error.what());
+  }
+  return plan;
+}
+
+}  // namespace normlens::service

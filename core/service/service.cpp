@@ -1,0 +1,320 @@
+#include "core/service/service.h"
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+#include "core/analysis/analysis.h"
+#include "core/analysis/preview.h"
+#include "core/formats/formats.h"
+#include "core/run/bench.h"
+#include "core/run/verify.h"
+#include "core/service/describe.h"
+#include "core/service/engine_info.h"
+#include "core/service/model_inputs.h"
+#include "core/service/plan_file.h"
+#include "core/service/tensor_stats.h"
+
+namespace normlens::service {
+namespace {
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+fold::FoldPlan toFoldPlan(const analysis::Plan& plan, const std::string& sha256) {
+  fold::FoldPlan out{sha256, std::string(policyName(plan.policy)), {}};
+  for (const auto& planned : plan.edits) out.edits.push_back(planned.edit);
+  return out;
+}
+
+// A plan that came from a file, told in the same terms as the planner's own.
+analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& graph) {
+  analysis::Plan out;
+  out.policy = analysis::policyFromName(plan.policy).value_or(analysis::Policy::Balanced);
+  for (const auto& edit : plan.edits) {
+    analysis::PlannedEdit planned;
+    planned.edit = edit;
+    if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
+      for (const auto& part : center->parts) {
+        const auto& view = graph.constant(part.constant).view;
+        planned.bytes += graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
+      }
+      planned.bytesGrown = center->split ? planned.bytes : 0;
+    }
+    if (std::holds_alternative<fold::InsertCentering>(edit)) ++out.centerings;
+    if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
+      out.folded.push_back(replace->norm);
+      planned.frees = {replace->norm};
+    }
+    out.bytesGrown += planned.bytesGrown;
+    out.edits.push_back(std::move(planned));
+  }
+  return out;
+}
+
+Result<analysis::PlanOptions> planOptions(const protocol::PlanParams& params) {
+  const auto policy = analysis::policyFromName(params.policy);
+  if (!policy) {
+    return fail(ErrorCode::Usage, "there is no policy '" + params.policy + "'", "free, balanced, all or paper");
+  }
+  return analysis::PlanOptions{*policy, params.max_growth_percent, params.center_values, params.keep_norms};
+}
+
+}  // namespace
+
+struct Service::State {
+  std::unique_ptr<formats::Model> model;
+  InputChoice choice;
+  ChosenInputs inputs;
+  analysis::Norms norms;                         // of the structure, before the probe
+  std::unique_ptr<analysis::Analysis> analysis;  // nullptr until analyze()
+  std::optional<fold::FoldPlan> planFromFile;
+
+  // The last fold.
+  analysis::Plan plan;
+  std::unique_ptr<formats::Model> folded;
+  formats::NormFlavour flavour = formats::NormFlavour::Portable;
+  protocol::FoldParams foldParams;
+  bool foldOk = false;
+  FoldTimes times;
+
+  [[nodiscard]] Status needModel() const {
+    if (model) return {};
+    return fail(ErrorCode::Usage, "no model is open", "open one first");
+  }
+  [[nodiscard]] Status needAnalysis() const {
+    if (auto status = needModel(); !status) return status;
+    if (analysis) return {};
+    return fail(ErrorCode::Usage, "the model has not been analysed yet");
+  }
+  [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
+
+  Result<analysis::Plan> planFor(const protocol::PlanParams& params) const {
+    if (planFromFile) return fromFoldPlan(*planFromFile, model->graph());
+    auto options = planOptions(params);
+    if (!options) return tl::unexpected(options.error());
+    for (const int value : params.center_values) {
+      if (value < 0 || static_cast<size_t>(value) >= model->graph().values.size()) {
+        return fail(ErrorCode::Usage, "there is no value " + std::to_string(value));
+      }
+    }
+    return makePlan(*analysis, *options);
+  }
+
+  Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
+    run::VerifyOptions options;
+    options.flavour = flavour;
+    options.freeAxes = inputs.freeAxes;
+    return run::verifyFold({*model, *folded, foldPlan, layerNorms()}, inputs.tensors, options, task);
+  }
+};
+
+Service::Service() : state_(std::make_unique<State>()) {}
+Service::~Service() = default;
+
+protocol::EngineInfo Service::info() const { return engineInfo(); }
+const formats::Model* Service::model() const { return state_->model.get(); }
+const formats::Tensors& Service::inputs() const { return state_->inputs.tensors; }
+FoldTimes Service::times() const { return state_->times; }
+
+Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, const Task& task) {
+  const Stopwatch watch;
+  auto opened = formats::openModel(path, task);
+  if (!opened) return tl::unexpected(opened.error());
+  auto fresh = std::make_unique<State>();
+  fresh->model = std::move(*opened);
+  fresh->norms = analysis::findNorms(fresh->model->graph());
+  fresh->times.load_ms = watch.ms();
+  state_ = std::move(fresh);
+  return describeModel(*state_->model, state_->norms);
+}
+
+void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }
+
+Result<protocol::Analysis> Service::analyze(const Task& task) {
+  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  std::string probeError;
+  task.report("looking for inputs");
+  auto inputs = chooseModelInputs(*state_->model, state_->choice);
+  const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
+  if (!inputs) {
+    // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
+    if (given) return tl::unexpected(inputs.error());
+    probeError = inputs.error().message;
+  } else {
+    task.report("running the model once for shapes");
+    if (auto status = probeModel(*state_->model, inputs->tensors, task); !status) {
+      if (given || status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
+      probeError = status.error().message;
+    }
+    state_->inputs = std::move(*inputs);
+  }
+  task.report("analysing");
+  const Stopwatch watch;
+  auto analysis = analysis::analyze(state_->model->graph(), task);
+  if (!analysis) return tl::unexpected(analysis.error());
+  state_->analysis = std::move(*analysis);
+  state_->times.analysis_ms = watch.ms();
+  state_->folded.reset();
+  auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs);
+  told.probe_error = probeError;
+  return told;
+}
+
+Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParams& params) const {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (params.norm < 0 || static_cast<size_t>(params.norm) >= state_->layerNorms().size()) {
+    return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(params.norm));
+  }
+  return describeZeroMeanGraph(*state_->analysis, params.norm);
+}
+
+Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  const auto plan = state_->planFor(params);
+  if (!plan) return tl::unexpected(plan.error());
+  return describePlan(state_->model->graph(), *state_->analysis, *plan);
+}
+
+Result<protocol::CenterPreview> Service::previewCenter(const protocol::CenterParams& params) const {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (params.value < 0 || static_cast<size_t>(params.value) >= state_->model->graph().values.size()) {
+    return fail(ErrorCode::Usage, "there is no value " + std::to_string(params.value));
+  }
+  auto preview = analysis::previewCentering(*state_->analysis, params.value);
+  return protocol::CenterPreview{preview.allowed, std::move(preview.reason), std::move(preview.frees)};
+}
+
+Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  const auto flavour = formats::normFlavourFromName(params.norm);
+  if (!flavour) {
+    return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'", "portable, primitives or fast");
+  }
+  const Stopwatch watch;
+  auto plan = state_->planFor(params.plan);
+  if (!plan) return tl::unexpected(plan.error());
+  protocol::FoldResult result;
+  result.plan = describePlan(state_->model->graph(), *state_->analysis, *plan);
+  if (plan->folded.empty()) {
+    result.reason = state_->layerNorms().empty() ? "there is no LayerNorm in this model"
+                                                 : "no LayerNorm of this model can be folded under this policy";
+    return result;
+  }
+  task.report("centering weights and rewriting the graph");
+  const auto foldPlan = toFoldPlan(*plan, state_->model->facts().sha256);
+  auto folded = state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
+  if (!folded) return tl::unexpected(folded.error());
+  state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
+  result.fold_ms = state_->times.fold_ms;
+  state_->plan = std::move(*plan);
+  state_->folded = std::move(*folded);
+  state_->flavour = *flavour;
+  state_->foldParams = params;
+  state_->foldOk = false;
+  if (params.verify) {
+    const auto verification = state_->verify(foldPlan, task);
+    if (!verification) return tl::unexpected(verification.error());
+    result.verify = describeVerification(*verification);
+    result.ok = verification->exact.value_or(false);
+    if (!result.ok) {
+      result.reason = !verification->exact ? "the fold could not be verified" : "the folded model gives other outputs";
+      if (!verification->firstDiverging.empty()) result.reason += "; the first LayerNorm to differ is " + verification->firstDiverging;
+    }
+  } else {
+    result.ok = true;
+  }
+  state_->foldOk = result.ok;
+  return result;
+}
+
+Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  const std::filesystem::path path = params.path;
+  const auto& original = state_->model->facts().path;
+  std::error_code ignored;
+  if (path == original || std::filesystem::equivalent(path, original, ignored)) {
+    return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + original.string(), "choose another name");
+  }
+  if (path.extension() != original.extension()) {
+    return fail(ErrorCode::Usage, path.string() + " should end in " + original.extension().string() + " like the model");
+  }
+  if (const auto flavour = formats::normFlavourFromName(params.norm); flavour != state_->flavour) {
+    protocol::FoldParams again = state_->foldParams;
+    again.norm = params.norm;
+    if (const auto folded = fold(again, task); !folded) return tl::unexpected(folded.error());
+  }
+  if (!state_->foldOk && !params.force) {
+    return fail(ErrorCode::Refused, "the fold is not verified, so nothing was written to " + path.string(),
+                "export it all the same with --force");
+  }
+  task.report("writing " + path.filename().string());
+  const Stopwatch watch;
+  if (auto status = state_->folded->save(path, task); !status) return tl::unexpected(status.error());
+  state_->times.save_ms = watch.ms();
+  const auto bytes = std::filesystem::file_size(path, ignored);
+  return protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), state_->times.save_ms};
+}
+
+Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first, then measure");
+  run::BenchOptions options;
+  options.rounds = params.rounds;
+  options.iterations = params.iterations;
+  const auto report = run::benchModels(*state_->model, state_->folded.get(), state_->inputs.tensors, options, task);
+  if (!report) return tl::unexpected(report.error());
+  return describeBench(*report);
+}
+
+Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params) const {
+  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  const auto& graph = state_->model->graph();
+  if (params.value < 0 || static_cast<size_t>(params.value) >= graph.values.size() ||
+      graph.value(params.value).constant == graph::kNone) {
+    return fail(ErrorCode::Usage, "value " + std::to_string(params.value) + " is not a tensor of the file");
+  }
+  const auto constant = graph.value(params.value).constant;
+  const ops::Pattern* centered = nullptr;
+  if (state_->analysis) {
+    for (const auto& planned : state_->analysis->best.edits) {
+      const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+      if (center == nullptr) continue;
+      for (const auto& part : center->parts) {
+        if (part.constant == constant) centered = &part.pattern;
+      }
+    }
+  }
+  return service::tensorStats(graph.constant(constant), centered);
+}
+
+Status Service::usePlanFile(const std::filesystem::path& path) {
+  if (auto status = state_->needAnalysis(); !status) return status;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(ErrorCode::Unreadable, "cannot read the plan " + path.string());
+  std::stringstream text;
+  text << file.rdbuf();
+  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->model->facts().sha256);
+  if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
+  state_->planFromFile = std::move(*plan);
+  return {};
+}
+
+Status Service::savePlanFile(const std::filesystem::path& path) const {
+  if (auto status = state_->needAnalysis(); !status) return status;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << planToJson(toFoldPlan(state_->plan, state_->model->facts().sha256), state_->model->graph(), state_->layerNorms());
+  file.flush();
+  if (!file) return fail(ErrorCode::WriteFailed, "cannot write the plan " + path.string());
+  return {};
+}
+
+}  // namespace normlens::service

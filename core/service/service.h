@@ -1,0 +1,72 @@
+// The facade over the engine: what the command line and the worker process both call. One open model at a time.
+//
+// Speaks in protocol structs, so that JSON on the command line and on the wire are the same thing. Nothing here prints,
+// exits or knows of JSON. Thread: one thread at a time; long calls take a Task for progress and cancelling, and leave
+// the service as it was when they are cancelled or fail.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/formats/model.h"
+#include "core/protocol/messages.h"
+
+namespace normlens::service {
+
+// Where the model's inputs come from. All empty: guessed from the graph.
+struct InputChoice {
+  std::filesystem::path npz;        // --inputs FILE.npz
+  std::vector<std::string> specs;   // --input 'in_0=int64[1,16]:0..199', once per input
+};
+
+// How long the parts of a fold took, for the command line's JSON.
+struct FoldTimes {
+  double load_ms = 0;
+  double analysis_ms = 0;
+  double fold_ms = 0;   // analysis, planning, centering, rewriting
+  double save_ms = 0;
+};
+
+class Service {
+ public:
+  Service();
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  [[nodiscard]] protocol::EngineInfo info() const;
+
+  // Reads the file: structure only. Replaces the open model when it succeeds.
+  [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task);
+  // Checked when they are used.
+  void setInputs(InputChoice inputs);
+  // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
+  [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task);
+  [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
+  [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params);
+  [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
+  // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
+  [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params) const;
+
+  // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
+  [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);
+  [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;
+
+  [[nodiscard]] const formats::Model* model() const;
+  // The inputs that the last analyze() ran the model with.
+  [[nodiscard]] const formats::Tensors& inputs() const;
+  [[nodiscard]] FoldTimes times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace normlens::service

@@ -1,0 +1,198 @@
+#include <gtest/gtest.h>
+
+#include "core/analysis/analysis.h"
+#include "core/analysis/explain.h"
+#include "core/graph/text.h"
+
+namespace normlens::analysis {
+namespace {
+
+using Verdicts = std::vector<Verdict>;
+using enum Verdict;
+
+Verdicts verdictsOf(const std::string& text) {
+  const auto graph = graph::parseGraph(text);
+  if (!graph) {
+    ADD_FAILURE() << graph.error().message;
+    return {};
+  }
+  const auto analysis = analyze(*graph, Task{});
+  if (!analysis) {
+    ADD_FAILURE() << analysis.error().message;
+    return {};
+  }
+  Verdicts out;
+  for (const auto& verdict : (*analysis)->verdicts) {
+    EXPECT_FALSE(verdict.reason.empty());
+    out.push_back(verdict.verdict);
+  }
+  return out;
+}
+
+TEST(Verdicts, linearBeforeNormIsFree) {
+  EXPECT_EQ(verdictsOf(R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[8, 8] random 1
+    const %b: float32[8] random 2
+    const %g: float32[8] random 3
+    %h: float32[2, 5, 8] = Linear(%x, %w, %b)
+    %y: float32[2, 5, 8] = LayerNorm(%h, %g, _) {axes = [2], eps = 1e-05}
+    return %y
+  })"), Verdicts{Free});
+}
+
+TEST(Verdicts, inputThatIsReturnedIsBlocked) {
+  EXPECT_EQ(verdictsOf(R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[8, 8] random 1
+    %h: float32[2, 5, 8] = Linear(%x, %w, _)
+    %y: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
+    return %y, %h
+  })"), Verdicts{Blocked});
+}
+
+// A pre-norm block whose stream starts at `start`: two norms on the stream, one linear adds to it.
+std::string preNorm(const std::string& start, const std::string& extra = "") {
+  return "graph {\n input %x: float32[2, 5, 8]\n input %ids: int64[2, 5]\n const %table: float32[11, 8] random 9\n"
+         " const %w: float32[8, 8] random 1\n const %b: float32[8] random 2\n const %g: float32[8] random 3\n" + start +
+         R"( %n1: float32[2, 5, 8] = LayerNorm(%s, %g, %b) {axes = [2], eps = 1e-05}
+    %f: float32[2, 5, 8] = Linear(%n1, %w, %b)
+    %r: float32[2, 5, 8] = Add(%s, %f)
+    %n2: float32[2, 5, 8] = LayerNorm(%r, %g, %b) {axes = [2], eps = 1e-05}
+)" + extra + "    return %n2\n}";
+}
+
+TEST(Verdicts, streamFromATableIsFree) {
+  EXPECT_EQ(verdictsOf(preNorm(" %s: float32[2, 5, 8] = Gather(%table, %ids) {axis = 0}\n")), (Verdicts{Free, Free}));
+}
+
+TEST(Verdicts, streamFromTheInputNeedsOneCenteringForBoth) {
+  EXPECT_EQ(verdictsOf(preNorm(" %s: float32[2, 5, 8] = Identity(%x)\n")), (Verdicts{WithCentering, WithCentering}));
+}
+
+TEST(Verdicts, streamAfterAnActivationNeedsOneCentering) {
+  EXPECT_EQ(verdictsOf(preNorm(" %s: float32[2, 5, 8] = Elementwise(%x)\n")), (Verdicts{WithCentering, WithCentering}));
+}
+
+TEST(Verdicts, normOfSeveralHeadsOfOneLinear) {
+  const auto model = [](const std::string& other) {
+    return R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[24, 8] random 1
+    %qkv: float32[2, 5, 24] = Linear(%x, %w, _)
+    %q: float32[2, 5, 8], %k: float32[2, 5, 8], %v: float32[2, 5, 8] = Split(%qkv) {axis = 2}
+    %heads: float32[2, 5, 2, 4] = Reshape(%q)
+    %n: float32[2, 5, 2, 4] = LayerNorm(%heads, _, _) {axes = [3], eps = 1e-05}
+)" + other + "    return %n, %k, %v\n}";
+  };
+  // q's rows are centered head by head; k and v are other rows of the same weight and stay.
+  EXPECT_EQ(verdictsOf(model("")), Verdicts{Free});
+  EXPECT_EQ(verdictsOf(model("    %leak: float32[2, 5, 8] = Elementwise(%q)\n")), Verdicts{Blocked});
+}
+
+TEST(Verdicts, constantGammaLetsANormFeedANorm) {
+  const auto chain = [](const std::string& gamma) {
+    return "graph {\n input %x: float32[2, 8]\n const %w: float32[8, 8] random 1\n const %b: float32[8] random 4\n const %g: float32[8] " + gamma +
+           R"(
+    %h: float32[2, 8] = Linear(%x, %w, _)
+    %n1: float32[2, 8] = LayerNorm(%h, %g, %b) {axes = [1], eps = 1e-05}
+    %n2: float32[2, 8] = LayerNorm(%n1, _, _) {axes = [1], eps = 1e-05}
+    return %n2
+  })";
+  };
+  EXPECT_EQ(verdictsOf(chain("values <2, 2, 2, 2, 2, 2, 2, 2>")), (Verdicts{Free, Free}));
+  EXPECT_EQ(verdictsOf(chain("values <2, 2, 2, 2, 2, 2, 2, 3>")), (Verdicts{Free, Blocked}));
+}
+
+TEST(Verdicts, depthwiseConvolutionIsBlocked) {
+  const auto conv = [](const std::string& weight, int groups) {
+    return "graph {\n input %x: float32[2, 8, 6, 6]\n const %w: float32" + weight + " random 1\n" +
+           R"( %c: float32[2, 8, 6, 6] = Conv(%x, %w, _) {groups = )" + std::to_string(groups) + R"(}
+    %p: float32[2, 6, 6, 8] = Permute(%c) {perm = [0, 2, 3, 1]}
+    %n: float32[2, 6, 6, 8] = LayerNorm(%p, _, _) {axes = [3], eps = 1e-05}
+    return %n
+  })";
+  };
+  EXPECT_EQ(verdictsOf(conv("[8, 8, 3, 3]", 1)), Verdicts{Free});
+  EXPECT_EQ(verdictsOf(conv("[8, 1, 3, 3]", 8)), Verdicts{Blocked});
+}
+
+TEST(Verdicts, layerScaleIsAbsorbed) {
+  EXPECT_EQ(verdictsOf(R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[8, 8] random 1
+    const %b: float32[8] random 2
+    const %scale: float32[8] random 3
+    %h: float32[2, 5, 8] = Linear(%x, %w, %b)
+    %s: float32[2, 5, 8] = Mul(%scale, %h)
+    %n: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
+    return %n
+  })"), Verdicts{Free});
+}
+
+TEST(Verdicts, decomposedNorm) {
+  const std::string norm = R"(
+    %mean: float32[2, 5, 1] = Reduce(%h) {op = "mean", axes = [2], keepdim = true}
+    %c: float32[2, 5, 8] = Sub(%h, %mean)
+    %sq: float32[2, 5, 8] = Elementwise(%c, 2) op "aten::pow"
+    %var: float32[2, 5, 1] = Reduce(%sq) {op = "mean", axes = [2], keepdim = true}
+    %e: float32[2, 5, 1] = Add(%var, 1e-05)
+    %root: float32[2, 5, 1] = Elementwise(%e) op "aten::sqrt"
+    %y: float32[2, 5, 8] = Div(%c, %root)
+    return %y
+  })";
+  EXPECT_EQ(verdictsOf("graph { input %x: float32[2, 5, 8]\n const %w: float32[8, 8] random 1\n"
+                       "%h: float32[2, 5, 8] = Linear(%x, %w, _)\n" + norm), Verdicts{Free});
+  EXPECT_EQ(verdictsOf("graph { input %x: float32[2, 5, 8]\n %h: float32[2, 5, 8] = Elementwise(%x)\n" + norm), Verdicts{Blocked});
+}
+
+TEST(Verdicts, concatenatedLinearsOfOneInputShareAMean) {
+  const auto model = [](const std::string& second) {
+    return R"(graph {
+    input %x: float32[2, 5, 8]
+    input %z: float32[2, 5, 8]
+    const %wa: float32[4, 8] random 1
+    const %wb: float32[6, 8] random 2
+    %a: float32[2, 5, 4] = Linear(%x, %wa, _)
+    %b: float32[2, 5, 6] = Linear()" + second + R"(, %wb, _)
+    %c: float32[2, 5, 10] = Concat(%a, %b) {axis = 2}
+    %n: float32[2, 5, 10] = LayerNorm(%c, _, _) {axes = [2], eps = 1e-05}
+    return %n
+  })";
+  };
+  EXPECT_EQ(verdictsOf(model("%x")), Verdicts{Free});
+  EXPECT_EQ(verdictsOf(model("%z")), Verdicts{Blocked});
+}
+
+TEST(Verdicts, loopIsAFixpoint) {
+  const auto model = [](const std::string& body) {
+    return R"(graph {
+    input %x: float32[2, 8]
+    input %n: int64[]
+    const %w: float32[8, 8] random 1
+    %h: float32[2, 8] = Linear(%x, %w, _)
+    %s: float32[2, 8] = Loop(%n, 1, %h)
+    block (%i: int64[], %c: float32[2, 8]) {
+      %norm: float32[2, 8] = LayerNorm(%c, _, _) {axes = [1], eps = 1e-05}
+)" + body + R"(      return 1, %r
+    }
+    %last: float32[2, 8] = LayerNorm(%s, _, _) {axes = [1], eps = 1e-05}
+    return %last
+  })";
+  };
+  EXPECT_EQ(verdictsOf(model("      %r: float32[2, 8] = Add(%c, %norm)\n")), (Verdicts{Free, Free}));
+  EXPECT_EQ(verdictsOf(model("      %r: float32[2, 8] = Elementwise(%c)\n")), (Verdicts{Blocked, Blocked}));
+}
+
+TEST(Verdicts, aVolatileWeightIsNoConstant) {
+  EXPECT_EQ(verdictsOf(R"(graph {
+    input %x: float32[2, 8]
+    const %w: float32[8, 8] random 1 volatile "a caller can override it"
+    %h: float32[2, 8] = Linear(%x, %w, _)
+    %y: float32[2, 8] = LayerNorm(%h, _, _) {axes = [1], eps = 1e-05}
+    return %y
+  })"), Verdicts{Blocked});
+}
+
+}  // namespace
+}  // namespace normlens::analysis

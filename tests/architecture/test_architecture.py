@@ -1,0 +1,99 @@
+"""The sources keep the layering, and the check that says so finds planted violations.
+
+    test_architecture.py [WINDOW]     WINDOW: the built window program, which must not link a framework
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import check_includes
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Layering(unittest.TestCase):
+    def test_sources(self):
+        self.assertEqual(list(check_includes.violations(ROOT)), [])
+
+    def test_something_was_read(self):
+        self.assertGreater(len(check_includes.Sources(ROOT).includes), 30)
+
+
+class Window(unittest.TestCase):
+    program = None
+
+    def test_links_no_framework(self):
+        if self.program is None:
+            self.skipTest("the window was not built")
+        libraries = subprocess.run(["ldd", self.program], capture_output=True, text=True, check=True).stdout
+        self.assertIn("libQt6Widgets", libraries)
+        for name in ("torch", "c10", "onnx", "protobuf", "cuda"):
+            self.assertNotIn(f"lib{name}", libraries)
+
+
+class Planted(unittest.TestCase):
+    """Each tree holds one mistake; the clean one holds none."""
+
+    def found(self, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            return list(check_includes.violations(folder))
+
+    def expect(self, words, files):
+        found = self.found(files)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(words, found[0])
+
+    def test_clean(self):
+        self.assertEqual(
+            self.found(
+                {
+                    "core/graph/graph.h": '#include <vector>\n#include "core/base/result.h"\n',
+                    "core/base/result.h": "#include <string>\n",
+                    "core/formats/torchscript/read.cpp": '#include <torch/script.h>\n#include "core/graph/graph.h"\n',
+                    "ui/window/main_window.cpp": "#include <QMainWindow>\n#include <QtCharts/QChart>\n",
+                    "core/fold/queue.h": "#include <queue>\n#include <Quantity.h>\n",
+                }
+            ),
+            [],
+        )
+
+    def test_qt_in_core(self):
+        self.expect("may not see Qt", {"core/graph/graph.h": "#include <QString>\n"})
+
+    def test_torch_in_the_method(self):
+        self.expect("may not see LibTorch", {"core/analysis/plan.cpp": '#  include "ATen/ATen.h"\n'})
+
+    def test_torch_through_a_header_of_ours(self):
+        found = self.found(
+            {
+                "core/formats/torchscript/program.h": "#include <torch/script.h>\n",
+                "core/formats/formats.cpp": '#include "core/formats/torchscript/program.h"\n',
+            }
+        )
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("formats.cpp -> core/formats/torchscript/program.h -> <torch/script.h>", found[0])
+
+    def test_window_reaching_for_the_engine(self):
+        self.expect("ui may not include core/service/service.h", {"ui/a.cpp": '#include "core/service/service.h"\n'})
+
+    def test_lower_layer_reaching_up(self):
+        self.expect("may not include core/analysis/norms.h", {"core/fold/a.h": '#include "core/analysis/norms.h"\n'})
+
+    def test_torch_and_onnx_in_one_file(self):
+        found = self.found({"core/formats/onnx/a.cpp": "#include <onnx/checker.h>\n#include <c10/util/Half.h>\n"})
+        self.assertTrue(any("cannot be compiled together" in line for line in found), found)
+
+    def test_folder_without_a_rule(self):
+        self.expect("has no rule", {"core/extras/a.h": "#include <vector>\n"})
+
+
+if __name__ == "__main__":
+    Window.program = sys.argv.pop(1) if len(sys.argv) > 1 else None
+    unittest.main()

@@ -1,0 +1,75 @@
+// The engine as a process: how long it takes to start, and how much memory a fold takes at its peak.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "tests/bench/timing.h"
+
+extern char** environ;
+
+namespace normlens::bench {
+namespace {
+
+struct Outcome {
+  double ms = 0;
+  double peakMegabytes = 0;
+};
+
+Outcome spawn(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t silent;
+  posix_spawn_file_actions_init(&silent);
+  posix_spawn_file_actions_addopen(&silent, 1, "/dev/null", O_WRONLY, 0);
+  Outcome outcome;
+  rusage usage{};
+  int status = 0;
+  outcome.ms = elapsedMs([&] {
+    pid_t child = 0;
+    if (posix_spawn(&child, arguments[0], &silent, nullptr, arguments.data(), environ) != 0) {
+      throw std::runtime_error("cannot start " + words[0]);
+    }
+    wait4(child, &status, 0, &usage);
+  });
+  posix_spawn_file_actions_destroy(&silent);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error(words[0] + " failed");
+  outcome.peakMegabytes = static_cast<double>(usage.ru_maxrss) * 1024 / 1e6;
+  return outcome;
+}
+
+Outcome medianOf(int repeats, const std::vector<std::string>& words) {
+  std::vector<Outcome> outcomes;
+  for (int i = 0; i < repeats; ++i) outcomes.push_back(spawn(words));
+  std::ranges::sort(outcomes, {}, &Outcome::ms);
+  return outcomes[outcomes.size() / 2];
+}
+
+}  // namespace
+
+void benchCommand(const std::filesystem::path& model, const std::string& engine) {
+  const std::filesystem::path output = model.parent_path() / "normlens_bench_command.pt";
+  const Outcome idle = medianOf(5, {engine, "--version"});
+  const std::vector<std::string> fold = {engine, "fold", model, "-o", output, "--max-growth", "100", "--quiet"};
+  std::vector<std::string> unproved = fold;
+  unproved.insert(unproved.end(), {"--no-verify", "--force"});
+  const Outcome folded = medianOf(3, unproved);
+  const Outcome proved = medianOf(1, fold);
+  std::filesystem::remove(output);
+  const double bytes = static_cast<double>(std::filesystem::file_size(model)) / 1e6;
+  std::printf("The engine as a process (page cache warm; resident memory counts mapped file pages)\n");
+  printRow("start: --version", idle.ms, "ms");
+  printRow("fold, start and fsync included, no verification", folded.ms, "ms");
+  printRow("fold with verification in float64 and float32", proved.ms, "ms");
+  printRow("peak memory, idle", idle.peakMegabytes, "MB");
+  printRow("peak memory, fold without verification", folded.peakMegabytes, "MB");
+  printRow("  above idle, per byte of the model", (folded.peakMegabytes - idle.peakMegabytes) / bytes, "");
+  printRow("peak memory, fold with verification", proved.peakMegabytes, "MB");
+}
+
+}  // namespace normlens::bench

@@ -1,0 +1,43 @@
+// Clocks and floors for normlens-bench. All floors are measured in the run that they are compared in.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace normlens::bench {
+
+double elapsedMs(const std::function<void()>& work);
+
+// The middle of `repeats` runs, after one that does not count.
+double medianMs(int repeats, const std::function<void()>& work);
+
+struct Task {
+  std::string name;
+  std::function<void()> work;
+};
+// Medians of several tasks run in turn, so that a drift of the clock hits all alike.
+std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks);
+
+// Copies `bytes` from memory that is already there into freshly allocated memory, on `threads` threads.
+double copyToFreshMemoryMs(int64_t bytes, unsigned threads);
+
+// Reads `from` and writes `to` with read() and write(); no fsync. Returns milliseconds.
+double copyFileMs(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// Peak resident memory of this process so far.
+double peakMegabytes();
+
+void printRow(const std::string& what, double value, const char* unit, const std::string& remark = {});
+
+// Time spent in fsync by this process since the last call: fsync_clock.cpp stands in for libc's.
+double takeFsyncMs();
+
+// The parts of the program, one file each.
+void benchNorms(const std::string& opsLibrary);
+void benchFold(const std::filesystem::path& model);
+void benchCommand(const std::filesystem::path& model, const std::string& engine);
+
+}  // namespace normlens::bench

@@ -1,0 +1,29 @@
+"""Where the sample models are, and how the engine is called on them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ENGINE = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else None
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+SHARED = pathlib.Path(os.environ.get("NORMLENS_SHARED", REPOSITORY.parent / "shared"))
+MODELS = SHARED / "models"
+
+
+def engine(*words, timeout=120):
+    """-> (exit status, the JSON object on stdout, stderr)"""
+    done = subprocess.run(
+        [ENGINE, *map(str, words), "--json"], capture_output=True, text=True, timeout=timeout, check=False
+    )
+    return done.returncode, json.loads(done.stdout) if done.stdout.strip() else None, done.stderr
+
+
+def facts(name):
+    return json.loads((MODELS / "visible" / f"{name}.json").read_text())
+
+
+def base(path):
+    """mlp.script.pt -> mlp"""
+    return path.name.split(".")[0]

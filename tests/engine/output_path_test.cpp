@@ -1,0 +1,52 @@
+#include "app/engine/output_path.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace normlens::engine {
+namespace {
+
+class OutputPath : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_ / "sub.pt");
+    std::ofstream(folder_ / "model.pt") << "x";
+    std::error_code ignored;
+    std::filesystem::create_symlink(folder_ / "model.pt", folder_ / "link.pt", ignored);
+  }
+  Status check(const std::filesystem::path& out) { return checkOutput(folder_ / "model.pt", folder_ / out); }
+  const std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "normlens_output_path_test";
+};
+
+TEST_F(OutputPath, TakesTheModelsSuffix) {
+  EXPECT_TRUE(check("out.pt"));
+  EXPECT_TRUE(check("out.script.pt"));
+}
+
+TEST_F(OutputPath, RefusesTheModelItself) {
+  for (const char* same : {"model.pt", "./model.pt", "sub.pt/../model.pt", "link.pt"}) {
+    const Status status = check(same);
+    ASSERT_FALSE(status) << same;
+    EXPECT_EQ(status.error().code, ErrorCode::Usage);
+    EXPECT_NE(status.error().message.find("is the model itself"), std::string::npos);
+  }
+}
+
+TEST_F(OutputPath, RefusesAnotherSuffix) {
+  for (const char* other : {"out.onnx", "out", "out.pt.txt"}) {
+    const Status status = check(other);
+    ASSERT_FALSE(status) << other;
+    EXPECT_EQ(status.error().code, ErrorCode::Usage);
+  }
+  EXPECT_EQ(check("out.onnx").error().hint, "name it " + (folder_ / "out.pt").string());
+}
+
+TEST_F(OutputPath, NamesAFolderThatIsNotThere) {
+  EXPECT_EQ(check("none/out.pt").error().message, "there is no folder " + (folder_ / "none").string() + " to write to");
+  EXPECT_EQ(check("none/out.pt").error().code, ErrorCode::WriteFailed);
+  EXPECT_EQ(check("sub.pt").error().message, (folder_ / "sub.pt").string() + " is a folder");
+}
+
+}  // namespace
+}  // namespace normlens::engine

@@ -1,0 +1,306 @@
+// Property tests of the weight arithmetic against an obvious reference in double precision.
+#include "core/fold/center.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <random>
+
+#include "core/fold/weight_memory.h"
+
+namespace normlens::fold {
+namespace {
+
+using graph::DType;
+using graph::Shape;
+using graph::TensorView;
+using ops::Factor;
+using ops::Pattern;
+
+struct Tensor {
+  TensorView view;
+  std::vector<double> numbers;  // row-major
+};
+
+void writeElement(std::byte* at, DType dtype, double value) {
+  const auto put = [&](auto x) { std::memcpy(at, &x, sizeof(x)); };
+  switch (dtype) {
+    case DType::Float64: put(value); break;
+    case DType::Float32: put(static_cast<float>(value)); break;
+    case DType::Float16: put(graph::floatToHalf(static_cast<float>(value))); break;
+    default: put(graph::floatToBfloat16(static_cast<float>(value))); break;
+  }
+}
+
+// Random numbers at these strides, in memory of just the size they need.
+Tensor makeTensor(const Shape& shape, const std::vector<int64_t>& strides, DType dtype, std::mt19937_64& random) {
+  int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i) last += (shape[i] - 1) * strides[i];
+  const auto bytes = static_cast<size_t>(last + 1) * graph::dtypeBytes(dtype);
+  std::shared_ptr<std::byte> memory(new std::byte[bytes], [](const std::byte* at) { delete[] at; });
+  std::normal_distribution<double> normal(0.3, 1.0);
+  for (size_t at = 0; at < bytes; at += graph::dtypeBytes(dtype)) writeElement(memory.get() + at, dtype, normal(random));
+  Tensor tensor{{memory.get(), dtype, shape, strides, memory}, {}};
+  tensor.numbers = *graph::toDoubles(tensor.view);
+  return tensor;
+}
+
+// The reference: the group number of each element from its mixed-radix index; nullopt outside the region.
+std::vector<std::optional<int64_t>> groupsOf(const Pattern& pattern, size_t elements) {
+  std::vector<std::optional<int64_t>> groups;
+  for (size_t i = 0; i < elements; ++i) {
+    int64_t rest = static_cast<int64_t>(i);
+    int64_t group = 0;
+    int64_t radix = 1;
+    bool inside = true;
+    for (size_t f = pattern.factors.size(); f-- > 0;) {
+      const Factor& factor = pattern.factors[f];
+      const int64_t digit = rest % factor.size;
+      rest /= factor.size;
+      inside = inside && digit >= factor.begin && digit < factor.end;
+      if (factor.summed) continue;
+      group += (digit - factor.begin) * radix;
+      radix *= factor.extent();
+    }
+    groups.push_back(inside ? std::optional(group) : std::nullopt);
+  }
+  return groups;
+}
+
+struct Group {
+  double sum = 0;
+  int64_t count = 0;
+};
+
+std::vector<std::vector<double>> centeredReference(const std::vector<const Tensor*>& parts,
+                                                   const std::vector<Pattern>& patterns) {
+  std::map<int64_t, Group> groups;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const auto numbers = groupsOf(patterns[p], parts[p]->numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (!numbers[i]) continue;
+      groups[*numbers[i]].sum += parts[p]->numbers[i];
+      ++groups[*numbers[i]].count;
+    }
+  }
+  std::vector<std::vector<double>> out;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    out.push_back(parts[p]->numbers);
+    const auto numbers = groupsOf(patterns[p], out.back().size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i]) out.back()[i] -= groups[*numbers[i]].sum / static_cast<double>(groups[*numbers[i]].count);
+    }
+  }
+  return out;
+}
+
+TensorView outputView(const TensorView& in, const std::vector<std::byte>& bytes) {
+  return {bytes.data(), in.dtype, in.shape, outputStrides(in), nullptr};
+}
+
+void expectClose(const TensorView& got, const std::vector<double>& want, const std::string& what) {
+  const double unit = std::ldexp(1.0, -graph::mantissaBits(got.dtype) - 1);
+  const double smallest = got.dtype == DType::Float16 ? 0x1p-25 : 0.0;  // half the spacing of float16 subnormals
+  const auto numbers = *graph::toDoubles(got);
+  ASSERT_EQ(numbers.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    ASSERT_NEAR(numbers[i], want[i], std::max(std::fabs(want[i]) * unit, smallest) * 1.001 + 1e-7 * unit + 1e-13)
+        << what << " element " << i;
+  }
+}
+
+std::vector<std::byte> bufferFor(const TensorView& in) {
+  return std::vector<std::byte>(static_cast<size_t>(*graph::elementCount(in.shape)) * graph::dtypeBytes(in.dtype));
+}
+
+Shape randomShape(std::mt19937_64& random) {
+  constexpr int64_t kSizes[] = {1, 2, 3, 4, 6, 12, 35, 64};
+  Shape shape(1 + random() % 4);
+  for (auto& size : shape) size = kSizes[random() % std::size(kSizes)];
+  return shape;
+}
+
+// Each axis whole or cut into two factors, some factors with a region.
+Pattern randomPattern(const Shape& shape, std::mt19937_64& random) {
+  std::vector<Factor> factors;
+  const auto add = [&](int64_t size) {
+    Factor factor{size, 0, size, random() % 2 == 0};
+    if (size > 1 && random() % 4 == 0) {
+      factor.begin = static_cast<int64_t>(random() % static_cast<uint64_t>(size));
+      factor.end = factor.begin + 1 + static_cast<int64_t>(random() % static_cast<uint64_t>(size - factor.begin));
+    }
+    factors.push_back(factor);
+  };
+  for (const int64_t size : shape) {
+    const int64_t inner = size % 3 == 0 ? 3 : size % 2 == 0 ? 2 : 1;
+    if (random() % 2 == 0) {
+      add(size);
+    } else {
+      add(size / inner);
+      add(inner);
+    }
+  }
+  return Pattern::fromFactors(factors);
+}
+
+enum class Layout { RowMajor, Permuted, Padded };
+
+std::vector<int64_t> stridesFor(const Shape& shape, Layout layout, std::mt19937_64& random) {
+  std::vector<size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (layout == Layout::Permuted) std::shuffle(order.begin(), order.end(), random);
+  std::vector<int64_t> strides(shape.size());
+  int64_t step = layout == Layout::Padded ? 2 : 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = step;
+    step *= shape[order[i]];
+  }
+  return strides;
+}
+
+class CenterRandom : public testing::TestWithParam<std::tuple<DType, Layout>> {};
+
+TEST_P(CenterRandom, AgreesWithTheReference) {
+  const auto [dtype, layout] = GetParam();
+  std::mt19937_64 random(20 + static_cast<uint64_t>(dtype) * 10 + static_cast<uint64_t>(layout));
+  for (int draw = 0; draw < 150; ++draw) {
+    const Shape shape = randomShape(random);
+    const Tensor tensor = makeTensor(shape, stridesFor(shape, layout, random), dtype, random);
+    const Pattern pattern = randomPattern(shape, random);
+    // Where a strided tensor's axes are merged by the pattern, alignTo may not be able to say so.
+    if (layout != Layout::RowMajor && !ops::alignTo(pattern, shape)) continue;
+    auto out = bufferFor(tensor.view);
+    const auto status = centerTensor(tensor.view, pattern, out, 1 + draw % 3);
+    ASSERT_TRUE(status) << status.error().message;
+    expectClose(outputView(tensor.view, out), centeredReference({&tensor}, {pattern})[0], pattern.text());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CenterRandom,
+                         testing::Combine(testing::Values(DType::Float32, DType::Float64, DType::Float16,
+                                                          DType::BFloat16),
+                                          testing::Values(Layout::RowMajor, Layout::Permuted, Layout::Padded)));
+
+TEST(Center, LargeEnoughForSeveralUnitsAndColumnBlocks) {
+  std::mt19937_64 random(3);
+  for (const bool outermost : {true, false}) {
+    const Shape shape = {769, 515};
+    const Tensor tensor = makeTensor(shape, {515, 1}, DType::Float32, random);
+    const int64_t axes[] = {outermost ? 0 : 1};
+    const Pattern pattern = Pattern::overAxes(shape, axes);
+    auto out = bufferFor(tensor.view);
+    ASSERT_TRUE(centerTensor(tensor.view, pattern, out, 2));
+    expectClose(outputView(tensor.view, out), centeredReference({&tensor}, {pattern})[0], pattern.text());
+  }
+}
+
+TEST(Center, APatternThatSumsNothingGivesZeroInItsRegionOnly) {
+  std::mt19937_64 random(4);
+  const Tensor tensor = makeTensor({6, 4}, {4, 1}, DType::Float32, random);
+  const auto pattern = Pattern::fromFactors({{6, 1, 3, false}, {4, 0, 4, false}});
+  auto out = bufferFor(tensor.view);
+  ASSERT_TRUE(centerTensor(tensor.view, pattern, out, 1));
+  const auto numbers = *graph::toDoubles(outputView(tensor.view, out));
+  for (size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], i >= 4 && i < 12 ? 0.0 : tensor.numbers[i]);
+}
+
+TEST(Center, SeveralPartsAreOneGroup) {
+  std::mt19937_64 random(5);
+  // Two linears of one input, outputs concatenated: [3, 7] and [5, 7], summed over the outputs of both.
+  const Tensor a = makeTensor({3, 7}, {7, 1}, DType::Float32, random);
+  const Tensor b = makeTensor({5, 7}, {1, 5}, DType::Float32, random);
+  const int64_t axes[] = {0};
+  const std::vector<Pattern> patterns = {Pattern::overAxes({3, 7}, axes), Pattern::overAxes({5, 7}, axes)};
+  auto outA = bufferFor(a.view);
+  auto outB = bufferFor(b.view);
+  const CenterJob jobs[] = {{a.view, patterns[0], outA}, {b.view, patterns[1], outB}};
+  ASSERT_TRUE(centerJointly(jobs, 2));
+  const auto want = centeredReference({&a, &b}, patterns);
+  expectClose(outputView(a.view, outA), want[0], "first");
+  expectClose(outputView(b.view, outB), want[1], "second");
+}
+
+TEST(Center, PartsWithDifferentNumbersOfGroupsAreRefused) {
+  std::mt19937_64 random(6);
+  const Tensor a = makeTensor({3, 7}, {7, 1}, DType::Float32, random);
+  const Tensor b = makeTensor({3, 8}, {8, 1}, DType::Float32, random);
+  const int64_t axes[] = {0};
+  auto outA = bufferFor(a.view);
+  auto outB = bufferFor(b.view);
+  const CenterJob jobs[] = {{a.view, Pattern::overAxes({3, 7}, axes), outA}, {b.view, Pattern::overAxes({3, 8}, axes), outB}};
+  EXPECT_FALSE(centerJointly(jobs, 1));
+}
+
+TEST(Center, OtherTypesAndWrongSizesAreErrors) {
+  std::vector<std::byte> bytes(32);
+  const TensorView ints{bytes.data(), DType::Int64, {4}, {1}, nullptr};
+  std::vector<std::byte> out(32);
+  const int64_t axes[] = {0};
+  const auto pattern = Pattern::overAxes({4}, axes);
+  EXPECT_EQ(centerTensor(ints, pattern, out, 1).error().code, ErrorCode::Unsupported);
+  const TensorView floats{bytes.data(), DType::Float32, {4}, {1}, nullptr};
+  EXPECT_EQ(centerTensor(floats, pattern, out, 1).error().code, ErrorCode::Internal);
+  EXPECT_EQ(centerTensor(floats, Pattern::overAxes({5}, axes), std::span(out).first(16), 1).error().code,
+            ErrorCode::Internal);
+}
+
+TEST(Center, HalfTypesRoundToNearestOverTheirWholeRange) {
+  // Two elements x and -x have mean 0: the result must be the input, bit for bit, for every finite pattern.
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    std::vector<uint16_t> bits;
+    for (uint32_t pattern = 0; pattern < 0x8000; ++pattern) {
+      const auto half = static_cast<uint16_t>(pattern);
+      const float value = dtype == DType::Float16 ? graph::halfToFloat(half) : graph::bfloat16ToFloat(half);
+      if (!std::isfinite(value) || value == 0) continue;
+      bits.push_back(half);
+      bits.push_back(static_cast<uint16_t>(half | 0x8000U));
+    }
+    const Shape shape = {static_cast<int64_t>(bits.size() / 2), 2};
+    const TensorView view{reinterpret_cast<const std::byte*>(bits.data()), dtype, shape, {2, 1}, nullptr};
+    const int64_t axes[] = {1};
+    auto out = bufferFor(view);
+    ASSERT_TRUE(centerTensor(view, Pattern::overAxes(shape, axes), out, 1));
+    EXPECT_EQ(std::memcmp(out.data(), bits.data(), out.size()), 0);
+  }
+}
+
+TEST(Scale, MultipliesAndAddsPerChannelInAnyLayout) {
+  std::mt19937_64 random(7);
+  for (const Layout layout : {Layout::RowMajor, Layout::Permuted, Layout::Padded}) {
+    const Shape shape = {4, 3, 5};
+    const Tensor tensor = makeTensor(shape, stridesFor(shape, layout, random), DType::Float32, random);
+    for (int dim = 0; dim < 3; ++dim) {
+      const auto axis = static_cast<size_t>(dim);
+      std::vector<double> factor(static_cast<size_t>(shape[axis]));
+      std::vector<double> addend(factor.size());
+      for (size_t i = 0; i < factor.size(); ++i) {
+        factor[i] = 0.5 + static_cast<double>(i);
+        addend[i] = 1.0 - static_cast<double>(i);
+      }
+      auto out = bufferFor(tensor.view);
+      ASSERT_TRUE(scaleTensor(tensor.view, factor, addend, dim, out, 2));
+      std::vector<double> want;
+      for (size_t i = 0; i < tensor.numbers.size(); ++i) {
+        const size_t channel = dim == 0 ? i / 15 : dim == 1 ? i / 5 % 3 : i % 5;
+        want.push_back(tensor.numbers[i] * factor[channel] + addend[channel]);
+      }
+      expectClose(outputView(tensor.view, out), want, "dim " + std::to_string(dim));
+    }
+  }
+}
+
+TEST(WeightMemory, IsAlignedAndWritable) {
+  for (const size_t bytes : {size_t{1}, size_t{4097}, size_t{5} << 20}) {
+    const auto memory = allocateWeight(bytes);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.get()) % 64, 0U);
+    std::memset(memory.get(), 1, bytes);
+  }
+  EXPECT_EQ(allocateWeight(0), nullptr);
+}
+
+}  // namespace
+}  // namespace normlens::fold

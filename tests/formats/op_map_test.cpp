@@ -1,0 +1,118 @@
+// One row after the other: what ops become, with canonical attributes.
+#include "tests/formats/torchscript_fixture.h"
+
+namespace normlens::formats::torchscript::test {
+namespace {
+
+using graph::OpKind;
+
+struct Case {
+  std::string name;
+  std::string code;              // an expression in x, w and v
+  std::string op;
+  OpKind kind;
+  std::string attribute;         // canonical attribute to look at; empty: none
+  graph::Attribute value = false;
+};
+
+class OpMapTest : public ::testing::TestWithParam<Case> {};
+
+// x: [2, 3, 4], w: [4, 4], v: [4]; all constants but x.
+TEST_P(OpMapTest, MapsAsWritten) {
+  const Case& test = GetParam();
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({4, 4}, 1), false);
+  top.register_parameter("v", draw({4}, 2), false);
+  top.define("def forward(self, x):\n  w = self.w\n  v = self.v\n  return " + test.code + "\n");
+  const auto model = makeModel(top, {draw({2, 3, 4}, 3)});
+  const auto sound = graph::checkGraph(model->graph());
+  ASSERT_TRUE(sound) << sound.error().message;
+  const graph::Node& node = model->graph().node(nodeOf(model->graph(), test.op));
+  EXPECT_EQ(graph::opKindName(node.kind), graph::opKindName(test.kind));
+  if (test.attribute.empty()) return;
+  const auto found = std::ranges::find_if(node.attributes, [&](const auto& a) { return a.first == test.attribute; });
+  ASSERT_NE(found, node.attributes.end()) << test.attribute;
+  EXPECT_EQ(found->second, test.value);
+}
+
+using Ints = std::vector<int64_t>;
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, OpMapTest,
+    ::testing::Values(
+        Case{"linear", "torch.linear(x, w, v)", "aten::linear", OpKind::Linear, ""},
+        Case{"matmul", "x @ w", "aten::matmul", OpKind::MatMul, ""},
+        Case{"addmm", "torch.addmm(v, x[0], w)", "aten::addmm", OpKind::AddMatMul, ""},
+        Case{"einsum", "torch.einsum('...d,de->...e', [x, w])", "aten::einsum", OpKind::Einsum, "equation", std::string("YZd,de->YZe")},
+        Case{"einsumImplicit", "torch.einsum('btd, de', [x, w])", "aten::einsum", OpKind::Einsum, "equation", std::string("btd,de->bet")},
+        Case{"transpose", "x.transpose(-1, 0)", "aten::transpose", OpKind::Permute, "perm", Ints{2, 1, 0}},
+        Case{"movedim", "torch.movedim(x, 0, -1)", "aten::movedim", OpKind::Permute, "perm", Ints{1, 2, 0}},
+        Case{"permute", "x.permute(0, -1, 1)", "aten::permute", OpKind::Permute, "perm", Ints{0, 2, 1}},
+        Case{"view", "x.view(2, 12)", "aten::view", OpKind::Reshape, ""},
+        Case{"unsqueeze", "x.unsqueeze(-1)", "aten::unsqueeze", OpKind::Reshape, ""},
+        Case{"expand", "v.expand(2, 3, 4)", "aten::expand", OpKind::Expand, ""},
+        Case{"repeatOpaque", "x.repeat(1, 1, 2)", "aten::repeat", OpKind::Opaque, ""},
+        Case{"repeatExpand", "x[:, :, :1].repeat(1, 1, 2)", "aten::repeat", OpKind::Expand, ""},
+        Case{"sliceEnd", "x[:, -2:]", "aten::slice", OpKind::Slice, "start", int64_t{1}},
+        Case{"select", "x[:, -1]", "aten::select", OpKind::Select, "index", int64_t{2}},
+        Case{"narrow", "torch.narrow(x, -1, 1, 2)", "aten::narrow", OpKind::Slice, "axis", int64_t{2}},
+        Case{"unbind", "torch.unbind(x, 0)[1]", "aten::unbind", OpKind::Unbind, "axis", int64_t{0}},
+        Case{"unbindFromTheEnd", "torch.unbind(x, 0)[-1]", "aten::unbind", OpKind::Opaque, ""},
+        Case{"stack", "torch.stack([x, x], -1)", "aten::stack", OpKind::Stack, "axis", int64_t{3}},
+        Case{"flip", "torch.flip(x, [-1])", "aten::flip", OpKind::Roll, "axes", Ints{2}},
+        Case{"rollAll", "torch.roll(x, [1])", "aten::roll", OpKind::Opaque, ""},
+        Case{"pad", "torch.pad(x, [1, 2, 0, 3])", "aten::pad", OpKind::Pad, "axes", Ints{1, 2}},
+        Case{"padBefore", "torch.pad(x, [1, 2, 0, 3])", "aten::pad", OpKind::Pad, "start", Ints{0, 1}},
+        Case{"padCrop", "torch.pad(x, [-1, 0])", "aten::pad", OpKind::Opaque, ""},
+        Case{"layerNorm", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "axes", Ints{2}},
+        Case{"layerNormEps", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "eps", 1e-3},
+        Case{"softmax", "torch.softmax(x, -1)", "aten::softmax", OpKind::Softmax, "axis", int64_t{2}},
+        Case{"softmaxRounded", "torch.softmax(x, -1, 6)", "aten::softmax", OpKind::Opaque, ""},
+        Case{"mean", "x.mean([-1], True)", "aten::mean", OpKind::Reduce, "axes", Ints{2}},
+        Case{"meanAll", "x.mean()", "aten::mean", OpKind::Reduce, "axes", Ints{0, 1, 2}},
+        Case{"var", "x.var([-1], False, True)", "aten::var", OpKind::Reduce, "unbiased", false},
+        Case{"maxPointwise", "torch.max(x, v)", "aten::max", OpKind::Elementwise, ""},
+        Case{"maxReduce", "torch.max(x, 1)[0]", "aten::max", OpKind::Reduce, "op", std::string("other")},
+        Case{"averagePool", "torch.avg_pool1d(x, 2)", "aten::avg_pool1d", OpKind::Mix, "axes", Ints{2}},
+        Case{"cumulativeSum", "torch.cumsum(x, -2)", "aten::cumsum", OpKind::Mix, "axes", Ints{1}},
+        Case{"dropoutEval", "torch.dropout(x, 0.5, False)", "aten::dropout", OpKind::Identity, ""},
+        Case{"dropoutTrain", "torch.dropout(x, 0.5, True)", "aten::dropout", OpKind::Opaque, ""},
+        Case{"sameType", "x.to(7)", "aten::to", OpKind::Identity, ""},
+        Case{"otherType", "x.to(6)", "aten::to", OpKind::Cast, ""},
+        Case{"rsub", "torch.rsub(x, v)", "aten::rsub", OpKind::Sub, "alpha", 1.0},
+        Case{"divTrue", "x / v", "aten::div", OpKind::Div, ""},
+        Case{"divFloor", "torch.div(x, v, rounding_mode='floor')", "aten::div", OpKind::Elementwise, ""},
+        Case{"where", "torch.where(x > 0, x, v)", "aten::where", OpKind::Where, ""},
+        Case{"maskedFill", "torch.masked_fill(x, x > 0, 0.0)", "aten::masked_fill", OpKind::MaskedFill, ""},
+        Case{"gelu", "torch.gelu(x)", "aten::gelu", OpKind::Elementwise, ""},
+        Case{"zerosLike", "torch.zeros_like(x)", "aten::zeros_like", OpKind::ShapeQuery, ""},
+        Case{"glu", "torch.glu(x, -1)", "aten::glu", OpKind::Opaque, ""},
+        Case{"indexSelect", "torch.index_select(x, 1, torch.tensor([2, 0]))", "aten::index_select", OpKind::Gather, "axis", int64_t{1}},
+        Case{"maskIndex", "x[x > 0]", "aten::index", OpKind::Opaque, ""}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(OpMapTest2, ReversedSubtractionSwapsItsOperands) {
+  torch::jit::Module top("Top");
+  top.define("def forward(self, x, y):\n  return torch.rsub(x, y)\n");
+  const auto model = makeModel(top, {draw({4}, 1), draw({4}, 2)});
+  const auto& node = model->graph().nodes[0];
+  EXPECT_EQ(node.operands[0], model->graph().inputs()[1]);
+  EXPECT_EQ(node.operands[1], model->graph().inputs()[0]);
+  EXPECT_EQ(model->lowered().operandSites[0][0].input, 1);
+}
+
+TEST(OpMapTest2, ConvolutionsSayTheirGroupsAndDirection) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({6, 2, 3}, 1), false);
+  top.define("def forward(self, x):\n  y = torch.conv1d(x, self.w, None, [1], [0], [1], 2)\n  return torch.conv_transpose1d(y, self.w)\n");
+  const auto model = makeModel(top, {draw({2, 4, 9}, 3)});
+  const auto& conv = model->graph().nodes[0];
+  const auto& back = model->graph().nodes[1];
+  EXPECT_EQ(graph::intAttribute(conv, "groups"), 2);
+  EXPECT_FALSE(graph::boolAttribute(conv, "transposed", true));
+  EXPECT_TRUE(graph::boolAttribute(back, "transposed"));
+  EXPECT_EQ(conv.operands[2], graph::kNoValue);
+}
+
+}  // namespace
+}  // namespace normlens::formats::torchscript::test

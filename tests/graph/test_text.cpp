@@ -1,0 +1,80 @@
+#include <gtest/gtest.h>
+
+#include "core/graph/text.h"
+
+namespace normlens::graph {
+namespace {
+
+constexpr const char* kModel = R"(
+graph {
+  input %x: float32[2, 5, 8]
+  const %w: float32[8, 8] random 1
+  const %b: float32[8] values <1, 2, 3, 4, 5, 6, 7, 8> volatile "the model writes it"
+  %c: bool = Elementwise(%x, 0.5) op "aten::gt" helper
+  %h: float32[2, 5, 8] = Linear(%x, %w, %b) op "aten::linear" name "fc" scope "block.fc"
+  %y: float32[2, 5, 8] = If(%c)
+  block () {
+    %n: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05} op "aten::layer_norm"
+    return %n
+  }
+  block () {
+    return %h
+  }
+  return %y, %h
+}
+)";
+
+TEST(GraphText, roundTrips) {
+  const auto graph = parseGraph(kModel);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const std::string text = printGraph(*graph);
+  const auto again = parseGraph(text);
+  ASSERT_TRUE(again) << again.error().message << "\n" << text;
+  EXPECT_EQ(printGraph(*again), text);
+  EXPECT_EQ(again->nodes.size(), 4U);
+  EXPECT_EQ(again->blocks.size(), 3U);
+  EXPECT_EQ(again->constants[1].volatileReason, "the model writes it");
+  EXPECT_EQ(again->scope(again->nodes[1].scope).path, "block.fc");
+  EXPECT_EQ(floatAttribute(again->nodes[3], "eps"), 1e-05);
+}
+
+TEST(GraphText, nestedBlocksRunWhereTheirOwnerStands) {
+  const auto graph = parseGraph(kModel);
+  ASSERT_TRUE(graph);
+  std::vector<OpKind> kinds;
+  for (const NodeId id : graph->executionOrder()) kinds.push_back(graph->node(id).kind);
+  EXPECT_EQ(kinds, (std::vector{OpKind::Elementwise, OpKind::Linear, OpKind::If, OpKind::LayerNorm}));
+}
+
+struct BadText {
+  const char* name;
+  const char* text;
+  const char* expected;
+};
+
+class GraphTextErrors : public testing::TestWithParam<BadText> {};
+
+TEST_P(GraphTextErrors, namesLineAndCause) {
+  const auto graph = parseGraph(GetParam().text);
+  ASSERT_FALSE(graph);
+  EXPECT_NE(graph.error().message.find(GetParam().expected), std::string::npos) << graph.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, GraphTextErrors,
+    testing::Values(BadText{"unknown", "graph {\n  %y: ? = Neg(%x)\n  return %y\n}", "line 2: %x is not made"},
+                    BadText{"kind", "graph {\n  input %x: ?\n  %y: ? = Wobble(%x)\n  return %y\n}", "no op kind 'Wobble'"},
+                    BadText{"twice", "graph {\n  input %x: ?\n  input %x: ?\n  return %x\n}", "made twice"},
+                    BadText{"count", "graph {\n  const %c: float32[3] values <1, 2>\n  return %c\n}", "wrong number"},
+                    BadText{"end", "graph {\n  input %x: ?\n  return %x\n", "expected '}'"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST(GraphCheck, findsABrokenUse) {
+  auto graph = parseGraph(kModel);
+  ASSERT_TRUE(graph);
+  graph->values[static_cast<size_t>(graph->inputs()[0])].uses.pop_back();
+  EXPECT_FALSE(checkGraph(*graph));
+}
+
+}  // namespace
+}  // namespace normlens::graph

@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/ops/pattern.h"
+
+namespace normlens::ops {
+namespace {
+
+Pattern over(const graph::Shape& shape, std::vector<int64_t> axes) { return Pattern::overAxes(shape, axes); }
+
+TEST(Pattern, reshapeDoesNotChangeIt) {
+  EXPECT_EQ(over({2, 5, 8}, {2}), over({10, 8}, {1}));
+  EXPECT_EQ(over({2, 5, 2, 4}, {2, 3}), over({2, 5, 8}, {2}));
+  EXPECT_NE(over({2, 5, 2, 4}, {3}), over({2, 5, 8}, {2}));
+}
+
+TEST(Pattern, canonicalFormDropsOnesAndMergesASingleIndex) {
+  EXPECT_EQ(over({1, 5, 1, 8}, {3}), over({5, 8}, {1}));
+  // The second of three chunks of 8 channels, each chunk summed on its own.
+  const Pattern chunk = Pattern::fromFactors({{10, 0, 10, false}, {3, 1, 2, false}, {8, 0, 8, true}});
+  EXPECT_EQ(chunk, Pattern::fromFactors({{10, 0, 10, false}, {24, 8, 16, true}}));
+  EXPECT_EQ(chunk.groupSize(), 8);
+  EXPECT_EQ(chunk.regionSize(), 80);
+}
+
+TEST(Pattern, alignCutsAtAxisBorders) {
+  const Pattern heads = Pattern::fromFactors({{10, 0, 10, false}, {2, 0, 2, false}, {4, 0, 4, true}});
+  const auto dims = alignTo(heads, std::vector<int64_t>{2, 5, 8});
+  ASSERT_TRUE(dims);
+  EXPECT_EQ((*dims)[2].size(), 2U);
+  EXPECT_EQ(joinDims(*dims), heads);
+  EXPECT_FALSE(alignTo(heads, std::vector<int64_t>{2, 5, 3}));
+  EXPECT_FALSE(alignTo(Pattern::fromFactors({{6, 1, 5, true}}), std::vector<int64_t>{2, 3}));
+}
+
+TEST(Pattern, coversGroups) {
+  const Pattern channels = over({2, 5, 8}, {2});
+  const Pattern heads = Pattern::fromFactors({{20, 0, 20, false}, {4, 0, 4, true}});
+  const Pattern both = over({2, 5, 8}, {1, 2});
+  EXPECT_TRUE(channels.coversGroupsOf(channels));
+  EXPECT_TRUE(channels.coversGroupsOf(heads));   // a norm per head does not see a shift over all heads
+  EXPECT_FALSE(heads.coversGroupsOf(channels));
+  EXPECT_FALSE(channels.coversGroupsOf(both));
+  EXPECT_TRUE(both.coversGroupsOf(channels));
+  const Pattern part = Pattern::fromFactors({{10, 0, 10, false}, {8, 0, 4, true}});
+  EXPECT_FALSE(part.coversGroupsOf(channels));   // the shift is 0 on the other half
+}
+
+TEST(Pattern, textRoundTrips) {
+  for (const Pattern& pattern : {Pattern{}, over({2, 5, 8}, {2}), Pattern::fromFactors({{10, 0, 10, false}, {24, 8, 16, true}})}) {
+    EXPECT_EQ(Pattern::parse(pattern.text()), pattern) << pattern.text();
+  }
+  for (const char* bad : {"", "x", "(0)", "(4 sum", "(4 of 3:2)", "(4 of 0:5)"}) EXPECT_FALSE(Pattern::parse(bad)) << bad;
+}
+
+// Brute force: the group of each element, -1 outside the region.
+std::vector<int64_t> groups(const Pattern& pattern, int64_t count) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, id = 0, stride = 1;
+    bool inside = true;
+    for (size_t f = pattern.factors.size(); f-- > 0;) {
+      const auto& factor = pattern.factors[f];
+      const int64_t digit = rest % factor.size;
+      rest /= factor.size;
+      inside = inside && digit >= factor.begin && digit < factor.end;
+      if (!factor.summed) id += digit * stride;
+      stride *= factor.size;
+    }
+    out.push_back(inside ? id : -1);
+  }
+  return out;
+}
+
+std::vector<Factor> randomFactors(std::mt19937& random) {
+  std::vector<Factor> out;
+  for (const int64_t size : {2, 3, 2, 4}) {
+    Factor factor{size, 0, size, random() % 2 == 0};
+    if (random() % 4 == 0) {
+      factor.begin = static_cast<int64_t>(random()) % size;
+      factor.end = factor.begin + 1 + static_cast<int64_t>(random()) % (size - factor.begin);
+    }
+    out.push_back(factor);
+  }
+  return out;
+}
+
+TEST(Pattern, canonicalFormKeepsTheGroups) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    const auto factors = randomFactors(random);
+    const auto before = groups(Pattern{factors}, 48);
+    const auto after = groups(Pattern::fromFactors(factors), 48);
+    for (size_t i = 0; i < 48; ++i) {
+      EXPECT_EQ(before[i] < 0, after[i] < 0);
+      for (size_t j = 0; j < i; ++j) {
+        if (before[i] < 0 || before[j] < 0) continue;
+        EXPECT_EQ(before[i] == before[j], after[i] == after[j]);
+      }
+    }
+  }
+}
+
+TEST(Pattern, coveringIsNeverClaimedWrongly) {
+  std::mt19937 random(11);
+  int claimed = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const Pattern shift = Pattern::fromFactors(randomFactors(random));
+    const Pattern norm = Pattern::fromFactors(randomFactors(random));
+    if (!shift.coversGroupsOf(norm)) continue;
+    ++claimed;
+    const auto s = groups(shift, 48);
+    const auto n = groups(norm, 48);
+    // A shift, equal within its groups and 0 outside, is equal over every group of the norm.
+    for (size_t i = 0; i < 48; ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (n[i] < 0 || n[i] != n[j]) continue;
+        EXPECT_EQ(s[i], s[j]) << shift.text() << " " << norm.text();
+      }
+    }
+  }
+  EXPECT_GT(claimed, 20);
+}
+
+}  // namespace
+}  // namespace normlens::ops

@@ -1,0 +1,17 @@
+// Every message struct of the protocol, for tests that walk them all.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "core/protocol/fields.h"
+
+namespace normlens::protocol {
+
+using AllMessages =
+    ::testing::Types<NoParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument,
+                     OpenParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis, NormParams,
+                     ZeroMeanVertex, ZeroMeanGraph, PlanParams, EditInfo, PlanInfo, CenterParams, CenterPreview,
+                     FoldParams, ErrorPair, VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams,
+                     LatencyStats, BenchResult, TensorParams, TensorStats, Progress>;
+
+}  // namespace normlens::protocol

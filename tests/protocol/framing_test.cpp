@@ -1,0 +1,136 @@
+#include "core/protocol/framing.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace normlens::protocol {
+namespace {
+
+struct Seen {
+  std::vector<std::string> bodies;
+  std::vector<std::string> errors;
+  bool operator==(const Seen&) const = default;
+};
+
+void drain(FrameDecoder& decoder, Seen& seen) {
+  while (auto frame = decoder.next()) {
+    if (*frame) {
+      seen.bodies.push_back(**frame);
+    } else {
+      seen.errors.push_back(frame->error().message);
+    }
+  }
+}
+
+Seen decodeAll(std::string_view stream, FrameDecoder decoder = FrameDecoder()) {
+  Seen seen;
+  decoder.feed(stream);
+  drain(decoder, seen);
+  return seen;
+}
+
+TEST(Framing, EncodesLengthInBytes) { EXPECT_EQ(encodeFrame("µ"), "Content-Length: 2\r\n\r\n\xC2\xB5"); }
+
+TEST(Framing, EverySplitInTwoGivesTheSame) {
+  const std::string stream = encodeFrame(R"({"a":1})") + encodeFrame("") + encodeFrame("x\r\n\r\nContent-Length: 3\r\n") +
+                             encodeFrame(std::string(300, 'z'));
+  const Seen whole = decodeAll(stream);
+  ASSERT_EQ(whole.bodies.size(), 4U);
+  ASSERT_TRUE(whole.errors.empty());
+  for (size_t cut = 0; cut <= stream.size(); ++cut) {
+    FrameDecoder decoder;
+    Seen seen;
+    decoder.feed(std::string_view(stream).substr(0, cut));
+    drain(decoder, seen);
+    decoder.feed(std::string_view(stream).substr(cut));
+    drain(decoder, seen);
+    EXPECT_EQ(seen, whole) << "cut at " << cut;
+  }
+}
+
+TEST(Framing, OneByteAtATime) {
+  const std::string stream = encodeFrame("first") + encodeFrame("second");
+  FrameDecoder decoder;
+  Seen seen;
+  for (const char byte : stream) {
+    decoder.feed(std::string_view(&byte, 1));
+    drain(decoder, seen);
+  }
+  EXPECT_EQ(seen.bodies, (std::vector<std::string>{"first", "second"}));
+  EXPECT_TRUE(seen.errors.empty());
+}
+
+TEST(Framing, TakesOtherSpellings) {
+  EXPECT_EQ(decodeAll("content-length:3\r\n\r\nabc").bodies, std::vector<std::string>{"abc"});
+  EXPECT_EQ(decodeAll("Content-Length: 3\n\nabc").bodies, std::vector<std::string>{"abc"});
+  EXPECT_EQ(decodeAll("Content-Type: application/json\r\nContent-Length: 3\r\n\r\nabc").bodies,
+            std::vector<std::string>{"abc"});
+}
+
+TEST(Framing, BadHeadersAreReportedAndTheNextFrameIsRead) {
+  struct Row {
+    const char* stream;
+    const char* error;
+  };
+  const Row rows[] = {
+      {"a library prints\nContent-Length: 4\r\n\r\ngood", "something that is no message came"},
+      {"no newline Content-Length: 4\r\n\r\ngood", "something that is no message came"},
+      {"Content-Type: x\r\n\r\nContent-Length: 4\r\n\r\ngood", "a header without Content-Length came"},
+      {"Content-Length: -1\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size: '-1'"},
+      {"Content-Length: 12x\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size: '12x'"},
+      {"Content-Length: 99999999999999999999\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size"},
+      {"Content-Length:\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size: ''"},
+  };
+  for (const Row& row : rows) {
+    const std::string stream = row.stream;
+    for (size_t cut = 0; cut <= stream.size(); ++cut) {
+      FrameDecoder decoder;
+      Seen seen;
+      decoder.feed(std::string_view(stream).substr(0, cut));
+      drain(decoder, seen);
+      decoder.feed(std::string_view(stream).substr(cut));
+      drain(decoder, seen);
+      EXPECT_EQ(seen.bodies, std::vector<std::string>{"good"}) << stream << " cut at " << cut;
+      ASSERT_GE(seen.errors.size(), 1U) << stream;
+      EXPECT_EQ(seen.errors[0].find(row.error), 0U) << seen.errors[0];
+    }
+  }
+}
+
+TEST(Framing, AnOversizedFrameIsSkippedWithoutBeingStored) {
+  FrameDecoder decoder(/*maxFrameBytes=*/1000);
+  Seen seen;
+  decoder.feed("Content-Length: 5000000\r\n\r\n");
+  drain(decoder, seen);
+  const std::string chunk(10000, 'x');
+  for (int i = 0; i < 500; ++i) {
+    decoder.feed(chunk);
+    drain(decoder, seen);
+  }
+  decoder.feed(encodeFrame("after"));
+  drain(decoder, seen);
+  EXPECT_EQ(seen.bodies, std::vector<std::string>{"after"});
+  EXPECT_EQ(seen.errors, std::vector<std::string>{"a message of 5000000 bytes is too large and was skipped"});
+}
+
+TEST(Framing, TheCapIsInclusive) {
+  EXPECT_EQ(decodeAll(encodeFrame("1234"), FrameDecoder(4)).bodies.size(), 1U);
+  EXPECT_EQ(decodeAll(encodeFrame("12345"), FrameDecoder(4)).errors.size(), 1U);
+}
+
+TEST(Framing, AHeaderWithoutEndIsGivenUp) {
+  FrameDecoder decoder;
+  Seen seen;
+  for (int i = 0; i < 100; ++i) {
+    decoder.feed(std::string(1000, 'g'));
+    drain(decoder, seen);
+  }
+  decoder.feed("\n" + encodeFrame("after"));
+  drain(decoder, seen);
+  EXPECT_EQ(seen.bodies, std::vector<std::string>{"after"});
+  EXPECT_FALSE(seen.errors.empty());
+}
+
+}  // namespace
+}  // namespace normlens::protocol

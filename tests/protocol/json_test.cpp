@@ -1,0 +1,185 @@
+#include "core/protocol/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/protocol/all_messages.h"
+
+namespace normlens::protocol {
+namespace {
+
+using nlohmann::json;
+
+// Gives every field of a message, at any depth, a value of its own that is not the default.
+class Filler {
+ public:
+  void fill(bool& value) { value = !value; }
+  void fill(int& value) { value = next(); }
+  void fill(int64_t& value) { value = (int64_t{1} << 40) + next(); }
+  void fill(double& value) { value = next() + 0.125; }
+  void fill(std::string& value) { value = "text \"" + std::to_string(next()) + "\" \n µ"; }
+  template <class T>
+  void fill(std::vector<T>& value) {
+    value.resize(2);
+    for (T& element : value) fill(element);
+  }
+  template <class T>
+  void fill(std::optional<T>& value) {
+    fill(value.emplace());
+  }
+  template <class A, class B>
+  void fill(std::pair<A, B>& value) {
+    fill(value.first);
+    fill(value.second);
+  }
+  template <Message T>
+  void fill(T& message) {
+    visitFields(message, [&](std::string_view, auto& field) { fill(field); });
+  }
+
+ private:
+  int next() { return ++count_; }
+  int count_ = 100;
+};
+
+// How many members an aggregate has: as many as its braces take.
+struct Anything {
+  template <class T>
+  operator T() const;  // never called
+};
+template <class T, class... Args>
+constexpr size_t memberCount() {
+  if constexpr (requires { T{Args{}..., Anything{}}; }) {
+    return memberCount<T, Args..., Anything>();
+  } else {
+    return sizeof...(Args);
+  }
+}
+
+template <class T>
+class EachMessage : public ::testing::Test {};
+TYPED_TEST_SUITE(EachMessage, AllMessages);
+
+TYPED_TEST(EachMessage, ListsEveryMember) {
+  EXPECT_EQ(std::tuple_size_v<decltype(FieldsOf<TypeParam>::list)>, memberCount<TypeParam>());
+}
+
+TYPED_TEST(EachMessage, RoundTripsThroughText) {
+  TypeParam message;
+  Filler().fill(message);
+  const std::string text = dumpJson(toJson(message));
+  const auto decoded = decode<TypeParam>(json::parse(text));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(dumpJson(toJson(*decoded)), text);
+  visitFields(message, [&](std::string_view name, const auto&) { EXPECT_TRUE(toJson(message).contains(name)) << name; });
+}
+
+TYPED_TEST(EachMessage, MissingFieldsTakeTheDefaults) {
+  const auto decoded = decode<TypeParam>(json::object());
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(toJson(*decoded), toJson(TypeParam{}));
+}
+
+TYPED_TEST(EachMessage, EveryFieldOfTheWrongTypeIsNamed) {
+  TypeParam message;
+  visitFields(message, [&](std::string_view name, const auto& field) {
+    json object = json::object();
+    const bool takesObject = Message<std::remove_cvref_t<decltype(field)>>;
+    object[std::string(name)] = takesObject ? json(3.5) : json::object({{"x", 1}});
+    const auto decoded = decode<TypeParam>(object);
+    if constexpr (requires { requires Message<typename std::remove_cvref_t<decltype(field)>::value_type>; }) {
+      if (decoded) return;  // an optional message may be an object
+    }
+    ASSERT_FALSE(decoded) << name;
+    EXPECT_EQ(decoded.error().message.find(name), 0U) << decoded.error().message;
+    EXPECT_EQ(decoded.error().code, ErrorCode::BadInput);
+  });
+}
+
+TYPED_TEST(EachMessage, IsAnObject) {
+  for (const json& wrong : {json(1), json("x"), json(nullptr), json::array()}) {
+    const auto decoded = decode<TypeParam>(wrong);
+    ASSERT_FALSE(decoded);
+    EXPECT_EQ(decoded.error().message, "the message must be an object");
+  }
+}
+
+TEST(Json, ErrorsNameThePath) {
+  struct Row {
+    const char* text;
+    const char* message;
+  };
+  const Row rows[] = {
+      {R"({"values":[{},{"shape":[1,"x"]}]})", "values[1].shape[1] must be a whole number"},
+      {R"({"norms":[{"gamma_min":"low"}]})", "norms[0].gamma_min must be a number"},
+      {R"({"totals":{"free":1e300}})", "totals.free must be a whole number"},
+      {R"({"totals":{"free":3000000000}})", "totals.free must lie between -2147483648 and 2147483647"},
+      {R"({"totals":{"free":1.0}})", "totals.free must be a whole number"},
+      {R"({"norms":7})", "norms must be a list"},
+      {R"({"norms":[{"has_beta":1}]})", "norms[0].has_beta must be true or false"},
+      {R"({"probe_error":null})", "probe_error must be a text"},
+  };
+  for (const Row& row : rows) {
+    const auto decoded = decode<Analysis>(json::parse(row.text));
+    ASSERT_FALSE(decoded) << row.text;
+    EXPECT_EQ(decoded.error().message, row.message);
+  }
+  const auto pair = decode<GraphNode>(json::parse(R"({"attributes":[["axis","2"],["eps"]]})"));
+  ASSERT_FALSE(pair);
+  EXPECT_EQ(pair.error().message, "attributes[1] must be a list of 2");
+}
+
+TEST(Json, NumbersThatJsonCannotSay) {
+  LatencyStats stats;
+  stats.median_ms = std::numeric_limits<double>::infinity();
+  stats.mean_ms = -std::numeric_limits<double>::infinity();
+  stats.p5_ms = std::numeric_limits<double>::quiet_NaN();
+  const json object = toJson(stats);
+  EXPECT_EQ(object["median_ms"], "inf");
+  EXPECT_EQ(object["mean_ms"], "-inf");
+  EXPECT_EQ(object["p5_ms"], "nan");
+  const auto decoded = decode<LatencyStats>(object);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->median_ms, stats.median_ms);
+  EXPECT_EQ(decoded->mean_ms, stats.mean_ms);
+  EXPECT_TRUE(std::isnan(decoded->p5_ms));
+}
+
+TEST(Json, NumbersKeepEveryBit) {
+  ErrorPair pair{.max_abs = 0.1 + 0.2, .max_rel = std::numeric_limits<double>::denorm_min()};
+  const auto decoded = decode<ErrorPair>(json::parse(dumpJson(toJson(pair))));
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->max_abs, pair.max_abs);
+  EXPECT_EQ(decoded->max_rel, pair.max_rel);
+}
+
+TEST(Json, OptionalIsNullOrValue) {
+  VerifyResult result;
+  EXPECT_TRUE(toJson(result)["exact"].is_null());
+  result.exact = false;
+  EXPECT_EQ(toJson(result)["exact"], false);
+  EXPECT_EQ(decode<VerifyResult>(json::parse(R"({"exact":null})"))->exact, std::nullopt);
+  EXPECT_EQ(decode<VerifyResult>(json::parse(R"({"exact":true})"))->exact, true);
+  EXPECT_FALSE(decode<FoldResult>(json::object())->verify.has_value());
+}
+
+TEST(Json, UnknownFieldsAreIgnored) {
+  EXPECT_TRUE(decode<NormParams>(json::parse(R"({"norm":3,"from_the_future":[1,2]})")));
+}
+
+TEST(Json, TextThatIsNotUtf8DoesNotThrow) {
+  GraphScope scope;
+  scope.name = "bad\xff\xfe name";
+  EXPECT_NE(dumpJson(toJson(scope)).find("bad\xEF\xBF\xBD"), std::string::npos);
+}
+
+TEST(Json, WorksAsNlohmannConversion) {
+  const json object = NormParams{.norm = 4};
+  EXPECT_EQ(object.get<NormParams>().norm, 4);
+  EXPECT_THROW((void)json(3).get<NormParams>(), FieldError);
+}
+
+}  // namespace
+}  // namespace normlens::protocol

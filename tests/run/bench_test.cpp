@@ -1,0 +1,92 @@
+#include "core/run/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/fake_model.h"
+
+namespace normlens::run {
+namespace {
+
+using test::FakeModel;
+
+TEST(Statistics, Percentiles) {
+  EXPECT_DOUBLE_EQ(percentile({4, 1, 3, 2}, 0), 1);
+  EXPECT_DOUBLE_EQ(percentile({4, 1, 3, 2}, 100), 4);
+  EXPECT_DOUBLE_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_DOUBLE_EQ(median({7}), 7);
+  EXPECT_DOUBLE_EQ(percentile({0, 10}, 95), 9.5);
+  EXPECT_TRUE(std::isnan(median({})));
+}
+
+TEST(Statistics, SummaryOrdersItsPercentiles) {
+  std::vector<double> values;
+  for (int i = 0; i < 101; ++i) values.push_back(i);
+  const LatencyStats stats = summarize(values);
+  EXPECT_DOUBLE_EQ(stats.medianMs, 50);
+  EXPECT_DOUBLE_EQ(stats.meanMs, 50);
+  EXPECT_DOUBLE_EQ(stats.p5Ms, 5);
+  EXPECT_DOUBLE_EQ(stats.p95Ms, 95);
+  EXPECT_DOUBLE_EQ(stats.p99Ms, 99);
+}
+
+TEST(Statistics, AClearSpeedupIsNoNoise) {
+  const Speedup speedup = bootstrapSpeedup({1.19, 1.21, 1.2, 1.18, 1.22, 1.2}, 1);
+  EXPECT_NEAR(speedup.median, 1.2, 1e-12);
+  EXPECT_LE(speedup.low, speedup.median);
+  EXPECT_GE(speedup.high, speedup.median);
+  EXPECT_GT(speedup.low, 1.15);
+  EXPECT_FALSE(speedup.noise);
+}
+
+TEST(Statistics, ADifferenceInsideTheSpreadIsNoise) {
+  EXPECT_TRUE(bootstrapSpeedup({0.9, 1.1, 0.95, 1.06, 1.02, 0.97}, 1).noise);
+  EXPECT_TRUE(bootstrapSpeedup({1.3}, 1).noise);
+  EXPECT_TRUE(std::isinf(bootstrapSpeedup({1.3}, 1).high));
+}
+
+TEST(Statistics, TheBootstrapIsDeterministic) {
+  const std::vector<double> ratios = {0.9, 1.2, 1.1, 1.3};
+  EXPECT_EQ(bootstrapSpeedup(ratios, 5).low, bootstrapSpeedup(ratios, 5).low);
+}
+
+TEST(Bench, TwoModelsSideBySide) {
+  const FakeModel a;
+  const auto b = a.apply({}, FakeModel::norms(), formats::NormFlavour::Portable, {});
+  BenchOptions options;
+  options.rounds = 6;
+  const auto report = benchModels(a, b->get(), FakeModel::sample(), options, {});
+  ASSERT_TRUE(report);
+  EXPECT_NEAR(report->a.medianMs, 2, 0.01);
+  EXPECT_NEAR(report->b->medianMs, 1, 0.01);
+  EXPECT_NEAR(report->speedup.median, 2, 0.02);
+  EXPECT_FALSE(report->speedup.noise);
+  EXPECT_TRUE(report->warmedUp);
+}
+
+TEST(Bench, OneModelAlone) {
+  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, {});
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->b);
+}
+
+TEST(Bench, RefusesCountsBelowOne) {
+  BenchOptions options;
+  options.rounds = 0;
+  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Usage);
+}
+
+TEST(Bench, StopsWhenCancelled) {
+  std::stop_source stop;
+  const Task task{.onProgress = [&](std::string_view, double f) { if (f > 0.4) stop.request_stop(); },
+                  .stop = stop.get_token()};
+  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, task);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Cancelled);
+}
+
+}  // namespace
+}  // namespace normlens::run

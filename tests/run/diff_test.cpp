@@ -1,0 +1,116 @@
+#include "core/run/diff.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/run/norm_diff.h"
+#include "core/run/compare_models.h"
+#include "core/run/tensors.h"
+#include "tests/support/fake_model.h"
+
+namespace normlens::run {
+namespace {
+
+using graph::DType;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+graph::TensorView vec(const std::vector<double>& values, DType dtype = DType::Float64) {
+  return fromDoubles(dtype, {static_cast<int64_t>(values.size())}, values);
+}
+
+TensorDiff compare(const std::vector<double>& a, const std::vector<double>& b) {
+  return *compareTensors("x", vec(a), vec(b));
+}
+
+TEST(Diff, Measures) {
+  const TensorDiff diff = compare({3, -4, 0}, {3, -4.5, 0.25});
+  EXPECT_DOUBLE_EQ(diff.maxAbs, 0.5);
+  EXPECT_DOUBLE_EQ(diff.maxRel, 0.125);
+  EXPECT_DOUBLE_EQ(diff.meanAbs, 0.25);
+  EXPECT_NEAR(diff.cosine, 27 / (5 * std::sqrt(9 + 20.25 + 0.0625)), 1e-12);
+}
+
+TEST(Diff, EqualTensors) {
+  const TensorDiff diff = compare({1, 2}, {1, 2});
+  EXPECT_EQ(diff.maxAbs, 0);
+  EXPECT_EQ(diff.maxRel, 0);
+  EXPECT_NEAR(diff.cosine, 1, 1e-15);
+}
+
+TEST(Diff, ZeroAndEmpty) {
+  EXPECT_EQ(compare({0, 0}, {0, 0}).maxRel, 0);
+  EXPECT_EQ(compare({0, 0}, {0, 0}).cosine, 1);
+  EXPECT_EQ(compare({0, 0}, {0, 1}).maxRel, kInf);
+  EXPECT_EQ(compare({0, 0}, {0, 1}).cosine, 0);
+  EXPECT_EQ(compare({}, {}).maxRel, 0);
+}
+
+TEST(Diff, SpecialValuesOnBothSidesAreEqual) {
+  const TensorDiff diff = compare({kNan, kInf, -kInf, 2}, {kNan, kInf, -kInf, 2.5});
+  EXPECT_DOUBLE_EQ(diff.maxAbs, 0.5);
+  EXPECT_DOUBLE_EQ(diff.maxRel, 0.25);
+  EXPECT_EQ(compare({kNan}, {kNan}).maxRel, 0);
+}
+
+TEST(Diff, SpecialValuesOnOneSideAreBeyondMeasure) {
+  for (const auto& [a, b] : {std::pair{kNan, 1.0}, {1.0, kNan}, {kInf, 1.0}, {kInf, -kInf}, {kInf, kNan}}) {
+    const TensorDiff diff = compare({a, 1}, {b, 1});
+    EXPECT_EQ(diff.maxAbs, kInf) << a << " " << b;
+    EXPECT_EQ(diff.maxRel, kInf);
+  }
+}
+
+TEST(Diff, TypesMayDifferShapesMayNot) {
+  EXPECT_EQ(compareTensors("x", vec({1, 2}), vec({1, 2}, DType::Float32))->maxAbs, 0);
+  const auto shapes = compareTensors("x", vec({1, 2}), vec({1, 2, 3}));
+  ASSERT_FALSE(shapes);
+  EXPECT_EQ(shapes.error().message, "'x' is float64[2] in one model and float64[3] in the other");
+}
+
+TEST(Diff, ComplexTensorsByTheirParts) {
+  graph::TensorView a = vec({1, 2, 3, 4}), b = vec({1, 2, 3, 6});
+  for (graph::TensorView* view : {&a, &b}) {
+    view->dtype = DType::Complex128;
+    view->shape = {2};
+  }
+  EXPECT_DOUBLE_EQ(compareTensors("x", a, b)->maxAbs, 2);
+}
+
+TEST(Diff, OutputsAreComparedInOrder) {
+  const formats::Tensors a = {{"out_0", vec({1})}, {"out_1", vec({2})}};
+  const formats::Tensors b = {{"out_0", vec({1})}, {"out_1", vec({3})}};
+  const auto diffs = compareOutputs(a, b);
+  ASSERT_TRUE(diffs);
+  EXPECT_EQ((*diffs)[1].name, "out_1");
+  EXPECT_EQ(worstOf(*diffs).maxRel, 0.5);
+  EXPECT_FALSE(compareOutputs(a, {{"out_0", vec({1})}}));
+}
+
+TEST(NormDiff, NamesTheFirstNormThatDiffers) {
+  const test::FakeModel model(test::Fault::NotCentered);
+  const auto folded = model.apply({}, test::FakeModel::norms(), formats::NormFlavour::Portable, {});
+  const auto rows = compareNorms(model, test::FakeModel::norms(), **folded, test::FakeModel::sample(), {});
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->size(), 1U);
+  EXPECT_EQ(firstDiverging(*rows, 1e-5), "ln");
+  EXPECT_EQ(firstDiverging(*rows, kInf), "");
+}
+
+TEST(CompareModels, ListsOutputsAndNorms) {
+  const test::FakeModel right, wrong(test::Fault::NotCentered);
+  for (const auto& [model, name] : {std::pair{&right, ""}, {&wrong, "ln"}}) {
+    const auto folded = model->apply({}, test::FakeModel::norms(), formats::NormFlavour::Portable, {});
+    const auto diff = diffModels(*model, test::FakeModel::norms(), **folded, test::FakeModel::sample(), {}, {});
+    ASSERT_TRUE(diff) << diff.error().message;
+    EXPECT_EQ(diff->outputs.size(), 1U);
+    EXPECT_EQ(diff->norms.size(), 1U);
+    EXPECT_EQ(diff->firstDiverging, name);
+  }
+}
+
+}  // namespace
+}  // namespace normlens::run

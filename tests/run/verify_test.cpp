@@ -1,0 +1,147 @@
+#include "core/run/verify.h"
+
+#include <gtest/gtest.h>
+
+#include "core/run/tensors.h"
+#include "tests/support/fake_model.h"
+
+namespace normlens::run {
+namespace {
+
+using test::FakeModel;
+using test::Fault;
+
+Result<Verification> verifyFake(const FakeModel& model, const Task& task = {}) {
+  const fold::FoldPlan plan;
+  const auto norms = FakeModel::norms();
+  const auto folded = model.apply(plan, norms, formats::NormFlavour::Portable, task);
+  return verifyFold({model, **folded, plan, norms}, FakeModel::sample(), {}, task);
+}
+
+TEST(Verify, ARightFoldIsProved) {
+  const auto result = verifyFake(FakeModel());
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->exact, true);
+  ASSERT_TRUE(result->algebra && result->file);
+  EXPECT_LE(result->algebra->maxRel, 1e-12);
+  EXPECT_EQ(result->algebraReason, "");
+  EXPECT_EQ(result->algebraRuns, 4);  // the sample, two draws and a second size
+  EXPECT_TRUE(result->secondSize);
+  EXPECT_EQ(result->fileType, graph::DType::Float32);
+  EXPECT_GE(result->noiseFloor, 4 * machineEpsilon(graph::DType::Float32));
+  EXPECT_LE(result->file->maxRel, 6 * result->noiseFloor);
+  EXPECT_GT(result->file->maxRel, 0);
+  EXPECT_EQ(result->outputs.size(), 1U);
+  EXPECT_EQ(result->firstDiverging, "");
+}
+
+TEST(Verify, AWrongFoldIsRefutedAndTheNormIsNamed) {
+  const auto result = verifyFake(FakeModel(Fault::NotCentered));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_GT(result->algebra->maxRel, 0.01);
+  EXPECT_EQ(result->firstDiverging, "ln");
+}
+
+TEST(Verify, AnErrorBelowTheNoiseOfTheFileIsRefutedByTheAlgebra) {
+  const auto result = verifyFake(FakeModel(Fault::SlightlyOff));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_LE(result->file->maxRel, 6 * result->noiseFloor);
+  EXPECT_GT(result->algebra->maxRel, 1e-10);
+}
+
+TEST(Verify, NarrowArithmeticIsAFailureThatNamesTheOp) {
+  const auto result = verifyFake(FakeModel(Fault::Narrow));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_EQ(result->algebraReason, "aten::to computes in less than float64");
+}
+
+TEST(Verify, WithoutFloat64NothingIsDecided) {
+  const auto result = verifyFake(FakeModel(Fault::NoFloat64));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, std::nullopt);
+  EXPECT_FALSE(result->algebra);
+  EXPECT_EQ(result->algebraReason, "quantised weights have no float64 copy");
+  EXPECT_TRUE(result->file);
+}
+
+TEST(Verify, AFoldedModelThatFailsIsRefuted) {
+  const auto result = verifyFake(FakeModel(Fault::FoldedFails));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_EQ(result->algebraReason, "the folded model fails where the original runs: no such op");
+  EXPECT_EQ(result->fileReason, result->algebraReason);
+}
+
+TEST(Verify, AnotherOutputShapeIsRefuted) {
+  const auto result = verifyFake(FakeModel(Fault::FoldedShape));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_EQ(result->fileReason, "'out_0' is float32[3,4] in one model and float32[12] in the other");
+}
+
+TEST(Verify, AModelOfOneSizeIsProvedAtThatSize) {
+  const auto result = verifyFake(FakeModel(Fault::FixedSize));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, true);
+  EXPECT_FALSE(result->secondSize);
+  EXPECT_EQ(result->algebraRuns, 3);
+}
+
+TEST(Verify, OfAModelThatDoesNotRunNothingIsDecided) {
+  const auto result = verifyFake(FakeModel(Fault::OriginalFails));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, std::nullopt);
+  EXPECT_FALSE(result->algebra || result->file);
+  EXPECT_EQ(result->algebraReason, "the float64 copy does not run: this model does not run");
+  EXPECT_EQ(result->fileReason, "the model does not run on these inputs: this model does not run");
+}
+
+TEST(Verify, AFloat64FileHasItsOwnFloor) {
+  const auto result = verifyFake(FakeModel(Fault::None, graph::DType::Float64));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, true);
+  EXPECT_LT(result->noiseFloor, 1e-13);
+}
+
+TEST(Verify, StopsAtEveryRunWhenCancelled) {
+  FakeModel counting;
+  int runs = 0;
+  counting.onRun = [&] { ++runs; };
+  ASSERT_TRUE(verifyFake(counting));
+  const int all = runs;
+  ASSERT_GT(all, 10);
+  for (int stopAt = 1; stopAt <= all; ++stopAt) {
+    FakeModel model;
+    std::stop_source stop;
+    int count = 0;
+    model.onRun = [&] {
+      if (++count == stopAt) stop.request_stop();
+    };
+    const auto result = verifyFake(model, Task{.onProgress = nullptr, .stop = stop.get_token()});
+    ASSERT_FALSE(result) << stopAt;
+    EXPECT_EQ(result.error().code, ErrorCode::Cancelled);
+    EXPECT_EQ(count, stopAt) << "a run after the stop";
+  }
+}
+
+TEST(Verify, ReportsProgressThatNeverGoesBack) {
+  double last = 0;
+  bool any = false;
+  const Task task{.onProgress =
+                      [&](std::string_view, double fraction) {
+                        if (fraction < 0) return;
+                        EXPECT_GE(fraction, last);
+                        EXPECT_LE(fraction, 1);
+                        last = fraction;
+                        any = true;
+                      },
+                  .stop = {}};
+  ASSERT_TRUE(verifyFake(FakeModel(), task));
+  EXPECT_TRUE(any);
+}
+
+}  // namespace
+}  // namespace normlens::run

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/analysis/analysis.h"
+#include "core/graph/text.h"
+#include "core/service/plan_file.h"
+
+namespace normlens::service {
+namespace {
+
+constexpr const char* kModel = R"(graph {
+  input %x: float32[2, 5, 8]
+  const %w: float32[8, 8] random 1
+  const %scale: float32[8] random 3
+  %s: float32[2, 5, 8] = Elementwise(%x)
+  %n1: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05} name "a"
+  %f: float32[2, 5, 8] = Linear(%n1, %w, _)
+  %g: float32[2, 5, 8] = Mul(%f, %scale)
+  %r: float32[2, 5, 8] = Add(%s, %g)
+  %n2: float32[2, 5, 8] = LayerNorm(%r, _, _) {axes = [2], eps = 1e-05} name "b"
+  return %n2
+})";
+
+struct Planned {
+  graph::Graph graph;
+  std::vector<analysis::LayerNorm> norms;
+  fold::FoldPlan plan;
+};
+
+Planned planned() {
+  Planned out;
+  out.graph = *graph::parseGraph(kModel);
+  const auto analysis = *analysis::analyze(out.graph, Task{});
+  out.norms = analysis->norms.layerNorms;
+  out.plan = {"abc", "balanced", {}};
+  for (const auto& edit : analysis->best.edits) out.plan.edits.push_back(edit.edit);
+  return out;
+}
+
+TEST(PlanFile, everyKindOfEditRoundTrips) {
+  const Planned made = planned();
+  std::set<size_t> kinds;
+  for (const auto& edit : made.plan.edits) kinds.insert(edit.index());
+  EXPECT_EQ(kinds.size(), std::variant_size_v<fold::Edit>);
+  const std::string text = planToJson(made.plan, made.graph, made.norms);
+  const auto read = planFromJson(text, made.graph, made.norms, "abc");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(planToJson(*read, made.graph, made.norms), text);
+}
+
+TEST(PlanFile, anotherModelIsRefused) {
+  const Planned made = planned();
+  const auto read = planFromJson(planToJson(made.plan, made.graph, made.norms), made.graph, made.norms, "def");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::BadInput);
+}
+
+TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
+  const Planned made = planned();
+  const std::string text = planToJson(made.plan, made.graph, made.norms);
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string out = text;
+    const size_t at = out.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return out.replace(at, from.size(), to);
+  };
+  for (const std::string& bad : {std::string(), std::string("[]"), std::string("{\"schema\":1}"), replaced("\"schema\": 1", "\"schema\": 9"),
+                                 replaced("center_constant", "wobble"), replaced("\"w\"", "\"ghost\""), replaced("(8 sum)", "(9 sum)")}) {
+    const auto read = planFromJson(bad, made.graph, made.norms, "abc");
+    ASSERT_FALSE(read) << bad;
+    EXPECT_EQ(read.error().code, ErrorCode::Unreadable);
+  }
+}
+
+}  // namespace
+}  // namespace normlens::service

@@ -1,0 +1,203 @@
+#include "tests/support/fake_engine/canned_replies.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace normlens::fake {
+
+namespace {
+
+bool foldsFree(const CannedModel& model, int norm) { return !model.postNorm || norm == 0; }
+
+bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+
+bool folds(const CannedModel& model, const protocol::PlanParams& params, int norm) {
+  if (contains(params.keep_norms, norm)) return false;
+  if (foldsFree(model, norm)) return true;
+  return params.policy == "all" || params.policy == "paper" ||
+         contains(params.center_values, model.normInputs[static_cast<size_t>(norm)]);
+}
+
+std::string reasonOf(const CannedModel& model, int norm) {
+  if (foldsFree(model, norm)) return "Every path to it ends in a linear layer or a table that can be centered.";
+  return "The residual comes from LayerNorm " + model.graph.nodes[static_cast<size_t>(model.normNodes[static_cast<size_t>(norm) - 1])].name +
+         " with γ between 0.61 and 1.38: not zero-mean.";
+}
+
+protocol::NormInfo normInfo(const CannedModel& model, int index) {
+  const protocol::GraphNode& node = model.graph.nodes[static_cast<size_t>(model.normNodes[static_cast<size_t>(index)])];
+  protocol::NormInfo info;
+  info.index = index;
+  info.name = node.name;
+  info.scope = node.name;
+  info.form = "op";
+  info.node = node.id;
+  info.normalized_shape = {model.width};
+  info.eps = 1e-5;
+  const bool free = foldsFree(model, index);
+  info.verdict = free ? "free" : "blocked";
+  info.reason = reasonOf(model, index);
+  for (const std::string& weight : model.weights[static_cast<size_t>(index)]) {
+    if (!free) break;
+    const bool tied = weight == "wte.weight";
+    info.edits.push_back("center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""));
+  }
+  if (!free) info.blocker_path = {node.id, node.id - 1, model.normNodes[static_cast<size_t>(index) - 1]};
+  info.paper = info.paper_practical = model.postNorm ? true : false;
+  info.has_gamma = info.has_beta = true;
+  info.gamma_min = 0.61;
+  info.gamma_max = 1.38;
+  info.beta_min = -0.382;
+  info.beta_max = 0.541;
+  return info;
+}
+
+}  // namespace
+
+protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path) {
+  protocol::ModelInfo info;
+  info.path = path;
+  info.format = "torchscript";
+  info.sha256 = std::string(63, '0') + (model.postNorm ? "1" : "2");
+  info.file_bytes = 912384;
+  info.parameters = 217664;
+  info.parameter_bytes = 870656;
+  info.graph = model.graph;
+  for (protocol::GraphValue& value : info.graph.values) {
+    if (!value.constant) value.shape.clear();
+  }
+  return info;
+}
+
+protocol::Analysis analysis(const CannedModel& model) {
+  protocol::Analysis result;
+  for (const protocol::GraphValue& value : model.graph.values) {
+    if (value.constant) continue;
+    result.values.push_back(value);
+    result.values.back().has_shape = true;
+    result.values.back().dtype = value.name == "input_ids" ? "int64" : "float32";
+  }
+  const int count = static_cast<int>(model.normNodes.size());
+  for (int i = 0; i < count; ++i) {
+    result.norms.push_back(normInfo(model, i));
+    (foldsFree(model, i) ? result.totals.free : result.totals.blocked) += 1;
+    if (result.norms.back().paper) ++result.totals.paper;
+  }
+  result.totals.layer_norms = count;
+  result.totals.paper_practical = result.totals.paper;
+  result.inputs = {{"input_ids", "int64", {1, 16}, 0, 210, "below the 211 rows of the first table"}};
+  return result;
+}
+
+protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
+  protocol::ZeroMeanGraph graph;
+  graph.norm = norm;
+  const size_t at = static_cast<size_t>(norm);
+  const bool free = foldsFree(model, norm);
+  graph.vertices.push_back({model.normNodes[at], "N", ""});
+  for (const protocol::GraphNode& node : model.graph.nodes) {
+    if (node.id >= model.normNodes[at]) break;
+    const bool producer = contains(model.producers[at], node.id);
+    const bool afterFirst = node.id > model.producers[at].front();
+    if (producer) graph.vertices.push_back({node.id, node.role == "N" ? "O" : "L", node.role == "N" ? "γ varies" : "centered"});
+    if (node.role == "R" && afterFirst) graph.vertices.push_back({node.id, "R", ""});
+    if (producer || (node.role == "R" && afterFirst)) graph.values.insert(graph.values.end(), node.outputs.begin(), node.outputs.end());
+  }
+  for (const std::string& weight : model.weights[at]) graph.leaves.push_back(weight + (free ? ": centered" : ""));
+  return graph;
+}
+
+protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params) {
+  protocol::PlanInfo info;
+  info.policy = params.policy;
+  info.layer_norms = static_cast<int>(model.normNodes.size());
+  std::vector<std::string> done;
+  for (int norm = 0; norm < info.layer_norms; ++norm) {
+    if (!folds(model, params, norm)) continue;
+    info.folded.push_back(norm);
+    const size_t at = static_cast<size_t>(norm);
+    if (!foldsFree(model, norm)) {
+      info.edits.push_back({"insert_centering", "center the input of " + normInfo(model, norm).name + " at run time",
+                            model.normNodes[at], 0, 0, {norm}});
+      ++info.centerings;
+      continue;
+    }
+    for (size_t i = 0; i < model.weights[at].size(); ++i) {
+      const std::string& weight = model.weights[at][i];
+      if (std::find(done.begin(), done.end(), weight) != done.end()) continue;
+      done.push_back(weight);
+      const bool tied = weight == "wte.weight";
+      const int64_t bytes = tied ? 54016 : 16384;
+      info.edits.push_back({"center_constant",
+                            "center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""),
+                            model.producers[at][i], bytes, tied ? bytes : 0, {norm}});
+      info.bytes_centered += bytes;
+      info.bytes_grown += tied ? bytes : 0;
+    }
+  }
+  info.tensors_centered = static_cast<int>(done.size());
+  for (const int norm : info.folded) {
+    info.edits.push_back({"replace_norm", "replace " + normInfo(model, norm).name + " by an RMSNorm",
+                          model.normNodes[static_cast<size_t>(norm)], 0, 0, {}});
+  }
+  return info;
+}
+
+protocol::CenterPreview preview(const CannedModel& model, int value) {
+  for (size_t norm = 0; norm < model.normInputs.size(); ++norm) {
+    if (model.normInputs[norm] != value || foldsFree(model, static_cast<int>(norm))) continue;
+    return {true, "Subtracts the mean over 64 channels at run time, before the norm reads it.", {static_cast<int>(norm)}};
+  }
+  return {false, "A linear layer reads the channels of this value, so a shift would change the output.", {}};
+}
+
+protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldParams& params) {
+  protocol::FoldResult result;
+  result.plan = plan(model, params.plan);
+  result.fold_ms = 1.84;
+  protocol::VerifyResult proof;
+  proof.algebra_done = proof.file_done = true;
+  proof.algebra = {3.2e-16, 4.4e-16};
+  proof.file = {2.1e-7, 3.1e-7};
+  proof.file_dtype = "float32";
+  proof.noise_floor = 2.6e-7;
+  proof.exact = params.plan.policy != "paper";
+  if (!*proof.exact) {
+    proof.algebra = {0.014, 0.029};
+    proof.first_diverging = normInfo(model, 1).name;
+    result.reason = "The folded model differs from the original by 3e-2.";
+  }
+  result.ok = *proof.exact;
+  result.verify = proof;
+  return result;
+}
+
+protocol::BenchResult benchResult() {
+  protocol::BenchResult result;
+  result.device = "CPU";
+  result.original = {4.241, 4.25, 4.18, 4.302};
+  result.folded = {4.001, 4.012, 3.95, 4.058};
+  result.speedup = 1.06;
+  result.ci_low = 1.05;
+  result.ci_high = 1.07;
+  return result;
+}
+
+protocol::TensorStats tensorStats(const CannedModel& model, int value) {
+  const protocol::GraphValue& constant = model.graph.values[static_cast<size_t>(value)];
+  protocol::TensorStats stats;
+  stats.name = constant.name;
+  stats.dtype = constant.dtype;
+  stats.shape = constant.shape;
+  stats.min = -0.413;
+  stats.max = 0.391;
+  stats.mean = 0.0007;
+  stats.deviation = 0.09;
+  if (constant.shape.size() < 2) return stats;
+  for (int i = 0; i < 96; ++i) {
+    stats.column_means.push_back(0.011 * std::sin(1.7 * i + value) * std::cos(0.31 * i * i));
+  }
+  return stats;
+}
+
+}  // namespace normlens::fake

@@ -1,0 +1,18 @@
+// What the fake engine answers about a canned model.
+#pragma once
+
+#include "core/protocol/messages.h"
+#include "tests/support/fake_engine/canned_model.h"
+
+namespace normlens::fake {
+
+[[nodiscard]] protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path);
+[[nodiscard]] protocol::Analysis analysis(const CannedModel& model);
+[[nodiscard]] protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm);
+[[nodiscard]] protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params);
+[[nodiscard]] protocol::CenterPreview preview(const CannedModel& model, int value);
+[[nodiscard]] protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldParams& params);
+[[nodiscard]] protocol::BenchResult benchResult();
+[[nodiscard]] protocol::TensorStats tensorStats(const CannedModel& model, int value);
+
+}  // namespace normlens::fake

@@ -1,0 +1,107 @@
+// normlens-fake-engine serve [mischief]: speaks the protocol, knows no torch. See mischief.h.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "core/protocol/dispatcher.h"
+#include "tests/support/fake_engine/canned_replies.h"
+#include "tests/support/fake_engine/mischief.h"
+
+namespace normlens::fake {
+
+namespace {
+
+namespace methods = protocol::methods;
+
+protocol::Transport standardStreams() {
+  protocol::Transport transport;
+  transport.read = [] {
+    char buffer[65536];
+    const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    return count > 0 ? std::string(buffer, static_cast<size_t>(count)) : std::string();
+  };
+  transport.write = [](std::string_view bytes) {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    std::fflush(stdout);
+  };
+  transport.log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
+  return transport;
+}
+
+class Engine {
+ public:
+  explicit Engine(Mischief mischief) : mischief_(std::move(mischief)), dispatcher_(standardStreams()) {
+    bind<protocol::InitializeParams, protocol::EngineInfo>(methods::kInitialize, [](const auto&) {
+      return protocol::EngineInfo{protocol::kProtocolVersion, "0.1.0 (fake)", "none", "CPU", getpid(), 41 << 20};
+    });
+    bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
+    bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze, [this](const auto&) { return analysis(*model_); });
+    bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(
+        methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
+    bindNeedingModel<protocol::PlanParams, protocol::PlanInfo>(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
+    bindNeedingModel<protocol::CenterParams, protocol::CenterPreview>(
+        methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
+    bindNeedingModel<protocol::FoldParams, protocol::FoldResult>(methods::kFold,
+                                                                 [this](const auto& p) { return foldResult(*model_, p); });
+    bindNeedingModel<protocol::BenchParams, protocol::BenchResult>(methods::kBench, [](const auto&) { return benchResult(); });
+    bindNeedingModel<protocol::TensorParams, protocol::TensorStats>(
+        methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
+    bindNeedingModel<protocol::ExportParams, protocol::ExportResult>(methods::kExport, [](const auto& p) {
+      std::ofstream(p.path) << "folded with " << p.norm << "\n";
+      return protocol::ExportResult{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path)), 0.7};
+    });
+  }
+
+  void serve() { dispatcher_.serve(); }
+
+ private:
+  template <class Params, class Reply, class Function>
+  void bind(std::string_view method, Function function) {
+    const std::string name(method);
+    if (mischief_.talksNonsense(name)) {
+      // Right envelope, wrong fields: what an engine of another version might send.
+      dispatcher_.bind<Params, protocol::OtherNormInfo>(method, [](const Params&, const Task&) {
+        return Result<protocol::OtherNormInfo>(protocol::OtherNormInfo{"nonsense", "nonsense", 1});
+      });
+      return;
+    }
+    dispatcher_.bind<Params, Reply>(method, [this, name, function](const Params& params, const Task& task) -> Result<Reply> {
+      if (auto status = mischief_.before(name, task); !status) return tl::unexpected<Error>(status.error());
+      return function(params);
+    });
+  }
+
+  template <class Params, class Reply, class Function>
+  void bindNeedingModel(std::string_view method, Function function) {
+    bind<Params, Reply>(method, [this, function](const Params& params) -> Result<Reply> {
+      if (!model_) return fail(ErrorCode::Usage, "No model is open.");
+      return function(params);
+    });
+  }
+
+  Result<protocol::ModelInfo> open(const protocol::OpenParams& params) {
+    model_.reset();
+    if (!std::filesystem::exists(params.path)) {
+      return fail(ErrorCode::Unreadable, "There is no file " + params.path + ".", "Check the path.");
+    }
+    const bool postNorm = params.path.find("bert") != std::string::npos;
+    model_ = makeTransformer(mischief_.blocks, postNorm);
+    return modelInfo(*model_, params.path);
+  }
+
+  Mischief mischief_;
+  protocol::Dispatcher dispatcher_;
+  std::optional<CannedModel> model_;
+};
+
+}  // namespace
+
+}  // namespace normlens::fake
+
+int main(int argc, char** argv) {
+  normlens::fake::Engine(normlens::fake::Mischief::fromArguments(argc, argv)).serve();
+  return 0;
+}

@@ -1,0 +1,32 @@
+// How the fake engine misbehaves, from its command line:
+//   --slow METHOD=MS    reports progress for so long first, and stops when cancelled
+//   --deaf METHOD=MS    sleeps for so long first, and hears nothing meanwhile
+//   --crash METHOD      aborts instead of answering
+//   --garbage METHOD    writes bytes that are no frame before it answers
+//   --error METHOD      answers with an error
+//   --nonsense METHOD   answers with an object of the wrong types
+//   --while FILE        misbehaves only as long as FILE exists, and removes it the first time
+//   --blocks N          size of the model
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/task.h"
+
+namespace normlens::fake {
+
+struct Mischief {
+  std::vector<std::pair<std::string, int>> slow, deaf;
+  std::vector<std::string> crash, garbage, error, nonsense;
+  std::string onlyWhile;
+  int blocks = 4;
+
+  static Mischief fromArguments(int argc, char** argv);
+  // Called first by every handler. An error or a cancellation is the handler's answer.
+  [[nodiscard]] Status before(const std::string& method, const Task& task) const;
+  [[nodiscard]] bool talksNonsense(const std::string& method) const;
+};
+
+}  // namespace normlens::fake

@@ -1,0 +1,187 @@
+// A model of a few lines for tests of what works on formats::Model: y = LayerNorm(W x), x [N, 4], W [4, 4], written out
+// in plain loops. Its fold can be right or wrong in ways that a proof must notice.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "core/analysis/norms.h"
+#include "core/formats/model.h"
+#include "core/run/tensors.h"
+
+namespace normlens::test {
+
+// What is wrong with the fold, or with the model.
+enum class Fault {
+  None,
+  NotCentered,     // the norm is replaced, the weight is left as it is
+  SlightlyOff,     // the centered weight is wrong by 1e-7
+  FoldedFails,     // the folded model raises an error
+  FoldedShape,     // the folded model's output has another shape
+  Narrow,          // the float64 copy computes something in float32
+  NoFloat64,       // there is no float64 copy
+  OriginalFails,   // the model does not run at all
+  FixedSize,       // the model runs at the sample's size only
+};
+
+class FakeModel final : public formats::Model {
+ public:
+  static constexpr int64_t kWidth = 4;
+
+  explicit FakeModel(Fault fault = Fault::None, graph::DType dtype = graph::DType::Float32) : fault_(fault) {
+    facts_.format = "fake";
+    facts_.dtype = dtype;
+    for (int i = 0; i < kWidth * kWidth; ++i) weight_.push_back(rounded(std::sin(1.0 + i) + 0.3));
+    buildGraph();
+  }
+
+  // Called at the start of every run; for tests of cancelling.
+  std::function<void()> onRun;
+
+  static std::vector<analysis::LayerNorm> norms() {
+    analysis::LayerNorm norm;
+    norm.name = "ln";
+    norm.node = 1;
+    norm.output = 3;
+    return {norm};
+  }
+  static formats::Tensors sample(int64_t rows = 3) {
+    std::vector<double> values;
+    for (int64_t i = 0; i < rows * kWidth; ++i) values.push_back(std::cos(static_cast<double>(i) * 0.7));
+    return {{"in_0", run::fromDoubles(graph::DType::Float32, {rows, kWidth}, values)}};
+  }
+
+  const formats::ModelFacts& facts() const override { return facts_; }
+  const graph::Graph& graph() const override { return graph_; }
+  Result<std::vector<formats::InputSpec>> inferInputs() const override {
+    formats::InputSpec spec;
+    spec.name = "in_0";
+    spec.dtype = graph::DType::Float32;
+    spec.shape = {3, kWidth};
+    return std::vector{spec};
+  }
+  Status probe(const formats::Tensors&, const Task&) override { return {}; }
+
+  Result<formats::Tensors> run(const formats::Tensors& inputs, const Task& task) const override {
+    auto values = compute(inputs, task);
+    if (!values) return tl::unexpected(values.error());
+    graph::Shape shape = inputs[0].view.shape;
+    if (folded_ && fault_ == Fault::FoldedShape) shape = {shape[0] * shape[1]};
+    return formats::Tensors{{"out_0", run::fromDoubles(facts_.dtype, shape, *values)}};
+  }
+  Result<formats::Tensors> runCapturing(const formats::Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                        const Task& task) const override {
+    auto outputs = run(inputs, task);
+    if (!outputs) return outputs;
+    return formats::Tensors(values.size(), outputs->front());
+  }
+  Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&) const override {
+    struct Counter : formats::Runner {
+      explicit Counter(double base) : ms(base) {}
+      Result<double> runOnceMs() override { return ms + 0.001 * (++runs % 3); }
+      double ms;
+      int runs = 0;
+    };
+    return std::make_unique<Counter>(folded_ ? 1.0 : 2.0);
+  }
+  Result<std::unique_ptr<Model>> toFloat64() const override {
+    if (fault_ == Fault::NoFloat64) return fail(ErrorCode::Unsupported, "quantised weights have no float64 copy");
+    auto twin = copy();
+    twin->facts_.dtype = graph::DType::Float64;
+    return twin;
+  }
+  Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override {
+    auto other = copy();
+    const double half = run::machineEpsilon(facts_.dtype) / 2;
+    for (size_t i = 0; i < other->weight_.size(); ++i) {
+      other->weight_[i] = other->rounded(weight_[i] * (1 + half * std::sin(static_cast<double>(seed * 31 + i))));
+    }
+    return other;
+  }
+  Result<std::string> narrowOp(const formats::Tensors&, const Task&) const override {
+    return std::string(fault_ == Fault::Narrow ? "aten::to" : "");
+  }
+  Result<std::unique_ptr<Model>> apply(const fold::FoldPlan&, const std::vector<analysis::LayerNorm>&,
+                                       formats::NormFlavour, const Task&) const override {
+    auto folded = copy();
+    folded->folded_ = true;
+    if (fault_ != Fault::NotCentered) folded->centerColumns();
+    return folded;
+  }
+  Status save(const std::filesystem::path&, const Task&) const override { return {}; }
+
+ private:
+  std::unique_ptr<FakeModel> copy() const {
+    auto other = std::make_unique<FakeModel>(fault_, facts_.dtype);
+    other->weight_ = weight_;
+    other->folded_ = folded_;
+    other->onRun = onRun;
+    return other;
+  }
+  double rounded(double value) const {
+    return facts_.dtype == graph::DType::Float32 ? static_cast<double>(static_cast<float>(value)) : value;
+  }
+  double& weight(int64_t row, int64_t column) { return weight_[static_cast<size_t>(row * kWidth + column)]; }
+
+  void centerColumns() {
+    for (int64_t column = 0; column < kWidth; ++column) {
+      double mean = 0;
+      for (int64_t row = 0; row < kWidth; ++row) mean += weight(row, column) / kWidth;
+      for (int64_t row = 0; row < kWidth; ++row) weight(row, column) = rounded(weight(row, column) - mean);
+    }
+    if (fault_ == Fault::SlightlyOff) weight(0, 0) += 1e-7;
+  }
+
+  Result<std::vector<double>> compute(const formats::Tensors& inputs, const Task& task) const {
+    if (onRun) onRun();
+    if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+    const graph::Shape& shape = inputs.at(0).view.shape;
+    if (fault_ == Fault::OriginalFails || (fault_ == Fault::FixedSize && shape[0] != 3)) {
+      return fail(ErrorCode::RunFailed, "this model does not run");
+    }
+    if (folded_ && fault_ == Fault::FoldedFails) return fail(ErrorCode::RunFailed, "no such op");
+    const std::vector<double> x = *graph::toDoubles(inputs[0].view);
+    std::vector<double> y;
+    for (int64_t n = 0; n < shape[0]; ++n) normRow(x.data() + n * kWidth, y);
+    return y;
+  }
+
+  void normRow(const double* x, std::vector<double>& y) const {
+    double h[kWidth] = {}, mean = 0, squares = 0;
+    for (int64_t row = 0; row < kWidth; ++row) {
+      for (int64_t i = 0; i < kWidth; ++i) h[row] += weight_[static_cast<size_t>(row * kWidth + i)] * x[i];
+      h[row] = rounded(h[row]);
+      if (!folded_) mean += h[row] / kWidth;
+    }
+    for (const double value : h) squares += (value - mean) * (value - mean) / kWidth;
+    for (const double value : h) y.push_back(rounded((value - mean) / std::sqrt(squares + 1e-5)));
+  }
+
+  void buildGraph() {
+    graph::Value x, h, y;
+    x.name = "x";
+    h.name = "h";
+    y.name = "y";
+    const graph::ValueId input = graph_.addParam(0, x);
+    graph::Constant constant;
+    constant.name = "weight";
+    const graph::ValueId weight = graph_.addConstant(constant);
+    graph::Node linear, norm;
+    linear.kind = graph::OpKind::Linear;
+    linear.operands = {input, weight};
+    graph_.addNode(linear, {h});
+    norm.kind = graph::OpKind::LayerNorm;
+    norm.operands = {2};
+    graph_.addNode(norm, {y});
+    graph_.addReturn(0, 3);
+  }
+
+  Fault fault_;
+  bool folded_ = false;
+  formats::ModelFacts facts_;
+  graph::Graph graph_;
+  std::vector<double> weight_;
+};
+
+}  // namespace normlens::test

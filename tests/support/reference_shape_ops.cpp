@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "tests/support/reference_ops.h"
+
+namespace normlens::testing {
+
+using graph::OpKind;
+using graph::Shape;
+
+namespace {
+
+// y[index] = x[from(index)].
+Tensor moved(const Tensor& x, const Shape& shape, const std::function<Index(const Index&)>& from) {
+  Tensor out(shape);
+  forEachIndex(shape, [&](const Index& index) { out[index] = x(from(index)); });
+  return out;
+}
+
+int64_t runtimePosition(const Call& call, const char* attribute) {
+  if (const auto fixed = graph::intAttribute(call.node, attribute)) return *fixed;
+  return static_cast<int64_t>(call.operand(1).at.at(0));
+}
+
+// The window [start, start + length * step) of an axis.
+Tensor sliced(const Tensor& x, size_t axis, int64_t start, int64_t length, int64_t step) {
+  Shape shape = x.shape;
+  shape.at(axis) = length;
+  return moved(x, shape, [&](Index index) {
+    index[axis] = start + index[axis] * step;
+    return index;
+  });
+}
+
+Tensor picked(const Tensor& x, size_t axis, int64_t position) {
+  Tensor out = sliced(x, axis, position, 1, 1);
+  out.shape.erase(out.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  return out;
+}
+
+std::vector<Tensor> split(const Call& call) {
+  std::vector<Tensor> out;
+  int64_t at = 0;
+  for (size_t i = 0; i < call.node.outputs.size(); ++i) {
+    const int64_t length = call.outShape(i).at(call.axis());
+    out.push_back(sliced(call.operand(0), call.axis(), at, length, 1));
+    at += length;
+  }
+  return out;
+}
+
+Tensor concatenated(const std::vector<Tensor>& parts, size_t axis) {
+  Shape shape = parts.at(0).shape;
+  shape.at(axis) = 0;
+  for (const Tensor& part : parts) shape[axis] += part.shape.at(axis);
+  Tensor out(shape);
+  int64_t at = 0;
+  for (const Tensor& part : parts) {
+    forEachIndex(part.shape, [&](Index index) {
+      const double item = part(index);
+      index[axis] += at;
+      out[index] = item;
+    });
+    at += part.shape[axis];
+  }
+  return out;
+}
+
+Tensor stacked(std::vector<Tensor> parts, size_t axis) {
+  for (Tensor& part : parts) part.shape.insert(part.shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  return concatenated(parts, axis);
+}
+
+Tensor rolled(const Call& call) {
+  const Shape& shape = call.operand(0).shape;
+  return moved(call.operand(0), shape, [&](Index index) {
+    for (const int64_t axis : call.axes()) {
+      auto& at = index[static_cast<size_t>(axis)];
+      at = (at + 1) % shape[static_cast<size_t>(axis)];
+    }
+    return index;
+  });
+}
+
+Tensor padded(const Call& call) {
+  const auto start = graph::intsAttribute(call.node, "start").value();
+  const auto fill = graph::floatAttribute(call.node, "value");
+  const Tensor& x = call.operand(0);
+  Tensor out(call.outShape());
+  forEachIndex(out.shape, [&](const Index& index) {
+    Index from = index;
+    bool inside = true;
+    for (size_t i = 0; i < start.size(); ++i) {
+      const auto axis = static_cast<size_t>(call.axes()[i]);
+      from[axis] -= start[i];
+      inside = inside && from[axis] >= 0 && from[axis] < x.shape[axis];
+      from[axis] = std::clamp<int64_t>(from[axis], 0, x.shape[axis] - 1);
+    }
+    out[index] = inside || !fill ? x(from) : *fill;
+  });
+  return out;
+}
+
+Tensor gathered(const Call& call) {
+  const Tensor& x = call.operand(0);
+  const Tensor& positions = call.operand(1);
+  const size_t axis = call.axis();
+  Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis + 1), x.shape.end());
+  const auto rank = static_cast<std::ptrdiff_t>(positions.shape.size());
+  return moved(x, shape, [&](const Index& index) {
+    const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
+    Index from(index.begin(), first);
+    from.push_back(static_cast<int64_t>(positions(Index(first, first + rank))));
+    from.insert(from.end(), first + rank, index.end());
+    return from;
+  });
+}
+
+Tensor permuted(const Call& call) {
+  const auto perm = graph::intsAttribute(call.node, "perm").value();
+  const Tensor& x = call.operand(0);
+  Shape shape;
+  for (const int64_t axis : perm) shape.push_back(x.shape.at(static_cast<size_t>(axis)));
+  return moved(x, shape, [&](const Index& index) {
+    Index from(index.size());
+    for (size_t i = 0; i < perm.size(); ++i) from[static_cast<size_t>(perm[i])] = index[i];
+    return from;
+  });
+}
+
+Tensor reshaped(const Call& call) {
+  Tensor out = call.operand(0);
+  out.shape = call.outShape();
+  if (sizeOf(out.shape) != static_cast<int64_t>(out.at.size())) throw std::logic_error("reshape changes the size");
+  return out;
+}
+
+std::vector<Tensor> unbound(const Call& call) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < call.node.outputs.size(); ++i) {
+    out.push_back(picked(call.operand(0), call.axis(), static_cast<int64_t>(i)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Tensor> shapeOp(const Call& call) {
+  const auto step = graph::intAttribute(call.node, "step").value_or(1);
+  switch (call.node.kind) {
+    case OpKind::Reshape: return {reshaped(call)};
+    case OpKind::Permute: return {permuted(call)};
+    case OpKind::Expand: return {moved(call.operand(0), call.outShape(), [](const Index& index) { return index; })};
+    case OpKind::Slice:
+      return {sliced(call.operand(0), call.axis(), runtimePosition(call, "start"), call.outShape().at(call.axis()), step)};
+    case OpKind::Select: return {picked(call.operand(0), call.axis(), runtimePosition(call, "index"))};
+    case OpKind::Split: return split(call);
+    case OpKind::Unbind: return unbound(call);
+    case OpKind::Concat: return {concatenated(call.operands, call.axis())};
+    case OpKind::Stack: return {stacked(call.operands, call.axis())};
+    case OpKind::Roll: return {rolled(call)};
+    case OpKind::Pad: return {padded(call)};
+    case OpKind::Gather: return {gathered(call)};
+    default: throw std::logic_error("no shape op");
+  }
+}
+
+}  // namespace normlens::testing

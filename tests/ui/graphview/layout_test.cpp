@@ -1,0 +1,229 @@
+// The layout of the graph view: what is put where, in which order it is computed, how long it may take.
+#include <QElapsedTimer>
+#include <QSignalSpy>
+#include <QTest>
+#include <algorithm>
+
+#include "tests/support/graph_documents.h"
+#include "ui/layout/dot_layout.h"
+#include "ui/layout/group_layouter.h"
+#include "ui/layout/layout_worker.h"
+
+namespace normlens::layout {
+namespace {
+
+GroupSet allGroups(const Hierarchy& hierarchy) {
+  GroupSet all;
+  for (size_t i = 0; i < hierarchy.items.size(); ++i) {
+    if (hierarchy.items[i].kind == ItemKind::Group) all.insert(static_cast<int>(i));
+  }
+  return all;
+}
+
+GroupSet byDefault(const Hierarchy& hierarchy) {
+  const std::vector<int> open = defaultExpanded(hierarchy);
+  return {open.begin(), open.end()};
+}
+
+Layout mustLayOut(const Hierarchy& hierarchy, const GroupSet& open) {
+  GroupLayouter layouter;
+  Result<Layout> layout = layouter.layOut(hierarchy, open, {});
+  if (!layout) qFatal("%s", layout.error().message.c_str());
+  return std::move(*layout);
+}
+
+int findItem(const Hierarchy& hierarchy, const std::string& title) {
+  for (size_t i = 0; i < hierarchy.items.size(); ++i) {
+    if (hierarchy.items[i].title == title) return static_cast<int>(i);
+  }
+  return kNone;
+}
+
+// The first pair of boxes of one group that overlap, as text; empty when there is none.
+QString overlap(const Hierarchy& hierarchy, const Layout& layout) {
+  for (size_t i = 0; i < layout.boxes.size(); ++i) {
+    for (size_t j = i + 1; j < layout.boxes.size(); ++j) {
+      const Box &a = layout.boxes[i], &b = layout.boxes[j];
+      if (a.frame != b.frame || !a.rect.adjusted(0.5, 0.5, -0.5, -0.5).intersects(b.rect)) continue;
+      return QString::fromStdString(hierarchy.path(a.item) + " and " + hierarchy.path(b.item));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+class LayoutTest : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void initTestCase() { qRegisterMetaType<LayoutResult>(); }
+
+  void blocksReadLikeTheirSource() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    const int block = findItem(h, "h.3");
+    QVERIFY(block > 0);
+    QStringList titles;
+    for (const int child : h.item(block).children) titles << QString::fromStdString(h.item(child).title);
+    QCOMPARE(titles, (QStringList{"ln_1", "attn", "add", "ln_2", "mlp", "add"}));
+    QCOMPARE(h.item(block).layerNorms, 2);
+    QCOMPARE(h.item(0).layerNorms, 25);
+    const int projection = findItem(h, "c_proj");
+    QVERIFY(h.item(projection).slim);
+    QCOMPARE(h.item(projection).role, 'L');
+    QVERIFY(h.item(findItem(h, "act")).slim);
+    QCOMPARE(QString::fromStdString(h.path(block)), "transformer.h.3");
+  }
+
+  void positionsMadeFromSizesAreBridged() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    const int ids = findItem(h, "input_ids"), table = findItem(h, "wpe");
+    QVERIFY(std::any_of(h.edges.begin(), h.edges.end(), [&](const DataEdge& e) {
+      return e.from == ids && e.to == table && e.value == kNone;
+    }));
+  }
+
+  void helpersShowWhenAskedFor() {
+    const size_t hidden = buildHierarchy(test::gpt2Document(2)).edges.size();
+    const Hierarchy h = buildHierarchy(test::gpt2Document(2), {.showHelpers = true});
+    QVERIFY(h.edges.size() > hidden);
+    QVERIFY(findItem(h, "arange") >= 0);
+  }
+
+  void aLayerThatIsCalledAgainIsAGroupPerCall() {
+    const Hierarchy h = buildHierarchy(test::sharedLayerDocument(3));
+    QVERIFY(findItem(h, "layer #1") >= 0);
+    QVERIFY(findItem(h, "layer #3") >= 0);
+    QCOMPARE(h.item(findItem(h, "layer #2")).ops, 3);
+  }
+
+  void boxesDoNotOverlap_data() {
+    QTest::addColumn<bool>("everything");
+    QTest::newRow("collapsed") << false;
+    QTest::newRow("all open") << true;
+  }
+  void boxesDoNotOverlap() {
+    QFETCH(bool, everything);
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    const Layout layout = mustLayOut(h, everything ? allGroups(h) : byDefault(h));
+    QCOMPARE(overlap(h, layout), QString());
+  }
+
+  void childrenLieInsideTheirGroup() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    const Layout layout = mustLayOut(h, allGroups(h));
+    for (const Box& box : layout.boxes) {
+      QVERIFY(layout.bounds.contains(box.rect));
+      if (box.frame >= 0) QVERIFY(layout.boxes[static_cast<size_t>(box.frame)].rect.contains(box.rect));
+    }
+  }
+
+  void edgesMeetAtBorders() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document(2));
+    const Layout layout = mustLayOut(h, allGroups(h));
+    int cut = 0;
+    for (const Edge& edge : layout.edges) {
+      if (edge.arrow) continue;
+      const QPointF end = layout.points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
+      const bool met = std::any_of(layout.edges.begin(), layout.edges.end(), [&](const Edge& other) {
+        return QLineF(layout.points[static_cast<size_t>(other.firstPoint)], end).length() < 1.5;
+      });
+      // Or the branch leaves a stream that passes there.
+      const bool onStream = std::any_of(layout.edges.begin(), layout.edges.end(), [&](const Edge& other) {
+        return other.stream && other.bounds.contains(end);
+      });
+      QVERIFY(met || onStream);
+      ++cut;
+    }
+    QVERIFY(cut > 0);
+  }
+
+  void theStreamIsStraight() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    GroupSet open = byDefault(h);
+    open.insert(findItem(h, "h.3"));
+    const Layout layout = mustLayOut(h, open);
+    std::vector<double> xs;
+    for (const Edge& edge : layout.edges) {
+      if (!edge.stream) continue;
+      for (int i = 0; i < edge.pointCount; ++i) xs.push_back(layout.points[static_cast<size_t>(edge.firstPoint + i)].x());
+    }
+    QVERIFY(xs.size() > 20);
+    const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
+    QVERIFY2(*high - *low < 1.5, qPrintable(QString("stream wanders by %1 px").arg(*high - *low)));
+  }
+
+  void identicalBlocksAreLaidOutOnce() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    GroupLayouter layouter;
+    const Result<Layout> layout = layouter.layOut(h, allGroups(h), {});
+    QVERIFY(layout.has_value());
+    QVERIFY2(layout->groupsLaidOut <= 20, qPrintable(QString::number(layout->groupsLaidOut)));
+    const Result<Layout> again = layouter.layOut(h, allGroups(h), {});
+    QCOMPARE(again->groupsLaidOut, 0);
+  }
+
+  void aCancelledLayoutStops() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    GroupLayouter layouter;
+    std::stop_source stop;
+    Task task;
+    task.stop = stop.get_token();
+    int groups = 0;
+    task.onProgress = [&](std::string_view, double) { if (++groups == 5) stop.request_stop(); };
+    const Result<Layout> layout = layouter.layOut(h, allGroups(h), task);
+    QVERIFY(!layout.has_value());
+    QCOMPARE(layout.error().code, ErrorCode::Cancelled);
+    QCOMPARE(groups, 5);
+  }
+
+  void bigFlatModelsAreBundled() {
+    QElapsedTimer timer;
+    timer.start();
+    const Hierarchy h = buildHierarchy(test::flatDocument(10000));
+    const qint64 sorted = timer.elapsed();
+    const Layout layout = mustLayOut(h, byDefault(h));
+    qInfo("10,000 ops: sorted in %lld ms, laid out in %.1f ms", sorted, layout.milliseconds);
+    QVERIFY(timer.elapsed() < 1000);
+    QCOMPARE(layout.boxes.size(), size_t{50});
+    timer.restart();
+    GroupSet open = byDefault(h);
+    open.insert(h.item(0).children[7]);
+    const Layout opened = mustLayOut(h, open);
+    qInfo("one run of 200 open: %.1f ms", opened.milliseconds);
+    QCOMPARE(overlap(h, opened), QString());
+    QVERIFY(timer.elapsed() < 1000);
+  }
+
+  void timesOfTheUsualCases() {
+    for (const int blocks : {12, 48}) {
+      const Hierarchy h = buildHierarchy(test::gpt2Document(blocks));
+      const Layout closed = mustLayOut(h, byDefault(h));
+      const Layout open = mustLayOut(h, allGroups(h));
+      qInfo("GPT-2 with %d blocks: closed %.1f ms (%zu boxes), all open %.1f ms (%zu boxes)", blocks,
+            closed.milliseconds, closed.boxes.size(), open.milliseconds, open.boxes.size());
+    }
+  }
+
+  void workerDeliversTheNewestOnly() {
+    LayoutWorker worker;
+    QSignalSpy finished(&worker, &LayoutWorker::finished);
+    const auto document = test::gpt2Document();
+    int last = 0;
+    for (int i = 0; i < 20; ++i) last = worker.request({document, nullptr, {}, std::nullopt});
+    QTRY_COMPARE_WITH_TIMEOUT(finished.count(), 1, 5000);
+    QCOMPARE(finished.first().at(1).toInt(), last);
+    QTest::qWait(50);
+    QCOMPARE(finished.count(), 1);
+    worker.request({document, nullptr, {}, std::nullopt});
+    worker.cancel();
+    QTest::qWait(100);
+    QCOMPARE(finished.count(), 1);
+    QVERIFY(!worker.busy());
+  }
+};
+
+}  // namespace normlens::layout
+
+QTEST_MAIN(normlens::layout::LayoutTest)
+#include "layout_test.moc"

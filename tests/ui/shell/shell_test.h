@@ -1,0 +1,45 @@
+// What the window's tests share: an offscreen application, the fake engine, a model file that exists.
+#pragma once
+
+#include <QApplication>
+#include <QFile>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <clocale>
+
+#include "ui/client/engine_command.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::test {
+
+// The fake engine with these extra arguments.
+inline ui::EngineCommand fakeEngine(const QStringList& mischief = {}) {
+  return ui::EngineCommand{QStringLiteral(NORMLENS_FAKE_ENGINE), QStringLiteral("serve")} + mischief;
+}
+
+// An empty file under `folder`; the fake engine looks only at its name.
+inline QString modelFile(const QTemporaryDir& folder, const QString& name = QStringLiteral("gpt2.pt")) {
+  QFile file(folder.filePath(name));
+  [[maybe_unused]] const bool opened = file.open(QIODevice::WriteOnly);
+  return file.fileName();
+}
+
+// The main of a test program: offscreen unless chosen otherwise, settings of its own.
+template <class Test>
+int runShellTest(int argc, char** argv) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QStandardPaths::setTestModeEnabled(true);
+  QApplication application(argc, argv);
+  std::setlocale(LC_NUMERIC, "C");
+  QCoreApplication::setOrganizationName(QStringLiteral("NormLensTest"));
+  QCoreApplication::setApplicationName(QString::fromLatin1(Test::staticMetaObject.className()));
+  QSettings().clear();
+  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+  ui::applyTheme(application, ui::lightTheme());
+  Test test;
+  return QTest::qExec(&test, argc, argv);
+}
+
+}  // namespace normlens::test

@@ -1,0 +1,154 @@
+// Every model of the window under QAbstractItemModelTester, empty, filled, changed and emptied again.
+#include <QAbstractItemModelTester>
+
+#include "tests/ui/shell/shell_test.h"
+#include "ui/models/edit_model.h"
+#include "ui/models/norm_filter.h"
+#include "ui/models/norm_model.h"
+#include "ui/models/scope_model.h"
+#include "ui/models/search_model.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::QtTest;
+
+protocol::NormInfo norm(int index, const std::string& name, const std::string& verdict) {
+  protocol::NormInfo info;
+  info.index = index;
+  info.name = name;
+  info.verdict = verdict;
+  info.reason = "because of " + name;
+  info.normalized_shape = {768};
+  return info;
+}
+
+std::vector<protocol::NormInfo> someNorms() {
+  return {norm(0, "h.0.ln_1", "free"), norm(1, "h.0.ln_2", "blocked"), norm(2, "h.1.ln_1", "free"),
+          norm(3, "ln_f", "with_centering")};
+}
+
+// One line per row, children indented: what a tree view would show.
+QString printed(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
+  QString text;
+  for (int row = 0; row < model.rowCount(parent); ++row) {
+    const QModelIndex at = model.index(row, 0, parent);
+    text += QString(2 * depth, u' ') + at.data().toString() + u'\n' + printed(model, at, depth + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+class TestModels final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void normsAreGroupedByVerdict() {
+    NormModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    QCOMPARE(printed(model), QStringLiteral("Folds free\nWith centering\nBlocked\n"));
+    model.setNorms(someNorms());
+    QCOMPARE(printed(model),
+             QStringLiteral("Folds free\n  h.0.ln_1\n  h.1.ln_1\nWith centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
+    QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 2);
+    const QModelIndex blocked = model.indexOfNorm(1);
+    QCOMPARE(blocked.data().toString(), QStringLiteral("h.0.ln_2"));
+    QCOMPARE(blocked.data(NormModel::ReasonRole).toString(), QStringLiteral("because of h.0.ln_2"));
+    QCOMPARE(blocked.data(NormModel::WidthRole).toString(), QStringLiteral("768"));
+    QVERIFY(!model.indexOfNorm(99).isValid());
+    model.setNorms({});
+    QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 0);
+  }
+
+  void anUnknownVerdictIsBlocked() {
+    NormModel model;
+    model.setNorms({norm(0, "x", "something new")});
+    QCOMPARE(model.indexOfNorm(0).data(NormModel::VerdictRole).toInt(), static_cast<int>(Verdict::Blocked));
+  }
+
+  void keptNormsAreMarked() {
+    NormModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    model.setNorms(someNorms());
+    QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
+    model.setKept({2});
+    QCOMPARE(changed.count(), 1);
+    QVERIFY(model.indexOfNorm(2).data(NormModel::KeptRole).toBool());
+    model.setKept({});
+    QVERIFY(!model.indexOfNorm(2).data(NormModel::KeptRole).toBool());
+  }
+
+  void theFilterKeepsGroupsAndCountsWhatIsLeft() {
+    NormModel model;
+    NormFilter filter;
+    const QAbstractItemModelTester tester(&filter, kFatal);
+    filter.setSourceModel(&model);
+    model.setNorms(someNorms());
+    filter.setWords(QStringLiteral("LN_1 h.1"));
+    QCOMPARE(printed(filter), QStringLiteral("Folds free\n  h.1.ln_1\nWith centering\nBlocked\n"));
+    QCOMPARE(filter.index(0, 0).data(NormModel::CountRole).toInt(), 1);
+    filter.setWords(QStringLiteral("nothing like this"));
+    QCOMPARE(printed(filter), QStringLiteral("Folds free\nWith centering\nBlocked\n"));
+    filter.setWords({});
+    QCOMPARE(filter.index(0, 0).data(NormModel::CountRole).toInt(), 2);
+  }
+
+  void scopesFormATree() {
+    ScopeModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    protocol::GraphDocument graph;
+    graph.scopes = {{0, "", "", "Net", -1}, {1, "h", "h", "ModuleList", 0}, {2, "0", "h.0", "Block", 1}, {3, "head", "head", "Linear", 0}};
+    protocol::GraphNode node;
+    node.scope = 2;
+    node.norm = 0;
+    graph.nodes.push_back(node);
+    model.setGraph(graph, QStringLiteral("gpt2"));
+    QCOMPARE(printed(model), QStringLiteral("gpt2\n  h\n    0\n  head\n"));
+    QCOMPARE(model.indexOfScope(2).data(ScopeModel::NormCountRole).toInt(), 1);
+    QCOMPARE(model.indexOfScope(0).data(ScopeModel::NormCountRole).toInt(), 1);
+    QCOMPARE(model.indexOfScope(3).data(ScopeModel::NormCountRole).toInt(), 0);
+    model.setGraph({}, {});
+    QCOMPARE(model.rowCount(), 0);
+  }
+
+  void scopesThatAreNoTreeDoNotHang() {
+    ScopeModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    protocol::GraphDocument graph;
+    graph.scopes = {{0, "a", "a", "", 1}, {1, "b", "b", "", 0}, {2, "c", "c", "", 2}};
+    model.setGraph(graph, QStringLiteral("odd"));
+    QCOMPARE(printed(model), QStringLiteral("a\n  b\nc\n"));
+  }
+
+  void editsAreATable() {
+    EditModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    model.setEdits({{"center_constant", "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}},
+                    {"replace_norm", "replace ln_f", 9, 0, 0, {}}});
+    QCOMPARE(model.rowCount(), 2);
+    QCOMPARE(model.index(0, EditModel::What).data().toString(), QStringLiteral("center wte.weight over 48 columns"));
+    QCOMPARE(model.index(0, EditModel::Bytes).data().toString(), QStringLiteral("40 kB"));
+    QCOMPARE(model.index(0, EditModel::Grows).data().toString(), QStringLiteral("+40 kB"));
+    QCOMPARE(model.index(1, EditModel::Bytes).data().toString(), QString());
+    QCOMPARE(model.index(0, 0).data(EditModel::NodeRole).toInt(), 3);
+    model.setEdits({});
+    QCOMPARE(model.rowCount(), 0);
+  }
+
+  void searchEntriesAreAList() {
+    SearchModel model;
+    const QAbstractItemModelTester tester(&model, kFatal);
+    model.setEntries({{SearchModel::Target::Norm, 4, QStringLiteral("ln_f"), QStringLiteral("Blocked"), {}}});
+    QCOMPARE(model.index(0).data(SearchModel::IdRole).toInt(), 4);
+    model.setEntries({});
+    QCOMPARE(model.rowCount(), 0);
+  }
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestModels>(argc, argv); }
+
+#include "test_models.moc"

@@ -1,0 +1,359 @@
+// The whole window against the fake engine, by clicks: open, select, fold, export; cancel; crash and recovery; errors.
+#include <QAbstractButton>
+#include <QElapsedTimer>
+#include <QFileDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QTableView>
+#include <QToolButton>
+#include <QTreeView>
+#include <csignal>
+
+#include "tests/ui/shell/shell_test.h"
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/models/norm_model.h"
+#include "ui/session/session.h"
+#include "ui/widgets/badge.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/window/actions.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/main_window.h"
+#include "ui/window/norm_panel.h"
+#include "ui/window/screenshot.h"
+#include "ui/window/story_bar.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+// A shown window with a fake engine.
+struct Shown {
+  explicit Shown(const QStringList& mischief = {})
+      : window({test::fakeEngine(mischief), ColorScheme::Light, false, false}), session(*window.session()) {
+    window.resize(1440, 900);
+    window.show();
+  }
+
+  void openAndAnalyse(const QString& model) {
+    window.openFile(model);
+    QTRY_VERIFY(session.plan().has_value() && !session.busy());
+  }
+  template <class T>
+  T* child(const char* name) {
+    T* found = window.findChild<T*>(QLatin1String(name));
+    if (found == nullptr) qFatal("no child named %s", name);
+    return found;
+  }
+  void click(const char* name) { QTest::mouseClick(child<QAbstractButton>(name), Qt::LeftButton); }
+  // Chooses `path` in the file dialog that is open.
+  void answerFileDialog(const char* name, const QString& path) {
+    auto* dialog = child<QFileDialog>(name);
+    dialog->selectFile(path);
+    auto* edit = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
+    QVERIFY(edit != nullptr);
+    edit->setText(path);
+    QMetaObject::invokeMethod(dialog, "accept");
+  }
+  void clickNorm(int norm) {
+    auto* list = child<QTreeView>("normList");
+    const QModelIndexList found =
+        list->model()->match(list->model()->index(0, 0), NormModel::NormRole, norm, 1, Qt::MatchExactly | Qt::MatchRecursive);
+    QVERIFY(!found.isEmpty());
+    list->scrollTo(found.first());
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(found.first()).center());
+  }
+
+  MainWindow window;
+  Session& session;
+};
+
+}  // namespace
+
+class TestWindow final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    model_ = test::modelFile(folder_);
+    postNormModel_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
+  }
+
+  void openSelectFoldExportByClicks() {
+    Shown shown;
+    shown.click("openButton");
+    shown.answerFileDialog("openDialog", model_);
+    QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
+    QCOMPARE(shown.session.analysis()->totals.layer_norms, 9);
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Fold);
+
+    shown.clickNorm(5);
+    QCOMPARE(shown.session.selection().norm, 5);
+    QTRY_VERIFY(shown.session.zeroMean().has_value());
+    QCOMPARE(shown.child<QLabel>("inspectorTitle")->property("kind").toString(), QStringLiteral("title"));
+    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Folds free"));
+    QVERIFY(shown.child<QLabel>("reason")->text().contains(QStringLiteral("linear layer")));
+    auto* view = shown.window.workspace()->graph()->view();
+    QTRY_VERIFY(view->hasHighlight());
+
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.foldResult().has_value());
+    QCOMPARE(shown.child<QLabel>("foldHeadline")->text(), QStringLiteral("Folded 9 of 9"));
+    QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Exact"));
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Export);
+
+    const QString target = folder_.filePath(QStringLiteral("out.pt"));
+    shown.click("nextAction");
+    shown.answerFileDialog("exportDialog", target);
+    QTRY_VERIFY(shown.session.exported().has_value());
+    QVERIFY(QFile::exists(target));
+    QVERIFY(shown.window.infoBar()->message().contains(target));
+    QVERIFY(!shown.window.infoBar()->showsError());
+
+    shown.click("measureButton");
+    QTRY_VERIFY(shown.session.bench().has_value());
+    QVERIFY(shown.child<StorySegment>("storyMeasured")->accessibleName().contains(QStringLiteral("1.06×")));
+  }
+
+  void theFlavourChosenIsTheFlavourExported() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.child<QAction>("flavour_fast")->trigger();
+    shown.session.fold();
+    QTRY_VERIFY(shown.session.foldResult().has_value());
+    const QString target = folder_.filePath(QStringLiteral("fast.pt"));
+    shown.click("exportButton");
+    shown.answerFileDialog("exportDialog", target);
+    QTRY_VERIFY(shown.session.exported().has_value());
+    QFile file(target);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("folded with fast\n"));
+  }
+
+  void selectionInListAndGraphFollowEachOther() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    auto* view = shown.window.workspace()->graph()->view();
+    const int node = shown.session.norm(3)->node;
+    Q_EMIT view->nodeSelected(node);
+    QCOMPARE(shown.session.selection().norm, 3);
+    auto* list = shown.child<QTreeView>("normList");
+    QCOMPARE(list->currentIndex().data(NormModel::NormRole).toInt(), 3);
+    shown.clickNorm(0);
+    QCOMPARE(view->selectedNode(), shown.session.norm(0)->node);
+    Q_EMIT view->nodeSelected(-1);
+    QCOMPARE(shown.session.selection(), Selection{});
+    QVERIFY(!list->currentIndex().isValid());
+  }
+
+  void changesOfThePlanCanBeUndone() {
+    Shown shown;
+    shown.openAndAnalyse(postNormModel_);
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{1});
+    shown.child<QAction>("policy_all")->trigger();
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
+    shown.session.keepNorm(4, true);
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 8);
+    shown.click("undoButton");
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
+    shown.click("undoButton");
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 1);
+    QVERIFY(!shown.child<QAbstractButton>("undoButton")->isEnabled());
+    shown.click("redoButton");
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
+    QVERIFY(shown.child<QAction>("policy_all")->isChecked());
+  }
+
+  void aChangeOfThePlanMakesTheProofVoid() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.session.fold();
+    QTRY_VERIFY(shown.session.foldResult().has_value());
+    shown.session.keepNorm(0, true);
+    QVERIFY(!shown.session.foldResult().has_value());
+    QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
+  }
+
+  void centerHereIsShownBeforeItIsDone() {
+    Shown shown;
+    shown.openAndAnalyse(postNormModel_);
+    shown.session.selectNorm(4);
+    shown.click("centerHere");
+    auto* add = shown.child<QPushButton>("addCentering");
+    QTRY_VERIFY(add->isVisible());
+    QTest::mouseClick(add, Qt::LeftButton);
+    QTRY_VERIFY(shown.session.plan() && shown.session.folds(4));
+    shown.click("undoButton");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.folds(4));
+  }
+
+  void centerHereIsRefusedWithTheReason() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.session.selectNorm(2);
+    shown.click("centerHere");
+    auto* card = shown.child<QFrame>("centerCard");
+    QTRY_VERIFY(card->isVisible());
+    const auto says = [&](const QString& words) {
+      const auto labels = card->findChildren<QLabel*>();
+      return std::any_of(labels.begin(), labels.end(), [&](QLabel* label) { return label->text().contains(words); });
+    };
+    QTRY_VERIFY(says(QStringLiteral("a shift would change the output")));
+    QVERIFY(!shown.child<QPushButton>("addCentering")->isVisible());
+  }
+
+  void aBlockedNormShowsPathAndReason() {
+    Shown shown;
+    shown.openAndAnalyse(postNormModel_);
+    shown.clickNorm(4);
+    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Blocked"));
+    QVERIFY(shown.child<QLabel>("reason")->text().contains(QStringLiteral("not zero-mean")));
+    auto* view = shown.window.workspace()->graph()->view();
+    QTRY_VERIFY(view->hasHighlight());
+    QTRY_VERIFY(view->isLaidOut() && view->lighting().blockerBox() >= 0);
+  }
+
+  void cancelEndsTheJobWithin200Milliseconds() {
+    Shown shown({QStringLiteral("--deaf"), QStringLiteral("fold=2000")});
+    shown.openAndAnalyse(model_);
+    shown.click("nextAction");
+    QVERIFY(shown.session.busy());
+    QTest::qWait(50);
+    QElapsedTimer clock;
+    clock.start();
+    shown.click("cancelJob");
+    QTRY_VERIFY_WITH_TIMEOUT(!shown.session.busy(), 1000);
+    QVERIFY2(clock.elapsed() < 200, qPrintable(QString::number(clock.elapsed())));
+    QVERIFY(!shown.window.infoBar()->isVisible());
+    QVERIFY(!shown.session.foldResult().has_value());
+  }
+
+  void anErrorStaysUntilItIsClosed() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("open")});
+    shown.window.openFile(model_);
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    QCOMPARE(shown.window.infoBar()->message(), QStringLiteral("The file model.pt is cut off after 12 of 40 kB."));
+    QVERIFY(shown.child<QAbstractButton>("welcomeOpen")->isVisible());
+    shown.window.infoBar()->show(InfoBar::Tone::Message, QStringLiteral("something else"));
+    QVERIFY(shown.window.infoBar()->showsError());
+    shown.click("infoClose");
+    QVERIFY(!shown.window.infoBar()->isVisible());
+  }
+
+  void theEngineDiesMidwayAndTheWindowCarriesOn() {
+    const QString flag = test::modelFile(folder_, QStringLiteral("crash.flag"));
+    Shown shown({QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag});
+    shown.openAndAnalyse(postNormModel_);
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.clickNorm(3);
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    QVERIFY(shown.window.infoBar()->message().contains(QStringLiteral("crashed")));
+    QVERIFY(!shown.session.busy());
+    QVERIFY(shown.session.model().has_value());                       // the graph is still there
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));  // and so is the plan
+
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QVERIFY(!shown.window.infoBar()->isVisible());
+    QCOMPARE(shown.session.plan()->policy, std::string("all"));
+    QCOMPARE(shown.session.selection().norm, 3);
+    QVERIFY(shown.child<QAbstractButton>("undoButton")->isEnabled());
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.foldResult().has_value());
+  }
+
+  void killedWhileOpening() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("open=3000")});
+    shown.window.openFile(model_);
+    QTRY_COMPARE(shown.window.engine()->state(), EngineClient::State::Ready);
+    ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    QVERIFY(shown.window.infoBar()->message().contains(QStringLiteral("killed")));
+    QCOMPARE(shown.session.path(), model_);
+  }
+
+  void aFailedProofIsNotExportedUnlessInsisted() {
+    Shown shown;
+    shown.openAndAnalyse(postNormModel_);
+    shown.session.setPolicy(QStringLiteral("paper"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.foldResult().has_value());
+    QVERIFY(shown.window.infoBar()->showsError());
+    QCOMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Not exact"));
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::ShowProof);
+    QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
+    QVERIFY(shown.child<QAbstractButton>("exportAnyway")->isVisible());
+  }
+
+  void anotherModelReplacesTheFirst() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("open=150")});
+    shown.window.openFile(model_);
+    QTest::qWait(50);
+    shown.window.openFile(postNormModel_);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.path(), postNormModel_);
+    QCOMPARE(shown.session.analysis()->totals.blocked, 8);
+    QVERIFY(!shown.window.infoBar()->isVisible());
+  }
+
+  void theFilterNarrowsTheList() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    auto* filter = shown.child<QLineEdit>("normFilter");
+    QTest::keyClicks(filter, QStringLiteral("h.1 ln_2"));
+    auto* list = shown.child<QTreeView>("normList");
+    QCOMPARE(list->model()->rowCount(list->model()->index(0, 0)), 1);
+  }
+
+  void aScreenshotIsTakenOnceTheModelIsShown() {
+    MainWindow window({test::fakeEngine(), ColorScheme::Dark, false, false});
+    const QString file = folder_.filePath(QStringLiteral("shot.png"));
+    int status = -1;
+    Screenshot screenshot(&window, {file, QSize(1200, 800), QStringLiteral("h.1.ln_2")},
+                          [&](int given, const QString&) { status = given; });
+    screenshot.start(model_);
+    QTRY_COMPARE_WITH_TIMEOUT(status, 0, 20000);
+    QCOMPARE(QImage(file).size(), QSize(1200, 800));
+  }
+
+  void aScreenshotOfNothingIsExitStatus3() {
+    MainWindow window({test::fakeEngine(), ColorScheme::Light, false, false});
+    int status = -1;
+    QString line;
+    Screenshot screenshot(&window, {folder_.filePath(QStringLiteral("none.png")), QSize(800, 600), {}},
+                          [&](int given, const QString& text) {
+                            status = given;
+                            line = text;
+                          });
+    screenshot.start(folder_.filePath(QStringLiteral("missing.pt")));
+    QTRY_COMPARE_WITH_TIMEOUT(status, 3, 20000);
+    QVERIFY(line.contains(QStringLiteral("missing.pt")));
+    QVERIFY(!QFile::exists(folder_.filePath(QStringLiteral("none.png"))));
+  }
+
+  void everyControlHasANameForAssistiveTools() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.session.selectNorm(2);
+    QTest::qWait(100);
+    for (QAbstractButton* button : shown.window.findChildren<QAbstractButton*>()) {
+      if (!button->isVisible() || button->objectName().startsWith(QLatin1String("qt_"))) continue;
+      QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(), qPrintable(button->objectName()));
+    }
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_, postNormModel_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestWindow>(argc, argv); }
+
+#include "test_window.moc"

@@ -1,0 +1,248 @@
+#include "ui/client/engine_client.h"
+
+#include <QMetaObject>
+#include <QTimer>
+#include <csignal>
+
+namespace normlens::ui {
+
+EngineError engineErrorOf(const protocol::RpcFailure& failure) {
+  return {failure.code, QString::fromStdString(failure.message), QString::fromStdString(failure.hint), false};
+}
+
+EngineClient::EngineClient(QObject* parent) : QObject(parent) {
+  decoderThread_.setObjectName(QStringLiteral("engine replies"));
+  decoderThread_.start();
+}
+
+EngineClient::~EngineClient() {
+  pending_.clear();
+  if (process_) {
+    process_->disconnect(this);
+    process_->kill();
+    process_->waitForFinished(500);  // the program is ending: reap the child rather than leave it behind
+  }
+  decoderThread_.quit();
+  decoderThread_.wait();
+  delete worker_;
+}
+
+qint64 EngineClient::processId() const { return process_ ? process_->processId() : 0; }
+
+void EngineClient::setState(State state) {
+  if (state_ == state) return;
+  state_ = state;
+  Q_EMIT stateChanged(state);
+}
+
+void EngineClient::start() {
+  retire();
+  failAll({protocol::RpcError::InternalError, tr("The engine was restarted."), {}, true});
+  lastErrorLine_.clear();
+  startDecoder();
+  if (command_.isEmpty()) {
+    QTimer::singleShot(0, this, [this] { died(tr("The engine program normlens-engine was not found.")); });
+    return;
+  }
+  const int generation = generation_;
+  process_ = new QProcess(this);
+  connect(process_, &QProcess::readyReadStandardOutput, this, [this] {
+    const QByteArray chunk = process_->readAllStandardOutput();
+    QMetaObject::invokeMethod(worker_, [decoder = decoder_, chunk] { decoder->feed(chunk); }, Qt::QueuedConnection);
+  });
+  connect(process_, &QProcess::readyReadStandardError, this, &EngineClient::readErrors);
+  connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
+    readErrors();
+    died(describeEnd(code, status));
+  });
+  connect(process_, &QProcess::errorOccurred, this, [this, generation](QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart) return;
+    const QString reason = tr("The engine could not be started: %1.").arg(process_->errorString());
+    // Not from inside start(): the caller has not seen the state yet.
+    QTimer::singleShot(0, this, [this, generation, reason] {
+      if (generation == generation_) died(reason);
+    });
+  });
+  setState(State::Starting);
+  process_->start(command_.first(), command_.mid(1));
+  introduce();
+}
+
+void EngineClient::startDecoder() {
+  const int generation = ++generation_;
+  const auto current = [this, generation](Delivery delivery) -> Delivery {
+    return [this, generation, delivery = std::move(delivery)] {
+      if (generation == generation_) delivery();
+    };
+  };
+  ReplyDecoder::Handlers handlers;
+  handlers.deliver = [this](Delivery delivery) {
+    QMetaObject::invokeMethod(this, std::move(delivery), Qt::QueuedConnection);
+  };
+  handlers.progress = [this, current](const protocol::Progress& progress) {
+    return current([this, progress] {
+      if (pending_.contains(progress.id)) {
+        Q_EMIT progressed(progress.id, QString::fromStdString(progress.stage), progress.fraction);
+      }
+    });
+  };
+  handlers.complaint = [this, current](std::string text) {
+    return current([this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
+  };
+  decoder_ = std::make_shared<ReplyDecoder>(std::move(handlers));
+  if (!worker_) {
+    worker_ = new QObject;
+    worker_->moveToThread(&decoderThread_);
+  }
+}
+
+void EngineClient::introduce() {
+  protocol::InitializeParams params;
+  params.client = "normlens window";
+  auto decode = [this](const protocol::RpcMessage& message) -> Delivery {
+    Reply<protocol::EngineInfo> reply;
+    if (message.failure) {
+      reply = tl::unexpected<EngineError>(engineErrorOf(*message.failure));
+    } else if (auto info = protocol::decode<protocol::EngineInfo>(message.result)) {
+      reply = std::move(*info);
+    } else {
+      reply = tl::unexpected<EngineError>(
+          EngineError{protocol::RpcError::InternalError, QString::fromStdString(info.error().message), {}, false});
+    }
+    return [this, reply] { introduced(reply); };
+  };
+  enqueue(protocol::methods::kInitialize, protocol::toJson(params), std::move(decode), [](const EngineError&) {}, true);
+}
+
+void EngineClient::introduced(const Reply<protocol::EngineInfo>& reply) {
+  if (!reply) {
+    died(tr("The engine refused to start: %1").arg(reply.error().message));
+    return;
+  }
+  if (reply->protocol != protocol::kProtocolVersion) {
+    died(tr("The engine speaks protocol %1, this window %2; install the two in the same version.")
+             .arg(reply->protocol)
+             .arg(protocol::kProtocolVersion));
+    return;
+  }
+  info_ = *reply;
+  setState(State::Ready);
+  for (auto& [id, pending] : pending_) {
+    if (!pending.unsent.isEmpty()) write(std::exchange(pending.unsent, {}));
+  }
+  Q_EMIT ready();
+}
+
+EngineClient::RequestId EngineClient::enqueue(std::string_view method, const nlohmann::json& params,
+                                              ReplyDecoder::Decode decode, Fail fail, bool now) {
+  const RequestId id = nextId_++;
+  if (pending_.size() >= kMaxPending) {
+    refuseLater(std::move(fail), {protocol::RpcError::InternalError, tr("Too many requests are waiting for the engine."),
+                                  {}, false});
+    return id;
+  }
+  if (!now && (state_ == State::Stopped || state_ == State::Dead)) {
+    refuseLater(std::move(fail), {protocol::RpcError::InternalError, tr("The engine is not running."),
+                                  tr("Restart it."), true});
+    return id;
+  }
+  const std::string frame = protocol::encodeFrame(protocol::requestBody(id, method, params));
+  const QByteArray bytes(frame.data(), static_cast<qsizetype>(frame.size()));
+  // The entry is removed before the reply is delivered, so that each request is answered once.
+  const int generation = generation_;
+  decoder_->expect(id, [this, id, generation, decode = std::move(decode)](const protocol::RpcMessage& message) -> Delivery {
+    Delivery delivery = decode(message);
+    return [this, id, generation, delivery = std::move(delivery)] {
+      if (generation == generation_ && pending_.erase(id) > 0) delivery();
+    };
+  });
+  const bool hold = !now && state_ != State::Ready;
+  pending_.emplace(id, Pending{std::move(fail), hold ? bytes : QByteArray()});
+  if (!hold) write(bytes);
+  return id;
+}
+
+void EngineClient::refuseLater(Fail fail, EngineError error) {
+  QTimer::singleShot(0, this, [fail = std::move(fail), error = std::move(error)] { fail(error); });
+}
+
+void EngineClient::write(const QByteArray& frame) {
+  if (process_) process_->write(frame);
+}
+
+void EngineClient::cancel(RequestId id) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  const EngineError error{protocol::RpcError::RequestCancelled, tr("Stopped on request."), {}, false};
+  const auto give_up = [this, id, error] {
+    auto entry = pending_.extract(id);
+    if (entry.empty()) return;
+    decoder_->forget(id);
+    entry.mapped().fail(error);
+  };
+  if (!found->second.unsent.isEmpty()) {  // the engine has not heard of it
+    QTimer::singleShot(0, this, give_up);
+    return;
+  }
+  const std::string frame =
+      protocol::encodeFrame(protocol::notificationBody(protocol::methods::kCancel, nlohmann::json{{"id", id}}));
+  write(QByteArray(frame.data(), static_cast<qsizetype>(frame.size())));
+  // The engine answers when it notices; the user need not wait for that.
+  QTimer::singleShot(kCancelPatience, this, give_up);
+}
+
+void EngineClient::stop() {
+  retire();
+  setState(State::Stopped);
+  failAll({protocol::RpcError::InternalError, tr("The engine was stopped."), {}, true});
+}
+
+void EngineClient::retire() {
+  ++generation_;
+  if (!process_) return;
+  QProcess* old = process_;
+  process_ = nullptr;
+  old->disconnect(this);
+  if (old->state() == QProcess::NotRunning) {
+    old->deleteLater();
+    return;
+  }
+  connect(old, &QProcess::finished, old, &QObject::deleteLater);
+  old->closeWriteChannel();  // the engine ends at the end of its input
+  QTimer::singleShot(std::chrono::milliseconds(300), old, &QProcess::kill);
+}
+
+void EngineClient::died(const QString& reason) {
+  retire();
+  setState(State::Dead);
+  failAll({protocol::RpcError::InternalError, reason, {}, true});
+  Q_EMIT engineDied(reason);
+}
+
+void EngineClient::failAll(const EngineError& error) {
+  const auto orphans = std::exchange(pending_, {});
+  for (const auto& [id, pending] : orphans) {
+    if (decoder_) decoder_->forget(id);
+    pending.fail(error);
+  }
+}
+
+void EngineClient::readErrors() {
+  if (!process_) return;
+  const QString text = QString::fromUtf8(process_->readAllStandardError());
+  for (const QString& line : text.split(u'\n', Qt::SkipEmptyParts)) {
+    lastErrorLine_ = line.trimmed();
+    Q_EMIT logged(lastErrorLine_);
+  }
+}
+
+QString EngineClient::describeEnd(int exitCode, QProcess::ExitStatus status) const {
+  const QString detail = lastErrorLine_.isEmpty() ? QString() : tr(" Its last words: %1").arg(lastErrorLine_);
+  if (status == QProcess::NormalExit) return tr("The engine ended by itself (exit status %1).").arg(exitCode) + detail;
+  if (exitCode == SIGKILL) {
+    return tr("The engine was killed, by somebody or because the machine ran out of memory.") + detail;
+  }
+  return tr("The engine crashed (signal %1).").arg(exitCode) + detail;
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,142 @@
+// The window's end of the engine: a child process that speaks the protocol on its standard streams.
+//
+//   EngineClient engine;
+//   engine.setCommand(engineCommandFromSettings());
+//   engine.start();
+//   auto id = engine.request<protocol::ModelInfo>(protocol::methods::kOpen, params, this,
+//                                                 [this](const Reply<protocol::ModelInfo>& reply) { ... });
+//   engine.cancel(id);
+//
+// Thread: GUI thread; nothing here waits. Every request is answered exactly once, later, never from inside request():
+// by the engine, by cancel() (at the latest kCancelPatience after it), or, when the engine dies, with an error. Requests
+// made while the engine starts are kept and sent once it has introduced itself. Only the current process is heard:
+// what an older one still says is dropped.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QPointer>
+#include <QProcess>
+#include <QStringList>
+#include <QThread>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "core/protocol/methods.h"
+#include "ui/client/engine_command.h"
+#include "ui/client/reply_decoder.h"
+
+namespace normlens::ui {
+
+struct EngineError {
+  protocol::RpcError code = protocol::RpcError::InternalError;
+  QString message;  // one plain sentence
+  QString hint;     // may be empty
+  bool engineDied = false;
+
+  [[nodiscard]] bool cancelled() const { return code == protocol::RpcError::RequestCancelled; }
+};
+
+template <class T>
+using Reply = tl::expected<T, EngineError>;
+
+[[nodiscard]] EngineError engineErrorOf(const protocol::RpcFailure& failure);
+
+class EngineClient final : public QObject {
+  Q_OBJECT
+
+ public:
+  enum class State { Stopped, Starting, Ready, Dead };
+  Q_ENUM(State)
+  using RequestId = qint64;
+  static constexpr size_t kMaxPending = 256;                    // more are refused at once
+  static constexpr std::chrono::milliseconds kCancelPatience{120};
+
+  explicit EngineClient(QObject* parent = nullptr);
+  ~EngineClient() override;
+
+  void setCommand(EngineCommand command) { command_ = std::move(command); }
+  [[nodiscard]] const EngineCommand& command() const { return command_; }
+  void start();  // ends a running engine first
+  void stop();   // orderly; pending requests are answered with an error
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }  // of the last ready engine
+  [[nodiscard]] qint64 processId() const;                                    // 0 when none runs
+
+  // `context`: when it is gone, the reply is dropped.
+  template <class T, class Params>
+  RequestId request(std::string_view method, const Params& params, QObject* context,
+                    std::function<void(const Reply<T>&)> done);
+  void cancel(RequestId id);
+  [[nodiscard]] bool isPending(RequestId id) const { return pending_.contains(id); }
+
+ Q_SIGNALS:
+  void stateChanged(normlens::ui::EngineClient::State state);
+  void ready();
+  void progressed(qint64 id, const QString& stage, double fraction);
+  void engineDied(const QString& reason);   // one sentence
+  void logged(const QString& line);         // the engine's stderr, and complaints about what it sent
+
+ private:
+  using Fail = std::function<void(const EngineError&)>;
+  struct Pending {
+    Fail fail;
+    QByteArray unsent;  // kept until the engine is ready
+  };
+
+  RequestId enqueue(std::string_view method, const nlohmann::json& params, ReplyDecoder::Decode decode, Fail fail,
+                    bool now);
+  void refuseLater(Fail fail, EngineError error);
+  void write(const QByteArray& frame);
+  void introduce();
+  void introduced(const Reply<protocol::EngineInfo>& reply);
+  void setState(State state);
+  void retire();                     // lets go of the current process without waiting
+  void died(const QString& reason);
+  void failAll(const EngineError& error);
+  void readErrors();
+  void startDecoder();
+  [[nodiscard]] QString describeEnd(int exitCode, QProcess::ExitStatus status) const;
+
+  EngineCommand command_;
+  State state_ = State::Stopped;
+  protocol::EngineInfo info_;
+  QPointer<QProcess> process_;             // owned through QObject
+  int generation_ = 0;                     // of the process; deliveries of an older one are dropped
+  std::map<RequestId, Pending> pending_;
+  RequestId nextId_ = 1;
+  std::shared_ptr<ReplyDecoder> decoder_;
+  QObject* worker_ = nullptr;              // lives on decoderThread_, owned
+  QThread decoderThread_;
+  QString lastErrorLine_;
+};
+
+template <class T, class Params>
+EngineClient::RequestId EngineClient::request(std::string_view method, const Params& params, QObject* context,
+                                              std::function<void(const Reply<T>&)> done) {
+  const QPointer<QObject> alive(context);
+  auto decode = [alive, done](const protocol::RpcMessage& message) -> Delivery {
+    auto reply = std::make_shared<Reply<T>>();
+    if (message.failure) {
+      *reply = tl::unexpected<EngineError>(engineErrorOf(*message.failure));
+    } else if (auto decoded = protocol::decode<T>(message.result)) {
+      *reply = std::move(*decoded);
+    } else {
+      *reply = tl::unexpected<EngineError>(EngineError{
+          protocol::RpcError::InternalError,
+          tr("The engine's answer could not be read: %1.").arg(QString::fromStdString(decoded.error().message)),
+          tr("Window and engine may be of different versions."), false});
+    }
+    return [alive, done, reply] {
+      if (alive) done(*reply);
+    };
+  };
+  auto fail = [alive, done](const EngineError& error) {
+    if (alive) done(tl::unexpected<EngineError>(error));
+  };
+  return enqueue(method, protocol::toJson(params), std::move(decode), std::move(fail), false);
+}
+
+}  // namespace normlens::ui

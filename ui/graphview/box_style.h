@@ -1,0 +1,41 @@
+// The colours of a box in each of its states.
+#pragma once
+
+#include <QColor>
+
+#include "ui/layout/box_metrics.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::graphview {
+
+// amount of a, the rest of b.
+[[nodiscard]] QColor mixed(const QColor& a, const QColor& b, double amount);
+
+struct BoxState {
+  bool dim = false;        // a highlight is on and this is no part of it
+  bool lit = false;
+  bool chosen = false;     // the norm of the highlight
+  bool blocker = false;
+  bool hovered = false;
+  bool selected = false;
+  [[nodiscard]] unsigned bits() const {
+    return static_cast<unsigned>(dim) | static_cast<unsigned>(lit) << 1 | static_cast<unsigned>(chosen) << 2 |
+           static_cast<unsigned>(blocker) << 3 | static_cast<unsigned>(hovered) << 4 | static_cast<unsigned>(selected) << 5;
+  }
+};
+
+struct BoxStyle {
+  QColor fill, border, bar, text, glow;  // bar, glow: invalid when there is none
+  double borderWidth = 1;
+};
+
+// letter: of the vertex class when lit, else the op's role.
+[[nodiscard]] BoxStyle boxStyle(layout::BoxKind kind, char letter, const BoxState& state, const ui::Theme& theme);
+
+// Frames alternate with their depth, so that a group is told from the one around it.
+[[nodiscard]] BoxStyle frameStyle(int depth, const BoxState& state, const ui::Theme& theme);
+
+// The colour of an op's role: that of its vertex class; a LayerNorm's that of zero-mean values.
+[[nodiscard]] QColor roleColor(char role, const ui::Theme& theme);
+
+}  // namespace normlens::graphview

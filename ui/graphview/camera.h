@@ -1,0 +1,33 @@
+// Where the view looks: screen = world * zoom + offset, in device-independent pixels.
+#pragma once
+
+#include <QPointF>
+#include <QRectF>
+#include <QSizeF>
+#include <QTransform>
+
+namespace normlens::graphview {
+
+struct Camera {
+  static constexpr double kMinZoom = 0.02;
+  static constexpr double kMaxZoom = 4.0;
+
+  double zoom = 1;
+  QPointF offset;
+
+  [[nodiscard]] QPointF toScreen(const QPointF& world) const { return world * zoom + offset; }
+  [[nodiscard]] QPointF toWorld(const QPointF& screen) const { return (screen - offset) / zoom; }
+  [[nodiscard]] QRectF toScreen(const QRectF& world) const { return {toScreen(world.topLeft()), world.size() * zoom}; }
+  [[nodiscard]] QRectF toWorld(const QRectF& screen) const { return {toWorld(screen.topLeft()), screen.size() / zoom}; }
+
+  // The same world point stays under `screen`.
+  [[nodiscard]] Camera zoomedAbout(const QPointF& screen, double newZoom) const;
+  // Shows all of `world` in `viewport`, at most at `maxZoom`, centred.
+  [[nodiscard]] static Camera fitting(const QRectF& world, const QRectF& viewport, double maxZoom = 1.0);
+  // Puts a world point to a screen point.
+  [[nodiscard]] Camera placing(const QPointF& world, const QPointF& screen) const;
+  // Between two cameras, t in [0, 1]: the middle of the picture moves evenly and the zoom grows by even factors.
+  [[nodiscard]] static Camera between(const Camera& from, const Camera& to, double t, const QSizeF& viewport);
+};
+
+}  // namespace normlens::graphview

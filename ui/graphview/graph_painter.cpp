@@ -1,0 +1,310 @@
+#include "ui/graphview/graph_painter.h"
+
+#include <QPainter>
+#include <QTextLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/theme/class_mark.h"
+#include "ui/theme/icons.h"
+
+namespace normlens::graphview {
+
+using layout::Box;
+using layout::BoxKind;
+
+struct GraphPainter::Frame {
+  QPainter& painter;
+  const Scene& scene;
+  const Camera& camera;
+  QRectF viewport;   // screen
+  QRectF visible;    // world
+  const ViewState& state;
+  const ui::Theme& theme;
+
+  [[nodiscard]] const Box& box(int index) const { return scene.layout->boxes[static_cast<size_t>(index)]; }
+  [[nodiscard]] bool highlighting() const { return state.lighting != nullptr && state.lighting->active(); }
+  [[nodiscard]] QRectF screen(int index) const { return camera.toScreen(box(index).rect); }
+  [[nodiscard]] int pixels(double atOne) const { return std::max(1, static_cast<int>(std::lround(atOne * camera.zoom))); }
+
+  [[nodiscard]] BoxState stateOf(int index) const {
+    BoxState s;
+    s.hovered = state.hover.box == index;
+    s.selected = state.selectedBox == index;
+    if (!highlighting()) return s;
+    const BoxLight& light = state.lighting->box(index);
+    s.lit = light.lit;
+    s.dim = !light.lit;
+    s.chosen = light.chosen;
+    s.blocker = light.blocker;
+    return s;
+  }
+  [[nodiscard]] char letterOf(int index) const {
+    if (highlighting() && state.lighting->box(index).lit) return state.lighting->box(index).letter;
+    return scene.itemOf(box(index)).role;
+  }
+};
+
+QString shapeText(const protocol::GraphValue& value) {
+  if (!value.has_shape) return {};
+  if (value.shape.empty()) return QStringLiteral("scalar");
+  QString text;
+  for (const int64_t size : value.shape) {
+    if (!text.isEmpty()) text += QChar(0x00D7);
+    text += size < 0 ? QStringLiteral("?") : QString::number(size);
+  }
+  return text;
+}
+
+void GraphPainter::clearCaches() {
+  sprites_.clear();
+  texts_.clear();
+  icons_.clear();
+}
+
+void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& camera, const QSizeF& viewport,
+                         const ViewState& state, const ui::Theme& theme) {
+  const QRectF area(QPointF(0, 0), viewport);
+  painter.fillRect(area, theme.canvas);
+  if (scene.empty()) return;
+  if (const double ratio = painter.device()->devicePixelRatioF(); ratio != ratio_) {
+    clearCaches();
+    ratio_ = ratio;
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+  const Frame f{painter, scene, camera, area, camera.toWorld(area.adjusted(-30, -12, 12, 12)), state, theme};
+  const bool detailed = camera.zoom >= kDetailZoom;
+  scene.boxIndex.query(f.visible, foundBoxes_);
+  for (const int index : foundBoxes_) {
+    if (f.box(index).kind == BoxKind::Frame) paintFrame(f, index);
+  }
+  const EdgeView edges{scene, camera, f.visible, theme, state.lighting, state.selectedValue, state.hoveredValue, detailed};
+  edges_.paint(painter, edges);
+  for (const int index : foundBoxes_) {
+    if (f.box(index).kind == BoxKind::Frame) continue;
+    if (detailed) {
+      paintBox(f, index);
+    } else {
+      paintRough(f, index);
+    }
+  }
+  if (detailed) {
+    edges_.paintLabels(painter, edges, texts_);
+  } else {
+    paintOverviewTitles(f, foundBoxes_);
+  }
+  paintCallout(f);
+}
+
+void GraphPainter::paintFrame(const Frame& f, int index) {
+  const BoxStyle style = frameStyle(f.scene.depthOf(index), f.stateOf(index), f.theme);
+  const QRectF rect = f.screen(index);
+  // Only the part in sight: a huge rounded rectangle costs as much as its whole outline.
+  const QRectF part = rect.intersected(f.viewport.adjusted(-40, -40, 40, 40));
+  BoxSprites::paint(f.painter, part, std::max(f.camera.zoom, 0.35), BoxKind::Frame, style);
+  if (f.camera.zoom < kDetailZoom) return;
+  const Box& box = f.box(index);
+  const int pixels = f.pixels(12);
+  const double zoom = f.camera.zoom;
+  const QString& title = f.scene.titles[static_cast<size_t>(index)];
+  const QString type = layout::shortType(f.scene.itemOf(box));
+  const double titleWidth = texts_.width(title, TextStyle::Bold, pixels);
+  const double typeWidth = texts_.width(type, TextStyle::Regular, pixels);
+  const double gap = 7 * zoom;
+  const double x = box.titleRight ? rect.right() - 34 * zoom - titleWidth - gap - typeWidth : rect.left() + 33 * zoom;
+  const double y = rect.top() + 14 * zoom + TextCache::middleToBaseline(pixels);
+  f.painter.setPen(f.theme.textSoft);
+  texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, pixels);
+  f.painter.setPen(f.theme.textFaint);
+  texts_.draw(f.painter, {x + titleWidth + gap, y}, type, TextStyle::Regular, pixels);
+  paintBadge(f, index, false);
+}
+
+void GraphPainter::paintBox(const Frame& f, int index) {
+  const Box& box = f.box(index);
+  const QRectF rect = f.screen(index);
+  const BoxState state = f.stateOf(index);
+  sprites_.draw(f.painter, rect, f.camera.zoom, box.kind, f.letterOf(index), state, f.theme);
+  switch (box.kind) {
+    case BoxKind::Card: paintCardText(f, index, rect, state); break;
+    case BoxKind::Sum:
+      if (state.lit) {
+        const double size = 14 * f.camera.zoom;
+        const QPointF c(rect.left() - 14 * f.camera.zoom, rect.center().y());
+        ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size), QLatin1Char(f.letterOf(index)), f.theme);
+      }
+      break;
+    default: paintLabel(f, index, rect, state); break;
+  }
+}
+
+void GraphPainter::paintLabel(const Frame& f, int index, const QRectF& rect, const BoxState& state) {
+  const double zoom = f.camera.zoom;
+  const int pixels = f.pixels(12);
+  const QString& title = f.scene.titles[static_cast<size_t>(index)];
+  const TextStyle style = state.lit ? TextStyle::Bold : TextStyle::Regular;
+  const double room = rect.width() - 2 * (layout::kBadgeRoom - 3) * zoom;
+  const double width = std::min(texts_.width(title, style, pixels), room);
+  const BoxStyle colors = boxStyle(f.box(index).kind, f.letterOf(index), state, f.theme);
+  f.painter.setPen(colors.text);
+  const QPointF baseline(rect.center().x() - width / 2 + (colors.bar.isValid() ? 1.5 * zoom : 0),
+                         rect.center().y() + TextCache::middleToBaseline(pixels));
+  texts_.draw(f.painter, baseline, title, style, pixels, room);
+  if (state.lit) {
+    const double size = 13 * zoom;
+    const QRectF mark(rect.left() + 7 * zoom, rect.center().y() - size / 2, size, size);
+    ui::paintClassMark(f.painter, mark, QLatin1Char(f.letterOf(index)), f.theme);
+  }
+  if (f.box(index).kind == BoxKind::Slim && (zoom >= 0.8 || state.hovered)) paintBadge(f, index, true);
+  if (!state.dim) paintVerdict(f, index, rect);
+}
+
+void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, const BoxState& state) {
+  const double zoom = f.camera.zoom;
+  const layout::Item& item = f.scene.itemOf(f.box(index));
+  const int titlePixels = f.pixels(13), typePixels = f.pixels(12), smallPixels = f.pixels(11);
+  const double x = rect.left() + 14 * zoom, room = rect.width() - 50 * zoom;
+  const double first = rect.top() + 15.5 * zoom, second = rect.top() + 31 * zoom;
+  const QString& title = f.scene.titles[static_cast<size_t>(index)];
+  const double titleWidth = std::min(texts_.width(title, TextStyle::Bold, titlePixels), room);
+  const QColor soft = state.dim ? boxStyle(BoxKind::Card, 'O', state, f.theme).text : f.theme.textSoft;
+  f.painter.setPen(state.dim ? soft : f.theme.text);
+  texts_.draw(f.painter, {x, first + TextCache::middleToBaseline(titlePixels)}, title, TextStyle::Bold, titlePixels, room);
+  const double left = room - titleWidth - 8 * zoom;
+  f.painter.setPen(soft);
+  if (left > 20 * zoom) {
+    texts_.draw(f.painter, {x + titleWidth + 8 * zoom, first + TextCache::middleToBaseline(typePixels)},
+                layout::shortType(item), TextStyle::Regular, typePixels, left);
+  }
+  if (state.lit) {
+    paintChips(f, f.state.lighting->box(index), {x, second});
+  } else {
+    f.painter.setPen(state.dim ? soft : f.theme.textFaint);
+    texts_.draw(f.painter, {x, second + TextCache::middleToBaseline(smallPixels)}, layout::groupSummary(item),
+                TextStyle::Regular, smallPixels, room);
+  }
+  paintBadge(f, index, true);
+}
+
+// "L 2  R 2": what a closed group holds of the highlight.
+void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle) {
+  const double zoom = f.camera.zoom, size = 13 * zoom;
+  const int pixels = f.pixels(11);
+  QPointF at = leftMiddle;
+  for (const char letter : {'N', 'L', 'R', 'Z', 'A', 'O', 'S'}) {
+    const auto found = light.inside.find(letter);
+    if (found == light.inside.end()) continue;
+    ui::paintClassMark(f.painter, QRectF(at.x(), at.y() - size / 2, size, size), QLatin1Char(letter), f.theme);
+    const QString count = QString::number(found->second);
+    f.painter.setPen(f.theme.text);
+    const double textX = at.x() + size + (letter == 'S' ? 6 : 4) * zoom;
+    texts_.draw(f.painter, {textX, at.y() + TextCache::middleToBaseline(pixels)}, count, TextStyle::Regular, pixels);
+    at.setX(textX + texts_.width(count, TextStyle::Regular, pixels) + 10 * zoom);
+  }
+}
+
+void GraphPainter::paintBadge(const Frame& f, int index, bool plus) {
+  const double zoom = f.camera.zoom;
+  const QRectF rect = f.camera.toScreen(f.scene.badgeRect(f.box(index)));
+  const bool hovered = f.state.hover.box == index && f.state.hover.onBadge;
+  const BoxState state = f.stateOf(index);
+  const bool slim = f.box(index).kind == BoxKind::Slim;
+  if (!slim || hovered) {
+    f.painter.setBrush(hovered ? f.theme.selection : f.theme.panel);
+    f.painter.setPen(QPen(hovered ? f.theme.accentText : f.theme.control, std::clamp(zoom, 0.7, 1.3)));
+    f.painter.drawRoundedRect(rect, 4 * zoom, 4 * zoom);
+  }
+  const double arm = (slim ? 3.2 : 4) * zoom;
+  const QPointF c = rect.center();
+  const QColor ink = hovered ? f.theme.accentText : state.dim && plus ? f.theme.control : f.theme.textSoft;
+  f.painter.setPen(QPen(ink, std::clamp(1.4 * zoom, 1.0, 2.2), Qt::SolidLine, Qt::FlatCap));
+  f.painter.drawLine(QPointF(c.x() - arm, c.y()), QPointF(c.x() + arm, c.y()));
+  if (plus) f.painter.drawLine(QPointF(c.x(), c.y() - arm), QPointF(c.x(), c.y() + arm));
+}
+
+void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
+  const Box& box = f.box(index);
+  if (f.state.verdicts == nullptr || box.kind == BoxKind::Slim) return;
+  const auto found = f.state.verdicts->find(box.item);
+  if (found == f.state.verdicts->end() || found->second == Verdict::None) return;
+  const char* names[] = {"", "free", "centering", "blocked"};
+  const QColor colors[] = {{}, f.theme.good, f.theme.centering, f.theme.blocked};
+  const auto which = static_cast<size_t>(found->second);
+  const int size = f.pixels(13);
+  QPixmap& icon = icons_[static_cast<quint64>(which) << 32 | static_cast<quint64>(size)];
+  if (icon.isNull()) {
+    icon = QPixmap(QSize(size, size) * ratio_);
+    icon.setDevicePixelRatio(ratio_);
+    icon.fill(Qt::transparent);
+    QPainter pen(&icon);
+    pen.setRenderHint(QPainter::Antialiasing);
+    ui::paintIcon(pen, QRectF(0, 0, size, size), QString::fromLatin1(names[which]), colors[which]);
+  }
+  f.painter.drawPixmap(QPointF(rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0), icon);
+}
+
+void GraphPainter::paintRough(const Frame& f, int index) {
+  const Box& box = f.box(index);
+  const QRectF rect = f.screen(index);
+  const BoxState state = f.stateOf(index);
+  const BoxStyle style = boxStyle(box.kind, f.letterOf(index), state, f.theme);
+  f.painter.setRenderHint(QPainter::Antialiasing, false);
+  if (state.selected || state.chosen || state.blocker) {
+    f.painter.fillRect(rect.adjusted(-3, -3, 3, 3), style.glow.isValid() ? style.glow : style.border);
+  }
+  const bool plain = box.kind == BoxKind::Card || box.kind == BoxKind::Terminal;
+  f.painter.fillRect(rect, plain ? style.border : mixed(style.border, style.fill, state.dim ? 0.5 : 0.8));
+  if (plain && rect.height() > 4) f.painter.fillRect(rect.adjusted(1, 1, -1, -1), style.fill);
+  f.painter.setRenderHint(QPainter::Antialiasing, true);
+}
+
+// Far out, names of groups are still readable where there is room: at a size of their own, not the drawing's.
+void GraphPainter::paintOverviewTitles(const Frame& f, const std::vector<int>& boxes) {
+  constexpr int kPixels = 11;
+  for (const int index : boxes) {
+    const BoxKind kind = f.box(index).kind;
+    if (kind != BoxKind::Card && kind != BoxKind::Frame) continue;
+    const QRectF rect = f.screen(index);
+    const QString& title = f.scene.titles[static_cast<size_t>(index)];
+    if (rect.height() < 13 || rect.width() < texts_.width(title, TextStyle::Bold, kPixels) + 10) continue;
+    const bool card = kind == BoxKind::Card;
+    if (!card && (rect.height() < 60 || rect.width() < 80)) continue;
+    const BoxState state = f.stateOf(index);
+    f.painter.setPen(state.dim && card ? boxStyle(kind, 'O', state, f.theme).text : card ? f.theme.text : f.theme.textSoft);
+    const double width = texts_.width(title, TextStyle::Bold, kPixels);
+    const double x = card ? rect.center().x() - width / 2 : f.box(index).titleRight ? rect.right() - width - 6 : rect.left() + 6;
+    const double y = (card ? rect.center().y() : rect.top() + 10) + TextCache::middleToBaseline(kPixels);
+    texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, kPixels);
+  }
+}
+
+// Why the norm is blocked, beside the op that blocks it.
+void GraphPainter::paintCallout(const Frame& f) {
+  if (!f.highlighting() || f.state.lighting->blockerBox() < 0 || f.state.lighting->blockerNote().empty()) return;
+  if (f.camera.zoom < kDetailZoom) return;
+  const QRectF box = f.screen(f.state.lighting->blockerBox());
+  const QString note = QString::fromStdString(f.state.lighting->blockerNote());
+  constexpr double kWidth = 270, kPad = 12;
+  QTextLayout text(note, layout::labelFont(12, false));
+  text.beginLayout();
+  double height = 0;
+  for (QTextLine line = text.createLine(); line.isValid(); line = text.createLine()) {
+    line.setLineWidth(kWidth - 2 * kPad - 20);
+    line.setPosition({0, height});
+    height += line.height() + 1;
+  }
+  text.endLayout();
+  const QString title = QStringLiteral("The blocker");
+  const QRectF card(box.right() + 22, box.center().y() - 20, kWidth, height + 36);
+  f.painter.setPen(QPen(f.theme.opaqueLine, 1.5));
+  f.painter.drawLine(QPointF(box.right() + 4, box.center().y()), QPointF(card.left(), box.center().y()));
+  f.painter.setPen(QPen(mixed(f.theme.opaqueLine, f.theme.panel, 0.5), 1));
+  f.painter.setBrush(f.theme.blockedBack);
+  f.painter.drawRoundedRect(card, 6, 6);
+  ui::paintIcon(f.painter, QRectF(card.left() + kPad, card.top() + 10, 15, 15), QStringLiteral("blocked"), f.theme.blocked);
+  f.painter.setPen(f.theme.text);
+  texts_.draw(f.painter, {card.left() + kPad + 22, card.top() + 22}, title, TextStyle::Bold, 12);
+  text.draw(&f.painter, {card.left() + kPad + 22, card.top() + 28});
+}
+
+}  // namespace normlens::graphview

@@ -1,0 +1,201 @@
+// The drawing of the model: pan, zoom, open and close modules, select, and light up one norm's zero-mean graph.
+//
+// One opaque widget that paints flat arrays itself; layouts come from a worker thread, so no call here takes long.
+// Calls that need a layout (reveal, setHighlight, expandScope) may come at any time and take effect when it is there.
+// Node, value and scope ids are those of the GraphDocument. Thread: GUI thread.
+//
+//   auto* view = new GraphView;
+//   view->setDocument(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));
+//   view->updateValues(analysis.values);                      // shapes, streams
+//   view->setNorms(analysis.norms);                           // verdict marks
+//   view->setHighlight(zeroMeanGraph, norm.blocker_path);     // dims everything else
+#pragma once
+
+#include <QImage>
+#include <QPointer>
+#include <QWidget>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/protocol/messages.h"
+#include "ui/graphview/camera.h"
+#include "ui/graphview/graph_painter.h"
+#include "ui/graphview/lighting.h"
+#include "ui/graphview/scene.h"
+#include "ui/layout/layout_worker.h"
+#include "ui/theme/theme.h"
+
+class QVariantAnimation;
+
+namespace normlens::graphview {
+
+class Minimap;
+class ZoomControl;
+
+class GraphView : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit GraphView(QWidget* parent = nullptr);
+  ~GraphView() override;
+
+  // ---- what is shown
+  void setDocument(std::shared_ptr<const protocol::GraphDocument> document);  // null: empty state
+  void updateValues(const std::vector<protocol::GraphValue>& values);        // by id; lays out anew if streams changed
+  void setNorms(const std::vector<protocol::NormInfo>& norms);               // marks the LayerNorms with their verdicts
+  void setShowHelpers(bool show);
+  void setBusy(const QString& stage);     // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
+  void setError(const QString& message);  // one plain sentence instead of a graph; empty text: none
+  void setPlaceholder(const QString& text);  // shown while there is no document
+  void setTheme(const ui::Theme& theme);  // by default the one of the widget's palette
+
+  // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
+  void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {});
+  void clearHighlight();
+  [[nodiscard]] bool hasHighlight() const { return lighting_.active(); }
+
+  // ---- selection and search
+  void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
+  [[nodiscard]] int selectedNode() const;  // of a slim group its main op; -1
+  [[nodiscard]] std::vector<int> findNodes(const QString& text) const;  // by module path, op or label; best first
+  void reveal(int node, bool select = true);  // opens the groups around it and moves there
+  void revealScope(int scope);
+  void expandScope(int scope, bool open = true);
+  void expandAll();
+  void collapseAll();
+
+  // ---- the view
+  [[nodiscard]] double zoom() const { return camera_.zoom; }
+  void setZoom(double zoom);               // about the middle
+  void zoomIn();
+  void zoomOut();
+  void fit();
+  void setAnimated(bool animated) { animated_ = animated; }
+  // The graph as it stands, at this size, without the overlays; for screenshots and reports.
+  [[nodiscard]] QImage renderToImage(const QSize& size, double devicePixelRatio = 1.0, bool fitAll = false) const;
+  // Until every request so far is laid out and shown. False after the timeout.
+  bool waitForLayout(int milliseconds);
+  [[nodiscard]] bool isLaidOut() const { return scene_.layout != nullptr && !worker_.busy(); }
+
+  // ---- for tests and the minimap
+  [[nodiscard]] const Scene& scene() const { return scene_; }
+  [[nodiscard]] const Camera& camera() const { return camera_; }
+  [[nodiscard]] const Lighting& lighting() const { return lighting_; }
+  [[nodiscard]] QRectF screenRectOf(int node) const;   // of the box that shows it; empty when not laid out
+  [[nodiscard]] QRectF screenRectOfScope(int scope) const;
+  [[nodiscard]] bool isScopeOpen(int scope) const;
+  void centerOn(const QPointF& world);
+  [[nodiscard]] double lastFrameMilliseconds() const { return frameMs_; }
+
+  [[nodiscard]] QSize sizeHint() const override { return {820, 620}; }
+  [[nodiscard]] QSize minimumSizeHint() const override { return {240, 180}; }
+
+ Q_SIGNALS:
+  void nodeSelected(int node);             // by the user; -1 when the selection was cleared
+  void scopeSelected(int scope);           // a group
+  void edgeSelected(int value);
+  void centerHereRequested(int value);     // 'Center here' on an edge, or on a node: its first output
+  void zoomChanged(double zoom);
+  void layoutFinished();
+
+ protected:
+  bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+  void timerEvent(QTimerEvent* event) override;
+
+ private:
+  enum class MoveTo : uint8_t { Nowhere, FirstLook, Item, Highlight };
+
+  // graph_view_layout.cpp: what is open, and what to do when a layout comes
+  void requestLayout();
+  void rebuildHierarchy();
+  void takeLayout(const layout::LayoutResult& result);
+  [[nodiscard]] bool openWhatIsPending();
+  void restoreView(const Camera& before);
+  [[nodiscard]] std::optional<QPointF> anchorPoint(int item) const;
+  void anchorAt(int item);
+  void relight();
+  void judgeNorms();
+  void setOpen(int item, bool open, bool below);
+  bool openGroupsAround(int item);
+  void toggle(int item);
+  [[nodiscard]] int itemOfScope(int scope) const;
+
+  // graph_view.cpp
+  void moveCamera(const Camera& target, bool animated);
+  void cameraChanged();
+  [[nodiscard]] QRectF freeArea() const;       // of the widget, less the margins
+  [[nodiscard]] Camera firstCamera() const;
+  void showItem(int item, bool animated);
+  void placeOverlays();
+  void updateOverlays();
+  void updateSpinner();
+  void paintMessage(QPainter& painter);
+  void paintSpinner(QPainter& painter, const QPointF& center, double radius) const;
+  [[nodiscard]] ViewState viewState() const;
+
+  // graph_view_input.cpp
+  void select(int item, int value);
+  void selectByUser(const Hit& hit);
+  void moveSelection(int dx, int dy);
+  void showMenu(const Hit& hit, const QPoint& globalPosition);
+  void updateHover(const QPointF& position);
+  [[nodiscard]] Hit hitAt(const QPointF& position) const;
+  [[nodiscard]] QString tooltipFor(const Hit& hit) const;
+  [[nodiscard]] int outputValueOf(int item) const;
+
+  ui::Theme theme_;
+  bool ownTheme_ = false;                       // set by setTheme(): palette changes do not touch it
+  std::shared_ptr<const protocol::GraphDocument> document_;
+  std::shared_ptr<const layout::Hierarchy> hierarchy_;  // newest; the scene's may be the one before
+  layout::HierarchyOptions options_;
+  layout::LayoutWorker worker_;
+  Scene scene_;
+  Camera camera_;
+  Lighting lighting_;
+  mutable GraphPainter painter_;
+
+  std::optional<layout::GroupSet> open_;        // the user's wishes; nullopt until the first layout says what is usual
+  layout::GroupSet openForLight_;               // opened for the highlight only
+  std::vector<std::string> reopen_;             // paths of the groups to open in a hierarchy made anew
+  std::optional<protocol::ZeroMeanGraph> highlight_;
+  std::vector<int> blockerPath_;
+  bool highlightIsNew_ = false;                 // the groups it needs are not opened yet
+  std::vector<protocol::NormInfo> norms_;
+  std::unordered_map<int, Verdict> verdicts_;   // by item
+
+  int selectedItem_ = -1;
+  int selectedValue_ = -1;                      // value index
+  int pendingNode_ = -1;                        // to reveal when there is a layout
+  int pendingScope_ = -1;
+  MoveTo moveTo_ = MoveTo::FirstLook;
+  int moveItem_ = -1;
+  int anchorItem_ = -1;                         // keeps its place on the screen over a change of layout
+  Hit hover_;
+  QPointF pressedAt_, lastDrag_;
+  bool pressed_ = false, dragging_ = false;
+  bool animated_ = true;
+  bool userMoved_ = false;                      // until then a resize fits the picture again
+  QPointer<QVariantAnimation> animation_;
+  QString busy_, error_, placeholder_, stage_;
+  int spinnerTimer_ = 0;
+  double spinnerAngle_ = 0;
+  double frameMs_ = 0;
+  Minimap* minimap_ = nullptr;                  // Owned by Qt.
+  ZoomControl* zoomControl_ = nullptr;          // Owned by Qt.
+};
+
+}  // namespace normlens::graphview

@@ -1,0 +1,357 @@
+// GraphView: mouse, keyboard, menu, selection and search.
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <QVariantAnimation>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "ui/graphview/graph_view.h"
+
+namespace normlens::graphview {
+namespace {
+
+constexpr double kEdgeSlack = 5;         // pixels beside an edge that still count
+constexpr double kWheelFactor = 1.0016;  // per eighth of a degree; one notch (120) is 1.21
+
+QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+
+}  // namespace
+
+Hit GraphView::hitAt(const QPointF& position) const {
+  return scene_.hitTest(camera_.toWorld(position), kEdgeSlack / camera_.zoom);
+}
+
+// ---- selection
+
+int GraphView::selectedNode() const {
+  if (selectedItem_ < 0 || hierarchy_ == nullptr) return -1;
+  const int node = hierarchy_->item(selectedItem_).node;
+  return node < 0 ? -1 : hierarchy_->document->nodes[static_cast<size_t>(node)].id;
+}
+
+void GraphView::select(int item, int value) {
+  selectedItem_ = item;
+  selectedValue_ = value;
+  if (item >= 0) setAccessibleDescription(QString::fromStdString(hierarchy_->path(item)));
+  update();
+}
+
+void GraphView::selectNode(int node) {
+  if (hierarchy_ == nullptr) {
+    pendingNode_ = node;
+    return;
+  }
+  select(node < 0 ? -1 : hierarchy_->itemOfId(node), -1);
+}
+
+void GraphView::selectByUser(const Hit& hit) {
+  if (hit.box >= 0) {
+    const int item = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+    select(item, -1);
+    const layout::Item& it = scene_.hierarchy->item(item);
+    if (it.node >= 0) {
+      Q_EMIT nodeSelected(scene_.hierarchy->document->nodes[static_cast<size_t>(it.node)].id);
+    } else if (it.scope >= 0) {
+      Q_EMIT scopeSelected(scene_.hierarchy->document->scopes[static_cast<size_t>(it.scope)].id);
+    }
+  } else if (hit.edge >= 0 && scene_.valueOfEdge(hit.edge) >= 0) {
+    const int value = scene_.valueOfEdge(hit.edge);
+    select(-1, value);
+    Q_EMIT edgeSelected(scene_.hierarchy->document->values[static_cast<size_t>(value)].id);
+  } else {
+    select(-1, -1);
+    Q_EMIT nodeSelected(-1);
+  }
+}
+
+std::vector<int> GraphView::findNodes(const QString& text) const {
+  const QString wanted = text.trimmed().toLower();
+  if (wanted.isEmpty() || hierarchy_ == nullptr) return {};
+  std::vector<std::pair<int, int>> ranked;  // rank, item
+  for (size_t i = 0; i < hierarchy_->items.size(); ++i) {
+    const layout::Item& item = hierarchy_->items[i];
+    if (item.kind != layout::ItemKind::Op) continue;
+    const QString title = QString::fromStdString(item.title).toLower();
+    const QString path = QString::fromStdString(hierarchy_->path(static_cast<int>(i))).toLower();
+    const auto& node = hierarchy_->document->nodes[static_cast<size_t>(item.node)];
+    int rank = -1;
+    if (title == wanted || path == wanted) rank = 0;
+    else if (path.endsWith(wanted)) rank = 1;
+    else if (title.startsWith(wanted)) rank = 2;
+    else if (path.contains(wanted)) rank = 3;
+    else if (QString::fromStdString(node.op + " " + item.type).toLower().contains(wanted)) rank = 4;
+    if (rank >= 0) ranked.emplace_back(rank, static_cast<int>(i));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<int> nodes;
+  for (const auto& [rank, item] : ranked) {
+    nodes.push_back(hierarchy_->document->nodes[static_cast<size_t>(hierarchy_->item(item).node)].id);
+  }
+  return nodes;
+}
+
+QRectF GraphView::screenRectOf(int node) const {
+  if (scene_.empty()) return {};
+  const int item = scene_.hierarchy->itemOfId(node);
+  const int box = item < 0 ? -1 : scene_.layout->shownBox(*scene_.hierarchy, item);
+  return box < 0 ? QRectF() : camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+}
+
+QRectF GraphView::screenRectOfScope(int scope) const {
+  const int item = itemOfScope(scope);
+  const int box = item < 0 || scene_.empty() ? -1 : scene_.layout->shownBox(*scene_.hierarchy, item);
+  return box < 0 ? QRectF() : camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+}
+
+// The nearest box in a direction; what lies off to the side counts double.
+void GraphView::moveSelection(int dx, int dy) {
+  if (scene_.empty()) return;
+  const int current = selectedItem_ < 0 ? -1 : scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
+  const QPointF from = current < 0 ? camera_.toWorld(QRectF(rect()).center())
+                                   : scene_.layout->boxes[static_cast<size_t>(current)].rect.center();
+  int best = -1;
+  double bestCost = std::numeric_limits<double>::max();
+  for (size_t i = 0; i < scene_.layout->boxes.size(); ++i) {
+    const layout::Box& box = scene_.layout->boxes[i];
+    if (static_cast<int>(i) == current || box.kind == layout::BoxKind::Frame) continue;
+    const QPointF d = box.rect.center() - from;
+    const double ahead = d.x() * dx + d.y() * dy, aside = std::abs(d.x() * dy) + std::abs(d.y() * dx);
+    const double cost = ahead + 2 * aside;
+    if (current < 0 ? d.manhattanLength() >= bestCost : ahead <= 1 || cost >= bestCost) continue;
+    best = static_cast<int>(i);
+    bestCost = current < 0 ? d.manhattanLength() : cost;
+  }
+  if (best < 0) return;
+  selectByUser({best, -1, false});
+  const QRectF onScreen = camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(best)].rect);
+  if (!freeArea().contains(onScreen)) {
+    userMoved_ = true;
+    moveCamera(camera_.placing(scene_.layout->boxes[static_cast<size_t>(best)].rect.center(), QRectF(rect()).center()), true);
+  }
+}
+
+// ---- mouse
+
+void GraphView::updateHover(const QPointF& position) {
+  const Hit hit = hitAt(position);
+  if (hit == hover_) return;
+  hover_ = hit;
+  const bool hand = hit.onBadge || hit.edge >= 0 ||
+                    (hit.box >= 0 && scene_.layout->boxes[static_cast<size_t>(hit.box)].kind != layout::BoxKind::Frame);
+  setCursor(hand ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  update();
+}
+
+void GraphView::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
+  if (animation_ != nullptr) animation_->stop();
+  pressed_ = true;
+  dragging_ = false;
+  pressedAt_ = lastDrag_ = event->position();
+}
+
+void GraphView::mouseMoveEvent(QMouseEvent* event) {
+  if (!pressed_) {
+    updateHover(event->position());
+    return;
+  }
+  if (!dragging_ && (event->position() - pressedAt_).manhattanLength() < QApplication::startDragDistance()) return;
+  dragging_ = true;
+  userMoved_ = true;
+  setCursor(Qt::ClosedHandCursor);
+  camera_.offset += event->position() - lastDrag_;
+  lastDrag_ = event->position();
+  cameraChanged();
+}
+
+void GraphView::mouseReleaseEvent(QMouseEvent* event) {
+  if (!pressed_) return;
+  pressed_ = false;
+  setCursor(Qt::ArrowCursor);
+  if (!std::exchange(dragging_, false) && event->button() == Qt::LeftButton && !scene_.empty()) {
+    const Hit hit = hitAt(event->position());
+    if (hit.onBadge) {
+      toggle(scene_.layout->boxes[static_cast<size_t>(hit.box)].item);
+    } else {
+      selectByUser(hit);
+    }
+  }
+  updateHover(event->position());
+}
+
+void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || scene_.empty()) return;
+  const Hit hit = hitAt(event->position());
+  if (hit.box < 0) return;
+  if (hit.onBadge) {  // a quick second click on + and then -
+    pressed_ = true;
+    pressedAt_ = lastDrag_ = event->position();
+    return;
+  }
+  const int item = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+  if (scene_.hierarchy->item(item).kind == layout::ItemKind::Group) {
+    toggle(item);
+  } else {
+    showItem(item, true);
+  }
+}
+
+void GraphView::wheelEvent(QWheelEvent* event) {
+  if (scene_.empty()) return;
+  if (animation_ != nullptr) animation_->stop();
+  userMoved_ = true;
+  if (event->modifiers() & Qt::ShiftModifier) {
+    const QPoint delta = event->angleDelta();
+    camera_.offset += QPointF(delta.x() != 0 ? delta.x() : delta.y(), 0) * 0.6;
+  } else {
+    camera_ = camera_.zoomedAbout(event->position(), camera_.zoom * std::pow(kWheelFactor, event->angleDelta().y()));
+  }
+  cameraChanged();
+  event->accept();
+}
+
+void GraphView::leaveEvent(QEvent*) {
+  hover_ = {};
+  update();
+}
+
+// ---- keyboard
+
+void GraphView::keyPressEvent(QKeyEvent* event) {
+  switch (event->key()) {
+    case Qt::Key_Left: moveSelection(-1, 0); break;
+    case Qt::Key_Right: moveSelection(1, 0); break;
+    case Qt::Key_Up: moveSelection(0, -1); break;
+    case Qt::Key_Down: moveSelection(0, 1); break;
+    case Qt::Key_Plus:
+    case Qt::Key_Equal: zoomIn(); break;
+    case Qt::Key_Minus: zoomOut(); break;
+    case Qt::Key_0:
+      if (!(event->modifiers() & Qt::ControlModifier)) return QWidget::keyPressEvent(event);
+      setZoom(1);
+      break;
+    case Qt::Key_F:
+    case Qt::Key_Home: fit(); break;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+    case Qt::Key_Space:
+      if (selectedItem_ >= 0 && hierarchy_->item(selectedItem_).kind == layout::ItemKind::Group) toggle(selectedItem_);
+      break;
+    case Qt::Key_Escape: selectByUser({}); break;
+    default: QWidget::keyPressEvent(event);
+  }
+}
+
+// ---- menu and tooltips
+
+int GraphView::outputValueOf(int item) const {
+  const int node = hierarchy_->item(item).node;
+  if (node < 0) return -1;
+  const auto& outputs = hierarchy_->document->nodes[static_cast<size_t>(node)].outputs;
+  return outputs.empty() ? -1 : outputs.front();
+}
+
+void GraphView::contextMenuEvent(QContextMenuEvent* event) {
+  if (scene_.empty()) return;
+  if (event->reason() == QContextMenuEvent::Mouse) {
+    const Hit hit = hitAt(event->pos());
+    if (hit.box >= 0 || hit.edge >= 0) selectByUser(hit);
+    showMenu(hit, event->globalPos());
+  } else if (selectedItem_ >= 0) {
+    const int box = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
+    const QRectF rect = camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+    showMenu({box, -1, false}, mapToGlobal(rect.center().toPoint()));
+  }
+}
+
+void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const int item = hit.box < 0 ? -1 : scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const bool group = item >= 0 && scene_.hierarchy->item(item).kind == layout::ItemKind::Group;
+  int value = item >= 0 ? outputValueOf(item) : -1;
+  QString name = item >= 0 ? QString::fromStdString(scene_.hierarchy->path(item)) : QString();
+  if (hit.edge >= 0 && scene_.valueOfEdge(hit.edge) >= 0) {
+    const auto& v = scene_.hierarchy->document->values[static_cast<size_t>(scene_.valueOfEdge(hit.edge))];
+    value = v.id;
+    name = QString::fromStdString(v.name);
+  }
+  if (value >= 0) {
+    QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
+    center->setToolTip(tr("Subtract the mean at run time at this place"));
+  }
+  if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
+  if (group) {
+    const bool open = scene_.layout->boxes[static_cast<size_t>(hit.box)].kind == layout::BoxKind::Frame;
+    menu->addSeparator();
+    menu->addAction(open ? tr("Collapse") : tr("Expand"), this, [this, item] { toggle(item); });
+    menu->addAction(tr("Expand all below"), this, [this, item] {
+      anchorAt(item);
+      setOpen(item, true, true);
+      requestLayout();
+    });
+  }
+  if (item < 0) {
+    menu->addAction(tr("Show everything"), this, &GraphView::fit);
+    menu->addAction(tr("Collapse all"), this, &GraphView::collapseAll);
+  }
+  menu->popup(globalPosition);
+}
+
+QString GraphView::tooltipFor(const Hit& hit) const {
+  const auto& document = *scene_.hierarchy->document;
+  const auto describe = [&](const protocol::GraphValue& value) {
+    QString text = shapeText(value);
+    if (!value.dtype.empty()) text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + escaped(value.dtype);
+    return text;
+  };
+  if (hit.edge >= 0) {
+    const int index = scene_.valueOfEdge(hit.edge);
+    if (index < 0) return tr("%n values", nullptr, scene_.layout->edges[static_cast<size_t>(hit.edge)].dataCount);
+    const auto& value = document.values[static_cast<size_t>(index)];
+    return QStringLiteral("<b>%1</b><br>%2").arg(escaped(value.name), describe(value));
+  }
+  if (hit.box < 0) return {};
+  const int index = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const layout::Item& item = scene_.hierarchy->item(index);
+  QString text = QStringLiteral("<b>%1</b>").arg(escaped(scene_.hierarchy->path(index)));
+  if (item.kind == layout::ItemKind::Group) {
+    if (!item.type.empty()) text += QStringLiteral("<br>") + escaped(item.type);
+    text += QStringLiteral("<br>") + layout::groupSummary(item);
+  } else {
+    const auto& node = document.nodes[static_cast<size_t>(item.node)];
+    text += QStringLiteral("<br>") + escaped(node.op);
+    if (item.type != node.op && !item.type.empty()) text += QStringLiteral(" · ") + escaped(item.type);
+    if (const int value = scene_.hierarchy->valueIndex(outputValueOf(index)); value >= 0) {
+      const QString shape = describe(document.values[static_cast<size_t>(value)]);
+      if (!shape.isEmpty()) text += QStringLiteral("<br>") + shape;
+    }
+  }
+  if (const std::string note = lighting_.note(index); !note.empty()) text += QStringLiteral("<br>") + escaped(note);
+  return text;
+}
+
+bool GraphView::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString text = scene_.empty() ? QString() : tooltipFor(hitAt(help->pos()));
+    if (text.isEmpty()) {
+      QToolTip::hideText();
+    } else {
+      QToolTip::showText(help->globalPos(), text, this);
+    }
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+}  // namespace normlens::graphview

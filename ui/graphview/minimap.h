@@ -1,0 +1,48 @@
+// The whole layout in a corner, with the part in sight. A click or drag moves there.
+#pragma once
+
+#include <QPixmap>
+#include <QWidget>
+
+#include "ui/graphview/camera.h"
+#include "ui/graphview/lighting.h"
+#include "ui/graphview/scene.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::graphview {
+
+class Minimap : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Minimap(QWidget* parent);
+
+  // Both are not owned and outlive the widget; call again when they change.
+  void setScene(const Scene* scene, const Lighting* lighting, const ui::Theme& theme);
+  void setVisibleArea(const QRectF& world);
+  [[nodiscard]] QSize sizeHint() const override { return {144, 122}; }
+
+ Q_SIGNALS:
+  void centerRequested(const QPointF& world);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+
+ private:
+  void render();
+  [[nodiscard]] QPointF toMap(const QPointF& world) const;
+  [[nodiscard]] QPointF toWorld(const QPointF& map) const;
+
+  const Scene* scene_ = nullptr;        // Not owned.
+  const Lighting* lighting_ = nullptr;  // Not owned.
+  ui::Theme theme_;
+  QPixmap picture_;
+  bool stale_ = true;
+  QRectF visible_;
+  double scaleX_ = 1, scaleY_ = 1;
+  QPointF offset_;
+};
+
+}  // namespace normlens::graphview

@@ -1,0 +1,70 @@
+// A layout made ready for painting and hit tests: flattened edges and a grid index.
+#pragma once
+
+#include <QPointF>
+#include <QRectF>
+#include <QString>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ui/layout/layout.h"
+
+namespace normlens::graphview {
+
+// Uniform grid over rectangles. Query results are unique and ascending.
+class GridIndex {
+ public:
+  static constexpr double kCell = 400;
+  static constexpr int kMaxCellsPerRect = 64;  // a rectangle over more cells is tested on every query instead
+
+  void build(const QRectF& bounds, const std::vector<QRectF>& rects);
+  void query(const QRectF& area, std::vector<int>& found) const;
+
+ private:
+  struct Range {
+    int left, top, right, bottom;
+  };
+  [[nodiscard]] Range cellsOf(const QRectF& area) const;
+
+  QPointF origin_;
+  int columns_ = 0, rows_ = 0;
+  std::vector<int> start_, entries_;  // compressed rows: entries of cell c are [start_[c], start_[c + 1])
+  std::vector<int> large_;
+  std::vector<QRectF> rects_;
+};
+
+struct Hit {
+  int box = -1;                 // into Layout::boxes
+  int edge = -1;                // into Layout::edges
+  bool onBadge = false;         // the + or - of a group
+  friend bool operator==(const Hit&, const Hit&) = default;
+};
+
+struct Scene {
+  std::shared_ptr<const layout::Hierarchy> hierarchy;
+  std::shared_ptr<const layout::Layout> layout;
+  std::vector<QPointF> flat;    // polylines of all edges
+  std::vector<int> flatStart;   // by edge; one more at the end
+  GridIndex boxIndex, edgeIndex;
+  std::vector<QString> titles;  // by box, made once
+
+  Scene() = default;
+  Scene(std::shared_ptr<const layout::Hierarchy> h, std::shared_ptr<const layout::Layout> l);
+
+  [[nodiscard]] bool empty() const { return layout == nullptr || layout->boxes.empty(); }
+  [[nodiscard]] const layout::Item& itemOf(const layout::Box& box) const { return hierarchy->item(box.item); }
+  [[nodiscard]] std::span<const QPointF> polyline(int edge) const;
+  // The value an edge piece stands for: index into document.values, or -1 (several, or a bridge).
+  [[nodiscard]] int valueOfEdge(int edge) const;
+
+  // How many open groups are around a box.
+  [[nodiscard]] int depthOf(int box) const;
+
+  // world: the point; slack: how far from an edge still counts, in world units.
+  [[nodiscard]] Hit hitTest(const QPointF& world, double slack) const;
+  // Where the + or - of a group is; empty for other boxes.
+  [[nodiscard]] QRectF badgeRect(const layout::Box& box) const;
+};
+
+}  // namespace normlens::graphview

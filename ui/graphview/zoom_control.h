@@ -1,0 +1,43 @@
+// "− 82 % + ⛶" in the lower right corner of the graph.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/theme/theme.h"
+
+namespace normlens::graphview {
+
+class ZoomControl : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ZoomControl(QWidget* parent);
+
+  void setTheme(const ui::Theme& theme);
+  void setZoom(double zoom);
+  [[nodiscard]] QSize sizeHint() const override { return {140, 28}; }
+
+ Q_SIGNALS:
+  void zoomOutRequested();
+  void zoomInRequested();
+  void actualSizeRequested();  // a click on the number
+  void fitRequested();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  [[nodiscard]] int partAt(const QPointF& position) const;  // 0 out, 1 number, 2 in, 3 fit
+  [[nodiscard]] QRectF partRect(int part) const;
+
+  ui::Theme theme_;
+  int percent_ = 100;
+  int hovered_ = -1;
+};
+
+}  // namespace normlens::graphview

@@ -1,0 +1,76 @@
+#include "ui/layout/box_metrics.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+#include <cmath>
+
+namespace normlens::layout {
+namespace {
+
+// Widths on a grid: blocks that differ only in the digits of a name come out equal, and are laid out once.
+double onGrid(double width) { return std::ceil(width / 8) * 8; }
+
+}  // namespace
+
+QFont labelFont(int pixels, bool bold) {
+  QFont font;
+  font.setFamilies({QStringLiteral("Inter"), QFont().family()});
+  font.setPixelSize(std::max(pixels, 1));
+  font.setWeight(bold ? QFont::DemiBold : QFont::Normal);
+  font.setHintingPreference(QFont::PreferNoHinting);
+  return font;
+}
+
+BoxKind closedKind(const Hierarchy& hierarchy, int index) {
+  const Item& item = hierarchy.item(index);
+  if (item.kind == ItemKind::Group) return item.slim ? BoxKind::Slim : BoxKind::Card;
+  if (item.role == 'R') return BoxKind::Sum;
+  return item.role == 'I' || item.role == 'G' ? BoxKind::Terminal : BoxKind::Op;
+}
+
+QString groupSummary(const Item& item) {
+  QString text = item.ops == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(item.ops);
+  if (item.layerNorms == 1) text += QStringLiteral(" · 1 LayerNorm");
+  if (item.layerNorms > 1) text += QStringLiteral(" · %1 LayerNorms").arg(item.layerNorms);
+  return text;
+}
+
+QString shortType(const Item& item) {
+  const QString type = QString::fromStdString(item.type);
+  return type.section(QLatin1Char('.'), -1).section(QStringLiteral("::"), -1);
+}
+
+double BoxMetrics::textWidth(const QString& text, int pixels, bool bold) {
+  const QString key = QString::number(pixels) + (bold ? QLatin1Char('b') : QLatin1Char('r')) + text;
+  const auto found = known_.constFind(key);
+  if (found != known_.constEnd()) return *found;
+  const double width = QFontMetricsF(labelFont(pixels, bold)).horizontalAdvance(text);
+  known_.insert(key, width);
+  return width;
+}
+
+QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
+  const Item& item = hierarchy.item(index);
+  const QString title = QString::fromStdString(item.title);
+  switch (closedKind(hierarchy, index)) {
+    case BoxKind::Sum: return {kSumDiameter, kSumDiameter};
+    case BoxKind::Card: {
+      const double first = textWidth(title, 13, true) + 8 + textWidth(shortType(item), 12, false);
+      const double second = textWidth(groupSummary(item), 11, false);
+      return {onGrid(std::clamp(std::max(first, second) + 14 + 38, 184.0, 340.0)), kCardHeight};
+    }
+    default: {
+      // Bold, because a lit node's label is: its box must not change.
+      const double label = std::min(textWidth(title, 12, true), kMaxLabel);
+      return {onGrid(std::max(label + 2 * kBadgeRoom, 80.0)), kNodeHeight};
+    }
+  }
+}
+
+double BoxMetrics::titleWidth(const Hierarchy& hierarchy, int index) {
+  const Item& item = hierarchy.item(index);
+  const double text = textWidth(QString::fromStdString(item.title), 12, true) + 8 + textWidth(shortType(item), 12, false);
+  return onGrid(std::min(text, 300.0) + 44);
+}
+
+}  // namespace normlens::layout

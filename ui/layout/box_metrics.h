@@ -1,0 +1,46 @@
+// Sizes of boxes in pixels at zoom 1, measured with the fonts that the view paints with.
+#pragma once
+
+#include <QFont>
+#include <QHash>
+#include <QSizeF>
+#include <QString>
+
+#include "ui/layout/hierarchy.h"
+
+namespace normlens::layout {
+
+inline constexpr double kNodeHeight = 24;
+inline constexpr double kStreamNodeHeight = 28;
+inline constexpr double kSumDiameter = 26;       // residual adds
+inline constexpr double kCardHeight = 44;        // a closed group
+inline constexpr double kBadgeRoom = 24;         // on either side of a node's label: class badge, expand badge
+inline constexpr double kTitleBand = 26;         // of an open group
+inline constexpr double kMaxLabel = 210;         // longer labels are elided
+
+enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
+
+// How an item is drawn while it is closed.
+[[nodiscard]] BoxKind closedKind(const Hierarchy& hierarchy, int item);
+
+// "22 ops · 2 LayerNorms"
+[[nodiscard]] QString groupSummary(const Item& item);
+// The class without its module path: "GPT2Block"
+[[nodiscard]] QString shortType(const Item& item);
+
+// Thread: one at a time (it remembers what it measured).
+class BoxMetrics {
+ public:
+  [[nodiscard]] QSizeF closedSize(const Hierarchy& hierarchy, int item);
+  // Width that an open group needs for its title row.
+  [[nodiscard]] double titleWidth(const Hierarchy& hierarchy, int item);
+
+ private:
+  double textWidth(const QString& text, int pixels, bool bold);
+  QHash<QString, double> known_;
+};
+
+// The font of the view's labels: Inter where installed, else the application's.
+[[nodiscard]] QFont labelFont(int pixels, bool bold);
+
+}  // namespace normlens::layout

@@ -1,0 +1,144 @@
+#include "ui/layout/group_layouter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace normlens::layout {
+namespace {
+
+// Puts the groups' insides together to one picture.
+class Assembler {
+ public:
+  Assembler(const Hierarchy& hierarchy, const VisibleGraph& graph, const std::vector<LocalInput>& inputs,
+            const std::vector<std::shared_ptr<const LocalLayout>>& locals)
+      : graph_(graph), inputs_(inputs), locals_(locals) {
+    layout_.boxOfItem.assign(hierarchy.items.size(), kNone);
+  }
+
+  Layout take() {
+    place(0, {0, 0}, kNone);
+    layout_.bounds = QRectF(QPointF(0, 0), locals_[0]->size);
+    return std::move(layout_);
+  }
+
+ private:
+  void place(size_t group, const QPointF& origin, int frame) {
+    const LocalInput& input = inputs_[group];
+    const LocalLayout& local = *locals_[group];
+    std::vector<bool> onStream(input.boxes.size(), false);
+    for (size_t i = 0; i < input.graph.edges.size(); ++i) addEdge(input.graph.edges[i], local.curves[i], origin, onStream);
+    for (size_t i = 0; i < input.boxes.size(); ++i) {
+      const int item = input.graph.boxes[i];
+      Box box{local.boxes[i].translated(origin), item, frame, input.boxes[i].kind, onStream[i], false};
+      const int index = static_cast<int>(layout_.boxes.size());
+      layout_.boxOfItem[static_cast<size_t>(item)] = index;
+      const bool open = box.kind == BoxKind::Frame;
+      const size_t inner = open ? static_cast<size_t>(graph_.indexOfGroup.at(item)) : 0;
+      if (open) box.titleRight = locals_[inner]->titleRight;
+      const QPointF corner = box.rect.topLeft();
+      layout_.boxes.push_back(box);
+      if (open) place(inner, corner, index);
+    }
+  }
+
+  void addEdge(const LocalEdge& source, const std::vector<QPointF>& curve, const QPointF& origin, std::vector<bool>& onStream) {
+    Edge edge;
+    edge.firstPoint = static_cast<int>(layout_.points.size());
+    edge.pointCount = static_cast<int>(curve.size());
+    edge.firstData = static_cast<int>(layout_.edgeData.size());
+    edge.dataCount = static_cast<int>(source.data.size());
+    edge.stream = source.stream;
+    edge.bridge = source.bridge;
+    edge.arrow = source.to.kind == PlaceKind::Box && source.to.port == kNone;
+    layout_.edgeData.insert(layout_.edgeData.end(), source.data.begin(), source.data.end());
+    double left = 1e300, top = 1e300, right = -1e300, bottom = -1e300;
+    for (const QPointF& local : curve) {
+      const QPointF p = local + origin;
+      layout_.points.push_back(p);
+      left = std::min(left, p.x()), right = std::max(right, p.x());
+      top = std::min(top, p.y()), bottom = std::max(bottom, p.y());
+    }
+    edge.bounds = QRectF(QPointF(left, top), QPointF(right, bottom)).adjusted(-4, -4, 4, 4);
+    layout_.edges.push_back(edge);
+    for (const Place* place : {&source.from, &source.to}) {
+      if (source.stream && place->kind == PlaceKind::Box) onStream[static_cast<size_t>(place->box)] = true;
+    }
+  }
+
+  const VisibleGraph& graph_;
+  const std::vector<LocalInput>& inputs_;
+  const std::vector<std::shared_ptr<const LocalLayout>>& locals_;
+  Layout layout_;
+};
+
+// The boxes that a stream edge ends at are a little taller.
+void raiseStreamNodes(LocalInput& input) {
+  for (const LocalEdge& edge : input.graph.edges) {
+    for (const Place* place : {&edge.from, &edge.to}) {
+      if (!edge.stream || place->kind != PlaceKind::Box) continue;
+      ChildBox& box = input.boxes[static_cast<size_t>(place->box)];
+      if (box.size.height() == kNodeHeight) box.size.setHeight(kStreamNodeHeight);
+    }
+  }
+}
+
+LocalInput inputFor(const Hierarchy& hierarchy, const LocalGraph& graph, BoxMetrics& metrics, const VisibleGraph& all,
+                    const std::vector<std::shared_ptr<const LocalLayout>>& locals) {
+  LocalInput input;
+  input.graph = graph;
+  input.isModel = graph.group == 0;
+  input.titleWidth = input.isModel ? 0 : metrics.titleWidth(hierarchy, graph.group);
+  for (const int item : graph.boxes) {
+    const auto open = all.indexOfGroup.find(item);
+    if (open == all.indexOfGroup.end()) {
+      input.boxes.push_back({closedKind(hierarchy, item), metrics.closedSize(hierarchy, item), {}, {}});
+    } else {
+      const LocalLayout& inner = *locals[static_cast<size_t>(open->second)];
+      input.boxes.push_back({BoxKind::Frame, inner.size, inner.inPorts, inner.outPorts});
+    }
+  }
+  raiseStreamNodes(input);
+  return input;
+}
+
+}  // namespace
+
+Result<GroupLayouter::Known> GroupLayouter::local(const LocalInput& input) {
+  std::string key = layoutKey(input);
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  Result<LocalLayout> made = layOutGroup(input);
+  if (!made) return tl::unexpected(made.error());
+  ++runs_;
+  auto known = std::make_shared<const LocalLayout>(std::move(*made));
+  order_.push_back(key);
+  known_.emplace(std::move(key), known);
+  while (order_.size() > kCapacity) {
+    known_.erase(order_.front());
+    order_.pop_front();
+  }
+  return known;
+}
+
+Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task) {
+  const auto start = std::chrono::steady_clock::now();
+  const int runsBefore = runs_;
+  const VisibleGraph graph = visibleGraph(hierarchy, expanded);
+  std::vector<LocalInput> inputs(graph.groups.size());
+  std::vector<Known> locals(graph.groups.size());
+  for (size_t i = graph.groups.size(); i-- > 0;) {  // children come after their parents
+    if (const Status go = task.check(); !go) return tl::unexpected(go.error());
+    const double done = static_cast<double>(graph.groups.size() - i) / static_cast<double>(graph.groups.size());
+    task.report("Arranging " + hierarchy.item(graph.groups[i].group).title, done);
+    inputs[i] = inputFor(hierarchy, graph.groups[i], metrics_, graph, locals);
+    Result<Known> made = local(inputs[i]);
+    if (!made) return tl::unexpected(made.error());
+    locals[i] = std::move(*made);
+  }
+  Layout layout = Assembler(hierarchy, graph, inputs, locals).take();
+  layout.groupsLaidOut = runs_ - runsBefore;
+  layout.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return layout;
+}
+
+}  // namespace normlens::layout

@@ -1,0 +1,203 @@
+#include "ui/layout/hierarchy_rules.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+namespace normlens::layout {
+namespace {
+
+constexpr int kSlimOps = 10;  // a bigger group is worth a card of its own
+
+bool isNumber(const std::string& title) {
+  return !title.empty() && std::all_of(title.begin(), title.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+class Rules {
+ public:
+  explicit Rules(Hierarchy& hierarchy) : h_(hierarchy), inputs_(hierarchy.items.size(), 0) {
+    for (const DataEdge& edge : h_.edges) ++inputs_[static_cast<size_t>(edge.to)];
+  }
+
+  void run() {
+    tidy(0);
+    markSlim(0);
+    bundle(0);
+    renumber();
+    seenNorms_.clear();
+    count(0);
+  }
+
+ private:
+  Item& at(int index) { return h_.items[static_cast<size_t>(index)]; }
+
+  // Bottom-up: single-child groups give way to their child, containers to their children.
+  void tidy(int group) {
+    std::vector<int> children;
+    for (const int child : std::vector<int>(at(group).children)) {
+      if (at(child).kind == ItemKind::Op) {
+        children.push_back(child);
+        continue;
+      }
+      tidy(child);
+      if (at(child).children.empty()) continue;
+      if (at(child).children.size() == 1) {
+        children.push_back(inheritName(child));
+      } else if (isContainer(child)) {
+        for (const int inner : at(child).children) {
+          at(inner).title = at(child).title + "." + at(inner).title;
+          children.push_back(inner);
+        }
+      } else {
+        children.push_back(child);
+      }
+    }
+    for (const int child : children) at(child).parent = group;
+    at(group).children = std::move(children);
+  }
+
+  int inheritName(int group) {
+    const int child = at(group).children.front();
+    const bool plainOp = at(child).kind == ItemKind::Op && at(child).scope == kNone;
+    if (plainOp && (at(child).role == 'I' || at(child).role == 'G')) return child;
+    at(child).title = plainOp ? at(group).title : at(group).title + "." + at(child).title;
+    if (plainOp) {
+      at(child).scope = at(group).scope;
+      at(child).type = at(group).type.empty() ? at(child).type : at(group).type;
+    }
+    return child;
+  }
+
+  // A list of blocks: numbered modules and nothing else. A Sequential of single ops is a module in its own right.
+  bool isContainer(int group) {
+    int modules = 0;
+    for (const int child : at(group).children) {
+      if (at(child).scope == kNone || !isNumber(at(child).title.substr(0, at(child).title.find_first_of(" .")))) return false;
+      modules += at(child).kind == ItemKind::Group;
+    }
+    return modules > 0 && at(group).type.find("Sequential") == std::string::npos;
+  }
+
+  void markSlim(int group) {
+    for (const int child : at(group).children) {
+      if (at(child).kind == ItemKind::Group) markSlim(child);
+    }
+    if (group != 0) judgeSlim(group);
+  }
+
+  void judgeSlim(int group) {
+    Item& item = at(group);
+    std::vector<int> heavy, opaque;
+    std::set<int> norms;
+    bool sums = false;
+    for (const int child : item.children) {
+      const Item& op = at(child);
+      if (op.kind == ItemKind::Group || op.role == 'I' || op.role == 'G') return;
+      norms.insert(h_.document->nodes[static_cast<size_t>(op.node)].norm);
+      if (op.role == 'O') opaque.push_back(child);
+      if (op.role == 'R' && inputs_[static_cast<size_t>(child)] > 1) sums = true;
+      if (op.role != 'O' && op.role != 'S' && op.role != 'R') heavy.push_back(child);
+    }
+    int main = kNone;
+    if (norms.size() == 1 && *norms.begin() >= 0) {
+      main = item.children.back();  // a LayerNorm that is written out
+      for (const int child : item.children) main = at(child).role == 'N' ? child : main;
+      item.role = 'N';
+    } else if (item.children.size() > kSlimOps || heavy.size() > 1) {
+      return;
+    } else if (heavy.size() == 1) {
+      main = heavy.front();
+      if (sums || !opaque.empty() || (at(main).role != 'L' && at(main).role != 'N')) return;
+      item.role = at(main).role;
+    } else {
+      if (sums && opaque.empty()) return;
+      main = opaque.empty() ? item.children.front() : opaque.front();
+      item.role = opaque.empty() ? 'S' : 'O';
+    }
+    item.slim = true;
+    item.node = at(main).node;
+  }
+
+  // Runs of children in execution order: no circles, and dot never sees more than kMaxFlat boxes.
+  void bundle(int group) {
+    for (const int child : std::vector<int>(at(group).children)) {
+      if (at(child).kind == ItemKind::Group) bundle(child);
+    }
+    int unit = kRunLength;
+    while (static_cast<int>(at(group).children.size()) > kMaxFlat) {
+      bundleOnce(group, unit);
+      unit *= kRunLength;
+    }
+  }
+
+  void bundleOnce(int group, int unit) {
+    const std::vector<int> children = at(group).children;
+    std::vector<int> runs;
+    for (size_t begin = 0; begin < children.size(); begin += kRunLength) {
+      const size_t end = std::min(begin + kRunLength, children.size());
+      const size_t scale = static_cast<size_t>(unit / kRunLength);
+      Item run;
+      run.kind = ItemKind::Group;
+      run.parent = group;
+      run.title = "ops " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale);
+      run.children.assign(children.begin() + static_cast<std::ptrdiff_t>(begin),
+                          children.begin() + static_cast<std::ptrdiff_t>(end));
+      const int index = static_cast<int>(h_.items.size());
+      for (const int child : run.children) at(child).parent = index;
+      h_.items.push_back(std::move(run));
+      runs.push_back(index);
+    }
+    at(group).children = std::move(runs);
+  }
+
+  void renumber() {
+    std::vector<int> order, place(h_.items.size(), kNone);
+    std::vector<int> open{0};
+    while (!open.empty()) {
+      const int index = open.back();
+      open.pop_back();
+      place[static_cast<size_t>(index)] = static_cast<int>(order.size());
+      order.push_back(index);
+      const std::vector<int>& children = at(index).children;
+      open.insert(open.end(), children.rbegin(), children.rend());
+    }
+    const auto placed = [&](int old) { return old < 0 ? kNone : place[static_cast<size_t>(old)]; };
+    std::vector<Item> items;
+    items.reserve(order.size());
+    for (const int old : order) {
+      Item item = std::move(at(old));
+      item.parent = placed(item.parent);
+      for (int& child : item.children) child = placed(child);
+      items.push_back(std::move(item));
+    }
+    h_.items = std::move(items);
+    for (int& item : h_.itemOfNode) item = placed(item);
+    for (DataEdge& edge : h_.edges) edge.from = placed(edge.from), edge.to = placed(edge.to);
+  }
+
+  void count(int index) {
+    Item& item = at(index);
+    if (item.kind == ItemKind::Op) {
+      item.ops = item.role == 'I' || item.role == 'G' ? 0 : 1;
+      const int norm = h_.document->nodes[static_cast<size_t>(item.node)].norm;
+      item.layerNorms = norm >= 0 ? seenNorms_.insert(norm).second : item.role == 'N';
+      return;
+    }
+    for (const int child : item.children) {
+      count(child);
+      item.ops += at(child).ops;
+      item.layerNorms += at(child).layerNorms;
+    }
+  }
+
+  Hierarchy& h_;
+  std::vector<int> inputs_;      // data edges into each op item, before renumbering
+  std::set<int> seenNorms_;
+};
+
+}  // namespace
+
+void applyHierarchyRules(Hierarchy& hierarchy) { Rules(hierarchy).run(); }
+
+}  // namespace normlens::layout

@@ -1,0 +1,284 @@
+#include "ui/layout/local_layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "ui/layout/dot_layout.h"
+#include "ui/layout/stream_routes.h"
+
+namespace normlens::layout {
+namespace {
+
+constexpr double kSidePad = 20;
+constexpr double kSumMark = 10;   // more, where a sum's class mark may stand left of it
+constexpr double kBottomPad = 18;
+constexpr double kTitleGap = 8;
+
+// Ports of a box in the order of x, as dot wants them, and where each port number went.
+struct SortedPorts {
+  std::vector<double> x;
+  std::vector<int> place;
+};
+
+SortedPorts sortPorts(const std::vector<double>& ports) {
+  std::vector<int> order(ports.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return ports[static_cast<size_t>(a)] < ports[static_cast<size_t>(b)]; });
+  SortedPorts sorted{{}, std::vector<int>(ports.size())};
+  for (size_t i = 0; i < order.size(); ++i) {
+    sorted.x.push_back(ports[static_cast<size_t>(order[i])]);
+    sorted.place[static_cast<size_t>(order[i])] = static_cast<int>(i);
+  }
+  return sorted;
+}
+
+class GroupLayout {
+ public:
+  explicit GroupLayout(const LocalInput& input) : input_(input) {}
+
+  Result<LocalLayout> run() {
+    addBoxes();
+    addEdges();
+    Result<DotDrawing> drawing = runDot(dot_);
+    if (!drawing) return tl::unexpected(drawing.error());
+    if (streamOnTheRight(*drawing)) preferOther(*drawing);
+    routeAlongStream(dot_, entries_, *drawing);
+    drawing->curves.resize(input_.graph.edges.size());  // without the guides
+    return frame(*drawing);
+  }
+
+ private:
+  int boxCount() const { return static_cast<int>(input_.boxes.size()); }
+
+  void addBoxes() {
+    for (const ChildBox& child : input_.boxes) {
+      DotBox box{child.size.width(), child.size.height(), child.kind == BoxKind::Sum, false, {}, {}};
+      inSorted_.push_back(sortPorts(child.inPorts));
+      outSorted_.push_back(sortPorts(child.outPorts));
+      box.topPorts = inSorted_.back().x;
+      box.bottomPorts = outSorted_.back().x;
+      dot_.boxes.push_back(std::move(box));
+      entries_.push_back(child.kind == BoxKind::Frame || child.kind == BoxKind::Card ? EntrySide::Top : EntrySide::Side);
+    }
+    addPins(input_.graph.inPorts, dot_.sources);
+    addPins(input_.graph.outPorts, dot_.sinks);
+  }
+
+  // A port of the group itself is a tiny box on its border.
+  void addPins(const std::vector<Port>& ports, std::vector<int>& pins) {
+    for (const Port& port : ports) {
+      pins.push_back(static_cast<int>(dot_.boxes.size()));
+      dot_.boxes.push_back({1, 1, false, port.stream, {}, {}});
+      entries_.push_back(EntrySide::Side);
+    }
+  }
+
+  int dotBox(const Place& place) const {
+    switch (place.kind) {
+      case PlaceKind::In: return boxCount() + place.port;
+      case PlaceKind::Out: return boxCount() + static_cast<int>(input_.graph.inPorts.size()) + place.port;
+      case PlaceKind::Box: break;
+    }
+    return place.box;
+  }
+
+  static int dotPort(const Place& place, const std::vector<SortedPorts>& sorted) {
+    if (place.kind != PlaceKind::Box || place.port < 0) return -1;
+    return sorted[static_cast<size_t>(place.box)].place[static_cast<size_t>(place.port)];
+  }
+
+  void addEdges() {
+    std::map<int, int> leaving, entering;
+    for (const LocalEdge& edge : input_.graph.edges) {
+      DotEdge e{dotBox(edge.from), dotBox(edge.to), dotPort(edge.from, outSorted_), dotPort(edge.to, inSorted_),
+                edge.stream, false, false};
+      ++leaving[e.from];
+      ++entering[e.to];
+      if (e.stream) {
+        dot_.boxes[static_cast<size_t>(e.from)].stream = true;
+        dot_.boxes[static_cast<size_t>(e.to)].stream = true;
+      }
+      dot_.edges.push_back(e);
+    }
+    for (DotEdge& e : dot_.edges) e.chain = leaving[e.from] == 1 && entering[e.to] == 1;
+    addGuides();
+  }
+
+  // One branch of the stream ends at a sum and the next begins there: a guide keeps both in one column.
+  void addGuides() {
+    std::map<int, DotEdge> joining, parting;  // by stream box: the last edge into it, the first out of it
+    for (const DotEdge& e : dot_.edges) {
+      const bool fromStream = dot_.boxes[static_cast<size_t>(e.from)].stream, toStream = dot_.boxes[static_cast<size_t>(e.to)].stream;
+      if (toStream && !fromStream) joining[e.to] = e;
+      if (fromStream && !toStream) parting.try_emplace(e.from, e);
+    }
+    for (const auto& [box, in] : joining) {
+      const auto out = parting.find(box);
+      if (out == parting.end()) continue;
+      dot_.edges.push_back({in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true});
+    }
+  }
+
+  // Side branches look the same everywhere when the stream is always on their left.
+  bool streamOnTheRight(const DotDrawing& drawing) const {
+    double balance = 0;
+    for (const DotEdge& edge : dot_.edges) {
+      if (edge.stream == dot_.boxes[static_cast<size_t>(edge.to)].stream && edge.stream) continue;
+      const bool leaves = dot_.boxes[static_cast<size_t>(edge.from)].stream && !dot_.boxes[static_cast<size_t>(edge.to)].stream;
+      if (!leaves) continue;
+      balance += drawing.boxes[static_cast<size_t>(edge.to)].center().x() -
+                 drawing.boxes[static_cast<size_t>(edge.from)].center().x();
+    }
+    return balance < 0;
+  }
+
+  static void mirror(DotGraph& graph) {
+    for (DotBox& box : graph.boxes) {
+      for (auto* ports : {&box.topPorts, &box.bottomPorts}) {
+        for (double& x : *ports) x = box.width - x;
+        std::reverse(ports->begin(), ports->end());
+      }
+    }
+    for (DotEdge& edge : graph.edges) {
+      const auto turn = [](int port, const std::vector<double>& ports) {
+        return port < 0 ? port : static_cast<int>(ports.size()) - 1 - port;
+      };
+      edge.fromPort = turn(edge.fromPort, graph.boxes[static_cast<size_t>(edge.from)].bottomPorts);
+      edge.toPort = turn(edge.toPort, graph.boxes[static_cast<size_t>(edge.to)].topPorts);
+    }
+  }
+
+  // Lays out the mirror image and mirrors it back. Kept only if it helps: dot promises nothing about sides.
+  void preferOther(DotDrawing& drawing) const {
+    DotGraph mirrored = dot_;
+    mirror(mirrored);
+    Result<DotDrawing> other = runDot(mirrored);
+    if (!other) return;
+    const double width = other->bounds.width();
+    for (QRectF& rect : other->boxes) rect.moveLeft(width - rect.right());
+    for (auto& curve : other->curves) {
+      for (QPointF& p : curve) p.setX(width - p.x());
+    }
+    if (!streamOnTheRight(*other)) drawing = std::move(*other);
+  }
+
+  LocalLayout frame(const DotDrawing& drawing) const {
+    LocalLayout result;
+    QRectF area = contentArea(drawing);
+    const size_t ins = input_.graph.inPorts.size(), outs = input_.graph.outPorts.size(), first = input_.boxes.size();
+    if (!input_.isModel) {
+      const bool hasSum = std::any_of(input_.boxes.begin(), input_.boxes.end(),
+                                      [](const ChildBox& box) { return box.kind == BoxKind::Sum; });
+      area.adjust(-kSidePad - (hasSum ? kSumMark : 0), 0, kSidePad, 0);
+      if (ins == 0) area.setTop(area.top() - kTitleBand - 8);
+      if (outs == 0) area.setBottom(area.bottom() + kBottomPad);
+      if (ins + outs > 0) {
+        // Whole pixels between the border and the first port, so that the stream meets its other half exactly.
+        const double port = drawing.boxes[first].center().x();
+        area.setLeft(port - std::ceil(port - area.left()));
+      }
+    }
+    for (size_t i = 0; i < first; ++i) result.boxes.push_back(drawing.boxes[i].translated(-area.topLeft()));
+    for (size_t i = 0; i < ins; ++i) result.inPorts.push_back(drawing.boxes[first + i].center().x() - area.left());
+    for (size_t i = 0; i < outs; ++i) result.outPorts.push_back(drawing.boxes[first + ins + i].center().x() - area.left());
+    result.curves = drawing.curves;
+    for (auto& curve : result.curves) {
+      for (QPointF& p : curve) p -= area.topLeft();
+    }
+    result.size = {std::ceil(area.width()), std::ceil(area.height())};
+    stretchToBorder(result);
+    placeTitle(result);
+    return result;
+  }
+
+  QRectF contentArea(const DotDrawing& drawing) const {
+    QRectF area;
+    for (size_t i = 0; i < input_.boxes.size(); ++i) area = area.united(drawing.boxes[i]);
+    for (const auto& curve : drawing.curves) {
+      for (const QPointF& p : curve) {
+        area.setLeft(std::min(area.left(), p.x()));
+        area.setRight(std::max(area.right(), p.x()));
+      }
+    }
+    const size_t first = input_.boxes.size();
+    for (size_t i = first; i < drawing.boxes.size(); ++i) {
+      const QPointF pin = drawing.boxes[i].center();
+      area.setTop(std::min(area.top(), pin.y()));
+      area.setBottom(std::max(area.bottom(), pin.y()));
+    }
+    return area;
+  }
+
+  // Curves that end at a port end on the border itself.
+  void stretchToBorder(LocalLayout& layout) const {
+    for (size_t i = 0; i < layout.curves.size(); ++i) {
+      const LocalEdge& edge = input_.graph.edges[i];
+      auto& curve = layout.curves[i];
+      if (edge.from.kind == PlaceKind::In && curve.front().y() < 3) curve.front() = {layout.inPorts[static_cast<size_t>(edge.from.port)], 0};
+      if (edge.to.kind == PlaceKind::Out) curve.back() = {layout.outPorts[static_cast<size_t>(edge.to.port)], layout.size.height()};
+    }
+  }
+
+  void placeTitle(LocalLayout& layout) const {
+    if (input_.isModel || layout.inPorts.empty()) {
+      if (!input_.isModel) layout.size.setWidth(std::max(layout.size.width(), input_.titleWidth + kTitleGap));
+      return;
+    }
+    const auto [low, high] = std::minmax_element(layout.inPorts.begin(), layout.inPorts.end());
+    const double need = input_.titleWidth + kTitleGap;
+    if (*low >= need) return;
+    layout.titleRight = true;
+    layout.size.setWidth(std::max(layout.size.width(), std::ceil(*high + need)));
+  }
+
+  const LocalInput& input_;
+  DotGraph dot_;
+  std::vector<EntrySide> entries_;
+  std::vector<SortedPorts> inSorted_, outSorted_;
+};
+
+void put(std::string& key, double value) {
+  key += std::to_string(std::lround(value * 16));
+  key += ',';
+}
+
+void put(std::string& key, const Place& place) {
+  put(key, static_cast<double>(place.kind));
+  put(key, place.box);
+  put(key, place.port);
+}
+
+}  // namespace
+
+std::string layoutKey(const LocalInput& input) {
+  std::string key;
+  put(key, input.isModel);
+  put(key, input.titleWidth);
+  for (const ChildBox& box : input.boxes) {
+    put(key, static_cast<double>(box.kind));
+    put(key, box.size.width());
+    put(key, box.size.height());
+    for (const auto* ports : {&box.inPorts, &box.outPorts}) {
+      for (const double x : *ports) put(key, x);
+      key += ';';
+    }
+  }
+  for (const auto* ports : {&input.graph.inPorts, &input.graph.outPorts}) {
+    key += '|';
+    for (const Port& port : *ports) put(key, port.stream);
+  }
+  key += '|';
+  for (const LocalEdge& edge : input.graph.edges) {
+    put(key, edge.from);
+    put(key, edge.to);
+    put(key, edge.stream);
+  }
+  return key;
+}
+
+Result<LocalLayout> layOutGroup(const LocalInput& input) { return GroupLayout(input).run(); }
+
+}  // namespace normlens::layout

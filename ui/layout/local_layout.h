@@ -1,0 +1,42 @@
+// The inside of one open group: its boxes, curves and ports, with the group's top left corner as origin.
+//
+// Depends on sizes, ports and edges only, not on names: two blocks with the same key share one LocalLayout.
+#pragma once
+
+#include <QPointF>
+#include <QRectF>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "ui/layout/box_metrics.h"
+#include "ui/layout/visible_graph.h"
+
+namespace normlens::layout {
+
+struct ChildBox {
+  BoxKind kind = BoxKind::Op;
+  QSizeF size;
+  std::vector<double> inPorts, outPorts;  // of an open child, by port number
+};
+
+struct LocalInput {
+  LocalGraph graph;
+  std::vector<ChildBox> boxes;   // as graph.boxes
+  double titleWidth = 0;
+  bool isModel = false;          // no border, no title
+};
+
+struct LocalLayout {
+  QSizeF size;
+  std::vector<QRectF> boxes;                 // as LocalInput::boxes
+  std::vector<std::vector<QPointF>> curves;  // as graph.edges: cubic chains of 3k+1 points
+  std::vector<double> inPorts, outPorts;     // x on the top and bottom border
+  bool titleRight = false;                   // the ports leave room at the right end of the border only
+};
+
+[[nodiscard]] std::string layoutKey(const LocalInput& input);
+
+[[nodiscard]] Result<LocalLayout> layOutGroup(const LocalInput& input);
+
+}  // namespace normlens::layout

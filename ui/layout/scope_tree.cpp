@@ -1,0 +1,241 @@
+#include "ui/layout/scope_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace normlens::layout {
+namespace {
+
+constexpr int kMaxDepth = 64;    // deeper scope chains are a defect of the file
+constexpr int kMaxRounds = 6;
+
+std::string lastPart(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string::npos ? path : path.substr(dot + 1);
+}
+
+// An op that a file without scopes names after its weights is called by that name.
+std::string opTitle(const protocol::GraphNode& node, const std::vector<protocol::GraphScope>& scopes, int scope) {
+  const bool named = !node.name.empty() && (scope < 0 || node.name != scopes[static_cast<size_t>(scope)].path);
+  if (node.role == "I" || node.role == "G") return node.name.empty() ? node.label : node.name;
+  if (named && (node.role == "L" || node.role == "N")) return lastPart(node.name);
+  return node.label.empty() ? node.op : node.label;
+}
+
+class TreeBuilder {
+ public:
+  TreeBuilder(const protocol::GraphDocument& document, const VisibleEdges& visible)
+      : document_(document), visible_(visible), scopeOfId_(indexById(document.scopes)) {
+    chains_.resize(document.scopes.size());
+    for (size_t i = 0; i < chains_.size(); ++i) chains_[i] = chainOf(static_cast<int>(i));
+  }
+
+  ScopeTree build() {
+    makeTree();
+    for (int round = 0; round < kMaxRounds && splitCircles(); ++round) makeTree();
+    numberCalls();
+    return std::move(tree_);
+  }
+
+ private:
+  int scopeIndex(int id) const {
+    return id < 0 || static_cast<size_t>(id) >= scopeOfId_.size() ? kNone : scopeOfId_[static_cast<size_t>(id)];
+  }
+
+  // Scopes from below the model down to this one.
+  std::vector<int> chainOf(int scope) const {
+    std::vector<int> chain;
+    while (scope >= 0 && static_cast<int>(chain.size()) < kMaxDepth) {
+      const int parent = scopeIndex(document_.scopes[static_cast<size_t>(scope)].parent);
+      if (parent < 0) break;
+      chain.push_back(scope);
+      scope = parent;
+    }
+    std::reverse(chain.begin(), chain.end());
+    return chain;
+  }
+
+  void makeTree() {
+    tree_ = {};
+    depth_.clear();
+    Item model;
+    model.kind = ItemKind::Group;
+    for (size_t i = 0; i < document_.scopes.size(); ++i) {
+      if (scopeIndex(document_.scopes[i].parent) >= 0) continue;
+      model.scope = static_cast<int>(i);
+      model.title = document_.scopes[i].name;
+      model.type = document_.scopes[i].type;
+      break;
+    }
+    tree_.items.push_back(model);
+    depth_.push_back(0);
+    tree_.itemOfNode.assign(document_.nodes.size(), kNone);
+    std::map<std::tuple<int, int, int>, int> groups;  // parent item, scope, call
+    // The inputs first: documents list them after the ops.
+    for (const bool inputs : {true, false}) {
+      for (size_t i = 0; i < document_.nodes.size(); ++i) {
+        if (!visible_.shown[i] || (document_.nodes[i].role == "I") != inputs) continue;
+        const int scope = scopeIndex(document_.nodes[i].scope);
+        int parent = 0;
+        if (scope >= 0) {
+          for (const int step : chains_[static_cast<size_t>(scope)]) parent = groupFor(groups, parent, step, static_cast<int>(i));
+        }
+        addOp(static_cast<int>(i), scope, parent);
+      }
+    }
+  }
+
+  int groupFor(std::map<std::tuple<int, int, int>, int>& groups, int parent, int scope, int node) {
+    const auto found = calls_.find(key(scope, node));
+    const int call = found == calls_.end() ? 0 : found->second;
+    const auto [entry, isNew] = groups.try_emplace({parent, scope, call}, static_cast<int>(tree_.items.size()));
+    if (isNew) {
+      Item group;
+      group.kind = ItemKind::Group;
+      group.scope = scope;
+      group.title = document_.scopes[static_cast<size_t>(scope)].name;
+      group.type = document_.scopes[static_cast<size_t>(scope)].type;
+      append(std::move(group), parent);
+    }
+    return entry->second;
+  }
+
+  void addOp(int node, int scope, int parent) {
+    const protocol::GraphNode& source = document_.nodes[static_cast<size_t>(node)];
+    Item op;
+    op.node = node;
+    op.title = opTitle(source, document_.scopes, scope);
+    op.type = source.op;
+    op.role = source.role.empty() ? 'O' : source.role[0];
+    tree_.itemOfNode[static_cast<size_t>(node)] = static_cast<int>(tree_.items.size());
+    append(std::move(op), parent);
+  }
+
+  void append(Item item, int parent) {
+    item.parent = parent;
+    const int index = static_cast<int>(tree_.items.size());
+    depth_.push_back(depth_[static_cast<size_t>(parent)] + 1);
+    tree_.items.push_back(std::move(item));
+    tree_.items[static_cast<size_t>(parent)].children.push_back(index);
+  }
+
+  // The children of the closest common ancestor through which an edge runs.
+  std::pair<int, int> siblings(int a, int b) const {
+    while (depth_[static_cast<size_t>(a)] > depth_[static_cast<size_t>(b)]) a = tree_.items[static_cast<size_t>(a)].parent;
+    while (depth_[static_cast<size_t>(b)] > depth_[static_cast<size_t>(a)]) b = tree_.items[static_cast<size_t>(b)].parent;
+    while (tree_.items[static_cast<size_t>(a)].parent != tree_.items[static_cast<size_t>(b)].parent) {
+      a = tree_.items[static_cast<size_t>(a)].parent;
+      b = tree_.items[static_cast<size_t>(b)].parent;
+    }
+    return {a, b};
+  }
+
+  // Marks the calls of groups that lie on a circle among their siblings. True when anything was split.
+  bool splitCircles() {
+    std::vector<std::pair<int, int>> pairs;
+    for (const NodeEdge& edge : visible_.edges) {
+      const auto [a, b] = siblings(tree_.itemOfNode[static_cast<size_t>(edge.from)],
+                                   tree_.itemOfNode[static_cast<size_t>(edge.to)]);
+      if (a != b) pairs.emplace_back(a, b);
+    }
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    const std::vector<bool> circular = onCircles(pairs);
+    std::map<int, std::vector<int>> byParent;  // items on circles
+    for (size_t i = 1; i < circular.size(); ++i) {
+      if (circular[i]) byParent[tree_.items[i].parent].push_back(static_cast<int>(i));
+    }
+    bool split = false;
+    for (const auto& [parent, members] : byParent) split = splitMembers(members) || split;
+    return split;
+  }
+
+  // What is left after peeling off everything without a predecessor, then everything without a successor.
+  std::vector<bool> onCircles(const std::vector<std::pair<int, int>>& pairs) const {
+    const size_t count = tree_.items.size();
+    std::vector<bool> left(count, true);
+    for (const bool forward : {true, false}) {
+      std::vector<int> degree(count, 0);
+      std::vector<std::vector<int>> next(count);
+      for (const auto& [a, b] : pairs) {
+        if (!left[static_cast<size_t>(a)] || !left[static_cast<size_t>(b)]) continue;
+        ++degree[static_cast<size_t>(forward ? b : a)];
+        next[static_cast<size_t>(forward ? a : b)].push_back(forward ? b : a);
+      }
+      std::vector<int> open;
+      for (size_t i = 0; i < count; ++i) {
+        if (left[i] && degree[i] == 0) open.push_back(static_cast<int>(i));
+      }
+      while (!open.empty()) {
+        const int item = open.back();
+        open.pop_back();
+        left[static_cast<size_t>(item)] = false;
+        for (const int other : next[static_cast<size_t>(item)]) {
+          if (--degree[static_cast<size_t>(other)] == 0) open.push_back(other);
+        }
+      }
+    }
+    return left;
+  }
+
+  void collectNodes(int item, int member, std::vector<std::pair<int, int>>& out) const {
+    const Item& it = tree_.items[static_cast<size_t>(item)];
+    if (it.kind == ItemKind::Op) out.emplace_back(it.node, member);
+    for (const int child : it.children) collectNodes(child, member, out);
+  }
+
+  bool splitMembers(const std::vector<int>& members) {
+    std::vector<std::pair<int, int>> nodes;  // node, member, in execution order
+    for (const int member : members) collectNodes(member, member, nodes);
+    std::sort(nodes.begin(), nodes.end());
+    std::map<int, int> calls;
+    int previous = kNone;
+    bool split = false;
+    for (const auto& [node, member] : nodes) {
+      const Item& item = tree_.items[static_cast<size_t>(member)];
+      if (member != previous && calls[member]++ > 0) split = split || item.kind == ItemKind::Group;
+      if (item.kind == ItemKind::Group) {
+        int& call = calls_[key(item.scope, node)];
+        call = call * 4096 + calls[member];
+      }
+      previous = member;
+    }
+    return split;
+  }
+
+  void numberCalls() {
+    std::map<std::pair<int, int>, std::vector<int>> same;
+    for (size_t i = 1; i < tree_.items.size(); ++i) {
+      const Item& item = tree_.items[i];
+      if (item.kind == ItemKind::Group) same[{item.parent, item.scope}].push_back(static_cast<int>(i));
+    }
+    for (const auto& [where, items] : same) {
+      for (size_t k = 0; items.size() > 1 && k < items.size(); ++k) {
+        tree_.items[static_cast<size_t>(items[k])].title += " #" + std::to_string(k + 1);
+      }
+    }
+  }
+
+  static uint64_t key(int scope, int node) {
+    return (static_cast<uint64_t>(static_cast<uint32_t>(scope)) << 32) | static_cast<uint32_t>(node);
+  }
+
+  const protocol::GraphDocument& document_;
+  const VisibleEdges& visible_;
+  std::vector<int> scopeOfId_;
+  std::vector<std::vector<int>> chains_;
+  std::unordered_map<uint64_t, int> calls_;  // (scope, node) -> call, where a scope is split
+  std::vector<int> depth_;
+  ScopeTree tree_;
+};
+
+}  // namespace
+
+ScopeTree buildScopeTree(const protocol::GraphDocument& document, const VisibleEdges& visible) {
+  return TreeBuilder(document, visible).build();
+}
+
+}  // namespace normlens::layout

@@ -1,0 +1,54 @@
+// What there is to draw for a set of open groups: per open group its boxes, its ports and the edges between them.
+//
+// An edge from an op deep in one group to an op deep in another is cut at every border it crosses. The cut is a port:
+// one per group and value (all values but the stream share a port where there would be too many), so edges that carry
+// the same value into a group enter it once and fan out inside. Parallel edges between the same two places are one.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ui/layout/hierarchy.h"
+
+namespace normlens::layout {
+
+enum class PlaceKind : uint8_t { Box, In, Out };  // a child box, a port on the group's own top border, bottom border
+
+struct Place {
+  PlaceKind kind = PlaceKind::Box;
+  int box = kNone;    // index into LocalGraph::boxes
+  int port = kNone;   // of an open child box, or of the group itself
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+struct LocalEdge {
+  Place from, to;
+  bool stream = false;
+  bool bridge = false;          // no value of its own: stands for hidden helpers
+  std::vector<int> data;        // indices into Hierarchy::edges
+};
+
+struct Port {
+  int value = kNone;            // document value index; kNone: several
+  bool stream = false;
+};
+
+struct LocalGraph {
+  int group = kNone;            // item
+  std::vector<int> boxes;       // items, execution order
+  std::vector<Port> inPorts, outPorts;
+  std::vector<LocalEdge> edges;
+};
+
+using GroupSet = std::unordered_set<int>;
+
+struct VisibleGraph {
+  std::vector<LocalGraph> groups;               // open groups, parents before children; 0 is the model
+  std::unordered_map<int, int> indexOfGroup;    // item -> groups
+};
+
+// A group is shown open when it is in `expanded` and so are all groups above it. The model always is.
+[[nodiscard]] VisibleGraph visibleGraph(const Hierarchy& hierarchy, const GroupSet& expanded);
+
+}  // namespace normlens::layout

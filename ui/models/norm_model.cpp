@@ -1,0 +1,155 @@
+#include "ui/models/norm_model.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "ui/session/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+// internalId of a group is 0, of a norm its group's row + 1.
+constexpr quintptr kGroupId = 0;
+
+size_t groupOf(const QModelIndex& child) { return static_cast<size_t>(child.internalId() - 1); }
+
+}  // namespace
+
+Verdict verdictFromName(const std::string& name) {
+  if (name == "free") return Verdict::Free;
+  if (name == "with_centering") return Verdict::WithCentering;
+  return Verdict::Blocked;
+}
+
+QString verdictGroupTitle(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Free: return QCoreApplication::translate("Verdict", "Folds free");
+    case Verdict::WithCentering: return QCoreApplication::translate("Verdict", "With centering");
+    case Verdict::Blocked: break;
+  }
+  return QCoreApplication::translate("Verdict", "Blocked");
+}
+
+QString verdictBadge(Verdict verdict) { return verdictGroupTitle(verdict); }
+
+QString verdictIcon(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Free: return QStringLiteral("free");
+    case Verdict::WithCentering: return QStringLiteral("centering");
+    case Verdict::Blocked: break;
+  }
+  return QStringLiteral("blocked");
+}
+
+QString verdictMeaning(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Free:
+      return QCoreApplication::translate(
+          "Verdict", "Becomes an RMSNorm with the same output by editing weights alone; nothing is added at run time.");
+    case Verdict::WithCentering:
+      return QCoreApplication::translate(
+          "Verdict", "Becomes an RMSNorm when a few values are centered at run time, each shared by several norms.");
+    case Verdict::Blocked: break;
+  }
+  return QCoreApplication::translate(
+      "Verdict", "Only a centering of its own would do, which costs as much time as folding it saves.");
+}
+
+void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms) {
+  beginResetModel();
+  for (auto& group : groups_) group.clear();
+  for (const protocol::NormInfo& norm : norms) {
+    auto& group = groups_[static_cast<size_t>(verdictFromName(norm.verdict))];
+    const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
+    group.push_back({norm.index, text(norm.name), text(norm.reason), width, false});
+  }
+  endResetModel();
+}
+
+void NormModel::setKept(const std::vector<int>& norms) {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    for (size_t r = 0; r < groups_[g].size(); ++r) {
+      Row& row = groups_[g][r];
+      const bool kept = std::find(norms.begin(), norms.end(), row.norm) != norms.end();
+      if (kept == row.kept) continue;
+      row.kept = kept;
+      const QModelIndex at = createIndex(static_cast<int>(r), 0, static_cast<quintptr>(g + 1));
+      Q_EMIT dataChanged(at, at, {KeptRole});
+    }
+  }
+}
+
+QModelIndex NormModel::indexOfNorm(int norm) const {
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    for (size_t r = 0; r < groups_[g].size(); ++r) {
+      if (groups_[g][r].norm == norm) return createIndex(static_cast<int>(r), 0, static_cast<quintptr>(g + 1));
+    }
+  }
+  return {};
+}
+
+QModelIndex NormModel::index(int row, int column, const QModelIndex& parent) const {
+  if (!hasIndex(row, column, parent)) return {};
+  return parent.isValid() ? createIndex(row, column, static_cast<quintptr>(parent.row() + 1))
+                          : createIndex(row, column, kGroupId);
+}
+
+QModelIndex NormModel::parent(const QModelIndex& child) const {
+  if (!child.isValid() || child.internalId() == kGroupId) return {};
+  return createIndex(static_cast<int>(groupOf(child)), 0, kGroupId);
+}
+
+int NormModel::rowCount(const QModelIndex& parent) const {
+  if (!parent.isValid()) return kVerdicts;
+  if (parent.internalId() != kGroupId || parent.column() != 0) return 0;
+  return static_cast<int>(groups_[static_cast<size_t>(parent.row())].size());
+}
+
+int NormModel::columnCount(const QModelIndex&) const { return 1; }
+
+QVariant NormModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  if (index.internalId() == kGroupId) return groupData(static_cast<Verdict>(index.row()), role);
+  return rowData(static_cast<Verdict>(groupOf(index)), groups_[groupOf(index)][static_cast<size_t>(index.row())], role);
+}
+
+QVariant NormModel::groupData(Verdict verdict, int role) const {
+  const int count = static_cast<int>(groups_[static_cast<size_t>(verdict)].size());
+  switch (role) {
+    case Qt::DisplayRole: return verdictGroupTitle(verdict);
+    case Qt::ToolTipRole: return verdictMeaning(verdict);
+    case Qt::AccessibleTextRole: return QStringLiteral("%1, %2").arg(verdictGroupTitle(verdict)).arg(count);
+    case IsGroupRole: return true;
+    case VerdictRole: return static_cast<int>(verdict);
+    case NormRole: return -1;
+    case CountRole: return count;
+    case SortRole: return static_cast<int>(verdict);
+    default: return {};
+  }
+}
+
+QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) const {
+  switch (role) {
+    case Qt::DisplayRole: return row.name;
+    case Qt::ToolTipRole: return QStringLiteral("%1\n%2").arg(row.name, row.reason);
+    case Qt::AccessibleTextRole: return QStringLiteral("%1: %2").arg(row.name, verdictBadge(verdict));
+    case Qt::AccessibleDescriptionRole:
+    case ReasonRole: return row.reason;
+    case IsGroupRole: return false;
+    case VerdictRole: return static_cast<int>(verdict);
+    case NormRole: return row.norm;
+    case WidthRole: return row.width;
+    case KeptRole: return row.kept;
+    case SortRole: return row.norm;
+    default: return {};
+  }
+}
+
+Qt::ItemFlags NormModel::flags(const QModelIndex& index) const {
+  if (!index.isValid()) return Qt::NoItemFlags;
+  if (index.internalId() == kGroupId) return Qt::ItemIsEnabled;
+  return Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemNeverHasChildren;
+}
+
+}  // namespace normlens::ui

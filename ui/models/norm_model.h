@@ -1,0 +1,63 @@
+// The LayerNorms of a model in three groups by verdict: Folds free, With centering, Blocked.
+//
+// A tree of two levels, one column. The groups are always there, with their counts. Thread: GUI thread.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <array>
+#include <vector>
+
+#include "core/protocol/messages.h"
+
+namespace normlens::ui {
+
+enum class Verdict { Free, WithCentering, Blocked };
+inline constexpr int kVerdicts = 3;
+
+[[nodiscard]] Verdict verdictFromName(const std::string& name);  // anything unknown is Blocked
+[[nodiscard]] QString verdictGroupTitle(Verdict verdict);        // "Folds free"
+[[nodiscard]] QString verdictBadge(Verdict verdict);             // "Folds free", "With centering", "Blocked"
+[[nodiscard]] QString verdictIcon(Verdict verdict);              // name of an icon
+[[nodiscard]] QString verdictMeaning(Verdict verdict);           // one sentence
+
+class NormModel final : public QAbstractItemModel {
+  Q_OBJECT
+
+ public:
+  enum Role {
+    IsGroupRole = Qt::UserRole + 1,
+    VerdictRole,    // int of Verdict
+    NormRole,       // index of the LayerNorm; -1 for a group
+    ReasonRole,     // sentence
+    WidthRole,      // "768", or "16×768"
+    CountRole,      // of a group
+    KeptRole,       // true: the user keeps it as it is
+    SortRole,       // execution order
+  };
+
+  explicit NormModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
+
+  void setNorms(const std::vector<protocol::NormInfo>& norms);
+  void setKept(const std::vector<int>& norms);
+  [[nodiscard]] QModelIndex indexOfNorm(int norm) const;  // invalid when there is no such norm
+
+  [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+  [[nodiscard]] QModelIndex parent(const QModelIndex& child) const override;
+  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ private:
+  struct Row {
+    int norm = -1;
+    QString name, reason, width;
+    bool kept = false;
+  };
+  [[nodiscard]] QVariant groupData(Verdict verdict, int role) const;
+  [[nodiscard]] QVariant rowData(Verdict verdict, const Row& row, int role) const;
+
+  std::array<std::vector<Row>, kVerdicts> groups_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,22 @@
+// Numbers as the window writes them.
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace normlens::ui {
+
+[[nodiscard]] QString formatBytes(int64_t bytes);                       // "498 MB", decimal units
+[[nodiscard]] QString formatError(double value);                        // "4e-16"; "0" when exactly zero
+[[nodiscard]] QString formatMilliseconds(double ms);                    // "0.42 ms", "1.8 s"
+[[nodiscard]] QString formatRatio(double ratio);                        // "1.06×"
+[[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);   // "1×1024×768"; "scalar" for no axes
+[[nodiscard]] QString formatNumber(double value, int digits = 4);       // significant digits, "1e-05"
+[[nodiscard]] QString formatCount(int64_t count);                       // thousands apart
+// "transformer.h.3.ln_2" -> "h.3.ln_2": the last `parts` parts, as many as carry meaning.
+[[nodiscard]] QString shortName(const QString& path, int parts = 3);
+[[nodiscard]] inline QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
+
+}  // namespace normlens::ui

@@ -1,0 +1,95 @@
+#include "ui/session/model_index.h"
+
+#include <algorithm>
+
+#include "ui/session/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+template <class List>
+auto* find(const std::unordered_map<int, size_t>& index, List& list, int id) {
+  const auto found = index.find(id);
+  return found == index.end() ? nullptr : &list[found->second];
+}
+
+bool partOfName(QChar c) { return c.isLetterOrNumber() || c == u'_' || c == u'.' || c == u'/' || c == u':'; }
+
+}  // namespace
+
+ModelIndex::ModelIndex(const protocol::GraphDocument& graph) : graph_(graph) {
+  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+    nodes_.emplace(graph_.nodes[i].id, i);
+    for (const int output : graph_.nodes[i].outputs) producers_.emplace(output, graph_.nodes[i].id);
+  }
+  for (size_t i = 0; i < graph_.values.size(); ++i) {
+    values_.emplace(graph_.values[i].id, i);
+    if (graph_.values[i].constant) constants_.insert(text(graph_.values[i].name), graph_.values[i].id);
+  }
+  for (size_t i = 0; i < graph_.scopes.size(); ++i) scopes_.emplace(graph_.scopes[i].id, i);
+}
+
+void ModelIndex::merge(const std::vector<protocol::GraphValue>& values) {
+  for (const protocol::GraphValue& update : values) {
+    if (protocol::GraphValue* own = find(values_, graph_.values, update.id)) {
+      own->dtype = update.dtype;
+      own->shape = update.shape;
+      own->has_shape = update.has_shape;
+      own->stream = own->stream || update.stream;
+    }
+  }
+}
+
+const protocol::GraphNode* ModelIndex::node(int id) const { return find(nodes_, graph_.nodes, id); }
+const protocol::GraphValue* ModelIndex::value(int id) const { return find(values_, graph_.values, id); }
+const protocol::GraphScope* ModelIndex::scope(int id) const { return find(scopes_, graph_.scopes, id); }
+
+const protocol::GraphNode* ModelIndex::producer(int value) const {
+  const auto found = producers_.find(value);
+  return found == producers_.end() ? nullptr : node(found->second);
+}
+
+const protocol::GraphScope* ModelIndex::scopeByPath(const std::string& path) const {
+  const auto found = std::find_if(graph_.scopes.begin(), graph_.scopes.end(),
+                                  [&](const protocol::GraphScope& scope) { return scope.path == path; });
+  return found == graph_.scopes.end() ? nullptr : &*found;
+}
+
+int ModelIndex::constantNamedIn(const QString& sentence) const {
+  int best = -1;
+  qsizetype bestLength = 0;
+  for (qsizetype begin = 0; begin < sentence.size(); ++begin) {
+    if (!partOfName(sentence[begin]) || (begin > 0 && partOfName(sentence[begin - 1]))) continue;
+    qsizetype end = begin;
+    while (end < sentence.size() && partOfName(sentence[end])) ++end;
+    QString word = sentence.mid(begin, end - begin);
+    while (word.endsWith(u'.') || word.endsWith(u':')) word.chop(1);
+    const auto found = constants_.constFind(word);
+    if (found != constants_.constEnd() && word.size() > bestLength) {
+      best = *found;
+      bestLength = word.size();
+    }
+  }
+  return best;
+}
+
+std::vector<int> ModelIndex::scopePath(int scopeId) const {
+  std::vector<int> path;
+  for (const protocol::GraphScope* at = scope(scopeId); at != nullptr && path.size() < 1000; at = scope(at->parent)) {
+    path.push_back(at->id);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+QString ModelIndex::nodeTitle(int id) const {
+  const protocol::GraphNode* at = node(id);
+  if (at == nullptr) return {};
+  if (!at->name.empty()) return text(at->name);
+  const protocol::GraphScope* in = scope(at->scope);
+  const QString label = text(at->label.empty() ? at->op : at->label);
+  return in != nullptr && !in->path.empty() ? text(in->path) + u'.' + label : label;
+}
+
+}  // namespace normlens::ui

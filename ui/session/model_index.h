@@ -1,0 +1,44 @@
+// Look-ups in an opened model's graph by id, by name and by producer. Built once per model. Thread: value type.
+#pragma once
+
+#include <QHash>
+#include <QString>
+#include <QStringList>
+#include <unordered_map>
+
+#include "core/protocol/messages.h"
+
+namespace normlens::ui {
+
+class ModelIndex {
+ public:
+  ModelIndex() = default;
+  explicit ModelIndex(const protocol::GraphDocument& graph);
+
+  // Dtypes and shapes that the probe run added.
+  void merge(const std::vector<protocol::GraphValue>& values);
+
+  [[nodiscard]] const protocol::GraphDocument& graph() const { return graph_; }
+  // nullptr when there is no such id.
+  [[nodiscard]] const protocol::GraphNode* node(int id) const;
+  [[nodiscard]] const protocol::GraphValue* value(int id) const;
+  [[nodiscard]] const protocol::GraphScope* scope(int id) const;
+  [[nodiscard]] const protocol::GraphNode* producer(int value) const;  // nullptr for constants
+  [[nodiscard]] const protocol::GraphScope* scopeByPath(const std::string& path) const;
+
+  // The constant that a sentence names ("center transformer.wte.weight over 48 columns"): the longest name of a
+  // constant that stands in it as a word of its own. -1: none.
+  [[nodiscard]] int constantNamedIn(const QString& sentence) const;
+  // Scope ids from the model down to `scope`, both included.
+  [[nodiscard]] std::vector<int> scopePath(int scope) const;
+  // What a node is called in lists: its module path, else its operator.
+  [[nodiscard]] QString nodeTitle(int node) const;
+
+ private:
+  protocol::GraphDocument graph_;
+  std::unordered_map<int, size_t> nodes_, values_, scopes_;
+  std::unordered_map<int, int> producers_;       // value -> node
+  QHash<QString, int> constants_;                // name -> value
+};
+
+}  // namespace normlens::ui

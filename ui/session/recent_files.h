@@ -1,0 +1,20 @@
+// The files opened last, newest first, kept in QSettings with how many of their norms fold.
+#pragma once
+
+#include <QString>
+#include <QVector>
+
+namespace normlens::ui {
+
+struct RecentFile {
+  QString path;
+  int foldable = -1;    // -1: not analysed yet
+  int layerNorms = -1;
+};
+
+inline constexpr int kMaxRecentFiles = 8;
+
+[[nodiscard]] QVector<RecentFile> recentFiles();  // only files that still exist
+void rememberFile(const RecentFile& file);        // moves it to the front
+
+}  // namespace normlens::ui

@@ -1,0 +1,222 @@
+#include "ui/session/session.h"
+
+#include <algorithm>
+
+#include "core/protocol/methods.h"
+#include "ui/session/format.h"
+#include "ui/session/plan_commands.h"
+
+namespace normlens::ui {
+
+namespace methods = protocol::methods;
+
+Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engine_(engine) {
+  connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
+    if (id != job_.request || !busy()) return;
+    job_.stage = stage;
+    job_.fraction = fraction;
+    Q_EMIT jobChanged();
+  });
+  connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
+    endJob();
+    Q_EMIT engineLost(reason);
+  });
+}
+
+// ---- state
+
+const protocol::NormInfo* Session::norm(int index) const {
+  if (!analysis_) return nullptr;
+  const auto& norms = analysis_->norms;
+  const auto found = std::find_if(norms.begin(), norms.end(), [&](const auto& n) { return n.index == index; });
+  return found == norms.end() ? nullptr : &*found;
+}
+
+int Session::normNamed(const QString& name) const {
+  if (!analysis_) return -1;
+  int byEnd = -1;
+  for (const protocol::NormInfo& norm : analysis_->norms) {
+    const QString full = text(norm.name);
+    if (full == name) return norm.index;
+    if (byEnd < 0 && full.endsWith(u'.' + name)) byEnd = norm.index;
+  }
+  return byEnd;
+}
+
+bool Session::folds(int norm) const {
+  return plan_ && std::find(plan_->folded.begin(), plan_->folded.end(), norm) != plan_->folded.end();
+}
+
+int Session::inputOfNorm(int index) const {
+  const protocol::NormInfo* info = norm(index);
+  if (info == nullptr) return -1;
+  // A decomposed norm reads its input at its first member.
+  for (const protocol::GraphNode& node : index_.graph().nodes) {
+    if (node.norm != index && node.id != info->node) continue;
+    for (const int input : node.inputs) {
+      const protocol::GraphValue* value = index_.value(input);
+      if (value != nullptr && !value->constant) return input;
+    }
+  }
+  return -1;
+}
+
+// ---- jobs
+
+void Session::startJob(JobKind kind) {
+  if (busy()) engine_->cancel(job_.request);
+  job_ = {kind, 0, {}, -1};
+  Q_EMIT jobChanged();
+}
+
+void Session::endJob() {
+  if (!busy()) return;
+  job_ = {};
+  Q_EMIT jobChanged();
+}
+
+template <class T, class Params>
+void Session::runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(const T&)> done,
+                     std::function<void()> failed) {
+  startJob(kind);
+  auto id = std::make_shared<EngineClient::RequestId>(0);
+  *id = engine_->request<T>(method, params, this, [this, id, done, failed](const Reply<T>& reply) {
+    if (*id != job_.request) return;  // superseded
+    endJob();
+    if (reply) {
+      done(*reply);
+      return;
+    }
+    // The death of the engine is told once, by engineLost.
+    if (!reply.error().cancelled() && !reply.error().engineDied) Q_EMIT problem(reply.error().message, reply.error().hint);
+    if (failed) failed();
+  });
+  job_.request = *id;
+}
+
+void Session::cancel() {
+  if (busy()) engine_->cancel(job_.request);
+}
+
+void Session::open(const QString& path) {
+  const bool samePlan = std::exchange(keepPlan_, false);
+  if (!samePlan) {
+    clearModel();
+    params_ = {};
+    undo_.clear();
+  }
+  path_ = path;
+  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) engine_->start();
+  protocol::OpenParams params;
+  params.path = path.toStdString();
+  runJob<protocol::ModelInfo>(
+      JobKind::Opening, methods::kOpen, params, [this](const protocol::ModelInfo& info) { opened(info); },
+      [this] { Q_EMIT openFailed(); });
+}
+
+void Session::close() {
+  cancel();
+  endJob();
+  path_.clear();
+  params_ = {};
+  undo_.clear();
+  clearModel();
+  Q_EMIT planChanged();
+}
+
+void Session::recover() {
+  engine_->start();
+  if (path_.isEmpty()) return;
+  keepPlan_ = true;
+  open(path_);
+}
+
+void Session::analyze() {
+  runJob<protocol::Analysis>(JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
+                             [this](const protocol::Analysis& analysis) { analyzed(analysis); });
+}
+
+void Session::requestPlan() {
+  if (!analysis_) return;
+  runJob<protocol::PlanInfo>(JobKind::Planning, methods::kPlan, params_, [this](const protocol::PlanInfo& plan) {
+    plan_ = plan;
+    Q_EMIT planChanged();
+  });
+}
+
+void Session::fold() {
+  if (!analysis_) return;
+  voidProof();
+  protocol::FoldParams params;
+  params.plan = params_;
+  params.verify = true;
+  runJob<protocol::FoldResult>(JobKind::Folding, methods::kFold, params, [this](const protocol::FoldResult& result) {
+    fold_ = result;
+    plan_ = result.plan;
+    Q_EMIT planChanged();
+    Q_EMIT foldChanged();
+  });
+}
+
+void Session::measure() {
+  if (!fold_) return;
+  runJob<protocol::BenchResult>(JobKind::Measuring, methods::kBench, protocol::BenchParams{},
+                                [this](const protocol::BenchResult& result) {
+                                  bench_ = result;
+                                  Q_EMIT benchChanged();
+                                });
+}
+
+void Session::exportTo(const QString& path, const QString& norm, bool force) {
+  if (!fold_) return;
+  protocol::ExportParams params;
+  params.path = path.toStdString();
+  params.norm = norm.toStdString();
+  params.force = force;
+  runJob<protocol::ExportResult>(JobKind::Exporting, methods::kExport, params,
+                                 [this](const protocol::ExportResult& result) {
+                                   exported_ = result;
+                                   Q_EMIT exportDone();
+                                 });
+}
+
+// ---- plan
+
+void Session::pushParams(const protocol::PlanParams& params, const QString& text) {
+  undo_.push(new ChangePlan(this, params_, params, text));  // owned by the stack, which calls replacePlanParams
+}
+
+void Session::replacePlanParams(const protocol::PlanParams& params) {
+  params_ = params;
+  plan_.reset();
+  voidProof();
+  Q_EMIT planChanged();
+  requestPlan();
+}
+
+void Session::setPolicy(const QString& policy) {
+  if (text(params_.policy) == policy) return;
+  protocol::PlanParams params = params_;
+  params.policy = policy.toStdString();
+  pushParams(params, tr("policy %1").arg(policy));
+}
+
+void Session::centerValue(int value, bool centered) {
+  protocol::PlanParams params = params_;
+  std::erase(params.center_values, value);
+  if (centered) params.center_values.push_back(value);
+  if (params.center_values == params_.center_values) return;
+  pushParams(params, centered ? tr("center here") : tr("remove a centering"));
+}
+
+void Session::keepNorm(int norm, bool keep) {
+  protocol::PlanParams params = params_;
+  std::erase(params.keep_norms, norm);
+  if (keep) params.keep_norms.push_back(norm);
+  if (params.keep_norms == params_.keep_norms) return;
+  const protocol::NormInfo* info = this->norm(norm);
+  const QString name = info != nullptr ? shortName(text(info->name), 2) : QString::number(norm);
+  pushParams(params, keep ? tr("keep %1").arg(name) : tr("fold %1").arg(name));
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,145 @@
+// What the window is about: one opened model, its analysis, the plan, the proof, the measurement, the selection.
+//
+// Views read the state and listen to the signals; whatever takes time is asked of the engine and arrives by signal. One
+// job (open, analyze, plan, fold, export, bench) runs at a time and shows in the status bar; small questions of the
+// inspector run beside it. A late answer to a job that was superseded is dropped. The plan's parameters change only
+// through the undo stack; each change asks for the plan anew and makes an older proof and measurement void.
+//
+// When the engine dies the model shown, the plan's parameters and the undo stack stay; recover() starts a new engine
+// and opens the model again. Thread: GUI thread.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QString>
+#include <QUndoStack>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/protocol/messages.h"
+#include "ui/client/engine_client.h"
+#include "ui/session/model_index.h"
+
+namespace normlens::ui {
+
+enum class JobKind { None, Opening, Analyzing, Planning, Folding, Measuring, Exporting };
+
+struct Job {
+  JobKind kind = JobKind::None;
+  EngineClient::RequestId request = 0;
+  QString stage;          // in words, from the engine
+  double fraction = -1;   // negative: unknown
+};
+
+// At most one of the three is set.
+struct Selection {
+  int norm = -1;    // index of a LayerNorm
+  int node = -1;
+  int value = -1;   // an edge
+  bool operator==(const Selection&) const = default;
+};
+
+class Session final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Session(EngineClient* engine, QObject* parent = nullptr);  // engine: not owned, outlives the session
+
+  // ---- state
+  [[nodiscard]] EngineClient* engine() const { return engine_; }
+  [[nodiscard]] QString path() const { return path_; }  // of the model last asked for; kept when the engine dies
+  [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
+  [[nodiscard]] const ModelIndex& index() const { return index_; }
+  // The graph as it was read, for the drawing; null when no model is open.
+  [[nodiscard]] const std::shared_ptr<const protocol::GraphDocument>& document() const { return document_; }
+  [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
+  [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }
+  [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
+  [[nodiscard]] const std::optional<protocol::BenchResult>& bench() const { return bench_; }
+  [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
+  [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
+  [[nodiscard]] const std::optional<protocol::ZeroMeanGraph>& zeroMean() const { return zeroMean_; }  // of the selection
+  [[nodiscard]] const Selection& selection() const { return selection_; }
+  [[nodiscard]] const Job& job() const { return job_; }
+  [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
+  [[nodiscard]] QUndoStack* undoStack() { return &undo_; }
+  [[nodiscard]] const protocol::NormInfo* norm(int index) const;  // nullptr when there is no such norm
+  [[nodiscard]] int normNamed(const QString& name) const;         // by full name, or by its end; -1
+  [[nodiscard]] bool folds(int norm) const;                       // the plan turns it into an RMSNorm
+  // The value that the norm reads first: where 'Center here' applies. -1 when not known.
+  [[nodiscard]] int inputOfNorm(int norm) const;
+
+  // ---- work
+  void open(const QString& path);
+  void close();                 // no model
+  void recover();               // restart the engine, open the model again, keep the plan
+  void fold();                  // applies the plan and proves it; again: proves anew
+  void measure();
+  void exportTo(const QString& path, const QString& norm, bool force = false);
+  void cancel();                // the running job
+
+  // ---- plan, undoable
+  void setPolicy(const QString& policy);
+  void centerValue(int value, bool centered);
+  void keepNorm(int norm, bool keep);
+  void replacePlanParams(const protocol::PlanParams& params);  // for the undo commands only
+
+  // ---- selection and the inspector's questions
+  void selectNorm(int norm);
+  void selectNode(int node);    // a node of a norm selects the norm
+  void selectValue(int value);
+  void clearSelection();
+  void requestTensorStats(int value, QObject* context, std::function<void(const Reply<protocol::TensorStats>&)> done);
+  void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
+
+ Q_SIGNALS:
+  void modelChanged();
+  void analysisChanged();
+  void planChanged();           // also when only its parameters changed
+  void foldChanged();
+  void benchChanged();
+  void selectionChanged();
+  void zeroMeanChanged();
+  void jobChanged();
+  void exportDone();
+  void openFailed();            // after problem()
+  void problem(const QString& message, const QString& hint);
+  void engineLost(const QString& reason);
+
+ private:
+  template <class T, class Params>
+  void runJob(JobKind kind, std::string_view method, const Params& params,
+              std::function<void(const T&)> done, std::function<void()> failed = {});
+  void startJob(JobKind kind);
+  void endJob();
+  void clearModel();
+  void voidProof();
+  void opened(const protocol::ModelInfo& info);
+  void analyze();
+  void analyzed(const protocol::Analysis& analysis);
+  void requestPlan();
+  void pushParams(const protocol::PlanParams& params, const QString& text);
+  void select(const Selection& selection);
+  void requestZeroMean();
+
+  EngineClient* engine_;        // not owned
+  QString path_;
+  std::optional<protocol::ModelInfo> model_;
+  ModelIndex index_;
+  std::shared_ptr<const protocol::GraphDocument> document_;
+  std::optional<protocol::Analysis> analysis_;
+  std::optional<protocol::PlanInfo> plan_;
+  std::optional<protocol::FoldResult> fold_;
+  std::optional<protocol::BenchResult> bench_;
+  std::optional<protocol::ExportResult> exported_;
+  std::optional<protocol::ZeroMeanGraph> zeroMean_;
+  protocol::PlanParams params_;
+  Selection selection_;
+  Job job_;
+  QUndoStack undo_;
+  QHash<int, protocol::TensorStats> statsCache_;
+  bool keepPlan_ = false;       // the open under way is a recovery
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,131 @@
+// Session: what arrives from the engine, and the selection.
+#include <algorithm>
+
+#include "core/protocol/methods.h"
+#include "ui/session/format.h"
+#include "ui/session/recent_files.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+namespace methods = protocol::methods;
+
+void Session::clearModel() {
+  model_.reset();
+  index_ = {};
+  document_.reset();
+  analysis_.reset();
+  plan_.reset();
+  fold_.reset();
+  bench_.reset();
+  exported_.reset();
+  zeroMean_.reset();
+  statsCache_.clear();
+  selection_ = {};
+  Q_EMIT selectionChanged();
+}
+
+void Session::voidProof() {
+  const bool had = fold_.has_value() || bench_.has_value();
+  fold_.reset();
+  bench_.reset();
+  exported_.reset();
+  if (!had) return;
+  Q_EMIT foldChanged();
+  Q_EMIT benchChanged();
+}
+
+void Session::opened(const protocol::ModelInfo& info) {
+  const Selection before = selection_;
+  const bool sameModel = model_ && model_->sha256 == info.sha256;
+  model_ = info;
+  model_->graph = {};
+  index_ = ModelIndex(info.graph);
+  document_ = std::make_shared<const protocol::GraphDocument>(info.graph);
+  analysis_.reset();
+  plan_.reset();
+  statsCache_.clear();
+  voidProof();
+  Q_EMIT modelChanged();
+  if (!sameModel) {
+    select({});
+  } else {
+    select(before);
+  }
+  analyze();
+}
+
+void Session::analyzed(const protocol::Analysis& analysis) {
+  analysis_ = analysis;
+  index_.merge(analysis.values);
+  const protocol::Totals& totals = analysis.totals;
+  rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
+  Q_EMIT analysisChanged();
+  requestZeroMean();
+  requestPlan();
+}
+
+// ---- selection
+
+void Session::select(const Selection& selection) {
+  if (selection == selection_) return;
+  selection_ = selection;
+  zeroMean_.reset();
+  Q_EMIT selectionChanged();
+  Q_EMIT zeroMeanChanged();
+  requestZeroMean();
+}
+
+void Session::selectNorm(int norm) { select({norm, -1, -1}); }
+
+void Session::selectNode(int node) {
+  const protocol::GraphNode* at = index_.node(node);
+  if (at == nullptr) return;
+  if (at->norm >= 0 && this->norm(at->norm) != nullptr) {
+    select({at->norm, -1, -1});
+  } else {
+    select({-1, node, -1});
+  }
+}
+
+void Session::selectValue(int value) {
+  if (index_.value(value) != nullptr) select({-1, -1, value});
+}
+
+void Session::clearSelection() { select({}); }
+
+void Session::requestZeroMean() {
+  if (selection_.norm < 0 || !analysis_) return;
+  protocol::NormParams params;
+  params.norm = selection_.norm;
+  engine_->request<protocol::ZeroMeanGraph>(methods::kZeroMeanGraph, params, this,
+                                            [this](const Reply<protocol::ZeroMeanGraph>& reply) {
+                                              if (!reply || reply->norm != selection_.norm) return;  // moved on
+                                              zeroMean_ = *reply;
+                                              Q_EMIT zeroMeanChanged();
+                                            });
+}
+
+void Session::requestTensorStats(int value, QObject* context,
+                                 std::function<void(const Reply<protocol::TensorStats>&)> done) {
+  if (const auto cached = statsCache_.constFind(value); cached != statsCache_.constEnd()) {
+    done(*cached);
+    return;
+  }
+  protocol::TensorParams params;
+  params.value = value;
+  engine_->request<protocol::TensorStats>(methods::kTensorStats, params, context,
+                                          [this, value, done](const Reply<protocol::TensorStats>& reply) {
+                                            if (reply) statsCache_.insert(value, *reply);
+                                            done(reply);
+                                          });
+}
+
+void Session::previewCenter(int value, QObject* context,
+                            std::function<void(const Reply<protocol::CenterPreview>&)> done) {
+  protocol::CenterParams params;
+  params.value = value;
+  engine_->request<protocol::CenterPreview>(methods::kPreviewCenter, params, context, std::move(done));
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,105 @@
+#include "ui/theme/class_mark.h"
+
+#include <QCoreApplication>
+#include <QPainter>
+#include <QPainterPath>
+
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QPainterPath polygon(const QPolygonF& points) {
+  QPainterPath path;
+  path.addPolygon(points);
+  path.closeSubpath();
+  return path;
+}
+
+QPainterPath octagon(const QRectF& r) {
+  const double cut = r.width() * 0.293;
+  return polygon({{r.left() + cut, r.top()},     {r.right() - cut, r.top()},    {r.right(), r.top() + cut},
+                  {r.right(), r.bottom() - cut}, {r.right() - cut, r.bottom()}, {r.left() + cut, r.bottom()},
+                  {r.left(), r.bottom() - cut},  {r.left(), r.top() + cut}});
+}
+
+QPainterPath shapeOf(QChar letter, const QRectF& area) {
+  const QPointF c = area.center();
+  const double h = qMin(area.width(), area.height()) / 2;
+  const QRectF square(c.x() - h * 0.88, c.y() - h * 0.88, h * 1.76, h * 1.76);
+  QPainterPath path;
+  switch (letter.toLatin1()) {
+    case 'L': path.addRoundedRect(square, 1.5, 1.5); break;
+    case 'S': path.addRoundedRect(QRectF(c.x() - h * 1.15, c.y() - h * 0.7, h * 2.3, h * 1.4), h * 0.7, h * 0.7); break;
+    case 'R': path.addEllipse(c, h * 0.95, h * 0.95); break;
+    case 'Z': path = polygon({{c.x(), c.y() - h * 1.12}, {c.x() + h * 1.12, c.y()},
+                              {c.x(), c.y() + h * 1.12}, {c.x() - h * 1.12, c.y()}}); break;
+    case 'O': path = octagon(QRectF(c.x() - h * 0.95, c.y() - h * 0.95, h * 1.9, h * 1.9)); break;
+    case 'A': path = polygon({{c.x(), c.y() - h}, {c.x() + h * 1.15, c.y() + h * 0.9},
+                              {c.x() - h * 1.15, c.y() + h * 0.9}}); break;
+    default: path.addRoundedRect(square, h * 0.5, h * 0.5); break;
+  }
+  return path;
+}
+
+// White on the dark classes, near-black on the light ones.
+QColor inkOn(QChar letter) {
+  return letter == u'L' || letter == u'R' || letter == u'O' ? QColor(Qt::white) : QColor(0x1B1F24);
+}
+
+}  // namespace
+
+void paintClassMark(QPainter& painter, const QRectF& area, QChar letter, const Theme& theme) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(theme.classColor(letter));
+  painter.drawPath(shapeOf(letter, area));
+  const double height = qMin(area.width(), area.height());
+  painter.setFont(uiFont(qMax(6, static_cast<int>(height * 0.64)), QFont::Bold));
+  painter.setPen(inkOn(letter));
+  QRectF textArea = area;
+  if (letter == u'A') textArea.translate(0, height * 0.14);
+  painter.drawText(textArea, Qt::AlignCenter, letter == u'A' ? QStringLiteral("c") : QString(letter));
+  painter.restore();
+}
+
+QString classWord(QChar letter) {
+  switch (letter.toLatin1()) {
+    case 'L': return QCoreApplication::translate("ClassMark", "Linear");
+    case 'S': return QCoreApplication::translate("ClassMark", "Scalar op");
+    case 'R': return QCoreApplication::translate("ClassMark", "Residual add");
+    case 'Z': return QCoreApplication::translate("ClassMark", "Zero-mean");
+    case 'O': return QCoreApplication::translate("ClassMark", "Opaque");
+    case 'A': return QCoreApplication::translate("ClassMark", "Centering");
+    case 'N': return QCoreApplication::translate("ClassMark", "Chosen norm");
+    default: return {};
+  }
+}
+
+QString classMeaning(QChar letter) {
+  switch (letter.toLatin1()) {
+    case 'L':
+      return QCoreApplication::translate(
+          "ClassMark", "General linear layer: its weight can be centered once, in the file, so that its output has zero mean.");
+    case 'S':
+      return QCoreApplication::translate(
+          "ClassMark", "Scaling or view: multiplies all channels alike or rearranges them, so a zero mean stays zero.");
+    case 'R':
+      return QCoreApplication::translate("ClassMark",
+                                         "Residual add: zero-mean when both of its addends are zero-mean.");
+    case 'Z':
+      return QCoreApplication::translate("ClassMark", "Its output already has zero mean for every input.");
+    case 'O':
+      return QCoreApplication::translate(
+          "ClassMark", "Opaque: nothing can be said about the mean of its output, so what follows it needs centering.");
+    case 'A':
+      return QCoreApplication::translate(
+          "ClassMark", "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several norms.");
+    case 'N': return QCoreApplication::translate("ClassMark", "The LayerNorm you are looking at.");
+    default: return {};
+  }
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,23 @@
+// Our own SVG icons (resources/icons), drawn in the colour that is asked for.
+#pragma once
+
+#include <QColor>
+#include <QIcon>
+#include <QRectF>
+#include <QString>
+
+class QPainter;
+
+namespace normlens::ui {
+
+// name: file name without ".svg". The icon is sharp at every size and scale; disabled it takes `disabled`.
+// An unknown name gives a null icon.
+[[nodiscard]] QIcon tintedIcon(const QString& name, const QColor& color, const QColor& disabled = {});
+
+// Straight into a painter, for delegates and painted widgets.
+void paintIcon(QPainter& painter, const QRectF& area, const QString& name, const QColor& color);
+
+// The program's own mark, in its own colours.
+[[nodiscard]] QIcon applicationIcon();
+
+}  // namespace normlens::ui

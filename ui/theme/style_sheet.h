@@ -1,0 +1,13 @@
+// The application's style sheet: resources/style/normlens.qss with a theme's colours put in.
+#pragma once
+
+#include <QString>
+
+namespace normlens::ui {
+
+struct Theme;
+
+// Each "@name" of the sheet becomes the theme's colour of that name. Empty if the resource is not linked in.
+[[nodiscard]] QString styleSheetFor(const Theme& theme);
+
+}  // namespace normlens::ui

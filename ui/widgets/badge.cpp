@@ -1,0 +1,65 @@
+#include "ui/widgets/badge.h"
+
+#include <QPainter>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kHeight = 22, kIcon = 14, kSide = 8, kGap = 4;
+
+QFont badgeFont() { return uiFont(12, QFont::DemiBold); }
+
+struct Colors {
+  QColor ink, ground;
+};
+
+Colors colorsOf(Badge::Tone tone, const Theme& theme) {
+  switch (tone) {
+    case Badge::Tone::Good: return {theme.good, theme.goodBack};
+    case Badge::Tone::Blocked: return {theme.blocked, theme.blockedBack};
+    case Badge::Tone::Centering: return {theme.centering, theme.centeringBack};
+    case Badge::Tone::Neutral: break;
+  }
+  return {theme.textSoft, theme.hover};
+}
+
+}  // namespace
+
+Badge::Badge(QWidget* parent) : QWidget(parent) { setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed); }
+
+void Badge::set(Tone tone, const QString& icon, const QString& word) {
+  tone_ = tone;
+  icon_ = icon;
+  word_ = word;
+  setAccessibleName(word);
+  updateGeometry();
+  update();
+}
+
+QSize Badge::sizeHint() const {
+  const int icon = icon_.isEmpty() ? 0 : kIcon + kGap;
+  return {2 * kSide + icon + QFontMetrics(badgeFont()).horizontalAdvance(word_), kHeight};
+}
+
+void Badge::paintEvent(QPaintEvent*) {
+  const Colors colors = colorsOf(tone_, themeOf(this));
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colors.ground);
+  painter.drawRoundedRect(rect(), height() / 2.0, height() / 2.0);
+  double left = kSide;
+  if (!icon_.isEmpty()) {
+    paintIcon(painter, QRectF(left, (height() - kIcon) / 2.0, kIcon, kIcon), icon_, colors.ink);
+    left += kIcon + kGap;
+  }
+  painter.setFont(badgeFont());
+  painter.setPen(colors.ink);
+  painter.drawText(QRectF(left, 0, width() - left, height()), Qt::AlignVCenter | Qt::AlignLeft, word_);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,29 @@
+// A pill with an icon and a word: a verdict, or the outcome of a proof. Never colour alone.
+#pragma once
+
+#include <QWidget>
+
+namespace normlens::ui {
+
+class Badge final : public QWidget {
+  Q_OBJECT
+
+ public:
+  enum class Tone { Good, Blocked, Centering, Neutral };
+
+  explicit Badge(QWidget* parent = nullptr);
+
+  void set(Tone tone, const QString& icon, const QString& word);
+  [[nodiscard]] QString word() const { return word_; }
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  Tone tone_ = Tone::Neutral;
+  QString icon_, word_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,29 @@
+// The column means of a weight as thin bars about zero: what centering takes away. The line at zero is what is left.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+namespace normlens::ui {
+
+class ColumnPlot final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ColumnPlot(QWidget* parent = nullptr);
+
+  void setMeans(const std::vector<double>& means);
+  [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  std::vector<double> means_;
+  double reach_ = 0;  // the axis goes from -reach_ to reach_; a round number
+};
+
+// The smallest of 1, 2, 5 times a power of ten that is not below `value`; 0 for 0.
+[[nodiscard]] double roundUp(double value);
+
+}  // namespace normlens::ui

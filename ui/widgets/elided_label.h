@@ -1,0 +1,30 @@
+// One line of text that ends, or begins, in "…" where it does not fit; the whole of it is the tooltip.
+#pragma once
+
+#include <QLabel>
+
+namespace normlens::ui {
+
+class ElidedLabel final : public QLabel {
+  Q_OBJECT
+
+ public:
+  ElidedLabel(const QString& text, Qt::TextElideMode mode, QWidget* parent = nullptr);
+
+  void setFullText(const QString& text);
+  [[nodiscard]] QString fullText() const { return full_; }
+  [[nodiscard]] QSize minimumSizeHint() const override;
+  [[nodiscard]] QSize sizeHint() const override;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void elide();
+
+  QString full_;
+  Qt::TextElideMode mode_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,35 @@
+// A flat button of the bars: an icon, a word beside it, an arrow when it has a menu. It paints itself, so that the
+// spacing is the same with every style and the icon follows the theme.
+#pragma once
+
+#include <QToolButton>
+
+namespace normlens::ui {
+
+class IconButton : public QToolButton {
+  Q_OBJECT
+
+ public:
+  enum class Look { Flat, Outlined };
+
+  // iconName: may be empty; text: may be empty, then `tip` is also the accessible name.
+  IconButton(const QString& iconName, const QString& text, const QString& tip, QWidget* parent = nullptr);
+
+  void setIconName(const QString& name);
+  void setLook(Look look);
+  void setIconExtent(int pixels);
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  [[nodiscard]] bool hasArrow() const { return look_ == Look::Outlined && menu() != nullptr; }
+
+  QString iconName_;
+  Look look_ = Look::Flat;
+  int iconExtent_ = 16;
+};
+
+}  // namespace normlens::ui

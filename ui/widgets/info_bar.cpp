@@ -1,0 +1,79 @@
+#include "ui/widgets/info_bar.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
+
+namespace normlens::ui {
+
+InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
+  setObjectName(QStringLiteral("infoBar"));
+  setProperty("kind", "infoBar");
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(40, 7, 10, 7);
+  layout->setSpacing(10);
+  auto* texts = new QVBoxLayout;
+  texts->setSpacing(1);
+  message_ = makeLabel({}, "strong", this);
+  message_->setObjectName(QStringLiteral("infoMessage"));
+  hint_ = makeLabel({}, "soft", this);
+  for (QLabel* label : {message_, hint_}) {
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    texts->addWidget(label);
+  }
+  layout->addLayout(texts, 1);
+  action_ = makeButton({}, "secondary", this);
+  action_->setObjectName(QStringLiteral("infoAction"));
+  layout->addWidget(action_, 0, Qt::AlignVCenter);
+  auto* close = new IconButton(QStringLiteral("close"), {}, tr("Close this message"), this);
+  close->setObjectName(QStringLiteral("infoClose"));
+  layout->addWidget(close, 0, Qt::AlignTop);
+  connect(close, &QToolButton::clicked, this, &InfoBar::dismiss);
+  connect(action_, &QPushButton::clicked, this, [this] {
+    const auto run = onAction_;
+    dismiss();
+    if (run) run();
+  });
+  hide();
+}
+
+void InfoBar::show(Tone tone, const QString& message, const QString& hint, const QString& actionText,
+                   std::function<void()> action) {
+  if (tone == Tone::Message && showsError()) return;  // an error is not pushed aside
+  tone_ = tone;
+  setKind(this, tone == Tone::Error ? "errorBar" : "infoBar");
+  message_->setText(message);
+  hint_->setText(hint);
+  hint_->setVisible(!hint.isEmpty());
+  action_->setText(actionText);
+  action_->setVisible(!actionText.isEmpty());
+  onAction_ = std::move(action);
+  setAccessibleName(tone == Tone::Error ? tr("Error: %1").arg(message) : message);
+  setVisible(true);
+  update();
+}
+
+void InfoBar::dismiss() {
+  onAction_ = {};
+  hide();
+}
+
+QString InfoBar::message() const { return message_->text(); }
+
+void InfoBar::paintEvent(QPaintEvent* event) {
+  QFrame::paintEvent(event);
+  const Theme theme = themeOf(this);
+  QPainter painter(this);
+  const bool error = tone_ == Tone::Error;
+  paintIcon(painter, QRectF(16, message_->y() + (message_->fontMetrics().height() - 16) / 2.0, 16, 16),
+            error ? QStringLiteral("warning") : QStringLiteral("info"), error ? theme.blocked : theme.accentText);
+}
+
+}  // namespace normlens::ui

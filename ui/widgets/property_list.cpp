@@ -1,0 +1,43 @@
+#include "ui/widgets/property_list.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "ui/theme/theme.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+
+namespace normlens::ui {
+
+PropertyList::PropertyList(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayout(this)) {
+  layout_->setContentsMargins(0, 0, 0, 0);
+  layout_->setSpacing(0);
+}
+
+void PropertyList::setProperties(const QVector<Property>& properties) {
+  while (QLayoutItem* item = layout_->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  for (const Property& property : properties) {
+    auto* row = new QWidget(this);
+    row->setFixedHeight(23);
+    row->setToolTip(property.tip);
+    auto* line = new QHBoxLayout(row);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(12);
+    auto* name = makeLabel(property.name, property.strong ? "section" : "plain12", row);
+    name->setFont(uiFont(12));
+    auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);
+    value->setProperty("kind", "mono");
+    value->setFont(monoFont(11, property.strong ? QFont::Bold : QFont::Normal));
+    value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    line->addWidget(name);
+    line->addWidget(value, 1);
+    layout_->addWidget(row);
+    layout_->addWidget(makeLine(Qt::Horizontal, this));
+  }
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,41 @@
+// A row of choices of which one is on; arrow keys move within it.
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+
+namespace normlens::ui {
+
+struct Segment {
+  QString text, tip;
+};
+
+class Segmented final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Segmented(const QVector<Segment>& segments, QWidget* parent = nullptr);
+
+  [[nodiscard]] int current() const { return current_; }
+  void setCurrent(int index);  // no signal
+  [[nodiscard]] QSize sizeHint() const override;
+
+ Q_SIGNALS:
+  void chosen(int index);  // by the user
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  [[nodiscard]] QRectF cell(int index) const;
+  [[nodiscard]] int cellAt(const QPoint& position) const;
+  void choose(int index);
+
+  QVector<Segment> segments_;
+  int current_ = 0;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,155 @@
+#include "ui/window/actions.h"
+
+#include <QCoreApplication>
+#include <QWidget>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+const QVector<Policy>& policies() {
+  static const QVector<Policy> all = {
+      {"free", QT_TRANSLATE_NOOP("Policy", "Free"),
+       QT_TRANSLATE_NOOP("Policy", "Only edits of weights: nothing is added at run time.")},
+      {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
+       QT_TRANSLATE_NOOP("Policy", "Centers at run time where that saves more time than it costs; the file grows by at most 10%.")},
+      {"all", QT_TRANSLATE_NOOP("Policy", "All"),
+       QT_TRANSLATE_NOOP("Policy", "Folds every LayerNorm that can be folded, even where a centering of its own is needed.")},
+      {"paper", QT_TRANSLATE_NOOP("Policy", "As in the paper"),
+       QT_TRANSLATE_NOOP("Policy", "Folds what the paper's criterion allows; where γ or β matter the proof fails, and shows by how much.")},
+  };
+  return all;
+}
+
+const QVector<NormFlavour>& normFlavours() {
+  static const QVector<NormFlavour> all = {
+      {"portable", QT_TRANSLATE_NOOP("Flavour", "Portable: rms_norm of the framework"),
+       QT_TRANSLATE_NOOP("Flavour", "The framework's own rms_norm; needs torch 2.4 or later.")},
+      {"primitives", QT_TRANSLATE_NOOP("Flavour", "Primitives: for older runtimes"),
+       QT_TRANSLATE_NOOP("Flavour", "Written out as multiplications, a mean and a square root; runs everywhere.")},
+      {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: NormLens kernels"),
+       QT_TRANSLATE_NOOP("Flavour", "Uses normlens::rms_norm; the file needs libnormlens_ops.so loaded.")},
+  };
+  return all;
+}
+
+Actions::Actions(QWidget* window) : QObject(window) {
+  open = add(QStringLiteral("open"), tr("Open"), QKeySequence::Open, tr("Open a TorchScript or ONNX model."));
+  fold = add(QStringLiteral("fold"), tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
+             tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms, and prove the result."));
+  verify = add(QStringLiteral("verify"), tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
+               tr("Run the proof again: original against folded, in float64 and in the file's own type."));
+  measure = add(QStringLiteral("measure"), tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
+                tr("Time the original and the folded model in alternating rounds."));
+  exportModel = add(QStringLiteral("export"), tr("Export"), QKeySequence::Save, tr("Write the folded model to a file."));
+  undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
+  redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence::Redo, tr("Do the change of the plan again."));
+  find = add(QStringLiteral("find"), tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
+  command = add(QStringLiteral("command"), tr("Command"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("Run a command by name."));
+  stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
+  restartEngine = add(QStringLiteral("restartEngine"), tr("Restart engine"), {},
+                      tr("Start the engine anew and open the model again; the plan is kept."));
+  closeModel = add(QStringLiteral("closeModel"), tr("Close model"), QKeySequence::Close, tr("Back to the start page."));
+  toggleInspector = add(QStringLiteral("toggleInspector"), tr("Inspector"), QKeySequence(Qt::CTRL | Qt::Key_I),
+                        tr("Show or hide the inspector."));
+  toggleBottom = add(QStringLiteral("toggleBottom"), tr("Bottom panel"), QKeySequence(Qt::CTRL | Qt::Key_J),
+                     tr("Show or hide plan, proof, benchmark and log."));
+  for (QAction* toggle : {toggleInspector, toggleBottom}) {
+    toggle->setCheckable(true);
+    toggle->setChecked(true);
+  }
+  addPolicies(window);
+  addFlavours(window);
+  addThemes(window);
+}
+
+QAction* Actions::add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip) {
+  auto* action = new QAction(text, this);
+  action->setObjectName(name);
+  action->setShortcut(keys);
+  action->setToolTip(keys.isEmpty() ? tip : QStringLiteral("%1 (%2)").arg(tip, keys.toString(QKeySequence::NativeText)));
+  static_cast<QWidget*>(parent())->addAction(action);
+  return action;
+}
+
+void Actions::addPolicies(QWidget* window) {
+  foldMenu = new QMenu(tr("Policy"), window);
+  foldMenu->setToolTipsVisible(true);
+  foldMenu->addSection(tr("Policy"));
+  policyGroup = new QActionGroup(this);
+  for (const Policy& policy : policies()) {
+    QAction* action = foldMenu->addAction(QCoreApplication::translate("Policy", policy.title));
+    action->setObjectName(QStringLiteral("policy_") + QLatin1String(policy.name));
+    action->setToolTip(QCoreApplication::translate("Policy", policy.meaning));
+    action->setCheckable(true);
+    action->setData(QString::fromLatin1(policy.name));
+    policyGroup->addAction(action);
+  }
+}
+
+void Actions::addFlavours(QWidget* window) {
+  exportMenu = new QMenu(tr("Norm flavour"), window);
+  exportMenu->setToolTipsVisible(true);
+  exportMenu->addSection(tr("Norm in the exported file"));
+  flavourGroup = new QActionGroup(this);
+  for (const NormFlavour& flavour : normFlavours()) {
+    QAction* action = exportMenu->addAction(QCoreApplication::translate("Flavour", flavour.title));
+    action->setObjectName(QStringLiteral("flavour_") + QLatin1String(flavour.name));
+    action->setToolTip(QCoreApplication::translate("Flavour", flavour.meaning));
+    action->setCheckable(true);
+    action->setData(QString::fromLatin1(flavour.name));
+    flavourGroup->addAction(action);
+  }
+  flavourGroup->actions().constFirst()->setChecked(true);
+}
+
+void Actions::addThemes(QWidget* window) {
+  themeMenu = new QMenu(tr("Appearance"), window);
+  themeGroup = new QActionGroup(this);
+  const QPair<QString, QString> themes[] = {{QStringLiteral("system"), tr("As the desktop")},
+                                            {QStringLiteral("light"), tr("Light")},
+                                            {QStringLiteral("dark"), tr("Dark")}};
+  for (const auto& [name, title] : themes) {
+    QAction* action = themeMenu->addAction(title);
+    action->setCheckable(true);
+    action->setData(name);
+    themeGroup->addAction(action);
+  }
+}
+
+void Actions::update(Session& session) {
+  const bool analysed = session.analysis().has_value();
+  const bool idle = !session.busy();
+  const bool folds = session.plan() && !session.plan()->folded.empty();
+  const bool folded = session.foldResult() && !session.foldResult()->plan.folded.empty();
+  fold->setEnabled(analysed && folds && (idle || session.job().kind == JobKind::Planning));
+  foldMenu->setEnabled(analysed);
+  verify->setEnabled(folded && idle);
+  measure->setEnabled(folded && idle);
+  exportModel->setEnabled(folded && idle);
+  exportMenu->setEnabled(folded);
+  undo->setEnabled(session.undoStack()->canUndo());
+  redo->setEnabled(session.undoStack()->canRedo());
+  stop->setEnabled(!idle);
+  closeModel->setEnabled(!session.path().isEmpty());
+  for (QAction* action : policyGroup->actions()) {
+    action->setChecked(action->data().toString() == text(session.planParams().policy));
+  }
+}
+
+QString Actions::flavour() const {
+  const QAction* checked = flavourGroup->checkedAction();
+  return checked != nullptr ? checked->data().toString() : QString::fromLatin1(normFlavours().first().name);
+}
+
+QList<QAction*> Actions::searchable() const {
+  QList<QAction*> all{open, fold, verify, measure, exportModel, undo, redo, stop, restartEngine, closeModel,
+                      toggleInspector, toggleBottom};
+  all += policyGroup->actions();
+  all += flavourGroup->actions();
+  all += themeGroup->actions();
+  return all;
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,68 @@
+// Everything that can be done from a menu, a button, a shortcut or the search box, as QActions.
+#pragma once
+
+#include <QAction>
+#include <QActionGroup>
+#include <QMenu>
+#include <QObject>
+
+namespace normlens::ui {
+
+class Session;
+
+// Norm flavours of the exported file. First: the default.
+struct NormFlavour {
+  const char* name;
+  const char* title;
+  const char* meaning;
+};
+[[nodiscard]] const QVector<NormFlavour>& normFlavours();
+
+struct Policy {
+  const char* name;
+  const char* title;
+  const char* meaning;
+};
+[[nodiscard]] const QVector<Policy>& policies();
+
+// Owned by the window; the names are those of what they do.
+class Actions final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Actions(QWidget* window);
+
+  QAction* open;
+  QAction* fold;
+  QAction* verify;
+  QAction* measure;
+  QAction* exportModel;        // in the chosen flavour
+  QAction* undo;
+  QAction* redo;
+  QAction* find;
+  QAction* command;
+  QAction* stop;
+  QAction* restartEngine;
+  QAction* closeModel;
+  QAction* toggleInspector;
+  QAction* toggleBottom;
+  QActionGroup* policyGroup;   // data(): name of the policy
+  QActionGroup* flavourGroup;  // data(): name of the flavour
+  QActionGroup* themeGroup;    // data(): light, dark, system
+  QMenu* foldMenu;             // policies
+  QMenu* exportMenu;           // flavours
+  QMenu* themeMenu;
+
+  // What makes sense in the session's state is enabled, the rest is not.
+  void update(Session& session);
+  [[nodiscard]] QString flavour() const;
+  [[nodiscard]] QList<QAction*> searchable() const;
+
+ private:
+  QAction* add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip);
+  void addPolicies(QWidget* window);
+  void addFlavours(QWidget* window);
+  void addThemes(QWidget* window);
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,85 @@
+#include "ui/window/bottom_panel.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/frames.h"
+#include "ui/window/bench_page.h"
+#include "ui/window/log_page.h"
+#include "ui/window/plan_page.h"
+#include "ui/window/proof_page.h"
+
+namespace normlens::ui {
+
+BottomPanel::BottomPanel(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
+  setObjectName(QStringLiteral("panel"));
+  setAccessibleName(tr("Plan, proof, benchmark and log"));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
+  layoutOf(header)->setContentsMargins(0, 0, 16, 0);
+  tabs_ = new QTabBar(header);
+  tabs_->setObjectName(QStringLiteral("bottomTabs"));
+  tabs_->setExpanding(false);
+  const QPair<QString, QString> titles[] = {
+      {tr("Plan"), tr("The edits, in the order in which they are made.")},
+      {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
+      {tr("Benchmark"), tr("How long the original and the folded model take.")},
+      {tr("Log"), tr("What the engine said.")}};
+  for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
+  summary_ = makeLabel({}, "faint", header);
+  layoutOf(header)->addWidget(tabs_, 0, Qt::AlignBottom);
+  layoutOf(header)->addStretch(1);
+  layoutOf(header)->addWidget(summary_);
+  layout->addWidget(header);
+  pages_ = new QStackedWidget(this);
+  auto* plan = new PlanPage(session, pages_);
+  auto* proof = new ProofPage(session, pages_);
+  log_ = new LogPage(pages_);
+  pages_->addWidget(plan);
+  pages_->addWidget(proof);
+  pages_->addWidget(new BenchPage(session, pages_));
+  pages_->addWidget(log_);
+  layout->addWidget(pages_, 1);
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
+    pages_->setCurrentIndex(index);
+    showSummary();
+  });
+  connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
+  connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
+  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::benchChanged, &Session::modelChanged}) {
+    connect(session_, signal, this, &BottomPanel::showSummary);
+  }
+}
+
+void BottomPanel::showTab(Tab tab) { tabs_->setCurrentIndex(tab); }
+
+BottomPanel::Tab BottomPanel::tab() const { return static_cast<Tab>(tabs_->currentIndex()); }
+
+void BottomPanel::showSummary() {
+  QString summary;
+  const auto& plan = session_->plan();
+  if (tab() == Plan && plan) {
+    QStringList parts;
+    parts << tr("folds %1 of %2").arg(plan->folded.size()).arg(plan->layer_norms);
+    if (plan->centerings == 1) parts << tr("1 centering at run time");
+    if (plan->centerings > 1) parts << tr("%1 centerings at run time").arg(plan->centerings);
+    parts << tr("%1 written").arg(formatBytes(plan->bytes_centered));
+    if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
+    parts << (plan->gap == 0 ? tr("proved best") : tr("not proved best"));
+    summary = parts.join(QStringLiteral(" · "));
+  } else if (tab() == Benchmark && session_->bench()) {
+    summary = tr("on %1 · interleaved rounds, same inputs").arg(text(session_->bench()->device));
+  } else if (tab() == Proof && session_->foldResult()) {
+    summary = tr("same plan, original against folded, same inputs");
+  }
+  summary_->setText(summary);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,33 @@
+// 'Center here', asked before it is done: what it would free, or why it is not allowed, and the button that does it.
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+class QPushButton;
+
+namespace normlens::ui {
+
+class Session;
+
+class CenterCard final : public QFrame {
+  Q_OBJECT
+
+ public:
+  CenterCard(Session* session, QWidget* parent);  // session: not owned
+
+  void ask(int value);
+  void dismiss();
+
+ private:
+  void tell(const QString& title, const QString& sentence, bool allowed, bool remove);
+
+  Session* session_;  // Not owned.
+  int value_ = -1;
+  bool remove_ = false;
+  QLabel* title_;
+  QLabel* sentence_;
+  QPushButton* add_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,176 @@
+#include "ui/window/graph_pane.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QPainter>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/graphview/graph_view.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/segmented.h"
+
+namespace normlens::ui {
+
+namespace {
+
+enum Mode { kZeroMean, kTypes };
+
+class CrumbArrow final : public QWidget {
+ public:
+  explicit CrumbArrow(QWidget* parent) : QWidget(parent) { setFixedSize(12, 16); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    paintIcon(painter, QRectF(1, 3, 10, 10), QStringLiteral("chevron_right"), themeOf(this).textFaint);
+  }
+};
+
+}  // namespace
+
+GraphPane::GraphPane(Session* session, QWidget* parent)
+    : QFrame(parent), session_(session), view_(new graphview::GraphView(this)) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* bar = makeBar(QStringLiteral("crumbBar"), 36, this);
+  layoutOf(bar)->setContentsMargins(11, 0, 12, 0);
+  crumbs_ = new QFrame(bar);
+  crumbs_->setAccessibleName(tr("Place in the model"));
+  crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  crumbLayout_ = new QHBoxLayout(crumbs_);
+  crumbLayout_->setContentsMargins(0, 0, 0, 0);
+  crumbLayout_->setSpacing(1);
+  layoutOf(bar)->addWidget(crumbs_, 1);
+  mode_ = new Segmented({{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
+                         {tr("Types"), tr("Show every operator in the colour of its role.")}},
+                        bar);
+  mode_->setAccessibleName(tr("What the graph shows"));
+  layoutOf(bar)->addWidget(mode_);
+  layout->addWidget(bar);
+  view_->setObjectName(QStringLiteral("graph"));
+  view_->setAccessibleName(tr("Graph of the model"));
+  layout->addWidget(view_, 1);
+  connect(mode_, &Segmented::chosen, this, &GraphPane::showZeroMean);
+  connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
+    if (node >= 0) {
+      session_->selectNode(node);
+    } else {
+      session_->clearSelection();
+    }
+  });
+  connect(view_, &graphview::GraphView::edgeSelected, session_, &Session::selectValue);
+  connect(view_, &graphview::GraphView::scopeSelected, this, [this](int scope) {
+    showCrumbs(scope, {});
+    Q_EMIT scopeShown(scope);
+  });
+  connect(view_, &graphview::GraphView::centerHereRequested, this, &GraphPane::centerHereRequested);
+  connect(session_, &Session::modelChanged, this, &GraphPane::showModel);
+  connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
+  connect(session_, &Session::selectionChanged, this, &GraphPane::showSelection);
+  connect(session_, &Session::zeroMeanChanged, this, &GraphPane::showZeroMean);
+  connect(session_, &Session::jobChanged, this, &GraphPane::showJob);
+}
+
+void GraphPane::showModel() {
+  view_->setBusy({});
+  view_->clearHighlight();
+  view_->setDocument(session_->document());
+  showCrumbs(-1, {});
+}
+
+void GraphPane::showAnalysis() {
+  view_->updateValues(session_->analysis()->values);
+  view_->setNorms(session_->analysis()->norms);
+}
+
+void GraphPane::showJob() {
+  const bool opening = session_->job().kind == JobKind::Opening;
+  if (session_->model()) return;
+  view_->setBusy(opening ? tr("Opening %1").arg(QFileInfo(session_->path()).fileName()) : QString());
+  if (opening) showCrumbs(-1, {});
+}
+
+void GraphPane::showSelection() {
+  const Selection& selection = session_->selection();
+  int node = selection.node;
+  if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
+  if (view_->selectedNode() != node && selection.value < 0) view_->selectNode(node);
+  showCrumbsOfSelection();
+}
+
+void GraphPane::showZeroMean() {
+  const auto& graph = session_->zeroMean();
+  const protocol::NormInfo* norm = graph ? session_->norm(graph->norm) : nullptr;
+  if (norm == nullptr || mode_->current() != kZeroMean) {
+    view_->clearHighlight();
+    return;
+  }
+  view_->setHighlight(*graph, norm->blocker_path);
+}
+
+void GraphPane::goToNode(int node) {
+  view_->reveal(node);
+  session_->selectNode(node);
+}
+
+void GraphPane::goToScope(int scope) {
+  view_->revealScope(scope);
+  showCrumbs(scope, {});
+}
+
+void GraphPane::showCrumbsOfSelection() {
+  const Selection& selection = session_->selection();
+  int node = selection.node;
+  if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
+  if (selection.value >= 0) {
+    const protocol::GraphNode* producer = session_->index().producer(selection.value);
+    node = producer != nullptr ? producer->id : -1;
+  }
+  const protocol::GraphNode* at = session_->index().node(node);
+  if (at == nullptr) {
+    showCrumbs(-1, {});
+    return;
+  }
+  // A norm's own module already names it.
+  showCrumbs(at->scope, selection.norm >= 0 ? QString() : text(at->label));
+}
+
+void GraphPane::showCrumbs(int scope, const QString& last) {
+  while (QLayoutItem* item = crumbLayout_->takeAt(0)) {
+    if (item->widget() != nullptr) item->widget()->deleteLater();
+    delete item;
+  }
+  QVector<QPair<QString, int>> parts;  // text, scope
+  const QString model = QFileInfo(session_->path()).completeBaseName();
+  for (const int id : session_->index().scopePath(scope)) {
+    const protocol::GraphScope* at = session_->index().scope(id);
+    parts.push_back({at->parent < 0 ? model : text(at->name), id});
+  }
+  if (parts.isEmpty()) parts.push_back({model, 0});
+  if (!last.isEmpty()) parts.push_back({last, -1});
+  for (int i = 0; i < parts.size(); ++i) {
+    if (i > 0) crumbLayout_->addWidget(new CrumbArrow(crumbs_));
+    auto* crumb = new QToolButton(crumbs_);
+    crumb->setText(parts[i].first);
+    crumb->setProperty("kind", i + 1 == parts.size() ? "crumbLast" : "crumb");
+    crumb->setFocusPolicy(Qt::TabFocus);
+    crumb->setToolTip(tr("Go to %1 in the graph.").arg(parts[i].first));
+    const int target = parts[i].second;
+    if (target >= 0) {
+      connect(crumb, &QToolButton::clicked, this, [this, target] {
+        view_->revealScope(target);
+        Q_EMIT scopeShown(target);
+      });
+    }
+    crumbLayout_->addWidget(crumb);
+  }
+  crumbLayout_->addStretch(1);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,50 @@
+// The right dock: what is selected, explained. A page for a norm, one for a node or edge, one for the model itself.
+#pragma once
+
+#include <QFrame>
+
+class QStackedWidget;
+class QVBoxLayout;
+
+namespace normlens::ui {
+
+class ModelPage;
+class NodePage;
+class NormPage;
+class PushButton;
+class Session;
+
+// The frame that all pages share: a scrolling body and a footer of buttons. Used while a page is built.
+struct InspectorPage {
+  explicit InspectorPage(QWidget* page);
+  PushButton* addFooterButton(const QString& text, const QString& objectName);
+
+  QWidget* body;
+  QVBoxLayout* layout;   // of the body
+  QWidget* page;
+  QFrame* footer = nullptr;
+};
+
+class Inspector final : public QFrame {
+  Q_OBJECT
+
+ public:
+  Inspector(Session* session, QWidget* parent);  // session: not owned
+
+  void askCenter(int value);  // selects the edge and asks what centering it would do
+
+ Q_SIGNALS:
+  void nodeChosen(int node);
+  void hideClicked();
+
+ private:
+  void showSelection();
+
+  Session* session_;  // Not owned.
+  QStackedWidget* pages_;
+  ModelPage* model_;
+  NormPage* norm_;
+  NodePage* node_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,228 @@
+#include "ui/window/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMimeData>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QTimer>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include "ui/client/engine_client.h"
+#include "ui/session/session.h"
+#include "ui/theme/icons.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/inspector.h"
+#include "ui/window/norm_panel.h"
+#include "ui/window/search_box.h"
+#include "ui/window/status_strip.h"
+#include "ui/window/story_bar.h"
+#include "ui/window/tool_bar.h"
+#include "ui/window/welcome_page.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
+    : QMainWindow(parent), options_(options), engine_(new EngineClient(this)), session_(new Session(engine_, this)),
+      actions_(new Actions(this)) {
+  setWindowIcon(applicationIcon());
+  setWindowTitle(QStringLiteral("NormLens"));
+  setAcceptDrops(true);
+  resize(1440, 900);
+  engine_->setCommand(options_.engine);
+  build();
+  connectActions();
+  connectSession();
+  connectViews();
+  connectTheme();
+  if (options_.rememberLayout) {
+    restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
+    workspace_->restoreSizes();
+  }
+  refresh();
+}
+
+MainWindow::~MainWindow() {
+  // Views listen to the session until they are gone.
+  session_->disconnect();
+  engine_->disconnect();
+}
+
+void MainWindow::build() {
+  auto* central = new QWidget(this);
+  central->setObjectName(QStringLiteral("central"));
+  auto* layout = new QVBoxLayout(central);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  tools_ = new ToolBar(actions_, central);
+  story_ = new StoryBar(central);
+  info_ = new InfoBar(central);
+  pages_ = new QStackedWidget(central);
+  pages_->setObjectName(QStringLiteral("pages"));
+  pages_->setFocusPolicy(Qt::ClickFocus);
+  welcome_ = new WelcomePage(pages_);
+  workspace_ = new Workspace(session_, pages_);
+  pages_->addWidget(welcome_);
+  pages_->addWidget(workspace_);
+  status_ = new StatusStrip(central);
+  layout->addWidget(tools_);
+  layout->addWidget(story_);
+  layout->addWidget(info_);
+  layout->addWidget(pages_, 1);
+  layout->addWidget(status_);
+  setCentralWidget(central);
+}
+
+void MainWindow::connectActions() {
+  connect(actions_->open, &QAction::triggered, this, &MainWindow::askForModel);
+  connect(actions_->fold, &QAction::triggered, session_, &Session::fold);
+  connect(actions_->verify, &QAction::triggered, session_, &Session::fold);
+  connect(actions_->measure, &QAction::triggered, session_, &Session::measure);
+  connect(actions_->exportModel, &QAction::triggered, this, [this] { askForExport(false); });
+  connect(actions_->undo, &QAction::triggered, session_->undoStack(), &QUndoStack::undo);
+  connect(actions_->redo, &QAction::triggered, session_->undoStack(), &QUndoStack::redo);
+  connect(actions_->stop, &QAction::triggered, session_, &Session::cancel);
+  connect(actions_->restartEngine, &QAction::triggered, session_, &Session::recover);
+  connect(actions_->closeModel, &QAction::triggered, this, &MainWindow::closeModel);
+  for (QAction* action : {actions_->find, actions_->command}) {
+    connect(action, &QAction::triggered, tools_->search(), &SearchBox::begin);
+  }
+  connect(actions_->toggleInspector, &QAction::toggled, workspace_->inspector(), &QWidget::setVisible);
+  connect(actions_->toggleBottom, &QAction::toggled, workspace_->bottom(), &QWidget::setVisible);
+  connect(actions_->policyGroup, &QActionGroup::triggered, this,
+          [this](QAction* action) { session_->setPolicy(action->data().toString()); });
+}
+
+void MainWindow::connectViews() {
+  connect(welcome_, &WelcomePage::openClicked, this, &MainWindow::askForModel);
+  connect(welcome_, &WelcomePage::fileChosen, this, &MainWindow::openFile);
+  connect(story_, &StoryBar::stepClicked, this, &MainWindow::showStep);
+  connect(story_, &StoryBar::nextClicked, this, [this] { nextAction(story_->nextAction()); });
+  connect(status_, &StatusStrip::cancelClicked, session_, &Session::cancel);
+  connect(tools_->search(), &SearchBox::chosen, this,
+          [this](SearchModel::Target target, int id) { goTo(static_cast<int>(target), id); });
+  GraphPane* graph = workspace_->graph();
+  connect(workspace_->norms(), &NormPanel::scopeChosen, graph, &GraphPane::goToScope);
+  connect(graph, &GraphPane::scopeShown, workspace_->norms(), &NormPanel::revealScope);
+  connect(graph, &GraphPane::centerHereRequested, this, [this](int value) {
+    actions_->toggleInspector->setChecked(true);
+    workspace_->inspector()->askCenter(value);
+  });
+  connect(workspace_->inspector(), &Inspector::nodeChosen, graph, &GraphPane::goToNode);
+  connect(workspace_->inspector(), &Inspector::hideClicked, this, [this] { actions_->toggleInspector->setChecked(false); });
+  connect(workspace_->bottom(), &BottomPanel::nodeChosen, graph, &GraphPane::goToNode);
+  connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, [this] { askForExport(true); });
+}
+
+void MainWindow::connectTheme() {
+  for (QAction* action : actions_->themeGroup->actions()) {
+    action->setChecked(action->data().toString() == colorSchemeName(options_.scheme));
+  }
+  connect(actions_->themeGroup, &QActionGroup::triggered, this, [this](QAction* action) {
+    const ColorScheme scheme = colorSchemeFromName(action->data().toString());
+    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/theme"), colorSchemeName(scheme));
+    applyScheme(scheme);
+  });
+}
+
+void MainWindow::applyScheme(ColorScheme scheme) {
+  const bool dark = scheme == ColorScheme::Dark || (scheme == ColorScheme::FollowDesktop && options_.desktopDark);
+  applyTheme(*qApp, dark ? darkTheme() : lightTheme());
+}
+
+void MainWindow::openFile(const QString& path) {
+  const QFileInfo info(path);
+  info_->dismiss();
+  session_->open(info.exists() ? info.absoluteFilePath() : path);
+  pages_->setCurrentWidget(workspace_);
+  refresh();
+}
+
+void MainWindow::askForModel() {
+  auto* dialog = new QFileDialog(this, tr("Open a model"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("openDialog"));
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  dialog->setNameFilters({tr("Models (*.pt *.pth *.ts *.onnx)"), tr("All files (*)")});
+  const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
+                                                  : QFileInfo(session_->path()).absolutePath();
+  if (!last.isEmpty()) dialog->setDirectory(last);
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), QFileInfo(path).absolutePath());
+    openFile(path);
+  });
+  dialog->open();
+}
+
+void MainWindow::askForExport(bool force) {
+  if (!session_->foldResult()) return;
+  const QFileInfo model(session_->path());
+  auto* dialog = new QFileDialog(this, tr("Export the folded model"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("exportDialog"));
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDirectory(model.absolutePath());
+  dialog->setDefaultSuffix(model.suffix());
+  dialog->setNameFilter(tr("Models (*.%1)").arg(model.suffix()));
+  dialog->selectFile(QStringLiteral("%1.folded.%2").arg(model.completeBaseName(), model.suffix()));
+  connect(dialog, &QFileDialog::fileSelected, this,
+          [this, force](const QString& path) { session_->exportTo(path, actions_->flavour(), force); });
+  dialog->open();
+}
+
+void MainWindow::closeModel() {
+  session_->close();
+  info_->dismiss();
+  welcome_->refresh();
+  pages_->setCurrentWidget(welcome_);
+  setWindowTitle(QStringLiteral("NormLens"));
+  refresh();
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+  QMainWindow::showEvent(event);
+  if (shown_) return;
+  shown_ = true;
+  pages_->setFocus();  // no button looks chosen before the keyboard is used
+  QTimer::singleShot(0, this, [this] {
+    if (engine_->state() == EngineClient::State::Stopped) engine_->start();
+  });
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (options_.rememberLayout) {
+    QSettings().setValue(QStringLiteral("window/geometry"), saveGeometry());
+    workspace_->saveSizes();
+  }
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.size() != 1 || !urls.first().isLocalFile()) return;
+  event->acceptProposedAction();
+  welcome_->setDropping(true);
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* event) {
+  welcome_->setDropping(false);
+  QMainWindow::dragLeaveEvent(event);
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  welcome_->setDropping(false);
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.isEmpty()) return;
+  event->acceptProposedAction();
+  openFile(urls.first().toLocalFile());
+}
+
+}  // namespace normlens::ui

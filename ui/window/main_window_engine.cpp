@@ -1,0 +1,185 @@
+// MainWindow: what it does when the session or the engine says something, and where a click leads.
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QClipboard>
+#include <QStackedWidget>
+
+#include "ui/client/engine_client.h"
+#include "ui/models/norm_model.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/log_page.h"
+#include "ui/window/main_window.h"
+#include "ui/window/norm_panel.h"
+#include "ui/window/search_box.h"
+#include "ui/window/status_strip.h"
+#include "ui/window/story_bar.h"
+#include "ui/window/tool_bar.h"
+#include "ui/window/welcome_page.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+void MainWindow::connectSession() {
+  LogPage* log = workspace_->bottom()->log();
+  connect(engine_, &EngineClient::logged, log, &LogPage::add);
+  connect(engine_, &EngineClient::stateChanged, this, &MainWindow::refresh);
+  connect(engine_, &EngineClient::ready, this, [this, log] {
+    const protocol::EngineInfo& info = engine_->info();
+    log->add(tr("Engine %1 ready, torch %2, on %3.").arg(text(info.version), text(info.torch), text(info.device)));
+    refresh();
+  });
+  connect(session_, &Session::engineLost, this, &MainWindow::showEngineLost);
+  connect(session_, &Session::problem, this, [this, log](const QString& message, const QString& hint) {
+    log->add(message);
+    info_->show(InfoBar::Tone::Error, message, hint);
+  });
+  connect(session_, &Session::openFailed, this, [this] {
+    session_->close();
+    welcome_->refresh();
+    pages_->setCurrentWidget(welcome_);
+    refresh();
+  });
+  connect(session_, &Session::modelChanged, this, [this] {
+    setWindowTitle(QStringLiteral("%1 – NormLens").arg(QFileInfo(session_->path()).fileName()));
+    if (!session_->model()->note.empty()) info_->show(InfoBar::Tone::Message, text(session_->model()->note));
+    fillSearch();
+  });
+  connect(session_, &Session::analysisChanged, this, [this] {
+    if (!session_->analysis()->probe_error.empty()) {
+      info_->show(InfoBar::Tone::Error,
+                  tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error)),
+                  tr("Shapes are not known, so norms may be blocked that would fold; the graph is complete."));
+    }
+    fillSearch();
+  });
+  connect(session_, &Session::foldChanged, this, &MainWindow::showFoldResult);
+  connect(session_, &Session::benchChanged, this, [this] {
+    if (session_->bench()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
+  });
+  connect(session_, &Session::exportDone, this, &MainWindow::showExport);
+  for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged, &Session::foldChanged,
+                            &Session::benchChanged, &Session::jobChanged, &Session::exportDone}) {
+    connect(session_, signal, this, &MainWindow::refresh);
+  }
+  connect(session_->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
+}
+
+void MainWindow::refresh() {
+  actions_->update(*session_);
+  story_->setStory(storyOf(*session_));
+  story_->setVisible(pages_->currentWidget() == workspace_);
+  status_->showEngine(*engine_);
+  status_->showModel(*session_);
+  status_->showJob(session_->job());
+  const bool ready = engine_->state() == EngineClient::State::Ready;
+  tools_->setDevice(ready ? text(engine_->info().device) : tr("No engine"));
+}
+
+void MainWindow::showEngineLost(const QString& reason) {
+  workspace_->bottom()->log()->add(reason);
+  const bool open = !session_->path().isEmpty();
+  info_->show(InfoBar::Tone::Error, reason,
+              options_.engine.isEmpty()
+                  ? tr("Install it beside the window, or name it in the environment variable NORMLENS_ENGINE.")
+              : open ? tr("The window, the plan and the path of the model are kept.")
+                     : QString(),
+              open ? tr("Restart and reopen") : tr("Restart"), [this] { session_->recover(); });
+  refresh();
+}
+
+void MainWindow::showFoldResult() {
+  const auto& result = session_->foldResult();
+  if (!result) return;
+  workspace_->bottom()->showTab(BottomPanel::Proof);
+  if (result->ok) return;
+  const QString why = result->reason.empty() ? tr("The folded model is not proved equal to the original.") : text(result->reason);
+  QString hint = tr("Nothing was written.");
+  if (result->verify && !result->verify->first_diverging.empty()) {
+    hint += u' ' + tr("The first LayerNorm to differ is %1.").arg(text(result->verify->first_diverging));
+  }
+  info_->show(InfoBar::Tone::Error, why, hint);
+}
+
+void MainWindow::showExport() {
+  const QString path = text(session_->exported()->path);
+  info_->show(InfoBar::Tone::Message,
+              tr("Wrote %1 (%2 in %3).").arg(path, formatBytes(session_->exported()->bytes),
+                                             formatMilliseconds(session_->exported()->save_ms)),
+              {}, tr("Copy path"), [path] { QGuiApplication::clipboard()->setText(path); });
+}
+
+void MainWindow::nextAction(NextAction action) {
+  switch (action) {
+    case NextAction::Open: actions_->open->trigger(); break;
+    case NextAction::Fold: actions_->fold->trigger(); break;
+    case NextAction::Export: actions_->exportModel->trigger(); break;
+    case NextAction::Measure: actions_->measure->trigger(); break;
+    case NextAction::ShowProof: workspace_->bottom()->showTab(BottomPanel::Proof); break;
+    case NextAction::ShowBlocked:
+      for (const protocol::NormInfo& norm : session_->analysis()->norms) {
+        if (verdictFromName(norm.verdict) != Verdict::Blocked) continue;
+        session_->selectNorm(norm.index);
+        break;
+      }
+      break;
+    case NextAction::None: break;
+  }
+}
+
+void MainWindow::showStep(int step) {
+  switch (step) {
+    case kStoryModel: session_->clearSelection(); break;
+    case kStoryFoldable: workspace_->norms()->showNorms(); break;
+    case kStoryPlan: workspace_->bottom()->showTab(BottomPanel::Plan); break;
+    case kStoryProved: workspace_->bottom()->showTab(BottomPanel::Proof); break;
+    default: workspace_->bottom()->showTab(BottomPanel::Benchmark); break;
+  }
+  if (step >= kStoryPlan) actions_->toggleBottom->setChecked(true);
+}
+
+void MainWindow::fillSearch() {
+  using Entry = SearchModel::Entry;
+  using Target = SearchModel::Target;
+  std::vector<Entry> entries;
+  const QList<QAction*> commands = actions_->searchable();
+  for (int i = 0; i < commands.size(); ++i) {
+    entries.push_back({Target::Command, i, commands[i]->text(), commands[i]->shortcut().toString(QKeySequence::NativeText),
+                       QStringLiteral("chevron_right")});
+  }
+  if (session_->analysis()) {
+    for (const protocol::NormInfo& norm : session_->analysis()->norms) {
+      const Verdict verdict = verdictFromName(norm.verdict);
+      entries.push_back({Target::Norm, norm.index, text(norm.name), verdictBadge(verdict), verdictIcon(verdict)});
+    }
+  }
+  for (const protocol::GraphScope& scope : session_->index().graph().scopes) {
+    if (!scope.path.empty()) {
+      entries.push_back({Target::Scope, scope.id, text(scope.path), text(scope.type), QStringLiteral("module")});
+    }
+  }
+  for (const protocol::GraphNode& node : session_->index().graph().nodes) {
+    if (node.helper || node.norm >= 0) continue;
+    entries.push_back({Target::Node, node.id, session_->index().nodeTitle(node.id), text(node.label), {}});
+  }
+  tools_->search()->setEntries(std::move(entries));
+}
+
+void MainWindow::goTo(int target, int id) {
+  switch (static_cast<SearchModel::Target>(target)) {
+    case SearchModel::Target::Command: {
+      const QList<QAction*> commands = actions_->searchable();
+      if (id >= 0 && id < commands.size()) commands[id]->trigger();
+      break;
+    }
+    case SearchModel::Target::Norm: session_->selectNorm(id); break;
+    case SearchModel::Target::Scope: workspace_->graph()->goToScope(id); break;
+    case SearchModel::Target::Node: workspace_->graph()->goToNode(id); break;
+  }
+}
+
+}  // namespace normlens::ui

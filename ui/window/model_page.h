@@ -1,0 +1,35 @@
+// The inspector's page of the model itself, shown when nothing is selected.
+#pragma once
+
+#include <QWidget>
+
+class QLabel;
+
+namespace normlens::ui {
+
+class ElidedLabel;
+class PropertyList;
+class Session;
+
+class ModelPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  ModelPage(Session* session, QWidget* parent);  // session: not owned
+
+  void showModel();
+
+ private:
+  Session* session_;  // Not owned.
+  ElidedLabel* title_;
+  QLabel* subtitle_;
+  QLabel* note_;
+  PropertyList* facts_;
+  QLabel* inputsTitle_;
+  PropertyList* inputs_;
+  QLabel* assumed_;
+  QLabel* papersTitle_;
+  PropertyList* papers_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,240 @@
+#include "ui/window/norm_page.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <algorithm>
+
+#include "ui/models/norm_model.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/badge.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/property_list.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/center_card.h"
+#include "ui/window/criteria_box.h"
+#include "ui/window/inspector.h"
+#include "ui/window/weight_view.h"
+
+namespace normlens::ui {
+
+namespace {
+
+Badge::Tone toneOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Free: return Badge::Tone::Good;
+    case Verdict::WithCentering: return Badge::Tone::Centering;
+    case Verdict::Blocked: break;
+  }
+  return Badge::Tone::Blocked;
+}
+
+bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+
+// "center a.b.weight (copy: the head keeps the original)" -> the part in brackets.
+QString bracketed(const QString& edit) {
+  const qsizetype begin = edit.indexOf(u'('), end = edit.lastIndexOf(u')');
+  return begin >= 0 && end > begin ? edit.mid(begin + 1, end - begin - 1) : QString();
+}
+
+QString range(double low, double high) { return QStringLiteral("%1 … %2").arg(formatNumber(low), formatNumber(high)); }
+
+}  // namespace
+
+NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  InspectorPage page(this);
+  auto* head = new QHBoxLayout;
+  title_ = new ElidedLabel({}, Qt::ElideLeft, page.body);
+  title_->setObjectName(QStringLiteral("inspectorTitle"));
+  title_->setProperty("kind", "title");
+  badge_ = new Badge(page.body);
+  badge_->setObjectName(QStringLiteral("verdictBadge"));
+  head->addWidget(title_, 1);
+  head->addWidget(badge_);
+  page.layout->addLayout(head);
+  subtitle_ = makeLabel({}, "soft", page.body);
+  page.layout->addWidget(subtitle_);
+  reason_ = makeLabel({}, "body", page.body);
+  reason_->setObjectName(QStringLiteral("reason"));
+  reason_->setWordWrap(true);
+  reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  page.layout->addSpacing(4);
+  page.layout->addWidget(reason_);
+  criteria_ = new CriteriaBox(page.body);
+  page.layout->addSpacing(4);
+  page.layout->addWidget(criteria_);
+  needsHead_ = new QWidget(page.body);
+  auto* needsLine = new QVBoxLayout(needsHead_);
+  needsLine->setContentsMargins(0, 4, 0, 0);
+  needsLine->addWidget(makeLine(Qt::Horizontal, needsHead_));
+  auto* needsRow = new QHBoxLayout;
+  needsTitle_ = makeLabel({}, "section", needsHead_);
+  needsCount_ = makeLabel({}, "soft", needsHead_);
+  needsRow->addWidget(needsTitle_);
+  needsRow->addStretch(1);
+  needsRow->addWidget(needsCount_);
+  needsLine->addLayout(needsRow);
+  page.layout->addWidget(needsHead_);
+  needs_ = new NeedsList(page.body);
+  needs_->setObjectName(QStringLiteral("needs"));
+  page.layout->addWidget(needs_);
+  shared_ = makeLabel({}, "soft", page.body);
+  shared_->setWordWrap(true);
+  page.layout->addWidget(shared_);
+  center_ = new CenterCard(session, page.body);
+  page.layout->addWidget(center_);
+  weight_ = new WeightView(session, page.body);
+  page.layout->addWidget(weight_);
+  page.layout->addSpacing(6);
+  page.layout->addWidget(makeLine(Qt::Horizontal, page.body));
+  attributes_ = new PropertyList(page.body);
+  page.layout->addWidget(attributes_);
+  page.layout->addStretch(1);
+  foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), QStringLiteral("foldThis"));
+  centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHere"));
+  centerHere_->setToolTip(tr("Subtract the mean of this norm's input at run time; shows first what that would free."));
+  connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThisClicked);
+  connect(centerHere_, &QPushButton::clicked, this, [this] { center_->ask(session_->inputOfNorm(norm_)); });
+  connect(needs_, &NeedsList::activated, this, [this](int target) {
+    const protocol::NormInfo* norm = session_->norm(norm_);
+    if (norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked) {
+      Q_EMIT nodeChosen(target);
+    } else {
+      needs_->setCurrent(target);
+      weight_->showConstant(target);
+    }
+  });
+}
+
+void NormPage::showNorm(int index) {
+  norm_ = index;
+  center_->dismiss();
+  weight_->showConstant(-1);
+  const protocol::NormInfo* norm = session_->norm(index);
+  if (norm == nullptr) return;
+  const Verdict verdict = verdictFromName(norm->verdict);
+  title_->setFullText(shortName(text(norm->name)));
+  title_->setToolTip(text(norm->name));
+  badge_->set(toneOf(verdict), verdictIcon(verdict), verdictBadge(verdict));
+  badge_->setToolTip(verdictMeaning(verdict));
+  const QString over = norm->normalized_shape.empty()
+                           ? tr("LayerNorm")
+                           : tr("LayerNorm over %1 channels").arg(formatShape(norm->normalized_shape));
+  subtitle_->setText(norm->form == "op" ? over : tr("%1, written out in the file").arg(over));
+  reason_->setText(text(norm->reason));
+  criteria_->setVisible(CriteriaBox::differs(*norm));
+  criteria_->setNorm(*norm);
+  showAttributes();
+  refreshPlan();
+  if (verdict == Verdict::Blocked) return;
+  for (const Need& need : neededEdits()) {
+    if (need.target < 0) continue;
+    needs_->setCurrent(need.target);
+    weight_->showConstant(need.target);
+    break;
+  }
+}
+
+void NormPage::refreshPlan() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  if (norm == nullptr) return;
+  showNeeds();
+  const bool kept = contains(session_->planParams().keep_norms, norm_);
+  const bool folds = session_->folds(norm_);
+  foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
+  foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
+  foldThis_->setToolTip(folds && !kept ? tr("Take this norm out of the plan; what only it needs goes with it.")
+                        : kept         ? tr("Put this norm back into the plan.")
+                                       : tr("The plan leaves this norm as it is; centering its input would fold it."));
+  centerHere_->setEnabled(session_->inputOfNorm(norm_) >= 0);
+}
+
+void NormPage::foldThisClicked() {
+  const bool kept = contains(session_->planParams().keep_norms, norm_);
+  if (kept) {
+    session_->keepNorm(norm_, false);
+  } else if (session_->folds(norm_)) {
+    session_->keepNorm(norm_, true);
+  } else {
+    center_->ask(session_->inputOfNorm(norm_));  // nothing but a centering of its input folds it
+  }
+}
+
+void NormPage::showNeeds() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  const bool blocked = verdictFromName(norm->verdict) == Verdict::Blocked;
+  const QVector<Need> needs = blocked ? pathsToIt() : neededEdits();
+  needs_->setNeeds(needs);
+  needs_->setCurrent(blocked ? -1 : weight_->constant());
+  needsHead_->setVisible(!needs.isEmpty());
+  needsTitle_->setText(blocked ? tr("Paths to it") : tr("Needs"));
+  const auto done = std::count_if(needs.begin(), needs.end(), [](const Need& n) { return n.state == Need::State::Done; });
+  if (blocked) {
+    needsCount_->setText(tr("%1 of %2 can be centered").arg(done).arg(needs.size()));
+  } else {
+    needsCount_->setText(done > 0 ? tr("%1 centered").arg(done) : tr("%1 to center").arg(needs.size()));
+  }
+  const int others = static_cast<int>(norm->shared_with.size());
+  shared_->setVisible(others > 0);
+  shared_->setText(others == 1 ? tr("The same centering serves one other norm.")
+                               : tr("The same centering serves %1 other norms.").arg(others));
+}
+
+QVector<Need> NormPage::neededEdits() const {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  const bool folded = session_->foldResult() && session_->foldResult()->ok && session_->folds(norm_);
+  QVector<Need> needs;
+  for (const std::string& edit : norm->edits) {
+    const QString sentence = text(edit);
+    const int constant = session_->index().constantNamedIn(sentence);
+    const bool runTime = sentence.contains(QLatin1String("at run time"));
+    Need need;
+    need.mark = runTime ? u'A' : u'L';
+    const protocol::GraphValue* value = session_->index().value(constant);
+    need.name = value != nullptr ? text(value->name) : sentence;
+    need.note = bracketed(sentence);
+    need.status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
+    need.state = folded ? Need::State::Done : Need::State::Plain;
+    need.target = constant;
+    needs.push_back(need);
+  }
+  return needs;
+}
+
+QVector<Need> NormPage::pathsToIt() const {
+  QVector<Need> needs;
+  if (!session_->zeroMean()) return needs;
+  for (const protocol::ZeroMeanVertex& vertex : session_->zeroMean()->vertices) {
+    const QChar mark = vertex.vertex_class.empty() ? u'O' : QChar::fromLatin1(vertex.vertex_class[0]);
+    if (mark != u'L' && mark != u'O') continue;
+    Need need;
+    need.mark = mark;
+    need.name = session_->index().nodeTitle(vertex.node);
+    need.note = mark == u'O' ? QString() : text(vertex.note);
+    need.status = mark == u'L' ? tr("can center") : tr("not zero-mean");
+    need.state = mark == u'L' ? Need::State::Done : Need::State::Bad;
+    need.target = vertex.node;
+    needs.push_back(need);
+  }
+  std::stable_sort(needs.begin(), needs.end(),
+                   [](const Need& a, const Need& b) { return a.state > b.state; });  // blockers first
+  return needs;
+}
+
+void NormPage::showAttributes() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  QVector<Property> rows;
+  rows.push_back({tr("normalized_shape"), u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
+                  tr("The trailing axes over which mean and variance are taken.")});
+  rows.push_back({tr("eps"), formatNumber(norm->eps), tr("Added to the variance; RMSNorm keeps the same.")});
+  rows.push_back({tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max) : tr("none"),
+                  tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")});
+  rows.push_back({tr("β range"), norm->has_beta ? range(norm->beta_min, norm->beta_max) : tr("none"),
+                  tr("The norm's bias; it is kept, or moved into the layers that follow.")});
+  rows.push_back({tr("place"), tr("%1 in order of execution").arg(norm->index + 1), {}});
+  attributes_->setProperties(rows);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,59 @@
+// The inspector's page of one LayerNorm: verdict, reason, what it needs, the weights' means, attributes.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/widgets/needs_list.h"
+
+class QLabel;
+
+namespace normlens::ui {
+
+class Badge;
+class CenterCard;
+class CriteriaBox;
+class ElidedLabel;
+class PropertyList;
+class PushButton;
+class Session;
+class WeightView;
+
+class NormPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  NormPage(Session* session, QWidget* parent);  // session: not owned
+
+  void showNorm(int norm);
+  void refreshPlan();      // plan, proof or zero-mean graph changed
+
+ Q_SIGNALS:
+  void nodeChosen(int node);
+
+ private:
+  void showNeeds();
+  [[nodiscard]] QVector<Need> neededEdits() const;
+  [[nodiscard]] QVector<Need> pathsToIt() const;
+  void showAttributes();
+  void foldThisClicked();
+
+  Session* session_;  // Not owned.
+  int norm_ = -1;
+  ElidedLabel* title_;
+  Badge* badge_;
+  QLabel* subtitle_;
+  QLabel* reason_;
+  CriteriaBox* criteria_;
+  QWidget* needsHead_;
+  QLabel* needsTitle_;
+  QLabel* needsCount_;
+  NeedsList* needs_;
+  QLabel* shared_;
+  CenterCard* center_;
+  WeightView* weight_;
+  PropertyList* attributes_;
+  PushButton* foldThis_;
+  PushButton* centerHere_;
+};
+
+}  // namespace normlens::ui

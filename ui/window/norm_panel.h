@@ -1,0 +1,54 @@
+// The left dock: Norms (filter and list by verdict) and Modules (tree), the legend below.
+#pragma once
+
+#include <QFrame>
+
+class QLineEdit;
+class QStackedWidget;
+class QTabBar;
+class QTreeView;
+
+namespace normlens::ui {
+
+class NormDelegate;
+class NormFilter;
+class NormModel;
+class ScopeModel;
+class Session;
+
+class NormPanel final : public QFrame {
+  Q_OBJECT
+
+ public:
+  NormPanel(Session* session, QWidget* parent);  // session: not owned
+
+  [[nodiscard]] QTreeView* normView() const { return norms_; }
+  [[nodiscard]] NormModel* normModel() const { return normModel_; }
+  void showNorms();
+  void revealScope(int scope);  // in the module tree, without a signal
+
+ Q_SIGNALS:
+  void scopeChosen(int scope);
+
+ private:
+  QWidget* makeNormPage();
+  QWidget* makeModulePage();
+  void fillNorms();
+  void fillModules();
+  void followSelection();
+  void chooseNorm(const QModelIndex& index);
+
+  Session* session_;  // Not owned.
+  QTabBar* tabs_;
+  QStackedWidget* pages_;
+  QLineEdit* filterBox_;
+  QTreeView* norms_;
+  QTreeView* modules_;
+  NormModel* normModel_;
+  NormFilter* filter_;
+  ScopeModel* scopeModel_;
+  NormDelegate* delegate_;
+  bool following_ = false;  // the list follows the selection, it does not make one
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,73 @@
+#include "ui/window/screenshot.h"
+
+#include <QPixmap>
+
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/session/session.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/main_window.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kPollMs = 25;
+constexpr int kCalmPolls = 6;   // repaints, scroll positions and the status line follow within this
+
+}  // namespace
+
+Screenshot::Screenshot(MainWindow* window, const ScreenshotOptions& options, Done done)
+    : window_(window), options_(options), done_(std::move(done)) {
+  window_->workspace()->graph()->view()->setAnimated(false);
+  Session* session = window_->session();
+  connect(session, &Session::problem, this, [this](const QString& message) { problem_ = message; });
+  connect(session, &Session::openFailed, this, [this] { finish(3, problem_); });
+  connect(session, &Session::engineLost, this, [this](const QString& reason) { finish(3, reason); });
+  connect(&poll_, &QTimer::timeout, this, &Screenshot::check);
+}
+
+void Screenshot::start(const QString& model) {
+  model_ = model;
+  window_->resize(options_.size);
+  window_->show();
+  if (!model.isEmpty()) window_->openFile(model);
+  poll_.start(kPollMs);
+}
+
+bool Screenshot::settled() {
+  const Session* session = window_->session();
+  if (window_->engine()->state() != EngineClient::State::Ready) return false;
+  if (model_.isEmpty()) return true;
+  if (!session->model() || session->busy()) return false;
+  return window_->workspace()->graph()->view()->isLaidOut();
+}
+
+void Screenshot::check() {
+  Session* session = window_->session();
+  calm_ = settled() ? calm_ + 1 : 0;
+  if (calm_ < kCalmPolls) return;
+  if (!options_.select.isEmpty() && !selected_) {
+    const int norm = session->normNamed(options_.select);
+    if (norm < 0) {
+      finish(2, tr("There is no LayerNorm named %1 in %2.").arg(options_.select, model_));
+      return;
+    }
+    selected_ = true;
+    calm_ = 0;
+    session->selectNorm(norm);
+    return;
+  }
+  if (selected_ && !session->zeroMean()) return;
+  if (selected_ && calm_ < 3 * kCalmPolls) return;  // the highlight may have opened groups, which are laid out
+  const bool written = window_->grab().save(options_.file);
+  finish(written ? 0 : 3, written ? problem_ : tr("The picture could not be written to %1.").arg(options_.file));
+}
+
+void Screenshot::finish(int status, const QString& line) {
+  poll_.stop();
+  if (const Done done = std::exchange(done_, nullptr)) done(status, line);
+}
+
+}  // namespace normlens::ui

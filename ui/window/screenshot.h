@@ -1,0 +1,45 @@
+// Renders the window once its model is shown and analysed, for `normlens MODEL --screenshot FILE`.
+#pragma once
+
+#include <QObject>
+#include <QSize>
+#include <QString>
+#include <QTimer>
+#include <functional>
+
+namespace normlens::ui {
+
+class MainWindow;
+
+struct ScreenshotOptions {
+  QString file;
+  QSize size{1440, 900};
+  QString select;   // name of a LayerNorm; empty: none
+};
+
+// Watches the window by events and a timer; calls `done` once: exit status 0, 2 (no such LayerNorm) or 3 (the model
+// cannot be opened, or the picture not written) and a line for stderr.
+class Screenshot final : public QObject {
+  Q_OBJECT
+
+ public:
+  using Done = std::function<void(int status, const QString& line)>;
+  Screenshot(MainWindow* window, const ScreenshotOptions& options, Done done);  // window: not owned
+
+  void start(const QString& model);  // empty: the welcome page
+
+ private:
+  void check();
+  [[nodiscard]] bool settled();
+  void finish(int status, const QString& line);
+
+  MainWindow* window_;  // Not owned.
+  ScreenshotOptions options_;
+  Done done_;
+  QTimer poll_;
+  QString model_, problem_;
+  bool selected_ = false;
+  int calm_ = 0;        // polls in a row that found nothing under way
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,49 @@
+// The line at the bottom: engine, device, model size, memory; at the right what is running, how far, and its stop.
+#pragma once
+
+#include <QFrame>
+
+#include "ui/client/engine_client.h"
+
+class QLabel;
+class QProgressBar;
+class QTimer;
+
+namespace normlens::ui {
+
+class IconButton;
+class Session;
+struct Job;
+
+class StatusStrip final : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit StatusStrip(QWidget* parent = nullptr);
+
+  void showEngine(const EngineClient& engine);
+  void showModel(const Session& session);
+  void showJob(const Job& job);
+
+ Q_SIGNALS:
+  void cancelClicked();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void showMemory();
+
+  EngineClient::State state_ = EngineClient::State::Stopped;
+  const EngineClient* engine_ = nullptr;  // Not owned.
+  QLabel* engineLabel_;
+  QLabel* device_;
+  QLabel* model_;
+  QLabel* memory_;
+  QLabel* stage_;
+  QProgressBar* bar_;
+  IconButton* cancel_;
+  QTimer* memoryTimer_;
+};
+
+}  // namespace normlens::ui

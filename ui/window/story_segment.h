@@ -1,0 +1,40 @@
+// One step of the story bar: a caption with a tick once it is done, and a line of pieces below. Clickable.
+#pragma once
+
+#include <QAbstractButton>
+#include <QVector>
+
+namespace normlens::ui {
+
+struct StoryPiece {
+  enum class Tone { Strong, Plain, Good, Blocked, Centering, Faint };
+  QString text;
+  Tone tone = Tone::Plain;
+  QString icon = {};   // before the text; may be empty
+};
+
+struct StoryStep {
+  QString caption;
+  bool done = false;
+  QVector<StoryPiece> pieces;
+};
+
+class StorySegment final : public QAbstractButton {
+  Q_OBJECT
+
+ public:
+  explicit StorySegment(QWidget* parent = nullptr);
+
+  void setStep(const StoryStep& step);
+  [[nodiscard]] const StoryStep& step() const { return step_; }
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  StoryStep step_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,38 @@
+// What is seen before a model is open: what the program does, demo models, recent files, where to drop a file.
+#pragma once
+
+#include <QScrollArea>
+
+class QGridLayout;
+class QLabel;
+class QVBoxLayout;
+
+namespace normlens::ui {
+
+class DropArea;
+
+class WelcomePage final : public QScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit WelcomePage(QWidget* parent = nullptr);
+
+  void refresh();            // demo models and recent files as they are now
+  void setDropping(bool on); // a file is held over the window
+
+ Q_SIGNALS:
+  void openClicked();
+  void fileChosen(const QString& path);
+
+ private:
+  void fillDemos();
+  void fillRecent();
+
+  DropArea* drop_;
+  QWidget* demoBox_;
+  QGridLayout* demos_;
+  QFrame* recentCard_;
+  QVBoxLayout* recent_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,39 @@
+// The page of an opened model: left dock, graph, bottom dock, inspector, with movable borders.
+#pragma once
+
+#include <QWidget>
+
+class QSplitter;
+
+namespace normlens::ui {
+
+class BottomPanel;
+class GraphPane;
+class Inspector;
+class NormPanel;
+class Session;
+
+class Workspace final : public QWidget {
+  Q_OBJECT
+
+ public:
+  Workspace(Session* session, QWidget* parent);  // session: not owned
+
+  [[nodiscard]] NormPanel* norms() const { return norms_; }
+  [[nodiscard]] GraphPane* graph() const { return graph_; }
+  [[nodiscard]] Inspector* inspector() const { return inspector_; }
+  [[nodiscard]] BottomPanel* bottom() const { return bottom_; }
+  void saveSizes() const;   // to QSettings
+  void restoreSizes();
+
+ private:
+  QSplitter* across_;       // everything but the inspector, inspector
+  QSplitter* down_;         // left and graph, bottom
+  QSplitter* upper_;        // left, graph
+  NormPanel* norms_;
+  GraphPane* graph_;
+  BottomPanel* bottom_;
+  Inspector* inspector_;
+};
+
+}  // namespace normlens::ui
