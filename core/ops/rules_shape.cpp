@@ -413,8 +413,11 @@ Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern&
   const auto axes = graph::intsAttribute(node, "axes");
   const auto start = graph::intsAttribute(node, "start");
   if (operand != 0 || !view || !axes || !start || axes->size() != start->size()) return Shift::refused(kNoShape);
+  // Without a constant fill the border repeats x, shift included.
+  const bool filled = graph::floatAttribute(node, "value").has_value();
   for (size_t i = 0; i < axes->size(); ++i) {
     const auto axis = static_cast<size_t>((*axes)[i]);
+    if (!filled && anySummed(view->dims.at(axis))) return Shift::refused("its border repeats the shifted channels");
     auto wide = placed(view->dims.at(axis), view->in->at(axis), (*start)[i], view->out->at(axis), false);
     if (!wide) return Shift::refused(kCutsChannels);
     view->dims[axis] = std::move(*wide);

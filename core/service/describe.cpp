@@ -40,6 +40,8 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   info.verdict = verdictName(verdict.verdict);
   info.reason = verdict.reason;
   for (const size_t edit : verdict.edits) {
+    // That the norm itself is replaced goes without saying.
+    if (std::holds_alternative<fold::ReplaceNorm>(analysis.best.edits[edit].edit)) continue;
     info.edits.push_back(describeEdit(graph, analysis.norms.layerNorms, analysis.best.edits[edit]));
   }
   info.centerings = verdict.centerings;

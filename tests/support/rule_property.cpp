@@ -176,7 +176,7 @@ class Checker {
 
   // Alternating projections until every demand holds.
   bool satisfy(const ops::ZeroMean& answer, std::vector<Tensor>& operands) const {
-    constexpr int kRounds = 200;
+    constexpr int kRounds = 100;
     for (int round = 0; round < kRounds; ++round) {
       for (const Demand& need : answer.needs) forEachOperand(need.value, [&](size_t i) { center(operands[i], need.pattern); });
       for (const auto& members : answer.jointly) {
@@ -190,12 +190,13 @@ class Checker {
         }
         centerJointly(tensors, patterns);
       }
+      bool all = true;
+      for (const Demand& need : answer.needs) {
+        forEachOperand(need.value, [&](size_t i) { all = all && groupSumError(operands[i], need.pattern) < 1e-14; });
+      }
+      if (all) return true;
     }
-    bool all = true;
-    for (const Demand& need : answer.needs) {
-      forEachOperand(need.value, [&](size_t i) { all = all && groupSumError(operands[i], need.pattern) < 1e-14; });
-    }
-    return all;
+    return false;
   }
 
   void forEachOperand(ValueId value, const std::function<void(size_t)>& body) const {

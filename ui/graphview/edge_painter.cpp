@@ -165,26 +165,34 @@ void EdgePainter::paintArrow(QPainter& painter, const EdgeView& view, int index,
   painter.drawConvexPolygon(triangle, 3);
 }
 
-// The middle of the longest straight-ish stretch, if nothing is there.
+// The middle of the longest straight piece, or of a long curve; if nothing is there.
 bool EdgePainter::placeLabel(const EdgeView& view, int edge, const QSizeF& size, QRectF& place) const {
   const auto points = view.scene.polyline(edge);
   double total = 0;
-  for (size_t i = 1; i < points.size(); ++i) total += QLineF(points[i - 1], points[i]).length();
-  double left = total / 2;
-  QPointF middle = points.front();
-  double steep = 1;
+  QLineF longest(points[0], points[1]);
   for (size_t i = 1; i < points.size(); ++i) {
     const QLineF piece(points[i - 1], points[i]);
-    if (left <= piece.length() && piece.length() > 0) {
-      middle = piece.pointAt(left / piece.length());
-      steep = std::abs(piece.dy()) / piece.length();
-      break;
-    }
-    left -= piece.length();
+    total += piece.length();
+    if (piece.length() > longest.length()) longest = piece;
   }
-  const double along = total * view.camera.zoom;
-  const double need = steep > 0.7 ? size.height() + 12 : size.width() + 26;
-  if (along < need) return false;
+  const auto fits = [&](const QLineF& line, double length) {
+    const double steep = line.length() > 0 ? std::abs(line.dy()) / line.length() : 1;
+    return length * view.camera.zoom >= (steep > 0.7 ? size.height() + 16 : size.width() + 26);
+  };
+  QPointF middle = longest.center();
+  if (!fits(longest, longest.length())) {
+    if (longest.length() > 0.35 * total) return false;
+    double left = total / 2;
+    for (size_t i = 1; i < points.size(); ++i) {
+      const QLineF piece(points[i - 1], points[i]);
+      if (left <= piece.length() && piece.length() > 0) {
+        if (!fits(piece, total)) return false;
+        middle = piece.pointAt(left / piece.length());
+        break;
+      }
+      left -= piece.length();
+    }
+  }
   const QPointF at = view.camera.toScreen(middle);
   place = QRectF(at.x() - size.width() / 2, at.y() - size.height() / 2, size.width(), size.height());
   return std::none_of(placed_.begin(), placed_.end(), [&](const QRectF& r) { return r.intersects(place); });

@@ -109,9 +109,8 @@ void GraphPainter::paintFrame(const Frame& f, int index) {
   const QString& title = f.scene.titles[static_cast<size_t>(index)];
   const QString type = layout::shortType(f.scene.itemOf(box));
   const double titleWidth = texts_.width(title, TextStyle::Bold, pixels);
-  const double typeWidth = texts_.width(type, TextStyle::Regular, pixels);
   const double gap = 7 * zoom;
-  const double x = box.titleRight ? rect.right() - 34 * zoom - titleWidth - gap - typeWidth : rect.left() + 33 * zoom;
+  const double x = rect.left() + (box.titleX + 25) * zoom;
   const double y = rect.top() + 14 * zoom + TextCache::middleToBaseline(pixels);
   f.painter.setPen(f.theme.textSoft);
   texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, pixels);
@@ -258,6 +257,15 @@ void GraphPainter::paintRough(const Frame& f, int index) {
   f.painter.setRenderHint(QPainter::Antialiasing, true);
 }
 
+namespace {
+
+// Far out the title is bigger than its place: it stays inside the frame.
+double overviewLeft(const QRectF& rect, double titleX, double width) {
+  return std::min(rect.left() + std::max(titleX, 6.0), rect.right() - width - 6);
+}
+
+}  // namespace
+
 // Far out, names of groups are still readable where there is room: at a size of their own, not the drawing's.
 void GraphPainter::paintOverviewTitles(const Frame& f, const std::vector<int>& boxes) {
   constexpr int kPixels = 11;
@@ -272,7 +280,7 @@ void GraphPainter::paintOverviewTitles(const Frame& f, const std::vector<int>& b
     const BoxState state = f.stateOf(index);
     f.painter.setPen(state.dim && card ? boxStyle(kind, 'O', state, f.theme).text : card ? f.theme.text : f.theme.textSoft);
     const double width = texts_.width(title, TextStyle::Bold, kPixels);
-    const double x = card ? rect.center().x() - width / 2 : f.box(index).titleRight ? rect.right() - width - 6 : rect.left() + 6;
+    const double x = card ? rect.center().x() - width / 2 : overviewLeft(rect, f.box(index).titleX * f.camera.zoom, width);
     const double y = (card ? rect.center().y() : rect.top() + 10) + TextCache::middleToBaseline(kPixels);
     texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, kPixels);
   }

@@ -143,10 +143,7 @@ QRectF Scene::badgeRect(const layout::Box& box) const {
   switch (box.kind) {
     case BoxKind::Card: return {r.right() - 30, r.center().y() - 9, 18, 18};
     case BoxKind::Slim: return {r.right() - 20, r.center().y() - 7, 14, 14};
-    case BoxKind::Frame: {
-      const double x = box.titleRight ? r.right() - 26 : r.left() + 10;
-      return {x, r.top() + 6, 16, 16};
-    }
+    case BoxKind::Frame: return {r.left() + box.titleX + 2, r.top() + 6, 16, 16};
     default: return {};
   }
 }

@@ -70,7 +70,7 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
 double BoxMetrics::titleWidth(const Hierarchy& hierarchy, int index) {
   const Item& item = hierarchy.item(index);
   const double text = textWidth(QString::fromStdString(item.title), 12, true) + 8 + textWidth(shortType(item), 12, false);
-  return onGrid(std::min(text, 300.0) + 44);
+  return onGrid(std::min(text, 300.0) + 30);
 }
 
 }  // namespace normlens::layout

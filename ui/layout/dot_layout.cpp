@@ -138,6 +138,10 @@ class DotRun {
   }
 
   void addEdge(const DotEdge& edge) {
+    if (edge.routed) {
+      edges_.push_back(nullptr);
+      return;
+    }
     Agedge_t* e = agedge(graph_, node(edge.from), node(edge.to), nullptr, 1);
     setAttribute(e, "tailport", port(edge.from, edge.fromPort, 'b', edge.stream));
     setAttribute(e, "headport", port(edge.to, edge.toPort, 't', edge.stream));
@@ -173,7 +177,7 @@ class DotRun {
     }
     for (size_t i = 0; i < edges_.size(); ++i) drawing.curves.push_back(curve(i, drawing));
     for (size_t i = 0; i < edges_.size(); ++i) {
-      if (input_.edges[i].guide) continue;
+      if (input_.edges[i].guide || input_.edges[i].routed) continue;
       for (const QPointF& p : drawing.curves[i]) grow(drawing.bounds, p);
     }
     shift(drawing);
@@ -189,7 +193,7 @@ class DotRun {
 
   std::vector<QPointF> curve(size_t index, const DotDrawing& drawing) const {
     std::vector<QPointF> points;
-    const splines* spline = ED_spl(edges_[index]);
+    const splines* spline = edges_[index] == nullptr ? nullptr : ED_spl(edges_[index]);
     for (int k = 0; spline != nullptr && k < spline->size; ++k) {
       const bezier& part = spline->list[k];
       // A curve in parts shares its joints; the joint is kept once.

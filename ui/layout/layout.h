@@ -16,7 +16,7 @@ struct Box {
   int frame = kNone;             // the open group around it, an earlier box; kNone at the top level
   BoxKind kind = BoxKind::Op;
   bool onStream = false;
-  bool titleRight = false;       // of a frame
+  double titleX = 0;             // of a frame: where its title begins, from its left edge
 };
 
 // One piece of an edge, between two borders. Points are a cubic Bezier chain, 3k+1 of them.

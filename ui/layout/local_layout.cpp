@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ui/layout/dot_layout.h"
+#include "ui/layout/side_rails.h"
 #include "ui/layout/stream_routes.h"
 
 namespace normlens::layout {
@@ -44,7 +45,13 @@ class GroupLayout {
     addEdges();
     Result<DotDrawing> drawing = runDot(dot_);
     if (!drawing) return tl::unexpected(drawing.error());
+    useRails(*drawing);
     if (streamOnTheRight(*drawing)) preferOther(*drawing);
+    if (!rails_.empty() && !drawRails(dot_, rails_, movable(), *drawing)) {
+      for (DotEdge& edge : dot_.edges) edge.routed = false;
+      drawing = runDot(dot_);
+      if (!drawing) return tl::unexpected(drawing.error());
+    }
     routeAlongStream(dot_, entries_, *drawing);
     drawing->curves.resize(input_.graph.edges.size());  // without the guides
     return frame(*drawing);
@@ -94,7 +101,7 @@ class GroupLayout {
     std::map<int, int> leaving, entering;
     for (const LocalEdge& edge : input_.graph.edges) {
       DotEdge e{dotBox(edge.from), dotBox(edge.to), dotPort(edge.from, outSorted_), dotPort(edge.to, inSorted_),
-                edge.stream, false, false};
+                edge.stream, false, false, false};
       ++leaving[e.from];
       ++entering[e.to];
       if (e.stream) {
@@ -112,14 +119,35 @@ class GroupLayout {
     std::map<int, DotEdge> joining, parting;  // by stream box: the last edge into it, the first out of it
     for (const DotEdge& e : dot_.edges) {
       const bool fromStream = dot_.boxes[static_cast<size_t>(e.from)].stream, toStream = dot_.boxes[static_cast<size_t>(e.to)].stream;
-      if (toStream && !fromStream) joining[e.to] = e;
+      if (toStream && !fromStream && e.from < boxCount() && entries_[static_cast<size_t>(e.to)] == EntrySide::Side) joining[e.to] = e;
       if (fromStream && !toStream) parting.try_emplace(e.from, e);
     }
     for (const auto& [box, in] : joining) {
       const auto out = parting.find(box);
       if (out == parting.end()) continue;
-      dot_.edges.push_back({in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true});
+      dot_.edges.push_back({in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true, false});
     }
+  }
+
+  // Where a value goes to many rows, dot draws again without its edges.
+  void useRails(DotDrawing& drawing) {
+    rails_ = findRails(dot_, drawing);
+    if (rails_.empty()) return;
+    for (const auto& rail : rails_) {
+      for (const int edge : rail) dot_.edges[static_cast<size_t>(edge)].routed = true;
+    }
+    if (Result<DotDrawing> again = runDot(dot_)) drawing = std::move(*again);
+  }
+
+  // The group's own ports may go where their rail is.
+  std::vector<bool> movable() const {
+    std::vector<bool> pins(dot_.boxes.size(), false);
+    for (const int pin : dot_.sources) {
+      pins[static_cast<size_t>(pin)] = std::all_of(dot_.edges.begin(), dot_.edges.end(), [pin](const DotEdge& edge) {
+        return edge.from != pin || edge.routed || edge.guide;
+      });
+    }
+    return pins;
   }
 
   // Side branches look the same everywhere when the stream is always on their left.
@@ -188,7 +216,7 @@ class GroupLayout {
     for (auto& curve : result.curves) {
       for (QPointF& p : curve) p -= area.topLeft();
     }
-    result.size = {std::ceil(area.width()), std::ceil(area.height())};
+    result.size = {2 * std::ceil(area.width() / 2), std::ceil(area.height())};  // even: its centre is on a whole pixel
     stretchToBorder(result);
     placeTitle(result);
     return result;
@@ -222,21 +250,30 @@ class GroupLayout {
     }
   }
 
+  // Between two ports where it fits: left, else at the right end, else anywhere; else the group gets wider.
   void placeTitle(LocalLayout& layout) const {
-    if (input_.isModel || layout.inPorts.empty()) {
-      if (!input_.isModel) layout.size.setWidth(std::max(layout.size.width(), input_.titleWidth + kTitleGap));
+    if (input_.isModel) return;
+    const double need = input_.titleWidth + 2 * kTitleGap;
+    std::vector<double> stops = layout.inPorts;
+    std::sort(stops.begin(), stops.end());
+    stops.insert(stops.begin(), 0);
+    stops.push_back(layout.size.width());
+    const size_t last = stops.size() - 2;  // interval i: stops[i] to stops[i + 1]
+    std::vector<size_t> order{0, last};
+    for (size_t i = 1; i < last; ++i) order.push_back(i);
+    for (const size_t i : order) {
+      if (stops[i + 1] - stops[i] < need) continue;
+      layout.titleX = i == last && i > 0 ? layout.size.width() - kTitleGap - input_.titleWidth : stops[i] + kTitleGap;
       return;
     }
-    const auto [low, high] = std::minmax_element(layout.inPorts.begin(), layout.inPorts.end());
-    const double need = input_.titleWidth + kTitleGap;
-    if (*low >= need) return;
-    layout.titleRight = true;
-    layout.size.setWidth(std::max(layout.size.width(), std::ceil(*high + need)));
+    layout.size.setWidth(2 * std::ceil((stops[last] + need) / 2));
+    layout.titleX = layout.size.width() - kTitleGap - input_.titleWidth;
   }
 
   const LocalInput& input_;
   DotGraph dot_;
   std::vector<EntrySide> entries_;
+  std::vector<std::vector<int>> rails_;
   std::vector<SortedPorts> inSorted_, outSorted_;
 };
 

@@ -32,7 +32,7 @@ struct LocalLayout {
   std::vector<QRectF> boxes;                 // as LocalInput::boxes
   std::vector<std::vector<QPointF>> curves;  // as graph.edges: cubic chains of 3k+1 points
   std::vector<double> inPorts, outPorts;     // x on the top and bottom border
-  bool titleRight = false;                   // the ports leave room at the right end of the border only
+  double titleX = 0;                         // left end of the title, where no port is in its way
 };
 
 [[nodiscard]] std::string layoutKey(const LocalInput& input);

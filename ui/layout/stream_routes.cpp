@@ -6,38 +6,17 @@
 #include <optional>
 #include <utility>
 
+#include "ui/layout/rounded_path.h"
+
 namespace normlens::layout {
 namespace {
 
 constexpr double kCorner = 10;
 constexpr double kClearance = 4;      // to boxes that a line passes
 constexpr double kEntryHeight = 15;   // of the horizontal piece above a group
-constexpr double kCircle = 0.5523;    // control point distance of a quarter circle
 
 struct StreamLine {
   double x = 0, top = 0, bottom = 0;
-};
-
-// A cubic chain made of lines and quarter circles.
-class Path {
- public:
-  explicit Path(QPointF start) : points_{start} {}
-  void lineTo(QPointF end) {
-    const QPointF start = points_.back();
-    points_.push_back(start + (end - start) / 3);
-    points_.push_back(start + (end - start) * 2 / 3);
-    points_.push_back(end);
-  }
-  void cornerTo(QPointF corner, QPointF end) {
-    const QPointF start = points_.back();
-    points_.push_back(start + (corner - start) * kCircle);
-    points_.push_back(end + (corner - end) * kCircle);
-    points_.push_back(end);
-  }
-  std::vector<QPointF> take() { return std::move(points_); }
-
- private:
-  std::vector<QPointF> points_;
 };
 
 class Router {
@@ -49,9 +28,10 @@ class Router {
     for (size_t i = 0; i < graph_.edges.size(); ++i) noteStream(i);
     for (size_t i = 0; i < graph_.edges.size(); ++i) {
       const DotEdge& edge = graph_.edges[i];
-      if (edge.stream || edge.guide || edge.from == edge.to) continue;
+      if (edge.stream || edge.guide || edge.routed || edge.from == edge.to) continue;
       std::optional<std::vector<QPointF>> route = branch(edge);
       if (!route) route = merge(edge);
+      if (!route) route = drop(edge);
       if (route) drawing_.curves[i] = std::move(*route);
     }
   }
@@ -67,7 +47,7 @@ class Router {
     const double x = curve.front().x();
     const bool straight = std::all_of(curve.begin(), curve.end(), [x](const QPointF& p) { return std::abs(p.x() - x) < 2; });
     if (!straight || curve.back().y() <= curve.front().y()) return;
-    Path path(curve.front());
+    RoundedPath path(curve.front());
     path.lineTo(curve.back());
     curve = path.take();
     StreamLine& line = lines_[{edge.from, edge.fromPort}];
@@ -104,7 +84,7 @@ class Router {
     if (head.left() < line.x + 12 && head.right() > line.x - 12) return std::nullopt;
     const double end = head.left() > line.x ? head.left() : head.right();
     if (!horizontalFree(line.x, end, y, edge)) return std::nullopt;
-    Path path({line.x, y});
+    RoundedPath path({line.x, y});
     path.lineTo({end, y});
     return path.take();
   }
@@ -116,7 +96,7 @@ class Router {
     if (y < line.top + 2 || y > line.bottom - 2 || std::abs(x - line.x) < 2 * kCorner) return std::nullopt;
     if (!horizontalFree(line.x, x, y, edge)) return std::nullopt;
     const double turn = x > line.x ? -kCorner : kCorner;
-    Path path({line.x, y});
+    RoundedPath path({line.x, y});
     path.lineTo({x + turn, y});
     path.cornerTo({x, y}, {x, y + kCorner});
     path.lineTo({x, head.top()});
@@ -124,7 +104,7 @@ class Router {
   }
 
   std::optional<std::vector<QPointF>> merge(const DotEdge& edge) const {
-    if (edge.toPort >= 0 || !onStream_.contains(edge.to)) return std::nullopt;
+    if (edge.toPort >= 0 || !joinsHere(edge.to)) return std::nullopt;
     if (entries_[static_cast<size_t>(edge.to)] == EntrySide::Top) return std::nullopt;
     const QRectF &tail = rect(edge.from), &head = rect(edge.to);
     const std::vector<double>& ports = graph_.boxes[static_cast<size_t>(edge.from)].bottomPorts;
@@ -135,10 +115,41 @@ class Router {
     const double corner = std::min(kCorner, y - tail.bottom());
     if (!isFree(QRectF(QPointF(x, tail.bottom()), QPointF(x, y)), edge)) return std::nullopt;
     if (!isFree(QRectF(QPointF(x, y), QPointF(side, y)), edge)) return std::nullopt;
-    Path path({x, tail.bottom()});
+    RoundedPath path({x, tail.bottom()});
     path.lineTo({x, y - corner});
     path.cornerTo({x, y}, {x > side ? x - corner : x + corner, y});
     path.lineTo({side, y});
+    return path.take();
+  }
+
+  // A sum, or another box that the stream enters from above.
+  bool joinsHere(int box) const {
+    return onStream_.contains(box) || graph_.boxes[static_cast<size_t>(box)].circle;
+  }
+
+  static double portX(const QRectF& rect, const std::vector<double>& ports, int port) {
+    return port >= 0 ? rect.left() + ports[static_cast<size_t>(port)] : rect.center().x();
+  }
+
+  // Where one end is fixed (a port, or the middle of an op) and the other end is wide enough: straight down.
+  std::optional<std::vector<QPointF>> drop(const DotEdge& edge) const {
+    constexpr double kInset = 14;
+    const QRectF &tail = rect(edge.from), &head = rect(edge.to);
+    if (head.top() - tail.bottom() < 4) return std::nullopt;
+    const double fromX = portX(tail, graph_.boxes[static_cast<size_t>(edge.from)].bottomPorts, edge.fromPort);
+    const double toX = portX(head, graph_.boxes[static_cast<size_t>(edge.to)].topPorts, edge.toPort);
+    const bool wideTail = edge.fromPort < 0 && entries_[static_cast<size_t>(edge.from)] == EntrySide::Top;
+    const bool wideHead = edge.toPort < 0 && entries_[static_cast<size_t>(edge.to)] == EntrySide::Top;
+    const auto within = [](double x, const QRectF& r) { return x > r.left() + kInset && x < r.right() - kInset; };
+    double x = 0;
+    if (wideTail && !wideHead && within(toX, tail)) x = toX;
+    else if (wideHead && !wideTail && within(fromX, head)) x = fromX;
+    else if (edge.toPort >= 0 && edge.fromPort < 0 && within(toX, tail)) x = toX;
+    else if (edge.fromPort >= 0 && edge.toPort < 0 && within(fromX, head)) x = fromX;
+    else return std::nullopt;
+    if (!isFree(QRectF(QPointF(x, tail.bottom()), QPointF(x, head.top())), edge)) return std::nullopt;
+    RoundedPath path({x, tail.bottom()});
+    path.lineTo({x, head.top()});
     return path.take();
   }
 

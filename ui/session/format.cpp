@@ -50,6 +50,15 @@ QString formatNumber(double value, int digits) {
 
 QString formatCount(int64_t count) { return QLocale().toString(static_cast<qlonglong>(count)); }
 
+QString unbroken(QString sentence) {
+  for (qsizetype i = sentence.size() - 2; i > 0; --i) {
+    if (sentence[i] == u'.' && sentence[i - 1].isLetterOrNumber() && sentence[i + 1].isLetterOrNumber()) {
+      sentence.insert(i + 1, QChar(0x2060));
+    }
+  }
+  return sentence;
+}
+
 QString shortName(const QString& path, int parts) {
   const QStringList all = path.split(u'.');
   return all.size() <= parts ? path : QStringList(all.mid(all.size() - parts)).join(u'.');

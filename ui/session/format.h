@@ -17,6 +17,8 @@ namespace normlens::ui {
 [[nodiscard]] QString formatCount(int64_t count);                       // thousands apart
 // "transformer.h.3.ln_2" -> "h.3.ln_2": the last `parts` parts, as many as carry meaning.
 [[nodiscard]] QString shortName(const QString& path, int parts = 3);
+// Dotted names stay on one line: joins what a line break would part ("layer.1.norm").
+[[nodiscard]] QString unbroken(QString sentence);
 [[nodiscard]] inline QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
 
 }  // namespace normlens::ui

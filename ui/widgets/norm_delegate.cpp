@@ -1,9 +1,11 @@
 #include "ui/widgets/norm_delegate.h"
 
 #include <QPainter>
+#include <QScrollBar>
 #include <QTreeView>
 
 #include "ui/models/norm_model.h"
+#include "ui/session/format.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 
@@ -109,14 +111,19 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
   if (!current) return;
   painter.setFont(uiFont(11));
   painter.setPen(theme.text);
-  painter.drawText(row.adjusted(kTextLeft + 4, kRow - 1, -kRight, -kReasonBottom), Qt::TextWordWrap | Qt::AlignTop,
-                   index.data(NormModel::ReasonRole).toString());
+  painter.drawText(QRect(kTextLeft + 4, row.top() + kRow - 1, reasonWidth(), row.height() - kRow), Qt::TextWordWrap | Qt::AlignTop,
+                   unbroken(index.data(NormModel::ReasonRole).toString()));
+}
+
+// As if the scroll bar were there, so that its coming and going does not change the height.
+int NormDelegate::reasonWidth() const {
+  return qMax(60, view_->width() - view_->verticalScrollBar()->sizeHint().width() - kTextLeft - 4 - kRight / 2);
 }
 
 int NormDelegate::reasonHeight(const QString& reason) const {
   if (reason.isEmpty()) return 0;
-  const int width = qMax(60, view_->viewport()->width() - kTextLeft - 4 - kRight);
-  return QFontMetrics(uiFont(11)).boundingRect(0, 0, width, 10000, Qt::TextWordWrap, reason).height() + kReasonBottom;
+  const QRect room(0, 0, reasonWidth(), 10000);
+  return QFontMetrics(uiFont(11)).boundingRect(room, Qt::TextWordWrap, unbroken(reason)).height() + kReasonBottom;
 }
 
 QSize NormDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const {

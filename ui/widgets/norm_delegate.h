@@ -22,6 +22,7 @@ class NormDelegate final : public QStyledItemDelegate {
  private:
   void paintGroup(QPainter& painter, const QRect& row, const QModelIndex& index) const;
   void paintNorm(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const;
+  [[nodiscard]] int reasonWidth() const;
   [[nodiscard]] int reasonHeight(const QString& reason) const;
   [[nodiscard]] QRect wholeRow(const QRect& item) const;
 

@@ -123,7 +123,7 @@ void NormPage::showNorm(int index) {
                            ? tr("LayerNorm")
                            : tr("LayerNorm over %1 channels").arg(formatShape(norm->normalized_shape));
   subtitle_->setText(norm->form == "op" ? over : tr("%1, written out in the file").arg(over));
-  reason_->setText(text(norm->reason));
+  reason_->setText(unbroken(text(norm->reason)));
   criteria_->setVisible(CriteriaBox::differs(*norm));
   criteria_->setNorm(*norm);
   showAttributes();
@@ -212,7 +212,6 @@ QVector<Need> NormPage::pathsToIt() const {
     Need need;
     need.mark = mark;
     need.name = session_->index().nodeTitle(vertex.node);
-    need.note = mark == u'O' ? QString() : text(vertex.note);
     need.status = mark == u'L' ? tr("can center") : tr("not zero-mean");
     need.state = mark == u'L' ? Need::State::Done : Need::State::Bad;
     need.target = vertex.node;
@@ -233,7 +232,8 @@ void NormPage::showAttributes() {
                   tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")});
   rows.push_back({tr("β range"), norm->has_beta ? range(norm->beta_min, norm->beta_max) : tr("none"),
                   tr("The norm's bias; it is kept, or moved into the layers that follow.")});
-  rows.push_back({tr("place"), tr("%1 in order of execution").arg(norm->index + 1), {}});
+  rows.push_back({tr("place"), tr("%1 of %2").arg(norm->index + 1).arg(session_->analysis()->totals.layer_norms),
+                  tr("Its place among the LayerNorms, in order of execution.")});
   attributes_->setProperties(rows);
 }
 

@@ -5,6 +5,7 @@
 #include <QPainter>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <QTimer>
 #include <QTreeView>
 #include <QVBoxLayout>
 
@@ -165,7 +166,8 @@ void NormPanel::followSelection() {
   norms_->setCurrentIndex(at);
   if (at.isValid()) {
     norms_->expand(at.parent());
-    norms_->scrollTo(at);
+    // Once the row has grown by its reason.
+    QTimer::singleShot(0, norms_, [this] { norms_->scrollTo(norms_->currentIndex()); });
   } else {
     norms_->clearSelection();
   }

@@ -34,7 +34,7 @@ PlanPage::PlanPage(Session* session, QWidget* parent) : QWidget(parent), session
   header->setHighlightSections(false);
   header->setSectionResizeMode(QHeaderView::Interactive);
   header->setSectionResizeMode(EditModel::What, QHeaderView::Stretch);
-  header->resizeSection(EditModel::Kind, 180);
+  header->resizeSection(EditModel::Kind, 204);
   header->resizeSection(EditModel::Bytes, 90);
   header->resizeSection(EditModel::Grows, 90);
   header->resizeSection(EditModel::Frees, 90);

@@ -69,7 +69,7 @@ QFrame* makeStepCard(int number, StepArt art, const QString& title, const QStrin
 DemoCard::DemoCard(const DemoModel& model, QWidget* parent) : QAbstractButton(parent), model_(model) {
   setFocusPolicy(Qt::TabFocus);
   setAttribute(Qt::WA_Hover);
-  setFixedHeight(84);
+  setFixedHeight(model.free < 0 ? 98 : 84);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(tr("Open the demo %1").arg(model.title));
   setToolTip(model.path);

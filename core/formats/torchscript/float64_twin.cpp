@@ -6,6 +6,15 @@
 #include "core/formats/torchscript/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
+namespace {
+
+// What the probe saw, as the twin would have shown it.
+void widen(ValueRecord& record) {
+  if (graph::isFloat(record.dtype)) record.dtype = graph::DType::Float64;
+  for (auto& element : record.elements) widen(element);
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Model>> TorchScriptModel::toFloat64() const {
   try {
@@ -21,6 +30,14 @@ Result<std::unique_ptr<Model>> TorchScriptModel::toFloat64() const {
                       keepAlive(source_.edits, source_.module)};
     auto model = fromModule(std::move(made), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
+    (*model)->adoptProbe(*this);
+    TorchScriptModel& twin = **model;
+    // The programs are the same value by value, so the shapes need no run of their own.
+    if (records_ && twin.program_.values.size() == program_.values.size()) {
+      twin.records_ = records_;
+      for (auto& record : twin.records_->values) widen(record);
+      twin.lowered_ = lowerProgram(twin.program_, &*twin.records_);
+    }
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const EditRefused& refused) {
     return fail(ErrorCode::Unsupported, std::string("the model cannot be run in float64: ") + refused.what());

@@ -87,6 +87,7 @@ class InPlaceAnalysis {
   }
 
   [[nodiscard]] bool isInside(int id, int owner) const {
+    if (owner == kNone) return false;
     for (int up = id; up != kNone; up = block(node(up).block).owner) {
       if (up == owner) return true;
     }
@@ -121,7 +122,9 @@ class InPlaceAnalysis {
         safe = false;
       }
       const bool isWritten = member == write.value && renames;
-      if (!isWritten && value.producer < write.node && readAfter(member, write.node)) safe = false;
+      // What an If or Loop around the write returns is made after it.
+      const bool before = value.producer < write.node && !isInside(write.node, value.producer);
+      if (!isWritten && before && readAfter(member, write.node)) safe = false;
     }
     if (safe) {
       if (renames) program_.inPlace.renamed[static_cast<size_t>(write.node)] = write.value;

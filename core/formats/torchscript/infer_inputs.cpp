@@ -159,7 +159,9 @@ class InputInference {
   }
 
   Result<std::vector<InputSpec>> finish(std::vector<InputSpec> specs) {
-    trials_.findFreeAxes(specs);
+    std::vector<std::vector<int>> fixedAxes;
+    for (const InputGuess& guess : guesses_) fixedAxes.push_back(guess.fixedAxes);
+    trials_.findFreeAxes(specs, fixedAxes);
     return specs;
   }
 

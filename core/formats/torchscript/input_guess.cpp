@@ -32,7 +32,8 @@ const std::string& constantName(const Graph& graph, const Node& node, size_t ope
 // Shapes [batch, length, ..., trailing].
 std::vector<Shape> withTrailing(const Shape& trailing) {
   std::vector<Shape> shapes;
-  for (const Shape& lead : {Shape{kBatch, kLength}, Shape{kBatch}, Shape{kBatch, 16}, Shape{kBatch, 12}, Shape{kBatch, kLength, 5}, Shape{kBatch, 5, 3, 4}}) {
+  for (const Shape& lead : {Shape{kBatch, kLength}, Shape{kBatch}, Shape{kBatch, 16}, Shape{kBatch, 12}, Shape{kBatch, 3},
+                            Shape{kBatch, kLength, 5}, Shape{kBatch, 5, 3, 4}}) {
     Shape shape = lead;
     shape.insert(shape.end(), trailing.begin(), trailing.end());
     shapes.push_back(std::move(shape));
@@ -101,7 +102,7 @@ class Guesser {
         return;
       case OpKind::BatchNorm:
         if (const auto mean = constantShape(graph_, node, 3); mean && mean->size() == 1)
-          demand({{kBatch, (*mean)[0], 16, 16}, {kBatch, (*mean)[0], 9}, {kBatch, (*mean)[0]}}, "the channels of a batch norm");
+          demand({{kBatch, (*mean)[0], 16, 16}, {kBatch, (*mean)[0], 9}, {kBatch, (*mean)[0]}}, "the channels of a batch norm", 1);
         return;
       case OpKind::Recurrent:
         recurrent(node, operand);
@@ -171,7 +172,7 @@ class Guesser {
       shape.insert(shape.end(), spatial, spatial == 3 ? std::min<int64_t>(side, 32) : side);
       shapes.push_back(std::move(shape));
     }
-    demand(std::move(shapes), "the channels of " + constantName(graph_, node, 1));
+    demand(std::move(shapes), "the channels of " + constantName(graph_, node, 1), 1);
   }
 
   void recurrent(const Node& node, size_t operand) {
@@ -193,8 +194,9 @@ class Guesser {
   }
 
   // The first demand in execution order counts.
-  void demand(std::vector<Shape> shapes, std::string reason) {
+  void demand(std::vector<Shape> shapes, std::string reason, int fixedAxis = -1) {
     if (!guess_.shapes.empty()) return;
+    guess_.fixedAxes = {fixedAxis};
     guess_.shapes = std::move(shapes);
     guess_.shapes.insert(guess_.shapes.begin(), weak_.begin(), weak_.end());
     guess_.reason = std::move(reason);

@@ -69,7 +69,8 @@ bool InputTrials::worksFinite(const std::vector<InputSpec>& specs) {
   return results && std::ranges::all_of(*results, isFinite);
 }
 
-std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpec>& specs) {
+std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpec>& specs,
+                                                      const std::vector<std::vector<int>>& fixedAxes) {
   std::vector<Group> groups;
   const auto add = [&](size_t input, size_t axis, bool batch) {
     const int64_t size = specs[input].shape[axis];
@@ -82,7 +83,13 @@ std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpe
     group.places.push_back({input, axis});
   };
   for (size_t i = 0; i < specs.size(); ++i) {
-    for (size_t axis = 0; axis < specs[i].shape.size(); ++axis) add(i, axis, axis == 0);
+    const auto rank = static_cast<int>(specs[i].shape.size());
+    for (int axis = 0; axis < rank; ++axis) {
+      const bool fixed = i < fixedAxes.size() && std::ranges::any_of(fixedAxes[i], [&](int wanted) {
+        return wanted == axis || wanted + rank == axis;
+      });
+      if (!fixed) add(i, static_cast<size_t>(axis), axis == 0);
+    }
   }
   std::ranges::stable_sort(groups, [](const Group& a, const Group& b) { return a.batch > b.batch; });
   return groups;
@@ -92,9 +99,9 @@ void InputTrials::resize(std::vector<InputSpec>& specs, const Group& group, int6
   for (const Place& place : group.places) specs[place.input].shape[place.axis] = size;
 }
 
-void InputTrials::findFreeAxes(std::vector<InputSpec>& specs) {
+void InputTrials::findFreeAxes(std::vector<InputSpec>& specs, const std::vector<std::vector<int>>& fixedAxes) {
   std::set<int64_t> taken;
-  for (const Group& group : groupsOf(specs)) {
+  for (const Group& group : groupsOf(specs, fixedAxes)) {
     if (outOfTime()) return;
     const bool spatial = std::ranges::any_of(
         group.places, [&](const Place& place) { return specs[place.input].shape.size() >= 4 && place.axis >= 2; });

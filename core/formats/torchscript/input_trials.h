@@ -23,8 +23,9 @@ class InputTrials {
   [[nodiscard]] const std::string& lastError() const { return lastError_; }
 
   // Marks the axes whose size can be changed, batch first, then groups of axes of one size, and makes the free sizes
-  // pairwise different and at least 2. The specs must work; they work afterwards.
-  void findFreeAxes(std::vector<InputSpec>& specs);
+  // pairwise different and at least 2. The specs must work; they work afterwards. fixedAxes, by input: not tried;
+  // negative ones count from the end.
+  void findFreeAxes(std::vector<InputSpec>& specs, const std::vector<std::vector<int>>& fixedAxes);
 
   // Trials cost a forward pass each: after some seconds no more are made.
   [[nodiscard]] bool outOfTime() const { return std::chrono::steady_clock::now() - start_ > std::chrono::seconds(20); }
@@ -41,7 +42,8 @@ class InputTrials {
   };
 
   std::optional<std::vector<c10::IValue>> run(const std::vector<InputSpec>& specs);
-  [[nodiscard]] static std::vector<Group> groupsOf(const std::vector<InputSpec>& specs);
+  [[nodiscard]] static std::vector<Group> groupsOf(const std::vector<InputSpec>& specs,
+                                                   const std::vector<std::vector<int>>& fixedAxes);
   static void resize(std::vector<InputSpec>& specs, const Group& group, int64_t size);
 
   Interpreter interpreter_;

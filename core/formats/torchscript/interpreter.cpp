@@ -51,6 +51,19 @@ std::shared_ptr<torch::jit::Graph> graphOfOne(Node* node) {
   return graph;
 }
 
+// torch's recurrent ops trust their caller with the input's width and may read past its end.
+void checkRecurrentWidth(const Node* node, const std::vector<IValue>& inputs) {
+  const std::string_view op = node->kind().toQualString();
+  if (op != "aten::lstm" && op != "aten::gru" && op != "aten::rnn_tanh" && op != "aten::rnn_relu") return;
+  // The parameters are the last list; its first tensor multiplies the input: [gates * hidden, input].
+  const auto parameters = std::ranges::find_if(inputs.rbegin(), inputs.rend(), [](const IValue& v) { return v.isTensorList(); });
+  if (parameters == inputs.rend() || !inputs[0].isTensor() || parameters->toListRef().empty()) return;
+  const at::Tensor& weight = parameters->toListRef()[0].toTensor();
+  const at::Tensor& input = inputs[0].toTensor();
+  if (weight.dim() == 2 && (input.dim() == 0 || weight.size(1) != input.size(-1)))
+    throw std::runtime_error("the input's last axis must have " + std::to_string(weight.size(1)) + " elements");
+}
+
 std::string describe(const Program& program, int node) {
   if (node == kNone) return "the model";
   const ProgramNode& at = program.nodes[static_cast<size_t>(node)];
@@ -224,6 +237,7 @@ void Interpreter::runSimple(int node) {
       torch::jit::InterpreterState(*step.code).run(stack);
       break;
     default:
+      checkRecurrentWidth(at.node, stack);
       (*step.operation)(stack);
       break;
   }

@@ -16,20 +16,6 @@ constexpr std::array<std::string_view, 16> kSilentViews = {
     "aten::atleast_1d",    "aten::atleast_2d",      "aten::atleast_3d",    "aten::sum_to_size",
     "aten::align_tensors", "aten::rrelu",           "aten::pad",           "aten::_unwrap_optional"};
 
-bool isContainer(const c10::TypePtr& type) {
-  switch (type->kind()) {
-    case c10::TypeKind::ListType:
-    case c10::TypeKind::TupleType:
-    case c10::TypeKind::DictType:
-    case c10::TypeKind::ClassType:
-      return true;
-    case c10::TypeKind::OptionalType:
-      return isContainer(type->expectRef<c10::OptionalType>().getElementType());
-    default:
-      return false;
-  }
-}
-
 bool sharesSet(const c10::AliasInfo& a, const c10::AliasInfo& b) {
   const auto meets = [](const auto& x, const auto& y) {
     return std::ranges::any_of(x, [&](const auto& symbol) { return y.count(symbol) != 0; });
@@ -42,15 +28,15 @@ bool sharesSet(const c10::AliasInfo& a, const c10::AliasInfo& b) {
 
 }  // namespace
 
-MemorySharing::MemorySharing(const Program& program) : program_(program), links_(program.values.size()) {
+MemorySharing::MemorySharing(const Program& program) : program_(program), onward_(program.values.size()), origins_(program.values.size()) {
   for (const ProgramNode& node : program_.nodes) addNode(node);
   addTiedConstants();
 }
 
-void MemorySharing::connect(int from, int to, Edge edge) {
+void MemorySharing::connect(int from, int to) {
   if (from == to) return;
-  links_[static_cast<size_t>(from)].push_back({to, edge, true});
-  links_[static_cast<size_t>(to)].push_back({from, edge, false});
+  onward_[static_cast<size_t>(from)].push_back(to);
+  origins_[static_cast<size_t>(to)].push_back(from);
 }
 
 // Numbers, strings and None share nothing.
@@ -88,51 +74,31 @@ void MemorySharing::addBlocks(const ProgramNode& node) {
   if (node.node->kind() == prim::Loop) {
     const ProgramBlock& body = block(0);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
-      connect(node.inputs[i + 2], node.outputs[i], Edge::Same);
-      connect(node.outputs[i], body.params[i + 1], Edge::Same);
-      connect(body.returns[i + 1], node.outputs[i], Edge::Same);
+      for (const int source : {node.inputs[i + 2], body.returns[i + 1]}) {
+        connect(source, node.outputs[i]);
+        connect(source, body.params[i + 1]);
+      }
     }
     return;
   }
   for (size_t b = 0; b < node.blocks.size(); ++b) {
     const auto& returns = block(b).returns;
     for (size_t i = 0; i < std::min(node.outputs.size(), returns.size()); ++i)
-      connect(returns[i], node.outputs[i], Edge::Same);
+      connect(returns[i], node.outputs[i]);
   }
 }
 
 void MemorySharing::addFlow(int input, const c10::TypePtr& inputType, int output, const c10::TypePtr& outputType) {
-  if (!holdsMemory(input, inputType) || !holdsMemory(output, outputType)) return;
-  const bool from = isContainer(inputType), to = isContainer(outputType);
-  if (from == to) {
-    connect(input, output, Edge::Same);
-  } else if (to) {
-    connect(input, output, Edge::PutInto);
-  } else {
-    connect(output, input, Edge::TakenFrom);
-  }
+  if (holdsMemory(input, inputType) && holdsMemory(output, outputType)) connect(input, output);
 }
 
-// An op without annotations: everything that goes in may come out. A construct may hold containers.
+// An op without annotations: everything that goes in may come out.
 void MemorySharing::addUnknown(const ProgramNode& node) {
-  const auto kind = node.node->kind();
-  const bool constructs =
-      kind == prim::TupleConstruct || kind == prim::ListConstruct || kind == prim::DictConstruct;
-  const bool takesApart = kind == prim::TupleUnpack || kind == prim::ListUnpack || kind == prim::TupleIndex;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    for (size_t o = 0; o < node.outputs.size(); ++o) {
-      const auto inputType = node.node->input(i)->type(), outputType = node.node->output(o)->type();
-      if (!holdsMemory(node.inputs[i], inputType) || !holdsMemory(node.outputs[o], outputType)) continue;
-      if (constructs) {
-        connect(node.inputs[i], node.outputs[o], Edge::PutInto);
-      } else if (takesApart) {
-        connect(node.outputs[o], node.inputs[i], Edge::TakenFrom);
-      } else {
-        addFlow(node.inputs[i], inputType, node.outputs[o], outputType);
-      }
-    }
+    for (size_t o = 0; o < node.outputs.size(); ++o)
+      addFlow(node.inputs[i], node.node->input(i)->type(), node.outputs[o], node.node->output(o)->type());
   }
-  if (kind == prim::SetAttr) connect(node.inputs[1], node.inputs[0], Edge::PutInto);
+  if (node.node->kind() == prim::SetAttr) connect(node.inputs[1], node.inputs[0]);
 }
 
 void MemorySharing::addBySchema(const ProgramNode& node, const c10::FunctionSchema& schema) {
@@ -150,7 +116,7 @@ void MemorySharing::addBySchema(const ProgramNode& node, const c10::FunctionSche
     // append and the like: an argument that ends up inside the first one.
     if (i > 0 && in->isWildcardAfter() && arguments[0].alias_info() != nullptr && arguments[0].alias_info()->isWrite() &&
         holdsMemory(node.inputs[i], node.node->input(i)->type()))
-      connect(node.inputs[i], node.inputs[0], Edge::PutInto);
+      connect(node.inputs[i], node.inputs[0]);
   }
 }
 
@@ -163,39 +129,40 @@ void MemorySharing::addTiedConstants() {
     seen.emplace_back(value.known->toTensor().storage().unsafeGetStorageImpl(), static_cast<int>(v));
   }
   std::sort(seen.begin(), seen.end());
-  for (size_t i = 1; i < seen.size(); ++i) {
-    if (seen[i].first == seen[i - 1].first) connect(seen[i].second, seen[i - 1].second, Edge::Same);
+  for (size_t i = 1; i < seen.size(); ++i) {  // the first one of each storage stands for its origin
+    if (seen[i].first == seen[i - 1].first) connect(seen[i - 1].second, seen[i].second);
   }
 }
 
-std::vector<int> MemorySharing::sharingWith(int value) const {
-  // State: a value, and whether it is a container that was entered by something put into it. From there the walk goes
-  // on only to what is taken out, not to the container's other elements.
-  std::vector<std::array<bool, 2>> seen(links_.size(), {false, false});
-  std::vector<std::pair<int, bool>> open = {{value, false}};
-  seen[static_cast<size_t>(value)][0] = true;
+std::vector<bool> MemorySharing::reachable(const Links& links, const std::vector<int>& from) {
+  std::vector<bool> seen(links.size(), false);
+  std::vector<int> open = from;
+  for (const int value : from) seen[static_cast<size_t>(value)] = true;
   while (!open.empty()) {
-    const auto [at, enteredByPut] = open.back();
+    const int at = open.back();
     open.pop_back();
-    for (const Link& link : links_[static_cast<size_t>(at)]) {
-      bool put = enteredByPut;
-      if (link.edge == Edge::PutInto) {
-        if (!link.forward && enteredByPut) continue;
-        put = link.forward;
-      } else if (link.edge == Edge::TakenFrom) {
-        put = false;
-      }
-      auto& mark = seen[static_cast<size_t>(link.to)][put ? 1 : 0];
-      if (mark) continue;
-      mark = true;
-      open.emplace_back(link.to, put);
+    for (const int next : links[static_cast<size_t>(at)]) {
+      if (seen[static_cast<size_t>(next)]) continue;
+      seen[static_cast<size_t>(next)] = true;
+      open.push_back(next);
     }
   }
-  std::vector<int> found;
-  for (size_t v = 0; v < seen.size(); ++v) {
-    if (seen[v][0] || seen[v][1]) found.push_back(static_cast<int>(v));
+  return seen;
+}
+
+std::vector<int> MemorySharing::sharingWith(int value) const {
+  const auto listed = [](const std::vector<bool>& marks) {
+    std::vector<int> values;
+    for (size_t v = 0; v < marks.size(); ++v) {
+      if (marks[v]) values.push_back(static_cast<int>(v));
+    }
+    return values;
+  };
+  std::vector<int> roots;
+  for (const int ancestor : listed(reachable(origins_, {value}))) {
+    if (origins_[static_cast<size_t>(ancestor)].empty()) roots.push_back(ancestor);
   }
-  return found;
+  return listed(reachable(onward_, roots));
 }
 
 }  // namespace normlens::formats::torchscript

@@ -1,8 +1,8 @@
 // Which values of a program may share memory. Private to formats/torchscript: includes torch.
 //
-// Found from the ops' schemas (alias annotations), plus a list of ops that may return their input without saying so.
-// A container shares with what is put in and with what is taken out, but two things put into one container do not
-// share with each other. It errs on the side of sharing.
+// Memory flows from where it is made along views, in-place ops, branches, loops and containers (what is put into one
+// may come out of it). Two values may share when they have a common origin. The flow is found from the ops' schemas
+// (alias annotations), plus a list of ops that may return their input without saying so; it errs on the side of sharing.
 #pragma once
 
 #include <vector>
@@ -19,14 +19,7 @@ class MemorySharing {
   [[nodiscard]] std::vector<int> sharingWith(int value) const;
 
  private:
-  enum class Edge : uint8_t { Same, PutInto, TakenFrom };  // TakenFrom: this value came out of that container
-  struct Link {
-    int to;
-    Edge edge;
-    bool forward;  // the edge is read in its own direction
-  };
-
-  void connect(int from, int to, Edge edge);
+  void connect(int from, int to);
   void addNode(const ProgramNode& node);
   void addBlocks(const ProgramNode& node);
   void addBySchema(const ProgramNode& node, const c10::FunctionSchema& schema);
@@ -35,8 +28,12 @@ class MemorySharing {
   void addTiedConstants();
   [[nodiscard]] bool holdsMemory(int value, const c10::TypePtr& type) const;
 
+  using Links = std::vector<std::vector<int>>;
+  static std::vector<bool> reachable(const Links& links, const std::vector<int>& from);
+
   const Program& program_;
-  std::vector<std::vector<Link>> links_;
+  Links onward_;   // by value: where its memory flows
+  Links origins_;  // the same, backwards
 };
 
 }  // namespace normlens::formats::torchscript

@@ -52,6 +52,12 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
                       keepAlive(source_.edits, source_.module)};
     auto model = fromModule(std::move(made), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
+    (*model)->adoptProbe(*this);
+    TorchScriptModel& moved = **model;
+    if (records_ && moved.program_.values.size() == program_.values.size()) {
+      moved.records_ = records_;
+      moved.lowered_ = lowerProgram(moved.program_, &*moved.records_);
+    }
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const c10::Error& error) {
     return fail(ErrorCode::Internal, std::string("the weights cannot be perturbed: ") + error.what_without_backtrace());

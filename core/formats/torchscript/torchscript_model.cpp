@@ -133,6 +133,12 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
   return {};
 }
 
+void TorchScriptModel::adoptProbe(const TorchScriptModel& twin) {
+  if (!twin.records_ || twin.program_.values.size() != program_.values.size()) return;
+  records_ = twin.records_;
+  lowered_ = lowerProgram(program_, &*records_);
+}
+
 Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task) {
   auto model = TorchScriptModel::open(path, task);
   if (!model) return tl::unexpected(model.error());

@@ -58,6 +58,9 @@ class TorchScriptModel final : public Model {
                                                      const Task& task) const override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
+  // Takes over what a probe of `twin` found. The two have the same program; element types may differ, shapes do not.
+  void adoptProbe(const TorchScriptModel& twin);
+
   [[nodiscard]] const ModuleSource& source() const { return source_; }
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }

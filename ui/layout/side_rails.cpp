@@ -1,0 +1,143 @@
+#include "ui/layout/side_rails.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ui/layout/rounded_path.h"
+
+namespace normlens::layout {
+namespace {
+
+constexpr int kMinRows = 3;         // fewer readers, or readers side by side, are drawn well enough by dot
+constexpr double kGap = 24;         // from the boxes to the first rail
+constexpr double kPitch = 12;       // from rail to rail
+constexpr double kCorner = 9;
+constexpr double kEntryHeight = 15;
+constexpr double kClearance = 3;
+
+int rowsOf(const std::vector<int>& edges, const DotGraph& graph, const DotDrawing& drawing) {
+  std::vector<std::pair<double, double>> spans;
+  for (const int e : edges) {
+    const QRectF& rect = drawing.boxes[static_cast<size_t>(graph.edges[static_cast<size_t>(e)].to)];
+    spans.emplace_back(rect.top(), rect.bottom());
+  }
+  std::sort(spans.begin(), spans.end());
+  int rows = 0;
+  double end = -1e300;
+  for (const auto& [top, bottom] : spans) {
+    if (top >= end) ++rows, end = bottom;
+  }
+  return rows;
+}
+
+class RailDrawer {
+ public:
+  RailDrawer(const DotGraph& graph, const std::vector<bool>& movable, DotDrawing& drawing)
+      : graph_(graph), movable_(movable), drawing_(drawing) {
+    for (const QRectF& box : drawing.boxes) right_ = std::max(right_, box.right());
+    for (size_t i = 0; i < graph.edges.size(); ++i) {
+      if (graph.edges[i].guide || graph.edges[i].routed) continue;
+      for (const QPointF& p : drawing.curves[i]) right_ = std::max(right_, p.x());
+    }
+  }
+
+  bool draw(const std::vector<std::vector<int>>& rails) {
+    for (size_t k = 0; k < rails.size(); ++k) {
+      const double x = std::round(right_ + kGap + kPitch * static_cast<double>(k));
+      const double spread = (static_cast<double>(k) - static_cast<double>(rails.size() - 1) / 2) * 8;
+      for (const int edge : rails[k]) {
+        std::optional<std::vector<QPointF>> curve = route(graph_.edges[static_cast<size_t>(edge)], x, spread);
+        if (!curve) return false;
+        drawing_.curves[static_cast<size_t>(edge)] = std::move(*curve);
+      }
+    }
+    return true;
+  }
+
+ private:
+  QRectF& rect(int box) { return drawing_.boxes[static_cast<size_t>(box)]; }
+
+  bool isFree(const QPointF& a, const QPointF& b, const DotEdge& edge) const {
+    const QRectF line = QRectF(a, b).normalized().adjusted(-kClearance, -kClearance, kClearance, kClearance);
+    for (size_t i = 0; i < drawing_.boxes.size(); ++i) {
+      if (static_cast<int>(i) == edge.from || static_cast<int>(i) == edge.to || drawing_.boxes[i].width() <= 2) continue;
+      if (line.intersects(drawing_.boxes[i])) return false;
+    }
+    return true;
+  }
+
+  // From the source down to the rail; empty when something is in between.
+  std::optional<RoundedPath> descend(const DotEdge& edge, double x) {
+    QRectF& source = rect(edge.from);
+    if (movable_[static_cast<size_t>(edge.from)]) {
+      source.moveCenter({x, source.center().y()});
+      return RoundedPath(source.center());
+    }
+    const auto& ports = graph_.boxes[static_cast<size_t>(edge.from)].bottomPorts;
+    const double from = edge.fromPort >= 0 ? source.left() + ports[static_cast<size_t>(edge.fromPort)] : source.center().x();
+    const double y = source.bottom() + kEntryHeight;
+    if (!isFree({from, y}, {x, y}, edge)) return std::nullopt;
+    RoundedPath path({from, source.bottom()});
+    path.lineTo({from, y - kCorner});
+    path.cornerTo({from, y}, {from + kCorner, y});
+    path.lineTo({x - kCorner, y});
+    path.cornerTo({x, y}, {x, y + kCorner});
+    return path;
+  }
+
+  std::optional<std::vector<QPointF>> route(const DotEdge& edge, double x, double spread) {
+    const QRectF head = rect(edge.to);
+    const double sourceEnd = rect(edge.from).bottom() + (movable_[static_cast<size_t>(edge.from)] ? 0 : kEntryHeight + kCorner);
+    const bool throughTop = edge.toPort >= 0;
+    const double room = std::max(0.0, head.height() / 2 - 5);
+    const double y = throughTop ? head.top() - kEntryHeight + spread / 2 : head.center().y() + std::clamp(spread, -room, room);
+    if (y - kCorner < sourceEnd) return std::nullopt;
+    std::optional<RoundedPath> path = descend(edge, x);
+    if (!path) return std::nullopt;
+    path->lineTo({x, y - kCorner});
+    path->cornerTo({x, y}, {x - kCorner, y});
+    if (!throughTop) {
+      if (!isFree({x, y}, {head.right(), y}, edge)) return std::nullopt;
+      path->lineTo({head.right(), y});
+      return path->take();
+    }
+    const double port = head.left() + graph_.boxes[static_cast<size_t>(edge.to)].topPorts[static_cast<size_t>(edge.toPort)];
+    if (x - port < 2 * kCorner || !isFree({x, y}, {port, y}, edge)) return std::nullopt;
+    path->lineTo({port + kCorner, y});
+    path->cornerTo({port, y}, {port, y + std::min(kCorner, head.top() - y)});
+    path->lineTo({port, head.top()});
+    return path->take();
+  }
+
+  const DotGraph& graph_;
+  const std::vector<bool>& movable_;
+  DotDrawing& drawing_;
+  double right_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::vector<int>> findRails(const DotGraph& graph, const DotDrawing& drawing) {
+  std::map<std::pair<int, int>, std::vector<int>> leaving;
+  for (size_t i = 0; i < graph.edges.size(); ++i) {
+    const DotEdge& edge = graph.edges[i];
+    const bool branch = graph.boxes[static_cast<size_t>(edge.from)].stream && edge.fromPort < 0;
+    if (!edge.stream && !edge.guide && !branch) leaving[{edge.from, edge.fromPort}].push_back(static_cast<int>(i));
+  }
+  std::vector<std::vector<int>> rails;
+  for (const auto& [source, edges] : leaving) {
+    if (static_cast<int>(edges.size()) >= kMinRows && rowsOf(edges, graph, drawing) >= kMinRows) rails.push_back(edges);
+  }
+  constexpr size_t kMaxRails = 6;
+  return rails.size() > kMaxRails ? std::vector<std::vector<int>>() : rails;
+}
+
+bool drawRails(const DotGraph& graph, const std::vector<std::vector<int>>& rails, const std::vector<bool>& movable,
+               DotDrawing& drawing) {
+  return RailDrawer(graph, movable, drawing).draw(rails);
+}
+
+}  // namespace normlens::layout
