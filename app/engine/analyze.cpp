@@ -16,8 +16,8 @@ std::string plural(int count, const std::string& noun) {
 
 void printNorms(const OpenedModel& model, Console& console) {
   const protocol::Totals& totals = model.analysis.totals;
-  console.print(model.info.path + ": " + plural(totals.layer_norms, "LayerNorm") + ", " +
-                std::to_string(totals.free) + " free, " + std::to_string(totals.with_centering) + " with centering, " +
+  console.print(model.info.path + ": " + plural(totals.layer_norms, "LayerNorm") + ", " + std::to_string(totals.free) +
+                " free, " + std::to_string(totals.with_centering) + " with centering, " +
                 std::to_string(totals.blocked) + " blocked");
   size_t width = 0;
   for (const auto& norm : model.analysis.norms) width = std::max(width, norm.name.size());

@@ -88,8 +88,8 @@ void printPoint(const BenchPoint& point, Console& console) {
   std::string sizes;
   for (const auto& [name, size] : point.sizes.items()) sizes += name + "=" + std::to_string(size.get<int64_t>()) + " ";
   char text[160];
-  std::snprintf(text, sizeof text, "a: median %.3f ms (p5 %.3f, p95 %.3f)", point.report.a.medianMs, point.report.a.p5Ms,
-                point.report.a.p95Ms);
+  std::snprintf(text, sizeof text, "a: median %.3f ms (p5 %.3f, p95 %.3f)", point.report.a.medianMs,
+                point.report.a.p5Ms, point.report.a.p95Ms);
   console.print(sizes + text);
   if (!point.report.b) return;
   std::snprintf(text, sizeof text, "b: median %.3f ms (p5 %.3f, p95 %.3f)", point.report.b->medianMs,
@@ -159,7 +159,9 @@ RunVerb declareBench(CLI::App& app) {
   app.add_option("--iterations", options->iterations, "Runs in each part of a round")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--rounds", options->rounds, "Rounds, each A B B A")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", options->rounds, "Rounds, each A B B A")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--sweep", options->sweeps, "Measure at several sizes: batch=1,2,4")
       ->type_name("NAME=SIZES")
       ->take_all()

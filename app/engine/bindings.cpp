@@ -24,16 +24,21 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
 }  // namespace
 
 void bindMethods(Dispatcher& to, service::Service& s) {
-  to.bind<InitializeParams, EngineInfo>(methods::kInitialize, [&](const auto& p, const Task&) { return initialize(s, p); });
+  to.bind<InitializeParams, EngineInfo>(methods::kInitialize,
+                                        [&](const auto& p, const Task&) { return initialize(s, p); });
   to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind<NoParams, Analysis>(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
-  to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph, [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
+  to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph,
+                                     [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
   to.bind<PlanParams, PlanInfo>(methods::kPlan, [&](const auto& p, const Task&) { return s.plan(p); });
-  to.bind<CenterParams, CenterPreview>(methods::kPreviewCenter, [&](const auto& p, const Task&) { return s.previewCenter(p); });
+  to.bind<CenterParams, CenterPreview>(methods::kPreviewCenter,
+                                       [&](const auto& p, const Task&) { return s.previewCenter(p); });
   to.bind<FoldParams, FoldResult>(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
-  to.bind<ExportParams, ExportResult>(methods::kExport, [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
+  to.bind<ExportParams, ExportResult>(methods::kExport,
+                                      [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
   to.bind<BenchParams, BenchResult>(methods::kBench, [&](const auto& p, const Task& task) { return s.bench(p, task); });
-  to.bind<TensorParams, TensorStats>(methods::kTensorStats, [&](const auto& p, const Task&) { return s.tensorStats(p); });
+  to.bind<TensorParams, TensorStats>(methods::kTensorStats,
+                                     [&](const auto& p, const Task&) { return s.tensorStats(p); });
 }
 
 }  // namespace normlens::engine

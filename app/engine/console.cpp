@@ -22,7 +22,8 @@ void writeLine(std::FILE* stream, std::string_view text) {
 
 // An error is one line, whatever a library has put into its message.
 std::string oneLine(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
   return text;
 }
 
@@ -30,15 +31,18 @@ std::string oneLine(std::string text) {
 
 Exit exitFor(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Usage: return Exit::Usage;
+    case ErrorCode::Usage:
+      return Exit::Usage;
     case ErrorCode::Refused:
-    case ErrorCode::Cancelled: return Exit::NotDone;
+    case ErrorCode::Cancelled:
+      return Exit::NotDone;
     case ErrorCode::Unreadable:
     case ErrorCode::Unsupported:
     case ErrorCode::BadInput:
     case ErrorCode::RunFailed:
     case ErrorCode::WriteFailed:
-    case ErrorCode::Internal: return Exit::Unreadable;
+    case ErrorCode::Internal:
+      return Exit::Unreadable;
   }
   return Exit::Unreadable;
 }

@@ -34,10 +34,10 @@ class Console {
   // For a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
   [[nodiscard]] Task task(std::stop_token stop);
 
-  void print(std::string_view text);                    // stdout; nothing with --json or --quiet
-  void note(std::string_view line);                     // stderr; nothing with --quiet
-  Exit finish(nlohmann::json result, Exit exit);        // prints the object with --json
-  Exit fail(const Error& error);                        // one line on stderr, the error object with --json
+  void print(std::string_view text);              // stdout; nothing with --json or --quiet
+  void note(std::string_view line);               // stderr; nothing with --quiet
+  Exit finish(nlohmann::json result, Exit exit);  // prints the object with --json
+  Exit fail(const Error& error);                  // one line on stderr, the error object with --json
 
  private:
   class ProgressLine;

@@ -61,22 +61,47 @@ Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console&
   return console.finish(foldReport(outcome), exit);
 }
 
+// Exit 2 before any work: which flavours a format can write.
+Status checkFlavour(const std::string& format, const std::string& norm) {
+  const bool onnxOnly = norm == "standard" || norm == "ort";
+  if (!onnxOnly || format == "onnx") return {};
+  return fail(ErrorCode::Usage, "--norm " + norm + " exists for ONNX files only",
+              "choose portable, primitives or fast");
+}
+
 std::string whyRefused(const protocol::FoldResult& fold) {
   if (!fold.reason.empty()) return fold.reason;
   return fold.verify && fold.verify->exact ? "the folded model differs from the original"
                                            : "the fold could not be proved";
 }
 
-Result<FoldOutcome> foldModel(service::Service& service, const Options& options, const Task& task) {
-  if (!options.planFile.empty()) {
-    if (const Status used = service.usePlanFile(options.planFile); !used) return tl::unexpected(used.error());
-  }
+protocol::FoldParams foldParams(const Options& options) {
   protocol::FoldParams params;
   params.plan.policy = options.policy;
   params.plan.max_growth_percent = options.maxGrowth;
   params.norm = options.norm;
   params.verify = !options.noVerify;
+  return params;
+}
+
+// An edit that was refused is an outcome, not an error: the plan is reported with the reason.
+Result<protocol::FoldResult> refusedFold(service::Service& service, const protocol::FoldParams& params,
+                                         const Error& error) {
+  auto plan = service.plan(params.plan);
+  if (error.code != ErrorCode::Refused || !plan) return tl::unexpected(error);
+  protocol::FoldResult result;
+  result.plan = std::move(*plan);
+  result.reason = error.message;
+  return result;
+}
+
+Result<FoldOutcome> foldModel(service::Service& service, const Options& options, const Task& task) {
+  if (!options.planFile.empty()) {
+    if (const Status used = service.usePlanFile(options.planFile); !used) return tl::unexpected(used.error());
+  }
+  const protocol::FoldParams params = foldParams(options);
   auto fold = service.fold(params, task);
+  if (!fold) fold = refusedFold(service, params, fold.error());
   if (!fold) return tl::unexpected(fold.error());
   if (!options.savePlan.empty()) {
     if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
@@ -88,17 +113,17 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   const Task task = console.task(stop);
   service::Service service;
   if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
-  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
   const auto info = service.open(options.model, task);
   if (!info) return console.fail(info.error());
-  if (!info->note.empty()) console.note(options.model + ": " + info->note);
-  const auto analysis = analyzeModel(service, options.inputs, console, task);
+  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
+  if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
+  const auto analysis = analyzeModel(service, options.model, options.inputs, console, task);
   if (!analysis) return console.fail(analysis.error());
   auto outcome = foldModel(service, options, task);
   if (!outcome) return console.fail(outcome.error());
   if (outcome->fold.plan.folded.empty()) {
-    const std::string why = outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded"
-                                                         : outcome->fold.reason;
+    const std::string why =
+        outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
     return endWithout(std::move(*outcome), why, Exit::Done, console);
   }
   if (!outcome->fold.ok && !options.force) {

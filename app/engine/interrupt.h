@@ -1,6 +1,7 @@
 // Ctrl-C as a stop token: the first SIGINT or SIGTERM asks the work to stop, a second one ends the process.
 //
-// Made before any other thread starts: it blocks both signals for the process and waits for them on a thread of its own.
+// Made before any other thread starts: it blocks both signals for the process and waits for them on a thread of its
+// own.
 #pragma once
 
 #include <csignal>

@@ -56,7 +56,8 @@ int main(int argc, char** argv) {
     return runProgram(argc, argv);
   } catch (const std::exception& error) {
     Console console({.json = has(argc, argv, "--json"), .quiet = false});
-    return static_cast<int>(console.fail(Error{ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
-                                               "please report it with the command that led to it"}));
+    return static_cast<int>(
+        console.fail(Error{ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
+                           "please report it with the command that led to it"}));
   }
 }

@@ -1,6 +1,17 @@
 #include "app/engine/model_options.h"
 
 namespace normlens::engine {
+namespace {
+
+// Every error names the file it is about.
+Error inFile(const std::string& path, Error error) {
+  const bool named = error.message.find(path) != std::string::npos || error.code == ErrorCode::Usage ||
+                     error.code == ErrorCode::Cancelled;
+  if (!named) error.message = path + ": " + error.message;
+  return error;
+}
+
+}  // namespace
 
 void InputOptions::addTo(CLI::App& app) {
   app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz");
@@ -17,13 +28,14 @@ Result<service::InputChoice> InputOptions::choice() const {
   return service::InputChoice{npz, specs};
 }
 
-Result<protocol::Analysis> analyzeModel(service::Service& service, const InputOptions& inputs, Console& console,
-                                        const Task& task) {
+Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path, const InputOptions& inputs,
+                                        Console& console, const Task& task) {
   auto choice = inputs.choice();
   if (!choice) return tl::unexpected(choice.error());
   service.setInputs(std::move(*choice));
   auto analysis = service.analyze(task);
-  if (!analysis) return analysis;
+  if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
+  if (analysis->norms.empty()) return analysis;  // nothing was decided by the inputs
   for (const protocol::InputSpec& input : analysis->inputs) {
     if (!input.assumed.empty()) console.note("input " + input.name + " assumed: " + input.assumed);
   }
@@ -36,7 +48,7 @@ Result<OpenedModel> openModel(service::Service& service, const std::string& path
   auto info = service.open(path, task);
   if (!info) return tl::unexpected(info.error());
   if (!info->note.empty()) console.note(path + ": " + info->note);
-  auto analysis = analyzeModel(service, inputs, console, task);
+  auto analysis = analyzeModel(service, path, inputs, console, task);
   if (!analysis) return tl::unexpected(analysis.error());
   return OpenedModel{std::move(*info), std::move(*analysis)};
 }

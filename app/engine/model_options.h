@@ -19,8 +19,8 @@ struct InputOptions {
 };
 
 // Sets the inputs of the open model and analyses it; says on the console which inputs were assumed.
-[[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const InputOptions& inputs,
-                                                      Console& console, const Task& task);
+[[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,
+                                                      const InputOptions& inputs, Console& console, const Task& task);
 
 // Opens and analyses.
 struct OpenedModel {

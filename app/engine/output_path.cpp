@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "core/formats/formats.h"
+
 namespace normlens::engine {
 namespace {
 
@@ -17,7 +19,7 @@ Status checkOutput(const std::filesystem::path& model, const std::filesystem::pa
   if (sameFile(model, out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " is the model itself", "choose another name");
   }
-  if (out.extension() != model.extension()) {
+  if (!formats::suffixFits(model, out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " has another suffix than the model",
                 "name it " + std::filesystem::path(out).replace_extension(model.extension()).string());
   }

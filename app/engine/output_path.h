@@ -1,4 +1,4 @@
-// The rules for OUT (DESIGN section 4), checked before any work is done. Thread: reads the file system only.
+// The rules for OUT (DESIGN section 4). Thread: reads the file system only.
 #pragma once
 
 #include <filesystem>

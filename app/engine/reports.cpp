@@ -132,7 +132,8 @@ json diffReport(const run::ModelDiff& diff) {
   return report;
 }
 
-json benchReport(const std::string& device, const std::string& dtype, const std::vector<BenchPoint>& points, bool sweep) {
+json benchReport(const std::string& device, const std::string& dtype, const std::vector<BenchPoint>& points,
+                 bool sweep) {
   json report = {{"device", device}, {"dtype", dtype}, {"break_even", nullptr}, {"points", json::array()}};
   addPoint(report, points.front());
   if (!sweep) return report;

@@ -50,10 +50,11 @@ Exit run(Console& console, const std::stop_token& stop) {
   service::Service service;
   protocol::Dispatcher dispatcher({.read = readSome,
                                    .write = [frames](std::string_view bytes) { writeAll(frames, bytes); },
-                                   .log = [](std::string_view line) {
-                                     std::fprintf(stderr, "normlens-engine: %.*s\n", static_cast<int>(line.size()),
-                                                  line.data());
-                                   }});
+                                   .log =
+                                       [](std::string_view line) {
+                                         std::fprintf(stderr, "normlens-engine: %.*s\n", static_cast<int>(line.size()),
+                                                      line.data());
+                                       }});
   bindMethods(dispatcher, service);
   const protocol::ServeEnd end = dispatcher.serve();
   // A request that does not stop still uses the service: leave without destroying it under its feet.

@@ -153,7 +153,7 @@ class Builder {
     const bool tolerant = std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
       return reading.tolerant || std::find(through.begin(), through.end(), reading.use) == through.end();
     });
-    claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant && !through.empty()});
+    claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant && !through.empty(), through});
   }
 
   void joint(ClaimId id, const std::vector<Demand>& members) {
@@ -166,25 +166,29 @@ class Builder {
       fresh.pattern = member.pattern;
       fresh.joint = members;
       fresh.tolerantUses = graph_.value(member.value).uses;
-      // The common shift reaches the concatenation as one; whether that is tolerated is asked where it arrives.
-      if (!jointTolerated(id)) {
-        fresh.kind = Claim::Kind::Refused;
-        fresh.reason = "the concatenation is read by something else than norms";
-      }
-      if (!graph_.constant(graph_.value(member.value).constant).volatileReason.empty()) {
-        fresh.kind = Claim::Kind::Refused;
-        fresh.reason = graph_.constant(graph_.value(member.value).constant).volatileReason;
-      }
+      fresh.reason = jointObstacle(id, member.value);
+      if (!fresh.reason.empty()) fresh.kind = Claim::Kind::Refused;
       claims_.push_back(std::move(fresh));
       settled_.insert(target);
-      claims_[static_cast<size_t>(id)].needs.push_back({target, true});
+      claims_[static_cast<size_t>(id)].needs.push_back({target, true, graph_.value(member.value).uses});
     }
   }
 
-  bool jointTolerated(ClaimId concat) {
-    const Claim& claim = claims_[static_cast<size_t>(concat)];
-    const auto readings = tolerance_.readings(claim.value, claim.pattern);
-    return std::all_of(readings.begin(), readings.end(), [](const auto& reading) { return reading.tolerant; });
+  // Why a member must not be centered with the others; empty when it may.
+  std::string jointObstacle(ClaimId concat, ValueId member) {
+    const auto& value = graph_.value(member);
+    const auto& constant = graph_.constant(value.constant);
+    if (!value.opaqueReason.empty()) return value.opaqueReason;
+    if (!constant.volatileReason.empty()) return constant.volatileReason;
+    if (!graph::isFloat(constant.view.dtype)) return "it holds no floating-point numbers";
+    // The common shift reaches the concatenation as one, at every position; whether that is tolerated is asked there.
+    const ValueId joined = claims_[static_cast<size_t>(concat)].value;
+    const auto& shape = *graph_.value(joined).shape;
+    const auto last = static_cast<int64_t>(shape.size()) - 1;
+    for (const auto& reading : tolerance_.readings(joined, Pattern::overAxes(shape, {&last, 1}))) {
+      if (!reading.tolerant) return "the concatenation is read by something else than norms";
+    }
+    return {};
   }
 
   const Graph& graph_;

@@ -24,6 +24,7 @@ using ClaimId = int32_t;
 struct Need {
   ClaimId claim = graph::kNone;
   bool throughTolerantUse = false;   // the reader would not notice a centering of the claim's value
+  std::vector<graph::Use> through;   // the reads of the claim's value that the reader depends on
 };
 
 struct Claim {

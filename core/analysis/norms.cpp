@@ -108,7 +108,7 @@ class DecomposedMatcher {
                         (function == "pow" && root->operands.size() > 1 && number(graph_, root->operands[1]) == power);
     if (!isRoot) return std::nullopt;
     const Node* add = producer(graph_, root->operands[0]);
-    if (add == nullptr || add->kind != OpKind::Add) return std::nullopt;
+    if (add == nullptr || add->kind != OpKind::Add || !ops::plainAlpha(*add)) return std::nullopt;
     members.insert(idOf(root->operands[0]));
     for (const size_t side : {size_t{0}, size_t{1}}) {
       const auto eps = number(graph_, add->operands[side]);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/analysis/min_cut.h"
+#include "core/analysis/plan_conflicts.h"
 
 namespace normlens::analysis {
 
@@ -23,8 +24,8 @@ constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {{
 // A centering costs a shade more than a norm of its size saves, so that it never pays for a single one.
 constexpr int64_t kFoldSaves = 1000;
 constexpr int64_t kCenteringCosts = 1001;
-// Policy all: any norm outweighs any number of centerings, and fewer centerings are still better.
-constexpr int64_t kAllSaves = 1'000'000;
+// Policy all: a norm outweighs a centering of its own input by far, and fewer centerings are still better.
+constexpr int64_t kAllSaves = 100'000;
 
 int64_t elements(const graph::Graph& graph, graph::ValueId value) {
   const auto& shape = graph.value(value).shape;
@@ -51,7 +52,26 @@ std::optional<Policy> policyFromName(std::string_view name) {
 
 Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
                  const std::vector<AbsorbScale>& scales)
-    : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {}
+    : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {
+  collectScaled();
+}
+
+// From each tensor of a scale's edit on, every value has one reader, up to the scale itself.
+void Planner::collectScaled() {
+  std::map<graph::ConstantId, graph::ValueId> values;
+  for (graph::ValueId id = 0; id < static_cast<graph::ValueId>(graph_.values.size()); ++id) {
+    if (graph_.value(id).constant != kNone) values[graph_.value(id).constant] = id;
+  }
+  for (const AbsorbScale& scale : scales_) {
+    for (const auto& part : scale.parts) {
+      graph::NodeId reader = kNone;
+      for (graph::ValueId id = values.at(part.constant); reader != scale.scaleNode; id = graph_.node(reader).outputs[0]) {
+        scaled_.insert(id);
+        reader = graph_.value(id).uses.front().node;
+      }
+    }
+  }
+}
 
 Planner::Prices Planner::pricesOf(Policy policy) const {
   switch (policy) {
@@ -71,11 +91,8 @@ CutKind Planner::cutKind(ClaimId id) const {
   if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
   // What a loop carries is one value in two places: it has no single point where it is made.
   if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
-  // The data of an absorbed scale: centering its result says the same.
-  for (const AbsorbScale& scale : scales_) {
-    if (claim.tolerantUses.front().node == scale.scaleNode) return CutKind::None;
-  }
-  return CutKind::Centering;
+  // In front of an absorbed scale, which stays where its tensors are not centered: centering its result says the same.
+  return scaled_.contains(claim.value) ? CutKind::None : CutKind::Centering;
 }
 
 int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const {
@@ -83,8 +100,9 @@ int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& o
   if (kind == CutKind::None) return FlowNetwork::kUncuttable;
   const Claim& claim = claims_[id];
   if (kind == CutKind::Copy) {
-    const auto constant = graph_.value(claim.value).constant;
-    return 1 + prices.perCopiedByte * constantBytes(graph_, constant);
+    const int64_t bytes = std::max<int64_t>(1, constantBytes(graph_, graph_.value(claim.value).constant));
+    if (!prices.copies || prices.perCopiedByte > FlowNetwork::kUncuttable / bytes) return FlowNetwork::kUncuttable;
+    return 1 + prices.perCopiedByte * bytes;
   }
   const auto& wanted = options.centerValues;
   if (std::find(wanted.begin(), wanted.end(), claim.value) != wanted.end()) return 1;
@@ -134,9 +152,19 @@ Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& option
       solution.value += price[static_cast<size_t>(c)];
     }
   }
-  for (int n = 0; n < norms; ++n) solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(2 * count + n)]);
   propagate(solution);
+  for (int n = 0; n < norms; ++n) {
+    solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(2 * count + n)] && holds(solution, n));
+  }
   return solution;
+}
+
+// The cut says so by construction; asked again because a wrong answer would change the model.
+bool Planner::holds(const Solution& solution, int norm) const {
+  const ClaimId root = claims_.root(norm);
+  if (root == kNone) return false;
+  const auto at = static_cast<size_t>(root);
+  return solution.good[at] || (claims_.rootTolerant(norm) && solution.cuts[at] != CutKind::None);
 }
 
 // raw(c) is good unless something not zero-mean reaches it past the cuts.
@@ -194,7 +222,10 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
       if (!within || next.value > within->value) within = std::move(next);
     }
   }
-  if (!within) return best;
+  if (!within) {
+    prices.copies = false;
+    within = solve(prices, options);
+  }
   gap = std::max(0.0, (bound - static_cast<double>(within->value)) / static_cast<double>(kFoldSaves));
   return std::move(*within);
 }
@@ -247,6 +278,7 @@ CenterConstant centerEdit(const graph::Graph& graph, const Claim& claim) {
 int rank(const fold::Edit& edit) { return static_cast<int>(edit.index()); }
 
 int64_t coarseness(const fold::Edit& edit) {
+  if (const auto* insert = std::get_if<InsertCentering>(&edit)) return insert->pattern.groupSize();
   const auto* center = std::get_if<CenterConstant>(&edit);
   return center == nullptr ? 0 : center->parts.front().pattern.groupSize();
 }
@@ -307,16 +339,29 @@ Plan Planner::assemble(const Solution& solution) const {
   return plan;
 }
 
+// A norm that the others' edits would spoil stays as it is; so few that another cut for each round is cheap.
 Plan Planner::plan(const PlanOptions& options) const {
-  double gap = 0;
-  const Solution solution = options.policy == Policy::Balanced ? solveWithinGrowth(options, gap)
-                                                               : solve(pricesOf(options.policy), options);
-  Plan plan = assemble(solution);
-  plan.policy = options.policy;
-  plan.gap = gap;
-  return plan;
+  PlanOptions current = options;
+  while (true) {
+    double gap = 0;
+    const Solution solution = options.policy == Policy::Balanced ? solveWithinGrowth(current, gap)
+                                                                 : solve(pricesOf(options.policy), current);
+    Plan plan = assemble(solution);
+    plan.policy = options.policy;
+    plan.gap = gap;
+    const std::vector<int> spoiled = conflictingNorms(graph_, norms_, claims_, solution.good, plan);
+    if (spoiled.empty()) return plan;
+    current.keepNorms.insert(current.keepNorms.end(), spoiled.begin(), spoiled.end());
+  }
 }
 
-std::vector<bool> Planner::foldable(Policy policy) const { return solve(pricesOf(policy), {}).folded; }
+std::vector<bool> Planner::foldable(Policy policy) const {
+  PlanOptions options;
+  options.policy = policy;
+  options.maxGrowthPercent = 1e9;
+  std::vector<bool> out(norms_.size(), false);
+  for (const int norm : plan(options).folded) out[static_cast<size_t>(norm)] = true;
+  return out;
+}
 
 }  // namespace normlens::analysis

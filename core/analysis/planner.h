@@ -13,6 +13,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,7 +70,7 @@ class Planner {
           const std::vector<fold::AbsorbScale>& scales);
 
   [[nodiscard]] Plan plan(const PlanOptions& options) const;
-  // Which norms one cut folds, without putting the edits together; the price of a copied byte in elements.
+  // Which norms a policy folds when the file may grow as it likes.
   [[nodiscard]] std::vector<bool> foldable(Policy policy) const;
 
  private:
@@ -77,6 +78,7 @@ class Planner {
     int64_t perCenteredElement = 0;  // 0: centering is not to be had
     int64_t perCopiedByte = 0;
     int64_t perFoldedElement = 0;
+    bool copies = true;
   };
   struct Solution {
     std::vector<CutKind> cuts;   // by claim
@@ -93,6 +95,8 @@ class Planner {
   [[nodiscard]] Solution solve(const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
   void propagate(Solution& solution) const;
+  [[nodiscard]] bool holds(const Solution& solution, int norm) const;
+  void collectScaled();
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<std::vector<int>> neededBy(const Solution& solution) const;
 
@@ -100,6 +104,8 @@ class Planner {
   const std::vector<LayerNorm>& norms_;
   const Claims& claims_;
   const std::vector<fold::AbsorbScale>& scales_;
+  // What lies between an absorbed scale and the tensors that take it in.
+  std::set<graph::ValueId> scaled_;
 };
 
 }  // namespace normlens::analysis

@@ -56,7 +56,8 @@ struct Scale {
 
 std::optional<Scale> scaleAlongOneAxis(const Graph& graph, ValueId id, const Shape& full) {
   const auto& value = graph.value(id);
-  if (value.constant == kNone || !graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
+  if (value.constant == kNone || !value.opaqueReason.empty()) return std::nullopt;
+  if (!graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
   const auto& view = graph.constant(value.constant).view;
   if (!graph::isFloat(view.dtype) || view.shape.size() > full.size()) return std::nullopt;
   std::optional<Scale> found;
@@ -93,6 +94,8 @@ class Absorber {
     const Shape* shape = ops::shapeOf(original_, node.operands[data]);
     const Shape* outShape = ops::shapeOf(original_, node.outputs[0]);
     if (shape == nullptr || outShape == nullptr || *shape != *outShape) return false;
+    // A product that changes the type cannot be left out.
+    if (original_.value(node.operands[data]).dtype != original_.value(node.outputs[0]).dtype) return false;
     auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *shape);
     if (!scale) return false;
     if (node.kind == OpKind::Div) {
@@ -110,7 +113,7 @@ class Absorber {
 
   // Walks up from the scale's data to the linear; every value on the way has one reader.
   bool collect(ValueId id, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) const {
-    while (true) {
+    while (id != kNoValue) {
       const auto& value = original_.value(id);
       if (value.uses.size() != 1 || value.producer == kNone || !value.opaqueReason.empty()) return false;
       const Node& node = original_.node(value.producer);
@@ -131,10 +134,15 @@ class Absorber {
           const ValueId bias = node.operands[biasSecond ? 1 : 0];
           if (!broadcastPart(bias, last - axis, factor, edit)) return false;
           id = node.operands[biasSecond ? 0 : 1];
+          // A bias that makes the result larger would make `axis` another one.
+          if (id == kNoValue || original_.value(id).shape != value.shape) return false;
           continue;
         }
-        case OpKind::Linear:
-          return axis == last && part(node.operands[1], 0, factor, edit) && bias(node, 2, factor, edit);
+        case OpKind::Linear: {
+          const Shape* w = ops::shapeOf(original_, node.operands[1]);
+          return axis == last && w != nullptr && w->size() == 2 && part(node.operands[1], 0, factor, edit) &&
+                 bias(node, 2, factor, edit);
+        }
         case OpKind::MatMul: {
           const Shape* w = ops::shapeOf(original_, node.operands[1]);
           return axis == last && w != nullptr && w->size() == 2 && part(node.operands[1], 1, factor, edit);
@@ -151,6 +159,7 @@ class Absorber {
       }
       id = node.operands[0];
     }
+    return false;
   }
 
   // An absent bias is fine; one that is there has the channels last.
@@ -177,17 +186,17 @@ class Absorber {
     return true;
   }
 
+  // Identity(data, scale): the scale stays an operand, so that a centering of it for other readers leaves this one alone.
   void bypass(NodeId id, size_t data) {
     Node& node = out_.graph.nodes[static_cast<size_t>(id)];
-    const ValueId kept = node.operands[data];
-    const ValueId dropped = node.operands[1 - data];
-    auto& droppedUses = out_.graph.values[static_cast<size_t>(dropped)].uses;
-    std::erase_if(droppedUses, [&](const graph::Use& use) { return use.node == id; });
-    for (graph::Use& use : out_.graph.values[static_cast<size_t>(kept)].uses) {
-      if (use.node == id) use.operand = 0;
-    }
     node.kind = OpKind::Identity;
-    node.operands = {kept};
+    if (data == 0) return;
+    std::swap(node.operands[0], node.operands[1]);
+    for (const int place : {0, 1}) {
+      for (graph::Use& use : out_.graph.values[static_cast<size_t>(node.operands[static_cast<size_t>(place)])].uses) {
+        if (use.node == id) use.operand = place;
+      }
+    }
   }
 
   const Graph& original_;

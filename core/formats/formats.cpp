@@ -1,6 +1,8 @@
 #include "core/formats/formats.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "core/formats/torchscript/file_kind.h"
 #include "core/formats/torchscript/archive_reader.h"
@@ -11,14 +13,15 @@ namespace {
 
 using torchscript::FileKind;
 
-// One format: which content it is for, and how such a file is opened.
+// One format: which content it is for, what such files are called, and how one is opened.
 struct Format {
   FileKind kind;
+  std::array<std::string_view, 5> suffixes;  // as people name such files
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task);
 };
 
 constexpr std::array<Format, 1> kFormats = {{
-    {FileKind::Zip, torchscript::openTorchScript},
+    {FileKind::Zip, {".pt", ".pth", ".ts", ".jit", ".torchscript"}, torchscript::openTorchScript},
 }};
 
 }  // namespace
@@ -34,6 +37,14 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
     if (format.kind == kind) return format.open(path, task);
   }
   return tl::unexpected(torchscript::notTorchScript(path, kind));
+}
+
+bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
+  if (model.extension() == out.extension()) return true;
+  const auto uses = [](const Format& format, const std::filesystem::path& path) {
+    return std::ranges::find(format.suffixes, path.extension().string()) != format.suffixes.end();
+  };
+  return std::ranges::any_of(kFormats, [&](const Format& format) { return uses(format, model) && uses(format, out); });
 }
 
 }  // namespace normlens::formats

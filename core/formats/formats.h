@@ -11,4 +11,7 @@ namespace normlens::formats {
 // Errors: Unreadable or Unsupported with one plain sentence that names what the file is and what to do instead.
 [[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task);
 
+// Whether a copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
+[[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
+
 }  // namespace normlens::formats

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
@@ -42,56 +44,74 @@ bool constantTensor(const graph::Constant& constant, const Pattern& pattern) {
   return true;
 }
 
-bool varies(const Graph& graph, ValueId value, const Pattern& pattern, int depth);
+// One question and its subquestions, each answered once.
+class Question {
+ public:
+  explicit Question(const Graph& graph) : graph_(graph) {}
 
-bool constantOperand(const Graph& graph, const Node& node, ValueId operand, const Pattern& pattern, int depth) {
-  if (operand == graph::kNoValue) return true;
-  const Shape* full = shapeOf(graph, node.outputs[0]);
-  const Shape* part = shapeOf(graph, operand);
-  const auto seen = full == nullptr || part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
-  return seen && !varies(graph, operand, *seen, depth + 1);
-}
-
-bool varies(const Graph& graph, ValueId id, const Pattern& pattern, int depth) {
-  if (!pattern.sumsAnything()) return false;
-  const auto& value = graph.value(id);
-  if (value.literal) return false;
-  if (depth > kMaxDepth || !value.opaqueReason.empty()) return true;
-  if (value.constant != graph::kNone) return !constantTensor(graph.constant(value.constant), pattern);
-  if (value.producer == graph::kNone) return true;
-  const Node& node = graph.node(value.producer);
-  switch (node.kind) {
-    case OpKind::Add:
-    case OpKind::Sub:
-    case OpKind::Mul:
-    case OpKind::Div:
-    case OpKind::Neg:
-    case OpKind::Cast:
-    case OpKind::Identity:
-    case OpKind::Elementwise:
-    case OpKind::Where:
-    case OpKind::MaskedFill:
-    case OpKind::Expand:
-      for (const ValueId operand : node.operands) {
-        if (node.kind == OpKind::Expand && operand != node.operands[0]) continue;
-        if (!constantOperand(graph, node, operand, pattern, depth)) return true;
-      }
-      return false;
-    case OpKind::Reshape:
-    case OpKind::Permute:
-    case OpKind::Slice:
-    case OpKind::Select: {
-      // Moves elements only: the rule's map of groups holds for "equal" as it does for "sums to 0".
-      const ZeroMean moved = opRow(node.kind).zeroMean(graph, node, value.output, pattern);
-      if (moved.verdict != ZeroMean::Verdict::Needs || moved.needs.size() != 1) return true;
-      return varies(graph, moved.needs[0].value, moved.needs[0].pattern, depth + 1);
-    }
-    default: return true;
+  bool varies(ValueId id, const Pattern& pattern, int depth) {
+    if (!pattern.sumsAnything()) return false;
+    if (depth > kMaxDepth) return true;
+    const auto known = answers_.find({id, pattern});
+    if (known != answers_.end()) return known->second;
+    const bool answer = ask(id, pattern, depth);
+    answers_.emplace(std::pair{id, pattern}, answer);
+    return answer;
   }
-}
+
+ private:
+  bool constantOperand(const Node& node, ValueId made, ValueId operand, const Pattern& pattern, int depth) {
+    if (operand == graph::kNoValue) return true;
+    const Shape* full = shapeOf(graph_, made);
+    const Shape* part = shapeOf(graph_, operand);
+    if (node.kind == OpKind::Expand && operand != node.operands[0]) return true;
+    const auto seen = full == nullptr || part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
+    return seen && !varies(operand, *seen, depth + 1);
+  }
+
+  bool ask(ValueId id, const Pattern& pattern, int depth) {
+    const auto& value = graph_.value(id);
+    if (value.literal) return false;
+    if (!value.opaqueReason.empty()) return true;
+    if (value.constant != graph::kNone) return !constantTensor(graph_.constant(value.constant), pattern);
+    if (value.producer == graph::kNone) return true;
+    const Node& node = graph_.node(value.producer);
+    switch (node.kind) {
+      case OpKind::Add:
+      case OpKind::Sub:
+      case OpKind::Mul:
+      case OpKind::Div:
+      case OpKind::Neg:
+      case OpKind::Cast:
+      case OpKind::Identity:
+      case OpKind::Elementwise:
+      case OpKind::Where:
+      case OpKind::MaskedFill:
+      case OpKind::Expand:
+        return !std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId operand) {
+          return constantOperand(node, id, operand, pattern, depth);
+        });
+      case OpKind::Reshape:
+      case OpKind::Permute:
+      case OpKind::Slice:
+      case OpKind::Select: {
+        // Moves elements only: the rule's map of groups holds for "equal" as it does for "sums to 0".
+        const ZeroMean moved = opRow(node.kind).zeroMean(graph_, node, value.output, pattern);
+        if (moved.verdict != ZeroMean::Verdict::Needs || moved.needs.size() != 1) return true;
+        return varies(moved.needs[0].value, moved.needs[0].pattern, depth + 1);
+      }
+      default: return true;
+    }
+  }
+
+  const Graph& graph_;
+  std::map<std::pair<ValueId, Pattern>, bool> answers_;
+};
 
 }  // namespace
 
-bool isConstantAlong(const Graph& graph, ValueId value, const Pattern& pattern) { return !varies(graph, value, pattern, 0); }
+bool isConstantAlong(const Graph& graph, ValueId value, const Pattern& pattern) {
+  return !Question(graph).varies(value, pattern, 0);
+}
 
 }  // namespace normlens::ops

@@ -122,6 +122,26 @@ bool Pattern::coversGroupsOf(const Pattern& inner) const {
   return true;
 }
 
+// The mean over our groups is a product of one averaging per factor, a sum over other's groups a product of one sum per
+// factor. Their composition vanishes where the sums do if, factor by factor, it is made of those sums.
+bool Pattern::centeringKeeps(const Pattern& other) const {
+  std::vector<Factor> mine = factors;
+  std::vector<Factor> theirs = other.factors;
+  if (!commonCut(mine, theirs)) return false;
+  const auto apart = [](const Factor& f, const Factor& g) { return f.end <= g.begin || g.end <= f.begin; };
+  bool keeps = true;
+  for (size_t i = 0; i < mine.size(); ++i) {
+    const Factor& f = mine[i];
+    const Factor& g = theirs[i];
+    if (apart(f, g)) return true;
+    const bool inside = f.begin >= g.begin && f.end <= g.end;
+    const bool around = f.begin <= g.begin && f.end >= g.end;
+    if (f.summed && f.extent() > 1) keeps = keeps && inside && (around || !g.summed);
+    else if (g.summed && g.extent() > 1) keeps = keeps && around;
+  }
+  return keeps;
+}
+
 std::string Pattern::text() const {
   if (factors.empty()) return "()";
   std::string out;
@@ -177,7 +197,7 @@ std::optional<FactorsPerDim> alignTo(const Pattern& pattern, std::span<const int
         if (!parts) return std::nullopt;
         rest.push_back(parts->first);
         last = parts->second;
-      } else if (open % last.size != 0) {
+      } else if (last.size <= 0 || open % last.size != 0) {
         return std::nullopt;
       }
       open /= last.size;

@@ -48,6 +48,8 @@ struct Pattern {
   // constant over each group of `inner`, and a value zero-mean over `inner` is zero-mean over this one if the regions
   // agree as well (see impliedBy).
   [[nodiscard]] bool coversGroupsOf(const Pattern& inner) const;
+  // Subtracting the means over this pattern from any value that is zero-mean over `other` leaves it so.
+  [[nodiscard]] bool centeringKeeps(const Pattern& other) const;
   // Text form "(16)(48 sum)", "(3 of 0:1)": printing, tests, plan files.
   [[nodiscard]] std::string text() const;
   static std::optional<Pattern> parse(std::string_view text);

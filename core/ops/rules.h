@@ -69,6 +69,9 @@ struct OpRow {
 // The value is equal within each group of the pattern, for every model input.
 [[nodiscard]] bool isConstantAlong(const graph::Graph& graph, graph::ValueId value, const Pattern& pattern);
 
+// a + b or a - b: without a factor alpha in front of b.
+[[nodiscard]] bool plainAlpha(const graph::Node& node);
+
 // y = x - mean(x, axes, keepdim): the operand index of x in `node` and the pattern of the mean.
 struct ExplicitCentering {
   graph::ValueId input = graph::kNoValue;

@@ -23,15 +23,18 @@ bool extraOutputsUsed(const Graph& graph, const Node& node) {
   return std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId v) { return !graph.value(v).uses.empty(); });
 }
 
-std::optional<Pattern> groupNormGroups(const Node& node, const Shape& shape, int64_t groups) {
+std::optional<Pattern> groupNormGroups(const Shape& shape, int64_t groups) {
   if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0) return std::nullopt;
   const int64_t spatial = std::accumulate(shape.begin() + 2, shape.end(), int64_t{1}, std::multiplies<>());
-  (void)node;
   return Pattern::fromFactors({{shape[0] * groups, 0, shape[0] * groups, false},
                                {shape[1] / groups * spatial, 0, shape[1] / groups * spatial, true}});
 }
 
 }  // namespace
+
+bool plainAlpha(const Node& node) {
+  return graph::floatAttribute(node, "alpha").value_or(1.0) == 1.0 && graph::intAttribute(node, "alpha").value_or(1) == 1;
+}
 
 std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Node& node) {
   if (node.kind != OpKind::Sub || node.operands.size() < 2) return std::nullopt;
@@ -40,8 +43,7 @@ std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Nod
   if (mean == kNoValue || graph.value(mean).producer == graph::kNone) return std::nullopt;
   const Node& reduce = graph.node(graph.value(mean).producer);
   if (reduce.kind != OpKind::Reduce || graph::stringAttribute(reduce, "op") != "mean" || reduce.operands.at(0) != input) return std::nullopt;
-  // alpha != 1 is x - alpha * mean(x)
-  if (graph::floatAttribute(node, "alpha").value_or(1.0) != 1.0 || graph::intAttribute(node, "alpha").value_or(1) != 1) return std::nullopt;
+  if (!plainAlpha(node)) return std::nullopt;
   const auto axes = graph::intsAttribute(reduce, "axes");
   const Shape* shape = shapeOf(graph, input);
   if (!axes || shape == nullptr || !graph::boolAttribute(reduce, "keepdim")) return std::nullopt;
@@ -60,8 +62,8 @@ std::optional<Pattern> normalizedGroups(const Graph& graph, const Node& node) {
       const auto axis = graph::intAttribute(node, "axis");
       return axis ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
     }
-    case OpKind::GroupNorm: return groupNormGroups(node, *shape, graph::intAttribute(node, "groups").value_or(0));
-    case OpKind::InstanceNorm: return shape->size() < 2 ? std::nullopt : groupNormGroups(node, *shape, (*shape)[1]);
+    case OpKind::GroupNorm: return groupNormGroups(*shape, graph::intAttribute(node, "groups").value_or(0));
+    case OpKind::InstanceNorm: return shape->size() < 2 ? std::nullopt : groupNormGroups(*shape, (*shape)[1]);
     default: return std::nullopt;
   }
 }

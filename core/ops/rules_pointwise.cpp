@@ -112,8 +112,12 @@ ZeroMean additionZeroMean(const Graph& graph, const Node& node, int, const Patte
   return allOf(graph, node, pattern, {0, 1});
 }
 Shift additionShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  if (const auto centering = explicitCentering(graph, node); centering && operand == 0) {
-    if (pattern.coversGroupsOf(centering->pattern)) return Shift::absorbed();
+  const auto centering = operand == 0 ? explicitCentering(graph, node) : std::nullopt;
+  if (centering && pattern.coversGroupsOf(centering->pattern)) {
+    // x and mean(x) have to be shifted together.
+    const Node& mean = graph.node(graph.value(node.operands[1]).producer);
+    if (reduceShift(graph, mean, 0, pattern).verdict == Shift::Verdict::Absorbed) return Shift::absorbed();
+    return Shift::refused("it subtracts a mean that is used elsewhere as well");
   }
   return carriedWide(graph, node, operand, pattern);
 }

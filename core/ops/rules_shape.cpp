@@ -144,7 +144,7 @@ std::optional<JointLinears> linearsOfOneInput(const Graph& graph, const Node& co
     const Node& node = graph.node(made.producer);
     if (node.kind != OpKind::Linear || node.operands[0] != graph.node(graph.value(concat.operands[0]).producer).operands[0]) return std::nullopt;
     const auto& weight = graph.value(node.operands.at(1));
-    if (weight.constant == graph::kNone || weight.uses.size() != 1) return std::nullopt;
+    if (weight.constant == graph::kNone || weight.uses.size() != 1 || weight.shape->size() != 2) return std::nullopt;
     const bool biased = node.operands.size() > 2 && node.operands[2] != kNoValue;
     if (biased) {
       const auto& bias = graph.value(node.operands[2]);

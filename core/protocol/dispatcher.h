@@ -66,7 +66,7 @@ class ReplyOnce {
 enum class ServeEnd {
   Shutdown,     // the client asked for it
   StreamEnded,  // the client is gone; a running request was asked to stop and has ended
-  Stuck,        // the client is gone and the running request did not stop in time: leave the process without destructors
+  Stuck,  // the client is gone and the running request did not stop in time: leave the process without destructors
 };
 
 class Dispatcher {

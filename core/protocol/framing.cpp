@@ -10,9 +10,8 @@ namespace {
 constexpr std::string_view kLengthHeader = "content-length";
 
 bool sameLetters(std::string_view text, std::string_view lower) {
-  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  });
+  return std::equal(text.begin(), text.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
 // Offset of the next header that starts a frame, or npos.
@@ -35,14 +34,13 @@ std::string_view trimmed(std::string_view text) {
 bool isHeaderLine(std::string_view line) {
   const size_t colon = line.find(':');
   return colon != std::string_view::npos && colon > 0 &&
-         std::all_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(colon), [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) || c == '-';
-         });
+         std::all_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(colon),
+                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-'; });
 }
 
 struct Block {
-  size_t bytes = 0;  // up to and with the blank line
-  bool clean = true; // nothing but header lines
+  size_t bytes = 0;   // up to and with the blank line
+  bool clean = true;  // nothing but header lines
   std::optional<std::string_view> length;
 };
 
@@ -68,7 +66,8 @@ std::optional<Block> readBlock(std::string_view text) {
 
 std::string excerpt(std::string_view text) {
   std::string line(text.substr(0, 60));
-  std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
   return line;
 }
 

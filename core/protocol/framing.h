@@ -41,9 +41,9 @@ class FrameDecoder {
 
   uint64_t maxFrameBytes_;
   std::string buffer_;
-  size_t begin_ = 0;                  // start of the bytes of buffer_ that are not used yet
-  std::optional<uint64_t> bodyBytes_; // set between a header and its body
-  uint64_t skipBytes_ = 0;            // left of an oversized body
+  size_t begin_ = 0;                   // start of the bytes of buffer_ that are not used yet
+  std::optional<uint64_t> bodyBytes_;  // set between a header and its body
+  uint64_t skipBytes_ = 0;             // left of an oversized body
 };
 
 }  // namespace normlens::protocol

@@ -80,7 +80,8 @@ template <class T>
 nlohmann::json encodeValue(const T& value) {
   if constexpr (Message<T>) {
     nlohmann::json object = nlohmann::json::object();
-    visitFields(value, [&](std::string_view name, const auto& field) { object[std::string(name)] = encodeValue(field); });
+    visitFields(value,
+                [&](std::string_view name, const auto& field) { object[std::string(name)] = encodeValue(field); });
     return object;
   } else if constexpr (std::same_as<T, double>) {
     return encodeDouble(value);

@@ -19,7 +19,7 @@ inline constexpr std::string_view kTensorStats = "tensor_stats";       // Tensor
 inline constexpr std::string_view kShutdown = "shutdown";              // NoParams -> null; the engine then ends
 
 // Notifications.
-inline constexpr std::string_view kProgress = "$/progress";      // engine -> window: Progress
-inline constexpr std::string_view kCancel = "$/cancelRequest";   // window -> engine: {"id": n}
+inline constexpr std::string_view kProgress = "$/progress";     // engine -> window: Progress
+inline constexpr std::string_view kCancel = "$/cancelRequest";  // window -> engine: {"id": n}
 
 }  // namespace normlens::protocol::methods

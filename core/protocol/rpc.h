@@ -23,9 +23,9 @@ struct RpcFailure {
 struct RpcMessage {
   std::optional<int64_t> id;
   std::string method;
-  nlohmann::json params;               // null when absent
-  nlohmann::json result;               // of a reply that is no error
-  std::optional<RpcFailure> failure;   // of an error reply
+  nlohmann::json params;              // null when absent
+  nlohmann::json result;              // of a reply that is no error
+  std::optional<RpcFailure> failure;  // of an error reply
 
   [[nodiscard]] bool isReply() const { return method.empty(); }
   [[nodiscard]] bool isRequest() const { return id.has_value() && !method.empty(); }

@@ -11,9 +11,9 @@ namespace {
 using formats::Runner;
 using Samples = std::vector<double>;
 
-constexpr int kWindow = 5;               // runs per warm-up window
+constexpr int kWindow = 5;  // runs per warm-up window
 constexpr int kMaxWindows = 20;
-constexpr double kSettled = 0.03;        // relative difference of two windows' medians
+constexpr double kSettled = 0.03;  // relative difference of two windows' medians
 constexpr std::chrono::seconds kPatience{5};
 
 Status runTimes(Runner& runner, int times, Samples& samples, const Task& task) {

@@ -6,16 +6,25 @@
 #include "core/run/tensors.h"
 
 namespace normlens::run {
+namespace {
+
+// Which of the two models an error is about.
+tl::unexpected<Error> errorOf(const formats::Model& model, Error error) {
+  if (error.code != ErrorCode::Cancelled) error.message = model.facts().path.string() + ": " + error.message;
+  return tl::unexpected(std::move(error));
+}
+
+}  // namespace
 
 Result<ModelDiff> diffModels(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
                              const formats::Model& b, const formats::Tensors& inputs, std::optional<double> limit,
                              const Task& task) {
   task.report("running the first model", 0);
   const auto outputsOfA = a.run(inputs, task);
-  if (!outputsOfA) return tl::unexpected(outputsOfA.error());
+  if (!outputsOfA) return errorOf(a, outputsOfA.error());
   task.report("running the second model", 0.3);
   const auto outputsOfB = b.run(inputs, task);
-  if (!outputsOfB) return tl::unexpected(outputsOfB.error());
+  if (!outputsOfB) return errorOf(b, outputsOfB.error());
   auto outputs = compareOutputs(*outputsOfA, *outputsOfB);
   if (!outputs) return tl::unexpected(outputs.error());
 

@@ -73,8 +73,8 @@ Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, 
 
 Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const formats::Tensors& b) {
   if (a.size() != b.size()) {
-    return fail(ErrorCode::BadInput, "one model has " + std::to_string(a.size()) + " outputs and the other " +
-                                         std::to_string(b.size()));
+    return fail(ErrorCode::BadInput,
+                "one model has " + std::to_string(a.size()) + " outputs and the other " + std::to_string(b.size()));
   }
   std::vector<TensorDiff> diffs;
   for (size_t i = 0; i < a.size(); ++i) {

@@ -20,7 +20,8 @@ struct TensorDiff {
 };
 
 // Errors: shapes that differ (BadInput), element types without numbers (Unsupported).
-[[nodiscard]] Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, const graph::TensorView& b);
+[[nodiscard]] Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a,
+                                                const graph::TensorView& b);
 
 // Output by output. Error also when their numbers differ.
 [[nodiscard]] Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const formats::Tensors& b);

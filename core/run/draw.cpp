@@ -22,9 +22,7 @@ class Draw {
 
   // In [0, 1).
   double unit() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
-  double whole(double low, double high) {
-    return std::min(high, low + std::floor(unit() * (high - low + 1)));
-  }
+  double whole(double low, double high) { return std::min(high, low + std::floor(unit() * (high - low + 1))); }
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - unit()));
     return radius * std::cos(2 * std::numbers::pi * unit());

@@ -163,8 +163,8 @@ Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays, const std:
     const formats::NamedTensor* array = findArray(given, inputs[i]);
     if (!array) array = findArray(given, "in_" + std::to_string(i));
     if (!array) {
-      return fail(ErrorCode::BadInput, "the file of inputs has no array for input '" + inputs[i] + "' (it holds " +
-                                           nameList(given) + ")",
+      return fail(ErrorCode::BadInput,
+                  "the file of inputs has no array for input '" + inputs[i] + "' (it holds " + nameList(given) + ")",
                   "name the arrays in_0, in_1 ... in the order of the inputs");
     }
     chosen.push_back({inputs[i], castFloat(array->view, modelType)});
@@ -220,7 +220,8 @@ Result<std::vector<Shape>> sweptShapes(std::vector<Shape> shapes, const DimSizes
     }
     const size_t axis = name == "batch" ? 0 : 1;
     const auto first = std::ranges::find_if(shapes, [&](const Shape& s) { return s.size() > axis; });
-    if (first == shapes.end()) return fail(ErrorCode::Usage, "no input has an axis " + std::to_string(axis) + " to sweep");
+    if (first == shapes.end())
+      return fail(ErrorCode::Usage, "no input has an axis " + std::to_string(axis) + " to sweep");
     const int64_t old = (*first)[axis];
     for (Shape& shape : shapes) {
       if (shape.size() > axis && shape[axis] == old) shape[axis] = size;

@@ -34,8 +34,8 @@ using DimSizes = std::map<std::string, int64_t>;
 
 // The arrays that are inputs, in the order of the model: in_0, in_1 ... or by the names in `inputs`; out_* are left
 // out. Float arrays are cast to `modelType`. Errors: an input without array, an array that is no input.
-[[nodiscard]] Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                                    graph::DType modelType);
+[[nodiscard]] Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays,
+                                                    const std::vector<std::string>& inputs, graph::DType modelType);
 
 // Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
 // `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.

@@ -81,7 +81,8 @@ Result<Captured> capture(const formats::Model& model, std::vector<ValueId> value
 }  // namespace
 
 Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
-                                             const formats::Model& b, const formats::Tensors& inputs, const Task& task) {
+                                             const formats::Model& b, const formats::Tensors& inputs,
+                                             const Task& task) {
   const std::vector<Match> matches = matchNorms(a.graph(), normsOfA, b.graph());
   if (matches.empty()) return std::vector<TensorDiff>{};
   std::vector<ValueId> valuesOfA, valuesOfB;

@@ -167,7 +167,8 @@ Result<const TypeRow*> typeOf(std::string_view descr) {
 
 void swapBytes(std::vector<std::byte>& bytes, size_t width) {
   for (size_t at = 0; at + width <= bytes.size(); at += width) {
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
   }
 }
 

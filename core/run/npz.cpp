@@ -32,9 +32,8 @@ Result<std::vector<std::byte>> readFile(const std::filesystem::path& path) {
 }
 
 bool startsWith(std::span<const std::byte> bytes, std::string_view magic) {
-  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin(), [](char a, std::byte b) {
-           return static_cast<std::byte>(a) == b;
-         });
+  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin(),
+                                                    [](char a, std::byte b) { return static_cast<std::byte>(a) == b; });
 }
 
 std::string arrayName(const std::string& entry) {
@@ -63,7 +62,8 @@ Result<formats::Tensors> readArrays(const std::filesystem::path& path) {
     if (!unpacked) return about(path, unpacked.error());
     const auto view = parseNpy(*unpacked);
     if (!view) {
-      return about(path, Error{view.error().code, "array '" + arrayName(entry.name) + "': " + view.error().message, {}});
+      return about(path,
+                   Error{view.error().code, "array '" + arrayName(entry.name) + "': " + view.error().message, {}});
     }
     arrays.push_back({arrayName(entry.name), *view});
   }
@@ -91,7 +91,8 @@ Status writeNpz(const std::filesystem::path& path, const formats::Tensors& array
   }
   std::error_code error;
   std::filesystem::rename(temporary, path, error);
-  if (error) return fail(ErrorCode::WriteFailed, "the file " + path.string() + " cannot be written: " + error.message());
+  if (error)
+    return fail(ErrorCode::WriteFailed, "the file " + path.string() + " cannot be written: " + error.message());
   return {};
 }
 

@@ -16,9 +16,9 @@ struct LatencyStats {
 [[nodiscard]] LatencyStats summarize(const std::vector<double>& milliseconds);
 
 struct Speedup {
-  double median = 1;       // of a/b, one ratio per round: above 1, b is faster
+  double median = 1;         // of a/b, one ratio per round: above 1, b is faster
   double low = 1, high = 1;  // 95% confidence interval of the median
-  bool noise = true;       // the interval holds 1: no difference was measured
+  bool noise = true;         // the interval holds 1: no difference was measured
 };
 // Percentile bootstrap of the median over rounds. Fewer than 2 ratios: the interval is unknown, [0, inf].
 [[nodiscard]] Speedup bootstrapSpeedup(const std::vector<double>& ratios, uint64_t seed, int resamples = 4000);

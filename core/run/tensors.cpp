@@ -33,17 +33,28 @@ void putRaw(std::byte* out, T stored) {
 
 void put(DType dtype, std::byte* out, double value) {
   switch (dtype) {
-    case DType::Bool: return putRaw(out, static_cast<uint8_t>(value != 0));
-    case DType::UInt8: return putInteger<uint8_t>(out, value);
-    case DType::Int8: return putInteger<int8_t>(out, value);
-    case DType::Int16: return putInteger<int16_t>(out, value);
-    case DType::Int32: return putInteger<int32_t>(out, value);
-    case DType::Int64: return putInteger<int64_t>(out, value);
-    case DType::Float16: return putRaw(out, graph::floatToHalf(static_cast<float>(value)));
-    case DType::BFloat16: return putRaw(out, graph::floatToBfloat16(static_cast<float>(value)));
-    case DType::Float32: return putRaw(out, static_cast<float>(value));
-    case DType::Float64: return putRaw(out, value);
-    default: return;
+    case DType::Bool:
+      return putRaw(out, static_cast<uint8_t>(value != 0));
+    case DType::UInt8:
+      return putInteger<uint8_t>(out, value);
+    case DType::Int8:
+      return putInteger<int8_t>(out, value);
+    case DType::Int16:
+      return putInteger<int16_t>(out, value);
+    case DType::Int32:
+      return putInteger<int32_t>(out, value);
+    case DType::Int64:
+      return putInteger<int64_t>(out, value);
+    case DType::Float16:
+      return putRaw(out, graph::floatToHalf(static_cast<float>(value)));
+    case DType::BFloat16:
+      return putRaw(out, graph::floatToBfloat16(static_cast<float>(value)));
+    case DType::Float32:
+      return putRaw(out, static_cast<float>(value));
+    case DType::Float64:
+      return putRaw(out, value);
+    default:
+      return;
   }
 }
 
@@ -77,8 +88,8 @@ Result<std::vector<std::byte>> denseBytes(const graph::TensorView& view) {
   const size_t width = graph::dtypeBytes(view.dtype);
   const auto count = graph::elementCount(view.shape);
   if (width == 0 || !count) {
-    return fail(ErrorCode::Unsupported, "a tensor of type " + std::string(graph::dtypeName(view.dtype)) +
-                                            " has no plain elements");
+    return fail(ErrorCode::Unsupported,
+                "a tensor of type " + std::string(graph::dtypeName(view.dtype)) + " has no plain elements");
   }
   std::vector<std::byte> bytes(static_cast<size_t>(*count) * width);
   if (bytes.empty()) return bytes;

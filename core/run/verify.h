@@ -23,8 +23,8 @@ namespace normlens::run {
 struct VerifyOptions {
   formats::NormFlavour flavour = formats::NormFlavour::Portable;
   uint64_t seed = 1;
-  int randomDraws = 2;       // beside the sample, in float64
-  int fileDraws = 1;         // beside the sample, in the file's own type: each costs perturbedCopies + 2 runs
+  int randomDraws = 2;  // beside the sample, in float64
+  int fileDraws = 1;    // beside the sample, in the file's own type: each costs perturbedCopies + 2 runs
   int perturbedCopies = 8;
   double algebraLimit = 1e-10;
   double floorFactor = 6;
@@ -41,11 +41,11 @@ struct FoldUnderTest {
 };
 
 struct Verification {
-  std::optional<Worst> algebra;     // nullopt: not possible, algebraReason says why
-  std::string algebraReason;        // also set where float64 was measured and something is wrong with it
-  int algebraRuns = 0;              // input sets compared
-  bool secondSize = false;          // one of them of another size
-  std::optional<Worst> file;        // nullopt: not possible, fileReason says why
+  std::optional<Worst> algebra;  // nullopt: not possible, algebraReason says why
+  std::string algebraReason;     // also set where float64 was measured and something is wrong with it
+  int algebraRuns = 0;           // input sets compared
+  bool secondSize = false;       // one of them of another size
+  std::optional<Worst> file;     // nullopt: not possible, fileReason says why
   std::string fileReason;
   graph::DType fileType = graph::DType::Unknown;
   double noiseFloor = 0;

@@ -101,7 +101,8 @@ Result<std::span<const std::byte>> packedBytes(std::span<const std::byte> file, 
 
 Result<std::vector<std::byte>> inflateRaw(std::span<const std::byte> packed, const ZipEntry& entry) {
   // Deflate cannot pack better than 1032 to 1: a larger claim is a lie and is refused before it is allocated.
-  if (entry.bytes / 1032 > packed.size() + 1) return damaged("its entry '" + entry.name + "' claims an impossible size");
+  if (entry.bytes / 1032 > packed.size() + 1)
+    return damaged("its entry '" + entry.name + "' claims an impossible size");
   std::vector<std::byte> bytes(entry.bytes);
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return fail(ErrorCode::Internal, "zlib could not start");
@@ -128,7 +129,8 @@ Result<std::vector<std::byte>> inflateRaw(std::span<const std::byte> packed, con
 }
 
 uint32_t checksum(std::span<const std::byte> bytes) {
-  return static_cast<uint32_t>(crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  return static_cast<uint32_t>(
+      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 template <class T>
@@ -143,7 +145,8 @@ void appendText(std::vector<std::byte>& out, const std::string& text) {
 
 // What local and directory records have in common: version, flags, method, time, date, checksum, sizes, name length.
 void appendRecord(std::vector<std::byte>& out, uint32_t crc, uint64_t bytes, const std::string& name) {
-  constexpr uint16_t kVersion = 20, kNoTime = 0, kFirstDate = (1 << 5) | 1;  // 1 January 1980: files do not differ by clock
+  constexpr uint16_t kVersion = 20, kNoTime = 0,
+                     kFirstDate = (1 << 5) | 1;  // 1 January 1980: files do not differ by clock
   append<uint16_t>(out, kVersion);
   append<uint16_t>(out, 0);
   append<uint16_t>(out, 0);
@@ -207,7 +210,8 @@ Result<std::vector<std::byte>> unpackZipEntry(std::span<const std::byte> file, c
 }
 
 Status ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
-  if (file_.size() + bytes.size() + name.size() + kLocalBytes > kMax32 - 1 || entries_ == 0xfffe || name.size() > 0xffff) {
+  if (file_.size() + bytes.size() + name.size() + kLocalBytes > kMax32 - 1 || entries_ == 0xfffe ||
+      name.size() > 0xffff) {
     return fail(ErrorCode::WriteFailed, "the arrays are too large for one .npz file");
   }
   const uint64_t offset = file_.size();
@@ -220,9 +224,9 @@ Status ZipWriter::add(const std::string& name, std::span<const std::byte> bytes)
   append(directory_, kDirectoryMagic);
   append<uint16_t>(directory_, 20);  // made by
   appendRecord(directory_, crc, bytes.size(), name);
-  append<uint16_t>(directory_, 0);   // comment
-  append<uint16_t>(directory_, 0);   // disk
-  append<uint16_t>(directory_, 0);   // attributes, inside and outside
+  append<uint16_t>(directory_, 0);  // comment
+  append<uint16_t>(directory_, 0);  // disk
+  append<uint16_t>(directory_, 0);  // attributes, inside and outside
   append<uint32_t>(directory_, 0);
   append(directory_, static_cast<uint32_t>(offset));
   appendText(directory_, name);

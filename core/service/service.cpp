@@ -244,7 +244,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   if (path == original || std::filesystem::equivalent(path, original, ignored)) {
     return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + original.string(), "choose another name");
   }
-  if (path.extension() != original.extension()) {
+  if (!formats::suffixFits(original, path)) {
     return fail(ErrorCode::Usage, path.string() + " should end in " + original.extension().string() + " like the model");
   }
   if (const auto flavour = formats::normFlavourFromName(params.norm); flavour != state_->flavour) {

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
                  "usage: normlens-bench MODEL.pt NORMLENS_ENGINE LIBNORMLENS_OPS (tests/bench/run does it all)\n");
     return 2;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // rows appear as they are measured
   try {
     normlens::bench::benchNorms(argv[3]);
     normlens::bench::benchCommand(argv[1], argv[2]);

@@ -40,7 +40,10 @@ class Fold(unittest.TestCase):
             self.assertIs(result["verify"]["exact"], True, result["verify"])
             judged = oracle(path, out)
             self.assertTrue(judged["exact"], judged)
-            self.assertTrue(judged["interface"]["same"] and judged["size"]["ok"] and not judged["errors"], judged)
+            self.assertTrue(judged["interface"]["same"] and not judged["errors"], judged)
+            # These policies copy tied weights without a limit; the file may grow by what was announced and no more.
+            size = judged["size"]
+            self.assertLessEqual(size["folded_bytes"] - size["original_bytes"], result["bytes_grown"] + 1024, judged)
 
 
 def add_case(path):

@@ -22,6 +22,7 @@ class OutputPath : public ::testing::Test {
 TEST_F(OutputPath, TakesTheModelsSuffix) {
   EXPECT_TRUE(check("out.pt"));
   EXPECT_TRUE(check("out.script.pt"));
+  EXPECT_TRUE(check("out.pth"));
 }
 
 TEST_F(OutputPath, RefusesTheModelItself) {

@@ -64,11 +64,11 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
 }
 
 TEST(Program, AFileThatIsNotThereIsThree) {
-  for (const std::vector<std::string>& row : std::vector<std::vector<std::string>>{
-           {"analyze", "/no/such/model.pt"},
-           {"fold", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
-           {"diff", "/no/such/model.pt", "/no/such/other.pt"},
-           {"bench", "/no/such/model.pt"}}) {
+  for (const std::vector<std::string>& row :
+       std::vector<std::vector<std::string>>{{"analyze", "/no/such/model.pt"},
+                                             {"fold", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
+                                             {"diff", "/no/such/model.pt", "/no/such/other.pt"},
+                                             {"bench", "/no/such/model.pt"}}) {
     auto arguments = row;
     arguments.emplace_back("--json");
     const auto answered = run(arguments);

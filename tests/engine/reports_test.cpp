@@ -29,8 +29,8 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   const json report = analyzeReport(model, analysis);
   EXPECT_EQ(report["format"], "torchscript");
   EXPECT_EQ(report["nodes"], 2);  // inputs and outputs are no operations
-  expectKeys(report["layer_norms"][0], {"name", "index", "form", "scope", "normalized_shape", "verdict", "reason", "edits",
-                                        "centerings", "paper", "paper_practical", "paper_strict"});
+  expectKeys(report["layer_norms"][0], {"name", "index", "form", "scope", "normalized_shape", "verdict", "reason",
+                                        "edits", "centerings", "paper", "paper_practical", "paper_strict"});
   EXPECT_EQ(report["other_norms"][0]["kind"], "GroupNorm");
   EXPECT_EQ(keys(report["totals"]), (std::vector<std::string>{"blocked", "free", "layer_norms", "paper",
                                                               "paper_practical", "paper_strict", "with_centering"}));
@@ -46,8 +46,8 @@ TEST(FoldReport, HasTheFieldsOfTheContract) {
   verify.exact = true;
   outcome.fold.verify = verify;
   const json report = foldReport(outcome);
-  expectKeys(report, {"layer_norms", "folded", "centerings", "tensors_centered", "bytes_centered", "bytes_grown", "output",
-                      "reason", "load_ms", "fold_ms", "save_ms", "verify"});
+  expectKeys(report, {"layer_norms", "folded", "centerings", "tensors_centered", "bytes_centered", "bytes_grown",
+                      "output", "reason", "load_ms", "fold_ms", "save_ms", "verify"});
   EXPECT_EQ(report["folded"], 2);
   EXPECT_EQ(report["output"], "out.pt");
   EXPECT_EQ(keys(report["verify"]["algebra"]), (std::vector<std::string>{"max_abs", "max_rel"}));
@@ -69,8 +69,8 @@ TEST(FoldReport, WhatWasNotDoneIsNull) {
 
 TEST(DiffReport, SaysInfinityAsText) {
   run::ModelDiff diff;
-  diff.outputs.push_back({"out_0", std::numeric_limits<double>::infinity(), 1, 2,
-                          std::numeric_limits<double>::quiet_NaN()});
+  diff.outputs.push_back(
+      {"out_0", std::numeric_limits<double>::infinity(), 1, 2, std::numeric_limits<double>::quiet_NaN()});
   const json report = diffReport(diff);
   EXPECT_EQ(report["outputs"][0]["max_abs"], "inf");
   EXPECT_EQ(report["outputs"][0]["cosine"], "nan");
@@ -102,7 +102,8 @@ TEST(BenchReport, OnePointWithoutASweep) {
 }
 
 TEST(BenchReport, TheBreakEvenIsTheFirstSizeBeyondDoubt) {
-  const json report = benchReport("CPU", "float32", {point(1, 0.9, 1.2), point(2, 1.05, 1.2), point(4, 1.1, 1.2)}, true);
+  const json report =
+      benchReport("CPU", "float32", {point(1, 0.9, 1.2), point(2, 1.05, 1.2), point(4, 1.1, 1.2)}, true);
   EXPECT_EQ(report["break_even"], 2);
   EXPECT_EQ(report["points"].size(), 3U);
   EXPECT_EQ(report["points"][2]["sizes"]["batch"], 4);

@@ -35,7 +35,8 @@ void readFrom(int& descriptor, std::string& text) {
 LiveProgram::LiveProgram(const std::string& program, const std::vector<std::string>& arguments) {
   signal(SIGPIPE, SIG_IGN);
   int in[2], outPipe[2], errPipe[2];
-  if (pipe2(in, O_CLOEXEC) || pipe2(outPipe, O_CLOEXEC) || pipe2(errPipe, O_CLOEXEC)) throw std::runtime_error("no pipe");
+  if (pipe2(in, O_CLOEXEC) || pipe2(outPipe, O_CLOEXEC) || pipe2(errPipe, O_CLOEXEC))
+    throw std::runtime_error("no pipe");
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);

@@ -144,8 +144,7 @@ TEST(ProgramTest, ARaisingBranchBecomesACheck) {
   auto top = newModule("Top");
   top.define(R"(
 def forward(self, x):
-  if x.dim() != 2:
-    raise RuntimeError("two axes, please")
+  assert x.dim() == 2, "two axes, please"
   return torch.relu(x)
 )");
   const at::Tensor x = draw({2, 4}, 9);

@@ -236,7 +236,9 @@ TEST_F(DispatcherTest, TheEndOfTheStreamStopsWhatRuns) {
 
 TEST(ReplyOnceTest, ADroppedReplyAnswersWithAnError) {
   std::vector<std::string> sent;
-  { const ReplyOnce reply(3, [&](const std::string& body) { sent.push_back(body); }); }
+  {
+    const ReplyOnce reply(3, [&](const std::string& body) { sent.push_back(body); });
+  }
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(parseMessage(sent[0])->failure->code, RpcError::InternalError);
 }

@@ -33,8 +33,8 @@ Seen decodeAll(std::string_view stream, FrameDecoder decoder = FrameDecoder()) {
 TEST(Framing, EncodesLengthInBytes) { EXPECT_EQ(encodeFrame("µ"), "Content-Length: 2\r\n\r\n\xC2\xB5"); }
 
 TEST(Framing, EverySplitInTwoGivesTheSame) {
-  const std::string stream = encodeFrame(R"({"a":1})") + encodeFrame("") + encodeFrame("x\r\n\r\nContent-Length: 3\r\n") +
-                             encodeFrame(std::string(300, 'z'));
+  const std::string stream = encodeFrame(R"({"a":1})") + encodeFrame("") +
+                             encodeFrame("x\r\n\r\nContent-Length: 3\r\n") + encodeFrame(std::string(300, 'z'));
   const Seen whole = decodeAll(stream);
   ASSERT_EQ(whole.bodies.size(), 4U);
   ASSERT_TRUE(whole.errors.empty());

@@ -73,7 +73,8 @@ TYPED_TEST(EachMessage, RoundTripsThroughText) {
   const auto decoded = decode<TypeParam>(json::parse(text));
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(dumpJson(toJson(*decoded)), text);
-  visitFields(message, [&](std::string_view name, const auto&) { EXPECT_TRUE(toJson(message).contains(name)) << name; });
+  visitFields(message,
+              [&](std::string_view name, const auto&) { EXPECT_TRUE(toJson(message).contains(name)) << name; });
 }
 
 TYPED_TEST(EachMessage, MissingFieldsTakeTheDefaults) {

@@ -65,9 +65,7 @@ TEST(Rpc, RejectsWhatIsNoMessage) {
   }
 }
 
-TEST(Rpc, DeepNestingDoesNotOverflow) {
-  EXPECT_FALSE(parseMessage(std::string(1000000, '[')));
-}
+TEST(Rpc, DeepNestingDoesNotOverflow) { EXPECT_FALSE(parseMessage(std::string(1000000, '['))); }
 
 }  // namespace
 }  // namespace normlens::protocol

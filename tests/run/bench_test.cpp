@@ -81,7 +81,10 @@ TEST(Bench, RefusesCountsBelowOne) {
 
 TEST(Bench, StopsWhenCancelled) {
   std::stop_source stop;
-  const Task task{.onProgress = [&](std::string_view, double f) { if (f > 0.4) stop.request_stop(); },
+  const Task task{.onProgress =
+                      [&](std::string_view, double f) {
+                        if (f > 0.4) stop.request_stop();
+                      },
                   .stop = stop.get_token()};
   const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, task);
   ASSERT_FALSE(report);

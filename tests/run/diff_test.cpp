@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/run/norm_diff.h"
 #include "core/run/compare_models.h"
+#include "core/run/norm_diff.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
 

@@ -98,9 +98,7 @@ TEST(DrawLike, ValuesThatAreNotFiniteStay) {
             (std::vector<double>{0, minusInfinity, 3, 4}));
 }
 
-TEST(DrawLike, EmptyTensorsStayEmpty) {
-  EXPECT_TRUE(valuesOf(drawLike(one(DType::Float32, {}), {{0}}, 1)).empty());
-}
+TEST(DrawLike, EmptyTensorsStayEmpty) { EXPECT_TRUE(valuesOf(drawLike(one(DType::Float32, {}), {{0}}, 1)).empty()); }
 
 }  // namespace
 }  // namespace normlens::run

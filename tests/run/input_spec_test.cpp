@@ -96,19 +96,20 @@ formats::NamedTensor array(const std::string& name, DType dtype) {
 }
 
 TEST(ChooseInputs, ByNumberOrNameAndCast) {
-  const auto chosen = chooseInputs({array("out_0", DType::Float32), array("in_1", DType::Float32),
-                                    array("in_0", DType::Int64)},
-                                   {"ids", "scale"}, DType::BFloat16);
+  const auto chosen =
+      chooseInputs({array("out_0", DType::Float32), array("in_1", DType::Float32), array("in_0", DType::Int64)},
+                   {"ids", "scale"}, DType::BFloat16);
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ((*chosen)[0].name, "ids");
   EXPECT_EQ((*chosen)[0].view.dtype, DType::Int64);
   EXPECT_EQ((*chosen)[1].view.dtype, DType::BFloat16);
-  EXPECT_TRUE(chooseInputs({array("scale", DType::Float32), array("ids", DType::Int64)}, {"ids", "scale"}, DType::Float32));
+  EXPECT_TRUE(
+      chooseInputs({array("scale", DType::Float32), array("ids", DType::Int64)}, {"ids", "scale"}, DType::Float32));
 }
 
 TEST(ChooseInputs, NamesWhatDoesNotFit) {
-  const auto missing = chooseInputs({array("in_0", DType::Int64), array("out_0", DType::Int64)}, {"a", "b"},
-                                    DType::Float32);
+  const auto missing =
+      chooseInputs({array("in_0", DType::Int64), array("out_0", DType::Int64)}, {"a", "b"}, DType::Float32);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "the file of inputs has no array for input 'b' (it holds in_0)");
   const auto extra = chooseInputs({array("in_0", DType::Int64), array("in_1", DType::Int64)}, {"a"}, DType::Float32);
@@ -131,7 +132,8 @@ TEST(OtherSizes, GuessesTheBatchWhereNothingIsKnown) {
 }
 
 TEST(SweptShapes, BatchAndSeqByAxis) {
-  EXPECT_EQ(*sweptShapes({{2, 7}, {2, 7}, {3}}, {{"batch", 8}, {"seq", 64}}), (std::vector<Shape>{{8, 64}, {8, 64}, {3}}));
+  EXPECT_EQ(*sweptShapes({{2, 7}, {2, 7}, {3}}, {{"batch", 8}, {"seq", 64}}),
+            (std::vector<Shape>{{8, 64}, {8, 64}, {3}}));
   EXPECT_FALSE(sweptShapes({{2, 7}}, {{"width", 8}}));
   EXPECT_FALSE(sweptShapes({{2}}, {{"seq", 8}}));
 }

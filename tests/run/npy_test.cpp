@@ -143,7 +143,7 @@ TEST(Npy, EveryFlippedByteIsNoCrash) {
 }
 
 TEST(Npy, RoundTrips) {
-  const DType types[] = {DType::Bool,  DType::UInt8, DType::Int8,    DType::Int16,   DType::Int32,
+  const DType types[] = {DType::Bool,  DType::UInt8,   DType::Int8,    DType::Int16,  DType::Int32,
                          DType::Int64, DType::Float16, DType::Float32, DType::Float64};
   for (const DType dtype : types) {
     for (const graph::Shape& shape : {graph::Shape{}, graph::Shape{1}, graph::Shape{0, 2}, graph::Shape{2, 1, 3}}) {

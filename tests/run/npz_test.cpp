@@ -110,7 +110,11 @@ TEST(Npz, MalformedFilesAreNamed) {
     const char* message;
   };
   const Row rows[] = {
-      {"text", [](auto& b) { b = {std::byte{'h'}, std::byte{'i'}}; }, "it is neither an .npz nor an .npy file"},
+      {"text",
+       [](auto& b) {
+         b = {std::byte{'h'}, std::byte{'i'}};
+       },
+       "it is neither an .npz nor an .npy file"},
       {"empty", [](auto& b) { b.clear(); }, "it is neither an .npz nor an .npy file"},
       {"no end", [](auto& b) { b.resize(b.size() - 30); }, "its end is missing"},
       {"directory offset", [](auto& b) { put(b, b.size() - 6, 0xfffffff0, 4); }, "its zip directory is damaged"},
@@ -122,7 +126,8 @@ TEST(Npz, MalformedFilesAreNamed) {
       {"offset inside", [](auto& b) { put(b, find(b, "PK\x01\x02") + 42, 7, 4); }, "is not where the directory says"},
       {"packed size", [](auto& b) { put(b, find(b, "PK\x01\x02") + 20, 0x7fffffff, 4); }, "is cut off"},
       {"stored size", [](auto& b) { put(b, find(b, "PK\x01\x02") + 24, 5, 4); }, "is damaged"},
-      {"64-bit size", [](auto& b) { put(b, find(b, "PK\x01\x02") + 24, 0xffffffff, 4); }, "its zip directory is damaged"},
+      {"64-bit size", [](auto& b) { put(b, find(b, "PK\x01\x02") + 24, 0xffffffff, 4); },
+       "its zip directory is damaged"},
       {"a bomb", [](auto& b) { b = deflatedZip(0x7fffffff); }, "claims an impossible size"},
       {"deflate ends early", [](auto& b) { b = deflatedZip(80500); }, "is damaged"},
       {"deflate goes on", [](auto& b) { b = deflatedZip(70000); }, "is damaged"},
@@ -134,7 +139,8 @@ TEST(Npz, MalformedFilesAreNamed) {
     writeBytes(path, file);
     const auto arrays = readArrays(path);
     ASSERT_FALSE(arrays) << row.name;
-    EXPECT_NE(arrays.error().message.find(row.message), std::string::npos) << row.name << ": " << arrays.error().message;
+    EXPECT_NE(arrays.error().message.find(row.message), std::string::npos)
+        << row.name << ": " << arrays.error().message;
     EXPECT_NE(arrays.error().message.find(path.string()), std::string::npos) << arrays.error().message;
     EXPECT_EQ(arrays.error().code, ErrorCode::Unreadable);
   }
@@ -156,9 +162,7 @@ TEST(Npz, EveryFlippedByteOfTheZipIsNoCrash) {
   }
 }
 
-TEST(Npz, AFailedWriteLeavesNothing) {
-  EXPECT_FALSE(writeNpz("/no/such/folder/a.npz", twoArrays()));
-}
+TEST(Npz, AFailedWriteLeavesNothing) { EXPECT_FALSE(writeNpz("/no/such/folder/a.npz", twoArrays())); }
 
 }  // namespace
 }  // namespace normlens::run

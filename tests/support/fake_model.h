@@ -15,14 +15,14 @@ namespace normlens::test {
 // What is wrong with the fold, or with the model.
 enum class Fault {
   None,
-  NotCentered,     // the norm is replaced, the weight is left as it is
-  SlightlyOff,     // the centered weight is wrong by 1e-7
-  FoldedFails,     // the folded model raises an error
-  FoldedShape,     // the folded model's output has another shape
-  Narrow,          // the float64 copy computes something in float32
-  NoFloat64,       // there is no float64 copy
-  OriginalFails,   // the model does not run at all
-  FixedSize,       // the model runs at the sample's size only
+  NotCentered,    // the norm is replaced, the weight is left as it is
+  SlightlyOff,    // the centered weight is wrong by 1e-7
+  FoldedFails,    // the folded model raises an error
+  FoldedShape,    // the folded model's output has another shape
+  Narrow,         // the float64 copy computes something in float32
+  NoFloat64,      // there is no float64 copy
+  OriginalFails,  // the model does not run at all
+  FixedSize,      // the model runs at the sample's size only
 };
 
 class FakeModel final : public formats::Model {

@@ -191,6 +191,7 @@ Tensor reduced(const Call& call) {
   for (const int64_t axis : call.axes()) kept[static_cast<size_t>(axis)] = 1;
   Tensor sums(kept);
   Tensor squares(kept);
+  Tensor plainSquares(kept);
   Tensor top(kept, -1e300);
   const double count = static_cast<double>(x.at.size()) / static_cast<double>(sums.at.size());
   const auto down = [&](Index index) {
@@ -205,15 +206,22 @@ Tensor reduced(const Call& call) {
   forEachIndex(x.shape, [&](const Index& index) {
     const double away = x(index) - sums(down(index)) / count;
     squares[down(index)] += away * away;
+    plainSquares[down(index)] += x(index) * x(index);
   });
   const double free = graph::boolAttribute(call.node, "unbiased", true) ? count - 1 : count;
   Tensor out(kept);
   for (size_t i = 0; i < out.at.size(); ++i) {
-    if (op == "sum") out.at[i] = sums.at[i];
-    else if (op == "mean") out.at[i] = sums.at[i] / count;
-    else if (op == "var") out.at[i] = squares.at[i] / free;
-    else if (op == "std") out.at[i] = std::sqrt(squares.at[i] / free);
-    else out.at[i] = top.at[i];
+    if (op == "sum") {
+      out.at[i] = sums.at[i];
+    } else if (op == "mean") {
+      out.at[i] = sums.at[i] / count;
+    } else if (op == "mean_square") {
+      out.at[i] = plainSquares.at[i] / count;
+    } else if (op == "var" || op == "std") {
+      out.at[i] = op == "var" ? squares.at[i] / free : std::sqrt(squares.at[i] / free);
+    } else {
+      out.at[i] = top.at[i];
+    }
   }
   out.shape = call.outShape();
   return out;

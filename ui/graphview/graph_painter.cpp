@@ -107,15 +107,16 @@ void GraphPainter::paintFrame(const Frame& f, int index) {
   const int pixels = f.pixels(12);
   const double zoom = f.camera.zoom;
   const QString& title = f.scene.titles[static_cast<size_t>(index)];
-  const QString type = layout::shortType(f.scene.itemOf(box));
   const double titleWidth = texts_.width(title, TextStyle::Bold, pixels);
   const double gap = 7 * zoom;
   const double x = rect.left() + (box.titleX + 25) * zoom;
   const double y = rect.top() + 14 * zoom + TextCache::middleToBaseline(pixels);
   f.painter.setPen(f.theme.textSoft);
   texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, pixels);
-  f.painter.setPen(f.theme.textFaint);
-  texts_.draw(f.painter, {x + titleWidth + gap, y}, type, TextStyle::Regular, pixels);
+  if (!box.titleShort) {
+    f.painter.setPen(f.theme.textFaint);
+    texts_.draw(f.painter, {x + titleWidth + gap, y}, layout::shortType(f.scene.itemOf(box)), TextStyle::Regular, pixels);
+  }
   paintBadge(f, index, false);
 }
 

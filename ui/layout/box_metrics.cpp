@@ -67,10 +67,11 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
   }
 }
 
-double BoxMetrics::titleWidth(const Hierarchy& hierarchy, int index) {
+double BoxMetrics::titleWidth(const Hierarchy& hierarchy, int index, bool withType) {
   const Item& item = hierarchy.item(index);
-  const double text = textWidth(QString::fromStdString(item.title), 12, true) + 8 + textWidth(shortType(item), 12, false);
-  return onGrid(std::min(text, 300.0) + 30);
+  const double name = textWidth(QString::fromStdString(item.title), 12, true);
+  const double type = withType ? 8 + textWidth(shortType(item), 12, false) : 0;
+  return onGrid(name + type + 30);
 }
 
 }  // namespace normlens::layout

@@ -32,8 +32,8 @@ enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
 class BoxMetrics {
  public:
   [[nodiscard]] QSizeF closedSize(const Hierarchy& hierarchy, int item);
-  // Width that an open group needs for its title row.
-  [[nodiscard]] double titleWidth(const Hierarchy& hierarchy, int item);
+  // Width that an open group needs for its title: the - badge, the name and, if asked, the class.
+  [[nodiscard]] double titleWidth(const Hierarchy& hierarchy, int item, bool withType);
 
  private:
   double textWidth(const QString& text, int pixels, bool bold);

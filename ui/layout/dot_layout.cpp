@@ -98,6 +98,9 @@ class DotRun {
 
   void declare() {
     graphAttribute("rankdir", "TB");
+    // Not for its ranks, which are the same: dot's older ranking leaves marks in the nodes that its next step takes for
+    // its own in the 128th layout of a process, and crashes (one byte counts the layouts).
+    graphAttribute("newrank", "true");
     graphAttribute("nodesep", inches(input_.nodeGap));
     graphAttribute("ranksep", inches(input_.rankGap));
     graphAttribute("splines", input_.boxes.size() > 2 * kManyBoxes ? "polyline" : "spline");
@@ -146,7 +149,8 @@ class DotRun {
     setAttribute(e, "tailport", port(edge.from, edge.fromPort, 'b', edge.stream));
     setAttribute(e, "headport", port(edge.to, edge.toPort, 't', edge.stream));
     if (edge.stream || edge.chain || edge.guide) setAttribute(e, "weight", edge.stream ? "100" : "10");
-    if (edge.guide) setAttribute(e, "style", "invis");
+    if (edge.order) setAttribute(e, "weight", "0");
+    if (edge.guide || edge.order) setAttribute(e, "style", "invis");
     edges_.push_back(e);
   }
 
@@ -177,7 +181,7 @@ class DotRun {
     }
     for (size_t i = 0; i < edges_.size(); ++i) drawing.curves.push_back(curve(i, drawing));
     for (size_t i = 0; i < edges_.size(); ++i) {
-      if (input_.edges[i].guide || input_.edges[i].routed) continue;
+      if (input_.edges[i].guide || input_.edges[i].order || input_.edges[i].routed) continue;
       for (const QPointF& p : drawing.curves[i]) grow(drawing.bounds, p);
     }
     shift(drawing);

@@ -27,6 +27,7 @@ struct DotEdge {
   bool stream = false;
   bool chain = false;                // the only edge out of `from` and into `to`: kept straight
   bool guide = false;                // not drawn; lines its ends up. Has no curve of use
+  bool order = false;                // not drawn, no pull: keeps `from` above `to`
   bool routed = false;               // the caller draws it: dot does not see it
 };
 

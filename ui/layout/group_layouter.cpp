@@ -30,12 +30,12 @@ class Assembler {
     for (size_t i = 0; i < input.graph.edges.size(); ++i) addEdge(input.graph.edges[i], local.curves[i], origin, onStream);
     for (size_t i = 0; i < input.boxes.size(); ++i) {
       const int item = input.graph.boxes[i];
-      Box box{local.boxes[i].translated(origin), item, frame, input.boxes[i].kind, onStream[i], 0};
+      Box box{local.boxes[i].translated(origin), item, frame, input.boxes[i].kind, onStream[i], 0, false};
       const int index = static_cast<int>(layout_.boxes.size());
       layout_.boxOfItem[static_cast<size_t>(item)] = index;
       const bool open = box.kind == BoxKind::Frame;
       const size_t inner = open ? static_cast<size_t>(graph_.indexOfGroup.at(item)) : 0;
-      if (open) box.titleX = locals_[inner]->titleX;
+      if (open) box.titleX = locals_[inner]->titleX, box.titleShort = locals_[inner]->titleShort;
       const QPointF corner = box.rect.topLeft();
       layout_.boxes.push_back(box);
       if (open) place(inner, corner, index);
@@ -88,7 +88,10 @@ LocalInput inputFor(const Hierarchy& hierarchy, const LocalGraph& graph, BoxMetr
   LocalInput input;
   input.graph = graph;
   input.isModel = graph.group == 0;
-  input.titleWidth = input.isModel ? 0 : metrics.titleWidth(hierarchy, graph.group);
+  if (!input.isModel) {
+    input.titleWidth = metrics.titleWidth(hierarchy, graph.group, true);
+    input.shortTitleWidth = metrics.titleWidth(hierarchy, graph.group, false);
+  }
   for (const int item : graph.boxes) {
     const auto open = all.indexOfGroup.find(item);
     if (open == all.indexOfGroup.end()) {

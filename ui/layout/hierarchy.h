@@ -1,10 +1,11 @@
 // The model as the graph view shows it: groups (modules) with ops in them, and the data edges between the ops.
 //
 // Made once per document. What it does to the raw scopes, so that a block reads as its author thinks of it:
-//   - helper nodes are hidden; a consumer that is left without any input is joined to the nearest visible ops above it;
+//   - helper nodes are hidden; a consumer that is left without any input is joined to the model's input it hangs on;
 //   - a container that only numbers its blocks (ModuleList) is dissolved: its children are called "h.0", "h.1" ...;
 //   - a group with a single op is that op, called by the module's name ("ln_1");
 //   - a group of one real op and reshapes, or of pointwise ops only, is `slim`: closed, it is drawn as one op;
+//   - ops that no weight has touched yet, where there are many, are one group "masks and positions";
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
 //   - more than kMaxFlat children in one group are bundled into runs ("ops 1–200").
 // Value type, immutable after buildHierarchy. Thread: any.

@@ -22,6 +22,8 @@ class Rules {
 
   void run() {
     tidy(0);
+    findPreparation();
+    gatherPreparation(0);
     markSlim(0);
     bundle(0);
     renumber();
@@ -61,12 +63,23 @@ class Rules {
     const int child = at(group).children.front();
     const bool plainOp = at(child).kind == ItemKind::Op && at(child).scope == kNone;
     if (plainOp && (at(child).role == 'I' || at(child).role == 'G')) return child;
-    at(child).title = plainOp ? at(group).title : at(group).title + "." + at(child).title;
+    at(child).title = plainOp ? withoutCall(at(group).title) : at(group).title + "." + at(child).title;
     if (plainOp) {
       at(child).scope = at(group).scope;
       at(child).type = at(group).type.empty() ? at(child).type : at(group).type;
+      nameNumber(child);
     }
     return child;
+  }
+
+  // "dropout #2" -> "dropout": of a single op the number tells nothing.
+  static std::string withoutCall(const std::string& title) { return title.substr(0, title.find(" #")); }
+
+  // "4" -> "4 LayerNorm": a place in a Sequential is no name.
+  void nameNumber(int index) {
+    Item& item = at(index);
+    if (!isNumber(item.title) || item.type.empty()) return;
+    item.title += " " + item.type.substr(item.type.find_last_of(".:") + 1);
   }
 
   // A list of blocks: numbered modules and nothing else. A Sequential of single ops is a module in its own right.
@@ -77,6 +90,61 @@ class Rules {
       modules += at(child).kind == ItemKind::Group;
     }
     return modules > 0 && at(group).type.find("Sequential") == std::string::npos;
+  }
+
+  // Marks the ops that nothing with weights comes before: index arithmetic, masks, positions. Documents list producers
+  // before their consumers, and so do the edges.
+  void findPreparation() {
+    early_.assign(h_.items.size(), false);
+    for (size_t i = 0; i < h_.items.size(); ++i) {
+      const Item& item = h_.items[i];
+      early_[i] = item.kind == ItemKind::Op && (item.role == 'S' || item.role == 'O' || item.role == 'Z');
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const DataEdge& edge : h_.edges) {
+        const bool input = at(edge.from).role == 'I';
+        if (edge.value == kNone || input || early_[static_cast<size_t>(edge.from)] || !early_[static_cast<size_t>(edge.to)]) continue;
+        early_[static_cast<size_t>(edge.to)] = false;
+        changed = true;
+      }
+    }
+  }
+
+  bool allEarly(int index) {
+    const Item& item = at(index);
+    if (item.kind == ItemKind::Op) return early_[static_cast<size_t>(index)];
+    return std::all_of(item.children.begin(), item.children.end(), [this](int child) { return allEarly(child); });
+  }
+
+  // They feed everything and say little: where there are many they become a group of their own. It has no
+  // predecessors but the model's inputs, so no circle can arise.
+  void gatherPreparation(int group) {
+    constexpr size_t kMany = 6;
+    std::vector<int> early, rest;
+    for (const int child : at(group).children) {
+      if (at(child).kind == ItemKind::Group && !allEarly(child)) gatherPreparation(child);
+      (allEarly(child) ? early : rest).push_back(child);
+    }
+    if (early.size() < kMany || rest.size() < 2 || !containsWeights(group)) return;
+    Item bundle;
+    bundle.kind = ItemKind::Group;
+    bundle.parent = group;
+    bundle.title = "masks and positions";
+    bundle.children = early;
+    const int index = static_cast<int>(h_.items.size());
+    h_.items.push_back(std::move(bundle));
+    early_.push_back(true);
+    inputs_.push_back(0);
+    for (const int child : early) at(child).parent = index;
+    rest.insert(rest.begin(), index);
+    at(group).children = std::move(rest);
+  }
+
+  bool containsWeights(int index) {
+    const Item& item = at(index);
+    if (item.kind == ItemKind::Op) return item.role == 'L' || item.role == 'N';
+    return std::any_of(item.children.begin(), item.children.end(), [this](int child) { return containsWeights(child); });
   }
 
   void markSlim(int group) {
@@ -116,6 +184,7 @@ class Rules {
       item.role = opaque.empty() ? 'S' : 'O';
     }
     item.slim = true;
+    nameNumber(group);
     item.node = at(main).node;
   }
 
@@ -193,6 +262,7 @@ class Rules {
 
   Hierarchy& h_;
   std::vector<int> inputs_;      // data edges into each op item, before renumbering
+  std::vector<bool> early_;      // by item: see findPreparation
   std::set<int> seenNorms_;
 };
 

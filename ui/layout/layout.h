@@ -17,6 +17,7 @@ struct Box {
   BoxKind kind = BoxKind::Op;
   bool onStream = false;
   double titleX = 0;             // of a frame: where its title begins, from its left edge
+  bool titleShort = false;       // without the class
 };
 
 // One piece of an edge, between two borders. Points are a cubic Bezier chain, 3k+1 of them.

@@ -101,7 +101,7 @@ class GroupLayout {
     std::map<int, int> leaving, entering;
     for (const LocalEdge& edge : input_.graph.edges) {
       DotEdge e{dotBox(edge.from), dotBox(edge.to), dotPort(edge.from, outSorted_), dotPort(edge.to, inSorted_),
-                edge.stream, false, false, false};
+                edge.stream, false, false, false, false};
       ++leaving[e.from];
       ++entering[e.to];
       if (e.stream) {
@@ -112,7 +112,18 @@ class GroupLayout {
     }
     for (DotEdge& e : dot_.edges) e.chain = leaving[e.from] == 1 && entering[e.to] == 1;
     addGuides();
+    keepInside(entering, leaving);
   }
+
+  // Boxes that nothing enters lie below the top border all the same, and boxes that nothing leaves above the bottom.
+  void keepInside(std::map<int, int>& entering, std::map<int, int>& leaving) {
+    for (int box = 0; box < boxCount(); ++box) {
+      if (!dot_.sources.empty() && entering[box] == 0) addOrder(dot_.sources.front(), box);
+      if (!dot_.sinks.empty() && leaving[box] == 0) addOrder(box, dot_.sinks.front());
+    }
+  }
+
+  void addOrder(int from, int to) { dot_.edges.push_back({from, to, -1, -1, false, false, false, true, false}); }
 
   // One branch of the stream ends at a sum and the next begins there: a guide keeps both in one column.
   void addGuides() {
@@ -125,7 +136,7 @@ class GroupLayout {
     for (const auto& [box, in] : joining) {
       const auto out = parting.find(box);
       if (out == parting.end()) continue;
-      dot_.edges.push_back({in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true, false});
+      dot_.edges.push_back({in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true, false, false});
     }
   }
 
@@ -134,7 +145,14 @@ class GroupLayout {
     rails_ = findRails(dot_, drawing);
     if (rails_.empty()) return;
     for (const auto& rail : rails_) {
-      for (const int edge : rail) dot_.edges[static_cast<size_t>(edge)].routed = true;
+      int first = rail.front();  // the highest reader keeps the source above it
+      for (const int edge : rail) {
+        dot_.edges[static_cast<size_t>(edge)].routed = true;
+        const auto top = [&](int e) { return drawing.boxes[static_cast<size_t>(dot_.edges[static_cast<size_t>(e)].to)].top(); };
+        if (top(edge) < top(first)) first = edge;
+      }
+      const DotEdge highest = dot_.edges[static_cast<size_t>(first)];
+      if (highest.from < boxCount()) addOrder(highest.from, highest.to);
     }
     if (Result<DotDrawing> again = runDot(dot_)) drawing = std::move(*again);
   }
@@ -144,7 +162,7 @@ class GroupLayout {
     std::vector<bool> pins(dot_.boxes.size(), false);
     for (const int pin : dot_.sources) {
       pins[static_cast<size_t>(pin)] = std::all_of(dot_.edges.begin(), dot_.edges.end(), [pin](const DotEdge& edge) {
-        return edge.from != pin || edge.routed || edge.guide;
+        return edge.from != pin || edge.routed || edge.guide || edge.order;
       });
     }
     return pins;
@@ -217,7 +235,7 @@ class GroupLayout {
       for (QPointF& p : curve) p -= area.topLeft();
     }
     result.size = {2 * std::ceil(area.width() / 2), std::ceil(area.height())};  // even: its centre is on a whole pixel
-    stretchToBorder(result);
+    stretchToBorder(result, 3);
     placeTitle(result);
     return result;
   }
@@ -241,33 +259,82 @@ class GroupLayout {
   }
 
   // Curves that end at a port end on the border itself.
-  void stretchToBorder(LocalLayout& layout) const {
+  void stretchToBorder(LocalLayout& layout, double reach) const {
     for (size_t i = 0; i < layout.curves.size(); ++i) {
       const LocalEdge& edge = input_.graph.edges[i];
       auto& curve = layout.curves[i];
-      if (edge.from.kind == PlaceKind::In && curve.front().y() < 3) curve.front() = {layout.inPorts[static_cast<size_t>(edge.from.port)], 0};
+      if (edge.from.kind == PlaceKind::In && curve.front().y() < reach) curve.front() = {layout.inPorts[static_cast<size_t>(edge.from.port)], 0};
       if (edge.to.kind == PlaceKind::Out) curve.back() = {layout.outPorts[static_cast<size_t>(edge.to.port)], layout.size.height()};
     }
   }
 
-  // Between two ports where it fits: left, else at the right end, else anywhere; else the group gets wider.
+  // In the title band, between what crosses it: left, else at the right end, else anywhere, with the class or without.
+  // Else the group gets a band of its own for the title.
   void placeTitle(LocalLayout& layout) const {
     if (input_.isModel) return;
-    const double need = input_.titleWidth + 2 * kTitleGap;
-    std::vector<double> stops = layout.inPorts;
-    std::sort(stops.begin(), stops.end());
-    stops.insert(stops.begin(), 0);
-    stops.push_back(layout.size.width());
-    const size_t last = stops.size() - 2;  // interval i: stops[i] to stops[i + 1]
-    std::vector<size_t> order{0, last};
-    for (size_t i = 1; i < last; ++i) order.push_back(i);
-    for (const size_t i : order) {
-      if (stops[i + 1] - stops[i] < need) continue;
-      layout.titleX = i == last && i > 0 ? layout.size.width() - kTitleGap - input_.titleWidth : stops[i] + kTitleGap;
-      return;
+    if (tryTitle(layout, crossings(layout))) return;
+    raiseBorder(layout, kTitleBand - 8);
+    if (tryTitle(layout, crossings(layout))) return;
+    const std::vector<Span> crossed = crossings(layout);
+    const double begin = crossed.empty() ? 0 : crossed.back().to;
+    layout.titleShort = true;
+    layout.size.setWidth(2 * std::ceil((std::max(layout.size.width(), begin + input_.shortTitleWidth + 2 * kTitleGap)) / 2));
+    layout.titleX = layout.size.width() - kTitleGap - input_.shortTitleWidth;
+  }
+
+  struct Span {
+    double from = 0, to = 0;
+  };
+
+  // Where curves run through the title band, ascending.
+  static std::vector<Span> crossings(const LocalLayout& layout) {
+    std::vector<Span> spans;
+    for (const auto& curve : layout.curves) {
+      for (size_t i = 0; i + 3 < curve.size(); i += 3) {
+        if (std::min({curve[i].y(), curve[i + 1].y(), curve[i + 2].y(), curve[i + 3].y()}) > kTitleBand) continue;
+        const auto [low, high] = std::minmax({curve[i].x(), curve[i + 1].x(), curve[i + 2].x(), curve[i + 3].x()});
+        spans.push_back({low, high});
+      }
     }
-    layout.size.setWidth(2 * std::ceil((stops[last] + need) / 2));
-    layout.titleX = layout.size.width() - kTitleGap - input_.titleWidth;
+    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.from < b.from; });
+    return spans;
+  }
+
+  bool tryTitle(LocalLayout& layout, const std::vector<Span>& crossed) const {
+    for (const bool brief : {false, true}) {
+      layout.titleShort = brief;
+      if (fitTitle(layout, crossed, brief ? input_.shortTitleWidth : input_.titleWidth)) return true;
+    }
+    return false;
+  }
+
+  static bool fitTitle(LocalLayout& layout, const std::vector<Span>& crossed, double width) {
+    std::vector<Span> gaps;
+    double begin = 0;
+    for (const Span& span : crossed) {
+      if (span.from > begin) gaps.push_back({begin, span.from});
+      begin = std::max(begin, span.to);
+    }
+    gaps.push_back({begin, layout.size.width()});
+    std::vector<size_t> order{0, gaps.size() - 1};
+    for (size_t i = 1; i + 1 < gaps.size(); ++i) order.push_back(i);
+    for (const size_t i : order) {
+      if (gaps[i].to - gaps[i].from < width + 2 * kTitleGap) continue;
+      const bool atRight = i + 1 == gaps.size() && i > 0;
+      layout.titleX = atRight ? layout.size.width() - kTitleGap - width : gaps[i].from + kTitleGap;
+      return true;
+    }
+    return false;
+  }
+
+  // Moves everything but the ports down.
+  void raiseBorder(LocalLayout& layout, double by) const {
+    for (QRectF& box : layout.boxes) box.translate(0, by);
+    for (auto& curve : layout.curves) {
+      for (QPointF& p : curve) p.ry() += by;
+    }
+    layout.size.rheight() += by;
+    stretchToBorder(layout, by + 3);
   }
 
   const LocalInput& input_;
@@ -294,6 +361,7 @@ std::string layoutKey(const LocalInput& input) {
   std::string key;
   put(key, input.isModel);
   put(key, input.titleWidth);
+  put(key, input.shortTitleWidth);
   for (const ChildBox& box : input.boxes) {
     put(key, static_cast<double>(box.kind));
     put(key, box.size.width());

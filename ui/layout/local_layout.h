@@ -23,7 +23,8 @@ struct ChildBox {
 struct LocalInput {
   LocalGraph graph;
   std::vector<ChildBox> boxes;   // as graph.boxes
-  double titleWidth = 0;
+  double titleWidth = 0;         // of name and class
+  double shortTitleWidth = 0;    // of the name alone
   bool isModel = false;          // no border, no title
 };
 
@@ -33,6 +34,7 @@ struct LocalLayout {
   std::vector<std::vector<QPointF>> curves;  // as graph.edges: cubic chains of 3k+1 points
   std::vector<double> inPorts, outPorts;     // x on the top and bottom border
   double titleX = 0;                         // left end of the title, where no port is in its way
+  bool titleShort = false;                   // there is room for the name only
 };
 
 [[nodiscard]] std::string layoutKey(const LocalInput& input);

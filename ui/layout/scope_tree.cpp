@@ -213,10 +213,24 @@ class TreeBuilder {
       if (item.kind == ItemKind::Group) same[{item.parent, item.scope}].push_back(static_cast<int>(i));
     }
     for (const auto& [where, items] : same) {
-      for (size_t k = 0; items.size() > 1 && k < items.size(); ++k) {
+      if (items.size() < 2 || areParts(items)) continue;
+      for (size_t k = 0; k < items.size(); ++k) {
         tree_.items[static_cast<size_t>(items[k])].title += " #" + std::to_string(k + 1);
       }
     }
+  }
+
+  // Not several calls of one module but a list of modules that are called one by one.
+  bool areParts(const std::vector<int>& items) const {
+    std::vector<int> modules;
+    for (const int item : items) {
+      for (const int child : tree_.items[static_cast<size_t>(item)].children) {
+        if (tree_.items[static_cast<size_t>(child)].kind != ItemKind::Group) return false;
+        modules.push_back(tree_.items[static_cast<size_t>(child)].scope);
+      }
+    }
+    std::sort(modules.begin(), modules.end());
+    return std::adjacent_find(modules.begin(), modules.end()) == modules.end();
   }
 
   static uint64_t key(int scope, int node) {

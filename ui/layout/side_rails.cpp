@@ -39,7 +39,7 @@ class RailDrawer {
       : graph_(graph), movable_(movable), drawing_(drawing) {
     for (const QRectF& box : drawing.boxes) right_ = std::max(right_, box.right());
     for (size_t i = 0; i < graph.edges.size(); ++i) {
-      if (graph.edges[i].guide || graph.edges[i].routed) continue;
+      if (graph.edges[i].guide || graph.edges[i].order || graph.edges[i].routed) continue;
       for (const QPointF& p : drawing.curves[i]) right_ = std::max(right_, p.x());
     }
   }
@@ -125,7 +125,7 @@ std::vector<std::vector<int>> findRails(const DotGraph& graph, const DotDrawing&
   for (size_t i = 0; i < graph.edges.size(); ++i) {
     const DotEdge& edge = graph.edges[i];
     const bool branch = graph.boxes[static_cast<size_t>(edge.from)].stream && edge.fromPort < 0;
-    if (!edge.stream && !edge.guide && !branch) leaving[{edge.from, edge.fromPort}].push_back(static_cast<int>(i));
+    if (!edge.stream && !edge.guide && !edge.order && !branch) leaving[{edge.from, edge.fromPort}].push_back(static_cast<int>(i));
   }
   std::vector<std::vector<int>> rails;
   for (const auto& [source, edges] : leaving) {

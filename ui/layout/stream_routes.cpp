@@ -28,7 +28,7 @@ class Router {
     for (size_t i = 0; i < graph_.edges.size(); ++i) noteStream(i);
     for (size_t i = 0; i < graph_.edges.size(); ++i) {
       const DotEdge& edge = graph_.edges[i];
-      if (edge.stream || edge.guide || edge.routed || edge.from == edge.to) continue;
+      if (edge.stream || edge.guide || edge.order || edge.routed || edge.from == edge.to) continue;
       std::optional<std::vector<QPointF>> route = branch(edge);
       if (!route) route = merge(edge);
       if (!route) route = drop(edge);

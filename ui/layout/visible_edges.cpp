@@ -105,26 +105,25 @@ class Builder {
     return false;
   }
 
-  // A shown node whose inputs all come out of hidden ones (positions made from sizes) hangs in the air otherwise.
+  // A shown node whose inputs all come out of hidden ones (positions made from sizes) hangs in the air otherwise: it is
+  // joined to the model's input that its sizes come from.
   void bridge(int consumer) {
-    std::set<int> visited, ancestors;
+    std::set<int> visited;
     std::vector<int> open{consumer};
-    while (!open.empty() && visited.size() < 200) {
+    while (!open.empty() && visited.size() < 500) {
       const int node = open.back();
       open.pop_back();
       for (const int id : document_.nodes[static_cast<size_t>(node)].inputs) {
         const int value = at(valueOfId_, id);
         const int producer = value < 0 ? -1 : producer_[static_cast<size_t>(value)];
         if (producer < 0 || producer == consumer || !visited.insert(producer).second) continue;
-        if (result_.shown[static_cast<size_t>(producer)]) {
-          ancestors.insert(producer);
-        } else {
-          open.push_back(producer);
+        if (document_.nodes[static_cast<size_t>(producer)].role == "I" && result_.shown[static_cast<size_t>(producer)]) {
+          result_.edges.push_back({producer, consumer, -1, false});
+          return;
         }
+        open.push_back(producer);
       }
     }
-    // One line tells enough; the earliest ancestor is where the sizes come from.
-    if (!ancestors.empty()) result_.edges.push_back({*ancestors.begin(), consumer, -1, false});
   }
 
   const protocol::GraphDocument& document_;

@@ -87,8 +87,8 @@ void Session::runJob(JobKind kind, std::string_view method, const Params& params
       done(*reply);
       return;
     }
-    // The death of the engine is told once, by engineLost.
-    if (!reply.error().cancelled() && !reply.error().engineDied) Q_EMIT problem(reply.error().message, reply.error().hint);
+    if (reply.error().engineDied) return;  // told once, by engineLost
+    if (!reply.error().cancelled()) Q_EMIT problem(reply.error().message, reply.error().hint);
     if (failed) failed();
   });
   job_.request = *id;
@@ -99,13 +99,12 @@ void Session::cancel() {
 }
 
 void Session::open(const QString& path) {
-  const bool samePlan = std::exchange(keepPlan_, false);
-  if (!samePlan) {
-    clearModel();
+  path_ = path;
+  if (!std::exchange(keepPlan_, false)) {
     params_ = {};
     undo_.clear();
+    clearModel();
   }
-  path_ = path;
   if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) engine_->start();
   protocol::OpenParams params;
   params.path = path.toStdString();
@@ -121,7 +120,15 @@ void Session::close() {
   params_ = {};
   undo_.clear();
   clearModel();
-  Q_EMIT planChanged();
+}
+
+void Session::resume() {
+  if (!model_ || busy()) return;
+  if (!analysis_) {
+    analyze();
+  } else if (!plan_) {
+    requestPlan();
+  }
 }
 
 void Session::recover() {
@@ -149,6 +156,7 @@ void Session::fold() {
   voidProof();
   protocol::FoldParams params;
   params.plan = params_;
+  params.norm = flavour_;
   params.verify = true;
   runJob<protocol::FoldResult>(JobKind::Folding, methods::kFold, params, [this](const protocol::FoldResult& result) {
     fold_ = result;
@@ -167,11 +175,17 @@ void Session::measure() {
                                 });
 }
 
-void Session::exportTo(const QString& path, const QString& norm, bool force) {
+void Session::setFlavour(const QString& norm) {
+  if (norm.toStdString() == flavour_) return;
+  flavour_ = norm.toStdString();
+  voidProof();
+}
+
+void Session::exportTo(const QString& path, bool force) {
   if (!fold_) return;
   protocol::ExportParams params;
   params.path = path.toStdString();
-  params.norm = norm.toStdString();
+  params.norm = flavour_;
   params.force = force;
   runJob<protocol::ExportResult>(JobKind::Exporting, methods::kExport, params,
                                  [this](const protocol::ExportResult& result) {

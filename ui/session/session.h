@@ -74,10 +74,15 @@ class Session final : public QObject {
   void open(const QString& path);
   void close();                 // no model
   void recover();               // restart the engine, open the model again, keep the plan
+  void resume();                // what was stopped on the way to a plan
   void fold();                  // applies the plan and proves it; again: proves anew
   void measure();
-  void exportTo(const QString& path, const QString& norm, bool force = false);
+  void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
   void cancel();                // the running job
+
+  // Norm flavour of the folded model. A change makes the proof void: it was of another file.
+  void setFlavour(const QString& norm);
+  [[nodiscard]] const std::string& flavour() const { return flavour_; }
 
   // ---- plan, undoable
   void setPolicy(const QString& policy);
@@ -94,7 +99,7 @@ class Session final : public QObject {
   void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
 
  Q_SIGNALS:
-  void modelChanged();
+  void modelChanged();          // also when there is none any more
   void analysisChanged();
   void planChanged();           // also when only its parameters changed
   void foldChanged();
@@ -135,6 +140,7 @@ class Session final : public QObject {
   std::optional<protocol::ExportResult> exported_;
   std::optional<protocol::ZeroMeanGraph> zeroMean_;
   protocol::PlanParams params_;
+  std::string flavour_ = protocol::FoldParams().norm;
   Selection selection_;
   Job job_;
   QUndoStack undo_;

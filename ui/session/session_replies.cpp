@@ -23,6 +23,10 @@ void Session::clearModel() {
   statsCache_.clear();
   selection_ = {};
   Q_EMIT selectionChanged();
+  Q_EMIT modelChanged();
+  Q_EMIT planChanged();
+  Q_EMIT foldChanged();
+  Q_EMIT benchChanged();
 }
 
 void Session::voidProof() {
@@ -47,10 +51,13 @@ void Session::opened(const protocol::ModelInfo& info) {
   statsCache_.clear();
   voidProof();
   Q_EMIT modelChanged();
-  if (!sameModel) {
-    select({});
-  } else {
+  if (sameModel) {
     select(before);
+  } else {
+    // The ids in the plan's parameters belong to another graph.
+    params_ = {};
+    undo_.clear();
+    select({});
   }
   analyze();
 }

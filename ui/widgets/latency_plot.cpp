@@ -11,6 +11,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kLeft = 72, kRight = 20, kBand = 18;
+constexpr double kFarthest = 2.5;  // the axis ends at this many times the slower median
 
 struct Axis {
   double low = 0, high = 1, left = 0, right = 1;
@@ -24,10 +25,18 @@ void paintRow(QPainter& painter, const Axis& axis, double middle, const QString&
   painter.drawText(QRectF(0, middle - 10, kLeft - 12, 20), Qt::AlignRight | Qt::AlignVCenter, name);
   QColor band = color;
   band.setAlpha(theme.dark ? 80 : 50);
-  const double left = axis.at(stats.p5_ms), right = std::max(axis.at(stats.p95_ms), axis.at(stats.p5_ms) + 2);
+  const bool cut = stats.p95_ms > axis.high;
+  const double left = axis.at(stats.p5_ms);
+  const double right = std::max(axis.at(std::min(stats.p95_ms, axis.high)), left + 2);
   painter.setPen(Qt::NoPen);
   painter.setBrush(band);
   painter.drawRoundedRect(QRectF(left, middle - kBand / 2.0, right - left, kBand), 3, 3);
+  if (cut) {
+    painter.setFont(uiFont(11));
+    painter.setPen(theme.textSoft);
+    painter.drawText(QRectF(right - 160, middle - kBand / 2.0, 154, kBand), Qt::AlignVCenter | Qt::AlignRight,
+                     LatencyPlot::tr("p95 %1 →").arg(formatMilliseconds(stats.p95_ms)));
+  }
   painter.setPen(QPen(color, 3, Qt::SolidLine, Qt::FlatCap));
   const double median = axis.at(stats.median_ms);
   painter.drawLine(QPointF(median, middle - kBand / 2.0 - 3), QPointF(median, middle + kBand / 2.0 + 3));
@@ -58,7 +67,9 @@ void LatencyPlot::paintEvent(QPaintEvent*) {
   const auto& a = result_->original;
   const auto& b = result_->folded;
   const double low = std::min({a.p5_ms, b.p5_ms, a.median_ms, b.median_ms});
-  const double high = std::max({a.p95_ms, b.p95_ms, a.median_ms, b.median_ms});
+  // A few rounds that were disturbed must not push everything else to the edge.
+  const double slowest = std::max(a.median_ms, b.median_ms);
+  const double high = std::min(std::max({a.p95_ms, b.p95_ms, slowest}), kFarthest * slowest);
   const double margin = std::max((high - low) * 0.15, high * 0.01 + 1e-9);
   const Axis axis{std::max(0.0, low - margin), high + margin, kLeft, static_cast<double>(width() - kRight)};
   const double bottom = height() - 24.0;

@@ -120,27 +120,23 @@ void Actions::addThemes(QWidget* window) {
 
 void Actions::update(Session& session) {
   const bool analysed = session.analysis().has_value();
-  const bool idle = !session.busy();
+  const bool alive = session.engine()->state() != EngineClient::State::Dead;
+  const bool idle = !session.busy() && alive;
   const bool folds = session.plan() && !session.plan()->folded.empty();
   const bool folded = session.foldResult() && !session.foldResult()->plan.folded.empty();
-  fold->setEnabled(analysed && folds && (idle || session.job().kind == JobKind::Planning));
-  foldMenu->setEnabled(analysed);
+  fold->setEnabled(analysed && folds && (idle || (alive && session.job().kind == JobKind::Planning)));
+  foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
   measure->setEnabled(folded && idle);
-  exportModel->setEnabled(folded && idle);
-  exportMenu->setEnabled(folded);
+  exportModel->setEnabled(folded && session.foldResult()->ok && idle);
+  exportMenu->setEnabled(analysed);
   undo->setEnabled(session.undoStack()->canUndo());
   redo->setEnabled(session.undoStack()->canRedo());
-  stop->setEnabled(!idle);
+  stop->setEnabled(session.busy());
   closeModel->setEnabled(!session.path().isEmpty());
   for (QAction* action : policyGroup->actions()) {
     action->setChecked(action->data().toString() == text(session.planParams().policy));
   }
-}
-
-QString Actions::flavour() const {
-  const QAction* checked = flavourGroup->checkedAction();
-  return checked != nullptr ? checked->data().toString() : QString::fromLatin1(normFlavours().first().name);
 }
 
 QList<QAction*> Actions::searchable() const {

@@ -36,7 +36,7 @@ class Actions final : public QObject {
   QAction* fold;
   QAction* verify;
   QAction* measure;
-  QAction* exportModel;        // in the chosen flavour
+  QAction* exportModel;        // in the flavour that was folded
   QAction* undo;
   QAction* redo;
   QAction* find;
@@ -55,7 +55,6 @@ class Actions final : public QObject {
 
   // What makes sense in the session's state is enabled, the rest is not.
   void update(Session& session);
-  [[nodiscard]] QString flavour() const;
   [[nodiscard]] QList<QAction*> searchable() const;
 
  private:

@@ -12,8 +12,8 @@
 
 namespace normlens::ui {
 
-CenterCard::CenterCard(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
-  setObjectName(QStringLiteral("centerCard"));
+CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent) : QFrame(parent), session_(session) {
+  setObjectName(QStringLiteral("centerCard") + suffix);
   setProperty("kind", "card");
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(10, 8, 10, 8);
@@ -26,7 +26,7 @@ CenterCard::CenterCard(Session* session, QWidget* parent) : QFrame(parent), sess
   layout->addWidget(sentence_);
   auto* buttons = new QHBoxLayout;
   add_ = makeButton({}, "secondary", this);
-  add_->setObjectName(QStringLiteral("addCentering"));
+  add_->setObjectName(QStringLiteral("addCentering") + suffix);
   auto* close = makeButton(tr("Close"), "link", this);
   buttons->addWidget(add_);
   buttons->addWidget(close);

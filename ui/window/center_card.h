@@ -14,7 +14,8 @@ class CenterCard final : public QFrame {
   Q_OBJECT
 
  public:
-  CenterCard(Session* session, QWidget* parent);  // session: not owned
+  // suffix: of the object names, as there is one card per page. session: not owned.
+  CenterCard(Session* session, const QString& suffix, QWidget* parent);
 
   void ask(int value);
   void dismiss();

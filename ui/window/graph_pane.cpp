@@ -85,6 +85,7 @@ void GraphPane::showModel() {
 }
 
 void GraphPane::showAnalysis() {
+  if (!session_->analysis()) return;
   view_->updateValues(session_->analysis()->values);
   view_->setNorms(session_->analysis()->norms);
 }

@@ -97,6 +97,8 @@ void MainWindow::connectActions() {
   }
   connect(actions_->toggleInspector, &QAction::toggled, workspace_->inspector(), &QWidget::setVisible);
   connect(actions_->toggleBottom, &QAction::toggled, workspace_->bottom(), &QWidget::setVisible);
+  connect(actions_->flavourGroup, &QActionGroup::triggered, this,
+          [this](QAction* action) { session_->setFlavour(action->data().toString()); });
   connect(actions_->policyGroup, &QActionGroup::triggered, this,
           [this](QAction* action) { session_->setPolicy(action->data().toString()); });
 }
@@ -174,7 +176,7 @@ void MainWindow::askForExport(bool force) {
   dialog->setNameFilter(tr("Models (*.%1)").arg(model.suffix()));
   dialog->selectFile(QStringLiteral("%1.folded.%2").arg(model.completeBaseName(), model.suffix()));
   connect(dialog, &QFileDialog::fileSelected, this,
-          [this, force](const QString& path) { session_->exportTo(path, actions_->flavour(), force); });
+          [this, force](const QString& path) { session_->exportTo(path, force); });
   dialog->open();
 }
 

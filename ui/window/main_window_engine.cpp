@@ -45,6 +45,7 @@ void MainWindow::connectSession() {
     refresh();
   });
   connect(session_, &Session::modelChanged, this, [this] {
+    if (!session_->model()) return;
     setWindowTitle(QStringLiteral("%1 – NormLens").arg(QFileInfo(session_->path()).fileName()));
     if (!session_->model()->note.empty()) info_->show(InfoBar::Tone::Message, text(session_->model()->note));
     fillSearch();
@@ -119,6 +120,11 @@ void MainWindow::nextAction(NextAction action) {
     case NextAction::Fold: actions_->fold->trigger(); break;
     case NextAction::Export: actions_->exportModel->trigger(); break;
     case NextAction::Measure: actions_->measure->trigger(); break;
+    case NextAction::Restart:
+      info_->dismiss();
+      session_->recover();
+      break;
+    case NextAction::Resume: session_->resume(); break;
     case NextAction::ShowProof: workspace_->bottom()->showTab(BottomPanel::Proof); break;
     case NextAction::ShowBlocked:
       for (const protocol::NormInfo& norm : session_->analysis()->norms) {
@@ -158,7 +164,8 @@ void MainWindow::fillSearch() {
     }
   }
   for (const protocol::GraphScope& scope : session_->index().graph().scopes) {
-    if (!scope.path.empty()) {
+    // The module of a LayerNorm is listed as the norm.
+    if (!scope.path.empty() && session_->normNamed(text(scope.path)) < 0) {
       entries.push_back({Target::Scope, scope.id, text(scope.path), text(scope.type), QStringLiteral("module")});
     }
   }

@@ -39,7 +39,7 @@ NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session
   page.layout->addWidget(subtitle_);
   page.layout->addSpacing(4);
   page.layout->addWidget(meaning_);
-  center_ = new CenterCard(session, page.body);
+  center_ = new CenterCard(session, QStringLiteral("Node"), page.body);
   page.layout->addWidget(center_);
   const auto addList = [&](const QString& title, QLabel*& label) {
     page.layout->addSpacing(4);

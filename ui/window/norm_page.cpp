@@ -83,12 +83,12 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   shared_ = makeLabel({}, "soft", page.body);
   shared_->setWordWrap(true);
   page.layout->addWidget(shared_);
-  center_ = new CenterCard(session, page.body);
+  center_ = new CenterCard(session, {}, page.body);
   page.layout->addWidget(center_);
   weight_ = new WeightView(session, page.body);
   page.layout->addWidget(weight_);
-  page.layout->addSpacing(6);
-  page.layout->addWidget(makeLine(Qt::Horizontal, page.body));
+  page.layout->addSpacing(8);
+  page.layout->addWidget(makeLabel(tr("Attributes"), "section", page.body));
   attributes_ = new PropertyList(page.body);
   page.layout->addWidget(attributes_);
   page.layout->addStretch(1);

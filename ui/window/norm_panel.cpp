@@ -90,6 +90,7 @@ QWidget* NormPanel::makeNormPage() {
   filterBox_->setAccessibleName(tr("Filter norms"));
   filterBox_->setToolTip(tr("Show only norms whose name or reason contains these words."));
   filterBox_->setClearButtonEnabled(true);
+  filterBox_->setAcceptDrops(false);
   connect(filterBox_, &QLineEdit::textChanged, this, [this](const QString& words) {
     filter_->setWords(words);
     if (!words.isEmpty()) norms_->expandAll();

@@ -18,6 +18,7 @@ SearchBox::SearchBox(QWidget* parent) : QLineEdit(parent), model_(new SearchMode
   setAccessibleName(tr("Search norms, modules, operators and commands"));
   setToolTip(tr("Type any part of a name; Enter goes there. Ctrl+F or Ctrl+K brings you here."));
   setTextMargins(18, 0, 40, 0);
+  setAcceptDrops(false);  // a file dropped here is opened by the window
   setMinimumWidth(180);
   setMaximumWidth(360);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);

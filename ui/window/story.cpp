@@ -4,6 +4,7 @@
 #include <QFileInfo>
 
 #include "ui/session/format.h"
+#include "ui/client/engine_client.h"
 #include "ui/session/session.h"
 
 namespace normlens::ui {
@@ -107,12 +108,24 @@ void setNext(Story& story, NextAction next, const QString& text, const QString& 
 
 void chooseNext(Story& story, const Session& session) {
   if (session.busy() && session.job().kind != JobKind::Planning) return;
+  if (session.engine()->state() == EngineClient::State::Dead) {
+    setNext(story, NextAction::Restart, tr("Restart engine"), QStringLiteral("restart"),
+            tr("Start a new engine and open the model again; the plan is kept."));
+    return;
+  }
   if (!session.model()) {
     setNext(story, NextAction::Open, tr("Open model"), QStringLiteral("open"), tr("Open a model file."));
     return;
   }
   const auto& fold = session.foldResult();
-  if (!session.analysis() || (!session.plan() && !fold)) return;
+  if (!session.analysis()) {
+    setNext(story, NextAction::Resume, tr("Analyse"), QStringLiteral("search"), tr("Run the analysis that was stopped."));
+    return;
+  }
+  if (!session.plan()) {
+    if (!session.busy()) setNext(story, NextAction::Resume, tr("Make a plan"), QStringLiteral("fold"), tr("Ask for the plan again."));
+    return;
+  }
   if (fold && fold->ok && !fold->plan.folded.empty()) {
     if (session.exported() && !session.bench()) {
       setNext(story, NextAction::Measure, tr("Measure the gain"), QStringLiteral("measure"),

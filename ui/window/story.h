@@ -12,7 +12,7 @@ class Session;
 
 enum StoryIndex { kStoryModel, kStoryFoldable, kStoryPlan, kStoryProved, kStoryMeasured, kStorySteps };
 
-enum class NextAction { None, Open, Fold, ShowBlocked, ShowProof, Export, Measure };
+enum class NextAction { None, Open, Restart, Resume, Fold, ShowBlocked, ShowProof, Export, Measure };
 
 struct Story {
   std::array<StoryStep, kStorySteps> steps;

@@ -196,7 +196,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     const auto unit = std::make_shared<torch::jit::CompilationUnit>();
     spreadToMethods(program_, frames, others, *unit, instances);
     ModuleSource made{ModuleCopier(unit, instances).copy(source_.module), source_.extraFiles, source_.archive,
-                      keepAlive(source_.edits, source_.module)};
+                      keepAlive(source_.edits, source_.module), source_.defaultType};
     auto model = fromModule(std::move(made), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
     return std::unique_ptr<Model>(std::move(*model));

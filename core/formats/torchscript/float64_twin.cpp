@@ -27,14 +27,11 @@ Result<std::unique_ptr<Model>> TorchScriptModel::toFloat64() const {
     rules.code = widenLiteralTypes;
     rules.copyOthers = program_.writesState;
     ModuleSource made{rewriteTensors(source_.module, rules), source_.extraFiles, nullptr,
-                      keepAlive(source_.edits, source_.module)};
+                      keepAlive(source_.edits, source_.module), at::kDouble};
     auto model = fromModule(std::move(made), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
     (*model)->adoptProbe(*this);
-    TorchScriptModel& twin = **model;
-    // The programs are the same value by value, so the shapes need no run of their own.
-    if (records_ && twin.program_.values.size() == program_.values.size()) {
-      twin.records_ = records_;
+    if (auto& twin = **model; twin.records_) {
       for (auto& record : twin.records_->values) widen(record);
       twin.lowered_ = lowerProgram(twin.program_, &*twin.records_);
     }

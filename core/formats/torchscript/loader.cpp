@@ -44,6 +44,9 @@ torch::jit::ExtraFilesMap extraFilesOf(const Archive& archive) {
 Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive) {
   const std::string path = archive->file().path().string();
   const auto failed = [&](const std::string& why) {
+    if (why.find("Unknown builtin op") != std::string::npos)
+      return fail(ErrorCode::Unsupported, path + " uses an operator that this engine does not have: " + why,
+                  "load the library that defines it, or export the model without it");
     return fail(ErrorCode::Unreadable, path + ": its TorchScript code cannot be parsed or loaded: " + why,
                 "export the model again with torch.jit.trace(...).save()");
   };

@@ -87,6 +87,7 @@ Lowered Lowering::run() {
       if (result.value != kNoValue) addReturn(0, result);
     }
   }
+  out_.elementPath.resize(out_.programValue.size());
   return std::move(out_);
 }
 
@@ -343,6 +344,7 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
     return isNumberType(output->type());
   });
   made.helper = (onlyNumbers && !at.outputs.empty()) || name == "prim::NumToTensor" || name == "aten::size" ||
+                name == "prim::RaiseException" || name == "prim::Uninitialized" || name == "aten::warn" ||
                 (isSizeArithmetic(name) && readsBookkeepingOnly(context.operands));
 
   std::vector<graph::Value> outputs;
@@ -388,71 +390,6 @@ void Lowering::bindOutputs(int id, graph::NodeId made, const std::vector<size_t>
     }
     items_[value] = Item{Item::Kind::List, kNoValue, std::move(list)};
   }
-}
-
-// ---- control flow -------------------------------------------------------------------------------------------------
-
-Operand Lowering::single(int programValue, const OperandSite& site, int forNode, graph::BlockId into) {
-  const Item item = itemOf(programValue);
-  if (item.kind != Item::Kind::List) return {item.kind == Item::Kind::Value ? item.value : kNoValue, site};
-  std::vector<Operand> elements;
-  flatten(item, site, elements);
-  const int madeBy = item.list->madeBy == kNone ? forNode : item.list->madeBy;
-  GraphNode made = startNode(madeBy, into);
-  made.op = "prim::ListConstruct";
-  made.helper = true;
-  const graph::NodeId id =
-      addNode(std::move(made), madeBy, elements, {describe(programValue, nullptr)}, {programValue});
-  return {out_.graph.node(id).outputs[0], site};
-}
-
-void Lowering::lowerIf(int id, graph::BlockId into) {
-  const ProgramNode& at = node(id);
-  freezeGrowingLists(id, into);
-  GraphNode made = startNode(id, into);
-  made.kind = OpKind::If;
-  made.helper = at.guard;
-  std::vector<graph::Value> outputs;
-  for (const int value : at.outputs) outputs.push_back(describe(value, recordOf(value)));
-  const auto condition = operandsOf(id, 0);
-  const graph::NodeId self = addNode(std::move(made), id, condition, std::move(outputs), at.outputs);
-  for (const int block : at.blocks) {
-    const graph::BlockId branch = out_.graph.addBlock(self);
-    lowerBlock(block, branch);
-    const ProgramBlock& from = program_.blocks[static_cast<size_t>(block)];
-    for (size_t i = 0; i < from.returns.size() && !at.guard; ++i) {
-      const OperandSite site{from.frame, from.block->return_node(), static_cast<int>(i)};
-      addReturn(branch, single(from.returns[i], site, id, branch));
-    }
-  }
-  bindOutputs(id, self, std::vector<size_t>(at.outputs.size(), 0));
-}
-
-void Lowering::lowerLoop(int id, graph::BlockId into) {
-  const ProgramNode& at = node(id);
-  freezeGrowingLists(id, into);
-  std::vector<Operand> operands;
-  for (size_t i = 0; i < at.inputs.size(); ++i)
-    operands.push_back(single(at.inputs[i], {at.frame, at.node, static_cast<int>(i)}, id, into));
-  GraphNode made = startNode(id, into);
-  made.kind = OpKind::Loop;
-  std::vector<graph::Value> outputs;
-  for (const int value : at.outputs) outputs.push_back(describe(value, recordOf(value)));
-  const graph::NodeId self = addNode(std::move(made), id, operands, std::move(outputs), at.outputs);
-  const graph::BlockId body = out_.graph.addBlock(self);
-  const ProgramBlock& from = program_.blocks[static_cast<size_t>(at.blocks[0])];
-  for (const int param : from.params) {
-    const graph::ValueId value = out_.graph.addParam(body, describe(param, recordOf(param)));
-    out_.programValue.push_back(param);
-    out_.graphValue[static_cast<size_t>(param)] = value;
-    items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, value, nullptr};
-  }
-  lowerBlock(at.blocks[0], body);
-  for (size_t i = 0; i < from.returns.size(); ++i) {
-    const OperandSite site{from.frame, from.block->return_node(), static_cast<int>(i)};
-    addReturn(body, single(from.returns[i], site, id, body));
-  }
-  bindOutputs(id, self, std::vector<size_t>(at.outputs.size(), 0));
 }
 
 Lowered lowerProgram(const Program& program, const ProbeRecords* records) { return Lowering(program, records).run(); }

@@ -33,6 +33,8 @@ struct Lowered {
   std::vector<std::vector<OperandSite>> returnSites;
   // By graph value: the program value whose run-time content it is; kNone for literals.
   std::vector<int> programValue;
+  // By graph value: where in that content it is, when that is a tuple or list; empty: the content itself.
+  std::vector<std::vector<int>> elementPath;
   // By graph constant: index in Program::constants.
   std::vector<int> programConstant;
   // By program value: the graph value; graph::kNoValue where it was flattened away or is bookkeeping of lists.

@@ -56,7 +56,7 @@ bool Lowering::lowerContainer(int id, graph::BlockId into) {
   }
   // Any other change of a container: from here on it is one value.
   if (writesFirstArgument(at.node) && listSize(at.inputs[0])) {
-    const Operand whole = single(at.inputs[0], {at.frame, at.node, 0}, id, into);
+    const Operand whole = single(Item(itemOf(at.inputs[0])), at.inputs[0], {at.frame, at.node, 0}, id, into);
     items_[static_cast<size_t>(at.inputs[0])] = Item{Item::Kind::Value, whole.value, nullptr};
   }
   return false;
@@ -170,7 +170,7 @@ void Lowering::freezeGrowingLists(int id, graph::BlockId into) {
       const auto& item = items_[static_cast<size_t>(at.inputs[0])];
       if (!item || item->kind != Item::Kind::List) continue;
       const auto list = item->list;
-      const Operand whole = single(at.inputs[0], {}, id, into);
+      const Operand whole = single(Item(itemOf(at.inputs[0])), at.inputs[0], {}, id, into);
       for (auto& other : items_) {
         if (other && other->kind == Item::Kind::List && other->list == list)
           other = Item{Item::Kind::Value, whole.value, nullptr};

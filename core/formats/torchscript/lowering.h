@@ -28,6 +28,13 @@ struct ListState {
   int madeBy = kNone;               // program node
 };
 
+// One value of a tuple that an If or Loop passes on, or the value itself.
+struct Leaf {
+  int programValue = kNone;
+  std::vector<int> path;
+  const ValueRecord* record = nullptr;
+};
+
 struct Operand {
   graph::ValueId value;
   OperandSite site;
@@ -73,7 +80,17 @@ class Lowering {
   Item itemOfKnown(int programValue);
   void flatten(const Item& item, const OperandSite& site, std::vector<Operand>& into);
   // One value for an item: itself, or for a container a node that gathers its elements.
-  Operand single(int programValue, const OperandSite& site, int forNode, graph::BlockId into);
+  Operand single(const Item& item, int programValue, const OperandSite& site, int forNode, graph::BlockId into);
+  // Control flow passes tuples on element by element, as their type says.
+  static void addLeaves(const c10::TypePtr& type, Leaf leaf, std::vector<Leaf>& into);
+  [[nodiscard]] std::vector<Leaf> leavesOf(int programValue) const;
+  void addLeafOperands(const c10::TypePtr& type, const Item& item, int programValue, const OperandSite& site, int forNode,
+                       graph::BlockId into, std::vector<Operand>& operands);
+  Item takeApart(const Item& item, size_t count, int forNode, graph::BlockId into);
+  Item assemble(const c10::TypePtr& type, const std::vector<graph::ValueId>& values, size_t& next, int block);
+  std::vector<graph::Value> describeLeaves(const std::vector<Leaf>& leaves);
+  void noteLeaves(const std::vector<graph::ValueId>& values, const std::vector<Leaf>& leaves);
+  void bindLeaves(const std::vector<int>& programValues, const std::vector<graph::ValueId>& values, int block);
   graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
                         std::vector<graph::Value> outputs, const std::vector<int>& outputValues);
   GraphNode startNode(int programNode, graph::BlockId into);

@@ -30,10 +30,42 @@ auto guarded(F&& f) -> Result<decltype(f())> {
   }
 }
 
+// A number as a tensor, a tensor as it is; undefined for anything else.
+at::Tensor tensorIn(const IValue& value) {
+  if (value.isTensor()) return value.toTensor();
+  if (value.isInt()) return at::scalar_tensor(value.toInt(), at::kLong);
+  if (value.isDouble()) return at::scalar_tensor(value.toDouble(), at::kDouble);
+  if (value.isBool()) return at::scalar_tensor(value.toBool(), at::kBool);
+  return {};
+}
+
+at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
+  IValue value = content;
+  for (const int index : path) {
+    if (!value.isTuple() || static_cast<size_t>(index) >= value.toTupleRef().elements().size()) return {};
+    value = IValue(value.toTupleRef().elements()[static_cast<size_t>(index)]);
+  }
+  return tensorIn(value);
+}
+
 // A module that may be run: the model's own, or a copy where a run would change it.
 torch::jit::Module runnable(const torch::jit::Module& module, const Program& program) {
   return program.writesState ? module.deepcopy() : module;
 }
+
+// torch's default floating type while a model runs: it decides what sqrt of an int is. Process-wide, so restored.
+class DefaultType {
+ public:
+  explicit DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()) {
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
+  }
+  ~DefaultType() { c10::set_default_dtype(before_); }
+  DefaultType(const DefaultType&) = delete;
+  DefaultType& operator=(const DefaultType&) = delete;
+
+ private:
+  caffe2::TypeMeta before_;
+};
 
 class TorchRunner final : public Runner {
  public:
@@ -65,6 +97,7 @@ Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs
 }
 
 Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) const {
+  const DefaultType defaultType(source_.defaultType);
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
@@ -82,21 +115,29 @@ Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs) 
 
 Result<Tensors> TorchScriptModel::runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                const Task& task) const {
+  const DefaultType defaultType(source_.defaultType);
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
   Tensors captured;
-  std::unordered_map<int, std::vector<size_t>> wanted;  // program value -> places in `captured`
+  struct Place {
+    size_t index;                   // in `captured`
+    const std::vector<int>* path;   // element of the content
+  };
+  std::unordered_map<int, std::vector<Place>> wanted;  // by program value
   for (const graph::ValueId id : values) {
-    wanted[lowered_.programValue[static_cast<size_t>(id)]].push_back(captured.size());
+    const auto value = static_cast<size_t>(id);
+    wanted[lowered_.programValue[value]].push_back({captured.size(), &lowered_.elementPath[value]});
     captured.push_back({lowered_.graph.value(id).name, {}});
   }
   Interpreter interpreter(program_);
   const auto hook = [&](int value, const IValue& content) {
     const auto found = wanted.find(value);
-    if (found == wanted.end() || !content.isTensor() || !content.toTensor().defined()) return;
-    // A copy: an op in place may still change it.
-    for (const size_t place : found->second)
-      captured[place].view = viewOf(content.toTensor().clone(at::MemoryFormat::Contiguous));
+    if (found == wanted.end()) return;
+    for (const Place& place : found->second) {
+      const at::Tensor tensor = elementOf(content, *place.path);
+      // A copy: an op in place may still change it.
+      if (tensor.defined()) captured[place.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous));
+    }
   };
   auto results = interpreter.run(std::move(*arguments), hook, task);
   if (!results) return tl::unexpected(results.error());
@@ -104,6 +145,7 @@ Result<Tensors> TorchScriptModel::runCapturing(const Tensors& inputs, const std:
 }
 
 Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {
+  const DefaultType defaultType(source_.defaultType);
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
   std::string found;

@@ -180,6 +180,7 @@ const std::vector<OpRule>& normRules() {
       {"aten::_upsample_bilinear2d_aa", OpKind::Mix, mix2},
       {"aten::upsample_bicubic2d", OpKind::Mix, mix2},
       {"aten::_upsample_bicubic2d_aa", OpKind::Mix, mix2},
+      {"aten::_upsample_lanczos2d_aa", OpKind::Mix, mix2},
       {"aten::upsample_trilinear3d", OpKind::Mix, mix3},
       {"aten::upsample_nearest1d", OpKind::Mix, mix1},
       {"aten::upsample_nearest2d", OpKind::Mix, mix2},

@@ -1,6 +1,9 @@
 // TorchScriptModel::perturbed: the model with every weight moved by up to half a unit in its last place.
+#include <algorithm>
 #include <cmath>
+#include <thread>
 
+#include "core/fold/parallel.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/tensor_rewrite.h"
 #include "core/formats/torchscript/torchscript_model.h"
@@ -17,23 +20,32 @@ double uniform(uint64_t seed, uint64_t index) {
   return static_cast<double>(z >> 11) * 0x1p-52 - 1.0;
 }
 
+constexpr int64_t kElementsPerPiece = int64_t{1} << 18;
+
 template <class T>
-void perturb(T* elements, int64_t count, uint64_t seed, double unit) {
-  for (int64_t i = 0; i < count; ++i) {
-    const double factor = 1.0 + uniform(seed, static_cast<uint64_t>(i)) * unit;
-    elements[i] = static_cast<T>(static_cast<double>(elements[i]) * factor);
-  }
+void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
+  const double unit = std::ldexp(1.0, -graph::mantissaBits(dtypeOf(from.scalar_type())) - 1);
+  const T* in = from.const_data_ptr<T>();
+  T* out = to.mutable_data_ptr<T>();
+  const int64_t count = from.numel();
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+    const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
+    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
+      const double factor = 1.0 + uniform(seed, static_cast<uint64_t>(i)) * unit;
+      out[i] = static_cast<T>(static_cast<double>(in[i]) * factor);
+    }
+  });
 }
 
 at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
-  at::Tensor out = dense.clone();
-  const double unit = std::ldexp(1.0, -graph::mantissaBits(dtypeOf(dense.scalar_type())) - 1);
+  at::Tensor out = at::empty_like(dense);
   switch (dense.scalar_type()) {
-    case at::kDouble: perturb(out.data_ptr<double>(), out.numel(), seed, unit); break;
-    case at::kFloat: perturb(out.data_ptr<float>(), out.numel(), seed, unit); break;
-    case at::kHalf: perturb(out.data_ptr<at::Half>(), out.numel(), seed, unit); break;
-    case at::kBFloat16: perturb(out.data_ptr<at::BFloat16>(), out.numel(), seed, unit); break;
-    default: break;
+    case at::kDouble: perturb<double>(dense, out, seed); break;
+    case at::kFloat: perturb<float>(dense, out, seed); break;
+    case at::kHalf: perturb<at::Half>(dense, out, seed); break;
+    case at::kBFloat16: perturb<at::BFloat16>(dense, out, seed); break;
+    default: return dense.clone();
   }
   return out;
 }
@@ -49,15 +61,10 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
       return perturbedCopy(dense, seed * 0x2545f4914f6cdd1dULL + drawn++);
     };
     ModuleSource made{rewriteTensors(source_.module, rules), source_.extraFiles, source_.archive,
-                      keepAlive(source_.edits, source_.module)};
+                      keepAlive(source_.edits, source_.module), source_.defaultType};
     auto model = fromModule(std::move(made), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
     (*model)->adoptProbe(*this);
-    TorchScriptModel& moved = **model;
-    if (records_ && moved.program_.values.size() == program_.values.size()) {
-      moved.records_ = records_;
-      moved.lowered_ = lowerProgram(moved.program_, &*moved.records_);
-    }
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const c10::Error& error) {
     return fail(ErrorCode::Internal, std::string("the weights cannot be perturbed: ") + error.what_without_backtrace());

@@ -1,9 +1,11 @@
 #include "core/formats/torchscript/torchscript_model.h"
 
+#include <algorithm>
 #include <map>
 #include <unordered_set>
 
 #include "core/formats/torchscript/archive_check.h"
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/interpreter.h"
 #include "core/formats/torchscript/loader.h"
 #include "core/formats/torchscript/module_index.h"
@@ -79,8 +81,12 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSou
   facts.parameters = facts.parameterBytes = 0;
   countParameters(source.module, facts);
   countConstants(*program, facts);
-  return std::unique_ptr<TorchScriptModel>(
-      new TorchScriptModel(std::move(source), std::move(*program), std::move(facts)));
+  try {
+    return std::unique_ptr<TorchScriptModel>(
+        new TorchScriptModel(std::move(source), std::move(*program), std::move(facts)));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Unsupported, "the model's graph cannot be read: " + firstLine(error.what()));
+  }
 }
 
 Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::filesystem::path& path, const Task& task) {
@@ -133,9 +139,20 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
   return {};
 }
 
+// Literals may be numbered differently where their types were rewritten; nodes and blocks correspond one to one.
 void TorchScriptModel::adoptProbe(const TorchScriptModel& twin) {
-  if (!twin.records_ || twin.program_.values.size() != program_.values.size()) return;
-  records_ = twin.records_;
+  const Program& other = twin.program_;
+  if (!twin.records_ || other.nodes.size() != program_.nodes.size() || other.blocks.size() != program_.blocks.size()) return;
+  ProbeRecords records;
+  records.values.resize(program_.values.size());
+  const auto adopt = [&](const std::vector<int>& mine, const std::vector<int>& theirs) {
+    for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
+      records.values[static_cast<size_t>(mine[i])] = twin.records_->values[static_cast<size_t>(theirs[i])];
+    }
+  };
+  for (size_t i = 0; i < program_.nodes.size(); ++i) adopt(program_.nodes[i].outputs, other.nodes[i].outputs);
+  for (size_t i = 0; i < program_.blocks.size(); ++i) adopt(program_.blocks[i].params, other.blocks[i].params);
+  records_ = std::move(records);
   lowered_ = lowerProgram(program_, &*records_);
 }
 

@@ -29,6 +29,7 @@ struct ModuleSource {
   torch::jit::ExtraFilesMap extraFiles;        // names without the "extra/" prefix
   std::shared_ptr<const Archive> archive;      // the opened file; kept by copies, may be null in tests
   std::shared_ptr<const SaveEdits> edits;      // null: as opened
+  at::ScalarType defaultType = at::kFloat;     // what torch makes of an int that meets a float function; double in a twin
 };
 
 class TorchScriptModel final : public Model {

@@ -195,6 +195,16 @@ class LayoutTest : public QObject {
     QVERIFY(timer.elapsed() < 1000);
   }
 
+  // Graphviz counts its layouts in a byte and has crashed when it ran over.
+  void manyLayoutsInOneProcess() {
+    const auto document = test::gpt2Document(1);
+    const Hierarchy h = buildHierarchy(document);
+    for (int i = 0; i < 150; ++i) {
+      GroupLayouter fresh;
+      QVERIFY(fresh.layOut(h, allGroups(h), {}).has_value());
+    }
+  }
+
   void timesOfTheUsualCases() {
     for (const int blocks : {12, 48}) {
       const Hierarchy h = buildHierarchy(test::gpt2Document(blocks));

@@ -1,0 +1,233 @@
+// Small models in which two right edits meet: each was, or could be, a way to change an output without a word.
+#include <gtest/gtest.h>
+
+#include "core/analysis/analysis.h"
+#include "core/graph/text.h"
+#include "tests/support/apply_plan.h"
+#include "tests/support/graph_builder.h"
+#include "tests/support/graph_interpreter.h"
+
+namespace normlens::analysis {
+namespace {
+
+struct Outcome {
+  size_t folded = 0;
+  int centerings = 0;
+  size_t scales = 0;
+  double difference = 0;
+};
+
+graph::Graph parsed(const std::string& text) {
+  auto graph = graph::parseGraph(text);
+  if (!graph) throw std::logic_error(graph.error().message);
+  return std::move(*graph);
+}
+
+Outcome outcomeOf(const std::string& text, PlanOptions options) {
+  const graph::Graph graph = parsed(text);
+  const auto analysis = analyze(graph, Task{});
+  if (!analysis) throw std::logic_error(analysis.error().message);
+  const Plan plan = makePlan(**analysis, options);
+  Outcome out{plan.folded.size(), plan.centerings, 0, 0};
+  for (const auto& planned : plan.edits) out.scales += std::holds_alternative<fold::AbsorbScale>(planned.edit) ? 1 : 0;
+  const graph::Graph folded = testing::applyPlan(graph, (*analysis)->norms.layerNorms, plan);
+  std::mt19937 random(5);
+  for (int draw = 0; draw < 3; ++draw) {
+    const auto inputs = testing::drawInputs(graph, random);
+    out.difference = std::max(out.difference, testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs)));
+  }
+  return out;
+}
+
+// The outcome under a policy; the outputs must stay as they are under every one.
+Outcome soundOutcome(const std::string& text, Policy policy) {
+  Outcome asked;
+  for (const Policy each : {Policy::Free, Policy::Balanced, Policy::All}) {
+    PlanOptions options;
+    options.policy = each;
+    options.maxGrowthPercent = 1e9;
+    const Outcome outcome = outcomeOf(text, options);
+    EXPECT_LT(outcome.difference, 1e-10) << policyName(each) << "\n" << text;
+    if (each == policy) asked = outcome;
+  }
+  return asked;
+}
+
+std::string model(const std::string& body) {
+  return "graph {\n input %x: float64[2, 3, 8]\n input %z: float64[2, 3, 8]\n const %w: float64[8, 8] random 1\n"
+         " const %w2: float64[8, 8] random 2\n const %b: float64[8] random 3\n const %g: float64[8] random 4\n"
+         " const %g2: float64[8] random 5\n" + body + "}";
+}
+
+const std::string kLast = " {axes = [2], eps = 1e-05}\n";
+
+TEST(Soundness, aMeanThatIsReadElsewhereTiesItsInput) {
+  // %c reads %x and its mean: centering one of the two reads alone would shift it.
+  const Outcome outcome = soundOutcome(model(R"(
+    %m: float64[2, 3, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
+    %c: float64[2, 3, 8] = Sub(%x, %m)
+    %e: float64[2, 3, 1] = Elementwise(%m)
+    %n1: float64[2, 3, 8] = LayerNorm(%x, %g, _))" + kLast + " %n2: float64[2, 3, 8] = LayerNorm(%x, %g2, _)" + kLast +
+    " %n3: float64[2, 3, 8] = LayerNorm(%c, %g, _)" + kLast + " return %n1, %n2, %n3, %c, %e\n"), Policy::Balanced);
+  EXPECT_EQ(outcome.folded, 3U);
+  EXPECT_EQ(outcome.centerings, 1);
+}
+
+TEST(Soundness, aPartThatIsZeroMeanAlreadyLosesItsMeanToTheWhole) {
+  // The first half is zero-mean as it is. Centering the whole for two norms takes that away from the half's norm.
+  const Outcome outcome = soundOutcome(model(R"(
+    %a: float64[2, 3, 4] = Slice(%x) {axis = 2, start = 0, step = 1}
+    %f: float64[2, 3, 4] = LayerNorm(%a, _, _))" + kLast + R"(
+    %e: float64[2, 3, 4] = Elementwise(%a)
+    %v: float64[2, 3, 8] = Concat(%f, %e) {axis = 2}
+    %s: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
+    %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _))" + kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast +
+    " %n3: float64[2, 3, 4] = LayerNorm(%s, _, _)" + kLast + " return %n1, %n2, %n3\n"), Policy::Balanced);
+  EXPECT_EQ(outcome.centerings, 1);
+  EXPECT_EQ(outcome.folded, 2U);
+}
+
+TEST(Soundness, centeringsOfOneValueGoFromCoarseToFine) {
+  const auto text = [](bool partsFirst) {
+    const std::string wholes = " %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _)" + kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast;
+    const std::string parts = R"( %s1: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
+    %s2: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
+    %m1: float64[2, 3, 4] = LayerNorm(%s1, _, _))" + kLast + " %m2: float64[2, 3, 4] = LayerNorm(%s2, _, _)" + kLast;
+    return model(" %v: float64[2, 3, 8] = Elementwise(%x)\n" + (partsFirst ? parts + wholes : wholes + parts) +
+                 " return %n1, %n2, %m1, %m2\n");
+  };
+  for (const bool partsFirst : {false, true}) {
+    const Outcome outcome = soundOutcome(text(partsFirst), Policy::Balanced);
+    EXPECT_EQ(outcome.folded, 4U);
+    EXPECT_EQ(outcome.centerings, 2);
+  }
+}
+
+TEST(Soundness, aScaleThatIsAnAddendElsewhere) {
+  // %g scales a linear that nobody centers, and is a bias in front of a norm: centering it for both would change %e.
+  const Outcome outcome = soundOutcome(model(R"(
+    %h: float64[2, 3, 8] = Linear(%x, %w, _)
+    %y: float64[2, 3, 8] = Mul(%g, %h)
+    %e: float64[2, 3, 8] = Elementwise(%y)
+    %k: float64[2, 3, 8] = Linear(%z, %w2, _)
+    %s: float64[2, 3, 8] = Add(%k, %g)
+    %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" + kLast + " return %e, %n\n"), Policy::Free);
+  EXPECT_EQ(outcome.folded, 1U);
+}
+
+TEST(Soundness, aScaleOfPositionsIsNotOneOfChannels) {
+  // The bias makes the sum larger than the linear's output: the sum's axis 1 is the linear's axis 0.
+  soundOutcome(R"(graph {
+    input %x: float64[8, 8]
+    const %w: float64[8, 8] random 1
+    const %b: float64[2, 8, 8] random 2
+    const %g: float64[8, 1] random 3
+    %h: float64[8, 8] = Linear(%x, %w, _)
+    %s: float64[2, 8, 8] = Add(%h, %b)
+    %y: float64[2, 8, 8] = Mul(%s, %g)
+    %n: float64[2, 8, 8] = LayerNorm(%y, _, _))" + kLast + " return %n\n}", Policy::Free);
+  // A linear with a vector for a weight makes no channels at all.
+  soundOutcome(R"(graph {
+    input %x: float64[3, 8, 8]
+    const %w: float64[8] random 1
+    const %g: float64[8] random 3
+    %h: float64[3, 8] = Linear(%x, %w, _)
+    %y: float64[3, 8] = Mul(%h, %g)
+    %n: float64[3, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
+    return %n
+  })", Policy::Free);
+}
+
+TEST(Soundness, nothingIsCenteredInFrontOfAScaleThatStays) {
+  const std::string text = model(R"(
+    %h: float64[2, 3, 8] = Linear(%x, %w, %b)
+    %y: float64[2, 3, 8] = Mul(%h, %g)
+    %v: float64[2, 3, 8] = Elementwise(%z)
+    %s: float64[2, 3, 8] = Add(%y, %v)
+    %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" + kLast + " return %n\n");
+  EXPECT_EQ(soundOutcome(text, Policy::All).folded, 1U);
+  const graph::Graph graph = parsed(text);
+  for (graph::ValueId value = 0; value < static_cast<graph::ValueId>(graph.values.size()); ++value) {
+    PlanOptions options;
+    options.policy = Policy::Free;
+    options.centerValues = {value};
+    EXPECT_LT(outcomeOf(text, options).difference, 1e-10) << graph.value(value).name;
+  }
+}
+
+TEST(Soundness, aProductThatWidensTheTypeStays) {
+  const std::string text = R"(graph {
+    input %x: float32[2, 8]
+    const %w: float32[8, 8] random 1
+    const %g: float64[8] random 2
+    %h: float32[2, 8] = Linear(%x, %w, _)
+    %y: float64[2, 8] = Mul(%h, %g)
+    %n: float64[2, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
+    return %n
+  })";
+  PlanOptions options;
+  options.policy = Policy::Free;
+  EXPECT_EQ(outcomeOf(text, options).scales, 0U);
+}
+
+TEST(Soundness, concatenatedLinearsShareAMeanAtEveryPosition) {
+  const auto text = [](const std::string& reader, const std::string& output) {
+    return R"(graph {
+    input %x: float64[2, 3, 8]
+    const %wa: float64[4, 8] random 1
+    const %wb: float64[6, 8] random 2
+    const %ba: float64[4] random 3
+    const %bb: float64[6] random 4
+    %a: float64[2, 3, 4] = Linear(%x, %wa, %ba)
+    %b: float64[2, 3, 6] = Linear(%x, %wb, %bb)
+    %c: float64[2, 3, 10] = Concat(%a, %b) {axis = 2}
+    %first: float64[2, 1, 10] = Slice(%c) {axis = 1, start = 0, step = 1}
+    %n: float64[2, 1, 10] = LayerNorm(%first, _, _))" + kLast + reader + " return %n" + output + "\n}";
+  };
+  EXPECT_EQ(soundOutcome(text("", ""), Policy::Free).folded, 1U);
+  const std::string rest = " %rest: float64[2, 2, 10] = Slice(%c) {axis = 1, start = 1, step = 1}\n %e: float64[2, 2, 10] = Elementwise(%rest)\n";
+  EXPECT_EQ(soundOutcome(text(rest, ", %e"), Policy::Free).folded, 0U);
+}
+
+TEST(Soundness, growthLimitHoldsForTinyTensorsBehindLargeActivations) {
+  // A copy of 64 bytes would fold a norm over 64,000 elements; a limit of nothing forbids it all the same.
+  const std::string text = R"(graph {
+    input %x: float64[2, 4000, 8]
+    const %b: float64[8] random 3
+    const %w: float64[8, 8] random 1
+    %h: float64[2, 4000, 8] = Linear(%x, %w, %b)
+    %n: float64[2, 4000, 8] = LayerNorm(%h, _, _))" + kLast + " return %n, %b\n}";
+  const auto analysis = analyze(parsed(text), Task{});
+  ASSERT_TRUE(analysis);
+  for (const double percent : {0.0, 1.0, 5.0}) {
+    PlanOptions options;
+    options.maxGrowthPercent = percent;
+    const Plan plan = makePlan(**analysis, options);
+    EXPECT_EQ(plan.bytesGrown, 0) << percent;
+    EXPECT_GT(plan.gap, 0) << percent;
+  }
+  PlanOptions options;
+  options.maxGrowthPercent = 20;
+  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 1U);
+}
+
+TEST(Soundness, aWrittenOutNormWithAScaledEpsilonIsNone) {
+  const auto norms = [](const std::string& alpha) {
+    return findNorms(parsed(R"(graph {
+    input %x: float64[2, 8]
+    %m: float64[2, 1] = Reduce(%x) {op = "mean", axes = [1], keepdim = true}
+    %c: float64[2, 8] = Sub(%x, %m)
+    %q: float64[2, 8] = Mul(%c, %c)
+    %v: float64[2, 1] = Reduce(%q) {op = "mean", axes = [1], keepdim = true}
+    %e: float64[2, 1] = Add(%v, 1e-05))" + alpha + R"(
+    %r: float64[2, 1] = Elementwise(%e) op "aten::rsqrt"
+    %y: float64[2, 8] = Mul(%c, %r)
+    return %y
+  })")).layerNorms.size();
+  };
+  EXPECT_EQ(norms(""), 1U);
+  EXPECT_EQ(norms(" {alpha = 2.0}"), 0U);
+}
+
+}  // namespace
+}  // namespace normlens::analysis

@@ -1,0 +1,122 @@
+// Whole random models: every plan of every policy, carried out on the graph, must leave the outputs as they are.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/analysis/analysis.h"
+#include "core/graph/text.h"
+#include "tests/support/apply_plan.h"
+#include "tests/support/graph_builder.h"
+#include "tests/support/graph_interpreter.h"
+#include "tests/support/random_graph.h"
+
+namespace normlens::analysis {
+namespace {
+
+using testing::ModelSize;
+
+constexpr double kTolerance = 1e-10;
+constexpr ModelSize kProbe{2, 3};
+constexpr ModelSize kOther{3, 5};
+
+struct Tally {
+  int norms = 0;
+  int folded = 0;
+  int centerings = 0;
+  int splits = 0;
+  int joint = 0;
+  int scales = 0;
+  int otherSize = 0;
+};
+
+std::string describe(const graph::Graph& graph, const Plan& plan) {
+  std::string out = graph::printGraph(graph);
+  for (const auto& planned : plan.edits) {
+    if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
+      for (const auto& part : center->parts) {
+        out += "center " + graph.constant(part.constant).name + " over " + part.pattern.text() + (center->split ? " for some\n" : "\n");
+      }
+    } else if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
+      out += "center at run time " + graph.value(insert->value).name + " over " + insert->pattern.text() + " for " +
+             std::to_string(insert->uses.size()) + " reads\n";
+    } else if (const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit)) {
+      out += "absorb " + graph.value(graph.node(scale->scaleNode).outputs[0]).name + "\n";
+    } else {
+      out += "fold norm " + std::to_string(std::get<fold::ReplaceNorm>(planned.edit).norm) + "\n";
+    }
+  }
+  return out;
+}
+
+void count(Tally& tally, const Plan& plan) {
+  tally.folded += static_cast<int>(plan.folded.size());
+  tally.centerings += plan.centerings;
+  for (const auto& planned : plan.edits) {
+    const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+    tally.splits += center != nullptr && center->split ? 1 : 0;
+    tally.joint += center != nullptr && center->parts.size() > 1 ? 1 : 0;
+    tally.scales += std::holds_alternative<fold::AbsorbScale>(planned.edit) ? 1 : 0;
+  }
+}
+
+// Outputs before and after on random inputs.
+double difference(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Plan& plan, std::mt19937& random) {
+  const graph::Graph folded = testing::applyPlan(graph, norms, plan);
+  double worst = 0;
+  for (int draw = 0; draw < 2; ++draw) {
+    const auto inputs = testing::drawInputs(graph, random);
+    worst = std::max(worst, testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs)));
+  }
+  return worst;
+}
+
+void checkModel(unsigned seed, Tally& tally) {
+  const int steps = 3 + static_cast<int>(seed % 9);
+  const graph::Graph graph = testing::randomModel(seed, kProbe, steps);
+  const graph::Graph larger = testing::randomModel(seed, kOther, steps);
+  ASSERT_TRUE(graph::checkGraph(graph)) << graph::checkGraph(graph).error().message;
+  const auto analysis = analyze(graph, Task{});
+  ASSERT_TRUE(analysis);
+  const auto& norms = (*analysis)->norms.layerNorms;
+  const auto largerNorms = findNorms(larger).layerNorms;
+  tally.norms += static_cast<int>(norms.size());
+  std::mt19937 random(seed);
+  for (const Policy policy : {Policy::Free, Policy::Balanced, Policy::All}) {
+    PlanOptions options;
+    options.policy = policy;
+    const Plan plan = makePlan(**analysis, options);
+    count(tally, plan);
+    EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
+        << "seed " << seed << ", policy " << policyName(policy) << "\n" << describe(graph, plan);
+    const auto moved = testing::atOtherSize(plan, graph, larger);
+    if (!moved) continue;
+    ++tally.otherSize;
+    EXPECT_LT(difference(larger, largerNorms, *moved, random), kTolerance)
+        << "seed " << seed << " at another size, policy " << policyName(policy) << "\n" << describe(larger, *moved);
+  }
+}
+
+TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
+  // A longer hunt: NORMLENS_RANDOM_GRAPHS=first:count.
+  unsigned first = 0;
+  unsigned number = 300;
+  if (const char* range = std::getenv("NORMLENS_RANDOM_GRAPHS")) {
+    char* end = nullptr;
+    first = static_cast<unsigned>(std::strtoul(range, &end, 10));
+    number = *end == ':' ? static_cast<unsigned>(std::strtoul(end + 1, nullptr, 10)) : 1;
+  }
+  Tally tally;
+  for (unsigned seed = first; seed < first + number; ++seed) checkModel(seed, tally);
+  RecordProperty("norms", tally.norms);
+  RecordProperty("folded", tally.folded);
+  if (number < 300) return;
+  EXPECT_GT(tally.folded, 300);
+  EXPECT_GT(tally.centerings, 30);
+  EXPECT_GT(tally.splits, 20);
+  EXPECT_GT(tally.joint, 3);
+  EXPECT_GT(tally.scales, 5);
+  EXPECT_GT(tally.otherSize, 600);
+}
+
+}  // namespace
+}  // namespace normlens::analysis

@@ -1,0 +1,155 @@
+// The verbs on a bundled model, from outside: exit statuses, JSON, and what lies on the disk afterwards.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tests/engine/run_program.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+const fs::path kDemos = NORMLENS_DEMO_MODELS;
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Verbs : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  struct Answer {
+    int status;
+    json object;
+    std::string err;
+  };
+  // With --json: stdout is one object.
+  Answer ask(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const auto result = test::runProgram(ENGINE_PROGRAM, arguments);
+    json object = json::parse(result.out, nullptr, false);
+    EXPECT_TRUE(object.is_object()) << result.out << result.err;
+    EXPECT_EQ(object.value("schema", 0), 1);
+    return {result.status, std::move(object), result.err};
+  }
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_ / name).string(); }
+
+  const std::string gpt2_ = (kDemos / "gpt2.pt").string(), bert_ = (kDemos / "bert.pt").string();
+  const fs::path folder_ = fs::path(::testing::TempDir()) / ("normlens_verbs_" + std::to_string(getpid()));
+};
+
+TEST_F(Verbs, AnalyzeSumsUp) {
+  const Answer answer = ask({"analyze", gpt2_});
+  EXPECT_EQ(answer.status, 0);
+  const json& totals = answer.object["totals"];
+  EXPECT_EQ(totals["free"].get<int>() + totals["with_centering"].get<int>() + totals["blocked"].get<int>(),
+            totals["layer_norms"]);
+  EXPECT_EQ(answer.object["layer_norms"].size(), totals["layer_norms"]);
+  EXPECT_GT(answer.object["layer_norms"].size(), 0U);
+}
+
+TEST_F(Verbs, FoldWritesWhatDiffFindsEqual) {
+  const Answer folded = ask({"fold", gpt2_, "-o", at("folded.pt")});
+  ASSERT_EQ(folded.status, 0) << folded.err;
+  EXPECT_EQ(folded.object["output"], at("folded.pt"));
+  EXPECT_EQ(folded.object["folded"], folded.object["layer_norms"]);
+  EXPECT_EQ(folded.object["verify"]["exact"], true);
+  EXPECT_LE(folded.object["verify"]["algebra"]["max_rel"].get<double>(), 1e-10);
+
+  const Answer same = ask({"diff", gpt2_, at("folded.pt"), "--fail-above", "1e-5"});
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_FALSE(same.object["norms"].empty());
+  EXPECT_TRUE(same.object["first_diverging"].is_null()) << same.object;
+  EXPECT_EQ(ask({"diff", gpt2_, at("folded.pt"), "--fail-above", "0"}).status, 1);
+
+  const Answer bench =
+      ask({"bench", gpt2_, at("folded.pt"), "--rounds", "2", "--iterations", "1", "--sweep", "batch=1,2"});
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_EQ(bench.object["points"].size(), 2U);
+  EXPECT_GT(bench.object["a"]["median_ms"].get<double>(), 0);
+}
+
+TEST_F(Verbs, NothingToFoldLeavesAnOlderOutputAlone) {
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify", "--policy", "all"}).status, 0);
+  std::ofstream(at("older.pt")) << "precious";
+  const Answer again = ask({"fold", at("folded.pt"), "-o", at("older.pt")});
+  EXPECT_EQ(again.status, 0);
+  EXPECT_TRUE(again.object["output"].is_null());
+  EXPECT_TRUE(again.object["verify"].is_null());
+  EXPECT_EQ(again.object["folded"], 0);
+  EXPECT_NE(again.err.find("nothing was written"), std::string::npos) << again.err;
+  EXPECT_EQ(contents(at("older.pt")), "precious");
+}
+
+TEST_F(Verbs, ARefutedFoldWritesOnlyWhenForced) {
+  // The papers' criterion takes post-LN streams with gamma and beta for zero-mean.
+  std::ofstream(at("out.pt")) << "precious";
+  const Answer refuted = ask({"fold", bert_, "-o", at("out.pt"), "--policy", "paper"});
+  EXPECT_EQ(refuted.status, 1);
+  EXPECT_TRUE(refuted.object["output"].is_null());
+  EXPECT_EQ(refuted.object["verify"]["exact"], false);
+  EXPECT_FALSE(refuted.object["reason"].get<std::string>().empty());
+  EXPECT_FALSE(refuted.object["verify"]["first_diverging"].get<std::string>().empty());
+  EXPECT_EQ(contents(at("out.pt")), "precious");
+
+  const Answer forced = ask({"fold", bert_, "-o", at("out.pt"), "--policy", "paper", "--force"});
+  EXPECT_EQ(forced.status, 0);
+  EXPECT_EQ(forced.object["verify"]["exact"], false);
+  EXPECT_GT(fs::file_size(at("out.pt")), 1000U);
+}
+
+TEST_F(Verbs, ASavedPlanGivesTheSameFile) {
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("a.pt"), "--no-verify", "--save-plan", at("plan.json")}).status, 0);
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("b.pt"), "--no-verify", "--plan", at("plan.json")}).status, 0);
+  EXPECT_EQ(contents(at("a.pt")), contents(at("b.pt")));
+  const Answer other = ask({"fold", bert_, "-o", at("c.pt"), "--plan", at("plan.json")});
+  EXPECT_EQ(other.status, 3);
+  EXPECT_FALSE(fs::exists(at("c.pt")));
+}
+
+TEST_F(Verbs, WrongRequestsAreAnsweredBeforeAnythingIsWritten) {
+  struct Row {
+    std::vector<std::string> arguments;
+    int status;
+  };
+  std::ofstream(at("not_arrays.npz")) << "hello";
+  const Row rows[] = {
+      {{"fold", gpt2_, "-o", gpt2_}, 2},
+      {{"fold", gpt2_, "-o", at("out.onnx")}, 2},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--norm", "standard"}, 2},
+      {{"fold", gpt2_, "-o", at("none/out.pt")}, 3},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--plan", at("none.json")}, 3},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--inputs", at("not_arrays.npz")}, 3},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--inputs", at("none.npz")}, 3},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--input", "in_0=int64[1,8]:0..999999"}, 3},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--input", "nobody=int64[1,8]:0..9"}, 3},
+      {{"fold", gpt2_, "-o", at("out.pt"), "--input", "in_0=int64"}, 2},
+      {{"diff", gpt2_, (kDemos / "vit.pt").string()}, 3},
+      {{"bench", gpt2_, "--sweep", "depth=3"}, 2},
+  };
+  for (const Row& row : rows) {
+    const Answer answer = ask(row.arguments);
+    EXPECT_EQ(answer.status, row.status) << testing::PrintToString(row.arguments) << answer.err;
+    ASSERT_TRUE(answer.object.contains("error")) << testing::PrintToString(row.arguments);
+    EXPECT_FALSE(answer.object["error"]["message"].get<std::string>().empty());
+    EXPECT_FALSE(fs::exists(at("out.pt")));
+  }
+}
+
+TEST_F(Verbs, QuietSaysNothing) {
+  const auto result = test::runProgram(ENGINE_PROGRAM, {"fold", gpt2_, "-o", at("out.pt"), "--quiet", "--no-verify"});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.out + result.err, "");
+}
+
+}  // namespace
+}  // namespace normlens::engine

@@ -1,0 +1,314 @@
+// What each row must refuse although it looks alike, If and Loop, "constant along", and centerings that meet.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "core/graph/text.h"
+#include "core/ops/rules.h"
+#include "tests/support/graph_builder.h"
+#include "tests/support/graph_interpreter.h"
+#include "tests/support/rule_property.h"
+
+namespace normlens::ops {
+namespace {
+
+using graph::OpKind;
+using graph::Shape;
+using testing::claimsZeroMean;
+using testing::OneNode;
+using testing::oneNode;
+using testing::Operand;
+using testing::Tensor;
+using testing::toleratesShift;
+using Ints = std::vector<int64_t>;
+
+Pattern over(const Shape& shape, Ints axes) { return Pattern::overAxes(shape, axes); }
+Pattern text(const char* pattern) { return Pattern::parse(pattern).value(); }
+
+const Shape kX{2, 3, 8};
+const Pattern kChannels = over(kX, {2});
+
+TEST(Refused, gateThatDiffersBetweenChannels) {
+  for (const OpKind kind : {OpKind::Mul, OpKind::Div}) {
+    const auto with = [&](const Shape& gate) { return oneNode(kind, {kX, gate}, {}, {kX}); };
+    EXPECT_TRUE(claimsZeroMean(with({2, 3, 1}), kChannels));
+    EXPECT_TRUE(toleratesShift(with({2, 3, 1}), 0, kChannels));
+    EXPECT_FALSE(claimsZeroMean(with({8}), kChannels));
+    EXPECT_FALSE(toleratesShift(with({8}), 0, kChannels));
+  }
+  EXPECT_FALSE(toleratesShift(oneNode(OpKind::Div, {kX, Shape{2, 3, 1}}, {}, {kX}), 1, over({2, 3, 1}, {1})));
+}
+
+TEST(Refused, normOverMoreThanTheShiftIsConstantOn) {
+  const Shape heads{2, 3, 2, 4};
+  const auto norm = [&](Ints axes) { return oneNode(OpKind::LayerNorm, {heads}, {{"axes", std::move(axes)}}, {heads}); };
+  EXPECT_TRUE(toleratesShift(norm({3}), 0, over(heads, {2, 3})));  // per head, shift over all heads
+  EXPECT_TRUE(toleratesShift(norm({3}), 0, over(heads, {3})));
+  EXPECT_FALSE(toleratesShift(norm({2, 3}), 0, over(heads, {3})));  // over all heads, shift per head
+  EXPECT_FALSE(claimsZeroMean(norm({2, 3}), over(heads, {3})));
+  EXPECT_TRUE(claimsZeroMean(norm({3}), over(heads, {2, 3})));
+}
+
+TEST(Refused, normWithVaryingGammaOrUsedStatistics) {
+  const auto gamma = [](Operand g) { return oneNode(OpKind::LayerNorm, {kX, std::move(g)}, {{"axes", Ints{2}}}, {kX}); };
+  EXPECT_TRUE(claimsZeroMean(gamma(Operand::of(Tensor({8}, 2.0))), kChannels));
+  EXPECT_FALSE(claimsZeroMean(gamma(Shape{8}), kChannels));
+  OneNode statistics = oneNode(OpKind::LayerNorm, {kX}, {{"axes", Ints{2}}}, {kX, {2, 3, 1}});
+  EXPECT_FALSE(toleratesShift(statistics, 0, kChannels));  // the mean is returned
+}
+
+TEST(Refused, groupNormWithPositions) {
+  const Shape x{2, 4, 5};
+  const OneNode norm = oneNode(OpKind::GroupNorm, {x}, {{"groups", int64_t{2}}}, {x});
+  EXPECT_FALSE(toleratesShift(norm, 0, over(x, {1})));  // per position, but the norm pools positions
+  EXPECT_TRUE(toleratesShift(norm, 0, over(x, {1, 2})));
+  const OneNode flat = oneNode(OpKind::GroupNorm, {Shape{2, 4}}, {{"groups", int64_t{2}}}, {{2, 4}});
+  EXPECT_TRUE(toleratesShift(flat, 0, over({2, 4}, {1})));
+}
+
+TEST(Refused, depthwiseAndGroupedConvolution) {
+  const Shape x{2, 8, 3, 3};
+  const auto convolution = [&](int64_t groups) {
+    return oneNode(OpKind::Conv, {x, Shape{8, 8 / groups, 3, 3}}, {{"groups", groups}}, {x});
+  };
+  EXPECT_TRUE(claimsZeroMean(convolution(1), over(x, {1})));
+  EXPECT_FALSE(claimsZeroMean(convolution(8), over(x, {1})));
+  EXPECT_FALSE(toleratesShift(convolution(1), 0, over(x, {1})));
+  // A weight that is centered group by group shifts each group by another amount.
+  const auto shift = opRow(OpKind::Conv).shift(convolution(2).graph, convolution(2).graph.node(0), 1, text("(2)(4 sum)(36)"));
+  ASSERT_EQ(shift.verdict, Shift::Verdict::Carried);
+  EXPECT_FALSE(shift.outputs[0].pattern.coversGroupsOf(over(x, {1})));
+}
+
+TEST(Refused, softmaxOverAnotherAxis) {
+  const auto softmax = [](int64_t axis) { return oneNode(OpKind::Softmax, {kX}, {{"axis", axis}}, {kX}); };
+  EXPECT_TRUE(toleratesShift(softmax(2), 0, kChannels));
+  EXPECT_FALSE(toleratesShift(softmax(1), 0, kChannels));
+  EXPECT_FALSE(claimsZeroMean(softmax(2), kChannels));
+}
+
+TEST(Refused, paddingWithSomethingElseThanZero) {
+  const auto pad = [](int64_t axis, graph::Attributes value) {
+    Shape out = kX;
+    out[static_cast<size_t>(axis)] += 2;
+    value.insert(value.begin(), {{"axes", Ints{axis}}, {"start", Ints{1}}});
+    return std::pair{oneNode(OpKind::Pad, {kX}, value, {out}), over(out, {2})};
+  };
+  const auto claims = [](const auto& made) { return claimsZeroMean(made.first, made.second); };
+  EXPECT_TRUE(claims(pad(1, {{"value", 0.0}})));
+  EXPECT_TRUE(claims(pad(2, {{"value", 0.0}})));
+  EXPECT_FALSE(claims(pad(1, {{"value", 1.0}})));
+  EXPECT_FALSE(claims(pad(1, {})));  // fill computed at run time, or another mode
+  // Repeating the border repeats the shift: outside of the region it is not 0.
+  EXPECT_TRUE(toleratesShift(pad(2, {{"value", 1.0}}).first, 0, kChannels));
+  EXPECT_FALSE(toleratesShift(pad(2, {}).first, 0, kChannels));
+}
+
+TEST(Refused, castThatRounds) {
+  const auto cast = [](graph::DType to) {
+    OneNode one = oneNode(OpKind::Cast, {kX}, {}, {kX});
+    one.graph.values[static_cast<size_t>(one.graph.node(0).outputs[0])].dtype = to;
+    return one;
+  };
+  EXPECT_TRUE(claimsZeroMean(cast(graph::DType::Float64), kChannels));
+  EXPECT_FALSE(claimsZeroMean(cast(graph::DType::Float32), kChannels));
+  EXPECT_FALSE(toleratesShift(cast(graph::DType::Float16), 0, kChannels));
+}
+
+TEST(Refused, maskThatDiffersBetweenChannelsAndFillOtherThanZero) {
+  const auto fill = [](const Shape& mask, double value) {
+    return oneNode(OpKind::MaskedFill, {kX, mask, Operand::number(value)}, {}, {kX});
+  };
+  EXPECT_TRUE(claimsZeroMean(fill({2, 3, 1}, 0), kChannels));
+  EXPECT_FALSE(claimsZeroMean(fill({2, 3, 8}, 0), kChannels));
+  EXPECT_FALSE(toleratesShift(fill({2, 3, 8}, 0), 0, kChannels));
+  EXPECT_FALSE(toleratesShift(oneNode(OpKind::Where, {Shape{8}, kX, kX}, {}, {kX}), 1, kChannels));
+}
+
+TEST(Refused, linearOverTheShiftedChannels) {
+  const OneNode linear = oneNode(OpKind::Linear, {kX, Shape{8, 8}}, {}, {kX});
+  EXPECT_FALSE(toleratesShift(linear, 0, kChannels));
+  EXPECT_TRUE(toleratesShift(linear, 0, over(kX, {1})));
+  EXPECT_TRUE(toleratesShift(linear, 1, over({8, 8}, {0})));
+  EXPECT_FALSE(toleratesShift(linear, 1, over({8, 8}, {1})));
+}
+
+TEST(Refused, probabilitiesOfSeveralHeads) {
+  // y[t, h, d] = sum_s p[h, t, s] v[s, h, d]: zero-mean over all heads together is lost, per head it is kept.
+  const Shape v{2, 5, 2, 4};
+  const OneNode heads = oneNode(OpKind::Einsum, {Shape{2, 2, 3, 5}, v}, {{"equation", std::string("bhts,bshd->bthd")}}, {{2, 3, 2, 4}});
+  const auto shift = [&](const Pattern& pattern) { return opRow(OpKind::Einsum).shift(heads.graph, heads.graph.node(0), 1, pattern); };
+  EXPECT_EQ(shift(over(v, {2, 3})).outputs.at(0).pattern, over({2, 3, 2, 4}, {3}));
+  EXPECT_EQ(shift(over(v, {2})).verdict, Shift::Verdict::Refused);
+}
+
+TEST(Refused, lookingUpAndMixingTheChannelsThemselves) {
+  const OneNode gather = oneNode(OpKind::Gather, {Shape{5, 8}, Shape{4}}, {{"axis", int64_t{1}}}, {{5, 4}});
+  EXPECT_FALSE(claimsZeroMean(gather, over({5, 4}, {1})));
+  const OneNode mix = oneNode(OpKind::Mix, {kX}, {{"axes", Ints{2}}}, {kX});
+  EXPECT_FALSE(claimsZeroMean(mix, kChannels));
+  EXPECT_FALSE(toleratesShift(mix, 0, kChannels));
+  const OneNode mean = oneNode(OpKind::Reduce, {kX}, {{"op", std::string("mean")}, {"axes", Ints{2}}, {"keepdim", true}}, {{2, 3, 1}});
+  EXPECT_FALSE(toleratesShift(mean, 0, kChannels));
+  const OneNode top = oneNode(OpKind::Reduce, {kX}, {{"op", std::string("max")}, {"axes", Ints{1}}, {"keepdim", true}}, {{2, 1, 8}});
+  EXPECT_FALSE(toleratesShift(top, 0, kChannels));
+}
+
+TEST(Refused, stackingAcrossTheSum) {
+  const OneNode stack = oneNode(OpKind::Stack, {Shape{2, 3}, Shape{2, 3}}, {{"axis", int64_t{2}}}, {{2, 3, 2}});
+  EXPECT_FALSE(claimsZeroMean(stack, over({2, 3, 2}, {2})));
+  EXPECT_TRUE(claimsZeroMean(stack, over({2, 3, 2}, {1})));
+}
+
+TEST(Refused, runtimeSliceOfTheChannels) {
+  const OneNode slice = oneNode(OpKind::Slice, {kX, Shape{}}, {{"axis", int64_t{2}}, {"step", int64_t{1}}}, {{2, 3, 4}});
+  EXPECT_FALSE(claimsZeroMean(slice, over({2, 3, 4}, {2})));
+  EXPECT_FALSE(toleratesShift(slice, 0, text("(6)(8 sum of 0:4)")));
+  EXPECT_TRUE(toleratesShift(slice, 0, kChannels));
+}
+
+// x - mean(x): the two reads of x stand and fall together.
+TEST(Rules, explicitCentering) {
+  const auto graph = [](const std::string& extra, const std::string& returned) {
+    return *graph::parseGraph("graph { input %x: float64[2, 3, 8]\n"
+                              "%m: float64[2, 3, 1] = Reduce(%x) {op = \"mean\", axes = [2], keepdim = true}\n"
+                              "%c: float64[2, 3, 8] = Sub(%x, %m)" + extra + "\n return %c" + returned + "\n}");
+  };
+  const auto plain = graph("", "");
+  const auto& reduce = plain.node(0);
+  const auto& sub = plain.node(1);
+  EXPECT_EQ(opRow(OpKind::Sub).zeroMean(plain, sub, 0, kChannels).verdict, ZeroMean::Verdict::Proven);
+  EXPECT_EQ(opRow(OpKind::Sub).zeroMean(plain, sub, 0, over(kX, {1})).verdict, ZeroMean::Verdict::Needs);
+  EXPECT_EQ(opRow(OpKind::Sub).shift(plain, sub, 0, kChannels).verdict, Shift::Verdict::Absorbed);
+  EXPECT_EQ(opRow(OpKind::Reduce).shift(plain, reduce, 0, kChannels).verdict, Shift::Verdict::Absorbed);
+  const auto leaking = graph("", ", %m");
+  EXPECT_EQ(opRow(OpKind::Sub).shift(leaking, leaking.node(1), 0, kChannels).verdict, Shift::Verdict::Refused);
+  EXPECT_EQ(opRow(OpKind::Reduce).shift(leaking, leaking.node(0), 0, kChannels).verdict, Shift::Verdict::Refused);
+  const auto halved = graph(" {alpha = 0.5}", "");
+  EXPECT_EQ(opRow(OpKind::Sub).zeroMean(halved, halved.node(1), 0, kChannels).verdict, ZeroMean::Verdict::Needs);
+}
+
+TEST(Rules, ifNeedsBothBranchesAndLoopItsStartAndItsStep) {
+  const auto graph = *graph::parseGraph(R"(graph {
+    input %x: float64[2, 8]
+    input %f: bool[]
+    input %n: int64[]
+    %i: float64[2, 8] = If(%f)
+    block () {
+      %p: float64[2, 8] = Neg(%x)
+      return %p
+    }
+    block () {
+      return %x
+    }
+    %l: float64[2, 8] = Loop(%n, 1, %i)
+    block (%k: int64[], %c: float64[2, 8]) {
+      %q: float64[2, 8] = Neg(%c)
+      return 1, %q
+    }
+    return %l
+  })");
+  const Pattern pattern = over({2, 8}, {1});
+  for (const auto& node : graph.nodes) {
+    if (node.kind != OpKind::If && node.kind != OpKind::Loop) continue;
+    const auto& row = opRow(node.kind);
+    const auto needs = row.zeroMean(graph, node, 0, pattern);
+    ASSERT_EQ(needs.verdict, ZeroMean::Verdict::Needs);
+    EXPECT_EQ(needs.needs.size(), 2U);
+    EXPECT_EQ(row.shift(graph, node, 0, Pattern{}).verdict, Shift::Verdict::Refused);  // condition, trip count
+    if (node.kind == OpKind::If) continue;
+    const auto shift = row.shift(graph, node, 2, pattern);
+    ASSERT_EQ(shift.verdict, Shift::Verdict::Carried);
+    EXPECT_EQ(shift.outputs.size(), 2U);  // what comes out, and what the next pass sees
+  }
+}
+
+// Expressions of gates and masks: what is called constant along a pattern is equal within each of its groups.
+TEST(Rules, constantAlongIsTrue) {
+  int claimed = 0;
+  int refused = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    testing::GraphBuilder g(seed);
+    const Shape full{2, 3, 4};
+    std::vector<graph::ValueId> values{g.input(full), g.input({2, 3, 1}), g.input({3, 1}), g.input({1, 4}), g.number(0.5),
+                                       g.constant(Tensor({3, 4}, 2.0)), g.weight({4})};
+    const auto pick = [&] { return values[static_cast<size_t>(g.below(static_cast<int64_t>(values.size())))]; };
+    for (int step = 0; step < 8; ++step) {
+      const auto a = pick(), b = pick();
+      const auto kinds = std::array{OpKind::Add, OpKind::Mul, OpKind::Elementwise, OpKind::Sub};
+      switch (g.below(5)) {
+        case 0: values.push_back(g.add(OpKind::Expand, {a}, full)); break;
+        case 1: {
+          const auto wide = g.add(OpKind::Expand, {a}, full);
+          values.push_back(g.add(OpKind::Reshape, {g.add(OpKind::Reshape, {wide}, {6, 4})}, full));
+          break;
+        }
+        case 2: {
+          const auto wide = g.add(OpKind::Expand, {a}, full);
+          const auto turned = g.add(OpKind::Permute, {wide}, {4, 2, 3}, {{"perm", Ints{2, 0, 1}}});
+          const auto some = g.add(OpKind::Slice, {turned}, {2, 2, 3}, {{"axis", int64_t{0}}, {"start", g.below(3)}, {"step", int64_t{1}}});
+          values.push_back(g.add(OpKind::Select, {some}, {2, 3}, {{"axis", int64_t{0}}, {"index", g.below(2)}}));
+          values.back() = g.add(OpKind::Reshape, {values.back()}, {2, 3, 1});
+          break;
+        }
+        default: {
+          const auto kind = kinds[static_cast<size_t>(g.below(4))];
+          values.push_back(g.add(kind, {a, b}, testing::broadcastShape(g.shape(a), g.shape(b))));
+        }
+      }
+    }
+    for (const auto value : values) g.addReturn(0, value);
+    std::mt19937 random(seed);
+    const auto computed = testing::interpret(g.graph(), testing::drawInputs(g.graph(), random));
+    for (size_t v = 0; v < values.size(); ++v) {
+      const Pattern pattern = testing::randomPattern(g.shape(values[v]), random);
+      if (!pattern.sumsAnything()) continue;
+      if (!isConstantAlong(g.graph(), values[v], pattern)) {
+        ++refused;
+        continue;
+      }
+      ++claimed;
+      Tensor inside = computed[v];
+      const auto groups = testing::groupOf(pattern, static_cast<int64_t>(inside.at.size()));
+      for (size_t i = 0; i < groups.size(); ++i) inside.at[i] = groups[i] < 0 ? 0 : inside.at[i];
+      EXPECT_LT(testing::shiftError(inside, pattern, 1.0), 1e-12) << graph::printGraph(g.graph()) << pattern.text();
+    }
+  }
+  EXPECT_GT(claimed, 200);
+  EXPECT_GT(refused, 200);
+}
+
+TEST(Rules, aLongChainOfConstantsIsAnsweredOnce) {
+  testing::GraphBuilder g(1);
+  graph::ValueId value = g.add(OpKind::Expand, {g.input({3, 1})}, {3, 4});
+  for (int i = 0; i < 40; ++i) value = g.add(OpKind::Mul, {value, value}, {3, 4});
+  EXPECT_TRUE(isConstantAlong(g.graph(), value, over({3, 4}, {1})));
+}
+
+// Random patterns P and Q: where centering over P is said to keep zero means over Q, it does.
+TEST(Pattern, centeringKeepsZeroMeans) {
+  std::mt19937 random(3);
+  const Shape shape{4, 3, 4};
+  int claimed = 0;
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Pattern p = testing::randomPattern(shape, random);
+    const Pattern q = testing::randomPattern(shape, random);
+    Tensor tensor = testing::randomTensor(shape, random);
+    testing::center(tensor, q);
+    testing::center(tensor, p);
+    const bool kept = testing::groupSumError(tensor, q) < 1e-12;
+    if (p.centeringKeeps(q)) {
+      ++claimed;
+      EXPECT_TRUE(kept) << p.text() << " after " << q.text();
+    }
+    refused += kept ? 0 : 1;
+  }
+  EXPECT_GT(claimed, 500);
+  EXPECT_GT(refused, 100);
+  EXPECT_FALSE(text("(6)(8 sum)").centeringKeeps(text("(6)(8 sum of 0:4)")));
+  EXPECT_TRUE(text("(6)(2)(4 sum)").centeringKeeps(text("(6)(8 sum)")));
+}
+
+}  // namespace
+}  // namespace normlens::ops

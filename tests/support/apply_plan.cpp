@@ -1,0 +1,224 @@
+#include "tests/support/apply_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "core/graph/text.h"
+#include "tests/support/dense_tensor.h"
+
+namespace normlens::testing {
+
+using graph::BlockId;
+using graph::ConstantId;
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::Use;
+using graph::ValueId;
+
+namespace {
+
+class Applier {
+ public:
+  Applier(const Graph& original, const std::vector<analysis::LayerNorm>& norms)
+      : original_(original), graph_(original), norms_(norms) {}
+
+  void add(const fold::AbsorbScale& edit) {
+    for (const auto& part : edit.parts) {
+      Tensor tensor = fromView(graph_.constant(part.constant).view);
+      forEachIndex(tensor.shape, [&](const Index& index) {
+        const auto at = static_cast<size_t>(index.at(static_cast<size_t>(part.dim)));
+        tensor[index] = tensor(index) * part.factor.at(at) + (part.addend.empty() ? 0.0 : part.addend.at(at));
+      });
+      store(part.constant, tensor);
+    }
+    Node& node = nodeAt(edit.scaleNode);
+    node.operands = {node.operands.at(static_cast<size_t>(edit.dataOperand))};
+    node.kind = OpKind::Identity;
+  }
+
+  void add(const fold::CenterConstant& edit) {
+    // The tensors that the listed reads hold at this point, by part.
+    std::vector<std::vector<ValueId>> versions;
+    for (const auto& part : edit.parts) versions.push_back(versionsFor(part.constant, edit));
+    if (edit.parts.size() == 1) {
+      for (const ValueId version : versions[0]) centerTogether({version}, {edit.parts[0].pattern});
+      return;
+    }
+    std::vector<ValueId> together;
+    std::vector<ops::Pattern> patterns;
+    for (size_t i = 0; i < versions.size(); ++i) {
+      if (versions[i].size() != 1) throw std::logic_error("a joint centering of a split tensor");
+      together.push_back(versions[i][0]);
+      patterns.push_back(edit.parts[i].pattern);
+    }
+    centerTogether(together, patterns);
+  }
+
+  void add(const fold::InsertCentering& edit) {
+    std::map<ValueId, std::vector<Use>> byValue;
+    for (const Use& use : edit.uses) byValue[operandAt(use)].push_back(use);
+    for (const auto& [value, uses] : byValue) {
+      const ValueId centered = insertCentering(value, edit.pattern);
+      for (const Use& use : uses) operandAt(use) = centered;
+    }
+  }
+
+  void add(const fold::ReplaceNorm& edit) {
+    const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
+    if (norm.form != analysis::NormForm::Decomposed) {
+      nodeAt(norm.node).kind = OpKind::RmsNorm;
+      return;
+    }
+    for (const NodeId member : norm.members) {
+      const Node& node = original_.node(member);
+      if (node.operands.empty() || node.operands[0] != norm.input) continue;
+      if (node.kind == OpKind::Sub) replaceEverywhere(node.outputs[0], nodeAt(member).operands[0]);
+      if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {
+        for (auto& [name, attribute] : nodeAt(member).attributes) {
+          if (name == "op") attribute = std::string("mean_square");
+        }
+      }
+    }
+  }
+
+  Graph take() {
+    for (auto& value : graph_.values) value.uses.clear();
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
+      for (size_t i = 0; i < graph_.node(id).operands.size(); ++i) {
+        if (graph_.node(id).operands[i] != kNoValue) valueAt(graph_.node(id).operands[i]).uses.push_back({id, static_cast<int>(i), kNone});
+      }
+    }
+    for (BlockId id = 0; id < static_cast<BlockId>(graph_.blocks.size()); ++id) {
+      for (size_t i = 0; i < graph_.block(id).returns.size(); ++i) {
+        if (graph_.block(id).returns[i] != kNoValue) valueAt(graph_.block(id).returns[i]).uses.push_back({kNone, static_cast<int>(i), id});
+      }
+    }
+    if (const auto status = graph::checkGraph(graph_); !status) throw std::logic_error(status.error().message);
+    return std::move(graph_);
+  }
+
+ private:
+  Node& nodeAt(NodeId id) { return graph_.nodes.at(static_cast<size_t>(id)); }
+  graph::Value& valueAt(ValueId id) { return graph_.values.at(static_cast<size_t>(id)); }
+  ValueId& operandAt(const Use& use) {
+    auto& list = use.node != kNone ? nodeAt(use.node).operands : graph_.blocks.at(static_cast<size_t>(use.block)).returns;
+    return list.at(static_cast<size_t>(use.operand));
+  }
+  void store(ConstantId id, const Tensor& tensor) {
+    auto& view = graph_.constants.at(static_cast<size_t>(id)).view;
+    view = graph::tensorFromDoubles(tensor.shape, tensor.at, view.dtype);
+  }
+
+  std::vector<Use> usesOf(ConstantId constant) const {
+    for (const auto& value : original_.values) {
+      if (value.constant == constant) return value.uses;
+    }
+    return {};
+  }
+
+  std::vector<ValueId> versionsFor(ConstantId constant, const fold::CenterConstant& edit) {
+    const std::vector<Use> all = usesOf(constant);
+    std::map<ValueId, std::vector<Use>> wanted;
+    std::map<ValueId, int> reads;
+    for (const Use& use : all) {
+      const bool listed = std::find(edit.uses.begin(), edit.uses.end(), use) != edit.uses.end();
+      ++reads[operandAt(use)];
+      if (!edit.split || listed) wanted[operandAt(use)].push_back(use);
+    }
+    std::vector<ValueId> out;
+    for (const auto& [value, uses] : wanted) {
+      if (static_cast<int>(uses.size()) == reads[value]) {
+        out.push_back(value);
+        continue;
+      }
+      graph::Constant copy = graph_.constant(graph_.value(value).constant);
+      copy.name += ".copy" + std::to_string(graph_.constants.size());
+      copy.view = graph::tensorFromDoubles(copy.view.shape, graph::toDoubles(copy.view).value(), copy.view.dtype);
+      out.push_back(graph_.addConstant(std::move(copy)));
+      for (const Use& use : uses) operandAt(use) = out.back();
+    }
+    return out;
+  }
+
+  void centerTogether(const std::vector<ValueId>& values, const std::vector<ops::Pattern>& patterns) {
+    std::vector<Tensor> tensors;
+    for (const ValueId value : values) tensors.push_back(fromView(graph_.constant(graph_.value(value).constant).view));
+    std::vector<Tensor*> pointers;
+    for (Tensor& tensor : tensors) pointers.push_back(&tensor);
+    centerJointly(pointers, patterns);
+    for (size_t i = 0; i < values.size(); ++i) store(graph_.value(values[i]).constant, tensors[i]);
+  }
+
+  ValueId insertCentering(ValueId value, const ops::Pattern& pattern) {
+    const graph::Value from = graph_.value(value);
+    if (from.constant != kNone || from.literal) throw std::logic_error("a run-time centering of a constant");
+    Node node;
+    node.kind = OpKind::Opaque;
+    node.op = "test::center";
+    node.attributes = {{"pattern", pattern.text()}};
+    node.operands = {value};
+    node.block = from.producer == kNone ? from.paramOf : graph_.node(from.producer).block;
+    graph::Value made;
+    made.name = from.name + ".centered" + std::to_string(graph_.nodes.size());
+    made.dtype = from.dtype;
+    made.shape = from.shape;
+    const BlockId block = node.block;
+    const NodeId id = graph_.addNode(std::move(node), {made});
+    auto& order = graph_.blocks.at(static_cast<size_t>(block)).nodes;
+    order.pop_back();
+    const auto after = std::find(order.begin(), order.end(), from.producer);
+    order.insert(after == order.end() ? order.begin() : after + 1, id);
+    return graph_.node(id).outputs[0];
+  }
+
+  void replaceEverywhere(ValueId old, ValueId by) {
+    for (Node& node : graph_.nodes) std::replace(node.operands.begin(), node.operands.end(), old, by);
+    for (auto& block : graph_.blocks) std::replace(block.returns.begin(), block.returns.end(), old, by);
+  }
+
+  const Graph& original_;
+  Graph graph_;
+  const std::vector<analysis::LayerNorm>& norms_;
+};
+
+// Whole factors of an axis take the axis's new size; anything finer must keep its axis as it is.
+std::optional<ops::Pattern> patternAtOtherSize(const ops::Pattern& pattern, const graph::Shape& from, const graph::Shape& to) {
+  auto dims = ops::alignTo(pattern, from);
+  if (!dims || from.size() != to.size()) return std::nullopt;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] == to[i]) continue;
+    auto& factors = (*dims)[i];
+    if (factors.size() != 1 || !factors[0].whole()) return std::nullopt;
+    factors[0] = {to[i], 0, to[i], factors[0].summed};
+  }
+  return ops::joinDims(*dims);
+}
+
+}  // namespace
+
+Graph applyPlan(const Graph& graph, const std::vector<analysis::LayerNorm>& norms, const analysis::Plan& plan) {
+  Applier applier(graph, norms);
+  for (const auto& planned : plan.edits) {
+    std::visit([&](const auto& edit) { applier.add(edit); }, planned.edit);
+  }
+  return applier.take();
+}
+
+std::optional<analysis::Plan> atOtherSize(analysis::Plan plan, const Graph& from, const Graph& to) {
+  for (auto& planned : plan.edits) {
+    auto* insert = std::get_if<fold::InsertCentering>(&planned.edit);
+    if (insert == nullptr) continue;
+    auto pattern = patternAtOtherSize(insert->pattern, *from.value(insert->value).shape, *to.value(insert->value).shape);
+    if (!pattern) return std::nullopt;
+    insert->pattern = std::move(*pattern);
+  }
+  return plan;
+}
+
+}  // namespace normlens::testing
