@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/formats/formats.h"
+#include "core/service/service.h"
 
 namespace normlens::engine {
 namespace {
@@ -19,7 +19,7 @@ Status checkOutput(const std::filesystem::path& model, const std::filesystem::pa
   if (sameFile(model, out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " is the model itself", "choose another name");
   }
-  if (!formats::suffixFits(model, out)) {
+  if (!service::suffixFits(model, out)) {
     return fail(ErrorCode::Usage, "the output " + out.string() + " has another suffix than the model",
                 "name it " + std::filesystem::path(out).replace_extension(model.extension()).string());
   }

@@ -21,7 +21,7 @@ struct CommandLine {
   QString model;
   ui::ColorScheme scheme = ui::ColorScheme::FollowDesktop;
   QSize size;
-  ui::ScreenshotOptions screenshot;   // file empty: none
+  ui::ScreenshotOptions screenshot;  // file empty: none
   bool themeGiven = false;
 };
 
@@ -34,21 +34,22 @@ bool parseSize(const QString& text, QSize& size) {
   const QStringList parts = text.split(u'x');
   bool widthOk = false, heightOk = false;
   if (parts.size() == 2) size = QSize(parts[0].toInt(&widthOk), parts[1].toInt(&heightOk));
-  return widthOk && heightOk && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 && size.height() <= 16384;
+  return widthOk && heightOk && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 &&
+         size.height() <= 16384;
 }
 
 // 0: go on.
 int parse(const QCoreApplication& application, CommandLine& line) {
   QCommandLineParser parser;
-  parser.setApplicationDescription(QStringLiteral(
-      "Finds the LayerNorms of a model that can become RMSNorms without changing any output.\n"
-      "normlens VERB ... runs the engine without a window; normlens-engine --help lists its verbs."));
+  parser.setApplicationDescription(
+      QStringLiteral("Finds the LayerNorms of a model that can become RMSNorms without changing any output.\n"
+                     "normlens VERB ... runs the engine without a window; normlens-engine --help lists its verbs."));
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument(QStringLiteral("MODEL"), QStringLiteral("A TorchScript or ONNX file to open."),
                                QStringLiteral("[MODEL]"));
-  const QCommandLineOption screenshot(QStringLiteral("screenshot"), QStringLiteral("Render the window to FILE and exit."),
-                                      QStringLiteral("FILE.png"));
+  const QCommandLineOption screenshot(
+      QStringLiteral("screenshot"), QStringLiteral("Render the window to FILE and exit."), QStringLiteral("FILE.png"));
   const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of the window."), QStringLiteral("WxH"));
   const QCommandLineOption select(QStringLiteral("select"), QStringLiteral("Select this LayerNorm, by name."),
                                   QStringLiteral("LN"));
@@ -110,7 +111,8 @@ int main(int argc, char** argv) {
     line.scheme = ui::colorSchemeFromName(QSettings().value(QStringLiteral("window/theme")).toString());
   }
   const bool desktopDark = ui::desktopIsDark(QGuiApplication::palette());
-  const bool dark = line.scheme == ui::ColorScheme::Dark || (line.scheme == ui::ColorScheme::FollowDesktop && desktopDark);
+  const bool dark =
+      line.scheme == ui::ColorScheme::Dark || (line.scheme == ui::ColorScheme::FollowDesktop && desktopDark);
   ui::applyTheme(application, dark ? ui::darkTheme() : ui::lightTheme());
   ui::MainWindow window({ui::engineCommandFromSettings(), line.scheme, desktopDark, !screenshot});
   if (screenshot) return takeScreenshot(application, window, line);

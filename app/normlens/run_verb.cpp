@@ -20,7 +20,7 @@ int becomeEngine(char** arguments) {
   if (!error) {
     execv(engine.c_str(), arguments);
   }
-  std::fprintf(stderr, "normlens: the engine %s could not be started (%s); install it beside normlens.\n", engine.c_str(),
-               std::strerror(errno));
+  std::fprintf(stderr, "normlens: the engine %s could not be started (%s); install it beside normlens.\n",
+               engine.c_str(), std::strerror(errno));
   return 2;
 }

@@ -101,7 +101,7 @@ int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& o
   const Claim& claim = claims_[id];
   if (kind == CutKind::Copy) {
     const int64_t bytes = std::max<int64_t>(1, constantBytes(graph_, graph_.value(claim.value).constant));
-    if (!prices.copies || prices.perCopiedByte > FlowNetwork::kUncuttable / bytes) return FlowNetwork::kUncuttable;
+    if (prices.perCopiedByte > FlowNetwork::kUncuttable / bytes) return FlowNetwork::kUncuttable;
     return 1 + prices.perCopiedByte * bytes;
   }
   const auto& wanted = options.centerValues;
@@ -194,6 +194,13 @@ void Planner::propagate(Solution& solution) const {
   }
 }
 
+// A price at which even the smallest copy costs more than all norms together save.
+int64_t Planner::unaffordableByte() const {
+  int64_t saved = 0;
+  for (const LayerNorm& norm : norms_) saved += kFoldSaves * elements(graph_, norm.input);
+  return saved + 1;
+}
+
 // Lagrange: a price on each copied byte, found by bisection; each step is one minimum cut.
 Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double& gap) const {
   int64_t total = 0;
@@ -203,12 +210,11 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   Solution best = solve(prices, options);
   gap = 0;
   if (best.bytesGrown <= budget) return best;
-  // At a price that no saving can pay, nothing is copied.
   int64_t low = 0;
-  int64_t high = int64_t{1} << 24;
+  int64_t high = unaffordableByte();
   double bound = static_cast<double>(best.value);
   std::optional<Solution> within;
-  constexpr int kSteps = 26;
+  constexpr int kSteps = 48;
   for (int step = 0; step < kSteps && low < high; ++step) {
     prices.perCopiedByte = step == 0 ? high : low + (high - low) / 2;
     Solution next = solve(prices, options);
@@ -221,10 +227,6 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
       high = prices.perCopiedByte;
       if (!within || next.value > within->value) within = std::move(next);
     }
-  }
-  if (!within) {
-    prices.copies = false;
-    within = solve(prices, options);
   }
   gap = std::max(0.0, (bound - static_cast<double>(within->value)) / static_cast<double>(kFoldSaves));
   return std::move(*within);

@@ -78,7 +78,6 @@ class Planner {
     int64_t perCenteredElement = 0;  // 0: centering is not to be had
     int64_t perCopiedByte = 0;
     int64_t perFoldedElement = 0;
-    bool copies = true;
   };
   struct Solution {
     std::vector<CutKind> cuts;   // by claim
@@ -96,6 +95,7 @@ class Planner {
   [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
   void propagate(Solution& solution) const;
   [[nodiscard]] bool holds(const Solution& solution, int norm) const;
+  [[nodiscard]] int64_t unaffordableByte() const;
   void collectScaled();
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<std::vector<int>> neededBy(const Solution& solution) const;

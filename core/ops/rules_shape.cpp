@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/ops/feature_cut.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 
@@ -46,30 +47,6 @@ std::optional<View> viewOf(const Graph& graph, const Node& node, size_t operand,
 ZeroMean needs(ValueId value, const FactorsPerDim& dims) { return ZeroMean::of({{value, joinDims(dims)}}); }
 Shift carries(ValueId value, const FactorsPerDim& dims) { return Shift::carried({{value, joinDims(dims)}}); }
 
-// A region that is cut out of a linear's own channels is worth following exactly: q, k and v of a fused projection are
-// centered apart. Along any other axis the whole is asked for, so that all reads of a stream ask the same question.
-bool cutsLinearOutput(const Graph& graph, ValueId value) {
-  for (int step = 0; step < 16 && value != kNoValue; ++step) {
-    const auto& made = graph.value(value);
-    if (made.producer == graph::kNone) return made.constant != graph::kNone;
-    const Node& node = graph.node(made.producer);
-    switch (node.kind) {
-      case OpKind::Identity:
-      case OpKind::Cast:
-      case OpKind::Reshape:
-      case OpKind::Permute: value = node.operands.at(0); break;
-      case OpKind::Add: value = node.operands.at(0); break;
-      case OpKind::Linear:
-      case OpKind::MatMul:
-      case OpKind::AddMatMul:
-      case OpKind::Conv:
-      case OpKind::Einsum: return true;
-      default: return false;
-    }
-  }
-  return false;
-}
-
 // y is the window [start, start + length) of x's axis.
 ZeroMean windowZeroMean(const Graph& graph, const Node& node, View view, std::optional<int64_t> start, int64_t length,
                         ValueId in) {
@@ -80,10 +57,12 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, View view, std::op
     axis = wholeKept(size);
     return needs(in, view.dims);
   }
-  auto wide = placed(axis, length, *start, size, cutsLinearOutput(graph, in));
+  const bool summed = anySummed(axis);
+  auto wide = placed(axis, length, *start, size, true);
   if (!wide) return ZeroMean::refused(kCutsChannels);
   axis = std::move(*wide);
-  (void)node;
+  // Along an axis that is kept, a part is asked for only where it is a part of features.
+  if (!summed && length != size && !cutsFeatures(graph, node, in, joinDims(view.dims))) axis = wholeKept(size);
   return needs(in, view.dims);
 }
 

@@ -116,6 +116,10 @@ struct Service::State {
   }
 };
 
+bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
+  return formats::suffixFits(model, out);
+}
+
 Service::Service() : state_(std::make_unique<State>()) {}
 Service::~Service() = default;
 

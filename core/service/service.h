@@ -31,6 +31,9 @@ struct FoldTimes {
   double save_ms = 0;
 };
 
+// Whether a folded copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
+[[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
+
 class Service {
  public:
   Service();

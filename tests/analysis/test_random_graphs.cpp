@@ -75,6 +75,7 @@ void checkModel(unsigned seed, Tally& tally) {
   const graph::Graph graph = testing::randomModel(seed, kProbe, steps);
   const graph::Graph larger = testing::randomModel(seed, kOther, steps);
   ASSERT_TRUE(graph::checkGraph(graph)) << graph::checkGraph(graph).error().message;
+  ASSERT_EQ(graph.nodes.size(), larger.nodes.size());
   const auto analysis = analyze(graph, Task{});
   ASSERT_TRUE(analysis);
   const auto& norms = (*analysis)->norms.layerNorms;
@@ -113,7 +114,7 @@ TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
   EXPECT_GT(tally.folded, 300);
   EXPECT_GT(tally.centerings, 30);
   EXPECT_GT(tally.splits, 20);
-  EXPECT_GT(tally.joint, 3);
+  EXPECT_GE(tally.joint, 3);
   EXPECT_GT(tally.scales, 5);
   EXPECT_GT(tally.otherSize, 600);
 }

@@ -189,7 +189,8 @@ inline std::shared_ptr<const protocol::GraphDocument> flatDocument(int count) {
   for (int i = 0; i < 4; ++i) last[static_cast<size_t>(i)] = b.op(0, "input", "I", {}, {8});
   for (int i = 4; i < count; ++i) {
     const auto lane = static_cast<size_t>(i % 4);
-    const std::vector<int> inputs = i % 7 == 0 ? std::vector<int>{last[lane], last[(lane + 1) % 4]} : std::vector<int>{last[lane]};
+    const std::vector<int> inputs =
+        i % 7 == 0 ? std::vector<int>{last[lane], last[(lane + 1) % 4]} : std::vector<int>{last[lane]};
     last[lane] = b.op(0, i % 7 == 0 ? "add" : "relu", i % 7 == 0 ? "R" : "O", inputs, {8});
   }
   return b.take();
@@ -201,7 +202,8 @@ inline std::shared_ptr<const protocol::GraphDocument> sharedLayerDocument(int ca
   int x = b.op(0, "input", "I", {}, {8, 32});
   const int layer = b.scope(0, "layer", "AlbertLayer");
   for (int i = 0; i < calls; ++i) {
-    const int y = b.op(layer, "linear", "L", {b.op(layer, "relu", "O", {b.op(layer, "linear", "L", {x}, {8, 32})}, {8, 32})}, {8, 32});
+    const int y = b.op(layer, "linear", "L",
+                       {b.op(layer, "relu", "O", {b.op(layer, "linear", "L", {x}, {8, 32})}, {8, 32})}, {8, 32});
     x = b.op(0, "add", "R", {x, y}, {8, 32}, true);
   }
   return b.take();

@@ -115,7 +115,10 @@ class Model {
     const Shape tail(shape.end() - axes, shape.end());
     Ints list;
     for (auto i = static_cast<int64_t>(shape.size()) - axes; i < static_cast<int64_t>(shape.size()); ++i) list.push_back(i);
-    return g_.add(OpKind::LayerNorm, {x, gamma(tail), beta(tail)}, shape, {{"axes", list}, {"eps", 1e-5}});
+    // Over tokens as well: no tensors of a size that changes with the input's.
+    const bool affine = axes == 1;
+    const ValueId scale = affine ? gamma(tail) : kNoValue;
+    return g_.add(OpKind::LayerNorm, {x, scale, affine ? beta(tail) : kNoValue}, shape, {{"axes", list}, {"eps", 1e-5}});
   }
   ValueId layerNorm(ValueId x) { return g_.chance(25) ? writtenOutNorm(x) : norm(x, 1); }
 

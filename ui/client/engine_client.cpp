@@ -48,7 +48,8 @@ void EngineClient::start() {
   process_ = new QProcess(this);
   connect(process_, &QProcess::readyReadStandardOutput, this, [this] {
     const QByteArray chunk = process_->readAllStandardOutput();
-    QMetaObject::invokeMethod(worker_, [decoder = decoder_, chunk] { decoder->feed(chunk); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        worker_, [decoder = decoder_, chunk] { decoder->feed(chunk); }, Qt::QueuedConnection);
   });
   connect(process_, &QProcess::readyReadStandardError, this, &EngineClient::readErrors);
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
@@ -87,7 +88,8 @@ void EngineClient::startDecoder() {
     });
   };
   handlers.complaint = [this, current](std::string text) {
-    return current([this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
+    return current(
+        [this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
   };
   decoder_ = std::make_shared<ReplyDecoder>(std::move(handlers));
   if (!worker_) {
@@ -111,7 +113,8 @@ void EngineClient::introduce() {
     }
     return [this, reply] { introduced(reply); };
   };
-  enqueue(protocol::methods::kInitialize, protocol::toJson(params), std::move(decode), [](const EngineError&) {}, true);
+  enqueue(
+      protocol::methods::kInitialize, protocol::toJson(params), std::move(decode), [](const EngineError&) {}, true);
 }
 
 void EngineClient::introduced(const Reply<protocol::EngineInfo>& reply) {
@@ -137,25 +140,26 @@ EngineClient::RequestId EngineClient::enqueue(std::string_view method, const nlo
                                               ReplyDecoder::Decode decode, Fail fail, bool now) {
   const RequestId id = nextId_++;
   if (pending_.size() >= kMaxPending) {
-    refuseLater(std::move(fail), {protocol::RpcError::InternalError, tr("Too many requests are waiting for the engine."),
-                                  {}, false});
+    refuseLater(std::move(fail),
+                {protocol::RpcError::InternalError, tr("Too many requests are waiting for the engine."), {}, false});
     return id;
   }
   if (!now && (state_ == State::Stopped || state_ == State::Dead)) {
-    refuseLater(std::move(fail), {protocol::RpcError::InternalError, tr("The engine is not running."),
-                                  tr("Restart it."), true});
+    refuseLater(std::move(fail),
+                {protocol::RpcError::InternalError, tr("The engine is not running."), tr("Restart it."), true});
     return id;
   }
   const std::string frame = protocol::encodeFrame(protocol::requestBody(id, method, params));
   const QByteArray bytes(frame.data(), static_cast<qsizetype>(frame.size()));
   // The entry is removed before the reply is delivered, so that each request is answered once.
   const int generation = generation_;
-  decoder_->expect(id, [this, id, generation, decode = std::move(decode)](const protocol::RpcMessage& message) -> Delivery {
-    Delivery delivery = decode(message);
-    return [this, id, generation, delivery = std::move(delivery)] {
-      if (generation == generation_ && pending_.erase(id) > 0) delivery();
-    };
-  });
+  decoder_->expect(id,
+                   [this, id, generation, decode = std::move(decode)](const protocol::RpcMessage& message) -> Delivery {
+                     Delivery delivery = decode(message);
+                     return [this, id, generation, delivery = std::move(delivery)] {
+                       if (generation == generation_ && pending_.erase(id) > 0) delivery();
+                     };
+                   });
   const bool hold = !now && state_ != State::Ready;
   pending_.emplace(id, Pending{std::move(fail), hold ? bytes : QByteArray()});
   if (!hold) write(bytes);

@@ -8,9 +8,9 @@
 //   engine.cancel(id);
 //
 // Thread: GUI thread; nothing here waits. Every request is answered exactly once, later, never from inside request():
-// by the engine, by cancel() (at the latest kCancelPatience after it), or, when the engine dies, with an error. Requests
-// made while the engine starts are kept and sent once it has introduced itself. Only the current process is heard:
-// what an older one still says is dropped.
+// by the engine, by cancel() (at the latest kCancelPatience after it), or, when the engine dies, with an error.
+// Requests made while the engine starts are kept and sent once it has introduced itself. Only the current process is
+// heard: what an older one still says is dropped.
 #pragma once
 
 #include <QElapsedTimer>
@@ -51,7 +51,7 @@ class EngineClient final : public QObject {
   enum class State { Stopped, Starting, Ready, Dead };
   Q_ENUM(State)
   using RequestId = qint64;
-  static constexpr size_t kMaxPending = 256;                    // more are refused at once
+  static constexpr size_t kMaxPending = 256;  // more are refused at once
   static constexpr std::chrono::milliseconds kCancelPatience{120};
 
   explicit EngineClient(QObject* parent = nullptr);
@@ -63,7 +63,7 @@ class EngineClient final : public QObject {
   void stop();   // orderly; pending requests are answered with an error
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }  // of the last ready engine
-  [[nodiscard]] qint64 processId() const;                                    // 0 when none runs
+  [[nodiscard]] qint64 processId() const;                                   // 0 when none runs
 
   // `context`: when it is gone, the reply is dropped.
   template <class T, class Params>
@@ -76,8 +76,8 @@ class EngineClient final : public QObject {
   void stateChanged(normlens::ui::EngineClient::State state);
   void ready();
   void progressed(qint64 id, const QString& stage, double fraction);
-  void engineDied(const QString& reason);   // one sentence
-  void logged(const QString& line);         // the engine's stderr, and complaints about what it sent
+  void engineDied(const QString& reason);  // one sentence
+  void logged(const QString& line);        // the engine's stderr, and complaints about what it sent
 
  private:
   using Fail = std::function<void(const EngineError&)>;
@@ -93,7 +93,7 @@ class EngineClient final : public QObject {
   void introduce();
   void introduced(const Reply<protocol::EngineInfo>& reply);
   void setState(State state);
-  void retire();                     // lets go of the current process without waiting
+  void retire();  // lets go of the current process without waiting
   void died(const QString& reason);
   void failAll(const EngineError& error);
   void readErrors();
@@ -103,12 +103,12 @@ class EngineClient final : public QObject {
   EngineCommand command_;
   State state_ = State::Stopped;
   protocol::EngineInfo info_;
-  QPointer<QProcess> process_;             // owned through QObject
-  int generation_ = 0;                     // of the process; deliveries of an older one are dropped
+  QPointer<QProcess> process_;  // owned through QObject
+  int generation_ = 0;          // of the process; deliveries of an older one are dropped
   std::map<RequestId, Pending> pending_;
   RequestId nextId_ = 1;
   std::shared_ptr<ReplyDecoder> decoder_;
-  QObject* worker_ = nullptr;              // lives on decoderThread_, owned
+  QObject* worker_ = nullptr;  // lives on decoderThread_, owned
   QThread decoderThread_;
   QString lastErrorLine_;
 };

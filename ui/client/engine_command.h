@@ -1,4 +1,5 @@
-// The command line that starts the engine. A setting, so that it may run elsewhere: "ssh gpu-box normlens-engine serve".
+// The command line that starts the engine. A setting, so that it may run elsewhere: "ssh gpu-box normlens-engine
+// serve".
 #pragma once
 
 #include <QString>

@@ -24,9 +24,9 @@ class ReplyDecoder {
   // Runs on the worker: decodes the reply and gives back what to do with it on the GUI thread.
   using Decode = std::function<Delivery(const protocol::RpcMessage&)>;
   struct Handlers {
-    std::function<void(Delivery)> deliver;                     // called on the worker
+    std::function<void(Delivery)> deliver;  // called on the worker
     std::function<Delivery(const protocol::Progress&)> progress;
-    std::function<Delivery(std::string)> complaint;            // something unreadable came
+    std::function<Delivery(std::string)> complaint;  // something unreadable came
   };
 
   explicit ReplyDecoder(Handlers handlers) : handlers_(std::move(handlers)) {}
@@ -40,8 +40,8 @@ class ReplyDecoder {
   std::optional<Decode> take(int64_t id);
 
   Handlers handlers_;
-  protocol::FrameDecoder frames_;          // worker only
-  std::mutex mutex_;                       // guards expected_
+  protocol::FrameDecoder frames_;  // worker only
+  std::mutex mutex_;               // guards expected_
   std::unordered_map<int64_t, Decode> expected_;
 };
 

@@ -11,16 +11,19 @@ namespace {
 using layout::BoxKind;
 
 constexpr qsizetype kMaxSprites = 1500;
-constexpr double kMargin = 7;      // room for the glow
-constexpr int kMaxSide = 3000;     // device pixels; bigger ones are drawn directly
+constexpr double kMargin = 7;   // room for the glow
+constexpr int kMaxSide = 3000;  // device pixels; bigger ones are drawn directly
 
 double cornerRadius(BoxKind kind, const QRectF& rect) {
   switch (kind) {
     case BoxKind::Sum:
-    case BoxKind::Terminal: return rect.height() / 2;
+    case BoxKind::Terminal:
+      return rect.height() / 2;
     case BoxKind::Card:
-    case BoxKind::Frame: return 8;
-    default: return 5;
+    case BoxKind::Frame:
+      return 8;
+    default:
+      return 5;
   }
 }
 
@@ -62,23 +65,26 @@ void BoxSprites::paint(QPainter& painter, const QRectF& rect, double zoom, BoxKi
   if (kind == BoxKind::Sum) paintPlus(painter, rect, zoom, style.text);
 }
 
-void BoxSprites::draw(QPainter& painter, const QRectF& rect, double zoom, BoxKind kind, char letter, const BoxState& state,
-                      const ui::Theme& theme) {
+void BoxSprites::draw(QPainter& painter, const QRectF& rect, double zoom, BoxKind kind, char letter,
+                      const BoxState& state, const ui::Theme& theme) {
   const double ratio = painter.device()->devicePixelRatioF();
   // Whole device pixels: borders stay sharp, and equal boxes share a picture.
   const auto snap = [ratio](double v) { return std::round(v * ratio) / ratio; };
   const QRectF box(snap(rect.left()), snap(rect.top()), snap(rect.width()), snap(rect.height()));
-  const int w = static_cast<int>(std::lround(box.width() * ratio)), h = static_cast<int>(std::lround(box.height() * ratio));
+  const int w = static_cast<int>(std::lround(box.width() * ratio)),
+            h = static_cast<int>(std::lround(box.height() * ratio));
   if (w > kMaxSide || h > kMaxSide) {
     paint(painter, box, zoom, kind, boxStyle(kind, letter, state, theme));
     return;
   }
-  const quint64 key = static_cast<quint64>(w) | static_cast<quint64>(h) << 16 | static_cast<quint64>(state.bits()) << 32 |
+  const quint64 key = static_cast<quint64>(w) | static_cast<quint64>(h) << 16 |
+                      static_cast<quint64>(state.bits()) << 32 |
                       static_cast<quint64>(static_cast<unsigned char>(letter)) << 40 | static_cast<quint64>(kind) << 48;
   auto sprite = sprites_.constFind(key);
   if (sprite == sprites_.constEnd()) {
     if (sprites_.size() > kMaxSprites) sprites_.clear();
-    QPixmap picture(static_cast<int>(w + 2 * std::ceil(kMargin * ratio)), static_cast<int>(h + 2 * std::ceil(kMargin * ratio)));
+    QPixmap picture(static_cast<int>(w + 2 * std::ceil(kMargin * ratio)),
+                    static_cast<int>(h + 2 * std::ceil(kMargin * ratio)));
     picture.setDevicePixelRatio(ratio);
     picture.fill(Qt::transparent);
     QPainter pen(&picture);

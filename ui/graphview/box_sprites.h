@@ -16,8 +16,8 @@ namespace normlens::graphview {
 class BoxSprites {
  public:
   // rect: on the screen; zoom scales borders, corners and glow with the box.
-  void draw(QPainter& painter, const QRectF& rect, double zoom, layout::BoxKind kind, char letter, const BoxState& state,
-            const ui::Theme& theme);
+  void draw(QPainter& painter, const QRectF& rect, double zoom, layout::BoxKind kind, char letter,
+            const BoxState& state, const ui::Theme& theme);
   void clear() { sprites_.clear(); }
 
   // The same, straight into a painter.

@@ -11,21 +11,24 @@ QColor mixed(const QColor& a, const QColor& b, double amount) {
 
 QColor roleColor(char role, const ui::Theme& theme) {
   switch (role) {
-    case 'N': return theme.classes.zeroMean;
+    case 'N':
+      return theme.classes.zeroMean;
     case 'I':
     case 'G':
-    case 'H': return theme.textFaint;
-    default: return theme.classColor(QLatin1Char(role));
+    case 'H':
+      return theme.textFaint;
+    default:
+      return theme.classColor(QLatin1Char(role));
   }
 }
 
 namespace {
 
 BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
-  const QColor color = state.chosen ? theme.classes.chosen
+  const QColor color = state.chosen    ? theme.classes.chosen
                        : state.blocker ? theme.classes.opaque
-                       : state.lit    ? theme.classColor(QLatin1Char(letter))
-                                      : roleColor(letter, theme);
+                       : state.lit     ? theme.classColor(QLatin1Char(letter))
+                                       : roleColor(letter, theme);
   const QColor ground = theme.panel;
   const bool dark = theme.dark;
   BoxStyle style;
@@ -73,7 +76,7 @@ BoxStyle plainStyle(const BoxState& state, const ui::Theme& theme) {
 
 void addAttention(BoxStyle& style, const BoxState& state, const ui::Theme& theme) {
   if (state.hovered && !state.lit) style.border = mixed(style.border, theme.text, 0.6);
-  if (!state.selected) return;
+  if (!state.selected || state.chosen || state.blocker) return;  // those stand out enough
   style.glow = theme.accentText;
   style.glow.setAlpha(70);
   if (!state.lit) {

@@ -12,15 +12,16 @@ namespace normlens::graphview {
 [[nodiscard]] QColor mixed(const QColor& a, const QColor& b, double amount);
 
 struct BoxState {
-  bool dim = false;        // a highlight is on and this is no part of it
+  bool dim = false;  // a highlight is on and this is no part of it
   bool lit = false;
-  bool chosen = false;     // the norm of the highlight
+  bool chosen = false;  // the norm of the highlight
   bool blocker = false;
   bool hovered = false;
   bool selected = false;
   [[nodiscard]] unsigned bits() const {
     return static_cast<unsigned>(dim) | static_cast<unsigned>(lit) << 1 | static_cast<unsigned>(chosen) << 2 |
-           static_cast<unsigned>(blocker) << 3 | static_cast<unsigned>(hovered) << 4 | static_cast<unsigned>(selected) << 5;
+           static_cast<unsigned>(blocker) << 3 | static_cast<unsigned>(hovered) << 4 |
+           static_cast<unsigned>(selected) << 5;
   }
 };
 

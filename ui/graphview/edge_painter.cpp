@@ -39,12 +39,23 @@ EdgePainter::Look EdgePainter::lookOf(const EdgeView& view, int index) const {
   if (edge.bridge) look.color = mixed(t.textFaint, t.canvas, active ? 0.25 : 0.45);
   if (edge.stream) look = {active ? mixed(t.streamLine, t.canvas, t.dark ? 0.42 : 0.38) : t.streamLine, 4};
   switch (lit) {
-    case LitEdge::Dark: break;
-    case LitEdge::Stream: look.color = t.streamLine; break;
-    case LitEdge::Linear: look = {t.linearLine, edge.stream ? 4.0 : 2.0}; break;
-    case LitEdge::IntoNorm: look = {t.classes.chosen, 2}; break;
-    case LitEdge::Blocker: look = {t.opaqueLine, edge.stream ? 4.0 : 2.5}; break;
-    case LitEdge::Other: look = {t.streamLine, 2}; break;
+    case LitEdge::Dark:
+      break;
+    case LitEdge::Stream:
+      look.color = t.streamLine;
+      break;
+    case LitEdge::Linear:
+      look = {t.linearLine, edge.stream ? 4.0 : 2.0};
+      break;
+    case LitEdge::IntoNorm:
+      look = {t.classes.chosen, 2};
+      break;
+    case LitEdge::Blocker:
+      look = {t.opaqueLine, edge.stream ? 4.0 : 2.5};
+      break;
+    case LitEdge::Other:
+      look = {t.streamLine, 2};
+      break;
   }
   if (sameValue(view, index, view.selectedValue)) {
     look = {t.accentText, std::max(look.width, 2.5)};
@@ -147,7 +158,8 @@ void EdgePainter::paintLitParts(QPainter& painter, const EdgeView& view) const {
 void EdgePainter::paintArrow(QPainter& painter, const EdgeView& view, int index, const Look& look) const {
   const auto points = view.scene.polyline(index);
   const double scale = std::clamp(view.camera.zoom, 0.5, 1.6);
-  const double length = (look.width > 1.8 * scale ? 8.5 : 7.5) * scale, half = (look.width > 1.8 * scale ? 4.2 : 3.6) * scale;
+  const double length = (look.width > 1.8 * scale ? 8.5 : 7.5) * scale,
+               half = (look.width > 1.8 * scale ? 4.2 : 3.6) * scale;
   const QPointF tip = points.back();
   if (!view.visible.adjusted(-10, -10, 10, 10).contains(tip)) return;
   QPointF back = points[points.size() - 2];
@@ -232,7 +244,8 @@ void EdgePainter::paintLabels(QPainter& painter, const EdgeView& view, TextCache
       placed_.push_back(place);
       painter.fillRect(place, ground);
       painter.setPen(chosen ? view.theme.accentText : view.theme.textFaint);
-      texts.draw(painter, {place.left() + 4, place.center().y() + TextCache::middleToBaseline(pixels)}, text, TextStyle::Mono, pixels);
+      texts.draw(painter, {place.left() + 4, place.center().y() + TextCache::middleToBaseline(pixels)}, text,
+                 TextStyle::Mono, pixels);
     }
   }
 }

@@ -20,12 +20,12 @@ namespace normlens::graphview {
 struct EdgeView {
   const Scene& scene;
   const Camera& camera;
-  QRectF visible;                 // world
+  QRectF visible;  // world
   const ui::Theme& theme;
   const Lighting* lighting = nullptr;
-  int selectedValue = -1;         // document value indices
+  int selectedValue = -1;  // document value indices
   int hoveredValue = -1;
-  bool detailed = true;           // arrows, labels, all points of a curve
+  bool detailed = true;  // arrows, labels, all points of a curve
 };
 
 class EdgePainter {

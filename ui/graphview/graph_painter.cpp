@@ -17,15 +17,17 @@ struct GraphPainter::Frame {
   QPainter& painter;
   const Scene& scene;
   const Camera& camera;
-  QRectF viewport;   // screen
-  QRectF visible;    // world
+  QRectF viewport;  // screen
+  QRectF visible;   // world
   const ViewState& state;
   const ui::Theme& theme;
 
   [[nodiscard]] const Box& box(int index) const { return scene.layout->boxes[static_cast<size_t>(index)]; }
   [[nodiscard]] bool highlighting() const { return state.lighting != nullptr && state.lighting->active(); }
   [[nodiscard]] QRectF screen(int index) const { return camera.toScreen(box(index).rect); }
-  [[nodiscard]] int pixels(double atOne) const { return std::max(1, static_cast<int>(std::lround(atOne * camera.zoom))); }
+  [[nodiscard]] int pixels(double atOne) const {
+    return std::max(1, static_cast<int>(std::lround(atOne * camera.zoom)));
+  }
 
   [[nodiscard]] BoxState stateOf(int index) const {
     BoxState s;
@@ -78,7 +80,8 @@ void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& ca
   for (const int index : foundBoxes_) {
     if (f.box(index).kind == BoxKind::Frame) paintFrame(f, index);
   }
-  const EdgeView edges{scene, camera, f.visible, theme, state.lighting, state.selectedValue, state.hoveredValue, detailed};
+  const EdgeView edges{scene,   camera, f.visible, theme, state.lighting, state.selectedValue, state.hoveredValue,
+                       detailed};
   edges_.paint(painter, edges);
   for (const int index : foundBoxes_) {
     if (f.box(index).kind == BoxKind::Frame) continue;
@@ -115,7 +118,8 @@ void GraphPainter::paintFrame(const Frame& f, int index) {
   texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, pixels);
   if (!box.titleShort) {
     f.painter.setPen(f.theme.textFaint);
-    texts_.draw(f.painter, {x + titleWidth + gap, y}, layout::shortType(f.scene.itemOf(box)), TextStyle::Regular, pixels);
+    texts_.draw(f.painter, {x + titleWidth + gap, y}, layout::shortType(f.scene.itemOf(box)), TextStyle::Regular,
+                pixels);
   }
   paintBadge(f, index, false);
 }
@@ -126,15 +130,20 @@ void GraphPainter::paintBox(const Frame& f, int index) {
   const BoxState state = f.stateOf(index);
   sprites_.draw(f.painter, rect, f.camera.zoom, box.kind, f.letterOf(index), state, f.theme);
   switch (box.kind) {
-    case BoxKind::Card: paintCardText(f, index, rect, state); break;
+    case BoxKind::Card:
+      paintCardText(f, index, rect, state);
+      break;
     case BoxKind::Sum:
       if (state.lit) {
         const double size = 14 * f.camera.zoom;
         const QPointF c(rect.left() - 14 * f.camera.zoom, rect.center().y());
-        ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size), QLatin1Char(f.letterOf(index)), f.theme);
+        ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size),
+                           QLatin1Char(f.letterOf(index)), f.theme);
       }
       break;
-    default: paintLabel(f, index, rect, state); break;
+    default:
+      paintLabel(f, index, rect, state);
+      break;
   }
 }
 
@@ -169,7 +178,8 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
   const double titleWidth = std::min(texts_.width(title, TextStyle::Bold, titlePixels), room);
   const QColor soft = state.dim ? boxStyle(BoxKind::Card, 'O', state, f.theme).text : f.theme.textSoft;
   f.painter.setPen(state.dim ? soft : f.theme.text);
-  texts_.draw(f.painter, {x, first + TextCache::middleToBaseline(titlePixels)}, title, TextStyle::Bold, titlePixels, room);
+  texts_.draw(f.painter, {x, first + TextCache::middleToBaseline(titlePixels)}, title, TextStyle::Bold, titlePixels,
+              room);
   const double left = room - titleWidth - 8 * zoom;
   f.painter.setPen(soft);
   if (left > 20 * zoom) {
@@ -279,12 +289,38 @@ void GraphPainter::paintOverviewTitles(const Frame& f, const std::vector<int>& b
     const bool card = kind == BoxKind::Card;
     if (!card && (rect.height() < 60 || rect.width() < 80)) continue;
     const BoxState state = f.stateOf(index);
-    f.painter.setPen(state.dim && card ? boxStyle(kind, 'O', state, f.theme).text : card ? f.theme.text : f.theme.textSoft);
+    f.painter.setPen(state.dim && card ? boxStyle(kind, 'O', state, f.theme).text
+                     : card            ? f.theme.text
+                                       : f.theme.textSoft);
     const double width = texts_.width(title, TextStyle::Bold, kPixels);
-    const double x = card ? rect.center().x() - width / 2 : overviewLeft(rect, f.box(index).titleX * f.camera.zoom, width);
+    const double x =
+        card ? rect.center().x() - width / 2 : overviewLeft(rect, f.box(index).titleX * f.camera.zoom, width);
     const double y = (card ? rect.center().y() : rect.top() + 10) + TextCache::middleToBaseline(kPixels);
     texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, kPixels);
   }
+}
+
+// On the side, and at the height, where it hides the least.
+QRectF GraphPainter::calloutPlace(const Frame& f, const QRectF& box, const QSizeF& size) {
+  constexpr double kGap = 22;
+  QRectF best;
+  double least = 1e300;
+  for (const double x : {box.right() + kGap, box.left() - kGap - size.width()}) {
+    for (const double y : {box.center().y() - 20, box.bottom() - size.height() + 6}) {
+      const QRectF place(QPointF(x, y), size);
+      double hidden = f.viewport.contains(place) ? 0 : 4000;
+      f.scene.boxIndex.query(f.camera.toWorld(place), foundBoxes_);
+      for (const int index : foundBoxes_) {
+        if (f.box(index).kind == BoxKind::Frame) continue;
+        const QRectF common = f.screen(index).intersected(place);
+        hidden += common.width() * common.height() * (f.stateOf(index).lit ? 4 : 1);
+      }
+      if (hidden >= least) continue;
+      least = hidden;
+      best = place;
+    }
+  }
+  return best;
 }
 
 // Why the norm is blocked, beside the op that blocks it.
@@ -304,13 +340,16 @@ void GraphPainter::paintCallout(const Frame& f) {
   }
   text.endLayout();
   const QString title = QStringLiteral("The blocker");
-  const QRectF card(box.right() + 22, box.center().y() - 20, kWidth, height + 36);
+  const QRectF card = calloutPlace(f, box, {kWidth, height + 36});
+  const bool right = card.left() > box.right();
   f.painter.setPen(QPen(f.theme.opaqueLine, 1.5));
-  f.painter.drawLine(QPointF(box.right() + 4, box.center().y()), QPointF(card.left(), box.center().y()));
+  f.painter.drawLine(QPointF(right ? box.right() + 4 : box.left() - 4, box.center().y()),
+                     QPointF(right ? card.left() : card.right(), box.center().y()));
   f.painter.setPen(QPen(mixed(f.theme.opaqueLine, f.theme.panel, 0.5), 1));
   f.painter.setBrush(f.theme.blockedBack);
   f.painter.drawRoundedRect(card, 6, 6);
-  ui::paintIcon(f.painter, QRectF(card.left() + kPad, card.top() + 10, 15, 15), QStringLiteral("blocked"), f.theme.blocked);
+  ui::paintIcon(f.painter, QRectF(card.left() + kPad, card.top() + 10, 15, 15), QStringLiteral("blocked"),
+                f.theme.blocked);
   f.painter.setPen(f.theme.text);
   texts_.draw(f.painter, {card.left() + kPad + 22, card.top() + 22}, title, TextStyle::Bold, 12);
   text.draw(&f.painter, {card.left() + kPad + 22, card.top() + 28});

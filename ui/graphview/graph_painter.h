@@ -26,8 +26,8 @@ struct ViewState {
   int selectedBox = -1;
   int selectedValue = -1;
   int hoveredValue = -1;
-  const Lighting* lighting = nullptr;                         // Not owned.
-  const std::unordered_map<int, Verdict>* verdicts = nullptr; // by item. Not owned.
+  const Lighting* lighting = nullptr;                          // Not owned.
+  const std::unordered_map<int, Verdict>* verdicts = nullptr;  // by item. Not owned.
 };
 
 class GraphPainter {
@@ -35,8 +35,8 @@ class GraphPainter {
   // Below this zoom boxes are plain rectangles without text.
   static constexpr double kDetailZoom = 0.5;
 
-  void paint(QPainter& painter, const Scene& scene, const Camera& camera, const QSizeF& viewport, const ViewState& state,
-             const ui::Theme& theme);
+  void paint(QPainter& painter, const Scene& scene, const Camera& camera, const QSizeF& viewport,
+             const ViewState& state, const ui::Theme& theme);
   void clearCaches();  // after a change of theme or font
 
  private:
@@ -50,6 +50,7 @@ class GraphPainter {
   void paintBadge(const Frame& f, int index, bool plus);
   void paintVerdict(const Frame& f, int index, const QRectF& rect);
   void paintCallout(const Frame& f);
+  QRectF calloutPlace(const Frame& f, const QRectF& box, const QSizeF& size);
   void paintOverviewTitles(const Frame& f, const std::vector<int>& boxes);
 
   BoxSprites sprites_;

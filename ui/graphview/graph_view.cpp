@@ -16,16 +16,17 @@
 namespace normlens::graphview {
 namespace {
 
-constexpr double kMargin = 28;
+constexpr double kMargin = 22;
 constexpr double kOverlayGap = 12;
 constexpr double kZoomStep = 1.25;
-constexpr double kReadableZoom = 0.62;  // smaller text is no first look
+constexpr double kReadableZoom = 0.7;  // smaller text is no first look
 constexpr int kAnimationMs = 180;
 constexpr int kMessagePixels = 13;
 
 }  // namespace
 
-GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this)), placeholder_(tr("Open a model to see its graph")) {
+GraphView::GraphView(QWidget* parent)
+    : QWidget(parent), theme_(ui::themeOf(this)), placeholder_(tr("Open a model to see its graph")) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -102,7 +103,8 @@ Camera GraphView::firstCamera() const {
   if (whole.zoom >= kReadableZoom) return whole;
   const double zoom = std::clamp(freeArea().width() / bounds.width(), kReadableZoom, 1.0);
   const double x = bounds.width() * zoom > freeArea().width() && !scene_.layout->points.empty()
-                       ? scene_.layout->boxes.front().rect.center().x() : bounds.center().x();
+                       ? scene_.layout->boxes.front().rect.center().x()
+                       : bounds.center().x();
   return Camera{zoom, {}}.placing({x, bounds.top()}, {freeArea().center().x(), freeArea().top()});
 }
 
@@ -179,7 +181,8 @@ void GraphView::placeOverlays() {
   const int right = width() - static_cast<int>(kOverlayGap), bottom = height() - static_cast<int>(kOverlayGap);
   minimap_->setGeometry(right - map.width(), bottom - map.height(), map.width(), map.height());
   const int controlRight = minimap_->isHidden() ? right : minimap_->x() - 8;
-  zoomControl_->setGeometry(controlRight - control.width(), bottom - control.height(), control.width(), control.height());
+  zoomControl_->setGeometry(controlRight - control.width(), bottom - control.height(), control.width(),
+                            control.height());
 }
 
 void GraphView::updateOverlays() {
@@ -210,7 +213,8 @@ void GraphView::resizeEvent(QResizeEvent* event) {
 ViewState GraphView::viewState() const {
   ViewState state;
   state.hover = hover_;
-  if (selectedItem_ >= 0 && scene_.layout != nullptr) state.selectedBox = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
+  if (selectedItem_ >= 0 && scene_.layout != nullptr)
+    state.selectedBox = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
   state.selectedValue = selectedValue_;
   state.hoveredValue = hover_.edge >= 0 ? scene_.valueOfEdge(hover_.edge) : -1;
   state.lighting = &lighting_;
@@ -253,7 +257,8 @@ void GraphView::paintMessage(QPainter& painter) {
     if (spinning) paintSpinner(painter, middle - QPointF(0, 34), 13);
     painter.setPen(error_.isEmpty() ? theme_.textSoft : theme_.blocked);
     const double column = std::min(area.width(), 460.0);
-    painter.drawText(QRectF(middle.x() - column / 2, middle.y() - 8, column, 120), Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, text);
+    painter.drawText(QRectF(middle.x() - column / 2, middle.y() - 8, column, 120),
+                     Qt::AlignHCenter | Qt::AlignTop | Qt::TextWordWrap, text);
     return;
   }
   // A graph is shown already: a small note in the corner.
@@ -268,7 +273,8 @@ void GraphView::paintMessage(QPainter& painter) {
 }
 
 void GraphView::updateSpinner() {
-  const bool wanted = error_.isEmpty() && (!busy_.isEmpty() || (worker_.busy() && (scene_.empty() || !stage_.isEmpty())));
+  const bool wanted =
+      error_.isEmpty() && (!busy_.isEmpty() || (worker_.busy() && (scene_.empty() || !stage_.isEmpty())));
   if (wanted && spinnerTimer_ == 0) spinnerTimer_ = startTimer(33);
   if (!wanted && spinnerTimer_ != 0) {
     killTimer(spinnerTimer_);

@@ -44,13 +44,13 @@ class GraphView : public QWidget {
 
   // ---- what is shown
   void setDocument(std::shared_ptr<const protocol::GraphDocument> document);  // null: empty state
-  void updateValues(const std::vector<protocol::GraphValue>& values);        // by id; lays out anew if streams changed
-  void setNorms(const std::vector<protocol::NormInfo>& norms);               // marks the LayerNorms with their verdicts
+  void updateValues(const std::vector<protocol::GraphValue>& values);         // by id; lays out anew if streams changed
+  void setNorms(const std::vector<protocol::NormInfo>& norms);  // marks the LayerNorms with their verdicts
   void setShowHelpers(bool show);
-  void setBusy(const QString& stage);     // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
-  void setError(const QString& message);  // one plain sentence instead of a graph; empty text: none
+  void setBusy(const QString& stage);        // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
+  void setError(const QString& message);     // one plain sentence instead of a graph; empty text: none
   void setPlaceholder(const QString& text);  // shown while there is no document
-  void setTheme(const ui::Theme& theme);  // by default the one of the widget's palette
+  void setTheme(const ui::Theme& theme);     // by default the one of the widget's palette
 
   // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
   void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {});
@@ -61,7 +61,7 @@ class GraphView : public QWidget {
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
   [[nodiscard]] int selectedNode() const;  // of a slim group its main op; -1
   [[nodiscard]] std::vector<int> findNodes(const QString& text) const;  // by module path, op or label; best first
-  void reveal(int node, bool select = true);  // opens the groups around it and moves there
+  void reveal(int node, bool select = true);                            // opens the groups around it and moves there
   void revealScope(int scope);
   void expandScope(int scope, bool open = true);
   void expandAll();
@@ -69,7 +69,7 @@ class GraphView : public QWidget {
 
   // ---- the view
   [[nodiscard]] double zoom() const { return camera_.zoom; }
-  void setZoom(double zoom);               // about the middle
+  void setZoom(double zoom);  // about the middle
   void zoomIn();
   void zoomOut();
   void fit();
@@ -84,7 +84,7 @@ class GraphView : public QWidget {
   [[nodiscard]] const Scene& scene() const { return scene_; }
   [[nodiscard]] const Camera& camera() const { return camera_; }
   [[nodiscard]] const Lighting& lighting() const { return lighting_; }
-  [[nodiscard]] QRectF screenRectOf(int node) const;   // of the box that shows it; empty when not laid out
+  [[nodiscard]] QRectF screenRectOf(int node) const;  // of the box that shows it; empty when not laid out
   [[nodiscard]] QRectF screenRectOfScope(int scope) const;
   [[nodiscard]] bool isScopeOpen(int scope) const;
   void centerOn(const QPointF& world);
@@ -94,10 +94,10 @@ class GraphView : public QWidget {
   [[nodiscard]] QSize minimumSizeHint() const override { return {240, 180}; }
 
  Q_SIGNALS:
-  void nodeSelected(int node);             // by the user; -1 when the selection was cleared
-  void scopeSelected(int scope);           // a group
+  void nodeSelected(int node);    // by the user; -1 when the selection was cleared
+  void scopeSelected(int scope);  // a group
   void edgeSelected(int value);
-  void centerHereRequested(int value);     // 'Center here' on an edge, or on a node: its first output
+  void centerHereRequested(int value);  // 'Center here' on an edge, or on a node: its first output
   void zoomChanged(double zoom);
   void layoutFinished();
 
@@ -137,7 +137,7 @@ class GraphView : public QWidget {
   // graph_view.cpp
   void moveCamera(const Camera& target, bool animated);
   void cameraChanged();
-  [[nodiscard]] QRectF freeArea() const;       // of the widget, less the margins
+  [[nodiscard]] QRectF freeArea() const;  // of the widget, less the margins
   [[nodiscard]] Camera firstCamera() const;
   void showItem(int item, bool animated);
   void placeOverlays();
@@ -158,7 +158,7 @@ class GraphView : public QWidget {
   [[nodiscard]] int outputValueOf(int item) const;
 
   ui::Theme theme_;
-  bool ownTheme_ = false;                       // set by setTheme(): palette changes do not touch it
+  bool ownTheme_ = false;  // set by setTheme(): palette changes do not touch it
   std::shared_ptr<const protocol::GraphDocument> document_;
   std::shared_ptr<const layout::Hierarchy> hierarchy_;  // newest; the scene's may be the one before
   layout::HierarchyOptions options_;
@@ -168,34 +168,34 @@ class GraphView : public QWidget {
   Lighting lighting_;
   mutable GraphPainter painter_;
 
-  std::optional<layout::GroupSet> open_;        // the user's wishes; nullopt until the first layout says what is usual
-  layout::GroupSet openForLight_;               // opened for the highlight only
-  std::vector<std::string> reopen_;             // paths of the groups to open in a hierarchy made anew
+  std::optional<layout::GroupSet> open_;  // the user's wishes; nullopt until the first layout says what is usual
+  layout::GroupSet openForLight_;         // opened for the highlight only
+  std::vector<std::string> reopen_;       // paths of the groups to open in a hierarchy made anew
   std::optional<protocol::ZeroMeanGraph> highlight_;
   std::vector<int> blockerPath_;
-  bool highlightIsNew_ = false;                 // the groups it needs are not opened yet
+  bool highlightIsNew_ = false;  // the groups it needs are not opened yet
   std::vector<protocol::NormInfo> norms_;
-  std::unordered_map<int, Verdict> verdicts_;   // by item
+  std::unordered_map<int, Verdict> verdicts_;  // by item
 
   int selectedItem_ = -1;
-  int selectedValue_ = -1;                      // value index
-  int pendingNode_ = -1;                        // to reveal when there is a layout
+  int selectedValue_ = -1;  // value index
+  int pendingNode_ = -1;    // to reveal when there is a layout
   int pendingScope_ = -1;
   MoveTo moveTo_ = MoveTo::FirstLook;
   int moveItem_ = -1;
-  int anchorItem_ = -1;                         // keeps its place on the screen over a change of layout
+  int anchorItem_ = -1;  // keeps its place on the screen over a change of layout
   Hit hover_;
   QPointF pressedAt_, lastDrag_;
   bool pressed_ = false, dragging_ = false;
   bool animated_ = true;
-  bool userMoved_ = false;                      // until then a resize fits the picture again
+  bool userMoved_ = false;  // until then a resize fits the picture again
   QPointer<QVariantAnimation> animation_;
   QString busy_, error_, placeholder_, stage_;
   int spinnerTimer_ = 0;
   double spinnerAngle_ = 0;
   double frameMs_ = 0;
-  Minimap* minimap_ = nullptr;                  // Owned by Qt.
-  ZoomControl* zoomControl_ = nullptr;          // Owned by Qt.
+  Minimap* minimap_ = nullptr;          // Owned by Qt.
+  ZoomControl* zoomControl_ = nullptr;  // Owned by Qt.
 };
 
 }  // namespace normlens::graphview

@@ -84,11 +84,16 @@ std::vector<int> GraphView::findNodes(const QString& text) const {
     const QString path = QString::fromStdString(hierarchy_->path(static_cast<int>(i))).toLower();
     const auto& node = hierarchy_->document->nodes[static_cast<size_t>(item.node)];
     int rank = -1;
-    if (title == wanted || path == wanted) rank = 0;
-    else if (path.endsWith(wanted)) rank = 1;
-    else if (title.startsWith(wanted)) rank = 2;
-    else if (path.contains(wanted)) rank = 3;
-    else if (QString::fromStdString(node.op + " " + item.type).toLower().contains(wanted)) rank = 4;
+    if (title == wanted || path == wanted)
+      rank = 0;
+    else if (path.endsWith(wanted))
+      rank = 1;
+    else if (title.startsWith(wanted))
+      rank = 2;
+    else if (path.contains(wanted))
+      rank = 3;
+    else if (QString::fromStdString(node.op + " " + item.type).toLower().contains(wanted))
+      rank = 4;
     if (rank >= 0) ranked.emplace_back(rank, static_cast<int>(i));
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -135,7 +140,8 @@ void GraphView::moveSelection(int dx, int dy) {
   const QRectF onScreen = camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(best)].rect);
   if (!freeArea().contains(onScreen)) {
     userMoved_ = true;
-    moveCamera(camera_.placing(scene_.layout->boxes[static_cast<size_t>(best)].rect.center(), QRectF(rect()).center()), true);
+    moveCamera(camera_.placing(scene_.layout->boxes[static_cast<size_t>(best)].rect.center(), QRectF(rect()).center()),
+               true);
   }
 }
 
@@ -228,26 +234,43 @@ void GraphView::leaveEvent(QEvent*) {
 
 void GraphView::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
-    case Qt::Key_Left: moveSelection(-1, 0); break;
-    case Qt::Key_Right: moveSelection(1, 0); break;
-    case Qt::Key_Up: moveSelection(0, -1); break;
-    case Qt::Key_Down: moveSelection(0, 1); break;
+    case Qt::Key_Left:
+      moveSelection(-1, 0);
+      break;
+    case Qt::Key_Right:
+      moveSelection(1, 0);
+      break;
+    case Qt::Key_Up:
+      moveSelection(0, -1);
+      break;
+    case Qt::Key_Down:
+      moveSelection(0, 1);
+      break;
     case Qt::Key_Plus:
-    case Qt::Key_Equal: zoomIn(); break;
-    case Qt::Key_Minus: zoomOut(); break;
+    case Qt::Key_Equal:
+      zoomIn();
+      break;
+    case Qt::Key_Minus:
+      zoomOut();
+      break;
     case Qt::Key_0:
       if (!(event->modifiers() & Qt::ControlModifier)) return QWidget::keyPressEvent(event);
       setZoom(1);
       break;
     case Qt::Key_F:
-    case Qt::Key_Home: fit(); break;
+    case Qt::Key_Home:
+      fit();
+      break;
     case Qt::Key_Return:
     case Qt::Key_Enter:
     case Qt::Key_Space:
       if (selectedItem_ >= 0 && hierarchy_->item(selectedItem_).kind == layout::ItemKind::Group) toggle(selectedItem_);
       break;
-    case Qt::Key_Escape: selectByUser({}); break;
-    default: QWidget::keyPressEvent(event);
+    case Qt::Key_Escape:
+      selectByUser({});
+      break;
+    default:
+      QWidget::keyPressEvent(event);
   }
 }
 

@@ -50,7 +50,8 @@ void GraphView::updateValues(const std::vector<protocol::GraphValue>& values) {
   const std::vector<int> index = layout::indexById(changed->values);
   bool streams = false;
   for (const protocol::GraphValue& value : values) {
-    if (value.id < 0 || static_cast<size_t>(value.id) >= index.size() || index[static_cast<size_t>(value.id)] < 0) continue;
+    if (value.id < 0 || static_cast<size_t>(value.id) >= index.size() || index[static_cast<size_t>(value.id)] < 0)
+      continue;
     protocol::GraphValue& mine = changed->values[static_cast<size_t>(index[static_cast<size_t>(value.id)])];
     streams = streams || mine.stream != value.stream || mine.constant != value.constant;
     mine = value;
@@ -185,21 +186,22 @@ bool GraphView::openWhatIsPending() {
 void GraphView::restoreView(const Camera& before) {
   const MoveTo move = std::exchange(moveTo_, MoveTo::Nowhere);
   switch (move) {
-    case MoveTo::Nowhere: break;
+    case MoveTo::Nowhere:
+      break;
     case MoveTo::FirstLook:
       if (!userMoved_) camera_ = firstCamera();
       break;
-    case MoveTo::Item: showItem(moveItem_, before.zoom != 1 || scene_.layout != nullptr); break;
+    case MoveTo::Item:
+      showItem(moveItem_, before.zoom != 1 || scene_.layout != nullptr);
+      break;
     case MoveTo::Highlight: {
       const QRectF near = lighting_.nearBounds();
       if (near.isEmpty()) break;
       userMoved_ = true;
-      const Camera target = Camera::fitting(near.adjusted(0, -40, 0, 40), freeArea());
-      if (target.zoom >= 0.62) {
-        moveCamera(target, true);
-      } else {
-        moveCamera(Camera{0.8, {}}.placing(lighting_.focus(), freeArea().center()), true);
-      }
+      constexpr double kSmallest = 0.78;  // of a zoom at which names are easy to read
+      const Camera whole = Camera::fitting(near.adjusted(0, -6, 0, 6), freeArea());
+      const bool fits = whole.zoom >= kSmallest;
+      moveCamera(fits ? whole : Camera{kSmallest, {}}.placing(lighting_.focus(), freeArea().center()), true);
       break;
     }
   }
@@ -208,20 +210,20 @@ void GraphView::restoreView(const Camera& before) {
 
 // Where an item hangs: the end of the stream that enters it, else the middle of its top.
 std::optional<QPointF> GraphView::anchorPoint(int item) const {
-  if (item < 0 || scene_.layout == nullptr || static_cast<size_t>(item) >= scene_.layout->boxOfItem.size()) return std::nullopt;
+  if (item < 0 || scene_.layout == nullptr || static_cast<size_t>(item) >= scene_.layout->boxOfItem.size())
+    return std::nullopt;
   const int box = scene_.layout->shownBox(*scene_.hierarchy, item);
   if (box < 0) return std::nullopt;
   const QRectF rect = scene_.layout->boxes[static_cast<size_t>(box)].rect;
   for (const layout::Edge& edge : scene_.layout->edges) {
     const QPointF end = scene_.layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
-    if (edge.stream && std::abs(end.y() - rect.top()) < 1.5 && end.x() >= rect.left() && end.x() <= rect.right()) return end;
+    if (edge.stream && std::abs(end.y() - rect.top()) < 1.5 && end.x() >= rect.left() && end.x() <= rect.right())
+      return end;
   }
   return QPointF(rect.center().x(), rect.top());
 }
 
-void GraphView::relight() {
-  lighting_ = highlight_ ? Lighting(scene_, *highlight_, blockerPath_) : Lighting();
-}
+void GraphView::relight() { lighting_ = highlight_ ? Lighting(scene_, *highlight_, blockerPath_) : Lighting(); }
 
 void GraphView::setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath) {
   highlight_ = graph;
@@ -280,7 +282,8 @@ void GraphView::setOpen(int item, bool open, bool below) {
   }
   if (!below) return;
   for (const int child : hierarchy_->item(item).children) {
-    if (hierarchy_->item(child).kind == layout::ItemKind::Group && !(open && hierarchy_->item(child).slim)) setOpen(child, open, true);
+    if (hierarchy_->item(child).kind == layout::ItemKind::Group && !(open && hierarchy_->item(child).slim))
+      setOpen(child, open, true);
   }
 }
 

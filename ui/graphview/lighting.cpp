@@ -127,7 +127,8 @@ void Lighting::lightPath(const Scene& scene, const std::vector<int>& blockerPath
   }
 }
 
-void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath) {
+void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& graph,
+                          const std::vector<int>& blockerPath) {
   const std::unordered_set<int> values(graph.values.begin(), graph.values.end());
   std::set<std::pair<int, int>> path;
   for (size_t i = 1; i < blockerPath.size(); ++i) {
@@ -138,7 +139,8 @@ void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& gra
     if (path.contains({edge.from, edge.to})) return LitEdge::Blocker;
     const auto from = letterOfItem_.find(edge.from), to = letterOfItem_.find(edge.to);
     if (from == letterOfItem_.end() || to == letterOfItem_.end() || edge.value < 0) return LitEdge::Dark;
-    if (!values.empty() && !values.contains(scene.hierarchy->document->values[static_cast<size_t>(edge.value)].id)) return LitEdge::Dark;
+    if (!values.empty() && !values.contains(scene.hierarchy->document->values[static_cast<size_t>(edge.value)].id))
+      return LitEdge::Dark;
     if (stream) return LitEdge::Stream;
     if (to->second == 'N') return LitEdge::IntoNorm;
     return from->second == 'L' || from->second == 'S' ? LitEdge::Linear : LitEdge::Other;

@@ -18,11 +18,11 @@ enum class LitEdge : uint8_t { Dark, Stream, Linear, IntoNorm, Blocker, Other };
 
 struct BoxLight {
   bool lit = false;
-  char letter = 0;               // of an op or a closed one-op group
-  bool chosen = false;           // the norm itself
-  bool blocker = false;          // the end of the blocker path
-  bool onPath = false;           // between the norm and the blocker
-  std::map<char, int> inside;    // of a closed group: vertices by class
+  char letter = 0;             // of an op or a closed one-op group
+  bool chosen = false;         // the norm itself
+  bool blocker = false;        // the end of the blocker path
+  bool onPath = false;         // between the norm and the blocker
+  std::map<char, int> inside;  // of a closed group: vertices by class
 };
 
 // The lit upper part of a stream edge that is itself dark: down to where a lit branch leaves it.

@@ -85,7 +85,8 @@ void Minimap::render() {
       color = mixed(grey, theme_.panel, 0.5);
     }
     const QRectF onMap(toMap(box.rect.topLeft()), toMap(box.rect.bottomRight()));
-    painter.fillRect(QRectF(onMap.x(), onMap.y(), std::max(onMap.width(), 1.5), std::max(onMap.height() - 0.5, 1.2)), color);
+    painter.fillRect(QRectF(onMap.x(), onMap.y(), std::max(onMap.width(), 1.5), std::max(onMap.height() - 0.5, 1.2)),
+                     color);
   }
 }
 
@@ -105,11 +106,13 @@ void Minimap::paintEvent(QPaintEvent*) {
 }
 
 void Minimap::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && scene_ != nullptr && !scene_->empty()) Q_EMIT centerRequested(toWorld(event->position()));
+  if (event->button() == Qt::LeftButton && scene_ != nullptr && !scene_->empty())
+    Q_EMIT centerRequested(toWorld(event->position()));
 }
 
 void Minimap::mouseMoveEvent(QMouseEvent* event) {
-  if ((event->buttons() & Qt::LeftButton) && scene_ != nullptr && !scene_->empty()) Q_EMIT centerRequested(toWorld(event->position()));
+  if ((event->buttons() & Qt::LeftButton) && scene_ != nullptr && !scene_->empty())
+    Q_EMIT centerRequested(toWorld(event->position()));
 }
 
 }  // namespace normlens::graphview

@@ -52,23 +52,28 @@ void GridIndex::build(const QRectF& bounds, const std::vector<QRectF>& rects) {
     const Range r = cellsOf(rects_[static_cast<size_t>(index)]);
     if ((r.right - r.left + 1) * (r.bottom - r.top + 1) > kMaxCellsPerRect) return false;
     for (int y = r.top; y <= r.bottom; ++y) {
-      for (int x = r.left; x <= r.right; ++x) action(static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x));
+      for (int x = r.left; x <= r.right; ++x)
+        action(static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x));
     }
     return true;
   };
   for (size_t i = 0; i < rects.size(); ++i) {
-    if (!forEachCell(static_cast<int>(i), [this](size_t cell) { ++start_[cell + 1]; })) large_.push_back(static_cast<int>(i));
+    if (!forEachCell(static_cast<int>(i), [this](size_t cell) { ++start_[cell + 1]; }))
+      large_.push_back(static_cast<int>(i));
   }
   for (size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
   entries_.resize(static_cast<size_t>(start_.back()));
   std::vector<int> next(start_.begin(), start_.end() - 1);
   for (size_t i = 0; i < rects.size(); ++i) {
-    forEachCell(static_cast<int>(i), [&](size_t cell) { entries_[static_cast<size_t>(next[cell]++)] = static_cast<int>(i); });
+    forEachCell(static_cast<int>(i),
+                [&](size_t cell) { entries_[static_cast<size_t>(next[cell]++)] = static_cast<int>(i); });
   }
 }
 
 GridIndex::Range GridIndex::cellsOf(const QRectF& area) const {
-  const auto cell = [](double at, int count) { return std::clamp(static_cast<int>(std::floor(at / kCell)), 0, count - 1); };
+  const auto cell = [](double at, int count) {
+    return std::clamp(static_cast<int>(std::floor(at / kCell)), 0, count - 1);
+  };
   return {cell(area.left() - origin_.x(), columns_), cell(area.top() - origin_.y(), rows_),
           cell(area.right() - origin_.x(), columns_), cell(area.bottom() - origin_.y(), rows_)};
 }
@@ -88,7 +93,8 @@ void GridIndex::query(const QRectF& area, std::vector<int>& found) const {
   found.erase(std::unique(found.begin(), found.end()), found.end());
   std::erase_if(found, [&](int i) {
     const QRectF& rect = rects_[static_cast<size_t>(i)];
-    return rect.right() < area.left() || rect.left() > area.right() || rect.bottom() < area.top() || rect.top() > area.bottom();
+    return rect.right() < area.left() || rect.left() > area.right() || rect.bottom() < area.top() ||
+           rect.top() > area.bottom();
   });
 }
 
@@ -141,10 +147,14 @@ int Scene::depthOf(int box) const {
 QRectF Scene::badgeRect(const layout::Box& box) const {
   const QRectF& r = box.rect;
   switch (box.kind) {
-    case BoxKind::Card: return {r.right() - 30, r.center().y() - 9, 18, 18};
-    case BoxKind::Slim: return {r.right() - 20, r.center().y() - 7, 14, 14};
-    case BoxKind::Frame: return {r.left() + box.titleX + 2, r.top() + 6, 16, 16};
-    default: return {};
+    case BoxKind::Card:
+      return {r.right() - 30, r.center().y() - 9, 18, 18};
+    case BoxKind::Slim:
+      return {r.right() - 20, r.center().y() - 7, 14, 14};
+    case BoxKind::Frame:
+      return {r.left() + box.titleX + 2, r.top() + 6, 16, 16};
+    default:
+      return {};
   }
 }
 

@@ -35,17 +35,17 @@ class GridIndex {
 };
 
 struct Hit {
-  int box = -1;                 // into Layout::boxes
-  int edge = -1;                // into Layout::edges
-  bool onBadge = false;         // the + or - of a group
+  int box = -1;          // into Layout::boxes
+  int edge = -1;         // into Layout::edges
+  bool onBadge = false;  // the + or - of a group
   friend bool operator==(const Hit&, const Hit&) = default;
 };
 
 struct Scene {
   std::shared_ptr<const layout::Hierarchy> hierarchy;
   std::shared_ptr<const layout::Layout> layout;
-  std::vector<QPointF> flat;    // polylines of all edges
-  std::vector<int> flatStart;   // by edge; one more at the end
+  std::vector<QPointF> flat;   // polylines of all edges
+  std::vector<int> flatStart;  // by edge; one more at the end
   GridIndex boxIndex, edgeIndex;
   std::vector<QString> titles;  // by box, made once
 

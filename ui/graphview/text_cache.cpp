@@ -85,7 +85,8 @@ const QString& TextCache::elided(const QString& text, TextStyle style, int pixel
   return *elided_.insert(key, metrics.elidedText(text, Qt::ElideMiddle, atBase));
 }
 
-void TextCache::draw(QPainter& painter, QPointF baseline, const QString& text, TextStyle style, int pixels, double maxWidth) {
+void TextCache::draw(QPainter& painter, QPointF baseline, const QString& text, TextStyle style, int pixels,
+                     double maxWidth) {
   for (const QGlyphRun& run : sized(elided(text, style, pixels, maxWidth), style, pixels).runs) {
     painter.drawGlyphRun(baseline, run);
   }

@@ -27,7 +27,7 @@ class TextCache {
 
  private:
   struct Shaped {
-    std::vector<QGlyphRun> runs;   // at kBasePixels, base line at y = 0
+    std::vector<QGlyphRun> runs;  // at kBasePixels, base line at y = 0
     double width = 0;
   };
   struct Sized {

@@ -88,11 +88,20 @@ void ZoomControl::paintEvent(QPaintEvent*) {
 void ZoomControl::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return;
   switch (partAt(event->position())) {
-    case 0: Q_EMIT zoomOutRequested(); break;
-    case 1: Q_EMIT actualSizeRequested(); break;
-    case 2: Q_EMIT zoomInRequested(); break;
-    case 3: Q_EMIT fitRequested(); break;
-    default: break;
+    case 0:
+      Q_EMIT zoomOutRequested();
+      break;
+    case 1:
+      Q_EMIT actualSizeRequested();
+      break;
+    case 2:
+      Q_EMIT zoomInRequested();
+      break;
+    case 3:
+      Q_EMIT fitRequested();
+      break;
+    default:
+      break;
   }
 }
 
@@ -113,7 +122,8 @@ void ZoomControl::leaveEvent(QEvent*) {
 bool ZoomControl::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QString texts[] = {tr("Zoom out (−)"), tr("Zoom to 100 % (Ctrl+0)"), tr("Zoom in (+)"), tr("Show everything (F)")};
+    const QString texts[] = {tr("Zoom out (−)"), tr("Zoom to 100 % (Ctrl+0)"), tr("Zoom in (+)"),
+                             tr("Show everything (F)")};
     const int part = partAt(help->pos());
     if (part >= 0) QToolTip::showText(help->globalPos(), texts[part], this);
     return true;

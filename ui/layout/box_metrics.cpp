@@ -53,7 +53,8 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
   const Item& item = hierarchy.item(index);
   const QString title = QString::fromStdString(item.title);
   switch (closedKind(hierarchy, index)) {
-    case BoxKind::Sum: return {kSumDiameter, kSumDiameter};
+    case BoxKind::Sum:
+      return {kSumDiameter, kSumDiameter};
     case BoxKind::Card: {
       const double first = textWidth(title, 13, true) + 8 + textWidth(shortType(item), 12, false);
       const double second = textWidth(groupSummary(item), 11, false);

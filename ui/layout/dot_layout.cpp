@@ -14,8 +14,8 @@ namespace normlens::layout {
 namespace {
 
 constexpr double kPointsPerInch = 72;
-constexpr double kMaxTable = 60000;   // HTML-like tables keep their sizes in 16 bits
-constexpr size_t kManyBoxes = 250;    // from here on dot's optimisers are given less time
+constexpr double kMaxTable = 60000;  // HTML-like tables keep their sizes in 16 bits
+constexpr size_t kManyBoxes = 250;   // from here on dot's optimisers are given less time
 
 // The one context that Graphviz may have in a process, and the lock around everything done with it.
 struct Graphviz {
@@ -60,8 +60,8 @@ QByteArray tableLabel(const DotBox& box) {
   const QByteArray h = QByteArray::number(static_cast<int>(box.height));
   const QByteArray middle = QByteArray::number(static_cast<int>(box.height) - 2);
   return "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"" + w +
-         "\" HEIGHT=\"" + h + "\">" + portRow(box.topPorts, 't', box.width) + "<TR><TD FIXEDSIZE=\"TRUE\" WIDTH=\"" + w +
-         "\" HEIGHT=\"" + middle + "\"></TD></TR>" + portRow(box.bottomPorts, 'b', box.width) + "</TABLE>";
+         "\" HEIGHT=\"" + h + "\">" + portRow(box.topPorts, 't', box.width) + "<TR><TD FIXEDSIZE=\"TRUE\" WIDTH=\"" +
+         w + "\" HEIGHT=\"" + middle + "\"></TD></TR>" + portRow(box.bottomPorts, 'b', box.width) + "</TABLE>";
 }
 
 bool usesTable(const DotBox& box) {
@@ -71,8 +71,7 @@ bool usesTable(const DotBox& box) {
 
 class DotRun {
  public:
-  explicit DotRun(const DotGraph& input)
-      : input_(input), graph_(agopen(const_cast<char*>("g"), Agdirected, nullptr)) {}
+  explicit DotRun(const DotGraph& input) : input_(input), graph_(agopen(const_cast<char*>("g"), Agdirected, nullptr)) {}
   ~DotRun() { agclose(graph_); }
   DotRun(const DotRun&) = delete;
   DotRun& operator=(const DotRun&) = delete;
@@ -267,7 +266,8 @@ Result<DotDrawing> runDot(const DotGraph& graph) {
     std::setlocale(LC_NUMERIC, "C");
     agseterrf(silent);
     shared.context = gvContext();
-    if (shared.context == nullptr) return fail(ErrorCode::Internal, "Graphviz could not be started", "reinstall graphviz");
+    if (shared.context == nullptr)
+      return fail(ErrorCode::Internal, "Graphviz could not be started", "reinstall graphviz");
   }
   return DotRun(graph).run(shared.context);
 }

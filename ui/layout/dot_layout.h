@@ -17,24 +17,24 @@ namespace normlens::layout {
 struct DotBox {
   double width = 0, height = 0;
   bool circle = false;
-  bool stream = false;               // on the residual stream: kept in one column
+  bool stream = false;  // on the residual stream: kept in one column
   std::vector<double> topPorts, bottomPorts;
 };
 
 struct DotEdge {
-  int from = 0, to = 0;              // indices of boxes
-  int fromPort = -1, toPort = -1;    // into bottomPorts / topPorts; -1: dot picks the place
+  int from = 0, to = 0;            // indices of boxes
+  int fromPort = -1, toPort = -1;  // into bottomPorts / topPorts; -1: dot picks the place
   bool stream = false;
-  bool chain = false;                // the only edge out of `from` and into `to`: kept straight
-  bool guide = false;                // not drawn; lines its ends up. Has no curve of use
-  bool order = false;                // not drawn, no pull: keeps `from` above `to`
-  bool routed = false;               // the caller draws it: dot does not see it
+  bool chain = false;   // the only edge out of `from` and into `to`: kept straight
+  bool guide = false;   // not drawn; lines its ends up. Has no curve of use
+  bool order = false;   // not drawn, no pull: keeps `from` above `to`
+  bool routed = false;  // the caller draws it: dot does not see it
 };
 
 struct DotGraph {
   std::vector<DotBox> boxes;
   std::vector<DotEdge> edges;
-  std::vector<int> sources, sinks;   // boxes that must lie on the first and on the last rank
+  std::vector<int> sources, sinks;  // boxes that must lie on the first and on the last rank
   double nodeGap = 24;
   double rankGap = 28;
 };

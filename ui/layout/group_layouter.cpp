@@ -27,7 +27,8 @@ class Assembler {
     const LocalInput& input = inputs_[group];
     const LocalLayout& local = *locals_[group];
     std::vector<bool> onStream(input.boxes.size(), false);
-    for (size_t i = 0; i < input.graph.edges.size(); ++i) addEdge(input.graph.edges[i], local.curves[i], origin, onStream);
+    for (size_t i = 0; i < input.graph.edges.size(); ++i)
+      addEdge(input.graph.edges[i], local.curves[i], origin, onStream);
     for (size_t i = 0; i < input.boxes.size(); ++i) {
       const int item = input.graph.boxes[i];
       Box box{local.boxes[i].translated(origin), item, frame, input.boxes[i].kind, onStream[i], 0, false};
@@ -42,7 +43,8 @@ class Assembler {
     }
   }
 
-  void addEdge(const LocalEdge& source, const std::vector<QPointF>& curve, const QPointF& origin, std::vector<bool>& onStream) {
+  void addEdge(const LocalEdge& source, const std::vector<QPointF>& curve, const QPointF& origin,
+               std::vector<bool>& onStream) {
     Edge edge;
     edge.firstPoint = static_cast<int>(layout_.points.size());
     edge.pointCount = static_cast<int>(curve.size());

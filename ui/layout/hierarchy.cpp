@@ -48,8 +48,8 @@ Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document
   hierarchy.itemOfNode = std::move(tree.itemOfNode);
   hierarchy.edges.reserve(visible.edges.size());
   for (const NodeEdge& edge : visible.edges) {
-    hierarchy.edges.push_back({at(hierarchy.itemOfNode, edge.from), at(hierarchy.itemOfNode, edge.to), edge.value,
-                               edge.stream});
+    hierarchy.edges.push_back(
+        {at(hierarchy.itemOfNode, edge.from), at(hierarchy.itemOfNode, edge.to), edge.value, edge.stream});
   }
   applyHierarchyRules(hierarchy);
   return hierarchy;

@@ -21,7 +21,7 @@
 
 namespace normlens::layout {
 
-inline constexpr int kMaxFlat = 600;   // dot takes 0.1 s for so many boxes, and grows faster than linearly
+inline constexpr int kMaxFlat = 600;  // dot takes 0.1 s for so many boxes, and grows faster than linearly
 inline constexpr int kRunLength = 200;
 inline constexpr int kNone = -1;
 
@@ -30,15 +30,15 @@ enum class ItemKind : uint8_t { Op, Group };
 // Item 0 is the whole model. Indices, not ids: `node` and `scope` index the document's vectors.
 struct Item {
   ItemKind kind = ItemKind::Op;
-  int node = kNone;            // the op; of a slim group the op that it stands for
-  int scope = kNone;           // of groups and of ops that stand for their module; kNone for runs
+  int node = kNone;   // the op; of a slim group the op that it stands for
+  int scope = kNone;  // of groups and of ops that stand for their module; kNone for runs
   int parent = kNone;
-  std::vector<int> children;   // execution order
-  std::string title;           // "h.3", "ln_1", "gelu"
-  std::string type;            // class name or op: "GPT2Block", "aten::gelu"
-  char role = 'O';             // protocol role of the op, or of a slim group's main op
+  std::vector<int> children;  // execution order
+  std::string title;          // "h.3", "ln_1", "gelu"
+  std::string type;           // class name or op: "GPT2Block", "aten::gelu"
+  char role = 'O';            // protocol role of the op, or of a slim group's main op
   bool slim = false;
-  int ops = 0;                 // visible ops in it
+  int ops = 0;  // visible ops in it
   int layerNorms = 0;
 };
 
@@ -56,9 +56,9 @@ struct Hierarchy {
   std::shared_ptr<const protocol::GraphDocument> document;
   std::vector<Item> items;
   std::vector<DataEdge> edges;
-  std::vector<int> itemOfNode;   // by node index: its op item, kNone when hidden
-  std::vector<int> nodeOfId;     // by node id: its index, kNone when there is none
-  std::vector<int> valueOfId;    // by value id: its index
+  std::vector<int> itemOfNode;  // by node index: its op item, kNone when hidden
+  std::vector<int> nodeOfId;    // by node id: its index, kNone when there is none
+  std::vector<int> valueOfId;   // by value id: its index
 
   [[nodiscard]] const Item& item(int index) const { return items[static_cast<size_t>(index)]; }
   // Item of a node id; kNone when unknown or hidden.

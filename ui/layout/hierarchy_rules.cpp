@@ -5,13 +5,16 @@
 #include <set>
 #include <utility>
 
+#include "ui/layout/preparation.h"
+
 namespace normlens::layout {
 namespace {
 
 constexpr int kSlimOps = 10;  // a bigger group is worth a card of its own
 
 bool isNumber(const std::string& title) {
-  return !title.empty() && std::all_of(title.begin(), title.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return !title.empty() &&
+         std::all_of(title.begin(), title.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 class Rules {
@@ -22,9 +25,10 @@ class Rules {
 
   void run() {
     tidy(0);
-    findPreparation();
-    gatherPreparation(0);
+    gatherPreparation(h_);
+    inputs_.resize(h_.items.size(), 0);
     markSlim(0);
+    dropBridges();
     bundle(0);
     renumber();
     seenNorms_.clear();
@@ -86,65 +90,11 @@ class Rules {
   bool isContainer(int group) {
     int modules = 0;
     for (const int child : at(group).children) {
-      if (at(child).scope == kNone || !isNumber(at(child).title.substr(0, at(child).title.find_first_of(" .")))) return false;
+      if (at(child).scope == kNone || !isNumber(at(child).title.substr(0, at(child).title.find_first_of(" ."))))
+        return false;
       modules += at(child).kind == ItemKind::Group;
     }
     return modules > 0 && at(group).type.find("Sequential") == std::string::npos;
-  }
-
-  // Marks the ops that nothing with weights comes before: index arithmetic, masks, positions. Documents list producers
-  // before their consumers, and so do the edges.
-  void findPreparation() {
-    early_.assign(h_.items.size(), false);
-    for (size_t i = 0; i < h_.items.size(); ++i) {
-      const Item& item = h_.items[i];
-      early_[i] = item.kind == ItemKind::Op && (item.role == 'S' || item.role == 'O' || item.role == 'Z');
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const DataEdge& edge : h_.edges) {
-        const bool input = at(edge.from).role == 'I';
-        if (edge.value == kNone || input || early_[static_cast<size_t>(edge.from)] || !early_[static_cast<size_t>(edge.to)]) continue;
-        early_[static_cast<size_t>(edge.to)] = false;
-        changed = true;
-      }
-    }
-  }
-
-  bool allEarly(int index) {
-    const Item& item = at(index);
-    if (item.kind == ItemKind::Op) return early_[static_cast<size_t>(index)];
-    return std::all_of(item.children.begin(), item.children.end(), [this](int child) { return allEarly(child); });
-  }
-
-  // They feed everything and say little: where there are many they become a group of their own. It has no
-  // predecessors but the model's inputs, so no circle can arise.
-  void gatherPreparation(int group) {
-    constexpr size_t kMany = 6;
-    std::vector<int> early, rest;
-    for (const int child : at(group).children) {
-      if (at(child).kind == ItemKind::Group && !allEarly(child)) gatherPreparation(child);
-      (allEarly(child) ? early : rest).push_back(child);
-    }
-    if (early.size() < kMany || rest.size() < 2 || !containsWeights(group)) return;
-    Item bundle;
-    bundle.kind = ItemKind::Group;
-    bundle.parent = group;
-    bundle.title = "masks and positions";
-    bundle.children = early;
-    const int index = static_cast<int>(h_.items.size());
-    h_.items.push_back(std::move(bundle));
-    early_.push_back(true);
-    inputs_.push_back(0);
-    for (const int child : early) at(child).parent = index;
-    rest.insert(rest.begin(), index);
-    at(group).children = std::move(rest);
-  }
-
-  bool containsWeights(int index) {
-    const Item& item = at(index);
-    if (item.kind == ItemKind::Op) return item.role == 'L' || item.role == 'N';
-    return std::any_of(item.children.begin(), item.children.end(), [this](int child) { return containsWeights(child); });
   }
 
   void markSlim(int group) {
@@ -186,6 +136,23 @@ class Rules {
     item.slim = true;
     nameNumber(group);
     item.node = at(main).node;
+  }
+
+  // An op without weights needs no line to the model's input when its group has real inputs: it stands there as a
+  // source of its own.
+  void dropBridges() {
+    std::vector<bool> fed(h_.items.size(), false);  // by group: an edge with a value enters it
+    for (const DataEdge& edge : h_.edges) {
+      if (edge.value == kNone) continue;
+      for (int group = at(edge.to).parent; group >= 0 && !h_.contains(group, edge.from); group = at(group).parent) {
+        fed[static_cast<size_t>(group)] = true;
+      }
+    }
+    std::erase_if(h_.edges, [&](const DataEdge& edge) {
+      if (edge.value != kNone || at(edge.to).role == 'L') return false;
+      const int group = at(edge.to).parent;
+      return group >= 0 && fed[static_cast<size_t>(group)];
+    });
   }
 
   // Runs of children in execution order: no circles, and dot never sees more than kMaxFlat boxes.
@@ -261,8 +228,7 @@ class Rules {
   }
 
   Hierarchy& h_;
-  std::vector<int> inputs_;      // data edges into each op item, before renumbering
-  std::vector<bool> early_;      // by item: see findPreparation
+  std::vector<int> inputs_;  // data edges into each op item, before renumbering
   std::set<int> seenNorms_;
 };
 

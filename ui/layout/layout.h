@@ -12,12 +12,12 @@ namespace normlens::layout {
 
 struct Box {
   QRectF rect;
-  int item = kNone;              // into Hierarchy::items
-  int frame = kNone;             // the open group around it, an earlier box; kNone at the top level
+  int item = kNone;   // into Hierarchy::items
+  int frame = kNone;  // the open group around it, an earlier box; kNone at the top level
   BoxKind kind = BoxKind::Op;
   bool onStream = false;
-  double titleX = 0;             // of a frame: where its title begins, from its left edge
-  bool titleShort = false;       // without the class
+  double titleX = 0;        // of a frame: where its title begins, from its left edge
+  bool titleShort = false;  // without the class
 };
 
 // One piece of an edge, between two borders. Points are a cubic Bezier chain, 3k+1 of them.
@@ -26,18 +26,18 @@ struct Edge {
   int firstData = 0, dataCount = 0;  // in edgeData: the data edges that run through this piece
   bool stream = false;
   bool bridge = false;
-  bool arrow = false;                // it ends at a box, not at a border
+  bool arrow = false;  // it ends at a box, not at a border
   QRectF bounds;
 };
 
 struct Layout {
-  std::vector<Box> boxes;        // frames before what is in them
+  std::vector<Box> boxes;  // frames before what is in them
   std::vector<Edge> edges;
   std::vector<QPointF> points;
-  std::vector<int> edgeData;     // indices into Hierarchy::edges
-  std::vector<int> boxOfItem;    // by item: its box; kNone when it is inside a closed group
+  std::vector<int> edgeData;   // indices into Hierarchy::edges
+  std::vector<int> boxOfItem;  // by item: its box; kNone when it is inside a closed group
   QRectF bounds;
-  int groupsLaidOut = 0;         // by Graphviz, for this layout; the others were known
+  int groupsLaidOut = 0;  // by Graphviz, for this layout; the others were known
   double milliseconds = 0;
 
   // The box that shows an item: its own or that of the closed group around it.

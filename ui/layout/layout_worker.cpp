@@ -56,7 +56,10 @@ void LayoutWorker::work(const std::stop_token& quit) {
 template <class Deliver>
 void LayoutWorker::deliver(int generation, Deliver action) {
   QMetaObject::invokeMethod(
-      this, [this, generation, action = std::move(action)] { if (generation == generation_) action(); },
+      this,
+      [this, generation, action = std::move(action)] {
+        if (generation == generation_) action();
+      },
       Qt::QueuedConnection);
 }
 

@@ -19,9 +19,9 @@ namespace normlens::layout {
 
 struct LayoutRequest {
   std::shared_ptr<const protocol::GraphDocument> document;
-  std::shared_ptr<const Hierarchy> hierarchy;   // of the document, when it is known already
+  std::shared_ptr<const Hierarchy> hierarchy;  // of the document, when it is known already
   HierarchyOptions options;
-  std::optional<GroupSet> expanded;             // nullopt: as defaultExpanded() says
+  std::optional<GroupSet> expanded;  // nullopt: as defaultExpanded() says
 };
 
 struct LayoutResult {
@@ -60,11 +60,11 @@ class LayoutWorker : public QObject {
 
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::optional<Job> waiting_;     // guarded by mutex_
-  std::stop_source running_;       // of the job in work; guarded by mutex_
-  int generation_ = 0;             // GUI thread
-  bool busy_ = false;              // GUI thread
-  std::jthread thread_;            // last: ends before the rest goes
+  std::optional<Job> waiting_;  // guarded by mutex_
+  std::stop_source running_;    // of the job in work; guarded by mutex_
+  int generation_ = 0;          // GUI thread
+  bool busy_ = false;           // GUI thread
+  std::jthread thread_;         // last: ends before the rest goes
 };
 
 }  // namespace normlens::layout

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ui/layout/dot_layout.h"
+#include "ui/layout/frame_title.h"
 #include "ui/layout/side_rails.h"
 #include "ui/layout/stream_routes.h"
 
@@ -14,9 +15,8 @@ namespace normlens::layout {
 namespace {
 
 constexpr double kSidePad = 20;
-constexpr double kSumMark = 10;   // more, where a sum's class mark may stand left of it
+constexpr double kSumMark = 10;  // more, where a sum's class mark may stand left of it
 constexpr double kBottomPad = 18;
-constexpr double kTitleGap = 8;
 
 // Ports of a box in the order of x, as dot wants them, and where each port number went.
 struct SortedPorts {
@@ -27,7 +27,8 @@ struct SortedPorts {
 SortedPorts sortPorts(const std::vector<double>& ports) {
   std::vector<int> order(ports.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return ports[static_cast<size_t>(a)] < ports[static_cast<size_t>(b)]; });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return ports[static_cast<size_t>(a)] < ports[static_cast<size_t>(b)]; });
   SortedPorts sorted{{}, std::vector<int>(ports.size())};
   for (size_t i = 0; i < order.size(); ++i) {
     sorted.x.push_back(ports[static_cast<size_t>(order[i])]);
@@ -47,8 +48,7 @@ class GroupLayout {
     if (!drawing) return tl::unexpected(drawing.error());
     useRails(*drawing);
     if (streamOnTheRight(*drawing)) preferOther(*drawing);
-    if (!rails_.empty() && !drawRails(dot_, rails_, movable(), *drawing)) {
-      for (DotEdge& edge : dot_.edges) edge.routed = false;
+    if (!rails_.empty() && !putOnRails(*drawing)) {
       drawing = runDot(dot_);
       if (!drawing) return tl::unexpected(drawing.error());
     }
@@ -68,7 +68,8 @@ class GroupLayout {
       box.topPorts = inSorted_.back().x;
       box.bottomPorts = outSorted_.back().x;
       dot_.boxes.push_back(std::move(box));
-      entries_.push_back(child.kind == BoxKind::Frame || child.kind == BoxKind::Card ? EntrySide::Top : EntrySide::Side);
+      entries_.push_back(child.kind == BoxKind::Frame || child.kind == BoxKind::Card ? EntrySide::Top
+                                                                                     : EntrySide::Side);
     }
     addPins(input_.graph.inPorts, dot_.sources);
     addPins(input_.graph.outPorts, dot_.sinks);
@@ -85,9 +86,12 @@ class GroupLayout {
 
   int dotBox(const Place& place) const {
     switch (place.kind) {
-      case PlaceKind::In: return boxCount() + place.port;
-      case PlaceKind::Out: return boxCount() + static_cast<int>(input_.graph.inPorts.size()) + place.port;
-      case PlaceKind::Box: break;
+      case PlaceKind::In:
+        return boxCount() + place.port;
+      case PlaceKind::Out:
+        return boxCount() + static_cast<int>(input_.graph.inPorts.size()) + place.port;
+      case PlaceKind::Box:
+        break;
     }
     return place.box;
   }
@@ -100,8 +104,15 @@ class GroupLayout {
   void addEdges() {
     std::map<int, int> leaving, entering;
     for (const LocalEdge& edge : input_.graph.edges) {
-      DotEdge e{dotBox(edge.from), dotBox(edge.to), dotPort(edge.from, outSorted_), dotPort(edge.to, inSorted_),
-                edge.stream, false, false, false, false};
+      DotEdge e{dotBox(edge.from),
+                dotBox(edge.to),
+                dotPort(edge.from, outSorted_),
+                dotPort(edge.to, inSorted_),
+                edge.stream,
+                false,
+                false,
+                false,
+                false};
       ++leaving[e.from];
       ++entering[e.to];
       if (e.stream) {
@@ -129,14 +140,17 @@ class GroupLayout {
   void addGuides() {
     std::map<int, DotEdge> joining, parting;  // by stream box: the last edge into it, the first out of it
     for (const DotEdge& e : dot_.edges) {
-      const bool fromStream = dot_.boxes[static_cast<size_t>(e.from)].stream, toStream = dot_.boxes[static_cast<size_t>(e.to)].stream;
-      if (toStream && !fromStream && e.from < boxCount() && entries_[static_cast<size_t>(e.to)] == EntrySide::Side) joining[e.to] = e;
+      const bool fromStream = dot_.boxes[static_cast<size_t>(e.from)].stream,
+                 toStream = dot_.boxes[static_cast<size_t>(e.to)].stream;
+      if (toStream && !fromStream && e.from < boxCount() && entries_[static_cast<size_t>(e.to)] == EntrySide::Side)
+        joining[e.to] = e;
       if (fromStream && !toStream) parting.try_emplace(e.from, e);
     }
     for (const auto& [box, in] : joining) {
       const auto out = parting.find(box);
       if (out == parting.end()) continue;
-      dot_.edges.push_back({in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true, false, false});
+      dot_.edges.push_back(
+          {in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true, false, false});
     }
   }
 
@@ -148,13 +162,37 @@ class GroupLayout {
       int first = rail.front();  // the highest reader keeps the source above it
       for (const int edge : rail) {
         dot_.edges[static_cast<size_t>(edge)].routed = true;
-        const auto top = [&](int e) { return drawing.boxes[static_cast<size_t>(dot_.edges[static_cast<size_t>(e)].to)].top(); };
+        const auto top = [&](int e) {
+          return drawing.boxes[static_cast<size_t>(dot_.edges[static_cast<size_t>(e)].to)].top();
+        };
         if (top(edge) < top(first)) first = edge;
       }
       const DotEdge highest = dot_.edges[static_cast<size_t>(first)];
       if (highest.from < boxCount()) addOrder(highest.from, highest.to);
     }
     if (Result<DotDrawing> again = runDot(dot_)) drawing = std::move(*again);
+  }
+
+  // What no rail can reach goes back to dot. False when nothing is left on rails.
+  bool putOnRails(DotDrawing& drawing) {
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      const std::vector<int> failed = drawRails(dot_, rails_, movable(), drawing);
+      if (failed.empty()) return true;
+      for (const int edge : failed) {
+        dot_.edges[static_cast<size_t>(edge)].routed = false;
+        for (auto& rail : rails_) std::erase(rail, edge);
+      }
+      std::erase_if(rails_, [this](const std::vector<int>& rail) {
+        const bool useless = rail.size() < 2;
+        for (const int edge : rail) dot_.edges[static_cast<size_t>(edge)].routed = !useless;
+        return useless;
+      });
+      Result<DotDrawing> again = runDot(dot_);
+      if (rails_.empty() || !again) return false;
+      drawing = std::move(*again);
+    }
+    for (DotEdge& edge : dot_.edges) edge.routed = false;
+    return false;
   }
 
   // The group's own ports may go where their rail is.
@@ -173,7 +211,8 @@ class GroupLayout {
     double balance = 0;
     for (const DotEdge& edge : dot_.edges) {
       if (edge.stream == dot_.boxes[static_cast<size_t>(edge.to)].stream && edge.stream) continue;
-      const bool leaves = dot_.boxes[static_cast<size_t>(edge.from)].stream && !dot_.boxes[static_cast<size_t>(edge.to)].stream;
+      const bool leaves =
+          dot_.boxes[static_cast<size_t>(edge.from)].stream && !dot_.boxes[static_cast<size_t>(edge.to)].stream;
       if (!leaves) continue;
       balance += drawing.boxes[static_cast<size_t>(edge.to)].center().x() -
                  drawing.boxes[static_cast<size_t>(edge.from)].center().x();
@@ -229,7 +268,8 @@ class GroupLayout {
     }
     for (size_t i = 0; i < first; ++i) result.boxes.push_back(drawing.boxes[i].translated(-area.topLeft()));
     for (size_t i = 0; i < ins; ++i) result.inPorts.push_back(drawing.boxes[first + i].center().x() - area.left());
-    for (size_t i = 0; i < outs; ++i) result.outPorts.push_back(drawing.boxes[first + ins + i].center().x() - area.left());
+    for (size_t i = 0; i < outs; ++i)
+      result.outPorts.push_back(drawing.boxes[first + ins + i].center().x() - area.left());
     result.curves = drawing.curves;
     for (auto& curve : result.curves) {
       for (QPointF& p : curve) p -= area.topLeft();
@@ -263,68 +303,17 @@ class GroupLayout {
     for (size_t i = 0; i < layout.curves.size(); ++i) {
       const LocalEdge& edge = input_.graph.edges[i];
       auto& curve = layout.curves[i];
-      if (edge.from.kind == PlaceKind::In && curve.front().y() < reach) curve.front() = {layout.inPorts[static_cast<size_t>(edge.from.port)], 0};
-      if (edge.to.kind == PlaceKind::Out) curve.back() = {layout.outPorts[static_cast<size_t>(edge.to.port)], layout.size.height()};
+      if (edge.from.kind == PlaceKind::In && curve.front().y() < reach)
+        curve.front() = {layout.inPorts[static_cast<size_t>(edge.from.port)], 0};
+      if (edge.to.kind == PlaceKind::Out)
+        curve.back() = {layout.outPorts[static_cast<size_t>(edge.to.port)], layout.size.height()};
     }
   }
 
-  // In the title band, between what crosses it: left, else at the right end, else anywhere, with the class or without.
-  // Else the group gets a band of its own for the title.
   void placeTitle(LocalLayout& layout) const {
-    if (input_.isModel) return;
-    if (tryTitle(layout, crossings(layout))) return;
-    raiseBorder(layout, kTitleBand - 8);
-    if (tryTitle(layout, crossings(layout))) return;
-    const std::vector<Span> crossed = crossings(layout);
-    const double begin = crossed.empty() ? 0 : crossed.back().to;
-    layout.titleShort = true;
-    layout.size.setWidth(2 * std::ceil((std::max(layout.size.width(), begin + input_.shortTitleWidth + 2 * kTitleGap)) / 2));
-    layout.titleX = layout.size.width() - kTitleGap - input_.shortTitleWidth;
-  }
-
-  struct Span {
-    double from = 0, to = 0;
-  };
-
-  // Where curves run through the title band, ascending.
-  static std::vector<Span> crossings(const LocalLayout& layout) {
-    std::vector<Span> spans;
-    for (const auto& curve : layout.curves) {
-      for (size_t i = 0; i + 3 < curve.size(); i += 3) {
-        if (std::min({curve[i].y(), curve[i + 1].y(), curve[i + 2].y(), curve[i + 3].y()}) > kTitleBand) continue;
-        const auto [low, high] = std::minmax({curve[i].x(), curve[i + 1].x(), curve[i + 2].x(), curve[i + 3].x()});
-        spans.push_back({low, high});
-      }
-    }
-    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.from < b.from; });
-    return spans;
-  }
-
-  bool tryTitle(LocalLayout& layout, const std::vector<Span>& crossed) const {
-    for (const bool brief : {false, true}) {
-      layout.titleShort = brief;
-      if (fitTitle(layout, crossed, brief ? input_.shortTitleWidth : input_.titleWidth)) return true;
-    }
-    return false;
-  }
-
-  static bool fitTitle(LocalLayout& layout, const std::vector<Span>& crossed, double width) {
-    std::vector<Span> gaps;
-    double begin = 0;
-    for (const Span& span : crossed) {
-      if (span.from > begin) gaps.push_back({begin, span.from});
-      begin = std::max(begin, span.to);
-    }
-    gaps.push_back({begin, layout.size.width()});
-    std::vector<size_t> order{0, gaps.size() - 1};
-    for (size_t i = 1; i + 1 < gaps.size(); ++i) order.push_back(i);
-    for (const size_t i : order) {
-      if (gaps[i].to - gaps[i].from < width + 2 * kTitleGap) continue;
-      const bool atRight = i + 1 == gaps.size() && i > 0;
-      layout.titleX = atRight ? layout.size.width() - kTitleGap - width : gaps[i].from + kTitleGap;
-      return true;
-    }
-    return false;
+    if (input_.isModel || fitTitle(layout, input_.titleWidth, input_.shortTitleWidth)) return;
+    raiseBorder(layout, kTitleBand - 8);  // a band of its own
+    if (!fitTitle(layout, input_.titleWidth, input_.shortTitleWidth)) widenForTitle(layout, input_.shortTitleWidth);
   }
 
   // Moves everything but the ports down.

@@ -22,10 +22,10 @@ struct ChildBox {
 
 struct LocalInput {
   LocalGraph graph;
-  std::vector<ChildBox> boxes;   // as graph.boxes
-  double titleWidth = 0;         // of name and class
-  double shortTitleWidth = 0;    // of the name alone
-  bool isModel = false;          // no border, no title
+  std::vector<ChildBox> boxes;  // as graph.boxes
+  double titleWidth = 0;        // of name and class
+  double shortTitleWidth = 0;   // of the name alone
+  bool isModel = false;         // no border, no title
 };
 
 struct LocalLayout {

@@ -9,7 +9,7 @@
 namespace normlens::layout {
 namespace {
 
-constexpr int kMaxDepth = 64;    // deeper scope chains are a defect of the file
+constexpr int kMaxDepth = 64;  // deeper scope chains are a defect of the file
 constexpr int kMaxRounds = 6;
 
 std::string lastPart(const std::string& path) {
@@ -81,7 +81,8 @@ class TreeBuilder {
         const int scope = scopeIndex(document_.nodes[i].scope);
         int parent = 0;
         if (scope >= 0) {
-          for (const int step : chains_[static_cast<size_t>(scope)]) parent = groupFor(groups, parent, step, static_cast<int>(i));
+          for (const int step : chains_[static_cast<size_t>(scope)])
+            parent = groupFor(groups, parent, step, static_cast<int>(i));
         }
         addOp(static_cast<int>(i), scope, parent);
       }
@@ -124,8 +125,10 @@ class TreeBuilder {
 
   // The children of the closest common ancestor through which an edge runs.
   std::pair<int, int> siblings(int a, int b) const {
-    while (depth_[static_cast<size_t>(a)] > depth_[static_cast<size_t>(b)]) a = tree_.items[static_cast<size_t>(a)].parent;
-    while (depth_[static_cast<size_t>(b)] > depth_[static_cast<size_t>(a)]) b = tree_.items[static_cast<size_t>(b)].parent;
+    while (depth_[static_cast<size_t>(a)] > depth_[static_cast<size_t>(b)])
+      a = tree_.items[static_cast<size_t>(a)].parent;
+    while (depth_[static_cast<size_t>(b)] > depth_[static_cast<size_t>(a)])
+      b = tree_.items[static_cast<size_t>(b)].parent;
     while (tree_.items[static_cast<size_t>(a)].parent != tree_.items[static_cast<size_t>(b)].parent) {
       a = tree_.items[static_cast<size_t>(a)].parent;
       b = tree_.items[static_cast<size_t>(b)].parent;
@@ -137,8 +140,8 @@ class TreeBuilder {
   bool splitCircles() {
     std::vector<std::pair<int, int>> pairs;
     for (const NodeEdge& edge : visible_.edges) {
-      const auto [a, b] = siblings(tree_.itemOfNode[static_cast<size_t>(edge.from)],
-                                   tree_.itemOfNode[static_cast<size_t>(edge.to)]);
+      const auto [a, b] =
+          siblings(tree_.itemOfNode[static_cast<size_t>(edge.from)], tree_.itemOfNode[static_cast<size_t>(edge.to)]);
       if (a != b) pairs.emplace_back(a, b);
     }
     std::sort(pairs.begin(), pairs.end());

@@ -10,8 +10,8 @@
 namespace normlens::layout {
 
 struct ScopeTree {
-  std::vector<Item> items;       // 0 is the model
-  std::vector<int> itemOfNode;   // by node index; kNone when hidden
+  std::vector<Item> items;      // 0 is the model
+  std::vector<int> itemOfNode;  // by node index; kNone when hidden
 };
 
 // Siblings that feed each other in a circle (a module called at several places) are split into one group per call.

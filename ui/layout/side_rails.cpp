@@ -11,9 +11,9 @@
 namespace normlens::layout {
 namespace {
 
-constexpr int kMinRows = 3;         // fewer readers, or readers side by side, are drawn well enough by dot
-constexpr double kGap = 24;         // from the boxes to the first rail
-constexpr double kPitch = 12;       // from rail to rail
+constexpr int kMinRows = 3;    // fewer readers, or readers side by side, are drawn well enough by dot
+constexpr double kGap = 24;    // from the boxes to the first rail
+constexpr double kPitch = 12;  // from rail to rail
 constexpr double kCorner = 9;
 constexpr double kEntryHeight = 15;
 constexpr double kClearance = 3;
@@ -44,17 +44,21 @@ class RailDrawer {
     }
   }
 
-  bool draw(const std::vector<std::vector<int>>& rails) {
+  std::vector<int> draw(const std::vector<std::vector<int>>& rails) {
+    std::vector<int> failed;
     for (size_t k = 0; k < rails.size(); ++k) {
       const double x = std::round(right_ + kGap + kPitch * static_cast<double>(k));
       const double spread = (static_cast<double>(k) - static_cast<double>(rails.size() - 1) / 2) * 8;
       for (const int edge : rails[k]) {
         std::optional<std::vector<QPointF>> curve = route(graph_.edges[static_cast<size_t>(edge)], x, spread);
-        if (!curve) return false;
-        drawing_.curves[static_cast<size_t>(edge)] = std::move(*curve);
+        if (curve) {
+          drawing_.curves[static_cast<size_t>(edge)] = std::move(*curve);
+        } else {
+          failed.push_back(edge);
+        }
       }
     }
-    return true;
+    return failed;
   }
 
  private:
@@ -63,7 +67,8 @@ class RailDrawer {
   bool isFree(const QPointF& a, const QPointF& b, const DotEdge& edge) const {
     const QRectF line = QRectF(a, b).normalized().adjusted(-kClearance, -kClearance, kClearance, kClearance);
     for (size_t i = 0; i < drawing_.boxes.size(); ++i) {
-      if (static_cast<int>(i) == edge.from || static_cast<int>(i) == edge.to || drawing_.boxes[i].width() <= 2) continue;
+      if (static_cast<int>(i) == edge.from || static_cast<int>(i) == edge.to || drawing_.boxes[i].width() <= 2)
+        continue;
       if (line.intersects(drawing_.boxes[i])) return false;
     }
     return true;
@@ -77,7 +82,8 @@ class RailDrawer {
       return RoundedPath(source.center());
     }
     const auto& ports = graph_.boxes[static_cast<size_t>(edge.from)].bottomPorts;
-    const double from = edge.fromPort >= 0 ? source.left() + ports[static_cast<size_t>(edge.fromPort)] : source.center().x();
+    const double from =
+        edge.fromPort >= 0 ? source.left() + ports[static_cast<size_t>(edge.fromPort)] : source.center().x();
     const double y = source.bottom() + kEntryHeight;
     if (!isFree({from, y}, {x, y}, edge)) return std::nullopt;
     RoundedPath path({from, source.bottom()});
@@ -90,10 +96,12 @@ class RailDrawer {
 
   std::optional<std::vector<QPointF>> route(const DotEdge& edge, double x, double spread) {
     const QRectF head = rect(edge.to);
-    const double sourceEnd = rect(edge.from).bottom() + (movable_[static_cast<size_t>(edge.from)] ? 0 : kEntryHeight + kCorner);
+    const double sourceEnd =
+        rect(edge.from).bottom() + (movable_[static_cast<size_t>(edge.from)] ? 0 : kEntryHeight + kCorner);
     const bool throughTop = edge.toPort >= 0;
     const double room = std::max(0.0, head.height() / 2 - 5);
-    const double y = throughTop ? head.top() - kEntryHeight + spread / 2 : head.center().y() + std::clamp(spread, -room, room);
+    const double y =
+        throughTop ? head.top() - kEntryHeight + spread / 2 : head.center().y() + std::clamp(spread, -room, room);
     if (y - kCorner < sourceEnd) return std::nullopt;
     std::optional<RoundedPath> path = descend(edge, x);
     if (!path) return std::nullopt;
@@ -104,7 +112,8 @@ class RailDrawer {
       path->lineTo({head.right(), y});
       return path->take();
     }
-    const double port = head.left() + graph_.boxes[static_cast<size_t>(edge.to)].topPorts[static_cast<size_t>(edge.toPort)];
+    const double port =
+        head.left() + graph_.boxes[static_cast<size_t>(edge.to)].topPorts[static_cast<size_t>(edge.toPort)];
     if (x - port < 2 * kCorner || !isFree({x, y}, {port, y}, edge)) return std::nullopt;
     path->lineTo({port + kCorner, y});
     path->cornerTo({port, y}, {port, y + std::min(kCorner, head.top() - y)});
@@ -125,7 +134,8 @@ std::vector<std::vector<int>> findRails(const DotGraph& graph, const DotDrawing&
   for (size_t i = 0; i < graph.edges.size(); ++i) {
     const DotEdge& edge = graph.edges[i];
     const bool branch = graph.boxes[static_cast<size_t>(edge.from)].stream && edge.fromPort < 0;
-    if (!edge.stream && !edge.guide && !edge.order && !branch) leaving[{edge.from, edge.fromPort}].push_back(static_cast<int>(i));
+    if (!edge.stream && !edge.guide && !edge.order && !branch)
+      leaving[{edge.from, edge.fromPort}].push_back(static_cast<int>(i));
   }
   std::vector<std::vector<int>> rails;
   for (const auto& [source, edges] : leaving) {
@@ -135,8 +145,8 @@ std::vector<std::vector<int>> findRails(const DotGraph& graph, const DotDrawing&
   return rails.size() > kMaxRails ? std::vector<std::vector<int>>() : rails;
 }
 
-bool drawRails(const DotGraph& graph, const std::vector<std::vector<int>>& rails, const std::vector<bool>& movable,
-               DotDrawing& drawing) {
+std::vector<int> drawRails(const DotGraph& graph, const std::vector<std::vector<int>>& rails,
+                           const std::vector<bool>& movable, DotDrawing& drawing) {
   return RailDrawer(graph, movable, drawing).draw(rails);
 }
 

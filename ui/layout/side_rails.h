@@ -15,9 +15,9 @@ namespace normlens::layout {
 // The edges (by index) that would be better off on rails, judged from a first drawing; one list per rail.
 [[nodiscard]] std::vector<std::vector<int>> findRails(const DotGraph& graph, const DotDrawing& drawing);
 
-// Draws them. `movable`: sources that may be moved sideways (ports on the group's own border). False when a box is in
-// the way: the drawing is then as before, up to the moved sources.
-[[nodiscard]] bool drawRails(const DotGraph& graph, const std::vector<std::vector<int>>& rails,
-                             const std::vector<bool>& movable, DotDrawing& drawing);
+// Draws them. `movable`: sources that may be moved sideways (ports on the group's own border). Returns the edges that
+// something is in the way of; they have no curve of use.
+[[nodiscard]] std::vector<int> drawRails(const DotGraph& graph, const std::vector<std::vector<int>>& rails,
+                                         const std::vector<bool>& movable, DotDrawing& drawing);
 
 }  // namespace normlens::layout

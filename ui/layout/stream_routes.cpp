@@ -12,8 +12,8 @@ namespace normlens::layout {
 namespace {
 
 constexpr double kCorner = 10;
-constexpr double kClearance = 4;      // to boxes that a line passes
-constexpr double kEntryHeight = 15;   // of the horizontal piece above a group
+constexpr double kClearance = 4;     // to boxes that a line passes
+constexpr double kEntryHeight = 15;  // of the horizontal piece above a group
 
 struct StreamLine {
   double x = 0, top = 0, bottom = 0;
@@ -45,7 +45,8 @@ class Router {
     std::vector<QPointF>& curve = drawing_.curves[index];
     if (!edge.stream) return;
     const double x = curve.front().x();
-    const bool straight = std::all_of(curve.begin(), curve.end(), [x](const QPointF& p) { return std::abs(p.x() - x) < 2; });
+    const bool straight =
+        std::all_of(curve.begin(), curve.end(), [x](const QPointF& p) { return std::abs(p.x() - x) < 2; });
     if (!straight || curve.back().y() <= curve.front().y()) return;
     RoundedPath path(curve.front());
     path.lineTo(curve.back());
@@ -78,7 +79,8 @@ class Router {
                                                                      : branchIntoTop(edge, line, head);
   }
 
-  std::optional<std::vector<QPointF>> branchIntoSide(const DotEdge& edge, const StreamLine& line, const QRectF& head) const {
+  std::optional<std::vector<QPointF>> branchIntoSide(const DotEdge& edge, const StreamLine& line,
+                                                     const QRectF& head) const {
     const double y = head.center().y();
     if (y < line.top + 4 || y > line.bottom - 4) return std::nullopt;
     if (head.left() < line.x + 12 && head.right() > line.x - 12) return std::nullopt;
@@ -89,7 +91,8 @@ class Router {
     return path.take();
   }
 
-  std::optional<std::vector<QPointF>> branchIntoTop(const DotEdge& edge, const StreamLine& line, const QRectF& head) const {
+  std::optional<std::vector<QPointF>> branchIntoTop(const DotEdge& edge, const StreamLine& line,
+                                                    const QRectF& head) const {
     const std::vector<double>& ports = graph_.boxes[static_cast<size_t>(edge.to)].topPorts;
     const double x = edge.toPort >= 0 ? head.left() + ports[static_cast<size_t>(edge.toPort)] : head.center().x();
     const double y = head.top() - kEntryHeight;
@@ -123,9 +126,7 @@ class Router {
   }
 
   // A sum, or another box that the stream enters from above.
-  bool joinsHere(int box) const {
-    return onStream_.contains(box) || graph_.boxes[static_cast<size_t>(box)].circle;
-  }
+  bool joinsHere(int box) const { return onStream_.contains(box) || graph_.boxes[static_cast<size_t>(box)].circle; }
 
   static double portX(const QRectF& rect, const std::vector<double>& ports, int port) {
     return port >= 0 ? rect.left() + ports[static_cast<size_t>(port)] : rect.center().x();
@@ -142,11 +143,16 @@ class Router {
     const bool wideHead = edge.toPort < 0 && entries_[static_cast<size_t>(edge.to)] == EntrySide::Top;
     const auto within = [](double x, const QRectF& r) { return x > r.left() + kInset && x < r.right() - kInset; };
     double x = 0;
-    if (wideTail && !wideHead && within(toX, tail)) x = toX;
-    else if (wideHead && !wideTail && within(fromX, head)) x = fromX;
-    else if (edge.toPort >= 0 && edge.fromPort < 0 && within(toX, tail)) x = toX;
-    else if (edge.fromPort >= 0 && edge.toPort < 0 && within(fromX, head)) x = fromX;
-    else return std::nullopt;
+    if (wideTail && !wideHead && within(toX, tail))
+      x = toX;
+    else if (wideHead && !wideTail && within(fromX, head))
+      x = fromX;
+    else if (edge.toPort >= 0 && edge.fromPort < 0 && within(toX, tail))
+      x = toX;
+    else if (edge.fromPort >= 0 && edge.toPort < 0 && within(fromX, head))
+      x = fromX;
+    else
+      return std::nullopt;
     if (!isFree(QRectF(QPointF(x, tail.bottom()), QPointF(x, head.top())), edge)) return std::nullopt;
     RoundedPath path({x, tail.bottom()});
     path.lineTo({x, head.top()});

@@ -18,7 +18,8 @@ class Builder {
     for (size_t i = 0; i < document.nodes.size(); ++i) {
       result_.shown[i] = showHelpers || (!document.nodes[i].helper && document.nodes[i].role != "H");
       for (const int id : document.nodes[i].outputs) {
-        if (const int value = at(valueOfId_, id); value >= 0) producer_[static_cast<size_t>(value)] = static_cast<int>(i);
+        if (const int value = at(valueOfId_, id); value >= 0)
+          producer_[static_cast<size_t>(value)] = static_cast<int>(i);
       }
     }
   }
@@ -83,7 +84,8 @@ class Builder {
     const int value = at(valueOfId_, id);
     if (value < 0 || !evidence || !document_.values[static_cast<size_t>(value)].stream) return;
     const int producer = producer_[static_cast<size_t>(value)];
-    const bool doubtful = producer >= 0 && document_.nodes[static_cast<size_t>(producer)].role == "R" && !takesInBranch(producer);
+    const bool doubtful =
+        producer >= 0 && document_.nodes[static_cast<size_t>(producer)].role == "R" && !takesInBranch(producer);
     residual[static_cast<size_t>(value)] = residual[static_cast<size_t>(value)] || !doubtful;
   }
 
@@ -96,7 +98,8 @@ class Builder {
       for (const int id : document_.nodes[static_cast<size_t>(node)].inputs) {
         const int value = at(valueOfId_, id);
         const int producer = value < 0 ? -1 : producer_[static_cast<size_t>(value)];
-        if (producer < 0 || document_.values[static_cast<size_t>(value)].stream || !visited.insert(producer).second) continue;
+        if (producer < 0 || document_.values[static_cast<size_t>(value)].stream || !visited.insert(producer).second)
+          continue;
         const std::string& role = document_.nodes[static_cast<size_t>(producer)].role;
         if (role == "L" || role == "N") return true;
         open.push_back(producer);
@@ -117,7 +120,8 @@ class Builder {
         const int value = at(valueOfId_, id);
         const int producer = value < 0 ? -1 : producer_[static_cast<size_t>(value)];
         if (producer < 0 || producer == consumer || !visited.insert(producer).second) continue;
-        if (document_.nodes[static_cast<size_t>(producer)].role == "I" && result_.shown[static_cast<size_t>(producer)]) {
+        if (document_.nodes[static_cast<size_t>(producer)].role == "I" &&
+            result_.shown[static_cast<size_t>(producer)]) {
           result_.edges.push_back({producer, consumer, -1, false});
           return;
         }

@@ -14,8 +14,8 @@ struct NodeEdge {
 };
 
 struct VisibleEdges {
-  std::vector<bool> shown;       // by node index
-  std::vector<NodeEdge> edges;   // producer -> consumer, no duplicates, execution order of the consumers
+  std::vector<bool> shown;      // by node index
+  std::vector<NodeEdge> edges;  // producer -> consumer, no duplicates, execution order of the consumers
 };
 
 // index of each id in a vector of things with an `id`; -1 where there is none.

@@ -14,7 +14,9 @@ constexpr int kRest = -2;  // the port that the values beyond kMaxPorts share
 class GraphBuilder {
  public:
   GraphBuilder(const Hierarchy& hierarchy, const GroupSet& expanded)
-      : h_(hierarchy), expanded_(expanded), shownAs_(hierarchy.items.size(), kNone),
+      : h_(hierarchy),
+        expanded_(expanded),
+        shownAs_(hierarchy.items.size(), kNone),
         boxIndex_(hierarchy.items.size(), kNone) {}
 
   VisibleGraph build() {
@@ -34,7 +36,8 @@ class GraphBuilder {
     LocalGraph local;
     local.group = group;
     local.boxes = h_.item(group).children;
-    for (size_t i = 0; i < local.boxes.size(); ++i) boxIndex_[static_cast<size_t>(local.boxes[i])] = static_cast<int>(i);
+    for (size_t i = 0; i < local.boxes.size(); ++i)
+      boxIndex_[static_cast<size_t>(local.boxes[i])] = static_cast<int>(i);
     graph_.groups.push_back(std::move(local));
     for (const int child : h_.item(group).children) {
       if (isOpen(child)) {
@@ -122,9 +125,9 @@ class GraphBuilder {
   const Hierarchy& h_;
   const GroupSet& expanded_;
   VisibleGraph graph_;
-  std::vector<Keys> keys_;       // by group
-  std::vector<int> shownAs_;     // item -> the box it is drawn as or in
-  std::vector<int> boxIndex_;    // child item -> its place among its siblings
+  std::vector<Keys> keys_;     // by group
+  std::vector<int> shownAs_;   // item -> the box it is drawn as or in
+  std::vector<int> boxIndex_;  // child item -> its place among its siblings
 };
 
 }  // namespace

@@ -17,26 +17,26 @@ enum class PlaceKind : uint8_t { Box, In, Out };  // a child box, a port on the 
 
 struct Place {
   PlaceKind kind = PlaceKind::Box;
-  int box = kNone;    // index into LocalGraph::boxes
-  int port = kNone;   // of an open child box, or of the group itself
+  int box = kNone;   // index into LocalGraph::boxes
+  int port = kNone;  // of an open child box, or of the group itself
   friend bool operator==(const Place&, const Place&) = default;
 };
 
 struct LocalEdge {
   Place from, to;
   bool stream = false;
-  bool bridge = false;          // no value of its own: stands for hidden helpers
-  std::vector<int> data;        // indices into Hierarchy::edges
+  bool bridge = false;    // no value of its own: stands for hidden helpers
+  std::vector<int> data;  // indices into Hierarchy::edges
 };
 
 struct Port {
-  int value = kNone;            // document value index; kNone: several
+  int value = kNone;  // document value index; kNone: several
   bool stream = false;
 };
 
 struct LocalGraph {
-  int group = kNone;            // item
-  std::vector<int> boxes;       // items, execution order
+  int group = kNone;       // item
+  std::vector<int> boxes;  // items, execution order
   std::vector<Port> inPorts, outPorts;
   std::vector<LocalEdge> edges;
 };
@@ -44,8 +44,8 @@ struct LocalGraph {
 using GroupSet = std::unordered_set<int>;
 
 struct VisibleGraph {
-  std::vector<LocalGraph> groups;               // open groups, parents before children; 0 is the model
-  std::unordered_map<int, int> indexOfGroup;    // item -> groups
+  std::vector<LocalGraph> groups;             // open groups, parents before children; 0 is the model
+  std::unordered_map<int, int> indexOfGroup;  // item -> groups
 };
 
 // A group is shown open when it is in `expanded` and so are all groups above it. The model always is.

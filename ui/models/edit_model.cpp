@@ -61,16 +61,23 @@ QVariant EditModel::data(const QModelIndex& index, int role) const {
   if (role == KindNameRole) return text(edit.kind);
   if (role == ClassRole) return QString(classOf(edit.kind));
   const bool number = index.column() == Bytes || index.column() == Grows || index.column() == Frees;
-  if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft));
+  if (role == Qt::TextAlignmentRole)
+    return QVariant::fromValue(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft));
   if (role == Qt::ToolTipRole) return index.column() == Kind ? kindMeaning(edit.kind) : text(edit.text);
   if (role != Qt::DisplayRole) return {};
   switch (index.column()) {
-    case Kind: return kindWord(edit.kind);
-    case What: return text(edit.text);
-    case Bytes: return edit.bytes > 0 ? formatBytes(edit.bytes) : QString();
-    case Grows: return edit.bytes_grown > 0 ? u'+' + formatBytes(edit.bytes_grown) : QString();
-    case Frees: return freesText(edit.frees);
-    default: return {};
+    case Kind:
+      return kindWord(edit.kind);
+    case What:
+      return text(edit.text);
+    case Bytes:
+      return edit.bytes > 0 ? formatBytes(edit.bytes) : QString();
+    case Grows:
+      return edit.bytes_grown > 0 ? u'+' + formatBytes(edit.bytes_grown) : QString();
+    case Frees:
+      return freesText(edit.frees);
+    default:
+      return {};
   }
 }
 
@@ -82,12 +89,18 @@ QVariant EditModel::headerData(int section, Qt::Orientation orientation, int rol
   if (orientation == Qt::Vertical) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
   if (role != Qt::DisplayRole) return {};
   switch (section) {
-    case Kind: return tr("Edit");
-    case What: return tr("What");
-    case Bytes: return tr("Written");
-    case Grows: return tr("File grows");
-    case Frees: return tr("Needed by");
-    default: return {};
+    case Kind:
+      return tr("Edit");
+    case What:
+      return tr("What");
+    case Bytes:
+      return tr("Written");
+    case Grows:
+      return tr("File grows");
+    case Frees:
+      return tr("Needed by");
+    default:
+      return {};
   }
 }
 

@@ -24,9 +24,12 @@ Verdict verdictFromName(const std::string& name) {
 
 QString verdictGroupTitle(Verdict verdict) {
   switch (verdict) {
-    case Verdict::Free: return QCoreApplication::translate("Verdict", "Folds free");
-    case Verdict::WithCentering: return QCoreApplication::translate("Verdict", "With centering");
-    case Verdict::Blocked: break;
+    case Verdict::Free:
+      return QCoreApplication::translate("Verdict", "Folds free");
+    case Verdict::WithCentering:
+      return QCoreApplication::translate("Verdict", "With centering");
+    case Verdict::Blocked:
+      break;
   }
   return QCoreApplication::translate("Verdict", "Blocked");
 }
@@ -35,9 +38,12 @@ QString verdictBadge(Verdict verdict) { return verdictGroupTitle(verdict); }
 
 QString verdictIcon(Verdict verdict) {
   switch (verdict) {
-    case Verdict::Free: return QStringLiteral("free");
-    case Verdict::WithCentering: return QStringLiteral("centering");
-    case Verdict::Blocked: break;
+    case Verdict::Free:
+      return QStringLiteral("free");
+    case Verdict::WithCentering:
+      return QStringLiteral("centering");
+    case Verdict::Blocked:
+      break;
   }
   return QStringLiteral("blocked");
 }
@@ -50,7 +56,8 @@ QString verdictMeaning(Verdict verdict) {
     case Verdict::WithCentering:
       return QCoreApplication::translate(
           "Verdict", "Becomes an RMSNorm when a few values are centered at run time, each shared by several norms.");
-    case Verdict::Blocked: break;
+    case Verdict::Blocked:
+      break;
   }
   return QCoreApplication::translate(
       "Verdict", "Only a centering of its own would do, which costs as much time as folding it saves.");
@@ -62,20 +69,24 @@ void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms) {
   for (const protocol::NormInfo& norm : norms) {
     auto& group = groups_[static_cast<size_t>(verdictFromName(norm.verdict))];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
-    group.push_back({norm.index, text(norm.name), text(norm.reason), width, false});
+    group.push_back({norm.index, text(norm.name), text(norm.reason), width, false, false});
   }
   endResetModel();
 }
 
-void NormModel::setKept(const std::vector<int>& norms) {
+void NormModel::setPlan(const std::vector<int>& kept, const std::vector<int>& folded) {
+  const auto contains = [](const std::vector<int>& list, int norm) {
+    return std::find(list.begin(), list.end(), norm) != list.end();
+  };
   for (size_t g = 0; g < groups_.size(); ++g) {
     for (size_t r = 0; r < groups_[g].size(); ++r) {
       Row& row = groups_[g][r];
-      const bool kept = std::find(norms.begin(), norms.end(), row.norm) != norms.end();
-      if (kept == row.kept) continue;
-      row.kept = kept;
+      const bool isKept = contains(kept, row.norm), inPlan = contains(folded, row.norm);
+      if (isKept == row.kept && inPlan == row.inPlan) continue;
+      row.kept = isKept;
+      row.inPlan = inPlan;
       const QModelIndex at = createIndex(static_cast<int>(r), 0, static_cast<quintptr>(g + 1));
-      Q_EMIT dataChanged(at, at, {KeptRole});
+      Q_EMIT dataChanged(at, at, {KeptRole, InPlanRole});
     }
   }
 }
@@ -117,32 +128,54 @@ QVariant NormModel::data(const QModelIndex& index, int role) const {
 QVariant NormModel::groupData(Verdict verdict, int role) const {
   const int count = static_cast<int>(groups_[static_cast<size_t>(verdict)].size());
   switch (role) {
-    case Qt::DisplayRole: return verdictGroupTitle(verdict);
-    case Qt::ToolTipRole: return verdictMeaning(verdict);
-    case Qt::AccessibleTextRole: return QStringLiteral("%1, %2").arg(verdictGroupTitle(verdict)).arg(count);
-    case IsGroupRole: return true;
-    case VerdictRole: return static_cast<int>(verdict);
-    case NormRole: return -1;
-    case CountRole: return count;
-    case SortRole: return static_cast<int>(verdict);
-    default: return {};
+    case Qt::DisplayRole:
+      return verdictGroupTitle(verdict);
+    case Qt::ToolTipRole:
+      return verdictMeaning(verdict);
+    case Qt::AccessibleTextRole:
+      return QStringLiteral("%1, %2").arg(verdictGroupTitle(verdict)).arg(count);
+    case IsGroupRole:
+      return true;
+    case VerdictRole:
+      return static_cast<int>(verdict);
+    case NormRole:
+      return -1;
+    case CountRole:
+      return count;
+    case SortRole:
+      return static_cast<int>(verdict);
+    default:
+      return {};
   }
 }
 
 QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) const {
   switch (role) {
-    case Qt::DisplayRole: return row.name;
-    case Qt::ToolTipRole: return QStringLiteral("%1\n%2").arg(row.name, row.reason);
-    case Qt::AccessibleTextRole: return QStringLiteral("%1: %2").arg(row.name, verdictBadge(verdict));
+    case Qt::DisplayRole:
+      return row.name;
+    case Qt::ToolTipRole:
+      return QStringLiteral("%1\n%2").arg(row.name, row.reason);
+    case Qt::AccessibleTextRole:
+      return QStringLiteral("%1: %2").arg(row.name, verdictBadge(verdict));
     case Qt::AccessibleDescriptionRole:
-    case ReasonRole: return row.reason;
-    case IsGroupRole: return false;
-    case VerdictRole: return static_cast<int>(verdict);
-    case NormRole: return row.norm;
-    case WidthRole: return row.width;
-    case KeptRole: return row.kept;
-    case SortRole: return row.norm;
-    default: return {};
+    case ReasonRole:
+      return row.reason;
+    case IsGroupRole:
+      return false;
+    case VerdictRole:
+      return static_cast<int>(verdict);
+    case NormRole:
+      return row.norm;
+    case WidthRole:
+      return row.width;
+    case KeptRole:
+      return row.kept;
+    case InPlanRole:
+      return row.inPlan;
+    case SortRole:
+      return row.norm;
+    default:
+      return {};
   }
 }
 

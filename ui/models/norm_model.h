@@ -26,19 +26,20 @@ class NormModel final : public QAbstractItemModel {
  public:
   enum Role {
     IsGroupRole = Qt::UserRole + 1,
-    VerdictRole,    // int of Verdict
-    NormRole,       // index of the LayerNorm; -1 for a group
-    ReasonRole,     // sentence
-    WidthRole,      // "768", or "16×768"
-    CountRole,      // of a group
-    KeptRole,       // true: the user keeps it as it is
-    SortRole,       // execution order
+    VerdictRole,  // int of Verdict
+    NormRole,     // index of the LayerNorm; -1 for a group
+    ReasonRole,   // sentence
+    WidthRole,    // "768", or "16×768"
+    CountRole,    // of a group
+    KeptRole,     // true: the user keeps it as it is
+    InPlanRole,   // true: the plan folds it
+    SortRole,     // execution order
   };
 
   explicit NormModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
 
   void setNorms(const std::vector<protocol::NormInfo>& norms);
-  void setKept(const std::vector<int>& norms);
+  void setPlan(const std::vector<int>& kept, const std::vector<int>& folded);
   [[nodiscard]] QModelIndex indexOfNorm(int norm) const;  // invalid when there is no such norm
 
   [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -52,7 +53,7 @@ class NormModel final : public QAbstractItemModel {
   struct Row {
     int norm = -1;
     QString name, reason, width;
-    bool kept = false;
+    bool kept = false, inPlan = false;
   };
   [[nodiscard]] QVariant groupData(Verdict verdict, int role) const;
   [[nodiscard]] QVariant rowData(Verdict verdict, const Row& row, int role) const;

@@ -14,8 +14,14 @@ void ScopeModel::setGraph(const protocol::GraphDocument& graph, const QString& r
   for (const protocol::GraphScope& scope : graph.scopes) {
     byScope_.emplace(scope.id, static_cast<int>(rows_.size()));
     const bool root = scope.parent < 0;
-    rows_.push_back({scope.id, -1, 0, root && scope.name.empty() ? rootName : text(scope.name), text(scope.type),
-                     text(scope.path), {}, 0});
+    rows_.push_back({scope.id,
+                     -1,
+                     0,
+                     root && scope.name.empty() ? rootName : text(scope.name),
+                     text(scope.type),
+                     text(scope.path),
+                     {},
+                     0});
   }
   link(graph);
   countNorms(graph);
@@ -80,15 +86,21 @@ QVariant ScopeModel::data(const QModelIndex& index, int role) const {
   const Row* row = rowOf(index);
   if (row == nullptr) return {};
   switch (role) {
-    case Qt::DisplayRole: return row->name;
+    case Qt::DisplayRole:
+      return row->name;
     case Qt::ToolTipRole:
       return row->norms == 0 ? tr("%1 %2").arg(row->path, row->type)
                              : tr("%1 %2, LayerNorms inside: %3").arg(row->path, row->type).arg(row->norms);
-    case ScopeRole: return row->scope;
-    case TypeRole: return row->type;
-    case NormCountRole: return row->norms;
-    case PathRole: return row->path;
-    default: return {};
+    case ScopeRole:
+      return row->scope;
+    case TypeRole:
+      return row->type;
+    case NormCountRole:
+      return row->norms;
+    case PathRole:
+      return row->path;
+    default:
+      return {};
   }
 }
 

@@ -31,7 +31,7 @@ class ScopeModel final : public QAbstractItemModel {
   struct Row {
     int scope = 0, parent = -1, place = 0;  // place: row number among its siblings
     QString name, type, path;
-    std::vector<int> children;              // positions in rows_
+    std::vector<int> children;  // positions in rows_
     int norms = 0;
   };
   [[nodiscard]] const Row* rowOf(const QModelIndex& index) const;

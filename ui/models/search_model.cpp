@@ -17,12 +17,18 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const {
   const Entry& entry = entries_[static_cast<size_t>(index.row())];
   switch (role) {
     case Qt::DisplayRole:
-    case Qt::EditRole: return entry.title;
-    case TargetRole: return static_cast<int>(entry.target);
-    case IdRole: return entry.id;
-    case HintRole: return entry.hint;
-    case IconRole: return entry.icon;
-    default: return {};
+    case Qt::EditRole:
+      return entry.title;
+    case TargetRole:
+      return static_cast<int>(entry.target);
+    case IdRole:
+      return entry.id;
+    case HintRole:
+      return entry.hint;
+    case IconRole:
+      return entry.icon;
+    default:
+      return {};
   }
 }
 

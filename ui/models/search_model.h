@@ -14,9 +14,9 @@ class SearchModel final : public QAbstractListModel {
   enum Role { TargetRole = Qt::UserRole + 1, IdRole, HintRole, IconRole };
   struct Entry {
     Target target = Target::Command;
-    int id = 0;         // norm index, scope id, node id, or number of the command
+    int id = 0;  // norm index, scope id, node id, or number of the command
     QString title;
-    QString hint;       // shown at the right: "LayerNorm", "module", a shortcut
+    QString hint;  // shown at the right: "LayerNorm", "module", a shortcut
     QString icon;
   };
 

@@ -13,9 +13,9 @@ namespace {
 
 std::optional<QDir> demoFolder() {
   const QDir here(QCoreApplication::applicationDirPath());
-  for (const QString& path : {here.filePath(QStringLiteral("models")),
-                              here.filePath(QStringLiteral("../share/normlens/models")),
-                              QStringLiteral(NORMLENS_DEMO_MODELS)}) {
+  for (const QString& path :
+       {here.filePath(QStringLiteral("models")), here.filePath(QStringLiteral("../share/normlens/models")),
+        QStringLiteral(NORMLENS_DEMO_MODELS)}) {
     const QDir folder(path);
     if (folder.exists() && !folder.entryList({QStringLiteral("*.pt")}, QDir::Files).isEmpty()) return folder;
   }

@@ -2,6 +2,7 @@
 
 #include <QLocale>
 #include <QStringList>
+#include <algorithm>
 #include <cmath>
 
 namespace normlens::ui {
@@ -22,7 +23,7 @@ QString formatError(double value) {
   if (std::isnan(value)) return QStringLiteral("nan");
   if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
   if (value == 0) return QStringLiteral("0");
-  QString printed = QString::number(value, 'e', 0);          // "4e-16", "3e-07"
+  QString printed = QString::number(value, 'e', 0);  // "4e-16", "3e-07"
   const int exponent = printed.indexOf(u'e');
   const int power = printed.mid(exponent + 1).toInt();
   return QStringLiteral("%1e%2").arg(printed.left(exponent)).arg(power);
@@ -49,6 +50,17 @@ QString formatNumber(double value, int digits) {
 }
 
 QString formatCount(int64_t count) { return QLocale().toString(static_cast<qlonglong>(count)); }
+
+QString asSentence(const QString& words) {
+  QString sentence = words.trimmed();
+  if (sentence.isEmpty()) return sentence;
+  const QString first = sentence.section(u' ', 0, 0);
+  const bool plainWord =
+      std::all_of(first.begin(), first.end(), [](QChar c) { return c.isLower() || c == u',' || c == u';'; });
+  if (plainWord) sentence[0] = sentence[0].toUpper();
+  if (sentence.back().isLetterOrNumber() || sentence.back() == u')') sentence += u'.';
+  return sentence;
+}
 
 QString unbroken(QString sentence) {
   for (qsizetype i = sentence.size() - 2; i > 0; --i) {

@@ -8,15 +8,17 @@
 
 namespace normlens::ui {
 
-[[nodiscard]] QString formatBytes(int64_t bytes);                       // "498 MB", decimal units
-[[nodiscard]] QString formatError(double value);                        // "4e-16"; "0" when exactly zero
-[[nodiscard]] QString formatMilliseconds(double ms);                    // "0.42 ms", "1.8 s"
-[[nodiscard]] QString formatRatio(double ratio);                        // "1.06×"
-[[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);   // "1×1024×768"; "scalar" for no axes
-[[nodiscard]] QString formatNumber(double value, int digits = 4);       // significant digits, "1e-05"
-[[nodiscard]] QString formatCount(int64_t count);                       // thousands apart
+[[nodiscard]] QString formatBytes(int64_t bytes);                      // "498 MB", decimal units
+[[nodiscard]] QString formatError(double value);                       // "4e-16"; "0" when exactly zero
+[[nodiscard]] QString formatMilliseconds(double ms);                   // "0.42 ms", "1.8 s"
+[[nodiscard]] QString formatRatio(double ratio);                       // "1.06×"
+[[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);  // "1×1024×768"; "scalar" for no axes
+[[nodiscard]] QString formatNumber(double value, int digits = 4);      // significant digits, "1e-05"
+[[nodiscard]] QString formatCount(int64_t count);                      // thousands apart
 // "transformer.h.3.ln_2" -> "h.3.ln_2": the last `parts` parts, as many as carry meaning.
 [[nodiscard]] QString shortName(const QString& path, int parts = 3);
+// The engine writes for a terminal: "check the path" -> "Check the path." A first word that is a name stays as it is.
+[[nodiscard]] QString asSentence(const QString& words);
 // Dotted names stay on one line: joins what a line break would part ("layer.1.norm").
 [[nodiscard]] QString unbroken(QString sentence);
 [[nodiscard]] inline QString text(const std::string& utf8) { return QString::fromStdString(utf8); }

@@ -21,6 +21,7 @@ bool partOfName(QChar c) { return c.isLetterOrNumber() || c == u'_' || c == u'.'
 ModelIndex::ModelIndex(const protocol::GraphDocument& graph) : graph_(graph) {
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     nodes_.emplace(graph_.nodes[i].id, i);
+    if (!graph_.nodes[i].helper) ++opsInScope_[graph_.nodes[i].scope];
     for (const int output : graph_.nodes[i].outputs) producers_.emplace(output, graph_.nodes[i].id);
   }
   for (size_t i = 0; i < graph_.values.size(); ++i) {
@@ -86,10 +87,12 @@ std::vector<int> ModelIndex::scopePath(int scopeId) const {
 QString ModelIndex::nodeTitle(int id) const {
   const protocol::GraphNode* at = node(id);
   if (at == nullptr) return {};
-  if (!at->name.empty()) return text(at->name);
   const protocol::GraphScope* in = scope(at->scope);
+  const QString path = in != nullptr ? text(in->path) : QString();
   const QString label = text(at->label.empty() ? at->op : at->label);
-  return in != nullptr && !in->path.empty() ? text(in->path) + u'.' + label : label;
+  if (path.isEmpty()) return label;
+  const auto count = opsInScope_.find(at->scope);
+  return count != opsInScope_.end() && count->second == 1 ? path : path + u'.' + label;
 }
 
 }  // namespace normlens::ui

@@ -31,14 +31,15 @@ class ModelIndex {
   [[nodiscard]] int constantNamedIn(const QString& sentence) const;
   // Scope ids from the model down to `scope`, both included.
   [[nodiscard]] std::vector<int> scopePath(int scope) const;
-  // What a node is called in lists: its module path, else its operator.
+  // What a node is called in lists: the path of its module where it is all there is in it, else path and operator.
   [[nodiscard]] QString nodeTitle(int node) const;
 
  private:
   protocol::GraphDocument graph_;
   std::unordered_map<int, size_t> nodes_, values_, scopes_;
-  std::unordered_map<int, int> producers_;       // value -> node
-  QHash<QString, int> constants_;                // name -> value
+  std::unordered_map<int, int> producers_;   // value -> node
+  std::unordered_map<int, int> opsInScope_;  // helpers left out
+  QHash<QString, int> constants_;            // name -> value
 };
 
 }  // namespace normlens::ui

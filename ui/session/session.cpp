@@ -88,7 +88,7 @@ void Session::runJob(JobKind kind, std::string_view method, const Params& params
       return;
     }
     if (reply.error().engineDied) return;  // told once, by engineLost
-    if (!reply.error().cancelled()) Q_EMIT problem(reply.error().message, reply.error().hint);
+    if (!reply.error().cancelled()) Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
     if (failed) failed();
   });
   job_.request = *id;
@@ -105,7 +105,8 @@ void Session::open(const QString& path) {
     undo_.clear();
     clearModel();
   }
-  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) engine_->start();
+  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead)
+    engine_->start();
   protocol::OpenParams params;
   params.path = path.toStdString();
   runJob<protocol::ModelInfo>(

@@ -28,15 +28,15 @@ enum class JobKind { None, Opening, Analyzing, Planning, Folding, Measuring, Exp
 struct Job {
   JobKind kind = JobKind::None;
   EngineClient::RequestId request = 0;
-  QString stage;          // in words, from the engine
-  double fraction = -1;   // negative: unknown
+  QString stage;         // in words, from the engine
+  double fraction = -1;  // negative: unknown
 };
 
 // At most one of the three is set.
 struct Selection {
-  int norm = -1;    // index of a LayerNorm
+  int norm = -1;  // index of a LayerNorm
   int node = -1;
-  int value = -1;   // an edge
+  int value = -1;  // an edge
   bool operator==(const Selection&) const = default;
 };
 
@@ -59,7 +59,9 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::BenchResult>& bench() const { return bench_; }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
-  [[nodiscard]] const std::optional<protocol::ZeroMeanGraph>& zeroMean() const { return zeroMean_; }  // of the selection
+  [[nodiscard]] const std::optional<protocol::ZeroMeanGraph>& zeroMean() const {
+    return zeroMean_;
+  }  // of the selection
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
@@ -72,13 +74,13 @@ class Session final : public QObject {
 
   // ---- work
   void open(const QString& path);
-  void close();                 // no model
-  void recover();               // restart the engine, open the model again, keep the plan
-  void resume();                // what was stopped on the way to a plan
-  void fold();                  // applies the plan and proves it; again: proves anew
+  void close();    // no model
+  void recover();  // restart the engine, open the model again, keep the plan
+  void resume();   // what was stopped on the way to a plan
+  void fold();     // applies the plan and proves it; again: proves anew
   void measure();
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
-  void cancel();                // the running job
+  void cancel();                                           // the running job
 
   // Norm flavour of the folded model. A change makes the proof void: it was of another file.
   void setFlavour(const QString& norm);
@@ -92,30 +94,30 @@ class Session final : public QObject {
 
   // ---- selection and the inspector's questions
   void selectNorm(int norm);
-  void selectNode(int node);    // a node of a norm selects the norm
+  void selectNode(int node);  // a node of a norm selects the norm
   void selectValue(int value);
   void clearSelection();
   void requestTensorStats(int value, QObject* context, std::function<void(const Reply<protocol::TensorStats>&)> done);
   void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
 
  Q_SIGNALS:
-  void modelChanged();          // also when there is none any more
+  void modelChanged();  // also when there is none any more
   void analysisChanged();
-  void planChanged();           // also when only its parameters changed
+  void planChanged();  // also when only its parameters changed
   void foldChanged();
   void benchChanged();
   void selectionChanged();
   void zeroMeanChanged();
   void jobChanged();
   void exportDone();
-  void openFailed();            // after problem()
+  void openFailed();  // after problem()
   void problem(const QString& message, const QString& hint);
   void engineLost(const QString& reason);
 
  private:
   template <class T, class Params>
-  void runJob(JobKind kind, std::string_view method, const Params& params,
-              std::function<void(const T&)> done, std::function<void()> failed = {});
+  void runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(const T&)> done,
+              std::function<void()> failed = {});
   void startJob(JobKind kind);
   void endJob();
   void clearModel();
@@ -128,7 +130,7 @@ class Session final : public QObject {
   void select(const Selection& selection);
   void requestZeroMean();
 
-  EngineClient* engine_;        // not owned
+  EngineClient* engine_;  // not owned
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   ModelIndex index_;
@@ -145,7 +147,7 @@ class Session final : public QObject {
   Job job_;
   QUndoStack undo_;
   QHash<int, protocol::TensorStats> statsCache_;
-  bool keepPlan_ = false;       // the open under way is a recovery
+  bool keepPlan_ = false;  // the open under way is a recovery
 };
 
 }  // namespace normlens::ui

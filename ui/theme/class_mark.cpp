@@ -19,9 +19,14 @@ QPainterPath polygon(const QPolygonF& points) {
 
 QPainterPath octagon(const QRectF& r) {
   const double cut = r.width() * 0.293;
-  return polygon({{r.left() + cut, r.top()},     {r.right() - cut, r.top()},    {r.right(), r.top() + cut},
-                  {r.right(), r.bottom() - cut}, {r.right() - cut, r.bottom()}, {r.left() + cut, r.bottom()},
-                  {r.left(), r.bottom() - cut},  {r.left(), r.top() + cut}});
+  return polygon({{r.left() + cut, r.top()},
+                  {r.right() - cut, r.top()},
+                  {r.right(), r.top() + cut},
+                  {r.right(), r.bottom() - cut},
+                  {r.right() - cut, r.bottom()},
+                  {r.left() + cut, r.bottom()},
+                  {r.left(), r.bottom() - cut},
+                  {r.left(), r.top() + cut}});
 }
 
 QPainterPath shapeOf(QChar letter, const QRectF& area) {
@@ -30,15 +35,28 @@ QPainterPath shapeOf(QChar letter, const QRectF& area) {
   const QRectF square(c.x() - h * 0.88, c.y() - h * 0.88, h * 1.76, h * 1.76);
   QPainterPath path;
   switch (letter.toLatin1()) {
-    case 'L': path.addRoundedRect(square, 1.5, 1.5); break;
-    case 'S': path.addRoundedRect(QRectF(c.x() - h * 1.15, c.y() - h * 0.7, h * 2.3, h * 1.4), h * 0.7, h * 0.7); break;
-    case 'R': path.addEllipse(c, h * 0.95, h * 0.95); break;
-    case 'Z': path = polygon({{c.x(), c.y() - h * 1.12}, {c.x() + h * 1.12, c.y()},
-                              {c.x(), c.y() + h * 1.12}, {c.x() - h * 1.12, c.y()}}); break;
-    case 'O': path = octagon(QRectF(c.x() - h * 0.95, c.y() - h * 0.95, h * 1.9, h * 1.9)); break;
-    case 'A': path = polygon({{c.x(), c.y() - h}, {c.x() + h * 1.15, c.y() + h * 0.9},
-                              {c.x() - h * 1.15, c.y() + h * 0.9}}); break;
-    default: path.addRoundedRect(square, h * 0.5, h * 0.5); break;
+    case 'L':
+      path.addRoundedRect(square, 1.5, 1.5);
+      break;
+    case 'S':
+      path.addRoundedRect(QRectF(c.x() - h * 1.15, c.y() - h * 0.7, h * 2.3, h * 1.4), h * 0.7, h * 0.7);
+      break;
+    case 'R':
+      path.addEllipse(c, h * 0.95, h * 0.95);
+      break;
+    case 'Z':
+      path = polygon(
+          {{c.x(), c.y() - h * 1.12}, {c.x() + h * 1.12, c.y()}, {c.x(), c.y() + h * 1.12}, {c.x() - h * 1.12, c.y()}});
+      break;
+    case 'O':
+      path = octagon(QRectF(c.x() - h * 0.95, c.y() - h * 0.95, h * 1.9, h * 1.9));
+      break;
+    case 'A':
+      path = polygon({{c.x(), c.y() - h}, {c.x() + h * 1.15, c.y() + h * 0.9}, {c.x() - h * 1.15, c.y() + h * 0.9}});
+      break;
+    default:
+      path.addRoundedRect(square, h * 0.5, h * 0.5);
+      break;
   }
   return path;
 }
@@ -67,14 +85,22 @@ void paintClassMark(QPainter& painter, const QRectF& area, QChar letter, const T
 
 QString classWord(QChar letter) {
   switch (letter.toLatin1()) {
-    case 'L': return QCoreApplication::translate("ClassMark", "Linear");
-    case 'S': return QCoreApplication::translate("ClassMark", "Scalar op");
-    case 'R': return QCoreApplication::translate("ClassMark", "Residual add");
-    case 'Z': return QCoreApplication::translate("ClassMark", "Zero-mean");
-    case 'O': return QCoreApplication::translate("ClassMark", "Opaque");
-    case 'A': return QCoreApplication::translate("ClassMark", "Centering");
-    case 'N': return QCoreApplication::translate("ClassMark", "Chosen norm");
-    default: return {};
+    case 'L':
+      return QCoreApplication::translate("ClassMark", "Linear");
+    case 'S':
+      return QCoreApplication::translate("ClassMark", "Scalar op");
+    case 'R':
+      return QCoreApplication::translate("ClassMark", "Residual add");
+    case 'Z':
+      return QCoreApplication::translate("ClassMark", "Zero-mean");
+    case 'O':
+      return QCoreApplication::translate("ClassMark", "Opaque");
+    case 'A':
+      return QCoreApplication::translate("ClassMark", "Centering");
+    case 'N':
+      return QCoreApplication::translate("ClassMark", "Chosen norm");
+    default:
+      return {};
   }
 }
 
@@ -82,7 +108,8 @@ QString classMeaning(QChar letter) {
   switch (letter.toLatin1()) {
     case 'L':
       return QCoreApplication::translate(
-          "ClassMark", "General linear layer: its weight can be centered once, in the file, so that its output has zero mean.");
+          "ClassMark",
+          "General linear layer: its weight can be centered once, in the file, so that its output has zero mean.");
     case 'S':
       return QCoreApplication::translate(
           "ClassMark", "Scaling or view: multiplies all channels alike or rearranges them, so a zero mean stays zero.");
@@ -96,9 +123,12 @@ QString classMeaning(QChar letter) {
           "ClassMark", "Opaque: nothing can be said about the mean of its output, so what follows it needs centering.");
     case 'A':
       return QCoreApplication::translate(
-          "ClassMark", "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several norms.");
-    case 'N': return QCoreApplication::translate("ClassMark", "The LayerNorm you are looking at.");
-    default: return {};
+          "ClassMark",
+          "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several norms.");
+    case 'N':
+      return QCoreApplication::translate("ClassMark", "The LayerNorm you are looking at.");
+    default:
+      return {};
   }
 }
 

@@ -22,7 +22,8 @@ QByteArray tinted(QByteArray source, const QColor& color) {
 
 class TintedSvgEngine final : public QIconEngine {
  public:
-  TintedSvgEngine(QByteArray normal, QByteArray disabled) : normal_(std::move(normal)), disabled_(std::move(disabled)) {}
+  TintedSvgEngine(QByteArray normal, QByteArray disabled)
+      : normal_(std::move(normal)), disabled_(std::move(disabled)) {}
 
   void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State) override {
     QSvgRenderer renderer(mode == QIcon::Disabled ? disabled_ : normal_);

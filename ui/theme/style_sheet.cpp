@@ -14,12 +14,24 @@ QString styleSheetFor(const Theme& theme) {
   QString sheet = QString::fromUtf8(file.readAll());
   // Longer names first, so that "@text" does not eat the head of "@textSoft".
   const QVector<QPair<const char*, QColor>> colors = {
-      {"@accentHover", theme.accentHover}, {"@accentText", theme.accentText}, {"@accent", theme.accent},
-      {"@onAccent", theme.onAccent},       {"@chrome", theme.chrome},         {"@panel", theme.panel},
-      {"@canvas", theme.canvas},           {"@textSoft", theme.textSoft},     {"@textFaint", theme.textFaint},
-      {"@text", theme.text},               {"@hairline", theme.hairline},     {"@control", theme.control},
-      {"@hover", theme.hover},             {"@selection", theme.selection},   {"@goodBack", theme.goodBack},
-      {"@good", theme.good},               {"@blockedBack", theme.blockedBack}, {"@blocked", theme.blocked},
+      {"@accentHover", theme.accentHover},
+      {"@accentText", theme.accentText},
+      {"@accent", theme.accent},
+      {"@onAccent", theme.onAccent},
+      {"@chrome", theme.chrome},
+      {"@panel", theme.panel},
+      {"@canvas", theme.canvas},
+      {"@textSoft", theme.textSoft},
+      {"@textFaint", theme.textFaint},
+      {"@text", theme.text},
+      {"@hairline", theme.hairline},
+      {"@control", theme.control},
+      {"@hover", theme.hover},
+      {"@selection", theme.selection},
+      {"@goodBack", theme.goodBack},
+      {"@good", theme.good},
+      {"@blockedBack", theme.blockedBack},
+      {"@blocked", theme.blocked},
   };
   for (const auto& [name, color] : colors) sheet.replace(QLatin1String(name), color.name());
   return sheet;

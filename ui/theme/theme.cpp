@@ -56,9 +56,12 @@ ColorScheme colorSchemeFromName(const QString& name) {
 
 QString colorSchemeName(ColorScheme scheme) {
   switch (scheme) {
-    case ColorScheme::Light: return QStringLiteral("light");
-    case ColorScheme::Dark: return QStringLiteral("dark");
-    case ColorScheme::FollowDesktop: break;
+    case ColorScheme::Light:
+      return QStringLiteral("light");
+    case ColorScheme::Dark:
+      return QStringLiteral("dark");
+    case ColorScheme::FollowDesktop:
+      break;
   }
   return QStringLiteral("system");
 }
@@ -123,14 +126,22 @@ Theme darkTheme() {
 
 QColor Theme::classColor(QChar letter) const {
   switch (letter.toLatin1()) {
-    case 'L': return classes.linear;
-    case 'S': return classes.scalar;
-    case 'R': return classes.residual;
-    case 'Z': return classes.zeroMean;
-    case 'O': return classes.opaque;
-    case 'A': return classes.centering;
-    case 'N': return classes.chosen;
-    default: return textFaint;
+    case 'L':
+      return classes.linear;
+    case 'S':
+      return classes.scalar;
+    case 'R':
+      return classes.residual;
+    case 'Z':
+      return classes.zeroMean;
+    case 'O':
+      return classes.opaque;
+    case 'A':
+      return classes.centering;
+    case 'N':
+      return classes.chosen;
+    default:
+      return textFaint;
   }
 }
 

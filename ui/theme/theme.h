@@ -27,17 +27,17 @@ struct ClassColors {
 
 struct Theme {
   bool dark = false;
-  QColor chrome, panel, canvas;              // bars; docks and cards; the drawing area
-  QColor text, textSoft, textFaint;          // primary, secondary, captions
-  QColor hairline, control, hover;           // separators; borders of controls; a hovered row or button
-  QColor accent, accentHover, onAccent;      // the one filled button
-  QColor accentText;                         // accent as a line or text on panel
+  QColor chrome, panel, canvas;          // bars; docks and cards; the drawing area
+  QColor text, textSoft, textFaint;      // primary, secondary, captions
+  QColor hairline, control, hover;       // separators; borders of controls; a hovered row or button
+  QColor accent, accentHover, onAccent;  // the one filled button
+  QColor accentText;                     // accent as a line or text on panel
   QColor selection;
   QColor good, goodBack;
   QColor blocked, blockedBack;
-  QColor centering, centeringBack;           // text and ground of 'with centering'
-  QColor streamLine;                         // the residual stream
-  QColor opaqueLine, linearLine;             // the lit edges of blocked and of linear paths
+  QColor centering, centeringBack;  // text and ground of 'with centering'
+  QColor streamLine;                // the residual stream
+  QColor opaqueLine, linearLine;    // the lit edges of blocked and of linear paths
   ClassColors classes;
 
   // Colour of a vertex class letter: L S R Z O, N the chosen norm, A auxiliary centering. Others: textFaint.

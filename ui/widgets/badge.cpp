@@ -19,10 +19,14 @@ struct Colors {
 
 Colors colorsOf(Badge::Tone tone, const Theme& theme) {
   switch (tone) {
-    case Badge::Tone::Good: return {theme.good, theme.goodBack};
-    case Badge::Tone::Blocked: return {theme.blocked, theme.blockedBack};
-    case Badge::Tone::Centering: return {theme.centering, theme.centeringBack};
-    case Badge::Tone::Neutral: break;
+    case Badge::Tone::Good:
+      return {theme.good, theme.goodBack};
+    case Badge::Tone::Blocked:
+      return {theme.blocked, theme.blockedBack};
+    case Badge::Tone::Centering:
+      return {theme.centering, theme.centeringBack};
+    case Badge::Tone::Neutral:
+      break;
   }
   return {theme.textSoft, theme.hover};
 }

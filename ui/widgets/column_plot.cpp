@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kLeft = 44, kTop = 7, kLegend = 20;
 
-void paintKey(QPainter& painter, double left, double middle, const QColor& color, const QString& word, const Theme& theme) {
+void paintKey(QPainter& painter, double left, double middle, const QColor& color, const QString& word,
+              const Theme& theme) {
   painter.setPen(QPen(color, 3, Qt::SolidLine, Qt::FlatCap));
   painter.drawLine(QPointF(left, middle), QPointF(left + 10, middle));
   painter.setPen(theme.textSoft);

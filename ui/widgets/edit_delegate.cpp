@@ -17,7 +17,8 @@ void EditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   QRect area = option.rect.adjusted(kind ? 16 : 8, 0, -8, 0);
   if (kind) {
     const QString mark = index.data(EditModel::ClassRole).toString();
-    paintClassMark(*painter, QRectF(area.left() + 2, area.center().y() - 6, 13, 13), mark.isEmpty() ? u'L' : mark.at(0), theme);
+    paintClassMark(*painter, QRectF(area.left() + 2, area.center().y() - 6, 13, 13), mark.isEmpty() ? u'L' : mark.at(0),
+                   theme);
     area.setLeft(area.left() + 24);
   }
   const bool number = index.column() >= EditModel::Bytes;

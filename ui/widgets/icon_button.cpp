@@ -59,7 +59,10 @@ void IconButton::paintEvent(QPaintEvent*) {
   if (outlined) line = QPen(theme.control);
   if (hasFocus()) line = QPen(theme.accent);
   painter.setPen(line);
-  painter.setBrush(isDown() || isChecked() ? theme.selection : lit ? theme.hover : outlined ? theme.panel : QColor(Qt::transparent));
+  painter.setBrush(isDown() || isChecked() ? theme.selection
+                   : lit                   ? theme.hover
+                   : outlined              ? theme.panel
+                                           : QColor(Qt::transparent));
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   const double top = (height() - iconExtent_) / 2.0;
   if (text().isEmpty()) {

@@ -73,9 +73,10 @@ void InfoBar::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   const bool error = tone_ == Tone::Error;
   const bool alone = hint_->isHidden() && message_->height() < 2 * message_->fontMetrics().height();
-  const double middle = alone ? message_->geometry().center().y() + 1 : message_->y() + message_->fontMetrics().height() / 2.0;
-  paintIcon(painter, QRectF(16, middle - 8, 16, 16),
-            error ? QStringLiteral("warning") : QStringLiteral("info"), error ? theme.blocked : theme.accentText);
+  const double middle =
+      alone ? message_->geometry().center().y() + 1 : message_->y() + message_->fontMetrics().height() / 2.0;
+  paintIcon(painter, QRectF(16, middle - 8, 16, 16), error ? QStringLiteral("warning") : QStringLiteral("info"),
+            error ? theme.blocked : theme.accentText);
 }
 
 }  // namespace normlens::ui

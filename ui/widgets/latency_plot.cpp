@@ -18,8 +18,8 @@ struct Axis {
   [[nodiscard]] double at(double value) const { return left + (value - low) / (high - low) * (right - left); }
 };
 
-void paintRow(QPainter& painter, const Axis& axis, double middle, const QString& name, const protocol::LatencyStats& stats,
-              const QColor& color, const Theme& theme) {
+void paintRow(QPainter& painter, const Axis& axis, double middle, const QString& name,
+              const protocol::LatencyStats& stats, const QColor& color, const Theme& theme) {
   painter.setFont(uiFont(12));
   painter.setPen(theme.textSoft);
   painter.drawText(QRectF(0, middle - 10, kLeft - 12, 20), Qt::AlignRight | Qt::AlignVCenter, name);

@@ -59,7 +59,8 @@ class NeedRow final : public QAbstractButton {
     const int textWidth = QFontMetrics(font).horizontalAdvance(need_.status);
     painter.setFont(font);
     painter.setPen(need_.state == Need::State::Bad ? theme.blocked : theme.textSoft);
-    painter.drawText(QRectF(right - textWidth, 0, textWidth + 1, height()), Qt::AlignVCenter | Qt::AlignLeft, need_.status);
+    painter.drawText(QRectF(right - textWidth, 0, textWidth + 1, height()), Qt::AlignVCenter | Qt::AlignLeft,
+                     need_.status);
     return right - textWidth;
   }
 

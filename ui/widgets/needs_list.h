@@ -11,12 +11,12 @@ namespace normlens::ui {
 
 struct Need {
   enum class State { Plain, Done, Bad };
-  QChar mark = u'L';      // vertex class
-  QString name;           // shown monospaced
-  QString note = {};      // quiet, after the name
-  QString status = {};    // at the right
+  QChar mark = u'L';    // vertex class
+  QString name;         // shown monospaced
+  QString note = {};    // quiet, after the name
+  QString status = {};  // at the right
   State state = State::Plain;
-  int target = -1;        // handed to activated()
+  int target = -1;  // handed to activated()
 };
 
 // One row; a button, so that it can be reached by keyboard.

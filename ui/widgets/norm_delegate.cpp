@@ -17,9 +17,12 @@ constexpr int kRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBot
 
 QColor verdictColor(Verdict verdict, const Theme& theme) {
   switch (verdict) {
-    case Verdict::Free: return theme.good;
-    case Verdict::WithCentering: return theme.centering;
-    case Verdict::Blocked: break;
+    case Verdict::Free:
+      return theme.good;
+    case Verdict::WithCentering:
+      return theme.centering;
+    case Verdict::Blocked:
+      break;
   }
   return theme.blocked;
 }
@@ -100,19 +103,23 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
   const bool kept = index.data(NormModel::KeptRole).toBool();
   const Verdict verdict = verdictOf(index);
   paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
-            kept ? QStringLiteral("minus") : verdictIcon(verdict), kept ? theme.textFaint : verdictColor(verdict, theme));
-  const QString width = kept ? tr("kept") : index.data(NormModel::WidthRole).toString();
+            kept ? QStringLiteral("minus") : verdictIcon(verdict),
+            kept ? theme.textFaint : verdictColor(verdict, theme));
+  // A norm that folds although it is not free is worth a word.
+  const bool added = verdict != Verdict::Free && index.data(NormModel::InPlanRole).toBool();
+  const QString width = kept ? tr("kept") : added ? tr("in the plan") : index.data(NormModel::WidthRole).toString();
   const QFont widthFont = uiFont(11);
   const int widthSpace = QFontMetrics(widthFont).horizontalAdvance(width);
   painter.setFont(widthFont);
-  painter.setPen(theme.textFaint);
+  painter.setPen(added && !kept ? theme.good : theme.textFaint);
   painter.drawText(line.adjusted(0, 0, -kRight, 0), Qt::AlignVCenter | Qt::AlignRight, width);
-  paintName(painter, line.adjusted(kTextLeft + 4, 0, -kRight - widthSpace - 8, 0), index.data().toString(), theme, current);
+  paintName(painter, line.adjusted(kTextLeft + 4, 0, -kRight - widthSpace - 8, 0), index.data().toString(), theme,
+            current);
   if (!current) return;
   painter.setFont(uiFont(11));
   painter.setPen(theme.text);
-  painter.drawText(QRect(kTextLeft + 4, row.top() + kRow - 1, reasonWidth(), row.height() - kRow), Qt::TextWordWrap | Qt::AlignTop,
-                   unbroken(index.data(NormModel::ReasonRole).toString()));
+  painter.drawText(QRect(kTextLeft + 4, row.top() + kRow - 1, reasonWidth(), row.height() - kRow),
+                   Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
 }
 
 // As if the scroll bar were there, so that its coming and going does not change the height.

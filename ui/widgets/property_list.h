@@ -11,7 +11,7 @@ namespace normlens::ui {
 
 struct Property {
   QString name, value;
-  QString tip = {};      // one sentence; may be empty
+  QString tip = {};  // one sentence; may be empty
   bool strong = false;
 };
 

@@ -26,7 +26,8 @@ void RowDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     area.setLeft(area.left() + 20);
   }
   const QFont hintFont = uiFont(11);
-  const int hintWidth = look.hint.isEmpty() ? 0 : qMin(QFontMetrics(hintFont).horizontalAdvance(look.hint) + 2, area.width() / 2);
+  const int hintWidth =
+      look.hint.isEmpty() ? 0 : qMin(QFontMetrics(hintFont).horizontalAdvance(look.hint) + 2, area.width() / 2);
   const QFont titleFont = uiFont(12);
   painter->setFont(titleFont);
   painter->setPen(theme.text);

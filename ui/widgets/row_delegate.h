@@ -7,9 +7,9 @@
 namespace normlens::ui {
 
 struct RowLook {
-  QString icon;    // may be empty
+  QString icon;  // may be empty
   QString title;
-  QString hint;    // at the right
+  QString hint;  // at the right
 };
 
 class RowDelegate final : public QStyledItemDelegate {

@@ -13,11 +13,15 @@ const QVector<Policy>& policies() {
       {"free", QT_TRANSLATE_NOOP("Policy", "Free"),
        QT_TRANSLATE_NOOP("Policy", "Only edits of weights: nothing is added at run time.")},
       {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
-       QT_TRANSLATE_NOOP("Policy", "Centers at run time where that saves more time than it costs; the file grows by at most 10%.")},
+       QT_TRANSLATE_NOOP(
+           "Policy", "Centers at run time where that saves more time than it costs; the file grows by at most 10%.")},
       {"all", QT_TRANSLATE_NOOP("Policy", "All"),
-       QT_TRANSLATE_NOOP("Policy", "Folds every LayerNorm that can be folded, even where a centering of its own is needed.")},
+       QT_TRANSLATE_NOOP("Policy",
+                         "Folds every LayerNorm that can be folded, even where a centering of its own is needed.")},
       {"paper", QT_TRANSLATE_NOOP("Policy", "As in the paper"),
-       QT_TRANSLATE_NOOP("Policy", "Folds what the paper's criterion allows; where γ or β matter the proof fails, and shows by how much.")},
+       QT_TRANSLATE_NOOP(
+           "Policy",
+           "Folds what the paper's criterion allows; where γ or β matter the proof fails, and shows by how much.")},
   };
   return all;
 }
@@ -42,12 +46,15 @@ Actions::Actions(QWidget* window) : QObject(window) {
                tr("Run the proof again: original against folded, in float64 and in the file's own type."));
   measure = add(QStringLiteral("measure"), tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
                 tr("Time the original and the folded model in alternating rounds."));
-  exportModel = add(QStringLiteral("export"), tr("Export"), QKeySequence::Save, tr("Write the folded model to a file."));
+  exportModel =
+      add(QStringLiteral("export"), tr("Export"), QKeySequence::Save, tr("Write the folded model to a file."));
   undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
   redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence::Redo, tr("Do the change of the plan again."));
   find = add(QStringLiteral("find"), tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
-  command = add(QStringLiteral("command"), tr("Command"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("Run a command by name."));
-  stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
+  command =
+      add(QStringLiteral("command"), tr("Command"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("Run a command by name."));
+  stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape),
+             tr("Stop the running job."));
   restartEngine = add(QStringLiteral("restartEngine"), tr("Restart engine"), {},
                       tr("Start the engine anew and open the model again; the plan is kept."));
   closeModel = add(QStringLiteral("closeModel"), tr("Close model"), QKeySequence::Close, tr("Back to the start page."));
@@ -68,7 +75,8 @@ QAction* Actions::add(const QString& name, const QString& text, const QKeySequen
   auto* action = new QAction(text, this);
   action->setObjectName(name);
   action->setShortcut(keys);
-  action->setToolTip(keys.isEmpty() ? tip : QStringLiteral("%1 (%2)").arg(tip, keys.toString(QKeySequence::NativeText)));
+  action->setToolTip(keys.isEmpty() ? tip
+                                    : QStringLiteral("%1 (%2)").arg(tip, keys.toString(QKeySequence::NativeText)));
   static_cast<QWidget*>(parent())->addAction(action);
   return action;
 }
@@ -140,8 +148,8 @@ void Actions::update(Session& session) {
 }
 
 QList<QAction*> Actions::searchable() const {
-  QList<QAction*> all{open, fold, verify, measure, exportModel, undo, redo, stop, restartEngine, closeModel,
-                      toggleInspector, toggleBottom};
+  QList<QAction*> all{open, fold, verify,        measure,    exportModel,     undo,
+                      redo, stop, restartEngine, closeModel, toggleInspector, toggleBottom};
   all += policyGroup->actions();
   all += flavourGroup->actions();
   all += themeGroup->actions();

@@ -36,7 +36,7 @@ class Actions final : public QObject {
   QAction* fold;
   QAction* verify;
   QAction* measure;
-  QAction* exportModel;        // in the flavour that was folded
+  QAction* exportModel;  // in the flavour that was folded
   QAction* undo;
   QAction* redo;
   QAction* find;

@@ -63,14 +63,17 @@ void BenchPage::showResult() {
       {{tr("median, ms"), pair(bench->original.median_ms, bench->folded.median_ms), {}},
        {tr("mean, ms"), pair(bench->original.mean_ms, bench->folded.mean_ms), {}},
        {tr("p95, ms"), pair(bench->original.p95_ms, bench->folded.p95_ms), tr("95 of 100 rounds are faster.")},
-       {tr("speed-up"), QStringLiteral("%1   [%2, %3]").arg(formatRatio(bench->speedup), formatNumber(bench->ci_low, 3), formatNumber(bench->ci_high, 3)),
+       {tr("speed-up"),
+        QStringLiteral("%1   [%2, %3]")
+            .arg(formatRatio(bench->speedup), formatNumber(bench->ci_low, 3), formatNumber(bench->ci_high, 3)),
         tr("Ratio of the medians with its 95% confidence interval."), true}});
   const bool slower = !bench->noise && bench->speedup < 1;
   QString note;
   if (bench->noise) note = tr("The interval spans 1: this difference is noise.");
   if (slower && session_->flavour() == "portable") {
-    note = tr("Slower here: the framework's own rms_norm is not one kernel on every device. The flavour Fast, in the menu "
-              "beside Export, brings its own.");
+    note =
+        tr("Slower here: the framework's own rms_norm is not one kernel on every device. The flavour Fast, in the menu "
+           "beside Export, brings its own.");
   }
   note_->setText(note);
   note_->setVisible(!note.isEmpty());

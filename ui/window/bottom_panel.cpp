@@ -53,7 +53,8 @@ BottomPanel::BottomPanel(Session* session, QWidget* parent) : QFrame(parent), se
   });
   connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
   connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
-  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::benchChanged, &Session::modelChanged}) {
+  for (const auto signal :
+       {&Session::planChanged, &Session::foldChanged, &Session::benchChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &BottomPanel::showSummary);
   }
 }

@@ -39,6 +39,8 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
     dismiss();
     session_->centerValue(value, !remove);
   });
+  // What was said is of the plan as it was.
+  connect(session_, &Session::planChanged, this, &CenterCard::dismiss);
   hide();
 }
 
@@ -57,7 +59,7 @@ void CenterCard::ask(int value) {
   session_->previewCenter(value, this, [this, value](const Reply<protocol::CenterPreview>& reply) {
     if (value != value_) return;
     if (!reply) {
-      tell(tr("Center here?"), reply.error().message, false, false);
+      tell(tr("Center here?"), asSentence(reply.error().message), false, false);
       return;
     }
     const int frees = static_cast<int>(reply->frees.size());
@@ -65,7 +67,7 @@ void CenterCard::ask(int value) {
                           : frees == 0    ? tr("Centering here frees no LayerNorm")
                           : frees == 1    ? tr("Centering here frees 1 LayerNorm")
                                           : tr("Centering here frees %1 LayerNorms").arg(frees);
-    tell(title, text(reply->reason), reply->allowed, false);
+    tell(title, asSentence(text(reply->reason)), reply->allowed, false);
   });
 }
 

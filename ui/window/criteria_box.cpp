@@ -9,8 +9,9 @@ namespace normlens::ui {
 
 CriteriaBox::CriteriaBox(QWidget* parent) : QWidget(parent) {
   setFixedHeight(66);
-  setToolTip(tr("The paper's Algorithm 1 takes an LN's output for zero-mean whatever its γ and β, and an embedding for "
-                "opaque; the exact rule reads the weights."));
+  setToolTip(
+      tr("The paper's Algorithm 1 takes an LN's output for zero-mean whatever its γ and β, and an embedding for "
+         "opaque; the exact rule reads the weights."));
 }
 
 bool CriteriaBox::differs(const protocol::NormInfo& norm) {
@@ -20,16 +21,24 @@ bool CriteriaBox::differs(const protocol::NormInfo& norm) {
 
 void CriteriaBox::setNorm(const protocol::NormInfo& norm) {
   const Verdict verdict = verdictFromName(norm.verdict);
-  paper_ = {tr("Paper criterion"), norm.paper ? tr("foldable") : norm.paper_practical ? tr("with centering") : tr("not foldable"),
+  paper_ = {tr("Paper criterion"),
+            norm.paper             ? tr("foldable")
+            : norm.paper_practical ? tr("with centering")
+                                   : tr("not foldable"),
             norm.paper ? tr("ignores γ and β") : tr("tables are opaque"), false};
   switch (verdict) {
-    case Verdict::Free: exact_ = {tr("Exact"), tr("folds free"), tr("tables center free"), false}; break;
+    case Verdict::Free:
+      exact_ = {tr("Exact"), tr("folds free"), tr("tables center free"), false};
+      break;
     case Verdict::WithCentering:
       exact_ = {tr("Exact"), tr("with centering"), tr("at run time, shared"), false};
       break;
-    case Verdict::Blocked: exact_ = {tr("Exact"), tr("no"), tr("γ, β or an op matter"), true}; break;
+    case Verdict::Blocked:
+      exact_ = {tr("Exact"), tr("no"), tr("γ, β or an op matter"), true};
+      break;
   }
-  setAccessibleName(QStringLiteral("%1: %2. %3: %4.").arg(paper_.caption, paper_.answer, exact_.caption, exact_.answer));
+  setAccessibleName(
+      QStringLiteral("%1: %2. %3: %4.").arg(paper_.caption, paper_.answer, exact_.caption, exact_.answer));
   update();
 }
 

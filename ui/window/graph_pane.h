@@ -37,7 +37,7 @@ class GraphPane final : public QFrame {
   void showCrumbs(int scope, const QString& last);
   void showCrumbsOfSelection();
 
-  Session* session_;               // Not owned.
+  Session* session_;  // Not owned.
   graphview::GraphView* view_;
   Segmented* mode_;
   QFrame* crumbs_;

@@ -20,7 +20,7 @@ struct InspectorPage {
   PushButton* addFooterButton(const QString& text, const QString& objectName);
 
   QWidget* body;
-  QVBoxLayout* layout;   // of the body
+  QVBoxLayout* layout;  // of the body
   QWidget* page;
   QFrame* footer = nullptr;
 };

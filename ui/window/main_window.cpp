@@ -31,7 +31,10 @@
 namespace normlens::ui {
 
 MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
-    : QMainWindow(parent), options_(options), engine_(new EngineClient(this)), session_(new Session(engine_, this)),
+    : QMainWindow(parent),
+      options_(options),
+      engine_(new EngineClient(this)),
+      session_(new Session(engine_, this)),
       actions_(new Actions(this)) {
   setWindowIcon(applicationIcon());
   setWindowTitle(QStringLiteral("NormLens"));
@@ -119,7 +122,8 @@ void MainWindow::connectViews() {
     workspace_->inspector()->askCenter(value);
   });
   connect(workspace_->inspector(), &Inspector::nodeChosen, graph, &GraphPane::goToNode);
-  connect(workspace_->inspector(), &Inspector::hideClicked, this, [this] { actions_->toggleInspector->setChecked(false); });
+  connect(workspace_->inspector(), &Inspector::hideClicked, this,
+          [this] { actions_->toggleInspector->setChecked(false); });
   connect(workspace_->bottom(), &BottomPanel::nodeChosen, graph, &GraphPane::goToNode);
   connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, [this] { askForExport(true); });
 }
@@ -185,6 +189,7 @@ void MainWindow::closeModel() {
   info_->dismiss();
   welcome_->refresh();
   pages_->setCurrentWidget(welcome_);
+  pages_->setFocus();
   setWindowTitle(QStringLiteral("NormLens"));
   refresh();
 }

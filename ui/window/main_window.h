@@ -30,8 +30,8 @@ class Workspace;
 struct WindowOptions {
   EngineCommand engine;
   ColorScheme scheme = ColorScheme::FollowDesktop;
-  bool desktopDark = false;      // what FollowDesktop means now
-  bool rememberLayout = true;    // sizes from and to QSettings; off for screenshots and tests
+  bool desktopDark = false;    // what FollowDesktop means now
+  bool rememberLayout = true;  // sizes from and to QSettings; off for screenshots and tests
 };
 
 class MainWindow final : public QMainWindow {
@@ -59,10 +59,10 @@ class MainWindow final : public QMainWindow {
  private:
   void build();
   void connectActions();
-  void connectSession();         // main_window_engine.cpp
+  void connectSession();  // main_window_engine.cpp
   void connectViews();
   void connectTheme();
-  void refresh();                // actions, story, status: after any change of the session
+  void refresh();  // actions, story, status: after any change of the session
   void askForModel();
   void askForExport(bool force);
   void closeModel();

@@ -1,7 +1,7 @@
 // MainWindow: what it does when the session or the engine says something, and where a click leads.
+#include <QClipboard>
 #include <QFileInfo>
 #include <QGuiApplication>
-#include <QClipboard>
 #include <QStackedWidget>
 
 #include "ui/client/engine_client.h"
@@ -42,18 +42,20 @@ void MainWindow::connectSession() {
     session_->close();
     welcome_->refresh();
     pages_->setCurrentWidget(welcome_);
+    pages_->setFocus();
     refresh();
   });
   connect(session_, &Session::modelChanged, this, [this] {
     if (!session_->model()) return;
     setWindowTitle(QStringLiteral("%1 – NormLens").arg(QFileInfo(session_->path()).fileName()));
-    if (!session_->model()->note.empty()) info_->show(InfoBar::Tone::Message, text(session_->model()->note));
+    if (!session_->model()->note.empty())
+      info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
     fillSearch();
   });
   connect(session_, &Session::analysisChanged, this, [this] {
     if (!session_->analysis()->probe_error.empty()) {
       info_->show(InfoBar::Tone::Error,
-                  tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error)),
+                  asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
                   tr("Shapes are not known, so norms may be blocked that would fold; the graph is complete."));
     }
     fillSearch();
@@ -63,8 +65,9 @@ void MainWindow::connectSession() {
     if (session_->bench()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
   connect(session_, &Session::exportDone, this, &MainWindow::showExport);
-  for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged, &Session::foldChanged,
-                            &Session::benchChanged, &Session::jobChanged, &Session::exportDone}) {
+  for (const auto signal :
+       {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged, &Session::foldChanged,
+        &Session::benchChanged, &Session::jobChanged, &Session::exportDone}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
   connect(session_->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
@@ -98,9 +101,11 @@ void MainWindow::showFoldResult() {
   if (!result) return;
   workspace_->bottom()->showTab(BottomPanel::Proof);
   if (result->ok) return;
-  const QString why = result->reason.empty() ? tr("The folded model is not proved equal to the original.") : text(result->reason);
+  const QString why = result->reason.empty() ? tr("The folded model is not proved equal to the original.")
+                                             : asSentence(text(result->reason));
   QString hint = tr("Nothing was written.");
-  if (result->verify && !result->verify->first_diverging.empty()) {
+  if (result->verify && !result->verify->first_diverging.empty() &&
+      !why.contains(text(result->verify->first_diverging))) {
     hint += u' ' + tr("The first LayerNorm to differ is %1.").arg(text(result->verify->first_diverging));
   }
   info_->show(InfoBar::Tone::Error, why, hint);
@@ -108,24 +113,37 @@ void MainWindow::showFoldResult() {
 
 void MainWindow::showExport() {
   const QString path = text(session_->exported()->path);
-  info_->show(InfoBar::Tone::Message,
-              tr("Wrote %1 (%2 in %3).").arg(path, formatBytes(session_->exported()->bytes),
-                                             formatMilliseconds(session_->exported()->save_ms)),
-              {}, tr("Copy path"), [path] { QGuiApplication::clipboard()->setText(path); });
+  info_->show(
+      InfoBar::Tone::Message,
+      tr("Wrote %1 (%2 in %3).")
+          .arg(path, formatBytes(session_->exported()->bytes), formatMilliseconds(session_->exported()->save_ms)),
+      {}, tr("Copy path"), [path] { QGuiApplication::clipboard()->setText(path); });
 }
 
 void MainWindow::nextAction(NextAction action) {
   switch (action) {
-    case NextAction::Open: actions_->open->trigger(); break;
-    case NextAction::Fold: actions_->fold->trigger(); break;
-    case NextAction::Export: actions_->exportModel->trigger(); break;
-    case NextAction::Measure: actions_->measure->trigger(); break;
+    case NextAction::Open:
+      actions_->open->trigger();
+      break;
+    case NextAction::Fold:
+      actions_->fold->trigger();
+      break;
+    case NextAction::Export:
+      actions_->exportModel->trigger();
+      break;
+    case NextAction::Measure:
+      actions_->measure->trigger();
+      break;
     case NextAction::Restart:
       info_->dismiss();
       session_->recover();
       break;
-    case NextAction::Resume: session_->resume(); break;
-    case NextAction::ShowProof: workspace_->bottom()->showTab(BottomPanel::Proof); break;
+    case NextAction::Resume:
+      session_->resume();
+      break;
+    case NextAction::ShowProof:
+      workspace_->bottom()->showTab(BottomPanel::Proof);
+      break;
     case NextAction::ShowBlocked:
       for (const protocol::NormInfo& norm : session_->analysis()->norms) {
         if (verdictFromName(norm.verdict) != Verdict::Blocked) continue;
@@ -133,17 +151,28 @@ void MainWindow::nextAction(NextAction action) {
         break;
       }
       break;
-    case NextAction::None: break;
+    case NextAction::None:
+      break;
   }
 }
 
 void MainWindow::showStep(int step) {
   switch (step) {
-    case kStoryModel: session_->clearSelection(); break;
-    case kStoryFoldable: workspace_->norms()->showNorms(); break;
-    case kStoryPlan: workspace_->bottom()->showTab(BottomPanel::Plan); break;
-    case kStoryProved: workspace_->bottom()->showTab(BottomPanel::Proof); break;
-    default: workspace_->bottom()->showTab(BottomPanel::Benchmark); break;
+    case kStoryModel:
+      session_->clearSelection();
+      break;
+    case kStoryFoldable:
+      workspace_->norms()->showNorms();
+      break;
+    case kStoryPlan:
+      workspace_->bottom()->showTab(BottomPanel::Plan);
+      break;
+    case kStoryProved:
+      workspace_->bottom()->showTab(BottomPanel::Proof);
+      break;
+    default:
+      workspace_->bottom()->showTab(BottomPanel::Benchmark);
+      break;
   }
   if (step >= kStoryPlan) actions_->toggleBottom->setChecked(true);
 }
@@ -154,8 +183,8 @@ void MainWindow::fillSearch() {
   std::vector<Entry> entries;
   const QList<QAction*> commands = actions_->searchable();
   for (int i = 0; i < commands.size(); ++i) {
-    entries.push_back({Target::Command, i, commands[i]->text(), commands[i]->shortcut().toString(QKeySequence::NativeText),
-                       QStringLiteral("chevron_right")});
+    entries.push_back({Target::Command, i, commands[i]->text(),
+                       commands[i]->shortcut().toString(QKeySequence::NativeText), QStringLiteral("chevron_right")});
   }
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
@@ -183,9 +212,15 @@ void MainWindow::goTo(int target, int id) {
       if (id >= 0 && id < commands.size()) commands[id]->trigger();
       break;
     }
-    case SearchModel::Target::Norm: session_->selectNorm(id); break;
-    case SearchModel::Target::Scope: workspace_->graph()->goToScope(id); break;
-    case SearchModel::Target::Node: workspace_->graph()->goToNode(id); break;
+    case SearchModel::Target::Norm:
+      session_->selectNorm(id);
+      break;
+    case SearchModel::Target::Scope:
+      workspace_->graph()->goToScope(id);
+      break;
+    case SearchModel::Target::Node:
+      workspace_->graph()->goToNode(id);
+      break;
   }
 }
 

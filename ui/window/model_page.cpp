@@ -47,10 +47,11 @@ void ModelPage::showModel() {
   const auto& model = session_->model();
   const auto& analysis = session_->analysis();
   title_->setFullText(QFileInfo(session_->path()).fileName());
-  subtitle_->setText(model ? tr("%1, %2 parameters").arg(text(model->format), formatCount(model->parameters)) : QString());
-  QString note = model ? text(model->note) : QString();
+  subtitle_->setText(model ? tr("%1, %2 parameters").arg(text(model->format), formatCount(model->parameters))
+                           : QString());
+  QString note = model ? asSentence(text(model->note)) : QString();
   if (analysis && !analysis->probe_error.empty()) {
-    note = tr("The model could not be run: %1").arg(text(analysis->probe_error));
+    note = asSentence(tr("The model could not be run: %1").arg(text(analysis->probe_error)));
   } else if (note.isEmpty() && analysis && analysis->totals.layer_norms > 0) {
     note = tr("Select a LayerNorm to see what decides whether it folds.");
   }
@@ -89,7 +90,8 @@ void ModelPage::showModel() {
                tr("With auxiliary centering after opaque leaves.")},
               {tr("paper, strict"), tr("%1 of %2").arg(t.paper_strict).arg(t.layer_norms),
                tr("Foldable, and every affected layer is a LayerNorm.")},
-              {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(t.layer_norms), tr("NormLens, by editing weights alone."), true}};
+              {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(t.layer_norms),
+               tr("NormLens, by editing weights alone."), true}};
   }
   papers_->setProperties(papers);
   papersTitle_->setVisible(!papers.isEmpty());

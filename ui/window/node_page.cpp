@@ -2,6 +2,7 @@
 
 #include <QLabel>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/session/format.h"
 #include "ui/session/session.h"
@@ -41,13 +42,17 @@ NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session
   page.layout->addWidget(meaning_);
   center_ = new CenterCard(session, QStringLiteral("Node"), page.body);
   page.layout->addWidget(center_);
-  const auto addList = [&](const QString& title, QLabel*& label) {
-    page.layout->addSpacing(4);
-    page.layout->addWidget(makeLine(Qt::Horizontal, page.body));
-    label = makeLabel(title, "section", page.body);
-    page.layout->addWidget(label);
-    auto* list = new NeedsList(page.body);
-    page.layout->addWidget(list);
+  const auto addList = [&](QWidget*& section, QLabel*& label) {
+    section = new QWidget(page.body);
+    auto* column = new QVBoxLayout(section);
+    column->setContentsMargins(0, 4, 0, 0);
+    column->setSpacing(4);
+    column->addWidget(makeLine(Qt::Horizontal, section));
+    label = makeLabel({}, "section", section);
+    column->addWidget(label);
+    auto* list = new NeedsList(section);
+    column->addWidget(list);
+    page.layout->addWidget(section);
     connect(list, &NeedsList::activated, this, [this](int value) {
       const protocol::GraphValue* at = session_->index().value(value);
       if (at != nullptr && at->constant) {
@@ -58,12 +63,14 @@ NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session
     });
     return list;
   };
-  inputs_ = addList(tr("Inputs"), inputsTitle_);
-  outputs_ = addList(tr("Outputs"), outputsTitle_);
+  inputs_ = addList(inputSection_, inputsTitle_);
+  outputs_ = addList(outputSection_, outputsTitle_);
+  inputsTitle_->setText(tr("Inputs"));
   weight_ = new WeightView(session, page.body);
   page.layout->addWidget(weight_);
   page.layout->addSpacing(4);
-  page.layout->addWidget(makeLine(Qt::Horizontal, page.body));
+  attributesTitle_ = makeLabel(tr("Attributes"), "section", page.body);
+  page.layout->addWidget(attributesTitle_);
   attributes_ = new PropertyList(page.body);
   page.layout->addWidget(attributes_);
   page.layout->addStretch(1);
@@ -87,14 +94,16 @@ void NodePage::showNode(int id) {
   const QString where = scope != nullptr && !scope->path.empty() ? text(scope->path) : tr("the model itself");
   subtitle_->setText(tr("%1 in %2").arg(text(node->op), where));
   showClass(text(node->role));
-  inputsTitle_->setVisible(!node->inputs.empty());
+  inputSection_->setVisible(!node->inputs.empty());
   inputs_->setNeeds(values(node->inputs, true));
-  outputsTitle_->setVisible(!node->outputs.empty());
+  outputSection_->setVisible(!node->outputs.empty());
   outputsTitle_->setText(tr("Outputs"));
   outputs_->setNeeds(values(node->outputs, false));
   QVector<Property> rows;
   for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
-  if (!node->source.empty()) rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});
+  if (!node->source.empty())
+    rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});
+  attributesTitle_->setVisible(!rows.isEmpty());
   attributes_->setProperties(rows);
   if (!node->outputs.empty()) centerValue_ = node->outputs.front();
   centerHere_->setEnabled(centerValue_ >= 0);
@@ -106,12 +115,12 @@ void NodePage::showValue(int id) {
   if (value == nullptr) return;
   title_->setFullText(text(value->name));
   const protocol::GraphNode* producer = session_->index().producer(id);
-  subtitle_->setText(producer != nullptr ? tr("made by %1").arg(session_->index().nodeTitle(producer->id)) : tr("a value"));
+  subtitle_->setText(producer != nullptr ? tr("made by %1").arg(session_->index().nodeTitle(producer->id))
+                                         : tr("a value"));
   meaning_->setText(value->stream ? tr("Lies on a residual stream: blocks add to it one after another.") : QString());
   meaning_->setVisible(value->stream);
-  inputsTitle_->hide();
-  inputs_->setNeeds({});
-  outputsTitle_->show();
+  inputSection_->hide();
+  outputSection_->show();
   outputsTitle_->setText(tr("Read by"));
   QVector<Need> readers;
   for (const protocol::GraphNode& node : session_->index().graph().nodes) {
@@ -121,6 +130,7 @@ void NodePage::showValue(int id) {
     readers.push_back({mark, session_->index().nodeTitle(node.id), {}, {}, Need::State::Plain, target});
   }
   outputs_->setNeeds(readers);
+  attributesTitle_->show();
   attributes_->setProperties({{tr("shape"), value->has_shape ? formatShape(value->shape) : tr("not known")},
                               {tr("type"), value->dtype.empty() ? tr("not known") : text(value->dtype)}});
   centerValue_ = value->constant ? -1 : id;

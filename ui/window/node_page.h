@@ -40,12 +40,15 @@ class NodePage final : public QWidget {
   ElidedLabel* title_;
   QLabel* subtitle_;
   QLabel* meaning_;
+  QWidget* inputSection_;
   QLabel* inputsTitle_;
   NeedsList* inputs_;
+  QWidget* outputSection_;
   QLabel* outputsTitle_;
   NeedsList* outputs_;
   CenterCard* center_;
   WeightView* weight_;
+  QLabel* attributesTitle_;
   PropertyList* attributes_;
   PushButton* centerHere_;
 };

@@ -24,14 +24,19 @@ namespace {
 
 Badge::Tone toneOf(Verdict verdict) {
   switch (verdict) {
-    case Verdict::Free: return Badge::Tone::Good;
-    case Verdict::WithCentering: return Badge::Tone::Centering;
-    case Verdict::Blocked: break;
+    case Verdict::Free:
+      return Badge::Tone::Good;
+    case Verdict::WithCentering:
+      return Badge::Tone::Centering;
+    case Verdict::Blocked:
+      break;
   }
   return Badge::Tone::Blocked;
 }
 
-bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+bool contains(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
 // "center a.b.weight (copy: the head keeps the original)" -> the part in brackets.
 QString bracketed(const QString& edit) {
@@ -170,7 +175,8 @@ void NormPage::showNeeds() {
   needs_->setCurrent(blocked ? -1 : weight_->constant());
   needsHead_->setVisible(!needs.isEmpty());
   needsTitle_->setText(blocked ? tr("Paths to it") : tr("Needs"));
-  const auto done = std::count_if(needs.begin(), needs.end(), [](const Need& n) { return n.state == Need::State::Done; });
+  const auto done =
+      std::count_if(needs.begin(), needs.end(), [](const Need& n) { return n.state == Need::State::Done; });
   if (blocked) {
     needsCount_->setText(tr("%1 of %2 can be centered").arg(done).arg(needs.size()));
   } else {
@@ -225,7 +231,8 @@ QVector<Need> NormPage::pathsToIt() const {
 void NormPage::showAttributes() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   QVector<Property> rows;
-  rows.push_back({tr("normalized_shape"), u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
+  rows.push_back({tr("normalized_shape"),
+                  u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
                   tr("The trailing axes over which mean and variance are taken.")});
   rows.push_back({tr("eps"), formatNumber(norm->eps), tr("Added to the variance; RMSNorm keeps the same.")});
   rows.push_back({tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max) : tr("none"),

@@ -25,7 +25,7 @@ class NormPage final : public QWidget {
   NormPage(Session* session, QWidget* parent);  // session: not owned
 
   void showNorm(int norm);
-  void refreshPlan();      // plan, proof or zero-mean graph changed
+  void refreshPlan();  // plan, proof or zero-mean graph changed
 
  Q_SIGNALS:
   void nodeChosen(int node);

@@ -48,7 +48,10 @@ void prepare(QTreeView* view) {
 }  // namespace
 
 NormPanel::NormPanel(Session* session, QWidget* parent)
-    : QFrame(parent), session_(session), normModel_(new NormModel(this)), filter_(new NormFilter(this)),
+    : QFrame(parent),
+      session_(session),
+      normModel_(new NormModel(this)),
+      filter_(new NormFilter(this)),
       scopeModel_(new ScopeModel(this)) {
   setObjectName(QStringLiteral("panel"));
   filter_->setSourceModel(normModel_);
@@ -75,7 +78,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   connect(session_, &Session::modelChanged, this, &NormPanel::fillModules);
   connect(session_, &Session::analysisChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);
-  connect(session_, &Session::planChanged, this, [this] { normModel_->setKept(session_->planParams().keep_norms); });
+  connect(session_, &Session::planChanged, this, &NormPanel::showPlan);
   connect(session_, &Session::selectionChanged, this, &NormPanel::followSelection);
 }
 
@@ -142,13 +145,18 @@ QWidget* NormPanel::makeModulePage() {
 void NormPanel::fillNorms() {
   following_ = true;
   normModel_->setNorms(session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>());
-  normModel_->setKept(session_->planParams().keep_norms);
+  showPlan();
   for (int group = 0; group < filter_->rowCount(); ++group) {
     const QModelIndex at = filter_->index(group, 0);
     norms_->setExpanded(at, filter_->rowCount(at) > 0);
   }
   following_ = false;
   followSelection();
+}
+
+void NormPanel::showPlan() {
+  normModel_->setPlan(session_->planParams().keep_norms,
+                      session_->plan() ? session_->plan()->folded : std::vector<int>());
 }
 
 void NormPanel::fillModules() {

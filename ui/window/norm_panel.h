@@ -35,6 +35,7 @@ class NormPanel final : public QFrame {
   QWidget* makeModulePage();
   void fillNorms();
   void fillModules();
+  void showPlan();
   void followSelection();
   void chooseNorm(const QModelIndex& index);
 

@@ -12,7 +12,8 @@
 
 namespace normlens::ui {
 
-PlanPage::PlanPage(Session* session, QWidget* parent) : QWidget(parent), session_(session), model_(new EditModel(this)) {
+PlanPage::PlanPage(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), model_(new EditModel(this)) {
   auto* layout = new QStackedLayout(this);
   empty_ = makeLabel({}, "faint", this);
   empty_->setAlignment(Qt::AlignCenter);

@@ -70,8 +70,9 @@ ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), sessi
   first->addStretch(1);
   row->addWidget(makeLine(Qt::Vertical, body));
 
-  QVBoxLayout* second = addColumn(row, body, tr("Algebra, in float64"),
-                                  tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
+  QVBoxLayout* second =
+      addColumn(row, body, tr("Algebra, in float64"),
+                tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
   algebra_ = new PropertyList(body);
   algebraNote_ = makeLabel({}, "soft", body);
   algebraNote_->setWordWrap(true);
@@ -81,7 +82,8 @@ ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), sessi
   row->addWidget(makeLine(Qt::Vertical, body));
 
   QVBoxLayout* third = addColumn(row, body, tr("File, in its own type"),
-                                 tr("The folded weights are rounded: the difference is held against how far the original moves when its weights move by half a unit in the last place."));
+                                 tr("The folded weights are rounded: the difference is held against how far the "
+                                    "original moves when its weights move by half a unit in the last place."));
   file_ = new PropertyList(body);
   third->addWidget(file_);
   third->addStretch(1);
@@ -97,20 +99,22 @@ void ProofPage::showResult() {
   const auto& result = session_->foldResult();
   static_cast<QStackedLayout*>(layout())->setCurrentWidget(result ? filled_ : static_cast<QWidget*>(empty_));
   if (!result) {
-    empty_->setText(session_->job().kind == JobKind::Folding ? tr("Folding and proving.")
-                                                             : tr("Nothing folded yet. Fold applies the plan and proves the result."));
+    empty_->setText(session_->job().kind == JobKind::Folding
+                        ? tr("Folding and proving.")
+                        : tr("Nothing folded yet. Fold applies the plan and proves the result."));
     return;
   }
   const protocol::PlanInfo& plan = result->plan;
   headline_->setText(tr("Folded %1 of %2").arg(plan.folded.size()).arg(plan.layer_norms));
   showVerdict(*result);
-  sentence_->setText(text(result->reason));
+  sentence_->setText(asSentence(text(result->reason)));
   sentence_->setVisible(!result->reason.empty());
   work_->setProperties({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
                         {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
                         {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
                         {tr("centerings at run time"), QString::number(plan.centerings), {}},
-                        {tr("time to fold"), formatMilliseconds(result->fold_ms), tr("Analysis, centering and rewriting; without load, save and proof.")}});
+                        {tr("time to fold"), formatMilliseconds(result->fold_ms),
+                         tr("Analysis, centering and rewriting; without load, save and proof.")}});
 }
 
 void ProofPage::showVerdict(const protocol::FoldResult& result) {
@@ -136,7 +140,7 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
                              {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
   }
   algebraNote_->setVisible(!proof.algebra_done);
-  algebraNote_->setText(text(proof.algebra_reason));
+  algebraNote_->setText(asSentence(text(proof.algebra_reason)));
   QVector<Property> file;
   if (proof.file_done) {
     file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},

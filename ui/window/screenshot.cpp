@@ -14,7 +14,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kPollMs = 25;
-constexpr int kCalmPolls = 6;   // repaints, scroll positions and the status line follow within this
+constexpr int kCalmPolls = 6;  // repaints, scroll positions and the status line follow within this
 
 }  // namespace
 

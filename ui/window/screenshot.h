@@ -14,7 +14,7 @@ class MainWindow;
 struct ScreenshotOptions {
   QString file;
   QSize size{1440, 900};
-  QString select;   // name of a LayerNorm; empty: none
+  QString select;  // name of a LayerNorm; empty: none
 };
 
 // Watches the window by events and a timer; calls `done` once: exit status 0, 2 (no such LayerNorm) or 3 (the model
@@ -39,7 +39,7 @@ class Screenshot final : public QObject {
   QTimer poll_;
   QString model_, problem_;
   bool selected_ = false;
-  int calm_ = 0;        // polls in a row that found nothing under way
+  int calm_ = 0;  // polls in a row that found nothing under way
 };
 
 }  // namespace normlens::ui

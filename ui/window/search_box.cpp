@@ -12,7 +12,8 @@
 
 namespace normlens::ui {
 
-SearchBox::SearchBox(QWidget* parent) : QLineEdit(parent), model_(new SearchModel(this)), completer_(new QCompleter(this)) {
+SearchBox::SearchBox(QWidget* parent)
+    : QLineEdit(parent), model_(new SearchModel(this)), completer_(new QCompleter(this)) {
   setObjectName(QStringLiteral("search"));
   setPlaceholderText(tr("Search norms, modules, commands"));
   setAccessibleName(tr("Search norms, modules, operators and commands"));

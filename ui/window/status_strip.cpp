@@ -19,23 +19,34 @@ namespace {
 
 QString jobWord(JobKind kind) {
   switch (kind) {
-    case JobKind::Opening: return StatusStrip::tr("Opening");
-    case JobKind::Analyzing: return StatusStrip::tr("Analysing");
-    case JobKind::Planning: return StatusStrip::tr("Planning");
-    case JobKind::Folding: return StatusStrip::tr("Folding");
-    case JobKind::Measuring: return StatusStrip::tr("Measuring");
-    case JobKind::Exporting: return StatusStrip::tr("Exporting");
-    case JobKind::None: break;
+    case JobKind::Opening:
+      return StatusStrip::tr("Opening");
+    case JobKind::Analyzing:
+      return StatusStrip::tr("Analysing");
+    case JobKind::Planning:
+      return StatusStrip::tr("Planning");
+    case JobKind::Folding:
+      return StatusStrip::tr("Folding");
+    case JobKind::Measuring:
+      return StatusStrip::tr("Measuring");
+    case JobKind::Exporting:
+      return StatusStrip::tr("Exporting");
+    case JobKind::None:
+      break;
   }
   return {};
 }
 
 QString engineWord(EngineClient::State state) {
   switch (state) {
-    case EngineClient::State::Ready: return StatusStrip::tr("Engine ready");
-    case EngineClient::State::Starting: return StatusStrip::tr("Engine starting");
-    case EngineClient::State::Dead: return StatusStrip::tr("Engine stopped");
-    case EngineClient::State::Stopped: break;
+    case EngineClient::State::Ready:
+      return StatusStrip::tr("Engine ready");
+    case EngineClient::State::Starting:
+      return StatusStrip::tr("Engine starting");
+    case EngineClient::State::Dead:
+      return StatusStrip::tr("Engine stopped");
+    case EngineClient::State::Stopped:
+      break;
   }
   return StatusStrip::tr("No engine");
 }
@@ -107,7 +118,8 @@ void StatusStrip::showMemory() {
   if (ready) {
     // The process that was started may be ssh: then only what the engine itself said is known.
     const bool local = engine_->info().pid == engine_->processId();
-    bytes = local ? residentBytes(engine_->processId()).value_or(engine_->info().memory_bytes) : engine_->info().memory_bytes;
+    bytes = local ? residentBytes(engine_->processId()).value_or(engine_->info().memory_bytes)
+                  : engine_->info().memory_bytes;
   }
   memory_->setText(bytes > 0 ? tr("%1 memory").arg(formatBytes(bytes)) : tr("no memory held"));
 }

@@ -15,9 +15,15 @@ void StepPicture::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   switch (art_) {
-    case StepArt::Open: paintOpen(painter); break;
-    case StepArt::Fold: paintFold(painter); break;
-    case StepArt::Measure: paintMeasure(painter); break;
+    case StepArt::Open:
+      paintOpen(painter);
+      break;
+    case StepArt::Fold:
+      paintFold(painter);
+      break;
+    case StepArt::Measure:
+      paintMeasure(painter);
+      break;
   }
 }
 
@@ -55,7 +61,8 @@ void StepPicture::paintFold(QPainter& painter) const {
     painter.setBrush(color);
     for (size_t i = 0; i < heights.size(); ++i) {
       const double height = heights[i];
-      painter.drawRect(QRectF(left + 11.5 * static_cast<double>(i), height > 0 ? zero - height : zero, 7, std::abs(height)));
+      painter.drawRect(
+          QRectF(left + 11.5 * static_cast<double>(i), height > 0 ? zero - height : zero, 7, std::abs(height)));
     }
   };
   bars(4, before, theme.classes.chosen);

@@ -3,8 +3,8 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 
-#include "ui/session/format.h"
 #include "ui/client/engine_client.h"
+#include "ui/session/format.h"
 #include "ui/session/session.h"
 
 namespace normlens::ui {
@@ -39,9 +39,11 @@ StoryStep foldableStep(const Session& session) {
     return step;
   }
   step.pieces.push_back({totals.free == 1 ? tr("1 folds free") : tr("%1 fold free").arg(totals.free),
-                         totals.free > 0 ? Tone::Good : Tone::Plain, totals.free > 0 ? QStringLiteral("free") : QString()});
+                         totals.free > 0 ? Tone::Good : Tone::Plain,
+                         totals.free > 0 ? QStringLiteral("free") : QString()});
   if (totals.with_centering > 0) {
-    step.pieces.push_back({tr("%1 with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
+    step.pieces.push_back(
+        {tr("%1 with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
   }
   step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), totals.blocked > 0 ? Tone::Blocked : Tone::Plain,
                          QStringLiteral("blocked")});
@@ -93,9 +95,10 @@ StoryStep measuredStep(const Session& session) {
   }
   const protocol::BenchResult& bench = *session.bench();
   step.pieces.push_back({formatRatio(bench.speedup), Tone::Strong});
-  step.pieces.push_back({bench.noise ? tr("within noise on %1").arg(text(bench.device)) : tr("on %1").arg(text(bench.device))});
-  step.pieces.push_back({tr("· %1 → %2").arg(formatMilliseconds(bench.original.median_ms),
-                                             formatMilliseconds(bench.folded.median_ms))});
+  step.pieces.push_back(
+      {bench.noise ? tr("within noise on %1").arg(text(bench.device)) : tr("on %1").arg(text(bench.device))});
+  step.pieces.push_back(
+      {tr("· %1 → %2").arg(formatMilliseconds(bench.original.median_ms), formatMilliseconds(bench.folded.median_ms))});
   return step;
 }
 
@@ -119,11 +122,13 @@ void chooseNext(Story& story, const Session& session) {
   }
   const auto& fold = session.foldResult();
   if (!session.analysis()) {
-    setNext(story, NextAction::Resume, tr("Analyse"), QStringLiteral("search"), tr("Run the analysis that was stopped."));
+    setNext(story, NextAction::Resume, tr("Analyse"), QStringLiteral("search"),
+            tr("Run the analysis that was stopped."));
     return;
   }
   if (!session.plan()) {
-    if (!session.busy()) setNext(story, NextAction::Resume, tr("Make a plan"), QStringLiteral("fold"), tr("Ask for the plan again."));
+    if (!session.busy())
+      setNext(story, NextAction::Resume, tr("Make a plan"), QStringLiteral("fold"), tr("Ask for the plan again."));
     return;
   }
   if (fold && fold->ok && !fold->plan.folded.empty()) {

@@ -22,16 +22,21 @@ class Chevron final : public QWidget {
   }
 };
 
-const char* const kSegmentNames[kStorySteps] = {"storyModel", "storyFoldable", "storyPlan", "storyProved", "storyMeasured"};
+const char* const kSegmentNames[kStorySteps] = {"storyModel", "storyFoldable", "storyPlan", "storyProved",
+                                                "storyMeasured"};
 
 QString tipOf(int index) {
   switch (index) {
-    case kStoryModel: return StoryBar::tr("The opened file. Click for what is in it.");
-    case kStoryFoldable: return StoryBar::tr("How many LayerNorms can become RMSNorms without changing an output.");
-    case kStoryPlan: return StoryBar::tr("The edits that would be made; the opened file itself is never changed.");
+    case kStoryModel:
+      return StoryBar::tr("The opened file. Click for what is in it.");
+    case kStoryFoldable:
+      return StoryBar::tr("How many LayerNorms can become RMSNorms without changing an output.");
+    case kStoryPlan:
+      return StoryBar::tr("The edits that would be made; the opened file itself is never changed.");
     case kStoryProved:
       return StoryBar::tr("The largest relative difference between the original's and the folded model's outputs.");
-    default: return StoryBar::tr("Median latency of the original divided by that of the folded model.");
+    default:
+      return StoryBar::tr("Median latency of the original divided by that of the folded model.");
   }
 }
 

@@ -20,11 +20,16 @@ QFont fontOf(StoryPiece::Tone tone) {
 QColor colorOf(StoryPiece::Tone tone, const Theme& theme) {
   switch (tone) {
     case StoryPiece::Tone::Good:
-    case StoryPiece::Tone::Strong: return theme.text;
-    case StoryPiece::Tone::Blocked: return theme.blocked;
-    case StoryPiece::Tone::Centering: return theme.centering;
-    case StoryPiece::Tone::Faint: return theme.textFaint;
-    case StoryPiece::Tone::Plain: break;
+    case StoryPiece::Tone::Strong:
+      return theme.text;
+    case StoryPiece::Tone::Blocked:
+      return theme.blocked;
+    case StoryPiece::Tone::Centering:
+      return theme.centering;
+    case StoryPiece::Tone::Faint:
+      return theme.textFaint;
+    case StoryPiece::Tone::Plain:
+      break;
   }
   return theme.textSoft;
 }

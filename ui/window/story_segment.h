@@ -10,7 +10,7 @@ struct StoryPiece {
   enum class Tone { Strong, Plain, Good, Blocked, Centering, Faint };
   QString text;
   Tone tone = Tone::Plain;
-  QString icon = {};   // before the text; may be empty
+  QString icon = {};  // before the text; may be empty
 };
 
 struct StoryStep {

@@ -54,10 +54,11 @@ void WeightView::showConstant(int value) {
     plot_->setMeans(reply->column_means);
     note_->setVisible(!centered);
     note_->setText(tr("The plan does not center this tensor."));
-    facts_->setProperties({{tr("type"), text(reply->dtype)},
-                           {tr("range"), QStringLiteral("%1 … %2").arg(formatNumber(reply->min), formatNumber(reply->max))},
-                           {tr("mean, deviation"), QStringLiteral("%1, %2").arg(formatNumber(reply->mean, 3),
-                                                                                 formatNumber(reply->deviation, 3))}});
+    facts_->setProperties(
+        {{tr("type"), text(reply->dtype)},
+         {tr("range"), QStringLiteral("%1 … %2").arg(formatNumber(reply->min), formatNumber(reply->max))},
+         {tr("mean, deviation"),
+          QStringLiteral("%1, %2").arg(formatNumber(reply->mean, 3), formatNumber(reply->deviation, 3))}});
   });
 }
 

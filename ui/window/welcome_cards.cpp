@@ -84,8 +84,9 @@ void DemoCard::paintBar(QPainter& painter, const QRectF& area) const {
     painter.drawRoundedRect(area, 2, 2);
     return;
   }
-  const std::pair<int, QColor> parts[] = {
-      {model_.free, theme.linearLine}, {model_.withCentering, theme.classes.centering}, {model_.blocked, theme.opaqueLine}};
+  const std::pair<int, QColor> parts[] = {{model_.free, theme.linearLine},
+                                          {model_.withCentering, theme.classes.centering},
+                                          {model_.blocked, theme.opaqueLine}};
   double left = area.left();
   for (const auto& [count, color] : parts) {
     if (count <= 0) continue;
@@ -110,7 +111,8 @@ void DemoCard::paintEvent(QPaintEvent*) {
                    formatBytes(model_.bytes));
   painter.setFont(uiFont(13, QFont::DemiBold));
   painter.setPen(theme.text);
-  painter.drawText(QRectF(inner.left(), inner.top(), inner.width() - 60, 18), Qt::AlignLeft | Qt::AlignVCenter, model_.title);
+  painter.drawText(QRectF(inner.left(), inner.top(), inner.width() - 60, 18), Qt::AlignLeft | Qt::AlignVCenter,
+                   model_.title);
   painter.setFont(uiFont(12));
   painter.setPen(theme.textSoft);
   if (model_.free < 0) {  // nothing to count: room for a second line
@@ -118,8 +120,9 @@ void DemoCard::paintEvent(QPaintEvent*) {
                      Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, model_.description);
     return;
   }
-  painter.drawText(QRectF(inner.left(), inner.top() + 19, inner.width(), 17), Qt::AlignLeft | Qt::AlignVCenter,
-                   QFontMetrics(painter.font()).elidedText(model_.description, Qt::ElideRight, static_cast<int>(inner.width())));
+  painter.drawText(
+      QRectF(inner.left(), inner.top() + 19, inner.width(), 17), Qt::AlignLeft | Qt::AlignVCenter,
+      QFontMetrics(painter.font()).elidedText(model_.description, Qt::ElideRight, static_cast<int>(inner.width())));
   paintBar(painter, QRectF(inner.left(), inner.top() + 42, inner.width(), 4));
   painter.setFont(uiFont(11));
   const QRectF line(inner.left(), inner.bottom() - 15, inner.width(), 16);
@@ -132,7 +135,8 @@ void DemoCard::paintEvent(QPaintEvent*) {
                                                         : tr("%1 blocked").arg(model_.blocked));
 }
 
-RecentRow::RecentRow(const RecentFile& file, bool last, QWidget* parent) : QAbstractButton(parent), file_(file), last_(last) {
+RecentRow::RecentRow(const RecentFile& file, bool last, QWidget* parent)
+    : QAbstractButton(parent), file_(file), last_(last) {
   setFocusPolicy(Qt::TabFocus);
   setAttribute(Qt::WA_Hover);
   setFixedHeight(50);

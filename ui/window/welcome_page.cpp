@@ -36,7 +36,8 @@ QHBoxLayout* makeTitle(QWidget* parent) {
   words->setSpacing(2);
   words->addWidget(makeLabel(QStringLiteral("NormLens"), "hero", parent));
   words->addWidget(
-      makeLabel(WelcomePage::tr("Finds the LayerNorms that can become RMSNorms without changing any output."), "heroText", parent));
+      makeLabel(WelcomePage::tr("Finds the LayerNorms that can become RMSNorms without changing any output."),
+                "heroText", parent));
   head->addLayout(words);
   head->addStretch(1);
   return head;
@@ -45,12 +46,21 @@ QHBoxLayout* makeTitle(QWidget* parent) {
 QHBoxLayout* makeSteps(QWidget* parent) {
   auto* steps = new QHBoxLayout;
   steps->setSpacing(16);
-  steps->addWidget(makeStepCard(1, StepArt::Open, WelcomePage::tr("Open"),
-                                WelcomePage::tr("Load a TorchScript or ONNX model. Each LayerNorm gets a verdict and a reason."), parent), 1);
-  steps->addWidget(makeStepCard(2, StepArt::Fold, WelcomePage::tr("Fold"),
-                                WelcomePage::tr("Center the weights it depends on. The fold is proved in float64 and in the file's own type."), parent), 1);
-  steps->addWidget(makeStepCard(3, StepArt::Measure, WelcomePage::tr("Measure"),
-                                WelcomePage::tr("Time both models in interleaved rounds and export the faster one."), parent), 1);
+  steps->addWidget(
+      makeStepCard(1, StepArt::Open, WelcomePage::tr("Open"),
+                   WelcomePage::tr("Load a TorchScript or ONNX model. Each LayerNorm gets a verdict and a reason."),
+                   parent),
+      1);
+  steps->addWidget(
+      makeStepCard(2, StepArt::Fold, WelcomePage::tr("Fold"),
+                   WelcomePage::tr(
+                       "Center the weights it depends on. The fold is proved in float64 and in the file's own type."),
+                   parent),
+      1);
+  steps->addWidget(
+      makeStepCard(3, StepArt::Measure, WelcomePage::tr("Measure"),
+                   WelcomePage::tr("Time both models in interleaved rounds and export the faster one."), parent),
+      1);
   return steps;
 }
 

@@ -17,8 +17,8 @@ class WelcomePage final : public QScrollArea {
  public:
   explicit WelcomePage(QWidget* parent = nullptr);
 
-  void refresh();            // demo models and recent files as they are now
-  void setDropping(bool on); // a file is held over the window
+  void refresh();             // demo models and recent files as they are now
+  void setDropping(bool on);  // a file is held over the window
 
  Q_SIGNALS:
   void openClicked();

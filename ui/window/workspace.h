@@ -23,13 +23,13 @@ class Workspace final : public QWidget {
   [[nodiscard]] GraphPane* graph() const { return graph_; }
   [[nodiscard]] Inspector* inspector() const { return inspector_; }
   [[nodiscard]] BottomPanel* bottom() const { return bottom_; }
-  void saveSizes() const;   // to QSettings
+  void saveSizes() const;  // to QSettings
   void restoreSizes();
 
  private:
-  QSplitter* across_;       // everything but the inspector, inspector
-  QSplitter* down_;         // left and graph, bottom
-  QSplitter* upper_;        // left, graph
+  QSplitter* across_;  // everything but the inspector, inspector
+  QSplitter* down_;    // left and graph, bottom
+  QSplitter* upper_;   // left, graph
   NormPanel* norms_;
   GraphPane* graph_;
   BottomPanel* bottom_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <thread>
 
 #include "core/formats/torchscript/archive_crc.h"
@@ -161,23 +162,21 @@ Result<uint32_t> CapturedArchive::crcOfRecord(const Record& record) const {
   return *unpacked;
 }
 
-Status CapturedArchive::fillCrcs(unsigned threads) {
-  auto records = readDirectory();
-  if (!records) return tl::unexpected<Error>(records.error());
+// The records' CRC fields lie in copied pieces, which nobody else touches meanwhile.
+Status CapturedArchive::fillCrcs(std::vector<Record> records, unsigned threads) const {
   // Largest first: the last one to finish is then a small one.
-  std::sort(records->begin(), records->end(), [](const Record& a, const Record& b) { return a.packedSize > b.packedSize; });
+  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.packedSize > b.packedSize; });
   std::atomic<size_t> next = 0;
   std::atomic<bool> sound = true;
   const auto work = [&] {
-    for (size_t i = next++; i < records->size(); i = next++) {
-      const Record& record = (*records)[i];
-      const auto crc = crcOfRecord(record);
+    for (size_t i = next++; i < records.size(); i = next++) {
+      const auto crc = crcOfRecord(records[i]);
       if (!crc) {
         sound = false;
         return;
       }
-      std::memcpy(record.directoryCrc, &*crc, sizeof(uint32_t));
-      std::memcpy(record.descriptorCrc, &*crc, sizeof(uint32_t));
+      std::memcpy(records[i].directoryCrc, &*crc, sizeof(uint32_t));
+      std::memcpy(records[i].descriptorCrc, &*crc, sizeof(uint32_t));
     }
   };
   {
@@ -188,12 +187,26 @@ Status CapturedArchive::fillCrcs(unsigned threads) {
   return sound ? Status{} : Status(notAZip());
 }
 
-Status CapturedArchive::writeTo(const std::filesystem::path& path) const {
+Status CapturedArchive::writePieces(AtomicFile& file, bool owned) const {
+  for (const auto& piece : pieces_) {
+    if ((piece.owned != nullptr) != owned) continue;
+    if (auto status = file.writeAt(piece.start, piece.data, piece.size); !status) return status;
+  }
+  return {};
+}
+
+Status CapturedArchive::writeTo(const std::filesystem::path& path, unsigned threads) {
+  auto records = readDirectory();
+  if (!records) return tl::unexpected<Error>(records.error());
   auto file = AtomicFile::create(path, size_);
   if (!file) return tl::unexpected<Error>(file.error());
-  for (const auto& piece : pieces_) {
-    if (auto status = file->write(piece.data, piece.size); !status) return status;
-  }
+  // Referenced pieces first; the copied ones hold the sums and wait for them.
+  auto sums = std::async(std::launch::async, [&] { return fillCrcs(std::move(*records), threads); });
+  const auto written = writePieces(*file, false);
+  const auto summed = sums.get();
+  if (!written) return written;
+  if (!summed) return summed;
+  if (auto status = writePieces(*file, true); !status) return status;
   return file->commit();
 }
 

@@ -18,6 +18,8 @@
 
 namespace normlens::formats::torchscript {
 
+class AtomicFile;
+
 class CapturedArchive {
  public:
   // `stable`: tells whether memory stays as it is until the archive is written; anything else is copied.
@@ -26,13 +28,11 @@ class CapturedArchive {
   void append(const void* data, size_t size);
   [[nodiscard]] uint64_t size() const { return size_; }
 
-  // Fills in the CRC-32 of every record (a stream made without them), on up to `threads` threads.
-  // Errors: Internal when the stream is not a zip archive of the kind torch writes.
-  [[nodiscard]] Status fillCrcs(unsigned threads);
-
-  // Writes to a new file in the same folder, fsyncs, renames: `path` holds the old content or the new one, never a
-  // mixture, and no other file is left behind. Errors: WriteFailed.
-  [[nodiscard]] Status writeTo(const std::filesystem::path& path) const;
+  // Fills in the CRC-32 of every record (the stream is made without them) and writes to a new file in the same folder,
+  // fsyncs, renames: `path` holds the old content or the new one, never a mixture, and no other file is left behind.
+  // The sums are taken by `threads` helpers while the data is written.
+  // Errors: WriteFailed; Internal when the stream is not a zip archive of the kind torch writes.
+  [[nodiscard]] Status writeTo(const std::filesystem::path& path, unsigned threads);
 
  private:
   struct Piece {
@@ -57,6 +57,8 @@ class CapturedArchive {
   [[nodiscard]] Result<std::vector<Record>> readDirectory();
   [[nodiscard]] Status locate(Record& record, uint64_t header);
   [[nodiscard]] Result<uint32_t> crcOfRecord(const Record& record) const;
+  [[nodiscard]] Status fillCrcs(std::vector<Record> records, unsigned threads) const;
+  [[nodiscard]] Status writePieces(AtomicFile& file, bool owned) const;
 
   std::function<bool(const void*, size_t)> stable_;
   std::deque<std::string> owned_;

@@ -66,13 +66,14 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_
   return file;
 }
 
-Status AtomicFile::write(const void* data, size_t size) {
+Status AtomicFile::writeAt(uint64_t offset, const void* data, size_t size) {
   const auto* at = static_cast<const char*>(data);
   while (size > 0) {
-    const ssize_t written = ::write(descriptor_, at, std::min(size, kWriteBytes));
+    const ssize_t written = ::pwrite(descriptor_, at, std::min(size, kWriteBytes), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return failed(written < 0 ? errno : EIO);
     at += written;
+    offset += static_cast<uint64_t>(written);
     size -= static_cast<size_t>(written);
   }
   return {};

@@ -22,7 +22,8 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  [[nodiscard]] Status write(const void* data, size_t size);
+  // Places may be filled in any order.
+  [[nodiscard]] Status writeAt(uint64_t offset, const void* data, size_t size);
   // Flushes to the disk and gives the file its name. An older file of that name is replaced and hands on its mode.
   [[nodiscard]] Status commit();
 

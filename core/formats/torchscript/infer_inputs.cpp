@@ -4,13 +4,14 @@
 
 #include "core/formats/torchscript/input_guess.h"
 #include "core/formats/torchscript/input_trials.h"
+#include "core/formats/torchscript/mentioned_numbers.h"
 #include "core/formats/torchscript/torchscript_model.h"
 #include "core/formats/torchscript/traced_inputs.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
-constexpr size_t kMostTrials = 40;
+constexpr int kMostTrials = 80;
 
 // The arguments that must be given, as specs without shapes.
 Result<std::vector<InputSpec>> requiredInputs(const c10::FunctionSchema& schema) {
@@ -109,7 +110,7 @@ class InputInference {
       if (!graph::isFloat(spec.dtype) && spec.high == 1) spec.low = 1;
     }
     for (InputSpec& spec : small) {
-      if (!graph::isFloat(spec.dtype)) spec.high = std::min(spec.high, 1.0);
+      if (!graph::isFloat(spec.dtype) && spec.low == 0) spec.high = std::min(spec.high, 1.0);
     }
     if (trials_.worksFinite(ones)) return ones;
     if (trials_.worksFinite(small)) return small;
@@ -119,20 +120,48 @@ class InputInference {
 
   // The k-th candidate of every input together; inputs of which nothing is known follow the first one's shape.
   std::optional<std::vector<InputSpec>> fromGuesses(const std::vector<InputSpec>& required) {
-    size_t tries = 1;
+    unknownShapes_ = shapesForUnknown();
+    size_t tries = unknownShapes_.size();
     for (const InputGuess& guess : guesses_) tries = std::max(tries, guess.shapes.size());
-    size_t made = 0;
+    int made = 0;
     for (const bool unknownAreInts : {false, true}) {
-      for (size_t k = 0; k < std::max<size_t>(tries, kFallback.size()); ++k) {
-        if (made++ > kMostTrials || trials_.outOfTime()) return std::nullopt;
-        auto specs = candidate(required, k, unknownAreInts);
-        if (auto good = settled(std::move(specs))) return good;
+      for (const int64_t number : numbersToTry(required)) {
+        for (size_t k = 0; k < tries; ++k) {
+          if (made++ > kMostTrials || trials_.outOfTime()) return std::nullopt;
+          if (auto good = settled(candidate(required, k, number, unknownAreInts))) return good;
+        }
       }
     }
     return std::nullopt;
   }
 
-  std::vector<InputSpec> candidate(std::vector<InputSpec> specs, size_t k, bool unknownAreInts) const {
+  // Shapes for inputs of which the graph says nothing; sizes that the code itself insists on come first.
+  std::vector<graph::Shape> shapesForUnknown() const {
+    std::vector<graph::Shape> shapes;
+    for (const int64_t size : mentionedBetween(model_.program(), 8, 1 << 16)) {
+      if (shapes.size() < 12) shapes.insert(shapes.end(), {{2, size}, {1, size}, {2, 1, size}});
+    }
+    for (const graph::Shape& shape : {graph::Shape{2, 7, 8}, {2, 8}, {2, 3, 32, 32}, {2, 7}, {2, 8, 9}, {4}, {2, 7, 16},
+                                      {2, 7, 32}, {2, 7, 64}, {2, 3, 16}, {}})
+      shapes.push_back(shape);
+    return shapes;
+  }
+
+  // Values for whole-number arguments: what the code compares them with, then 2.
+  std::vector<int64_t> numbersToTry(const std::vector<InputSpec>& required) const {
+    std::vector<int64_t> numbers;
+    for (size_t i = 0; i < required.size(); ++i) {
+      if (isTensor(i)) continue;
+      const int value = model_.program().blocks[0].params[argumentOf(required[i])];
+      for (const int64_t number : comparedWith(model_.program(), value)) {
+        if (numbers.size() < 4) numbers.push_back(number);
+      }
+    }
+    numbers.push_back(2);
+    return numbers;
+  }
+
+  std::vector<InputSpec> candidate(std::vector<InputSpec> specs, size_t k, int64_t number, bool unknownAreInts) const {
     graph::Shape leading;
     for (size_t i = 0; i < specs.size(); ++i) {
       if (isTensor(i) && !guesses_[i].shapes.empty() && leading.empty())
@@ -140,7 +169,8 @@ class InputInference {
     }
     for (size_t i = 0; i < specs.size(); ++i) {
       if (!isTensor(i)) {
-        specs[i].assumed = "the number 2";
+        if (specs[i].dtype == graph::DType::Int64) specs[i].low = specs[i].high = static_cast<double>(number);
+        specs[i].assumed = specs[i].dtype == graph::DType::Int64 ? "the number " + std::to_string(number) : "any number";
         continue;
       }
       const InputGuess& guess = guesses_[i];
@@ -149,7 +179,7 @@ class InputInference {
                        : !known && unknownAreInts           ? graph::DType::Int64
                                                             : floats_;
       specs[i].shape = known              ? guess.shapes[std::min(k, guess.shapes.size() - 1)]
-                       : leading.empty() ? kFallback[std::min(k, kFallback.size() - 1)]
+                       : leading.empty() ? unknownShapes_[std::min(k, unknownShapes_.size() - 1)]
                                           : leading;
       if (!graph::isFloat(specs[i].dtype)) setRange(specs[i], guess);
       specs[i].assumed = std::string(graph::dtypeName(specs[i].dtype)) + shapeText(specs[i].shape) +
@@ -165,16 +195,12 @@ class InputInference {
     return specs;
   }
 
-  // Shapes for inputs of which the graph says nothing.
-  inline static const std::vector<graph::Shape> kFallback = {{2, 7, 8}, {2, 8},     {2, 3, 32, 32}, {2, 7},
-                                                              {2, 8, 9}, {4},        {2, 7, 16},     {2, 7, 32},
-                                                              {2, 7, 64}, {2, 3, 16}, {}};
-
   const TorchScriptModel& model_;
   const c10::FunctionSchema& schema_;
   graph::DType floats_;
   InputTrials trials_;
   std::vector<InputGuess> guesses_;
+  std::vector<graph::Shape> unknownShapes_;
 };
 
 }  // namespace

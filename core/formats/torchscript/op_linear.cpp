@@ -127,7 +127,6 @@ void convolution(OpContext& op, std::optional<bool> transposed) {
   const auto input = op.rankOf("input"), weight = op.rankOf("weight");
   if (input && weight && *input != *weight) op.kind = OpKind::Opaque;  // no batch axis
   if (!op.intOf("groups")) op.kind = OpKind::Opaque;
-  if (!op.stringOf("padding").value_or("").empty()) op.set("padding_mode", *op.stringOf("padding"));
 }
 
 void conv(OpContext& op) { convolution(op, false); }

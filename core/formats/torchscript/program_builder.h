@@ -56,11 +56,13 @@ class ProgramBuilder {
   bool walkCallFunction(torch::jit::Node* node, int frame, int block);
   bool walkFork(torch::jit::Node* node, int frame, int block);
   bool walkCast(torch::jit::Node* node, int frame);
+  [[nodiscard]] TensorSite containerSite(torch::jit::Node* reader, int frame) const;
   bool walkElements(torch::jit::Node* node, int frame);
   bool walkNoneCheck(torch::jit::Node* node, int frame);
   bool walkKnown(torch::jit::Node* node, int frame);
   void walkIf(torch::jit::Node* node, int frame, int block);
   void walkLoop(torch::jit::Node* node, int frame, int block);
+  void addOutputs(torch::jit::Node* node, int id, int frame);
   void walkPlain(torch::jit::Node* node, int frame, int block);
   void inlineBranch(torch::jit::Node* node, torch::jit::Block* branch, int frame, int block);
   int nestedBlock(torch::jit::Block* torchBlock, int owner, int frame, bool walkIt);

@@ -70,9 +70,8 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     const TensorMemory memory(source_.module, program_);
     CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
     serialize(source_.module, source_.extraFiles, archive);
-    if (auto status = archive.fillCrcs(std::max(1U, std::thread::hardware_concurrency())); !status) return status;
     if (auto status = task.check(); !status) return status;
-    return archive.writeTo(path);
+    return archive.writeTo(path, std::max(1U, std::thread::hardware_concurrency()));
   } catch (const c10::Error& error) {
     return fail(ErrorCode::WriteFailed,
                 path.string() + " cannot be written: " + std::string(error.what_without_backtrace()));

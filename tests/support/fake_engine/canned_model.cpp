@@ -71,7 +71,8 @@ class Builder {
     const int at = scope(parent, name, "LayerNorm");
     const std::string path = model_.graph.scopes[static_cast<size_t>(at)].path;
     const int made = value(path, model_.postNorm);
-    const int id = node("layer_norm", "N", at, {input, constant(path + ".weight", {64}), constant(path + ".bias", {64})}, made);
+    const int id =
+        node("layer_norm", "N", at, {input, constant(path + ".weight", {64}), constant(path + ".bias", {64})}, made);
     GraphNode& written = model_.graph.nodes.back();
     written.norm = static_cast<int>(model_.normNodes.size());
     written.attributes = {{"normalized_shape", "[64]"}, {"eps", "1e-05"}};

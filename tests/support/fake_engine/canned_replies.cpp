@@ -9,7 +9,9 @@ namespace {
 
 bool foldsFree(const CannedModel& model, int norm) { return !model.postNorm || norm == 0; }
 
-bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+bool contains(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
 bool folds(const CannedModel& model, const protocol::PlanParams& params, int norm) {
   if (contains(params.keep_norms, norm)) return false;
@@ -20,7 +22,8 @@ bool folds(const CannedModel& model, const protocol::PlanParams& params, int nor
 
 std::string reasonOf(const CannedModel& model, int norm) {
   if (foldsFree(model, norm)) return "Every path to it ends in a linear layer or a table that can be centered.";
-  return "The residual comes from LayerNorm " + model.graph.nodes[static_cast<size_t>(model.normNodes[static_cast<size_t>(norm) - 1])].name +
+  return "The residual comes from LayerNorm " +
+         model.graph.nodes[static_cast<size_t>(model.normNodes[static_cast<size_t>(norm) - 1])].name +
          " with γ between 0.61 and 1.38: not zero-mean.";
 }
 
@@ -99,9 +102,11 @@ protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
     if (node.id >= model.normNodes[at]) break;
     const bool producer = contains(model.producers[at], node.id);
     const bool afterFirst = node.id > model.producers[at].front();
-    if (producer) graph.vertices.push_back({node.id, node.role == "N" ? "O" : "L", node.role == "N" ? "γ varies" : "centered"});
+    if (producer)
+      graph.vertices.push_back({node.id, node.role == "N" ? "O" : "L", node.role == "N" ? "γ varies" : "centered"});
     if (node.role == "R" && afterFirst) graph.vertices.push_back({node.id, "R", ""});
-    if (producer || (node.role == "R" && afterFirst)) graph.values.insert(graph.values.end(), node.outputs.begin(), node.outputs.end());
+    if (producer || (node.role == "R" && afterFirst))
+      graph.values.insert(graph.values.end(), node.outputs.begin(), node.outputs.end());
   }
   for (const std::string& weight : model.weights[at]) graph.leaves.push_back(weight + (free ? ": centered" : ""));
   return graph;
@@ -117,8 +122,12 @@ protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& pa
     info.folded.push_back(norm);
     const size_t at = static_cast<size_t>(norm);
     if (!foldsFree(model, norm)) {
-      info.edits.push_back({"insert_centering", "center the input of " + normInfo(model, norm).name + " at run time",
-                            model.normNodes[at], 0, 0, {norm}});
+      info.edits.push_back({"insert_centering",
+                            "center the input of " + normInfo(model, norm).name + " at run time",
+                            model.normNodes[at],
+                            0,
+                            0,
+                            {norm}});
       ++info.centerings;
       continue;
     }
@@ -128,17 +137,25 @@ protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& pa
       done.push_back(weight);
       const bool tied = weight == "wte.weight";
       const int64_t bytes = tied ? 54016 : 16384;
-      info.edits.push_back({"center_constant",
-                            "center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""),
-                            model.producers[at][i], bytes, tied ? bytes : 0, {norm}});
+      info.edits.push_back(
+          {"center_constant",
+           "center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""),
+           model.producers[at][i],
+           bytes,
+           tied ? bytes : 0,
+           {norm}});
       info.bytes_centered += bytes;
       info.bytes_grown += tied ? bytes : 0;
     }
   }
   info.tensors_centered = static_cast<int>(done.size());
   for (const int norm : info.folded) {
-    info.edits.push_back({"replace_norm", "replace " + normInfo(model, norm).name + " by an RMSNorm",
-                          model.normNodes[static_cast<size_t>(norm)], 0, 0, {}});
+    info.edits.push_back({"replace_norm",
+                          "replace " + normInfo(model, norm).name + " by an RMSNorm",
+                          model.normNodes[static_cast<size_t>(norm)],
+                          0,
+                          0,
+                          {}});
   }
   return info;
 }
@@ -146,7 +163,8 @@ protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& pa
 protocol::CenterPreview preview(const CannedModel& model, int value) {
   for (size_t norm = 0; norm < model.normInputs.size(); ++norm) {
     if (model.normInputs[norm] != value || foldsFree(model, static_cast<int>(norm))) continue;
-    return {true, "Subtracts the mean over 64 channels at run time, before the norm reads it.", {static_cast<int>(norm)}};
+    return {
+        true, "Subtracts the mean over 64 channels at run time, before the norm reads it.", {static_cast<int>(norm)}};
   }
   return {false, "A linear layer reads the channels of this value, so a shift would change the output.", {}};
 }

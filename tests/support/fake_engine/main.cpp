@@ -27,7 +27,9 @@ protocol::Transport standardStreams() {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     std::fflush(stdout);
   };
-  transport.log = [](std::string_view line) { std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
+  transport.log = [](std::string_view line) {
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+  };
   return transport;
 }
 
@@ -38,15 +40,18 @@ class Engine {
       return protocol::EngineInfo{protocol::kProtocolVersion, "0.1.0 (fake)", "none", "CPU", getpid(), 41 << 20};
     });
     bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
-    bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze, [this](const auto&) { return analysis(*model_); });
+    bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze,
+                                                             [this](const auto&) { return analysis(*model_); });
     bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(
         methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
-    bindNeedingModel<protocol::PlanParams, protocol::PlanInfo>(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
+    bindNeedingModel<protocol::PlanParams, protocol::PlanInfo>(methods::kPlan,
+                                                               [this](const auto& p) { return plan(*model_, p); });
     bindNeedingModel<protocol::CenterParams, protocol::CenterPreview>(
         methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
-    bindNeedingModel<protocol::FoldParams, protocol::FoldResult>(methods::kFold,
-                                                                 [this](const auto& p) { return foldResult(*model_, p); });
-    bindNeedingModel<protocol::BenchParams, protocol::BenchResult>(methods::kBench, [](const auto&) { return benchResult(); });
+    bindNeedingModel<protocol::FoldParams, protocol::FoldResult>(
+        methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
+    bindNeedingModel<protocol::BenchParams, protocol::BenchResult>(methods::kBench,
+                                                                   [](const auto&) { return benchResult(); });
     bindNeedingModel<protocol::TensorParams, protocol::TensorStats>(
         methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
     bindNeedingModel<protocol::ExportParams, protocol::ExportResult>(methods::kExport, [](const auto& p) {
@@ -63,15 +68,17 @@ class Engine {
     const std::string name(method);
     if (mischief_.talksNonsense(name)) {
       // Right envelope, wrong fields: what an engine of another version might send.
-      dispatcher_.bind<Params, protocol::OtherNormInfo>(method, [](const Params&, const Task&) {
-        return Result<protocol::OtherNormInfo>(protocol::OtherNormInfo{"nonsense", "nonsense", 1});
+      dispatcher_.bind<Params, protocol::FoldParams>(method, [](const Params&, const Task&) {
+        return Result<protocol::FoldParams>(protocol::FoldParams{});
       });
       return;
     }
-    dispatcher_.bind<Params, Reply>(method, [this, name, function](const Params& params, const Task& task) -> Result<Reply> {
-      if (auto status = mischief_.before(name, task); !status) return tl::unexpected<Error>(status.error());
-      return function(params);
-    });
+    dispatcher_.bind<Params, Reply>(method,
+                                    [this, name, function](const Params& params, const Task& task) -> Result<Reply> {
+                                      if (auto status = mischief_.before(name, task); !status)
+                                        return tl::unexpected<Error>(status.error());
+                                      return function(params);
+                                    });
   }
 
   template <class Params, class Reply, class Function>

@@ -78,9 +78,8 @@ class LayoutTest : public QObject {
   void positionsMadeFromSizesAreBridged() {
     const Hierarchy h = buildHierarchy(test::gpt2Document());
     const int ids = findItem(h, "input_ids"), table = findItem(h, "wpe");
-    QVERIFY(std::any_of(h.edges.begin(), h.edges.end(), [&](const DataEdge& e) {
-      return e.from == ids && e.to == table && e.value == kNone;
-    }));
+    QVERIFY(std::any_of(h.edges.begin(), h.edges.end(),
+                        [&](const DataEdge& e) { return e.from == ids && e.to == table && e.value == kNone; }));
   }
 
   void helpersShowWhenAskedFor() {
@@ -95,6 +94,39 @@ class LayoutTest : public QObject {
     QVERIFY(findItem(h, "layer #1") >= 0);
     QVERIFY(findItem(h, "layer #3") >= 0);
     QCOMPARE(h.item(findItem(h, "layer #2")).ops, 3);
+  }
+
+  void indexArithmeticIsGathered() {
+    test::DocumentBuilder b;
+    const int ids = b.op(0, "input_ids", "I", {}, {1, 8});
+    int mask = b.op(0, "arange", "O", {}, {8});
+    for (int i = 0; i < 6; ++i) mask = b.op(0, "unsqueeze", "S", {mask}, {8, 1});
+    const int table = b.value("weight", {100, 16});
+    const int hidden = b.op(0, "embedding", "L", {ids, table}, {1, 8, 16});
+    b.op(0, "add", "S", {hidden, mask}, {1, 8, 16});
+    auto document = std::make_shared<protocol::GraphDocument>(*b.take());
+    document->values[static_cast<size_t>(table)].constant = true;
+    const Hierarchy h = buildHierarchy(document);
+    const int bundle = findItem(h, "masks and positions");
+    QVERIFY(bundle > 0);
+    QCOMPARE(h.item(bundle).ops, 7);
+    QVERIFY(!h.contains(bundle, findItem(h, "embedding")));
+  }
+
+  void aMaskThatEveryLayerReadsIsOneRail() {
+    const Hierarchy h = buildHierarchy(test::bertDocument());
+    const Layout layout = mustLayOut(h, byDefault(h));
+    const double right =
+        layout.boxes[static_cast<size_t>(layout.boxOfItem[static_cast<size_t>(findItem(h, "layer.7"))])].rect.right();
+    std::vector<double> furthest;  // how far right each edge into a layer goes
+    for (const Edge& edge : layout.edges) {
+      if (edge.stream || !edge.arrow ||
+          std::abs(layout.points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)].x() - right) > 1)
+        continue;
+      furthest.push_back(edge.bounds.right());
+    }
+    QCOMPARE(furthest.size(), size_t{12});
+    QCOMPARE(furthest.front(), furthest.back());
   }
 
   void boxesDoNotOverlap_data() {
@@ -129,9 +161,8 @@ class LayoutTest : public QObject {
         return QLineF(layout.points[static_cast<size_t>(other.firstPoint)], end).length() < 1.5;
       });
       // Or the branch leaves a stream that passes there.
-      const bool onStream = std::any_of(layout.edges.begin(), layout.edges.end(), [&](const Edge& other) {
-        return other.stream && other.bounds.contains(end);
-      });
+      const bool onStream = std::any_of(layout.edges.begin(), layout.edges.end(),
+                                        [&](const Edge& other) { return other.stream && other.bounds.contains(end); });
       QVERIFY(met || onStream);
       ++cut;
     }
@@ -146,7 +177,8 @@ class LayoutTest : public QObject {
     std::vector<double> xs;
     for (const Edge& edge : layout.edges) {
       if (!edge.stream) continue;
-      for (int i = 0; i < edge.pointCount; ++i) xs.push_back(layout.points[static_cast<size_t>(edge.firstPoint + i)].x());
+      for (int i = 0; i < edge.pointCount; ++i)
+        xs.push_back(layout.points[static_cast<size_t>(edge.firstPoint + i)].x());
     }
     QVERIFY(xs.size() > 20);
     const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
@@ -170,7 +202,9 @@ class LayoutTest : public QObject {
     Task task;
     task.stop = stop.get_token();
     int groups = 0;
-    task.onProgress = [&](std::string_view, double) { if (++groups == 5) stop.request_stop(); };
+    task.onProgress = [&](std::string_view, double) {
+      if (++groups == 5) stop.request_stop();
+    };
     const Result<Layout> layout = layouter.layOut(h, allGroups(h), task);
     QVERIFY(!layout.has_value());
     QCOMPARE(layout.error().code, ErrorCode::Cancelled);

@@ -70,7 +70,8 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--slow"), QStringLiteral("open=200")});
     QSignalSpy progress(&ready.engine, &EngineClient::progressed);
     Answer<protocol::ModelInfo> answer;
-    const auto id = ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    const auto id =
+        ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
     QVERIFY(!progress.isEmpty());
     QCOMPARE(progress.first().at(0).toLongLong(), id);
@@ -87,7 +88,8 @@ class TestEngineClient final : public QObject {
     Ready ready(mischief);
     QTRY_COMPARE(ready.engine.state(), EngineClient::State::Ready);
     Answer<protocol::ModelInfo> answer;
-    const auto id = ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    const auto id =
+        ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
     QTest::qWait(60);
     QElapsedTimer clock;
     clock.start();
@@ -154,12 +156,13 @@ class TestEngineClient final : public QObject {
   }
 
   void anAnswerOfTheWrongTypeIsAnError() {
-    Ready ready({QStringLiteral("--nonsense"), QStringLiteral("plan")});
-    Answer<protocol::PlanInfo> answer;
-    ready.engine.request<protocol::PlanInfo>(methods::kPlan, protocol::PlanParams{}, &ready.context, answer.take());
+    Ready ready({QStringLiteral("--nonsense"), QStringLiteral("fold")});
+    Answer<protocol::FoldResult> answer;
+    ready.engine.request<protocol::FoldResult>(methods::kFold, protocol::FoldParams{}, &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
-    // Fields that are missing take their defaults; here none has the wrong type, so an empty plan is what was said.
-    QVERIFY(!answer.reply->has_value() || answer.reply->value().edits.empty());
+    QVERIFY(!answer.reply->has_value());
+    const QString message = answer.reply->error().message;
+    QVERIFY2(message.contains(QStringLiteral("could not be read: verify")), qPrintable(message));
   }
 
   void aMissingProgramIsToldInASentence() {
@@ -188,11 +191,11 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--deaf"), QStringLiteral("initialize=1000")});
     int refused = 0, answered = 0;
     for (size_t i = 0; i < EngineClient::kMaxPending + 10; ++i) {
-      ready.engine.request<protocol::PlanInfo>(methods::kPlan, protocol::PlanParams{}, &ready.context,
-                                               [&](const Reply<protocol::PlanInfo>& reply) {
-                                                 ++answered;
-                                                 if (!reply && reply.error().message.startsWith(QStringLiteral("Too many"))) ++refused;
-                                               });
+      ready.engine.request<protocol::PlanInfo>(
+          methods::kPlan, protocol::PlanParams{}, &ready.context, [&](const Reply<protocol::PlanInfo>& reply) {
+            ++answered;
+            if (!reply && reply.error().message.startsWith(QStringLiteral("Too many"))) ++refused;
+          });
     }
     QCOMPARE(answered, 0);
     QTRY_VERIFY(refused >= 10);

@@ -68,15 +68,17 @@ class TestModels final : public QObject {
     QCOMPARE(model.indexOfNorm(0).data(NormModel::VerdictRole).toInt(), static_cast<int>(Verdict::Blocked));
   }
 
-  void keptNormsAreMarked() {
+  void normsKeptAndNormsInThePlanAreMarked() {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
     model.setNorms(someNorms());
     QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
-    model.setKept({2});
-    QCOMPARE(changed.count(), 1);
+    model.setPlan({2}, {0});
+    QCOMPARE(changed.count(), 2);
     QVERIFY(model.indexOfNorm(2).data(NormModel::KeptRole).toBool());
-    model.setKept({});
+    QVERIFY(model.indexOfNorm(0).data(NormModel::InPlanRole).toBool());
+    model.setPlan({}, {0});
+    QCOMPARE(changed.count(), 3);
     QVERIFY(!model.indexOfNorm(2).data(NormModel::KeptRole).toBool());
   }
 
@@ -99,7 +101,10 @@ class TestModels final : public QObject {
     ScopeModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
     protocol::GraphDocument graph;
-    graph.scopes = {{0, "", "", "Net", -1}, {1, "h", "h", "ModuleList", 0}, {2, "0", "h.0", "Block", 1}, {3, "head", "head", "Linear", 0}};
+    graph.scopes = {{0, "", "", "Net", -1},
+                    {1, "h", "h", "ModuleList", 0},
+                    {2, "0", "h.0", "Block", 1},
+                    {3, "head", "head", "Linear", 0}};
     protocol::GraphNode node;
     node.scope = 2;
     node.norm = 0;

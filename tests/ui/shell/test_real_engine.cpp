@@ -33,7 +33,7 @@ class TestRealEngine final : public QObject {
     Session& session = *window.session();
     window.openFile(demo("gpt2.pt"));
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
-    const auto& totals = session.analysis()->totals;
+    const auto totals = session.analysis()->totals;  // a copy: the next model replaces it
     QVERIFY(totals.layer_norms > 0);
     QCOMPARE(totals.free, totals.layer_norms);
     QVERIFY(session.analysis()->probe_error.empty());

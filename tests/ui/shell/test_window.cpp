@@ -59,8 +59,8 @@ struct Shown {
   }
   void clickNorm(int norm) {
     auto* list = child<QTreeView>("normList");
-    const QModelIndexList found =
-        list->model()->match(list->model()->index(0, 0), NormModel::NormRole, norm, 1, Qt::MatchExactly | Qt::MatchRecursive);
+    const QModelIndexList found = list->model()->match(list->model()->index(0, 0), NormModel::NormRole, norm, 1,
+                                                       Qt::MatchExactly | Qt::MatchRecursive);
     QVERIFY(!found.isEmpty());
     list->scrollTo(found.first());
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(found.first()).center());

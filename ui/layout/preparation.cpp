@@ -1,0 +1,98 @@
+#include "ui/layout/preparation.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace normlens::layout {
+namespace {
+
+constexpr size_t kMany = 6;
+
+class Gatherer {
+ public:
+  explicit Gatherer(Hierarchy& hierarchy) : h_(hierarchy) {}
+
+  void run() {
+    findEarly();
+    gather(0);
+  }
+
+ private:
+  Item& at(int index) { return h_.items[static_cast<size_t>(index)]; }
+
+  // A linear op over constants. A cumulative sum is linear as well and has none.
+  bool hasWeights(const Item& item) const {
+    if (item.role != 'L') return false;
+    const auto& inputs = h_.document->nodes[static_cast<size_t>(item.node)].inputs;
+    return std::any_of(inputs.begin(), inputs.end(), [this](int id) {
+      const int value = h_.valueIndex(id);
+      return value < 0 || h_.document->values[static_cast<size_t>(value)].constant;
+    });
+  }
+
+  void findEarly() {
+    early_.assign(h_.items.size(), false);
+    std::vector<std::vector<int>> readers(h_.items.size());
+    std::vector<int> late;
+    for (size_t i = 0; i < h_.items.size(); ++i) {
+      const Item& item = h_.items[i];
+      if (item.kind != ItemKind::Op || item.role == 'I') continue;
+      early_[i] = item.role != 'G' && item.role != 'N' && !hasWeights(item);
+      if (!early_[i]) late.push_back(static_cast<int>(i));
+    }
+    for (const DataEdge& edge : h_.edges) {
+      if (edge.value != kNone) readers[static_cast<size_t>(edge.from)].push_back(edge.to);
+    }
+    while (!late.empty()) {
+      const int item = late.back();
+      late.pop_back();
+      for (const int reader : readers[static_cast<size_t>(item)]) {
+        if (early_[static_cast<size_t>(reader)]) late.push_back(reader);
+        early_[static_cast<size_t>(reader)] = false;
+      }
+    }
+  }
+
+  bool allEarly(int index) {
+    const Item& item = at(index);
+    if (item.kind == ItemKind::Op) return early_[static_cast<size_t>(index)];
+    return std::all_of(item.children.begin(), item.children.end(), [this](int child) { return allEarly(child); });
+  }
+
+  bool containsWeights(int index) {
+    const Item& item = at(index);
+    if (item.kind == ItemKind::Op) return item.role == 'N' || hasWeights(item);
+    return std::any_of(item.children.begin(), item.children.end(),
+                       [this](int child) { return containsWeights(child); });
+  }
+
+  void gather(int group) {
+    std::vector<int> early, rest;
+    for (const int child : std::vector<int>(at(group).children)) {
+      const bool before = allEarly(child);
+      if (at(child).kind == ItemKind::Group && !before) gather(child);
+      (before ? early : rest).push_back(child);
+    }
+    if (early.size() < kMany || rest.size() < 2 || !containsWeights(group)) return;
+    Item bundle;
+    bundle.kind = ItemKind::Group;
+    bundle.parent = group;
+    bundle.title = "masks and positions";
+    bundle.children = early;
+    const int index = static_cast<int>(h_.items.size());
+    h_.items.push_back(std::move(bundle));
+    early_.push_back(true);
+    for (const int child : early) at(child).parent = index;
+    rest.insert(rest.begin(), index);
+    at(group).children = std::move(rest);
+  }
+
+  Hierarchy& h_;
+  std::vector<bool> early_;  // by item: an op that nothing with weights comes before
+};
+
+}  // namespace
+
+void gatherPreparation(Hierarchy& hierarchy) { Gatherer(hierarchy).run(); }
+
+}  // namespace normlens::layout
