@@ -2,211 +2,202 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <future>
+#include <numeric>
 #include <thread>
 
 #include "core/formats/torchscript/archive_crc.h"
 #include "core/formats/torchscript/atomic_file.h"
+#include "core/formats/torchscript/zip_layout.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
-// Below this size a reference costs more than a copy.
-constexpr size_t kWorthReferencing = size_t{16} << 10;
+using namespace zip;
 
-constexpr uint32_t kEndOfDirectory = 0x06054b50, kEndOfDirectory64 = 0x06064b50, kLocator64 = 0x07064b50;
-constexpr uint32_t kDirectoryEntry = 0x02014b50, kLocalHeader = 0x04034b50, kDescriptor = 0x08074b50;
-constexpr size_t kEndSize = 22, kLocatorSize = 20, kEntrySize = 46, kHeaderSize = 30;
-constexpr uint32_t kIn64 = 0xffffffffU;
-constexpr uint16_t kDescriptorFollows = 1U << 3;
+constexpr uint64_t kAlignment = 64;                     // of tensor data in the file, as torch maps it
+constexpr uint16_t kFlags = (1U << 3) | (1U << 11);     // sizes follow the data; names are UTF-8
+constexpr uint16_t kVersion = 20, kVersion64 = 45;
+constexpr uint16_t kPaddingField = 0x4246;              // "FB": torch's own padding
 
-template <class T>
-T read(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof(T));
-  return value;
-}
+// Little-endian fields in a row.
+class Fields {
+ public:
+  template <class T>
+  Fields& put(T value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof(T));
+    return *this;
+  }
+  Fields& text(const std::string& value) {
+    out_ += value;
+    return *this;
+  }
+  Fields& zeros(size_t count) {
+    out_.append(count, '\0');
+    return *this;
+  }
+  [[nodiscard]] const std::string& bytes() const { return out_; }
 
-tl::unexpected<Error> notAZip() {
-  return fail(ErrorCode::Internal, "the archive to be written is not a zip archive as torch makes them");
-}
-
-// The 64-bit values of an entry, which stand in its extra field where the 32-bit ones are full.
-struct Sizes {
-  uint64_t size, packed, header;
+ private:
+  std::string out_;
 };
 
-Sizes sizesOf(const std::byte* entry) {
-  Sizes out{read<uint32_t>(entry + 24), read<uint32_t>(entry + 20), read<uint32_t>(entry + 42)};
-  const std::byte* at = entry + kEntrySize + read<uint16_t>(entry + 28);
-  const std::byte* end = at + read<uint16_t>(entry + 30);
-  while (at + 4 <= end) {
-    const auto id = read<uint16_t>(at);
-    const auto length = read<uint16_t>(at + 2);
-    at += 4;
-    if (id == 1) {
-      const std::byte* value = at;
-      for (uint64_t* field : {&out.size, &out.packed, &out.header}) {
-        if (*field != kIn64 || value + 8 > end) continue;
-        *field = read<uint64_t>(value);
-        value += 8;
-      }
-    }
-    at += length;
+bool needs64(uint64_t value) { return value >= kIn64; }
+uint32_t low32(uint64_t value) { return needs64(value) ? kIn64 : static_cast<uint32_t>(value); }
+
+struct Placed {
+  RecordToWrite record;
+  uint64_t packed = 0;
+  uint64_t header = 0;
+  uint64_t data = 0;
+  std::string headerBytes;
+
+  [[nodiscard]] bool large() const { return needs64(packed) || needs64(record.size); }
+  [[nodiscard]] uint64_t descriptorSize() const { return large() ? 24 : 16; }
+};
+
+// Sizes and CRC are zero here: they follow the data.
+std::string localHeader(const Placed& placed, uint64_t padding) {
+  Fields extra;
+  if (placed.large()) extra.put(kZip64Field).put<uint16_t>(16).put(placed.record.size).put(placed.packed);
+  extra.put(kPaddingField).put(static_cast<uint16_t>(padding)).zeros(padding);
+  Fields header;
+  header.put(kLocalHeader).put(placed.large() ? kVersion64 : kVersion).put(kFlags);
+  header.put(static_cast<uint16_t>(placed.record.method)).zeros(4 + 4);  // time, date, CRC
+  header.put(placed.large() ? kIn64 : 0U).put(placed.large() ? kIn64 : 0U);
+  header.put(static_cast<uint16_t>(placed.record.name.size())).put(static_cast<uint16_t>(extra.bytes().size()));
+  return header.text(placed.record.name).text(extra.bytes()).bytes();
+}
+
+std::string descriptor(const Placed& placed) {
+  Fields out;
+  out.put(kDescriptor).put(placed.record.crc.value_or(0));
+  if (placed.large()) return out.put(placed.packed).put(placed.record.size).bytes();
+  return out.put(static_cast<uint32_t>(placed.packed)).put(static_cast<uint32_t>(placed.record.size)).bytes();
+}
+
+std::string directoryEntry(const Placed& placed) {
+  Fields values;
+  for (const uint64_t value : {placed.record.size, placed.packed, placed.header}) {
+    if (needs64(value)) values.put(value);
   }
+  const auto length = values.bytes().size();
+  Fields entry;
+  entry.put(kDirectoryEntry).put<uint16_t>(0).put(length > 0 ? kVersion64 : kVersion).put(kFlags);
+  entry.put(static_cast<uint16_t>(placed.record.method)).zeros(4).put(placed.record.crc.value_or(0));
+  entry.put(low32(placed.packed)).put(low32(placed.record.size));
+  entry.put(static_cast<uint16_t>(placed.record.name.size())).put(static_cast<uint16_t>(length == 0 ? 0 : length + 4));
+  entry.zeros(2 + 2 + 2 + 4).put(low32(placed.header)).text(placed.record.name);
+  if (length > 0) entry.put(kZip64Field).put(static_cast<uint16_t>(length)).text(values.bytes());
+  return entry.bytes();
+}
+
+std::string directory(const std::vector<Placed>& records, uint64_t start) {
+  Fields out;
+  for (const auto& placed : records) out.text(directoryEntry(placed));
+  const uint64_t size = out.bytes().size();
+  const uint64_t count = records.size();
+  if (needs64(start) || needs64(size) || count >= 0xffff) {
+    out.put(kEndOfDirectory64).put<uint64_t>(kEnd64Size - 12).put(kVersion64).put(kVersion64).zeros(8);
+    out.put(count).put(count).put(size).put(start);
+    out.put(kLocator64).zeros(4).put(start + size).put<uint32_t>(1);
+  }
+  const auto count16 = static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff));
+  out.put(kEndOfDirectory).zeros(4).put(count16).put(count16).put(low32(size)).put(low32(start)).zeros(2);
+  return out.bytes();
+}
+
+std::vector<Placed> placeRecords(std::vector<RecordToWrite> records, uint64_t& end) {
+  std::vector<Placed> out;
+  uint64_t at = 0;
+  for (auto& record : records) {
+    Placed placed;
+    placed.record = std::move(record);
+    placed.packed = placed.record.packedSize();
+    placed.header = at;
+    const uint64_t unpadded = at + localHeader(placed, 0).size();
+    placed.headerBytes = localHeader(placed, (kAlignment - unpadded % kAlignment) % kAlignment);
+    placed.data = at + placed.headerBytes.size();
+    at = placed.data + placed.packed + placed.descriptorSize();
+    out.push_back(std::move(placed));
+  }
+  end = at;
   return out;
+}
+
+// The sums of all records that do not know theirs, largest first. False when one cannot be unpacked.
+bool sumUp(std::vector<Placed>& records, unsigned threads) {
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return records[a].packed > records[b].packed; });
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> sound = true;
+  const auto work = [&] {
+    for (size_t i = next++; i < order.size(); i = next++) {
+      auto& record = records[order[i]].record;
+      if (!record.crc) record.crc = contentCrc(record);
+      if (!record.crc) sound = false;
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return sound;
+}
+
+Status writeContents(AtomicFile& file, const std::vector<Placed>& records) {
+  for (const auto& placed : records) {
+    if (auto status = file.writeAt(placed.header, placed.headerBytes.data(), placed.headerBytes.size()); !status) {
+      return status;
+    }
+    uint64_t at = placed.data;
+    for (const auto& part : placed.record.bytes) {
+      if (auto status = file.writeAt(at, part.data(), part.size()); !status) return status;
+      at += part.size();
+    }
+  }
+  return {};
+}
+
+Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t end) {
+  for (const auto& placed : records) {
+    const auto bytes = descriptor(placed);
+    if (auto status = file.writeAt(placed.data + placed.packed, bytes.data(), bytes.size()); !status) return status;
+  }
+  const auto bytes = directory(records, end);
+  return file.writeAt(end, bytes.data(), bytes.size());
 }
 
 }  // namespace
 
-void CapturedArchive::append(const void* data, size_t size) {
-  if (size == 0) return;
-  if (size >= kWorthReferencing && stable_(data, size)) {
-    pieces_.push_back({size_, static_cast<const std::byte*>(data), size, nullptr});
-  } else {
-    if (pieces_.empty() || pieces_.back().owned == nullptr) {
-      owned_.emplace_back();
-      pieces_.push_back({size_, nullptr, 0, &owned_.back()});
-    }
-    Piece& piece = pieces_.back();
-    piece.owned->append(static_cast<const char*>(data), size);
-    piece.data = reinterpret_cast<const std::byte*>(piece.owned->data());
-    piece.size = piece.owned->size();
-  }
-  size_ += size;
+uint64_t RecordToWrite::packedSize() const {
+  return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0},
+                         [](uint64_t sum, const auto& part) { return sum + part.size(); });
 }
 
-size_t CapturedArchive::pieceAt(uint64_t at) const {
-  const auto next = std::upper_bound(pieces_.begin(), pieces_.end(), at,
-                                     [](uint64_t value, const Piece& piece) { return value < piece.start; });
-  return static_cast<size_t>(next - pieces_.begin()) - 1;
-}
-
-// Null where the range is not in one copied piece.
-std::byte* CapturedArchive::editable(uint64_t at, size_t size) {
-  if (at + size > size_) return nullptr;
-  Piece& piece = pieces_[pieceAt(at)];
-  if (piece.owned == nullptr || at + size > piece.start + piece.size) return nullptr;
-  return reinterpret_cast<std::byte*>(piece.owned->data()) + (at - piece.start);
-}
-
-std::vector<std::span<const std::byte>> CapturedArchive::bytesAt(uint64_t at, uint64_t size) const {
-  std::vector<std::span<const std::byte>> out;
-  for (size_t i = size == 0 ? pieces_.size() : pieceAt(at); i < pieces_.size() && size > 0; ++i) {
-    const uint64_t skip = at - pieces_[i].start;
-    const auto count = std::min<uint64_t>(pieces_[i].size - skip, size);
-    out.emplace_back(pieces_[i].data + skip, count);
-    at += count;
-    size -= count;
-  }
-  return out;
-}
-
-Result<std::vector<CapturedArchive::Record>> CapturedArchive::readDirectory() {
-  if (size_ < kEndSize) return notAZip();
-  const std::byte* end = editable(size_ - kEndSize, kEndSize);
-  if (end == nullptr || read<uint32_t>(end) != kEndOfDirectory) return notAZip();
-  uint64_t count = read<uint16_t>(end + 10);
-  uint64_t start = read<uint32_t>(end + 16);
-  const std::byte* locator = size_ < kEndSize + kLocatorSize ? nullptr : editable(size_ - kEndSize - kLocatorSize, kLocatorSize);
-  if (locator != nullptr && read<uint32_t>(locator) == kLocator64) {
-    const std::byte* end64 = editable(read<uint64_t>(locator + 8), 56);
-    if (end64 == nullptr || read<uint32_t>(end64) != kEndOfDirectory64) return notAZip();
-    count = read<uint64_t>(end64 + 32);
-    start = read<uint64_t>(end64 + 48);
-  }
-  std::vector<Record> records;
-  for (uint64_t at = start; records.size() < count;) {
-    std::byte* entry = editable(at, kEntrySize);
-    if (entry == nullptr || read<uint32_t>(entry) != kDirectoryEntry) return notAZip();
-    const size_t length = kEntrySize + read<uint16_t>(entry + 28) + read<uint16_t>(entry + 30) + read<uint16_t>(entry + 32);
-    if (editable(at, length) == nullptr) return notAZip();
-    const Sizes sizes = sizesOf(entry);
-    Record record;
-    record.packedSize = sizes.packed;
-    record.size = sizes.size;
-    record.deflated = read<uint16_t>(entry + 10) == 8;
-    record.directoryCrc = entry + 16;
-    record.name.assign(reinterpret_cast<const char*>(entry) + kEntrySize, read<uint16_t>(entry + 28));
-    if (auto status = locate(record, sizes.header); !status) return tl::unexpected<Error>(status.error());
-    records.push_back(std::move(record));
-    at += length;
-  }
-  return records;
-}
-
-// Where the record's data and the second place of its CRC are.
-Status CapturedArchive::locate(Record& record, uint64_t header) {
-  std::byte* local = editable(header, kHeaderSize);
-  if (local == nullptr || read<uint32_t>(local) != kLocalHeader) return notAZip();
-  record.dataStart = header + kHeaderSize + read<uint16_t>(local + 26) + read<uint16_t>(local + 28);
-  record.descriptorCrc = local + 14;
-  if ((read<uint16_t>(local + 6) & kDescriptorFollows) == 0) return {};
-  std::byte* descriptor = editable(record.dataStart + record.packedSize, 8);
-  if (descriptor == nullptr || read<uint32_t>(descriptor) != kDescriptor) return notAZip();
-  record.descriptorCrc = descriptor + 4;
-  return {};
-}
-
-Result<uint32_t> CapturedArchive::crcOfRecord(const Record& record) const {
-  const auto parts = bytesAt(record.dataStart, record.packedSize);
-  uint32_t crc = 0;
-  if (!record.deflated) {
-    for (const auto& part : parts) crc = crcOf(crc, part.data(), part.size());
+std::optional<uint32_t> contentCrc(const RecordToWrite& record) {
+  if (record.method == ZipMethod::Stored) {
+    uint32_t crc = 0;
+    for (const auto& part : record.bytes) crc = crcOf(crc, part.data(), part.size());
     return crc;
   }
-  if (parts.size() > 1) return notAZip();
-  const auto unpacked = crcOfDeflated(parts.empty() ? std::span<const std::byte>() : parts[0], record.size);
-  if (!unpacked) return notAZip();
-  return *unpacked;
+  if (record.bytes.size() > 1) return std::nullopt;
+  return crcOfDeflated(record.bytes.empty() ? std::span<const std::byte>() : record.bytes[0], record.size);
 }
 
-// The records' CRC fields lie in copied pieces, which nobody else touches meanwhile.
-Status CapturedArchive::fillCrcs(std::vector<Record> records, unsigned threads) const {
-  // Largest first: the last one to finish is then a small one.
-  std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) { return a.packedSize > b.packedSize; });
-  std::atomic<size_t> next = 0;
-  std::atomic<bool> sound = true;
-  const auto work = [&] {
-    for (size_t i = next++; i < records.size(); i = next++) {
-      const auto crc = crcOfRecord(records[i]);
-      if (!crc) {
-        sound = false;
-        return;
-      }
-      std::memcpy(records[i].directoryCrc, &*crc, sizeof(uint32_t));
-      std::memcpy(records[i].descriptorCrc, &*crc, sizeof(uint32_t));
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
-    work();
-  }
-  return sound ? Status{} : Status(notAZip());
-}
-
-Status CapturedArchive::writePieces(AtomicFile& file, bool owned) const {
-  for (const auto& piece : pieces_) {
-    if ((piece.owned != nullptr) != owned) continue;
-    if (auto status = file.writeAt(piece.start, piece.data, piece.size); !status) return status;
-  }
-  return {};
-}
-
-Status CapturedArchive::writeTo(const std::filesystem::path& path, unsigned threads) {
-  auto records = readDirectory();
-  if (!records) return tl::unexpected<Error>(records.error());
-  auto file = AtomicFile::create(path, size_);
+Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, unsigned threads) {
+  uint64_t end = 0;
+  auto placed = placeRecords(std::move(records), end);
+  auto file = AtomicFile::create(path, end + directory(placed, end).size());
   if (!file) return tl::unexpected<Error>(file.error());
-  // Referenced pieces first; the copied ones hold the sums and wait for them.
-  auto sums = std::async(std::launch::async, [&] { return fillCrcs(std::move(*records), threads); });
-  const auto written = writePieces(*file, false);
-  const auto summed = sums.get();
+  // Only the sums are set meanwhile; the data and the headers before it are written from what is fixed already.
+  auto sums = std::async(std::launch::async, [&] { return sumUp(placed, threads); });
+  const auto written = writeContents(*file, placed);
+  const bool sound = sums.get();
   if (!written) return written;
-  if (!summed) return summed;
-  if (auto status = writePieces(*file, true); !status) return status;
+  if (!sound) return fail(ErrorCode::Internal, "a record of the archive to be written is broken");
+  if (auto status = writeSums(*file, placed, end); !status) return status;
   return file->commit();
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "core/formats/torchscript/archive_capture.h"
 #include "core/formats/torchscript/archive_writer.h"
 #include "core/formats/torchscript/torchscript_model.h"
 
@@ -62,6 +63,57 @@ void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap
   writer.writeEndOfFile();
 }
 
+constexpr std::string_view kCapturedFolder = "archive/";
+
+// The record as the opened file has it, raw.
+RecordToWrite asInFile(const Archive& archive, const ZipRecord& record) {
+  return {record.name, record.method, record.size, {archive.stored(record)}, record.crc};
+}
+
+// Written anew by the serializer, or made from what it writes: never taken from the opened file.
+bool isMadeAnew(std::string_view name) {
+  for (const std::string_view folder : {"code/", "data/", "constants/", ".data/", "bytecode/", "tensors/"}) {
+    if (name.starts_with(folder)) return true;
+  }
+  for (const std::string_view file : {"data.pkl", "constants.pkl", "version", "byteorder", "bytecode.pkl", "model.json",
+                                      "attributes.pkl", "mobile_debug_handles.pkl"}) {
+    if (name == file) return true;
+  }
+  return name.starts_with(".format_version") || name.starts_with(".storage_alignment");
+}
+
+// Code that says the same is kept byte for byte, with its debug record; so is what the serializer knows nothing of.
+std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, const Archive* archive) {
+  const std::string prefix(archive == nullptr || archive->prefix().empty() ? kCapturedFolder : archive->prefix());
+  std::unordered_set<std::string> written, keptCode;
+  for (auto& record : records) {
+    const std::string name = record.name.substr(kCapturedFolder.size());
+    record.name = prefix + name;
+    written.insert(name);
+    if (archive == nullptr || !name.starts_with("code/") || !name.ends_with(".py")) continue;
+    const auto* original = archive->find(record.name);
+    if (original == nullptr || original->size != record.size) continue;
+    record.crc = contentCrc(record);
+    if (record.crc != original->crc) continue;
+    keptCode.insert(record.name);
+    record = asInFile(*archive, *original);
+  }
+  if (archive == nullptr) return records;
+  for (auto& record : records) {
+    const std::string_view suffix = ".debug_pkl";
+    if (!record.name.ends_with(suffix)) continue;
+    const auto* original = archive->find(record.name);
+    const bool kept = keptCode.count(record.name.substr(0, record.name.size() - suffix.size())) != 0;
+    if (kept && original != nullptr) record = asInFile(*archive, *original);
+  }
+  for (const auto& original : archive->records()) {
+    if (!original.name.starts_with(prefix) || original.name.ends_with('/')) continue;
+    const std::string name = original.name.substr(prefix.size());
+    if (written.count(name) == 0 && !isMadeAnew(name)) records.push_back(asInFile(*archive, original));
+  }
+  return records;
+}
+
 }  // namespace
 
 Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {
@@ -70,8 +122,11 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     const TensorMemory memory(source_.module, program_);
     CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
     serialize(source_.module, source_.extraFiles, archive);
+    auto records = archive.records();
+    if (!records) return tl::unexpected<Error>(records.error());
     if (auto status = task.check(); !status) return status;
-    return archive.writeTo(path, std::max(1U, std::thread::hardware_concurrency()));
+    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()),
+                        std::max(1U, std::thread::hardware_concurrency()));
   } catch (const c10::Error& error) {
     return fail(ErrorCode::WriteFailed,
                 path.string() + " cannot be written: " + std::string(error.what_without_backtrace()));
