@@ -59,7 +59,6 @@ struct ReplaceNorm {
 using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, ReplaceNorm>;
 
 struct FoldPlan {
-  std::string modelSha256;
   std::string policy;
   std::vector<Edit> edits;                 // AbsorbScale, then CenterConstant from coarse to fine, InsertCentering, ReplaceNorm
 };

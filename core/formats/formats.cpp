@@ -4,14 +4,12 @@
 #include <array>
 #include <string_view>
 
-#include "core/formats/torchscript/file_kind.h"
-#include "core/formats/torchscript/archive_reader.h"
+#include "core/formats/file/file_kind.h"
+#include "core/formats/file/mapped_file.h"
 #include "core/formats/torchscript/open.h"
 
 namespace normlens::formats {
 namespace {
-
-using torchscript::FileKind;
 
 // One format: which content it is for, what such files are called, and how one is opened.
 struct Format {
@@ -29,14 +27,14 @@ constexpr std::array<Format, 1> kFormats = {{
 Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task) {
   FileKind kind = FileKind::Unknown;
   {
-    const auto file = torchscript::MappedFile::open(path);
+    const auto file = MappedFile::open(path);
     if (!file) return tl::unexpected(file.error());
-    kind = torchscript::detectKind((*file)->bytes());
+    kind = detectKind((*file)->bytes());
   }
   for (const Format& format : kFormats) {
     if (format.kind == kind) return format.open(path, task);
   }
-  return tl::unexpected(torchscript::notTorchScript(path, kind));
+  return tl::unexpected(notTorchScript(path, kind));
 }
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {

@@ -46,8 +46,8 @@ struct InputSpec {
 struct ModelFacts {
   std::string format;                 // "torchscript"
   std::filesystem::path path;
-  std::string sha256;                 // of the file
   int64_t fileBytes = 0;
+  int64_t modified = 0;               // when the file was last written: nanoseconds since 1970
   int64_t parameters = 0;             // elements, tied ones counted once
   int64_t parameterBytes = 0;
   graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
@@ -77,6 +77,9 @@ class Model {
   virtual ~Model() = default;
 
   [[nodiscard]] virtual const ModelFacts& facts() const = 0;
+  // Of the file it was opened from, as it was then; hashed when first asked for (a second for a gigabyte or two).
+  // Empty when the file cannot be read any more.
+  [[nodiscard]] virtual const std::string& fileSha256() const = 0;
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
   // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2.

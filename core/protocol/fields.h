@@ -87,7 +87,7 @@ template <>
 struct FieldsOf<ModelInfo> {
   using M = ModelInfo;
   static constexpr std::tuple list{
-      NORMLENS_FIELD(path),       NORMLENS_FIELD(format),          NORMLENS_FIELD(sha256), NORMLENS_FIELD(file_bytes),
+      NORMLENS_FIELD(path),       NORMLENS_FIELD(format),          NORMLENS_FIELD(modified), NORMLENS_FIELD(file_bytes),
       NORMLENS_FIELD(parameters), NORMLENS_FIELD(parameter_bytes), NORMLENS_FIELD(note),   NORMLENS_FIELD(graph)};
 };
 

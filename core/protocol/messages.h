@@ -74,7 +74,7 @@ struct OpenParams {
 struct ModelInfo {
   std::string path;
   std::string format;         // "torchscript"
-  std::string sha256;
+  int64_t modified = 0;       // when the file was last written: nanoseconds since 1970
   int64_t file_bytes = 0;
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;

@@ -105,7 +105,7 @@ protocol::ModelInfo describeModel(const formats::Model& model, const analysis::N
   protocol::ModelInfo info;
   info.path = facts.path.string();
   info.format = facts.format;
-  info.sha256 = facts.sha256;
+  info.modified = facts.modified;
   info.file_bytes = facts.fileBytes;
   info.parameters = facts.parameters;
   info.parameter_bytes = facts.parameterBytes;

@@ -134,10 +134,11 @@ class FromJson {
 
 }  // namespace
 
-std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
+std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std::vector<analysis::LayerNorm>& norms,
+                       const std::string& sha256) {
   json edits = json::array();
   for (const auto& edit : plan.edits) edits.push_back(std::visit(ToJson{graph, norms}, edit));
-  const json out = {{"schema", kSchema}, {"model_sha256", plan.modelSha256}, {"policy", plan.policy}, {"edits", edits}};
+  const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", plan.policy}, {"edits", edits}};
   return out.dump(1) + "\n";
 }
 
@@ -147,9 +148,8 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
   try {
     const json root = json::parse(text);
     if (root.at("schema").get<int>() != kSchema) throw std::runtime_error("another schema");
-    plan.modelSha256 = root.at("model_sha256").get<std::string>();
     plan.policy = root.at("policy").get<std::string>();
-    if (plan.modelSha256 != sha256) {
+    if (root.at("model_sha256").get<std::string>() != sha256) {
       return fail(ErrorCode::BadInput, "this plan was made for another model file", "make a new one with --save-plan");
     }
     const FromJson reader(graph, norms);

@@ -1,5 +1,5 @@
 // A FoldPlan as a JSON file (--save-plan, --plan). Tensors and nodes are named by what the file names them, with their
-// ids beside them, so that a person can read it; it fits one model file only, known by its SHA-256.
+// ids beside them, so that a person can read it; it fits one model file only, known by its SHA-256 (`sha256` below).
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace normlens::service {
 
 [[nodiscard]] std::string planToJson(const fold::FoldPlan& plan, const graph::Graph& graph,
-                                     const std::vector<analysis::LayerNorm>& norms);
+                                     const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);
 // Errors: Unreadable for anything that is not a plan; BadInput for one that was made for another file.
 [[nodiscard]] Result<fold::FoldPlan> planFromJson(const std::string& text, const graph::Graph& graph,
                                                   const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);

@@ -28,8 +28,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-fold::FoldPlan toFoldPlan(const analysis::Plan& plan, const std::string& sha256) {
-  fold::FoldPlan out{sha256, std::string(policyName(plan.policy)), {}};
+fold::FoldPlan toFoldPlan(const analysis::Plan& plan) {
+  fold::FoldPlan out{std::string(policyName(plan.policy)), {}};
   for (const auto& planned : plan.edits) out.edits.push_back(planned.edit);
   return out;
 }
@@ -213,7 +213,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     return result;
   }
   task.report("centering weights and rewriting the graph");
-  const auto foldPlan = toFoldPlan(*plan, state_->model->facts().sha256);
+  const auto foldPlan = toFoldPlan(*plan);
   auto folded = state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
   if (!folded) return tl::unexpected(folded.error());
   state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
@@ -306,7 +306,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   if (!file) return fail(ErrorCode::Unreadable, "cannot read the plan " + path.string());
   std::stringstream text;
   text << file.rdbuf();
-  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->model->facts().sha256);
+  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->model->fileSha256());
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->planFromFile = std::move(*plan);
   return {};
@@ -315,7 +315,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (auto status = state_->needAnalysis(); !status) return status;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << planToJson(toFoldPlan(state_->plan, state_->model->facts().sha256), state_->model->graph(), state_->layerNorms());
+  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->model->fileSha256());
   file.flush();
   if (!file) return fail(ErrorCode::WriteFailed, "cannot write the plan " + path.string());
   return {};

@@ -59,13 +59,38 @@ void count(Tally& tally, const Plan& plan) {
   }
 }
 
-// Outputs before and after on random inputs.
+// What rounding alone may do: the inputs moved by a unit in the last place. A norm of equal tokens divides such noise by
+// nearly nothing, and the next norm does so again.
+double noise(const graph::Graph& graph, const std::vector<testing::Tensor>& inputs, std::mt19937& random) {
+  const auto before = testing::interpret(graph, inputs);
+  double worst = 0;
+  for (int draw = 0; draw < 4; ++draw) {
+    auto moved = inputs;
+    for (size_t i = 0; i < moved.size(); ++i) {
+      if (!graph::isFloat(graph.value(graph.inputs()[i]).dtype)) continue;
+      for (double& item : moved[i].at) item *= 1 + 2e-16 * static_cast<double>(random() % 3) - 2e-16;
+    }
+    graph::Graph weights = graph;
+    for (auto& constant : weights.constants) {
+      auto numbers = *graph::toDoubles(constant.view);
+      for (double& item : numbers) item *= 1 + 2e-16 * static_cast<double>(random() % 3) - 2e-16;
+      constant.view = graph::tensorFromDoubles(constant.view.shape, numbers, constant.view.dtype);
+    }
+    worst = std::max(worst, testing::maxRelative(before, testing::interpret(weights, moved)));
+  }
+  return worst;
+}
+
+// Outputs before and after on random inputs; 0 for what is rounding.
 double difference(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Plan& plan, std::mt19937& random) {
   const graph::Graph folded = testing::applyPlan(graph, norms, plan);
   double worst = 0;
   for (int draw = 0; draw < 2; ++draw) {
     const auto inputs = testing::drawInputs(graph, random);
-    worst = std::max(worst, testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs)));
+    double error = testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs));
+    constexpr double kCertainlyWrong = 1e-6;
+    if (error > kTolerance && error < kCertainlyWrong && error < 100 * noise(graph, inputs, random)) error = 0;
+    worst = std::max(worst, error);
   }
   return worst;
 }

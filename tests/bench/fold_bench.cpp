@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -25,17 +26,26 @@ T get(Result<T> result) {
 }
 
 void benchLoad(const fs::path& path, unsigned threads) {
+  using formats::MappedFile;
   using formats::torchscript::Archive;
-  using formats::torchscript::MappedFile;
-  const auto ms = interleavedMs(5, {{"jit", [&] { torch::jit::load(path.string()); }},
-                                    {"ours", [&] { get(formats::openModel(path, {})); }},
-                                    {"crc", [&] {
-                                       const auto archive = get(Archive::open(get(MappedFile::open(path))));
-                                       if (!checkCrcs(*archive, threads)) throw std::runtime_error("CRC");
-                                     }}});
+  // What was loaded is kept until its time was taken: giving 500 MB back is no part of loading.
+  std::optional<torch::jit::Module> module;
+  std::unique_ptr<formats::Model> model;
+  const auto drop = [&] {
+    module.reset();
+    model.reset();
+  };
+  const auto ms = interleavedMs(9,
+                                {{"jit", [&] { module = torch::jit::load(path.string()); }},
+                                 {"ours", [&] { model = get(formats::openModel(path, {})); }},
+                                 {"crc", [&] {
+                                    const auto archive = get(Archive::open(get(MappedFile::open(path))));
+                                    if (!checkCrcs(*archive, threads)) throw std::runtime_error("CRC");
+                                  }}},
+                                drop);
   printRow("torch::jit::load", ms[0], "ms");
-  printRow("NormLens opens the model, CRCs and SHA-256 included", ms[1], "ms");
-  printRow("  ratio", ms[1] / ms[0], "");
+  printRow("NormLens opens the model, CRCs included", ms[1], "ms");
+  printRow("  ratio", ms[1] / ms[0], "", "(goal: at most 1.5)");
   printRow("of which checking the CRCs alone", ms[2], "ms");
 }
 

@@ -66,12 +66,13 @@ double medianMs(int repeats, const std::function<void()>& work) {
   return middle(times);
 }
 
-std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks) {
+std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks, const std::function<void()>& cleanUp) {
   std::vector<std::vector<double>> times(tasks.size());
   for (int round = -2; round < rounds; ++round) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       const double ms = elapsedMs(tasks[i].work);
       if (round >= 0) times[i].push_back(ms);
+      if (cleanUp) cleanUp();
     }
   }
   std::vector<double> medians;

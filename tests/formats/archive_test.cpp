@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "core/formats/torchscript/archive_check.h"
-#include "core/formats/torchscript/file_kind.h"
+#include "core/formats/file/file_kind.h"
 #include "core/formats/torchscript/pickle_scan.h"
-#include "core/formats/torchscript/sha256.h"
+#include "core/formats/file/sha256.h"
 #include "tests/formats/zip_builder.h"
 
 namespace normlens::formats::torchscript {

@@ -33,7 +33,7 @@ Planned planned() {
   out.graph = *graph::parseGraph(kModel);
   const auto analysis = *analysis::analyze(out.graph, Task{});
   out.norms = analysis->norms.layerNorms;
-  out.plan = {"abc", "balanced", {}};
+  out.plan = {"balanced", {}};
   for (const auto& edit : analysis->best.edits) out.plan.edits.push_back(edit.edit);
   return out;
 }
@@ -43,22 +43,22 @@ TEST(PlanFile, everyKindOfEditRoundTrips) {
   std::set<size_t> kinds;
   for (const auto& edit : made.plan.edits) kinds.insert(edit.index());
   EXPECT_EQ(kinds.size(), std::variant_size_v<fold::Edit>);
-  const std::string text = planToJson(made.plan, made.graph, made.norms);
+  const std::string text = planToJson(made.plan, made.graph, made.norms, "abc");
   const auto read = planFromJson(text, made.graph, made.norms, "abc");
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(planToJson(*read, made.graph, made.norms), text);
+  EXPECT_EQ(planToJson(*read, made.graph, made.norms, "abc"), text);
 }
 
 TEST(PlanFile, anotherModelIsRefused) {
   const Planned made = planned();
-  const auto read = planFromJson(planToJson(made.plan, made.graph, made.norms), made.graph, made.norms, "def");
+  const auto read = planFromJson(planToJson(made.plan, made.graph, made.norms, "abc"), made.graph, made.norms, "def");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::BadInput);
 }
 
 TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
   const Planned made = planned();
-  const std::string text = planToJson(made.plan, made.graph, made.norms);
+  const std::string text = planToJson(made.plan, made.graph, made.norms, "abc");
   const auto replaced = [&](const std::string& from, const std::string& to) {
     std::string out = text;
     const size_t at = out.find(from);

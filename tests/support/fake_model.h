@@ -53,6 +53,7 @@ class FakeModel final : public formats::Model {
   }
 
   const formats::ModelFacts& facts() const override { return facts_; }
+  const std::string& fileSha256() const override { return sha256_; }
   const graph::Graph& graph() const override { return graph_; }
   Result<std::vector<formats::InputSpec>> inferInputs() const override {
     formats::InputSpec spec;
@@ -180,6 +181,7 @@ class FakeModel final : public formats::Model {
   Fault fault_;
   bool folded_ = false;
   formats::ModelFacts facts_;
+  std::string sha256_;
   graph::Graph graph_;
   std::vector<double> weight_;
 };

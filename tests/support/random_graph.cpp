@@ -159,7 +159,8 @@ class Model {
         &Model::activation, &Model::table, &Model::positions, &Model::clsToken, &Model::fusedSplit, &Model::attention,
         &Model::halves, &Model::masked, &Model::branch, &Model::loop, &Model::tokenMean, &Model::shuffled, &Model::convolved,
         &Model::centered, &Model::partOfChannels, &Model::normOverTokens, &Model::cast, &Model::opaque, &Model::perTokenNorms,
-        &Model::stacked, &Model::selfProduct, &Model::leakedMean, &Model::groupNorm};
+        &Model::stacked, &Model::selfProduct, &Model::leakedMean, &Model::groupNorm, &Model::sharedHeads,
+        &Model::mixedHeads, &Model::tokenMixing, &Model::constantRows, &Model::droppedAddend, &Model::halves};
     return (this->*kSteps[static_cast<size_t>(g_.below(static_cast<int64_t>(kSteps.size())))])();
   }
 
@@ -262,6 +263,62 @@ class Model {
     const ValueId back = g_.add(OpKind::Permute, {y}, heads, {{"perm", Ints{0, 2, 1, 3}}});
     return g_.add(OpKind::Reshape, {back}, x_);
   }
+  // One head of k and v serves all heads of q.
+  ValueId sharedHeads() {
+    const int64_t d = kWidth / kHeads;
+    const ValueId x = pick();
+    const ValueId q = g_.add(OpKind::Reshape, {linear(x)}, {batch_, tokens_, kHeads, d});
+    std::vector<ValueId> parts{g_.add(OpKind::Permute, {q}, {batch_, kHeads, tokens_, d}, {{"perm", Ints{0, 2, 1, 3}}})};
+    for (int i = 0; i < 2; ++i) {
+      const ValueId y = g_.add(OpKind::Linear, {x, tied({d, kWidth}), maybe(tied({d}))}, {batch_, tokens_, d});
+      parts.push_back(g_.add(OpKind::Reshape, {y}, {batch_, 1, tokens_, d}));
+    }
+    if (g_.chance(30)) parts[1] = norm(parts[1], 1);
+    ValueId y = g_.add(OpKind::Attention, parts, {batch_, kHeads, tokens_, d});
+    if (g_.chance(40)) norms_.push_back(norm(y, 1));
+    y = g_.add(OpKind::Permute, {y}, {batch_, tokens_, kHeads, d}, {{"perm", Ints{0, 2, 1, 3}}});
+    return g_.add(OpKind::Reshape, {y}, x_);
+  }
+  // Each head mixes the tokens in its own way.
+  ValueId mixedHeads() {
+    const int64_t d = kWidth / kHeads;
+    const ValueId x = pick();
+    const ValueId scores = g_.add(OpKind::Einsum, {x, image_}, {batch_, tokens_, tokens_}, {{"equation", std::string("btd,bsd->bts")}});
+    const ValueId p = g_.add(OpKind::Softmax, {scores}, {batch_, tokens_, tokens_}, {{"axis", int64_t{2}}});
+    const ValueId both = g_.add(OpKind::Stack, {p, scores}, {batch_, 2, tokens_, tokens_}, {{"axis", int64_t{1}}});
+    const ValueId v = g_.add(OpKind::Reshape, {pick()}, {batch_, tokens_, kHeads, d});
+    const ValueId y = g_.add(OpKind::Einsum, {both, v}, {batch_, tokens_, kHeads, d}, {{"equation", std::string("bhts,bshd->bthd")}});
+    if (g_.chance(40)) norms_.push_back(norm(y, g_.chance(50) ? 1 : 2));
+    return g_.add(OpKind::Reshape, {y}, x_);
+  }
+  // A weight on the left: mixes channels of the turned stream.
+  ValueId tokenMixing() {
+    const Shape turned{batch_, kWidth, tokens_};
+    const ValueId z = g_.add(OpKind::Permute, {pick()}, turned, {{"perm", Ints{0, 2, 1}}});
+    ValueId y = g_.add(OpKind::MatMul, {tied({kWidth, kWidth}), z}, turned);
+    if (g_.chance(30)) y = g_.add(OpKind::Add, {y, tied({kWidth, 1})}, turned);
+    return g_.add(OpKind::Permute, {y}, x_, {{"perm", Ints{0, 2, 1}}});
+  }
+  // Rows of a table of vectors, each for another purpose.
+  ValueId constantRows() {
+    const ValueId rows = tied({2, kWidth});
+    std::vector<ValueId> parts;
+    if (g_.chance(50)) {
+      parts = g_.addMany(OpKind::Unbind, {rows}, {{kWidth}, {kWidth}}, {{"axis", int64_t{0}}});
+    } else {
+      parts = g_.addMany(OpKind::Split, {rows}, {{1, kWidth}, {1, kWidth}}, {{"axis", int64_t{0}}});
+    }
+    const ValueId x = g_.add(OpKind::Add, {pick(), parts[0]}, x_);
+    if (g_.chance(50)) return x;
+    streams_.push_back(x);
+    const OpKind kind = g_.chance(50) ? OpKind::Add : OpKind::Mul;
+    return g_.add(kind, {pick(), parts[1]}, x_);
+  }
+  // What is the same for all channels goes away with the mean.
+  ValueId droppedAddend() {
+    const ValueId addend = g_.chance(50) ? tied({1}) : g_.add(OpKind::Expand, {tied({1})}, with(x_, 2, 1));
+    return g_.add(g_.chance(70) ? OpKind::Add : OpKind::Sub, {pick(), addend}, x_);
+  }
   ValueId attention() {
     const ValueId x = pick();
     const ValueId y = attend(linear(x), linear(x), linear(x));
@@ -351,7 +408,7 @@ class Model {
   ValueId innerStep() {
     static const std::vector<Step> kSteps = {&Model::residualBlock, &Model::residualBlock, &Model::sumOfTwo, &Model::plainLinear,
                                              &Model::normalized, &Model::gated, &Model::activation, &Model::table,
-                                             &Model::centered, &Model::layerScale};
+                                             &Model::centered, &Model::layerScale, &Model::droppedAddend, &Model::branch};
     const size_t norms = norms_.size();
     const ValueId made = (this->*kSteps[static_cast<size_t>(g_.below(static_cast<int64_t>(kSteps.size())))])();
     norms_.resize(norms);

@@ -23,7 +23,7 @@ QVariant NormFilter::data(const QModelIndex& index, int role) const {
 bool NormFilter::filterAcceptsRow(int row, const QModelIndex& parent) const {
   if (!parent.isValid()) return true;
   const QModelIndex at = sourceModel()->index(row, 0, parent);
-  const QString searched = at.data(Qt::DisplayRole).toString() + u' ' + at.data(NormModel::ReasonRole).toString();
+  const QString searched = at.data(NormModel::NameRole).toString() + u' ' + at.data(NormModel::ReasonRole).toString();
   return std::all_of(words_.begin(), words_.end(),
                      [&](const QString& word) { return searched.contains(word, Qt::CaseInsensitive); });
 }

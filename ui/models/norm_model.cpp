@@ -12,6 +12,20 @@ namespace {
 // internalId of a group is 0, of a norm its group's row + 1.
 constexpr quintptr kGroupId = 0;
 
+// Characters of the dotted prefix that all names share: "m.model." of "m.model.a.ln" and "m.model.b.ln".
+qsizetype sharedPrefix(const std::vector<protocol::NormInfo>& norms) {
+  if (norms.size() < 2) return 0;
+  const std::string& first = norms.front().name;
+  size_t shared = first.size();
+  for (const protocol::NormInfo& norm : norms) {
+    const auto differ = std::mismatch(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(shared),
+                                      norm.name.begin(), norm.name.end());
+    shared = static_cast<size_t>(differ.first - first.begin());
+  }
+  const size_t dot = shared == 0 ? std::string::npos : first.rfind('.', shared - 1);
+  return dot == std::string::npos ? 0 : text(first.substr(0, dot + 1)).size();
+}
+
 size_t groupOf(const QModelIndex& child) { return static_cast<size_t>(child.internalId() - 1); }
 
 }  // namespace
@@ -66,10 +80,11 @@ QString verdictMeaning(Verdict verdict) {
 void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms) {
   beginResetModel();
   for (auto& group : groups_) group.clear();
+  const qsizetype prefix = sharedPrefix(norms);
   for (const protocol::NormInfo& norm : norms) {
     auto& group = groups_[static_cast<size_t>(verdictFromName(norm.verdict))];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
-    group.push_back({norm.index, text(norm.name), text(norm.reason), width, false, false});
+    group.push_back({norm.index, text(norm.name), text(norm.name).mid(prefix), text(norm.reason), width, false, false});
   }
   endResetModel();
 }
@@ -152,6 +167,8 @@ QVariant NormModel::groupData(Verdict verdict, int role) const {
 QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) const {
   switch (role) {
     case Qt::DisplayRole:
+      return row.shown;
+    case NameRole:
       return row.name;
     case Qt::ToolTipRole:
       return QStringLiteral("%1\n%2").arg(row.name, row.reason);

@@ -28,6 +28,7 @@ class NormModel final : public QAbstractItemModel {
     IsGroupRole = Qt::UserRole + 1,
     VerdictRole,  // int of Verdict
     NormRole,     // index of the LayerNorm; -1 for a group
+    NameRole,     // the whole name; DisplayRole leaves out the modules that all norms lie in
     ReasonRole,   // sentence
     WidthRole,    // "768", or "16×768"
     CountRole,    // of a group
@@ -52,7 +53,7 @@ class NormModel final : public QAbstractItemModel {
  private:
   struct Row {
     int norm = -1;
-    QString name, reason, width;
+    QString name, shown, reason, width;
     bool kept = false, inPlan = false;
   };
   [[nodiscard]] QVariant groupData(Verdict verdict, int role) const;

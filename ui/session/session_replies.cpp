@@ -41,7 +41,9 @@ void Session::voidProof() {
 
 void Session::opened(const protocol::ModelInfo& info) {
   const Selection before = selection_;
-  const bool sameModel = model_ && model_->sha256 == info.sha256;
+  // An engine that had to be started again opens the file anew.
+  const bool sameModel = model_ && model_->path == info.path && model_->file_bytes == info.file_bytes &&
+                         model_->modified == info.modified;
   model_ = info;
   model_->graph = {};
   index_ = ModelIndex(info.graph);

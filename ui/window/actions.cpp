@@ -140,6 +140,9 @@ void Actions::update(Session& session) {
   exportMenu->setEnabled(analysed);
   undo->setEnabled(session.undoStack()->canUndo());
   redo->setEnabled(session.undoStack()->canRedo());
+  const QString undone = session.undoStack()->undoText(), redone = session.undoStack()->redoText();
+  undo->setToolTip(undone.isEmpty() ? tr("Take back the last change of the plan.") : tr("Take back: %1").arg(undone));
+  redo->setToolTip(redone.isEmpty() ? tr("Do the change of the plan again.") : tr("Do again: %1").arg(redone));
   stop->setEnabled(session.busy());
   closeModel->setEnabled(!session.path().isEmpty());
   for (QAction* action : policyGroup->actions()) {

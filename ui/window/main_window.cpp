@@ -54,7 +54,8 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
 }
 
 MainWindow::~MainWindow() {
-  // Views listen to the session until they are gone.
+  // The children go after this: what they say then finds no window any more.
+  session_->undoStack()->disconnect();
   session_->disconnect();
   engine_->disconnect();
 }

@@ -44,6 +44,13 @@ QString bracketed(const QString& edit) {
   return begin >= 0 && end > begin ? edit.mid(begin + 1, end - begin - 1) : QString();
 }
 
+// "center the model input x at run time" -> "the model input x".
+QString centered(QString edit) {
+  if (edit.startsWith(QLatin1String("center "))) edit.remove(0, 7);
+  if (edit.endsWith(QLatin1String(" at run time"))) edit.chop(12);
+  return edit;
+}
+
 QString range(double low, double high) { return QStringLiteral("%1 … %2").arg(formatNumber(low), formatNumber(high)); }
 
 }  // namespace
@@ -199,7 +206,7 @@ QVector<Need> NormPage::neededEdits() const {
     Need need;
     need.mark = runTime ? u'A' : u'L';
     const protocol::GraphValue* value = session_->index().value(constant);
-    need.name = value != nullptr ? text(value->name) : sentence;
+    need.name = value != nullptr ? text(value->name) : centered(sentence);
     need.note = bracketed(sentence);
     need.status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
     need.state = folded ? Need::State::Done : Need::State::Plain;

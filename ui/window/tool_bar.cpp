@@ -66,7 +66,10 @@ IconButton* ToolBar::addButton(const QString& icon, QAction* action, bool withTe
   button->setAccessibleName(action->text());
   button->setEnabled(action->isEnabled());
   connect(button, &QToolButton::clicked, action, &QAction::trigger);
-  connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+  connect(action, &QAction::changed, button, [button, action] {
+    button->setEnabled(action->isEnabled());
+    button->setToolTip(action->toolTip());
+  });
   layout()->addWidget(button);
   return button;
 }

@@ -8,6 +8,7 @@
 #include "core/analysis/norms.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
 #include "core/formats/torchscript/apply_weights.h"
+#include "core/formats/torchscript/fast_norm.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/torchscript_model.h"
 

@@ -35,8 +35,4 @@ struct NormReplacement {
 // A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).
 [[nodiscard]] BodyEdit varianceToMeanSquare(torch::jit::Node* variance);
 
-// The custom operator normlens::rms_norm can be called in this process: finds libnormlens_ops.so beside the program if
-// it is not loaded yet. False where there is none.
-[[nodiscard]] bool fastNormAvailable();
-
 }  // namespace normlens::formats::torchscript

@@ -1,8 +1,3 @@
-#include <dlfcn.h>
-#include <torch/csrc/jit/runtime/operator.h>
-
-#include <filesystem>
-#include <mutex>
 #include <numeric>
 
 #include "core/formats/torchscript/apply_new_nodes.h"
@@ -18,8 +13,6 @@ using torch::jit::Value;
 constexpr size_t kInput = 0, kShape = 1, kGamma = 2, kBeta = 3, kEps = 4;
 
 c10::Symbol fastNormSymbol() { return c10::Symbol::fromQualString("normlens::rms_norm"); }
-
-bool fastNormRegistered() { return !torch::jit::getAllOperatorsFor(fastNormSymbol()).empty(); }
 
 // A parameter that the file declares optional and that is known to be there.
 Value* asTensor(Graph& graph, Value* value) {
@@ -99,20 +92,6 @@ BodyEdit varianceToMeanSquare(Node* variance) {
             node->output(0)->replaceAllUsesWith(mean);
             removeUnused(node);
           }};
-}
-
-bool fastNormAvailable() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    if (fastNormRegistered()) return;
-    std::error_code error;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    for (const auto& place : {folder / "libnormlens_ops.so", folder.parent_path() / "lib" / "libnormlens_ops.so",
-                              std::filesystem::path("libnormlens_ops.so")}) {
-      if (dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr && fastNormRegistered()) return;
-    }
-  });
-  return fastNormRegistered();
 }
 
 }  // namespace normlens::formats::torchscript

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "core/formats/torchscript/file_kind.h"
+#include "core/formats/file/file_kind.h"
 #include "core/formats/torchscript/pickle_scan.h"
 
 namespace normlens::formats::torchscript {

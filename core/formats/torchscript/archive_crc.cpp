@@ -6,7 +6,9 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "core/formats/torchscript/archive_reader.h"
 
@@ -53,11 +55,21 @@ std::optional<uint32_t> crcOfDeflated(std::span<const std::byte> packed, uint64_
 
 namespace {
 
-bool recordIsSound(const Archive& archive, const ZipRecord& record) {
-  const auto content = archive.stored(record);
-  if (record.method == ZipMethod::Stored) return crcOf(0, content.data(), content.size()) == record.crc;
-  const auto crc = crcOfDeflated(content, record.size);
-  return crc && *crc == record.crc;
+// Stored records are read piece by piece: a piece stays in the processor's cache.
+bool recordIsSound(const Archive& archive, const ZipRecord& record, std::vector<std::byte>& buffer) {
+  if (record.method != ZipMethod::Stored) {
+    const auto crc = crcOfDeflated(archive.stored(record), record.size);
+    return crc && *crc == record.crc;
+  }
+  constexpr uint64_t kPiece = 1 << 18;
+  buffer.resize(kPiece);
+  uint32_t crc = 0;
+  for (uint64_t done = 0; done < record.size; done += kPiece) {
+    const auto piece = std::span(buffer).first(std::min(kPiece, record.size - done));
+    if (!archive.file().readAt(record.dataOffset + done, piece)) return false;
+    crc = crcOf(crc, piece.data(), piece.size());
+  }
+  return crc == record.crc;
 }
 
 }  // namespace
@@ -67,8 +79,9 @@ Status checkCrcs(const Archive& archive, unsigned threads) {
   std::atomic<size_t> next = 0;
   std::atomic<size_t> firstBad = records.size();
   const auto work = [&] {
+    std::vector<std::byte> buffer;
     for (size_t i = next++; i < records.size(); i = next++) {
-      if (i > firstBad || recordIsSound(archive, records[i])) continue;
+      if (i > firstBad || recordIsSound(archive, records[i], buffer)) continue;
       size_t known = firstBad;
       while (i < known && !firstBad.compare_exchange_weak(known, i)) {
       }

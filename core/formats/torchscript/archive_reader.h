@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/formats/file/mapped_file.h"
 
 namespace normlens::formats::torchscript {
 
@@ -28,25 +29,6 @@ struct ZipRecord {
   uint64_t compressedSize = 0;
   uint64_t size = 0;                  // uncompressed
   uint64_t headerOffset = 0;          // of the local header
-};
-
-// A file mapped read-only.
-class MappedFile {
- public:
-  // Errors: Unreadable (no such file, a folder, not a regular file, cannot be mapped).
-  [[nodiscard]] static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  MappedFile() = default;
-  std::filesystem::path path_;
-  const std::byte* data_ = nullptr;
-  size_t size_ = 0;
 };
 
 class Archive {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "core/formats/torchscript/archive_crc.h"
-#include "core/formats/torchscript/atomic_file.h"
+#include "core/formats/file/atomic_file.h"
 #include "core/formats/torchscript/zip_layout.h"
 
 namespace normlens::formats::torchscript {

@@ -4,14 +4,14 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/formats/torchscript/error_text.h"
+#include "core/formats/torchscript/fast_norm.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
-// Hands torch the very bytes that were checked.
+// Hands torch the very file that was checked, whatever its path names by now.
 class MappedReader final : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit MappedReader(std::shared_ptr<const Archive> archive) : archive_(std::move(archive)) {}
@@ -20,8 +20,7 @@ class MappedReader final : public caffe2::serialize::ReadAdapterInterface {
     const auto bytes = archive_->bytes();
     if (position >= bytes.size()) return 0;
     const size_t count = std::min<size_t>(length, bytes.size() - position);
-    std::memcpy(buffer, bytes.data() + position, count);
-    return count;
+    return archive_->file().readAt(position, {static_cast<std::byte*>(buffer), count}) ? count : 0;
   }
 
  private:
@@ -39,6 +38,20 @@ torch::jit::ExtraFilesMap extraFilesOf(const Archive& archive) {
   return files;
 }
 
+// A file folded with --norm fast needs our own operator, which is only looked for where a file asks for it.
+torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::jit::ExtraFilesMap& extraFiles) {
+  const auto attempt = [&] {
+    return torch::jit::load(std::make_shared<MappedReader>(archive), at::Device(at::kCPU), extraFiles);
+  };
+  try {
+    return attempt();
+  } catch (const c10::Error& error) {
+    const bool asksForOurs = std::string_view(error.what_without_backtrace()).find("normlens::") != std::string_view::npos;
+    if (!asksForOurs || !fastNormAvailable()) throw;
+  }
+  return attempt();
+}
+
 }  // namespace
 
 Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive) {
@@ -54,8 +67,7 @@ Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive) {
     LoadedModule loaded;
     loaded.source.archive = archive;
     loaded.source.extraFiles = extraFilesOf(*archive);
-    loaded.source.module = torch::jit::load(std::make_shared<MappedReader>(archive), at::Device(at::kCPU),
-                                            loaded.source.extraFiles);
+    loaded.source.module = load(archive, loaded.source.extraFiles);
     loaded.wasTraining = loaded.source.module.hasattr("training") && loaded.source.module.is_training();
     loaded.source.module.eval();
     return loaded;

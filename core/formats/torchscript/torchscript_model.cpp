@@ -11,7 +11,7 @@
 #include "core/formats/torchscript/module_index.h"
 #include "core/formats/torchscript/open.h"
 #include "core/formats/torchscript/probe.h"
-#include "core/formats/torchscript/sha256.h"
+#include "core/formats/file/sha256.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -96,9 +96,6 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   auto archive = openCheckedArchive(*file);
   if (!archive) return tl::unexpected(archive.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
-  // Hashing a large file takes longer than loading it: it goes on behind everything else.
-  std::shared_future<std::string> sha256 =
-      std::async(std::launch::async, [kept = *file] { return sha256Hex(kept->bytes()); }).share();
   task.report("loading the model");
   auto loaded = loadModule(*archive);
   if (!loaded) return tl::unexpected(loaded.error());
@@ -107,6 +104,7 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   ModelFacts facts;
   facts.path = path;
   facts.fileBytes = static_cast<int64_t>((*file)->bytes().size());
+  facts.modified = (*file)->modified();
   auto model = fromModule(std::move(loaded->source), std::move(facts));
   if (!model) {
     Error error = model.error();
@@ -114,16 +112,12 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
     return tl::unexpected(std::move(error));
   }
   (*model)->facts_.note = noteOf((*model)->program_, loaded->wasTraining);
-  (*model)->sha256_ = std::move(sha256);
   return model;
 }
 
-const ModelFacts& TorchScriptModel::facts() const {
-  if (sha256_.valid()) {
-    facts_.sha256 = sha256_.get();
-    sha256_ = {};
-  }
-  return facts_;
+const std::string& TorchScriptModel::fileSha256() const {
+  if (sha256_.empty() && source_.archive) sha256_ = sha256Hex(source_.archive->file());
+  return sha256_;
 }
 
 Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {

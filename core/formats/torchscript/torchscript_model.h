@@ -7,7 +7,6 @@
 
 #include <torch/script.h>
 
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,10 +37,11 @@ class TorchScriptModel final : public Model {
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> open(const std::filesystem::path& path,
                                                                       const Task& task);
   // Walks the module's forward() and makes its graph; nothing is read from disk. `facts`: of the file it came from
-  // (path, sha256, fileBytes); the rest is counted anew.
+  // (path, fileBytes, modified); the rest is counted anew.
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> fromModule(ModuleSource source, ModelFacts facts);
 
-  [[nodiscard]] const ModelFacts& facts() const override;
+  [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
+  [[nodiscard]] const std::string& fileSha256() const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
   Status probe(const Tensors& inputs, const Task& task) override;
@@ -75,8 +75,8 @@ class TorchScriptModel final : public Model {
   Program program_;
   std::optional<ProbeRecords> records_;        // of the last successful probe
   Lowered lowered_;
-  mutable ModelFacts facts_;                   // sha256 is filled in by facts() once it is asked for
-  mutable std::shared_future<std::string> sha256_;
+  ModelFacts facts_;
+  mutable std::string sha256_;                 // empty until it is asked for
 };
 
 // at::Tensor <-> the border's tensors. The view shares memory with the tensor and keeps it alive.

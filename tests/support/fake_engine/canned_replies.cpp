@@ -61,7 +61,7 @@ protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path)
   protocol::ModelInfo info;
   info.path = path;
   info.format = "torchscript";
-  info.sha256 = std::string(63, '0') + (model.postNorm ? "1" : "2");
+  info.modified = model.postNorm ? 1 : 2;
   info.file_bytes = 912384;
   info.parameters = 217664;
   info.parameter_bytes = 870656;

@@ -68,9 +68,8 @@ class Engine {
     const std::string name(method);
     if (mischief_.talksNonsense(name)) {
       // Right envelope, wrong fields: what an engine of another version might send.
-      dispatcher_.bind<Params, protocol::FoldParams>(method, [](const Params&, const Task&) {
-        return Result<protocol::FoldParams>(protocol::FoldParams{});
-      });
+      dispatcher_.bind<Params, protocol::FoldParams>(
+          method, [](const Params&, const Task&) { return Result<protocol::FoldParams>(protocol::FoldParams{}); });
       return;
     }
     dispatcher_.bind<Params, Reply>(method,

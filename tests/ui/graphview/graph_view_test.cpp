@@ -13,6 +13,13 @@
 
 namespace normlens::graphview {
 
+// What the window promises, and ten times that where a sanitizer slows everything down.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr qint64 kPromisedMs = 10000;
+#else
+constexpr qint64 kPromisedMs = 1000;
+#endif
+
 using test::bertDocument;
 using test::flatDocument;
 using test::gpt2Document;
@@ -302,7 +309,7 @@ class GraphViewTest : public QObject {
     QVERIFY(view_->waitForLayout(5000));
     view_->grab();
     qInfo("10,000 nodes: %lld ms to the first picture", timer.elapsed());
-    QVERIFY(timer.elapsed() < 1000);
+    QVERIFY(timer.elapsed() < kPromisedMs);
   }
 
   // Printed, and bounded loosely: a shared machine is no stop-watch.

@@ -12,6 +12,13 @@
 namespace normlens::layout {
 namespace {
 
+// What the window promises, and ten times that where a sanitizer slows everything down.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr qint64 kPromisedMs = 10000;
+#else
+constexpr qint64 kPromisedMs = 1000;
+#endif
+
 GroupSet allGroups(const Hierarchy& hierarchy) {
   GroupSet all;
   for (size_t i = 0; i < hierarchy.items.size(); ++i) {
@@ -218,7 +225,7 @@ class LayoutTest : public QObject {
     const qint64 sorted = timer.elapsed();
     const Layout layout = mustLayOut(h, byDefault(h));
     qInfo("10,000 ops: sorted in %lld ms, laid out in %.1f ms", sorted, layout.milliseconds);
-    QVERIFY(timer.elapsed() < 1000);
+    QVERIFY(timer.elapsed() < kPromisedMs);
     QCOMPARE(layout.boxes.size(), size_t{50});
     timer.restart();
     GroupSet open = byDefault(h);
@@ -226,7 +233,7 @@ class LayoutTest : public QObject {
     const Layout opened = mustLayOut(h, open);
     qInfo("one run of 200 open: %.1f ms", opened.milliseconds);
     QCOMPARE(overlap(h, opened), QString());
-    QVERIFY(timer.elapsed() < 1000);
+    QVERIFY(timer.elapsed() < kPromisedMs);
   }
 
   // Graphviz counts its layouts in a byte and has crashed when it ran over.

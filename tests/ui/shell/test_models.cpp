@@ -62,6 +62,16 @@ class TestModels final : public QObject {
     QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 0);
   }
 
+  void modulesThatAllNormsLieInAreLeftOut() {
+    NormModel model;
+    model.setNorms({norm(0, "m.net.enc.ln", "free"), norm(1, "m.net.encoder.ln", "free")});
+    QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("enc.ln"));
+    QCOMPARE(model.indexOfNorm(1).data().toString(), QStringLiteral("encoder.ln"));
+    QCOMPARE(model.indexOfNorm(1).data(NormModel::NameRole).toString(), QStringLiteral("m.net.encoder.ln"));
+    model.setNorms({norm(0, "m.net.ln", "free")});
+    QCOMPARE(model.indexOfNorm(0).data().toString(), QStringLiteral("m.net.ln"));
+  }
+
   void anUnknownVerdictIsBlocked() {
     NormModel model;
     model.setNorms({norm(0, "x", "something new")});

@@ -1,4 +1,4 @@
-// A file that appears under its name complete or not at all. No torch here.
+// A file that appears under its name complete or not at all.
 //
 // Written under a temporary name in the same folder, fsynced, renamed; removed again if it is not committed.
 // Thread: one thread per object. Errors: WriteFailed with a sentence that names the file.
@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 
-namespace normlens::formats::torchscript {
+namespace normlens::formats {
 
 class AtomicFile {
  public:
@@ -37,4 +37,4 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-}  // namespace normlens::formats::torchscript
+}  // namespace normlens::formats

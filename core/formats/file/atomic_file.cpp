@@ -1,4 +1,4 @@
-#include "core/formats/torchscript/atomic_file.h"
+#include "core/formats/file/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace normlens::formats::torchscript {
+namespace normlens::formats {
 namespace {
 
 constexpr size_t kWriteBytes = size_t{8} << 20;
@@ -98,4 +98,4 @@ Status AtomicFile::commit() {
   return {};
 }
 
-}  // namespace normlens::formats::torchscript
+}  // namespace normlens::formats

@@ -1,4 +1,4 @@
-// What a file is, told from its first bytes; its name does not count. No torch here.
+// What a file is, told from its first bytes; its name does not count.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "core/base/result.h"
 
-namespace normlens::formats::torchscript {
+namespace normlens::formats {
 
 enum class FileKind : uint8_t {
   Empty,
@@ -30,4 +30,4 @@ enum class FileKind : uint8_t {
 // What to say of a file that is no TorchScript archive: names what it is and what to do. kind: anything but Zip.
 [[nodiscard]] Error notTorchScript(const std::filesystem::path& path, FileKind kind);
 
-}  // namespace normlens::formats::torchscript
+}  // namespace normlens::formats

@@ -1,11 +1,11 @@
-#include "core/formats/torchscript/file_kind.h"
+#include "core/formats/file/file_kind.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 
-namespace normlens::formats::torchscript {
+namespace normlens::formats {
 namespace {
 
 constexpr const char* kExportHint =
@@ -141,4 +141,4 @@ Error notTorchScript(const std::filesystem::path& path, FileKind kind) {
   }
 }
 
-}  // namespace normlens::formats::torchscript
+}  // namespace normlens::formats

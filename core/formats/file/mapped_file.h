@@ -1,0 +1,39 @@
+// A file mapped into memory, read-only. Thread: immutable after open; concurrent reads are safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "core/base/result.h"
+
+namespace normlens::formats {
+
+class MappedFile {
+ public:
+  // Errors: Unreadable (no such file, a folder, not a regular file, cannot be mapped).
+  [[nodiscard]] static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Copies from the file without touching the mapping: whole-file passes then leave no pages behind in the process.
+  // False when the file has become shorter or cannot be read.
+  [[nodiscard]] bool readAt(uint64_t offset, std::span<std::byte> into) const;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // When it was last written, as it was opened: nanoseconds since 1970.
+  [[nodiscard]] int64_t modified() const { return modified_; }
+
+ private:
+  MappedFile() = default;
+  int fd_ = -1;
+  int64_t modified_ = 0;
+  std::filesystem::path path_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace normlens::formats

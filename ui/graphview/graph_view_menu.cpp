@@ -1,0 +1,103 @@
+// GraphView: the context menu and the texts of tooltips.
+#include <QApplication>
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QMenu>
+
+#include "ui/graphview/graph_view.h"
+
+namespace normlens::graphview {
+namespace {
+
+QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+
+}  // namespace
+
+int GraphView::outputValueOf(int item) const {
+  const int node = hierarchy_->item(item).node;
+  if (node < 0) return -1;
+  const auto& outputs = hierarchy_->document->nodes[static_cast<size_t>(node)].outputs;
+  return outputs.empty() ? -1 : outputs.front();
+}
+
+void GraphView::contextMenuEvent(QContextMenuEvent* event) {
+  if (scene_.empty()) return;
+  if (event->reason() == QContextMenuEvent::Mouse) {
+    const Hit hit = hitAt(event->pos());
+    if (hit.box >= 0 || hit.edge >= 0) selectByUser(hit);
+    showMenu(hit, event->globalPos());
+  } else if (selectedItem_ >= 0) {
+    const int box = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
+    const QRectF rect = camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+    showMenu({box, -1, false}, mapToGlobal(rect.center().toPoint()));
+  }
+}
+
+void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const int item = hit.box < 0 ? -1 : scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const bool group = item >= 0 && scene_.hierarchy->item(item).kind == layout::ItemKind::Group;
+  int value = item >= 0 ? outputValueOf(item) : -1;
+  QString name = item >= 0 ? QString::fromStdString(scene_.hierarchy->path(item)) : QString();
+  if (hit.edge >= 0 && scene_.valueOfEdge(hit.edge) >= 0) {
+    const auto& v = scene_.hierarchy->document->values[static_cast<size_t>(scene_.valueOfEdge(hit.edge))];
+    value = v.id;
+    name = QString::fromStdString(v.name);
+  }
+  if (value >= 0) {
+    QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
+    center->setToolTip(tr("Subtract the mean at run time at this place"));
+  }
+  if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
+  if (group) {
+    const bool open = scene_.layout->boxes[static_cast<size_t>(hit.box)].kind == layout::BoxKind::Frame;
+    menu->addSeparator();
+    menu->addAction(open ? tr("Collapse") : tr("Expand"), this, [this, item] { toggle(item); });
+    menu->addAction(tr("Expand all below"), this, [this, item] {
+      anchorAt(item);
+      setOpen(item, true, true);
+      requestLayout();
+    });
+  }
+  if (item < 0) {
+    menu->addAction(tr("Show everything"), this, &GraphView::fit);
+    menu->addAction(tr("Collapse all"), this, &GraphView::collapseAll);
+  }
+  menu->popup(globalPosition);
+}
+
+QString GraphView::tooltipFor(const Hit& hit) const {
+  const auto& document = *scene_.hierarchy->document;
+  const auto describe = [&](const protocol::GraphValue& value) {
+    QString text = shapeText(value);
+    if (!value.dtype.empty()) text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + escaped(value.dtype);
+    return text;
+  };
+  if (hit.edge >= 0) {
+    const int index = scene_.valueOfEdge(hit.edge);
+    if (index < 0) return tr("%n values", nullptr, scene_.layout->edges[static_cast<size_t>(hit.edge)].dataCount);
+    const auto& value = document.values[static_cast<size_t>(index)];
+    return QStringLiteral("<b>%1</b><br>%2").arg(escaped(value.name), describe(value));
+  }
+  if (hit.box < 0) return {};
+  const int index = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const layout::Item& item = scene_.hierarchy->item(index);
+  QString text = QStringLiteral("<b>%1</b>").arg(escaped(scene_.hierarchy->path(index)));
+  if (item.kind == layout::ItemKind::Group) {
+    if (!item.type.empty()) text += QStringLiteral("<br>") + escaped(item.type);
+    text += QStringLiteral("<br>") + layout::groupSummary(item);
+  } else {
+    const auto& node = document.nodes[static_cast<size_t>(item.node)];
+    text += QStringLiteral("<br>") + escaped(node.op);
+    if (item.type != node.op && !item.type.empty()) text += QStringLiteral(" · ") + escaped(item.type);
+    if (const int value = scene_.hierarchy->valueIndex(outputValueOf(index)); value >= 0) {
+      const QString shape = describe(document.values[static_cast<size_t>(value)]);
+      if (!shape.isEmpty()) text += QStringLiteral("<br>") + shape;
+    }
+  }
+  if (const std::string note = lighting_.note(index); !note.empty()) text += QStringLiteral("<br>") + escaped(note);
+  return text;
+}
+
+}  // namespace normlens::graphview
