@@ -37,6 +37,8 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   if (verify.file_done) {
     line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) + " at a noise floor of " +
             shortNumber(verify.noise_floor);
+  } else if (!verify.file_reason.empty()) {
+    line += ", files not compared (" + verify.file_reason + ")";
   }
   console.print(line);
   if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);

@@ -52,6 +52,8 @@ json verifyEntry(const protocol::VerifyResult& verify) {
             {"max_abs", numberToJson(verify.file.max_abs)},
             {"max_rel", numberToJson(verify.file.max_rel)},
             {"noise_floor", numberToJson(verify.noise_floor)}};
+  } else if (!verify.file_reason.empty()) {
+    file = {{"reason", verify.file_reason}};
   }
   json entry = {{"algebra", algebra}, {"file", file}, {"exact", verify.exact ? json(*verify.exact) : json(nullptr)}};
   if (!verify.first_diverging.empty()) entry["first_diverging"] = verify.first_diverging;

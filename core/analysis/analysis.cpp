@@ -9,7 +9,9 @@
 namespace normlens::analysis {
 namespace {
 
-bool listed(const std::vector<int>& items, int item) { return std::find(items.begin(), items.end(), item) != items.end(); }
+bool listed(const std::vector<int>& items, int item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
 
 void judge(Analysis& analysis, const Planner& planner) {
   const auto free = planner.foldable(Policy::Free);
@@ -78,7 +80,8 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
 
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
-  return Planner(analysis.scales.graph, analysis.norms.layerNorms, analysis.claims, analysis.scales.edits).plan(options);
+  return Planner(analysis.scales.graph, analysis.norms.layerNorms, analysis.claims, analysis.scales.edits)
+      .plan(options);
 }
 
 }  // namespace normlens::analysis

@@ -25,20 +25,20 @@ enum class Verdict : uint8_t {
 
 struct NormVerdict {
   Verdict verdict = Verdict::Blocked;
-  std::string reason;                        // one plain sentence
-  std::vector<size_t> edits;                 // of Analysis::best, those that this norm needs
+  std::string reason;         // one plain sentence
+  std::vector<size_t> edits;  // of Analysis::best, those that this norm needs
   int centerings = 0;
-  std::vector<int> sharedWith;               // norms that the same centerings free
-  std::vector<graph::NodeId> blockerPath;    // from the norm up to the blocker
+  std::vector<int> sharedWith;             // norms that the same centerings free
+  std::vector<graph::NodeId> blockerPath;  // from the norm up to the blocker
 };
 
 struct Analysis {
-  AbsorbedScales scales;                     // its graph is the one that was analysed
+  AbsorbedScales scales;  // its graph is the one that was analysed
   Norms norms;
   Claims claims;
-  std::vector<NormVerdict> verdicts;         // by norm
+  std::vector<NormVerdict> verdicts;  // by norm
   PaperCriteria paper;
-  Plan best;                                 // the fixed cut that the verdicts come from
+  Plan best;  // the fixed cut that the verdicts come from
 };
 
 // `graph` has shapes from a probe run; without them every norm is blocked and says so. Errors: Cancelled, Unsupported.

@@ -128,7 +128,8 @@ class Builder {
     const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
     for (const ValueId source : {loop.operands.at(index + 1), block.returns[index]}) {
       const auto* shape = source == kNoValue ? nullptr : &graph_.value(source).shape;
-      if (shape == nullptr || *shape != value.shape) return refuse(id, "its shape changes from one pass of a loop to the next");
+      if (shape == nullptr || *shape != value.shape)
+        return refuse(id, "its shape changes from one pass of a loop to the next");
     }
     claims_[static_cast<size_t>(id)].kind = Claim::Kind::Derived;
     need(id, {loop.operands.at(index + 1), pattern}, {Use{block.owner, static_cast<int>(index) + 1, kNone}});

@@ -23,28 +23,28 @@ using ClaimId = int32_t;
 
 struct Need {
   ClaimId claim = graph::kNone;
-  bool throughTolerantUse = false;   // the reader would not notice a centering of the claim's value
-  std::vector<graph::Use> through;   // the reads of the claim's value that the reader depends on
+  bool throughTolerantUse = false;  // the reader would not notice a centering of the claim's value
+  std::vector<graph::Use> through;  // the reads of the claim's value that the reader depends on
 };
 
 struct Claim {
   enum class Kind : uint8_t {
-    Proven,     // holds as the model is: an explicit centering, a norm without beta, a constant that is 0
-    Derived,    // holds if all needs hold
-    Constant,   // a tensor of the file: holds after an edit of it
-    Joint,      // one of several constants that are centered with a common mean
-    Refused,    // nothing promises it
+    Proven,    // holds as the model is: an explicit centering, a norm without beta, a constant that is 0
+    Derived,   // holds if all needs hold
+    Constant,  // a tensor of the file: holds after an edit of it
+    Joint,     // one of several constants that are centered with a common mean
+    Refused,   // nothing promises it
   };
   Kind kind = Kind::Refused;
   graph::ValueId value = graph::kNoValue;
   ops::Pattern pattern;
   std::vector<Need> needs;
-  std::string reason;                       // Refused: why
-  std::vector<graph::Use> tolerantUses;     // reads that do not notice a shift with this pattern
-  std::vector<graph::Use> otherUses;        // reads that do
-  std::string otherReason;                  // why the first of otherUses notices
-  graph::NodeId otherNode = graph::kNone;   // who that is (kNone: a model output)
-  std::vector<ops::Demand> joint;           // Joint: all members, this one included
+  std::string reason;                      // Refused: why
+  std::vector<graph::Use> tolerantUses;    // reads that do not notice a shift with this pattern
+  std::vector<graph::Use> otherUses;       // reads that do
+  std::string otherReason;                 // why the first of otherUses notices
+  graph::NodeId otherNode = graph::kNone;  // who that is (kNone: a model output)
+  std::vector<ops::Demand> joint;          // Joint: all members, this one included
 
   [[nodiscard]] bool tolerated() const { return otherUses.empty(); }
 };
@@ -75,7 +75,7 @@ class ShiftTolerance {
   struct Reading {
     graph::Use use;
     bool tolerant = true;
-    std::string reason;              // why not, after "because"
+    std::string reason;                 // why not, after "because"
     graph::NodeId node = graph::kNone;  // who notices; kNone: a model output
   };
   [[nodiscard]] std::vector<Reading> readings(graph::ValueId value, const ops::Pattern& pattern);

@@ -75,14 +75,16 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
   const Graph& graph = analysis.scales.graph;
   if (claim.kind == Claim::Kind::Constant) {
     const std::string reader = claim.otherNode == kNone ? "a model output" : describeNode(graph, claim.otherNode);
-    return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + claim.otherReason + ".";
+    return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + claim.otherReason +
+           ".";
   }
   const auto& value = graph.value(claim.value);
   if (value.producer != kNone) {
     const std::string range = gammaRange(graph, graph.node(value.producer));
     if (!range.empty()) return "Its input comes from " + range + ": not zero-mean.";
   }
-  return "Its input comes from " + describeValue(graph, claim.value) + ", which cannot be centered: " + claim.reason + ".";
+  return "Its input comes from " + describeValue(graph, claim.value) + ", which cannot be centered: " + claim.reason +
+         ".";
 }
 
 std::string freeSentence(const NormVerdict& verdict) {
@@ -97,8 +99,10 @@ std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdi
     if (center == nullptr) continue;
     where += (where.empty() ? "" : " and ") + describeValue(analysis.scales.graph, center->value);
   }
-  const std::string what = verdict.centerings == 1 ? "One run-time centering, of " + where + ", frees it"
-                                                   : plural(static_cast<size_t>(verdict.centerings), "run-time centering") + ", of " + where + ", free it";
+  const std::string what =
+      verdict.centerings == 1
+          ? "One run-time centering, of " + where + ", frees it"
+          : plural(static_cast<size_t>(verdict.centerings), "run-time centering") + ", of " + where + ", free it";
   return what + " and " + plural(verdict.sharedWith.size(), "other LayerNorm") + ".";
 }
 
@@ -147,7 +151,8 @@ std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms
     const Graph& graph;
     const std::vector<LayerNorm>& norms;
     std::string operator()(const fold::AbsorbScale& edit) const {
-      return "move the scale of " + describeNode(graph, edit.scaleNode) + " into " + graph.constant(edit.parts.front().constant).name;
+      return "move the scale of " + describeNode(graph, edit.scaleNode) + " into " +
+             graph.constant(edit.parts.front().constant).name;
     }
     std::string operator()(const fold::CenterConstant& edit) const {
       std::string names;
@@ -182,9 +187,15 @@ void explainVerdicts(Analysis& analysis) {
   for (int n = 0; n < static_cast<int>(analysis.verdicts.size()); ++n) {
     NormVerdict& verdict = analysis.verdicts[static_cast<size_t>(n)];
     switch (verdict.verdict) {
-      case Verdict::Free: verdict.reason = freeSentence(verdict); break;
-      case Verdict::WithCentering: verdict.reason = centeringSentence(analysis, verdict); break;
-      case Verdict::Blocked: explainBlocked(analysis, n); break;
+      case Verdict::Free:
+        verdict.reason = freeSentence(verdict);
+        break;
+      case Verdict::WithCentering:
+        verdict.reason = centeringSentence(analysis, verdict);
+        break;
+      case Verdict::Blocked:
+        explainBlocked(analysis, n);
+        break;
     }
   }
 }

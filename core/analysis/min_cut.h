@@ -15,8 +15,8 @@ class FlowNetwork {
   void connect(int from, int to, int64_t capacity) { edges_.push_back({from, to, capacity}); }
 
   struct Cut {
-    int64_t flow = 0;               // = capacity of the cut: the proof that it is minimal
-    std::vector<bool> onSinkSide;   // the least sink side: on a tie a node stays with the source
+    int64_t flow = 0;              // = capacity of the cut: the proof that it is minimal
+    std::vector<bool> onSinkSide;  // the least sink side: on a tie a node stays with the source
   };
   [[nodiscard]] Cut solve(int source, int sink) const;
 

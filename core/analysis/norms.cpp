@@ -98,7 +98,8 @@ class DecomposedMatcher {
     const Node* root = producer(graph_, scale);
     if (root == nullptr) return std::nullopt;
     members.insert(idOf(scale));
-    if (inverse && (functionName(*root) == "reciprocal" || (root->kind == OpKind::Div && number(graph_, root->operands[0]) == 1.0))) {
+    if (inverse && (functionName(*root) == "reciprocal" ||
+                    (root->kind == OpKind::Div && number(graph_, root->operands[0]) == 1.0))) {
       const ValueId inner = root->kind == OpKind::Div ? root->operands[1] : root->operands[0];
       return varianceOf(inner, false, norm, members);
     }
@@ -137,8 +138,9 @@ class DecomposedMatcher {
     members.insert(idOf(reduce->operands[0]));
     const ValueId base = square->operands[0];
     const std::string function = functionName(*square);
-    const bool squares = (square->kind == OpKind::Mul && square->operands[1] == base) || function == "square" ||
-                         (function == "pow" && square->operands.size() > 1 && number(graph_, square->operands[1]) == 2.0);
+    const bool squares =
+        (square->kind == OpKind::Mul && square->operands[1] == base) || function == "square" ||
+        (function == "pow" && square->operands.size() > 1 && number(graph_, square->operands[1]) == 2.0);
     const Node* sub = producer(graph_, base);
     if (!squares || sub == nullptr) return false;
     const auto again = ops::explicitCentering(graph_, *sub);
@@ -154,6 +156,7 @@ LayerNorm fromOp(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const auto operand = [&](size_t i) { return i < node.operands.size() ? node.operands[i] : kNoValue; };
   LayerNorm norm;
+  if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
   norm.members = {id};
   norm.input = node.operands.at(0);
@@ -166,18 +169,24 @@ LayerNorm fromOp(const Graph& graph, NodeId id) {
     for (const int64_t axis : norm.axes) norm.normalizedShape.push_back(shape->at(static_cast<size_t>(axis)));
   }
   for (size_t i = 1; i < node.outputs.size(); ++i) {
-    if (!graph.value(node.outputs[i]).uses.empty()) norm.blockedReason = "its mean or inverse deviation is used elsewhere";
+    if (!graph.value(node.outputs[i]).uses.empty())
+      norm.blockedReason = "its mean or inverse deviation is used elsewhere";
   }
   return norm;
 }
 
 std::optional<std::string_view> otherNormKind(OpKind kind) {
   switch (kind) {
-    case OpKind::GroupNorm: return "GroupNorm";
-    case OpKind::InstanceNorm: return "InstanceNorm";
-    case OpKind::BatchNorm: return "BatchNorm";
-    case OpKind::RmsNorm: return "RMSNorm";
-    default: return std::nullopt;
+    case OpKind::GroupNorm:
+      return "GroupNorm";
+    case OpKind::InstanceNorm:
+      return "InstanceNorm";
+    case OpKind::BatchNorm:
+      return "BatchNorm";
+    case OpKind::RmsNorm:
+      return "RMSNorm";
+    default:
+      return std::nullopt;
   }
 }
 

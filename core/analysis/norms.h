@@ -20,25 +20,25 @@ enum class NormForm : uint8_t { Op, Decomposed, Fused };
 // with x - mean computed once or twice, square as Mul(c, c) or pow 2, sqrt + Div or rsqrt + Mul. Gamma and beta are not
 // part of it: they stay in the graph as they are, the norm's own output is c / sqrt(...).
 struct LayerNorm {
-  std::string name;                      // unique in the file
-  int index = 0;                         // execution order among the LayerNorms
+  std::string name;  // unique in the file
+  int index = 0;     // execution order among the LayerNorms
   NormForm form = NormForm::Op;
-  graph::NodeId node = graph::kNone;     // the op; of a decomposed norm the division that ends it
-  std::vector<graph::NodeId> members;    // all nodes of it, in execution order
+  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the division that ends it
+  std::vector<graph::NodeId> members;  // all nodes of it, in execution order
   graph::ValueId input = graph::kNoValue;
   graph::ValueId output = graph::kNoValue;
   graph::ValueId centered = graph::kNoValue;  // decomposed: c, the value that folding replaces by the input
-  std::vector<int64_t> normalizedShape;  // empty when the shape is not known
+  std::vector<int64_t> normalizedShape;       // empty when the shape is not known
   std::vector<int64_t> axes;
   graph::ValueId gamma = graph::kNoValue;
   graph::ValueId beta = graph::kNoValue;
   double eps = 0;
-  std::string blockedReason;             // not empty: cannot be folded whatever its input (mean output is used ...)
+  std::string blockedReason;  // not empty: cannot be folded whatever its input (mean output is used ...)
 };
 
 struct OtherNorm {
   std::string name;
-  std::string kind;                      // GroupNorm, InstanceNorm, BatchNorm, RMSNorm
+  std::string kind;  // GroupNorm, InstanceNorm, BatchNorm, RMSNorm
   graph::NodeId node = graph::kNone;
 };
 

@@ -45,8 +45,10 @@ bool passesThrough(OpKind kind) {
     case OpKind::Slice:
     case OpKind::Select:
     case OpKind::Roll:
-    case OpKind::Pad: return true;
-    default: return false;
+    case OpKind::Pad:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -114,8 +116,10 @@ class PaperBacktrack {
       case OpKind::MatMul:
       case OpKind::AddMatMul:
       case OpKind::Einsum:
-      case OpKind::Conv: break;
-      default: return std::nullopt;
+      case OpKind::Conv:
+        break;
+      default:
+        return std::nullopt;
     }
     std::vector<Demand> out;
     for (Demand demand : needs) {
@@ -123,7 +127,8 @@ class PaperBacktrack {
         const auto& value = graph_.value(demand.value);
         if (value.producer == kNone) return std::nullopt;
         const Node& step = graph_.node(value.producer);
-        if (step.kind != OpKind::Permute && step.kind != OpKind::Identity && step.kind != OpKind::Reshape) return std::nullopt;
+        if (step.kind != OpKind::Permute && step.kind != OpKind::Identity && step.kind != OpKind::Reshape)
+          return std::nullopt;
         ZeroMean moved = ops::opRow(step.kind).zeroMean(graph_, step, value.output, demand.pattern);
         if (moved.needs.size() != 1) return std::nullopt;
         demand = std::move(moved.needs.front());
@@ -170,7 +175,8 @@ PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& no
       const auto harmless = [&](const Leaf& leaf) { return tolerated(tolerance, leaf.at); };
       verdict.paper = std::none_of(leaves.begin(), leaves.end(), opaque);
       verdict.strict = verdict.paper && std::all_of(leaves.begin(), leaves.end(), harmless);
-      verdict.practical = std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& leaf) { return !leaf.opaque || harmless(leaf); });
+      verdict.practical =
+          std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& leaf) { return !leaf.opaque || harmless(leaf); });
       if (verdict.practical) {
         for (const Leaf& leaf : leaves) {
           for (const Demand& constant : leaf.constants) constants.insert({constant.value, constant.pattern});

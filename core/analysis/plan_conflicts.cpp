@@ -22,7 +22,9 @@ struct Centering {
   bool joint = false;
 };
 
-bool contains(const std::vector<Use>& uses, const Use& use) { return std::find(uses.begin(), uses.end(), use) != uses.end(); }
+bool contains(const std::vector<Use>& uses, const Use& use) {
+  return std::find(uses.begin(), uses.end(), use) != uses.end();
+}
 
 class Checker {
  public:
@@ -40,7 +42,8 @@ class Checker {
 
   // Every claim on the way to the norm's leaves still holds where it is read.
   bool holds(int norm) const {
-    std::vector<Need> queue{{claims_.root(norm), claims_.rootTolerant(norm), readsOf(norms_[static_cast<size_t>(norm)])}};
+    std::vector<Need> queue{
+        {claims_.root(norm), claims_.rootTolerant(norm), readsOf(norms_[static_cast<size_t>(norm)])}};
     std::set<ClaimId> seen;
     while (!queue.empty()) {
       const Need need = std::move(queue.back());
@@ -78,7 +81,8 @@ class Checker {
     const auto& value = graph_.value(claim.value);
     // A constant that is 0 stays 0.
     if (claim.kind == Claim::Kind::Proven && (value.constant != kNone || value.literal)) return true;
-    return std::all_of(need.through.begin(), need.through.end(), [&](const Use& use) { return holdsFor(claim, need.claim, use, at->second); });
+    return std::all_of(need.through.begin(), need.through.end(),
+                       [&](const Use& use) { return holdsFor(claim, need.claim, use, at->second); });
   }
 
   bool holdsFor(const Claim& claim, ClaimId id, const Use& use, const std::vector<Centering>& centerings) const {
@@ -129,7 +133,8 @@ std::vector<int> conflictingNorms(const Graph& graph, const std::vector<LayerNor
                                   const std::vector<bool>& good, const Plan& plan) {
   const Checker checker(graph, norms, claims, good, plan);
   std::vector<int> out;
-  std::copy_if(plan.folded.begin(), plan.folded.end(), std::back_inserter(out), [&](int norm) { return !checker.holds(norm); });
+  std::copy_if(plan.folded.begin(), plan.folded.end(), std::back_inserter(out),
+               [&](int norm) { return !checker.holds(norm); });
   return out;
 }
 

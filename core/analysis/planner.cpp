@@ -18,8 +18,8 @@ using graph::kNone;
 
 namespace {
 
-constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {{
-    {Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
+constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {
+    {{Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
 
 // A centering costs a shade more than a norm of its size saves, so that it never pays for a single one.
 constexpr int64_t kFoldSaves = 1000;
@@ -37,7 +37,9 @@ int64_t constantBytes(const graph::Graph& graph, graph::ConstantId id) {
   return graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
 }
 
-bool contains(const std::vector<int>& items, int item) { return std::find(items.begin(), items.end(), item) != items.end(); }
+bool contains(const std::vector<int>& items, int item) {
+  return std::find(items.begin(), items.end(), item) != items.end();
+}
 
 }  // namespace
 
@@ -65,7 +67,8 @@ void Planner::collectScaled() {
   for (const AbsorbScale& scale : scales_) {
     for (const auto& part : scale.parts) {
       graph::NodeId reader = kNone;
-      for (graph::ValueId id = values.at(part.constant); reader != scale.scaleNode; id = graph_.node(reader).outputs[0]) {
+      for (graph::ValueId id = values.at(part.constant); reader != scale.scaleNode;
+           id = graph_.node(reader).outputs[0]) {
         scaled_.insert(id);
         reader = graph_.value(id).uses.front().node;
       }
@@ -75,16 +78,20 @@ void Planner::collectScaled() {
 
 Planner::Prices Planner::pricesOf(Policy policy) const {
   switch (policy) {
-    case Policy::Free: return {0, 0, kFoldSaves};
-    case Policy::All: return {kCenteringCosts, 0, kAllSaves};
-    default: return {kCenteringCosts, 0, kFoldSaves};
+    case Policy::Free:
+      return {0, 0, kFoldSaves};
+    case Policy::All:
+      return {kCenteringCosts, 0, kAllSaves};
+    default:
+      return {kCenteringCosts, 0, kFoldSaves};
   }
 }
 
 // What can be done for the tolerant readers alone.
 CutKind Planner::cutKind(ClaimId id) const {
   const Claim& claim = claims_[id];
-  if (claim.tolerantUses.empty() || claim.kind == Claim::Kind::Joint || claim.kind == Claim::Kind::Proven) return CutKind::None;
+  if (claim.tolerantUses.empty() || claim.kind == Claim::Kind::Joint || claim.kind == Claim::Kind::Proven)
+    return CutKind::None;
   const auto& value = graph_.value(claim.value);
   if (claim.kind == Claim::Kind::Constant) return CutKind::Copy;
   if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
@@ -204,7 +211,8 @@ int64_t Planner::unaffordableByte() const {
 // Lagrange: a price on each copied byte, found by bisection; each step is one minimum cut.
 Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double& gap) const {
   int64_t total = 0;
-  for (size_t i = 0; i < graph_.constants.size(); ++i) total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
+  for (size_t i = 0; i < graph_.constants.size(); ++i)
+    total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
   const auto budget = static_cast<int64_t>(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
   Prices prices = pricesOf(Policy::Balanced);
   Solution best = solve(prices, options);
@@ -219,8 +227,8 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
     prices.perCopiedByte = step == 0 ? high : low + (high - low) / 2;
     Solution next = solve(prices, options);
     // Weak duality: no plan within the budget saves more than this.
-    bound = std::min(bound, static_cast<double>(next.value) +
-                                static_cast<double>(prices.perCopiedByte) * static_cast<double>(budget - next.bytesGrown));
+    bound = std::min(bound, static_cast<double>(next.value) + static_cast<double>(prices.perCopiedByte) *
+                                                                  static_cast<double>(budget - next.bytesGrown));
     if (next.bytesGrown > budget) {
       low = prices.perCopiedByte + 1;
     } else {
@@ -346,8 +354,8 @@ Plan Planner::plan(const PlanOptions& options) const {
   PlanOptions current = options;
   while (true) {
     double gap = 0;
-    const Solution solution = options.policy == Policy::Balanced ? solveWithinGrowth(current, gap)
-                                                                 : solve(pricesOf(options.policy), current);
+    const Solution solution =
+        options.policy == Policy::Balanced ? solveWithinGrowth(current, gap) : solve(pricesOf(options.policy), current);
     Plan plan = assemble(solution);
     plan.policy = options.policy;
     plan.gap = gap;

@@ -36,9 +36,9 @@ enum class Policy : uint8_t {
 
 struct PlanOptions {
   Policy policy = Policy::Balanced;
-  double maxGrowthPercent = 10;               // of the constants' bytes; Balanced only
-  std::vector<graph::ValueId> centerValues;   // the user wants these centered at run time: they cost nothing more
-  std::vector<int> keepNorms;                 // not to be folded
+  double maxGrowthPercent = 10;              // of the constants' bytes; Balanced only
+  std::vector<graph::ValueId> centerValues;  // the user wants these centered at run time: they cost nothing more
+  std::vector<int> keepNorms;                // not to be folded
 };
 
 // What a claim's cut means.
@@ -48,14 +48,14 @@ enum class CutKind : uint8_t { None, Centering, Copy };
 struct PlannedEdit {
   fold::Edit edit;
   ClaimId claim = graph::kNone;
-  std::vector<int> frees;                     // norms, ascending
-  int64_t bytes = 0;                          // of the tensors that are rewritten
-  int64_t bytesGrown = 0;                     // of copies
+  std::vector<int> frees;  // norms, ascending
+  int64_t bytes = 0;       // of the tensors that are rewritten
+  int64_t bytesGrown = 0;  // of copies
 };
 
 struct Plan {
   Policy policy = Policy::Balanced;
-  std::vector<PlannedEdit> edits;             // in the order in which they are applied
+  std::vector<PlannedEdit> edits;  // in the order in which they are applied
   std::vector<int> folded;
   int64_t bytesGrown = 0;
   int centerings = 0;
@@ -80,12 +80,12 @@ class Planner {
     int64_t perFoldedElement = 0;
   };
   struct Solution {
-    std::vector<CutKind> cuts;   // by claim
-    std::vector<bool> good;      // by claim: raw(c) is zero-mean after the edits
-    std::vector<bool> folded;    // by norm
+    std::vector<CutKind> cuts;  // by claim
+    std::vector<bool> good;     // by claim: raw(c) is zero-mean after the edits
+    std::vector<bool> folded;   // by norm
     int64_t flow = 0;
     int64_t bytesGrown = 0;
-    int64_t value = 0;           // saved minus spent, copies not counted
+    int64_t value = 0;  // saved minus spent, copies not counted
   };
 
   [[nodiscard]] Prices pricesOf(Policy policy) const;

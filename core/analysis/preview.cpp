@@ -19,7 +19,8 @@ CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value
     return preview;
   }
   if (asked->tolerantUses.empty()) {
-    const std::string reader = asked->otherNode == graph::kNone ? "a model output" : describeNode(graph, asked->otherNode);
+    const std::string reader =
+        asked->otherNode == graph::kNone ? "a model output" : describeNode(graph, asked->otherNode);
     preview.reason = "Centering it would change " + reader + ": " + asked->otherReason + ".";
     return preview;
   }
@@ -37,7 +38,8 @@ CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value
     return preview;
   }
   const std::string count = std::to_string(preview.frees.size());
-  preview.reason = "One centering at run time frees " + count + (preview.frees.size() == 1 ? " LayerNorm; it costs what it saves." : " LayerNorms.");
+  preview.reason = "One centering at run time frees " + count +
+                   (preview.frees.size() == 1 ? " LayerNorm; it costs what it saves." : " LayerNorms.");
   return preview;
 }
 

@@ -10,8 +10,8 @@ namespace normlens::analysis {
 
 struct CenteringPreview {
   bool allowed = false;
-  std::string reason;       // one plain sentence: why not, or what it does
-  std::vector<int> frees;   // norms that fold with it and not without
+  std::string reason;      // one plain sentence: why not, or what it does
+  std::vector<int> frees;  // norms that fold with it and not without
 };
 [[nodiscard]] CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value);
 

@@ -90,7 +90,8 @@ class Absorber {
  private:
   bool tryOperand(NodeId id, size_t data) {
     const Node& node = original_.node(id);
-    if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue) return false;
+    if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue)
+      return false;
     const Shape* shape = ops::shapeOf(original_, node.operands[data]);
     const Shape* outShape = ops::shapeOf(original_, node.outputs[0]);
     if (shape == nullptr || outShape == nullptr || *shape != *outShape) return false;
@@ -101,7 +102,8 @@ class Absorber {
     if (node.kind == OpKind::Div) {
       for (double& number : scale->numbers) number = 1.0 / number;
     }
-    if (!std::all_of(scale->numbers.begin(), scale->numbers.end(), [](double x) { return std::isfinite(x); })) return false;
+    if (!std::all_of(scale->numbers.begin(), scale->numbers.end(), [](double x) { return std::isfinite(x); }))
+      return false;
     fold::AbsorbScale edit;
     edit.scaleNode = id;
     edit.dataOperand = static_cast<int>(data);
@@ -121,7 +123,8 @@ class Absorber {
       if (shape == nullptr) return false;
       const auto last = static_cast<int64_t>(shape->size()) - 1;
       switch (node.kind) {
-        case OpKind::Identity: break;
+        case OpKind::Identity:
+          break;
         case OpKind::Permute: {
           const auto perm = graph::intsAttribute(node, "perm");
           if (!perm) return false;
@@ -153,9 +156,12 @@ class Absorber {
                  bias(node, 0, factor, edit);
         }
         case OpKind::Conv:
-          if (graph::boolAttribute(node, "transposed") || shape->size() != ops::shapeOf(original_, node.operands[1])->size()) return false;
+          if (graph::boolAttribute(node, "transposed") ||
+              shape->size() != ops::shapeOf(original_, node.operands[1])->size())
+            return false;
           return axis == 1 && part(node.operands[1], 0, factor, edit) && bias(node, 2, factor, edit);
-        default: return false;
+        default:
+          return false;
       }
       id = node.operands[0];
     }
@@ -179,14 +185,16 @@ class Absorber {
     const Shape* shape = ops::shapeOf(original_, id);
     if (shape == nullptr) return false;
     const auto rank = static_cast<int64_t>(shape->size());
-    if (local < 0 || local >= rank || (*shape)[static_cast<size_t>(local)] != static_cast<int64_t>(factor.size())) return false;
+    if (local < 0 || local >= rank || (*shape)[static_cast<size_t>(local)] != static_cast<int64_t>(factor.size()))
+      return false;
     const auto own = ownConstant(original_, id, local);
     if (!own) return false;
     edit.parts.push_back({own->constant, factor, {}, static_cast<int>(own->axis)});
     return true;
   }
 
-  // Identity(data, scale): the scale stays an operand, so that a centering of it for other readers leaves this one alone.
+  // Identity(data, scale): the scale stays an operand, so that a centering of it for other readers leaves this one
+  // alone.
   void bypass(NodeId id, size_t data) {
     Node& node = out_.graph.nodes[static_cast<size_t>(id)];
     node.kind = OpKind::Identity;

@@ -1,7 +1,8 @@
 // Constant per-channel scales that a linear in front of them can take in (LayerScale, an affine): DESIGN, edit 4.
 //
 //   y = gamma * P(x W + b)      P: permutations and copies; W, b read by nothing else; gamma constant, one axis
-// A pass of its own before the analysis: the returned graph has each such Mul or Div as Identity(data, scale), with the same ids.
+// A pass of its own before the analysis: the returned graph has each such Mul or Div as Identity(data, scale), with the
+// same ids.
 #pragma once
 
 #include <vector>

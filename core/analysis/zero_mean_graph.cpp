@@ -65,7 +65,8 @@ class Builder {
       case Claim::Kind::Proven:
         if (value.producer != kNone) vertex(value.producer, 'Z', "zero-mean already");
         return {};
-      case Claim::Kind::Derived: break;
+      case Claim::Kind::Derived:
+        break;
     }
     derived(claim);
     std::vector<ClaimId> next;
@@ -78,9 +79,8 @@ class Builder {
     if (value.producer == kNone) return;
     const auto& node = graph_.node(value.producer);
     // A linear whose own weight is centered is a leaf; one that passes zero-mean values on is on the way.
-    const bool byWeight = std::any_of(claim.needs.begin(), claim.needs.end(), [&](const Need& need) {
-      return isWeight(analysis_.claims[need.claim].value);
-    });
+    const bool byWeight = std::any_of(claim.needs.begin(), claim.needs.end(),
+                                      [&](const Need& need) { return isWeight(analysis_.claims[need.claim].value); });
     char letter = static_cast<char>(ops::opRow(node.kind).vertexClass);
     if (letter == 'R' && byWeight) letter = 'S';  // adding a bias is no residual sum
     vertex(value.producer, letter, byWeight ? "its constants are centered" : "passes zero-mean values on");
@@ -100,7 +100,8 @@ class Builder {
     if (seen_.insert(node).second) out_.vertices.push_back({node, letter, std::move(note)});
   }
   void leaf(std::string text) {
-    if (std::find(out_.leaves.begin(), out_.leaves.end(), text) == out_.leaves.end()) out_.leaves.push_back(std::move(text));
+    if (std::find(out_.leaves.begin(), out_.leaves.end(), text) == out_.leaves.end())
+      out_.leaves.push_back(std::move(text));
   }
 
   const Analysis& analysis_;

@@ -20,14 +20,14 @@ namespace normlens::fold {
 struct CenterConstant {
   struct Part {
     graph::ConstantId constant = graph::kNone;
-    ops::Pattern pattern;               // over the constant's own row-major elements
+    ops::Pattern pattern;  // over the constant's own row-major elements
   };
   // One part; several where linears of one input are concatenated along the norm's axes: then the k-th groups of all
   // parts form one group and the joint mean is subtracted.
   std::vector<Part> parts;
   // Which reads get the centered tensor. All reads of the constant, unless `split`.
   std::vector<graph::Use> uses;
-  bool split = false;                   // other reads keep the original: the file grows by a copy
+  bool split = false;  // other reads keep the original: the file grows by a copy
 };
 
 // y = scale * linear(x): the constant per-channel scale moves into the weight (and bias) that only the scale reads.
@@ -37,9 +37,9 @@ struct AbsorbScale {
   int dataOperand = 0;                     // which operand of scaleNode is passed through
   struct Part {
     graph::ConstantId constant = graph::kNone;
-    std::vector<double> factor;            // multiplies along `dim`
-    std::vector<double> addend;            // added after the factor; empty: nothing
-    int dim = 0;                           // axis of the constant that is the channel
+    std::vector<double> factor;  // multiplies along `dim`
+    std::vector<double> addend;  // added after the factor; empty: nothing
+    int dim = 0;                 // axis of the constant that is the channel
   };
   std::vector<Part> parts;
 };
@@ -53,14 +53,14 @@ struct InsertCentering {
 
 // The LayerNorm becomes an RMSNorm with the same eps, gamma and beta.
 struct ReplaceNorm {
-  int norm = 0;                            // index in analysis::Analysis::norms
+  int norm = 0;  // index in analysis::Analysis::norms
 };
 
 using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, ReplaceNorm>;
 
 struct FoldPlan {
   std::string policy;
-  std::vector<Edit> edits;                 // AbsorbScale, then CenterConstant from coarse to fine, InsertCentering, ReplaceNorm
+  std::vector<Edit> edits;  // AbsorbScale, then CenterConstant from coarse to fine, InsertCentering, ReplaceNorm
 };
 
 }  // namespace normlens::fold

@@ -2,25 +2,40 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
+#ifdef NORMLENS_ONNX
+#include "core/formats/onnx/open.h"
+#endif
 #include "core/formats/torchscript/open.h"
 
 namespace normlens::formats {
 namespace {
 
-// One format: which content it is for, what such files are called, and how one is opened.
+// One format: its name, which content it is for, what such files are called, and how one is opened.
 struct Format {
+  std::string_view name;
   FileKind kind;
   std::array<std::string_view, 5> suffixes;  // as people name such files
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task);
 };
 
-constexpr std::array<Format, 1> kFormats = {{
-    {FileKind::Zip, {".pt", ".pth", ".ts", ".jit", ".torchscript"}, torchscript::openTorchScript},
-}};
+constexpr std::array kFormats = {
+    Format{"TorchScript", FileKind::Zip, {".pt", ".pth", ".ts", ".jit", ".torchscript"}, torchscript::openTorchScript},
+#ifdef NORMLENS_ONNX
+    Format{"ONNX", FileKind::Onnx, {".onnx"}, onnx::openOnnx},
+#endif
+};
+
+// "TorchScript or ONNX".
+std::string readableFormats() {
+  std::string names;
+  for (const Format& format : kFormats) names += (names.empty() ? "" : " or ") + std::string(format.name);
+  return names;
+}
 
 }  // namespace
 
@@ -34,7 +49,7 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
   for (const Format& format : kFormats) {
     if (format.kind == kind) return format.open(path, task);
   }
-  return tl::unexpected(notTorchScript(path, kind));
+  return tl::unexpected(notReadable(path, kind, readableFormats()));
 }
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,33 +35,33 @@ using Tensors = std::vector<NamedTensor>;
 
 // How to draw one model input.
 struct InputSpec {
-  std::string name;                   // "in_0" or the file's own name
+  std::string name;  // "in_0" or the file's own name
   graph::DType dtype = graph::DType::Unknown;
   graph::Shape shape;
-  double low = 0, high = 1;           // integers: uniform in [low, high]; floats: normal(0, 1) unless `uniform`
+  double low = 0, high = 1;  // integers: uniform in [low, high]; floats: normal(0, 1) unless `uniform`
   bool uniform = false;
-  std::vector<int> freeAxes;          // axes whose size was chosen by us (batch, sequence, image side)
-  std::string assumed;                // what was assumed and why, in words; empty when the user gave it
+  std::vector<int> freeAxes;  // axes whose size was chosen by us (batch, sequence, image side)
+  std::string assumed;        // what was assumed and why, in words; empty when the user gave it
 };
 
 struct ModelFacts {
-  std::string format;                 // "torchscript"
+  std::string format;  // "torchscript"
   std::filesystem::path path;
   int64_t fileBytes = 0;
-  int64_t modified = 0;               // when the file was last written: nanoseconds since 1970
-  int64_t parameters = 0;             // elements, tied ones counted once
+  int64_t modified = 0;    // when the file was last written: nanoseconds since 1970
+  int64_t parameters = 0;  // elements, tied ones counted once
   int64_t parameterBytes = 0;
   graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
-  std::string note;                   // one sentence worth saying: quantised, in training mode, no LayerNorm ...
+  std::string note;  // one sentence worth saying: quantised, in training mode, no LayerNorm ...
 };
 
 // What takes LayerNorm's place (command line: --norm).
 enum class NormFlavour {
-  Portable,    // TorchScript: aten::rms_norm (+ add for beta); needs torch >= 2.4
-  Standard,    // ONNX only
-  Ort,         // ONNX only
-  Primitives,  // pow/mean/rsqrt/mul: any version
-  Fast,        // normlens::rms_norm of libnormlens_ops.so
+  Portable,    // TorchScript: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is possible, else Primitives
+  Standard,    // ONNX only: RMSNormalization; lifts the model to opset 23
+  Ort,         // ONNX only: ONNX Runtime's SimplifiedLayerNormalization
+  Primitives,  // written out (square, mean, root, division): any version
+  Fast,        // TorchScript: normlens::rms_norm of libnormlens_ops.so. ONNX: Ort
 };
 [[nodiscard]] std::string_view normFlavourName(NormFlavour flavour);
 [[nodiscard]] std::optional<NormFlavour> normFlavourFromName(std::string_view name);
@@ -104,6 +105,10 @@ class Model {
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                              const std::vector<analysis::LayerNorm>& norms,
                                                              NormFlavour flavour, const Task& task) const = 0;
+  // Texts to keep in the file about how it was made, by key; written by save() where the format has a place for them
+  // (ONNX: metadata_props), replacing older ones of the same keys.
+  [[nodiscard]] virtual bool takesAnnotations() const { return false; }
+  virtual void annotate(const std::map<std::string, std::string>& properties) { static_cast<void>(properties); }
   // Writes to a temporary name in the same folder, fsyncs, renames. What was not edited stays bit for bit.
   [[nodiscard]] virtual Status save(const std::filesystem::path& path, const Task& task) const = 0;
 };

@@ -7,10 +7,10 @@ namespace normlens::formats {
 namespace {
 
 constexpr std::array<std::pair<NormFlavour, std::string_view>, 5> kNames = {{{NormFlavour::Portable, "portable"},
-                                                                            {NormFlavour::Standard, "standard"},
-                                                                            {NormFlavour::Ort, "ort"},
-                                                                            {NormFlavour::Primitives, "primitives"},
-                                                                            {NormFlavour::Fast, "fast"}}};
+                                                                             {NormFlavour::Standard, "standard"},
+                                                                             {NormFlavour::Ort, "ort"},
+                                                                             {NormFlavour::Primitives, "primitives"},
+                                                                             {NormFlavour::Fast, "fast"}}};
 
 }  // namespace
 

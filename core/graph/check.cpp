@@ -29,7 +29,7 @@ class Checker {
     return fail(ErrorCode::Internal, "graph invariant: " + std::move(message));
   }
 
-  Status names() const {
+  [[nodiscard]] Status names() const {
     std::unordered_set<std::string_view> seen;
     for (const Constant& constant : graph_.constants) {
       if (!seen.insert(constant.name).second) return broken("two constants named " + constant.name);
@@ -42,7 +42,7 @@ class Checker {
   }
 
   // Every recorded use mirrors an operand or return, and the counts agree.
-  Status uses() const {
+  [[nodiscard]] Status uses() const {
     size_t recorded = 0;
     for (ValueId id = 0; id < count(graph_.values); ++id) {
       for (const Use& use : graph_.value(id).uses) {
@@ -56,7 +56,8 @@ class Checker {
           list = &graph_.block(use.block).returns;
         }
         const auto at = static_cast<size_t>(use.operand);
-        if (at >= list->size() || (*list)[at] != id) return broken("use of " + graph_.value(id).name + " has no operand");
+        if (at >= list->size() || (*list)[at] != id)
+          return broken("use of " + graph_.value(id).name + " has no operand");
       }
     }
     size_t expected = 0;
@@ -76,10 +77,11 @@ class Checker {
     made_[static_cast<size_t>(id)] = true;
     return {};
   }
-  Status read(ValueId id, const std::string& where) const {
+  [[nodiscard]] Status read(ValueId id, const std::string& where) const {
     if (id == kNoValue) return {};
     if (id < 0 || id >= count(graph_.values)) return broken("operand id out of range in " + where);
-    if (!made_[static_cast<size_t>(id)]) return broken(where + " reads " + graph_.value(id).name + " before it is made");
+    if (!made_[static_cast<size_t>(id)])
+      return broken(where + " reads " + graph_.value(id).name + " before it is made");
     return {};
   }
 

@@ -1,6 +1,7 @@
 #include "core/graph/graph.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace normlens::graph {
 namespace {
@@ -123,9 +124,13 @@ std::vector<NodeId> Graph::executionOrder() const {
     const NodeId current = block(id).nodes[next++];
     order.push_back(current);
     const auto& inner = node(current).blocks;
-    for (auto it = inner.rbegin(); it != inner.rend(); ++it) stack.push_back({*it, 0});
+    for (const BlockId inside : inner | std::views::reverse) stack.push_back({inside, 0});
   }
   return order;
+}
+
+ValueId operandAt(const Node& node, size_t index) {
+  return index < node.operands.size() ? node.operands[index] : kNoValue;
 }
 
 std::optional<int64_t> intAttribute(const Node& node, std::string_view name) { return find<int64_t>(node, name); }

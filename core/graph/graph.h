@@ -52,15 +52,15 @@ struct Constant {
 };
 
 struct Value {
-  std::string name;              // unique; as the file's tools print it
+  std::string name;  // unique; as the file's tools print it
   DType dtype = DType::Unknown;
-  std::optional<Shape> shape;    // of the probe run; nullopt: not a tensor, not reached, or not known yet
-  NodeId producer = kNone;       // kNone: graph input, block parameter, constant or literal
-  int output = 0;                // which output of the producer
-  BlockId paramOf = kNone;       // block parameter (the graph's inputs are parameters of block 0)
+  std::optional<Shape> shape;  // of the probe run; nullopt: not a tensor, not reached, or not known yet
+  NodeId producer = kNone;     // kNone: graph input, block parameter, constant or literal
+  int output = 0;              // which output of the producer
+  BlockId paramOf = kNone;     // block parameter (the graph's inputs are parameters of block 0)
   int param = 0;
   ConstantId constant = kNone;
-  std::optional<double> literal; // a scalar written in the graph
+  std::optional<double> literal;  // a scalar written in the graph
   // Set where an in-place op on an alias makes the value unsafe to reason about: nothing is proved of it, and a shift
   // of it is never tolerated. Plain sentence.
   std::string opaqueReason;
@@ -69,38 +69,38 @@ struct Value {
 
 struct Node {
   OpKind kind = OpKind::Opaque;
-  std::string op;                // the file's own name: "aten::layer_norm", "LayerNormalization"
-  std::string name;              // module path or node name; not necessarily unique
+  std::string op;    // the file's own name: "aten::layer_norm", "LayerNormalization"
+  std::string name;  // module path or node name; not necessarily unique
   ScopeId scope = 0;
   BlockId block = 0;
-  std::vector<ValueId> operands; // see OpKind; kNoValue for an absent optional
+  std::vector<ValueId> operands;  // see OpKind; kNoValue for an absent optional
   std::vector<ValueId> outputs;
-  Attributes attributes;         // canonical ones first (see OpKind), then whatever else the file says
-  std::vector<BlockId> blocks;   // of If and Loop
-  bool helper = false;           // bookkeeping that views hide: sizes, constants, casts of ints
-  std::string source;            // where it was written, if the file says
+  Attributes attributes;        // canonical ones first (see OpKind), then whatever else the file says
+  std::vector<BlockId> blocks;  // of If and Loop
+  bool helper = false;          // bookkeeping that views hide: sizes, constants, casts of ints
+  std::string source;           // where it was written, if the file says
 };
 
 struct Block {
-  NodeId owner = kNone;          // kNone for block 0
+  NodeId owner = kNone;  // kNone for block 0
   std::vector<ValueId> params;
-  std::vector<NodeId> nodes;     // in execution order
+  std::vector<NodeId> nodes;  // in execution order
   std::vector<ValueId> returns;
 };
 
 // A module, function or name scope; 0 is the model itself.
 struct Scope {
-  std::string name;              // last part: "ln_1"
-  std::string path;              // "transformer.h.0.ln_1"; "" for the model
-  std::string type;              // class name, where the file says
+  std::string name;  // last part: "ln_1"
+  std::string path;  // "transformer.h.0.ln_1"; "" for the model
+  std::string type;  // class name, where the file says
   ScopeId parent = kNone;
 };
 
 class Graph {
  public:
   std::vector<Value> values;
-  std::vector<Node> nodes;       // index order = execution order within each block
-  std::vector<Block> blocks;     // 0: the model's forward
+  std::vector<Node> nodes;    // index order = execution order within each block
+  std::vector<Block> blocks;  // 0: the model's forward
   std::vector<Scope> scopes;
   std::vector<Constant> constants;
 
@@ -108,12 +108,12 @@ class Graph {
 
   // Construction. Each keeps uses and producers consistent.
   ValueId addValue(Value value);
-  ValueId addConstant(Constant constant);                    // makes the value that stands for it
-  ValueId addLiteral(double value);
+  ValueId addConstant(Constant constant);  // makes the value that stands for it
+  ValueId addLiteral(double number);
   ValueId addParam(BlockId block, Value value);
   BlockId addBlock(NodeId owner);
   ScopeId addScope(ScopeId parent, std::string name, std::string type);
-  NodeId addNode(Node node, std::vector<Value> outputs);     // registers the operand uses, makes the outputs
+  NodeId addNode(Node node, std::vector<Value> outputs);  // registers the operand uses, makes the outputs
   void addReturn(BlockId block, ValueId value);
 
   [[nodiscard]] const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
@@ -126,6 +126,9 @@ class Graph {
   // Nodes of a kind in execution order, nested blocks where they run.
   [[nodiscard]] std::vector<NodeId> executionOrder() const;
 };
+
+// kNoValue where the operand is absent.
+[[nodiscard]] ValueId operandAt(const Node& node, size_t index);
 
 // Attribute look-up; nullopt when absent or of another type.
 [[nodiscard]] std::optional<int64_t> intAttribute(const Node& node, std::string_view name);

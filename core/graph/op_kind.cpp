@@ -7,12 +7,12 @@ namespace normlens::graph {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(OpKind::Count_)> kNames = {
-    "Opaque",   "Identity",  "Cast",      "Neg",       "Add",       "Sub",        "Mul",          "Div",
-    "Elementwise", "Where",  "MaskedFill", "Reshape",  "Permute",   "Expand",     "Slice",        "Select",
-    "Split",    "Unbind",    "Concat",    "Stack",     "Roll",      "Pad",        "Gather",       "Linear",
-    "MatMul",   "AddMatMul", "Einsum",    "Conv",      "Attention", "Recurrent",  "LayerNorm",    "GroupNorm",
-    "InstanceNorm", "BatchNorm", "RmsNorm", "Softmax", "Reduce",    "Mix",        "ShapeQuery",   "If",
-    "Loop",
+    "Opaque",    "Identity",    "Cast",      "Neg",        "Add",          "Sub",       "Mul",
+    "Div",       "Elementwise", "Where",     "MaskedFill", "Reshape",      "Permute",   "Expand",
+    "Slice",     "Select",      "Split",     "Unbind",     "Concat",       "Stack",     "Roll",
+    "Pad",       "Gather",      "Linear",    "MatMul",     "AddMatMul",    "Einsum",    "Conv",
+    "Attention", "Recurrent",   "LayerNorm", "GroupNorm",  "InstanceNorm", "BatchNorm", "RmsNorm",
+    "Softmax",   "Reduce",      "Mix",       "ShapeQuery", "If",           "Loop",
 };
 static_assert(kNames.back() == "Loop", "one name per kind");
 

@@ -11,49 +11,49 @@
 namespace normlens::graph {
 
 enum class OpKind : uint8_t {
-  Opaque,      // anything not listed: nothing is known, nothing is tolerated
-  Identity,    // [x] -> y, same elements in the same order (dropout in eval, contiguous, detach, clone, alias)
-  Cast,        // [x] -> y of another element type; whether it rounds is read off the two dtypes
-  Neg,         // [x]
-  Add,         // [a, b]: a + alpha*b with broadcasting (alpha is a literal and does not matter)
-  Sub,         // [a, b]: a - alpha*b
-  Mul,         // [a, b] with broadcasting
-  Div,         // [a, b]: a / b true division
-  Elementwise, // [x...] any other pointwise function with broadcasting: relu, gelu, exp, pow, compare, clamp ...
-  Where,       // [condition, a, b]
-  MaskedFill,  // [x, mask, value]
-  Reshape,     // [x] same elements in row-major order: view, reshape, flatten, squeeze, unsqueeze
-  Permute,     // [x] perm: ints, y axis i is x axis perm[i]
-  Expand,      // [x] broadcast to a larger shape (expand, expand_as, broadcast_to)
-  Slice,       // [x] axis, start, step; `start` absent when computed at run time
-  Select,      // [x] axis, index (absent when computed at run time); the axis disappears
-  Split,       // [x] -> y0, y1 ... in order along `axis` (split, chunk, tensor_split)
-  Unbind,      // [x] -> y0, y1 ... one per index of `axis`, which disappears
-  Concat,      // [x...] axis
-  Stack,       // [x...] axis: a new axis at that place in y
-  Roll,        // [x] axes: a permutation of positions along each axis (roll, flip)
-  Pad,         // [x] axes: those that grow, start: elements before per listed axis, value: the fill (double)
-  Gather,      // [x, index] axis: whole slices of x by run-time index (index_select, embedding = axis 0 of a table)
-  Linear,      // [x, W, b?]: x[..., in] W[out, in] (+ b[out])
-  MatMul,      // [a, b] numpy matmul rules (mm, bmm, matmul, mv)
-  AddMatMul,   // [c, a, b]: beta*c + alpha*(a @ b), c broadcasts (addmm, baddbmm)
-  Einsum,      // [operands...] equation: string in letters (no ellipsis; the reader expands it)
-  Conv,        // [x, W, b?] x[N, C, ...], W[O, C/groups, k...]; groups; transposed: W[C, O/groups, k...]
-  Attention,   // [q, k, v, mask?] scaled dot product attention, y[..., t, d_v]; heads of v may be shared
-  Recurrent,   // [x, ...] lstm, gru, rnn over whole sequences
-  LayerNorm,   // [x, gamma?, beta?] axes: ints (trailing), eps -> y, mean?, inverse deviation?
-  GroupNorm,   // [x, gamma?, beta?] groups, eps over (C/groups, spatial...)
-  InstanceNorm,// [x, ...] per channel over the spatial axes
-  BatchNorm,   // [x, gamma?, beta?, mean, variance] eps, in eval mode: an affine per channel (axis 1)
-  RmsNorm,     // [x, gamma?]
-  Softmax,     // [x] axis (softmax and log_softmax): a shift that is constant along the axis changes nothing
-  Reduce,      // [x] op: "mean" | "sum" | other, axes: ints, keepdim: bool
-  Mix,         // [x] axes: ints. A linear map of positions along `axes`, the same for all other indices: average
-               //     pooling, linear or nearest interpolation, cumulative sum
-  ShapeQuery,  // [x...] reads shapes or types only: size, dim, numel, zeros_like, ones_like, type_as's second operand
-  If,          // [condition], two blocks; outputs = the blocks' returns
-  Loop,        // [trip count, condition, carried...], one block: params [iteration, carried...], returns
-               //     [condition, carried...]; outputs = carried
+  Opaque,        // anything not listed: nothing is known, nothing is tolerated
+  Identity,      // [x] -> y, same elements in the same order (dropout in eval, contiguous, detach, clone, alias)
+  Cast,          // [x] -> y of another element type; whether it rounds is read off the two dtypes
+  Neg,           // [x]
+  Add,           // [a, b]: a + alpha*b with broadcasting (alpha is a literal and does not matter)
+  Sub,           // [a, b]: a - alpha*b
+  Mul,           // [a, b] with broadcasting
+  Div,           // [a, b]: a / b true division
+  Elementwise,   // [x...] any other pointwise function with broadcasting: relu, gelu, exp, pow, compare, clamp ...
+  Where,         // [condition, a, b]
+  MaskedFill,    // [x, mask, value]
+  Reshape,       // [x] same elements in row-major order: view, reshape, flatten, squeeze, unsqueeze
+  Permute,       // [x] perm: ints, y axis i is x axis perm[i]
+  Expand,        // [x] broadcast to a larger shape (expand, expand_as, broadcast_to)
+  Slice,         // [x] axis, start, step; `start` absent when computed at run time
+  Select,        // [x] axis, index (absent when computed at run time); the axis disappears
+  Split,         // [x] -> y0, y1 ... in order along `axis` (split, chunk, tensor_split)
+  Unbind,        // [x] -> y0, y1 ... one per index of `axis`, which disappears
+  Concat,        // [x...] axis
+  Stack,         // [x...] axis: a new axis at that place in y
+  Roll,          // [x] axes: a permutation of positions along each axis (roll, flip)
+  Pad,           // [x] axes: those that grow, start: elements before per listed axis, value: the fill (double)
+  Gather,        // [x, index] axis: whole slices of x by run-time index (index_select, embedding = axis 0 of a table)
+  Linear,        // [x, W, b?]: x[..., in] W[out, in] (+ b[out])
+  MatMul,        // [a, b] numpy matmul rules (mm, bmm, matmul, mv)
+  AddMatMul,     // [c, a, b]: beta*c + alpha*(a @ b), c broadcasts (addmm, baddbmm)
+  Einsum,        // [operands...] equation: string in letters (no ellipsis; the reader expands it)
+  Conv,          // [x, W, b?] x[N, C, ...], W[O, C/groups, k...]; groups; transposed: W[C, O/groups, k...]
+  Attention,     // [q, k, v, mask?] scaled dot product attention, y[..., t, d_v]; heads of v may be shared
+  Recurrent,     // [x, ...] lstm, gru, rnn over whole sequences
+  LayerNorm,     // [x, gamma?, beta?] axes: ints (trailing), eps -> y, mean?, inverse deviation?
+  GroupNorm,     // [x, gamma?, beta?] groups, eps over (C/groups, spatial...)
+  InstanceNorm,  // [x, ...] per channel over the spatial axes
+  BatchNorm,     // [x, gamma?, beta?, mean, variance] eps, in eval mode: an affine per channel (axis 1)
+  RmsNorm,       // [x, gamma?]
+  Softmax,       // [x] axis (softmax and log_softmax): a shift that is constant along the axis changes nothing
+  Reduce,        // [x] op: "mean" | "sum" | other, axes: ints, keepdim: bool
+  Mix,           // [x] axes: ints. A linear map of positions along `axes`, the same for all other indices: average
+                 //     pooling, linear or nearest interpolation, cumulative sum
+  ShapeQuery,    // [x...] reads shapes or types only: size, dim, numel, zeros_like, ones_like, type_as's second operand
+  If,            // [condition], two blocks; outputs = the blocks' returns
+  Loop,          // [trip count, condition, carried...], one block: params [iteration, carried...], returns
+                 //     [condition, carried...]; outputs = carried
   Count_,
 };
 

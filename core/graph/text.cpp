@@ -18,7 +18,7 @@ constexpr int64_t kWrittenInFull = 64;
 
 std::string number(double value) {
   std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   return {buffer.data(), end};
 }
 
@@ -59,9 +59,7 @@ std::string attributeText(const Attribute& attribute) {
     std::string operator()(const std::vector<int64_t>& value) const {
       return "[" + joined(value, [](int64_t item) { return std::to_string(item); }) + "]";
     }
-    std::string operator()(const std::vector<double>& value) const {
-      return "<" + joined(value, number) + ">";
-    }
+    std::string operator()(const std::vector<double>& value) const { return "<" + joined(value, number) + ">"; }
   };
   return std::visit(Visitor{}, attribute);
 }
@@ -72,7 +70,8 @@ class Printer {
 
   std::string run() {
     out_ << "graph {\n";
-    for (const ValueId id : graph_.inputs()) out_ << "  input %" << graph_.value(id).name << ": " << typeText(graph_.value(id)) << "\n";
+    for (const ValueId id : graph_.inputs())
+      out_ << "  input %" << graph_.value(id).name << ": " << typeText(graph_.value(id)) << "\n";
     for (const Value& value : graph_.values) {
       if (value.constant != kNone) constant(value);
     }
@@ -112,9 +111,11 @@ class Printer {
     out_ << indent << joined(item.outputs, [this](ValueId v) {
       return "%" + graph_.value(v).name + ": " + typeText(graph_.value(v));
     });
-    out_ << " = " << opKindName(item.kind) << "(" << joined(item.operands, [this](ValueId v) { return operand(v); }) << ")";
+    out_ << " = " << opKindName(item.kind) << "(" << joined(item.operands, [this](ValueId v) { return operand(v); })
+         << ")";
     if (!item.attributes.empty()) {
-      out_ << " {" << joined(item.attributes, [](const auto& a) { return a.first + " = " + attributeText(a.second); }) << "}";
+      out_ << " {" << joined(item.attributes, [](const auto& a) { return a.first + " = " + attributeText(a.second); })
+           << "}";
     }
     if (!item.op.empty()) out_ << " op " << quoted(item.op);
     if (!item.name.empty()) out_ << " name " << quoted(item.name);
@@ -180,7 +181,8 @@ class Parser {
     if (!accept(c)) bad(std::string("expected '") + c + "'");
   }
   static bool wordChar(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' || c == ':' || c == '-' || c == '+';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '/' || c == ':' ||
+           c == '-' || c == '+';
   }
   std::string word() {
     skipSpace();
@@ -214,10 +216,11 @@ class Parser {
     expect('"');
     return out;
   }
-  double real(const std::string& token) {
+  static double real(const std::string& token) {
     double value = 0;
     const auto result = std::from_chars(token.data(), token.data() + token.size(), value);
-    if (result.ec != std::errc{} || result.ptr != token.data() + token.size()) bad("expected a number, not '" + token + "'");
+    if (result.ec != std::errc{} || result.ptr != token.data() + token.size())
+      bad("expected a number, not '" + token + "'");
     return value;
   }
   int64_t integer() { return static_cast<int64_t>(real(word())); }
@@ -266,7 +269,8 @@ class Parser {
     item.name = value.name;
     if (acceptWord("random")) {
       item.view = randomTensor(*value.shape, static_cast<uint64_t>(integer()));
-      if (value.dtype != DType::Float32) item.view = tensorFromDoubles(*value.shape, *toDoubles(item.view), value.dtype);
+      if (value.dtype != DType::Float32)
+        item.view = tensorFromDoubles(*value.shape, *toDoubles(item.view), value.dtype);
     } else {
       expectWord("values");
       const auto numbers = reals();
@@ -309,7 +313,7 @@ class Parser {
     std::istringstream parts(path);
     for (std::string part; std::getline(parts, part, '.');) {
       const std::string& above = graph_.scope(parent).path;
-      const std::string full = above.empty() ? part : above + "." + part;
+      const std::string full = above.empty() ? part : std::string(above).append(".").append(part);
       const auto [found, added] = scopes_.try_emplace(full, 0);
       if (added) found->second = graph_.addScope(parent, part, "");
       parent = found->second;
@@ -355,6 +359,7 @@ class Parser {
     if (acceptWord("scope")) node.scope = scopeOf(string());
     node.helper = acceptWord("helper");
     std::vector<std::string> made;
+    made.reserve(outputs.size());
     for (const Value& value : outputs) made.push_back(value.name);
     const NodeId id = graph_.addNode(std::move(node), std::move(outputs));
     while (acceptWord("block")) nested(id);
@@ -390,15 +395,24 @@ void put(std::byte* at, T value) {
 void putElement(std::byte* at, DType dtype, double value) {
   switch (dtype) {
     case DType::Bool:
-    case DType::UInt8: return put(at, static_cast<uint8_t>(value));
-    case DType::Int8: return put(at, static_cast<int8_t>(value));
-    case DType::Int16: return put(at, static_cast<int16_t>(value));
-    case DType::Int32: return put(at, static_cast<int32_t>(value));
-    case DType::Int64: return put(at, static_cast<int64_t>(value));
-    case DType::Float16: return put(at, floatToHalf(static_cast<float>(value)));
-    case DType::BFloat16: return put(at, floatToBfloat16(static_cast<float>(value)));
-    case DType::Float64: return put(at, value);
-    default: return put(at, static_cast<float>(value));
+    case DType::UInt8:
+      return put(at, static_cast<uint8_t>(value));
+    case DType::Int8:
+      return put(at, static_cast<int8_t>(value));
+    case DType::Int16:
+      return put(at, static_cast<int16_t>(value));
+    case DType::Int32:
+      return put(at, static_cast<int32_t>(value));
+    case DType::Int64:
+      return put(at, static_cast<int64_t>(value));
+    case DType::Float16:
+      return put(at, floatToHalf(static_cast<float>(value)));
+    case DType::BFloat16:
+      return put(at, floatToBfloat16(static_cast<float>(value)));
+    case DType::Float64:
+      return put(at, value);
+    default:
+      return put(at, static_cast<float>(value));
   }
 }
 

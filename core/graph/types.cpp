@@ -48,17 +48,26 @@ using ReadElement = double (*)(const std::byte*);
 ReadElement reader(DType dtype) {
   switch (dtype) {
     case DType::Bool:
-    case DType::UInt8: return [](const std::byte* p) { return static_cast<double>(load<uint8_t>(p)); };
-    case DType::Int8: return [](const std::byte* p) { return static_cast<double>(load<int8_t>(p)); };
-    case DType::Int16: return [](const std::byte* p) { return static_cast<double>(load<int16_t>(p)); };
-    case DType::Int32: return [](const std::byte* p) { return static_cast<double>(load<int32_t>(p)); };
-    case DType::Int64: return [](const std::byte* p) { return static_cast<double>(load<int64_t>(p)); };
-    case DType::Float16: return [](const std::byte* p) { return static_cast<double>(halfToFloat(load<uint16_t>(p))); };
+    case DType::UInt8:
+      return [](const std::byte* p) { return static_cast<double>(load<uint8_t>(p)); };
+    case DType::Int8:
+      return [](const std::byte* p) { return static_cast<double>(load<int8_t>(p)); };
+    case DType::Int16:
+      return [](const std::byte* p) { return static_cast<double>(load<int16_t>(p)); };
+    case DType::Int32:
+      return [](const std::byte* p) { return static_cast<double>(load<int32_t>(p)); };
+    case DType::Int64:
+      return [](const std::byte* p) { return static_cast<double>(load<int64_t>(p)); };
+    case DType::Float16:
+      return [](const std::byte* p) { return static_cast<double>(halfToFloat(load<uint16_t>(p))); };
     case DType::BFloat16:
       return [](const std::byte* p) { return static_cast<double>(bfloat16ToFloat(load<uint16_t>(p))); };
-    case DType::Float32: return [](const std::byte* p) { return static_cast<double>(load<float>(p)); };
-    case DType::Float64: return [](const std::byte* p) { return load<double>(p); };
-    default: return nullptr;
+    case DType::Float32:
+      return [](const std::byte* p) { return static_cast<double>(load<float>(p)); };
+    case DType::Float64:
+      return [](const std::byte* p) { return load<double>(p); };
+    default:
+      return nullptr;
   }
 }
 
@@ -80,7 +89,8 @@ bool isFloat(DType dtype) { return row(dtype).mantissa > 0; }
 
 bool castIsExact(DType from, DType to) {
   if (from == to) return from != DType::Unknown;
-  return isFloat(from) && isFloat(to) && mantissaBits(to) >= mantissaBits(from) && exponentBits(to) >= exponentBits(from);
+  return isFloat(from) && isFloat(to) && mantissaBits(to) >= mantissaBits(from) &&
+         exponentBits(to) >= exponentBits(from);
 }
 
 std::optional<int64_t> elementCount(const Shape& shape) {

@@ -13,15 +13,28 @@ namespace normlens::graph {
 using Shape = std::vector<int64_t>;
 
 enum class DType : uint8_t {
-  Unknown, Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64, Complex128, Quantized,
+  Unknown,
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Complex64,
+  Complex128,
+  Quantized,
 };
 
-[[nodiscard]] std::string_view dtypeName(DType dtype);                 // "float32"; "?" for Unknown
-[[nodiscard]] DType dtypeFromName(std::string_view name);              // Unknown when there is no such type
-[[nodiscard]] size_t dtypeBytes(DType dtype);                          // 0 for Unknown and Quantized
-[[nodiscard]] bool isFloat(DType dtype);                               // a real floating type
-[[nodiscard]] int mantissaBits(DType dtype);                           // stored bits; 0 if not a real floating type
-[[nodiscard]] int exponentBits(DType dtype);                           // 0 if not a real floating type
+[[nodiscard]] std::string_view dtypeName(DType dtype);     // "float32"; "?" for Unknown
+[[nodiscard]] DType dtypeFromName(std::string_view name);  // Unknown when there is no such type
+[[nodiscard]] size_t dtypeBytes(DType dtype);              // 0 for Unknown and Quantized
+[[nodiscard]] bool isFloat(DType dtype);                   // a real floating type
+[[nodiscard]] int mantissaBits(DType dtype);               // stored bits; 0 if not a real floating type
+[[nodiscard]] int exponentBits(DType dtype);               // 0 if not a real floating type
 // A cast that rounds no value of `from`: at least as many mantissa and exponent bits.
 [[nodiscard]] bool castIsExact(DType from, DType to);
 

@@ -25,7 +25,7 @@ bool constantTensor(const graph::Constant& constant, const Pattern& pattern) {
   if (!numbers) return false;
   std::map<int64_t, double> first;
   for (size_t i = 0; i < numbers->size(); ++i) {
-    int64_t rest = static_cast<int64_t>(i);
+    auto rest = static_cast<int64_t>(i);
     int64_t group = 0;
     int64_t stride = 1;
     bool inside = true;
@@ -88,9 +88,8 @@ class Question {
       case OpKind::Where:
       case OpKind::MaskedFill:
       case OpKind::Expand:
-        return !std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId operand) {
-          return constantOperand(node, id, operand, pattern, depth);
-        });
+        return !std::all_of(node.operands.begin(), node.operands.end(),
+                            [&](ValueId operand) { return constantOperand(node, id, operand, pattern, depth); });
       case OpKind::Reshape:
       case OpKind::Permute:
       case OpKind::Slice:
@@ -100,7 +99,8 @@ class Question {
         if (moved.verdict != ZeroMean::Verdict::Needs || moved.needs.size() != 1) return true;
         return varies(moved.needs[0].value, moved.needs[0].pattern, depth + 1);
       }
-      default: return true;
+      default:
+        return true;
     }
   }
 

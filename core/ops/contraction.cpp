@@ -154,7 +154,8 @@ std::optional<Contraction> einsum(const Graph& graph, const Node& node) {
   return Contraction{0, count == 2 ? 1 : -1, -1, *a, *b, *out};
 }
 
-// y[..., t, d] = sum over s of p[..., t, s] v[..., s, d]: v's last axis is its own; everything else is shared or summed.
+// y[..., t, d] = sum over s of p[..., t, s] v[..., s, d]: v's last axis is its own; everything else is shared or
+// summed.
 std::optional<Contraction> attention(const Graph& graph, const Node& node) {
   if (node.operands.size() < 3 || node.outputs.empty()) return std::nullopt;
   const Shape* v = shapeOf(graph, node.operands[2]);
@@ -177,6 +178,7 @@ bool has(const std::vector<Label>& labels, int id) {
 
 std::vector<int64_t> sizes(const std::vector<Label>& labels) {
   std::vector<int64_t> out;
+  out.reserve(labels.size());
   for (const Label& label : labels) out.push_back(label.size);
   return out;
 }
@@ -186,7 +188,8 @@ std::optional<Pattern> operandPattern(const Contraction& c, const FactorsPerDim&
                                       const std::vector<Label>& other) {
   FactorsPerDim dims;
   for (const Label& label : mine) {
-    const auto at = std::find_if(c.labelsOut.begin(), c.labelsOut.end(), [&](const Label& l) { return l.id == label.id; });
+    const auto at =
+        std::find_if(c.labelsOut.begin(), c.labelsOut.end(), [&](const Label& l) { return l.id == label.id; });
     if (at == c.labelsOut.end()) {
       dims.push_back(wholeKept(label.size));
       continue;
@@ -211,13 +214,20 @@ std::optional<Shape> biasShape(const Graph& graph, const Node& node, const Contr
 
 std::optional<Contraction> contractionOf(const Graph& graph, const Node& node) {
   switch (node.kind) {
-    case OpKind::Linear: return linear(graph, node);
-    case OpKind::MatMul: return matmul(graph, node, 0, 1, -1);
-    case OpKind::AddMatMul: return matmul(graph, node, 1, 2, 0);
-    case OpKind::Conv: return convolution(graph, node);
-    case OpKind::Einsum: return einsum(graph, node);
-    case OpKind::Attention: return attention(graph, node);
-    default: return std::nullopt;
+    case OpKind::Linear:
+      return linear(graph, node);
+    case OpKind::MatMul:
+      return matmul(graph, node, 0, 1, -1);
+    case OpKind::AddMatMul:
+      return matmul(graph, node, 1, 2, 0);
+    case OpKind::Conv:
+      return convolution(graph, node);
+    case OpKind::Einsum:
+      return einsum(graph, node);
+    case OpKind::Attention:
+      return attention(graph, node);
+    default:
+      return std::nullopt;
   }
 }
 

@@ -64,8 +64,8 @@ bool isFixed(const Graph& graph, const Node& node) {
   if (node.kind == OpKind::Select) return graph::intAttribute(node, "index").has_value();
   // Equal parts of a constant are as fixed as the constant; the end of a slice may be computed.
   return node.kind == OpKind::Split && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-    return graph.value(output).shape == graph.value(node.outputs[0]).shape;
-  });
+           return graph.value(output).shape == graph.value(node.outputs[0]).shape;
+         });
 }
 
 }  // namespace
@@ -80,7 +80,9 @@ bool cutsFeatures(const Graph& graph, const Node& cut, ValueId value, const Patt
     switch (node.kind) {
       case OpKind::Identity:
       case OpKind::Cast:
-      case OpKind::Reshape: value = node.operands.at(0); break;
+      case OpKind::Reshape:
+        value = node.operands.at(0);
+        break;
       case OpKind::Permute: {
         auto moved = opRow(node.kind).zeroMean(graph, node, 0, at);
         if (moved.verdict != ZeroMean::Verdict::Needs) return false;
@@ -98,8 +100,10 @@ bool cutsFeatures(const Graph& graph, const Node& cut, ValueId value, const Patt
       case OpKind::MatMul:
       case OpKind::AddMatMul:
       case OpKind::Conv:
-      case OpKind::Einsum: return regionOfWeight(graph, node, at);
-      default: return false;
+      case OpKind::Einsum:
+        return regionOfWeight(graph, node, at);
+      default:
+        return false;
     }
   }
   return false;

@@ -1,4 +1,5 @@
-// How patterns travel through changes of shape: broadcasting, slicing, embedding into a longer axis. Shared by the rules.
+// How patterns travel through changes of shape: broadcasting, slicing, embedding into a longer axis. Shared by the
+// rules.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,10 @@
 
 namespace normlens::ops {
 
-// The shape of a tensor value, {} of a scalar literal; nullopt when the probe run did not reach it.
+// Why a rule refuses where a shape is missing.
+inline constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
+
+// The shape of a tensor value, {} of a scalar literal; nullptr when the probe run did not reach it.
 [[nodiscard]] const graph::Shape* shapeOf(const graph::Graph& graph, graph::ValueId value);
 
 // A pattern over `full`, seen by an operand of shape `part` that numpy rules broadcast to `full`: axes along which the

@@ -52,7 +52,7 @@ std::vector<Factor> canonical(const std::vector<Factor>& factors) {
 
 }  // namespace
 
-Pattern Pattern::fromFactors(std::vector<Factor> factors) { return Pattern{canonical(factors)}; }
+Pattern Pattern::fromFactors(const std::vector<Factor>& factors) { return Pattern{canonical(factors)}; }
 
 Pattern Pattern::overAxes(const graph::Shape& shape, std::span<const int64_t> axes) {
   std::vector<Factor> factors;
@@ -136,8 +136,10 @@ bool Pattern::centeringKeeps(const Pattern& other) const {
     if (apart(f, g)) return true;
     const bool inside = f.begin >= g.begin && f.end <= g.end;
     const bool around = f.begin <= g.begin && f.end >= g.end;
-    if (f.summed && f.extent() > 1) keeps = keeps && inside && (around || !g.summed);
-    else if (g.summed && g.extent() > 1) keeps = keeps && around;
+    if (f.summed && f.extent() > 1)
+      keeps = keeps && inside && (around || !g.summed);
+    else if (g.summed && g.extent() > 1)
+      keeps = keeps && around;
   }
   return keeps;
 }

@@ -38,11 +38,11 @@ struct Pattern {
   // Summed over these axes of a tensor of this shape, everywhere.
   static Pattern overAxes(const graph::Shape& shape, std::span<const int64_t> axes);
   // From factors in any form.
-  static Pattern fromFactors(std::vector<Factor> factors);
+  static Pattern fromFactors(const std::vector<Factor>& factors);
 
-  [[nodiscard]] bool sumsAnything() const;       // some group holds more than one element
-  [[nodiscard]] int64_t groupSize() const;       // elements in a group
-  [[nodiscard]] int64_t regionSize() const;      // elements inside the region
+  [[nodiscard]] bool sumsAnything() const;   // some group holds more than one element
+  [[nodiscard]] int64_t groupSize() const;   // elements in a group
+  [[nodiscard]] int64_t regionSize() const;  // elements inside the region
   [[nodiscard]] bool wholeRegion() const;
   // Every group of `inner` that meets this region lies inside one group of this pattern: a shift with this pattern is
   // constant over each group of `inner`, and a value zero-mean over `inner` is zero-mean over this one if the regions

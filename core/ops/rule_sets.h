@@ -5,7 +5,7 @@
 
 namespace normlens::ops {
 
-#define NORMLENS_RULE(name)                                                                        \
+#define NORMLENS_RULE(name)                                                                                   \
   [[nodiscard]] ZeroMean name##ZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&); \
   [[nodiscard]] Shift name##Shift(const graph::Graph&, const graph::Node&, int operand, const Pattern&)
 

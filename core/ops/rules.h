@@ -32,7 +32,7 @@ struct ZeroMean {
   std::vector<Demand> needs;  // all of them
   // Joint leaves: constants that are centered with one common mean (linears of one input, concatenated).
   std::vector<std::vector<Demand>> jointly;
-  std::string reason;         // why Refused: a clause that follows "because"
+  std::string reason;  // why Refused: a clause that follows "because"
 
   static ZeroMean proven() { return {Verdict::Proven, {}, {}, {}}; }
   static ZeroMean of(std::vector<Demand> needs) { return {Verdict::Needs, std::move(needs), {}, {}}; }

@@ -48,7 +48,8 @@ ZeroMean controlZeroMean(const Graph& graph, const Node& node, int output, const
 
 Shift controlShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   const auto index = static_cast<size_t>(operand);
-  if (node.kind != OpKind::Loop || index < kCarriedOperand) return Shift::refused("the shifted values decide which way it goes");
+  if (node.kind != OpKind::Loop || index < kCarriedOperand)
+    return Shift::refused("the shifted values decide which way it goes");
   const size_t carried = index - kCarriedOperand;
   const ValueId out = node.outputs.at(carried);
   const ValueId param = graph.block(node.blocks.at(0)).params.at(carried + kCarriedParam);

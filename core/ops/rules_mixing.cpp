@@ -7,12 +7,10 @@ namespace normlens::ops {
 
 using graph::Graph;
 using graph::Node;
-using graph::OpKind;
 using graph::Shape;
 
 namespace {
 
-constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
 
 bool isLinearReduce(const Node& node) {
   const auto op = graph::stringAttribute(node, "op");
@@ -108,7 +106,8 @@ Shift mixShift(const Graph& graph, const Node& node, int operand, const Pattern&
   const auto axes = graph::intsAttribute(node, "axes");
   auto dims = in == nullptr || out == nullptr ? std::nullopt : alignTo(pattern, *in);
   if (operand != 0 || !dims || !axes || in->size() != out->size()) return Shift::refused(kNoShape);
-  for (const int64_t axis : *axes) (*dims).at(static_cast<size_t>(axis)) = wholeKept(out->at(static_cast<size_t>(axis)));
+  for (const int64_t axis : *axes)
+    (*dims).at(static_cast<size_t>(axis)) = wholeKept(out->at(static_cast<size_t>(axis)));
   Pattern result = joinDims(*dims);
   if (!result.sumsAnything()) return Shift::refused("it mixes the shifted channels");
   return Shift::carried({{node.outputs[0], std::move(result)}});

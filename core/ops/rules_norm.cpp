@@ -15,12 +15,9 @@ using graph::ValueId;
 
 namespace {
 
-constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
-
-ValueId operandAt(const Node& node, size_t index) { return index < node.operands.size() ? node.operands[index] : kNoValue; }
-
 bool extraOutputsUsed(const Graph& graph, const Node& node) {
-  return std::any_of(node.outputs.begin() + 1, node.outputs.end(), [&](ValueId v) { return !graph.value(v).uses.empty(); });
+  return std::any_of(node.outputs.begin() + 1, node.outputs.end(),
+                     [&](ValueId v) { return !graph.value(v).uses.empty(); });
 }
 
 std::optional<Pattern> groupNormGroups(const Shape& shape, int64_t groups) {
@@ -33,7 +30,8 @@ std::optional<Pattern> groupNormGroups(const Shape& shape, int64_t groups) {
 }  // namespace
 
 bool plainAlpha(const Node& node) {
-  return graph::floatAttribute(node, "alpha").value_or(1.0) == 1.0 && graph::intAttribute(node, "alpha").value_or(1) == 1;
+  return graph::floatAttribute(node, "alpha").value_or(1.0) == 1.0 &&
+         graph::intAttribute(node, "alpha").value_or(1) == 1;
 }
 
 std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Node& node) {
@@ -42,7 +40,8 @@ std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Nod
   const ValueId mean = node.operands[1];
   if (mean == kNoValue || graph.value(mean).producer == graph::kNone) return std::nullopt;
   const Node& reduce = graph.node(graph.value(mean).producer);
-  if (reduce.kind != OpKind::Reduce || graph::stringAttribute(reduce, "op") != "mean" || reduce.operands.at(0) != input) return std::nullopt;
+  if (reduce.kind != OpKind::Reduce || graph::stringAttribute(reduce, "op") != "mean" || reduce.operands.at(0) != input)
+    return std::nullopt;
   if (!plainAlpha(node)) return std::nullopt;
   const auto axes = graph::intsAttribute(reduce, "axes");
   const Shape* shape = shapeOf(graph, input);
@@ -62,9 +61,12 @@ std::optional<Pattern> normalizedGroups(const Graph& graph, const Node& node) {
       const auto axis = graph::intAttribute(node, "axis");
       return axis ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
     }
-    case OpKind::GroupNorm: return groupNormGroups(*shape, graph::intAttribute(node, "groups").value_or(0));
-    case OpKind::InstanceNorm: return shape->size() < 2 ? std::nullopt : groupNormGroups(*shape, (*shape)[1]);
-    default: return std::nullopt;
+    case OpKind::GroupNorm:
+      return groupNormGroups(*shape, graph::intAttribute(node, "groups").value_or(0));
+    case OpKind::InstanceNorm:
+      return shape->size() < 2 ? std::nullopt : groupNormGroups(*shape, (*shape)[1]);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -80,7 +82,8 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
   if (gamma != kNoValue) {
     const Shape* part = shapeOf(graph, gamma);
     const auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, full, *part);
-    if (!seen || !isConstantAlong(graph, gamma, *seen)) return ZeroMean::refused("its \xCE\xB3 differs between channels");
+    if (!seen || !isConstantAlong(graph, gamma, *seen))
+      return ZeroMean::refused("its \xCE\xB3 differs between channels");
   }
   if (beta == kNoValue) return ZeroMean::proven();
   const Shape* part = shapeOf(graph, beta);
@@ -94,7 +97,8 @@ Shift layerNormShift(const Graph& graph, const Node& node, int operand, const Pa
     const auto groups = normalizedGroups(graph, node);
     if (!groups) return Shift::refused(kNoShape);
     if (extraOutputsUsed(graph, node)) return Shift::refused("its mean or deviation is used elsewhere");
-    if (!pattern.coversGroupsOf(*groups)) return Shift::refused("it normalizes over more than the shift is constant on");
+    if (!pattern.coversGroupsOf(*groups))
+      return Shift::refused("it normalizes over more than the shift is constant on");
     return Shift::absorbed();
   }
   if (operand != 2) return Shift::refused("the shifted values are its \xCE\xB3");

@@ -12,10 +12,6 @@ using graph::ValueId;
 
 namespace {
 
-constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
-
-ValueId operandAt(const Node& node, size_t index) { return index < node.operands.size() ? node.operands[index] : kNoValue; }
-
 std::optional<Pattern> narrowed(const Graph& graph, const Node& node, const Pattern& pattern, ValueId operand) {
   const Shape* full = shapeOf(graph, node.outputs[0]);
   const Shape* part = shapeOf(graph, operand);
@@ -65,7 +61,8 @@ std::optional<Pattern> withoutAxesOf(const Graph& graph, const Node& node, const
 }
 
 // A shift of one operand that is multiplied (or selected) by `other`: constant where both are.
-Shift scaledBy(const Graph& graph, const Node& node, int operand, const Pattern& pattern, size_t other, const char* reason) {
+Shift scaledBy(const Graph& graph, const Node& node, int operand, const Pattern& pattern, size_t other,
+               const char* reason) {
   auto wide = widened(graph, node, pattern, operand);
   if (!wide) return Shift::refused(kNoShape);
   if (constantFor(graph, node, *wide, other)) return Shift::carried({{node.outputs[0], std::move(*wide)}});
@@ -156,9 +153,12 @@ Shift maskedFillShift(const Graph& graph, const Node& node, int operand, const P
 }
 
 ZeroMean opaqueZeroMean(const Graph&, const Node& node, int, const Pattern&) {
-  return ZeroMean::refused(node.kind == OpKind::Elementwise ? "it is not linear" : "nothing is known of its output's mean");
+  return ZeroMean::refused(node.kind == OpKind::Elementwise ? "it is not linear"
+                                                            : "nothing is known of its output's mean");
 }
-Shift opaqueShift(const Graph&, const Node&, int, const Pattern&) { return Shift::refused("it reads the values themselves"); }
+Shift opaqueShift(const Graph&, const Node&, int, const Pattern&) {
+  return Shift::refused("it reads the values themselves");
+}
 
 ZeroMean shapeQueryZeroMean(const Graph&, const Node&, int, const Pattern&) {
   return ZeroMean::refused("it is made from a shape");

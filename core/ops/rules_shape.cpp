@@ -16,7 +16,6 @@ using graph::ValueId;
 
 namespace {
 
-constexpr const char* kNoShape = "its shape is not known: the probe run did not reach it";
 constexpr const char* kCutsChannels = "it cuts through the norm's channels";
 
 // What almost every rule here starts from: both shapes, the axis, and the pattern cut at the axes of one side.
@@ -110,44 +109,82 @@ std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node,
   return out;
 }
 
-// Linear(x, W, b) for every operand, all of the same x, each read by the concatenation alone.
-struct JointLinears {
-  std::vector<const Node*> linears;
-  bool biased = false;
+// x W + b, however a format writes it: Linear(x, W, b), MatMul(x, W), AddMatMul(b, x, W) or MatMul(x, W) + b.
+struct LinearForm {
+  ValueId input = kNoValue;
+  ValueId weight = kNoValue;
+  int64_t outputAxis = 0;   // of the weight, which has two
+  ValueId bias = kNoValue;  // of as many elements as that axis
 };
-std::optional<JointLinears> linearsOfOneInput(const Graph& graph, const Node& concat) {
-  JointLinears found;
-  for (const ValueId value : concat.operands) {
-    const auto& made = graph.value(value);
-    if (made.producer == graph::kNone || made.uses.size() != 1 || !made.opaqueReason.empty()) return std::nullopt;
-    const Node& node = graph.node(made.producer);
-    if (node.kind != OpKind::Linear || node.operands[0] != graph.node(graph.value(concat.operands[0]).producer).operands[0]) return std::nullopt;
-    const auto& weight = graph.value(node.operands.at(1));
-    if (weight.constant == graph::kNone || weight.uses.size() != 1 || weight.shape->size() != 2) return std::nullopt;
-    const bool biased = node.operands.size() > 2 && node.operands[2] != kNoValue;
-    if (biased) {
-      const auto& bias = graph.value(node.operands[2]);
-      if (bias.constant == graph::kNone || bias.uses.size() != 1) return std::nullopt;
-    }
-    if (!found.linears.empty() && biased != found.biased) return std::nullopt;
-    found.biased = biased;
-    found.linears.push_back(&node);
-  }
-  return found.linears.size() > 1 ? std::optional(found) : std::nullopt;
+
+// The producer of a value that nothing else reads.
+const Node* soleProducer(const Graph& graph, ValueId value) {
+  const auto& made = graph.value(value);
+  const bool sole = made.producer != graph::kNone && made.uses.size() == 1 && made.opaqueReason.empty();
+  return sole ? &graph.node(made.producer) : nullptr;
 }
 
-// W_i is [out_i, in], summed over all of out_i; b_i over its only axis.
-ZeroMean jointNeeds(const Graph& graph, const JointLinears& joint) {
+bool scalesBy(const Node& node, std::string_view name) {
+  return graph::floatAttribute(node, name).value_or(1.0) != 1.0 || graph::intAttribute(node, name).value_or(1) != 1;
+}
+
+// Constants that only this linear reads, of the shapes that a linear's have.
+bool ownConstants(const Graph& graph, const LinearForm& form) {
+  const auto own = [&](ValueId id) { return graph.value(id).constant != graph::kNone && graph.value(id).uses.size() == 1; };
+  const Shape* weight = shapeOf(graph, form.weight);
+  if (weight == nullptr || weight->size() != 2 || !own(form.weight)) return false;
+  if (form.bias == kNoValue) return true;
+  const Shape* bias = shapeOf(graph, form.bias);
+  return bias != nullptr && bias->size() == 1 && own(form.bias) && bias->front() == (*weight)[static_cast<size_t>(form.outputAxis)];
+}
+
+std::optional<LinearForm> linearForm(const Graph& graph, ValueId value) {
+  const Node* node = soleProducer(graph, value);
+  if (node == nullptr) return std::nullopt;
+  LinearForm form;
+  const auto operand = [&](size_t i) { return i < node->operands.size() ? node->operands[i] : kNoValue; };
+  if (node->kind == OpKind::Linear) {
+    form = {operand(0), operand(1), 0, operand(2)};
+  } else if (node->kind == OpKind::AddMatMul) {
+    if (scalesBy(*node, "alpha") || scalesBy(*node, "beta")) return std::nullopt;
+    form = {operand(1), operand(2), 1, operand(0)};
+  } else {
+    if (node->kind == OpKind::Add && plainAlpha(*node)) {
+      const size_t biasSide = graph.value(operand(1)).constant != graph::kNone ? 1 : 0;
+      form.bias = operand(biasSide);
+      node = operand(1 - biasSide) == kNoValue ? nullptr : soleProducer(graph, operand(1 - biasSide));
+    }
+    if (node == nullptr || node->kind != OpKind::MatMul || scalesBy(*node, "alpha")) return std::nullopt;
+    form = {operand(0), operand(1), 1, form.bias};
+  }
+  return form.weight != kNoValue && ownConstants(graph, form) ? std::optional(form) : std::nullopt;
+}
+
+// Every operand is a linear of the same input, read by the concatenation alone.
+std::optional<std::vector<LinearForm>> linearsOfOneInput(const Graph& graph, const Node& concat) {
+  std::vector<LinearForm> found;
+  for (const ValueId value : concat.operands) {
+    const auto form = linearForm(graph, value);
+    if (!form) return std::nullopt;
+    if (!found.empty() && (form->input != found[0].input || (form->bias == kNoValue) != (found[0].bias == kNoValue)))
+      return std::nullopt;
+    found.push_back(*form);
+  }
+  return found.size() > 1 ? std::optional(found) : std::nullopt;
+}
+
+// Each weight is summed over all of its outputs, each bias over its only axis.
+ZeroMean jointNeeds(const Graph& graph, const std::vector<LinearForm>& linears) {
   ZeroMean out = ZeroMean::of({});
   std::vector<Demand> weights;
   std::vector<Demand> biases;
   const int64_t first = 0;
-  for (const Node* node : joint.linears) {
-    weights.push_back({node->operands[1], Pattern::overAxes(*shapeOf(graph, node->operands[1]), {&first, 1})});
-    if (joint.biased) biases.push_back({node->operands[2], Pattern::overAxes(*shapeOf(graph, node->operands[2]), {&first, 1})});
+  for (const LinearForm& form : linears) {
+    weights.push_back({form.weight, Pattern::overAxes(*shapeOf(graph, form.weight), {&form.outputAxis, 1})});
+    if (form.bias != kNoValue) biases.push_back({form.bias, Pattern::overAxes(*shapeOf(graph, form.bias), {&first, 1})});
   }
   out.jointly.push_back(std::move(weights));
-  if (joint.biased) out.jointly.push_back(std::move(biases));
+  if (!biases.empty()) out.jointly.push_back(std::move(biases));
   return out;
 }
 
@@ -226,7 +263,8 @@ std::optional<int64_t> indexOf(const Node& node, int output) {
 
 ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   auto view = viewOf(graph, node, 0, output, pattern, false);
-  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 != view->in->size()) return ZeroMean::refused(kNoShape);
+  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 != view->in->size())
+    return ZeroMean::refused(kNoShape);
   view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), std::vector<Factor>{});
   return windowZeroMean(graph, node, std::move(*view), indexOf(node, output), 1, node.operands[0]);
 }
@@ -273,7 +311,8 @@ ZeroMean splitZeroMean(const Graph& graph, const Node& node, int output, const P
   if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
   const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
   const int64_t length = (*view->out)[view->axis];
-  return windowZeroMean(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length, node.operands[0]);
+  return windowZeroMean(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
+                        node.operands[0]);
 }
 Shift splitShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   if (operand != 0) return Shift::refused("it reads the shifted values");
@@ -377,7 +416,8 @@ ZeroMean padZeroMean(const Graph& graph, const Node& node, int output, const Pat
   const auto axes = graph::intsAttribute(node, "axes");
   const auto start = graph::intsAttribute(node, "start");
   if (!view || !axes || !start || axes->size() != start->size()) return ZeroMean::refused(kNoShape);
-  if (graph::floatAttribute(node, "value").value_or(1.0) != 0.0) return ZeroMean::refused("it pads with something other than 0");
+  if (graph::floatAttribute(node, "value").value_or(1.0) != 0.0)
+    return ZeroMean::refused("it pads with something other than 0");
   for (size_t i = 0; i < axes->size(); ++i) {
     const auto axis = static_cast<size_t>((*axes)[i]);
     auto seen = window(view->dims.at(axis), (*start)[i], view->in->at(axis));
@@ -406,7 +446,8 @@ Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern&
 
 ZeroMean gatherZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   const auto view = viewOf(graph, node, 0, output, pattern, false);
-  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 < view->in->size()) return ZeroMean::refused(kNoShape);
+  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 < view->in->size())
+    return ZeroMean::refused(kNoShape);
   const size_t indexRank = view->dims.size() + 1 - view->in->size();
   FactorsPerDim dims(view->dims.begin(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
   dims.push_back(wholeKept((*view->in)[view->axis]));
@@ -418,7 +459,8 @@ ZeroMean gatherZeroMean(const Graph& graph, const Node& node, int output, const 
 Shift gatherShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   if (operand != 0) return Shift::refused("the shifted values are its index");
   const auto view = viewOf(graph, node, 0, 0, pattern, true);
-  if (!view || view->axis >= view->dims.size() || view->out->size() + 1 < view->in->size()) return Shift::refused(kNoShape);
+  if (!view || view->axis >= view->dims.size() || view->out->size() + 1 < view->in->size())
+    return Shift::refused(kNoShape);
   const size_t indexRank = view->out->size() + 1 - view->in->size();
   const auto& axis = view->dims[view->axis];
   const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();

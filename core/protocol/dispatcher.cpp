@@ -106,7 +106,7 @@ void Dispatcher::work() {
   }
 }
 
-void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params, std::stop_token stop,
+void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
                         bool& initialized) {
   ReplyOnce reply = session_->replyTo(id);
   if (stop.stop_requested()) return reply.failure(failure(RpcError::RequestCancelled, "stopped on request"));

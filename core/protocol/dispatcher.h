@@ -90,7 +90,7 @@ class Dispatcher {
 
   void receive(std::string_view body, std::optional<int64_t>& shutdownId);
   void work();
-  void handle(int64_t id, const std::string& method, const nlohmann::json& params, std::stop_token stop,
+  void handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
               bool& initialized);
 
   std::map<std::string, Handler, std::less<>> handlers_;

@@ -88,7 +88,7 @@ struct FieldsOf<ModelInfo> {
   using M = ModelInfo;
   static constexpr std::tuple list{
       NORMLENS_FIELD(path),       NORMLENS_FIELD(format),          NORMLENS_FIELD(modified), NORMLENS_FIELD(file_bytes),
-      NORMLENS_FIELD(parameters), NORMLENS_FIELD(parameter_bytes), NORMLENS_FIELD(note),   NORMLENS_FIELD(graph)};
+      NORMLENS_FIELD(parameters), NORMLENS_FIELD(parameter_bytes), NORMLENS_FIELD(note),     NORMLENS_FIELD(graph)};
 };
 
 template <>
@@ -204,7 +204,7 @@ struct FieldsOf<VerifyResult> {
   using M = VerifyResult;
   static constexpr std::tuple list{
       NORMLENS_FIELD(algebra_done), NORMLENS_FIELD(algebra), NORMLENS_FIELD(algebra_reason),
-      NORMLENS_FIELD(file_done),    NORMLENS_FIELD(file),    NORMLENS_FIELD(file_dtype),
+      NORMLENS_FIELD(file_done),    NORMLENS_FIELD(file),    NORMLENS_FIELD(file_reason),  NORMLENS_FIELD(file_dtype),
       NORMLENS_FIELD(noise_floor),  NORMLENS_FIELD(exact),   NORMLENS_FIELD(first_diverging)};
 };
 

@@ -23,26 +23,26 @@ struct InitializeParams {
 struct EngineInfo {
   int protocol = kProtocolVersion;
   std::string version;
-  std::string torch;          // "2.15.0"
-  std::string device;         // "CPU" or the GPU's name
+  std::string torch;   // "2.15.0"
+  std::string device;  // "CPU" or the GPU's name
   int64_t pid = 0;
-  int64_t memory_bytes = 0;   // resident set of the engine
+  int64_t memory_bytes = 0;  // resident set of the engine
 };
 
 // ---- the graph as the window draws it
 struct GraphNode {
   int id = 0;
-  std::string op;             // "aten::layer_norm"
-  std::string label;          // "layer_norm"
-  std::string name;           // module path, may be empty
+  std::string op;     // "aten::layer_norm"
+  std::string label;  // "layer_norm"
+  std::string name;   // module path, may be empty
   int scope = 0;
-  std::string role;           // "L" "S" "R" "Z" "O" "N" (a LayerNorm) "I" (graph input) "G" (graph output) "H" (helper)
-  bool helper = false;        // hidden unless asked for
-  std::vector<int> inputs;    // value ids
+  std::string role;         // "L" "S" "R" "Z" "O" "N" (a LayerNorm) "I" (graph input) "G" (graph output) "H" (helper)
+  bool helper = false;      // hidden unless asked for
+  std::vector<int> inputs;  // value ids
   std::vector<int> outputs;
   std::vector<std::pair<std::string, std::string>> attributes;  // name, printed value
   std::string source;
-  int norm = -1;              // index of the LayerNorm it belongs to, or -1
+  int norm = -1;  // index of the LayerNorm it belongs to, or -1
 };
 struct GraphValue {
   int id = 0;
@@ -50,18 +50,18 @@ struct GraphValue {
   std::string dtype;
   std::vector<int64_t> shape;
   bool has_shape = false;
-  bool constant = false;      // weight or literal: not drawn as an edge
-  bool stream = false;        // lies on a residual stream
+  bool constant = false;  // weight or literal: not drawn as an edge
+  bool stream = false;    // lies on a residual stream
 };
 struct GraphScope {
   int id = 0;
-  std::string name;           // "ln_1"
-  std::string path;           // "transformer.h.0.ln_1"
-  std::string type;           // class name
-  int parent = -1;            // -1: the model itself, id 0
+  std::string name;  // "ln_1"
+  std::string path;  // "transformer.h.0.ln_1"
+  std::string type;  // class name
+  int parent = -1;   // -1: the model itself, id 0
 };
 struct GraphDocument {
-  std::vector<GraphNode> nodes;   // execution order; includes one node per graph input and output (roles I, G)
+  std::vector<GraphNode> nodes;  // execution order; includes one node per graph input and output (roles I, G)
   std::vector<GraphValue> values;
   std::vector<GraphScope> scopes;
 };
@@ -69,16 +69,16 @@ struct GraphDocument {
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {
   std::string path;
-  std::string inputs;         // .npz file, or empty
+  std::string inputs;  // .npz file, or empty
 };
 struct ModelInfo {
   std::string path;
-  std::string format;         // "torchscript"
-  int64_t modified = 0;       // when the file was last written: nanoseconds since 1970
+  std::string format;    // "torchscript"
+  int64_t modified = 0;  // when the file was last written: nanoseconds since 1970
   int64_t file_bytes = 0;
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
-  std::string note;           // e.g. "no LayerNorm in this model"; may be empty
+  std::string note;  // e.g. "no LayerNorm in this model"; may be empty
   GraphDocument graph;
 };
 
@@ -87,16 +87,16 @@ struct NormInfo {
   int index = 0;
   std::string name;
   std::string scope;
-  std::string form;           // op, decomposed, fused
+  std::string form;  // op, decomposed, fused
   int node = -1;
   std::vector<int64_t> normalized_shape;
   double eps = 0;
-  std::string verdict;        // free, with_centering, blocked
-  std::string reason;         // one plain sentence
-  std::vector<std::string> edits;     // "center transformer.wte.weight", "center the input x at run time"
+  std::string verdict;             // free, with_centering, blocked
+  std::string reason;              // one plain sentence
+  std::vector<std::string> edits;  // "center transformer.wte.weight", "center the input x at run time"
   int centerings = 0;
-  std::vector<int> shared_with;       // other norms that the same centerings free
-  std::vector<int> blocker_path;      // node ids from the norm to the blocker, blocked only
+  std::vector<int> shared_with;   // other norms that the same centerings free
+  std::vector<int> blocker_path;  // node ids from the norm to the blocker, blocked only
   bool paper = false, paper_practical = false, paper_strict = false;
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
   bool has_gamma = false, has_beta = false;
@@ -112,15 +112,15 @@ struct InputSpec {
   std::string name, dtype;
   std::vector<int64_t> shape;
   double low = 0, high = 1;
-  std::string assumed;        // what was assumed and why; empty when given by the user
+  std::string assumed;  // what was assumed and why; empty when given by the user
 };
 struct Analysis {
-  std::vector<GraphValue> values;     // those whose dtype or shape the probe run added
+  std::vector<GraphValue> values;  // those whose dtype or shape the probe run added
   std::vector<NormInfo> norms;
   std::vector<OtherNormInfo> other_norms;
   Totals totals;
   std::vector<InputSpec> inputs;
-  std::string probe_error;            // why the model could not be run; empty when it ran
+  std::string probe_error;  // why the model could not be run; empty when it ran
 };
 
 // ---- zero_mean_graph: NormParams -> ZeroMeanGraph. What decides one norm.
@@ -129,38 +129,38 @@ struct NormParams {
 };
 struct ZeroMeanVertex {
   int node = -1;
-  std::string vertex_class;   // L S R Z O, as in the legend; N for the norm itself; A auxiliary centering
-  std::string note;           // "centered", "opaque: GELU is not linear", ...
+  std::string vertex_class;  // L S R Z O, as in the legend; N for the norm itself; A auxiliary centering
+  std::string note;          // "centered", "opaque: GELU is not linear", ...
 };
 struct ZeroMeanGraph {
   int norm = 0;
   std::vector<ZeroMeanVertex> vertices;
-  std::vector<int> values;            // edges that belong to it
-  std::vector<std::string> leaves;    // constants and inputs at its border, with what happens to each
+  std::vector<int> values;          // edges that belong to it
+  std::vector<std::string> leaves;  // constants and inputs at its border, with what happens to each
 };
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
 struct PlanParams {
-  std::string policy = "balanced";    // free, balanced, all, paper
-  std::vector<int> center_values;     // 'Center here': values the user wants centered at run time
-  std::vector<int> keep_norms;        // norms the user does not want folded
+  std::string policy = "balanced";  // free, balanced, all, paper
+  std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
+  std::vector<int> keep_norms;      // norms the user does not want folded
   double max_growth_percent = 10;
 };
 struct EditInfo {
-  std::string kind;                   // center_constant, absorb_scale, insert_centering, replace_norm
-  std::string text;                   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
-  int node = -1;                      // where to look
-  int64_t bytes = 0;                  // written
+  std::string kind;   // center_constant, absorb_scale, insert_centering, replace_norm
+  std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
+  int node = -1;      // where to look
+  int64_t bytes = 0;  // written
   int64_t bytes_grown = 0;
-  std::vector<int> frees;             // norms that need it
+  std::vector<int> frees;  // norms that need it
 };
 struct PlanInfo {
   std::string policy;
   std::vector<EditInfo> edits;
-  std::vector<int> folded;            // norms that will become RMSNorm
+  std::vector<int> folded;  // norms that will become RMSNorm
   int layer_norms = 0, centerings = 0, tensors_centered = 0;
   int64_t bytes_centered = 0, bytes_grown = 0;
-  double gap = 0;                     // elements of LayerNorm that a better plan could still save; 0: proved best
+  double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
 };
 
 // ---- preview_center: CenterParams -> CenterPreview. 'Center here' before it is done.
@@ -169,7 +169,7 @@ struct CenterParams {
 };
 struct CenterPreview {
   bool allowed = false;
-  std::string reason;                 // why not, or what it does
+  std::string reason;  // why not, or what it does
   std::vector<int> frees;
 };
 
@@ -184,27 +184,28 @@ struct ErrorPair {
 };
 struct VerifyResult {
   bool algebra_done = false;
-  ErrorPair algebra;                  // float64
-  std::string algebra_reason;         // why float64 was impossible
+  ErrorPair algebra;           // float64
+  std::string algebra_reason;  // why float64 was impossible
   bool file_done = false;
-  ErrorPair file;                     // the file's own type
+  ErrorPair file;           // the file's own type
+  std::string file_reason;  // why the files were not compared
   std::string file_dtype;
   double noise_floor = 0;
-  std::optional<bool> exact;          // true proved, false refuted, nullopt not decided
-  std::string first_diverging;        // norm name; empty
+  std::optional<bool> exact;    // true proved, false refuted, nullopt not decided
+  std::string first_diverging;  // norm name; empty
 };
 struct FoldResult {
   PlanInfo plan;
   double fold_ms = 0;
   std::optional<VerifyResult> verify;
-  bool ok = false;                    // may be exported
-  std::string reason;                 // why nothing was folded, or why it failed
+  bool ok = false;     // may be exported
+  std::string reason;  // why nothing was folded, or why it failed
 };
 
 // ---- export: ExportParams -> ExportResult. Writes the last folded model.
 struct ExportParams {
   std::string path;
-  std::string norm = "portable";      // portable, primitives, fast
+  std::string norm = "portable";  // portable, primitives, fast
   bool force = false;
 };
 struct ExportResult {
@@ -225,32 +226,38 @@ struct BenchResult {
   std::string device;
   LatencyStats original, folded;
   double speedup = 0, ci_low = 0, ci_high = 0;
-  bool noise = false;                 // the interval spans 1
+  bool noise = false;  // the interval spans 1
 };
 
 // ---- tensor_stats: TensorParams -> TensorStats. For the inspector, computed in the engine.
 struct TensorParams {
-  int value = 0;                      // a constant
+  int value = 0;  // a constant
 };
 struct TensorStats {
   std::string name, dtype;
   std::vector<int64_t> shape;
   double min = 0, max = 0, mean = 0, deviation = 0;
-  std::vector<double> column_means;   // at most 256, evenly picked: what centering removes; empty if not centered
+  std::vector<double> column_means;  // at most 256, evenly picked: what centering removes; empty if not centered
 };
 
 // ---- notifications, engine -> window
-struct Progress {                     // method "$/progress"
-  int64_t id = 0;                     // the request it belongs to
+struct Progress {  // method "$/progress"
+  int64_t id = 0;  // the request it belongs to
   std::string stage;
-  double fraction = -1;               // negative: unknown
+  double fraction = -1;  // negative: unknown
 };
 // "$/cancelRequest", window -> engine: {"id": n}. The cancelled request still answers, with code RequestCancelled.
 
 // Error codes of JSON-RPC replies.
 enum class RpcError : int {
-  ParseError = -32700, InvalidRequest = -32600, MethodNotFound = -32601, InvalidParams = -32602, InternalError = -32603,
-  NotInitialized = -32002, RequestCancelled = -32800, EngineError = -32000,  // data: {"code","hint"} of normlens::Error
+  ParseError = -32700,
+  InvalidRequest = -32600,
+  MethodNotFound = -32601,
+  InvalidParams = -32602,
+  InternalError = -32603,
+  NotInitialized = -32002,
+  RequestCancelled = -32800,
+  EngineError = -32000,  // data: {"code","hint"} of normlens::Error
 };
 
 }  // namespace normlens::protocol

@@ -139,7 +139,8 @@ protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis
   const auto found = analysis::zeroMeanGraph(analysis, norm);
   protocol::ZeroMeanGraph out;
   out.norm = norm;
-  for (const auto& vertex : found.vertices) out.vertices.push_back({vertex.node, std::string(1, vertex.vertexClass), vertex.note});
+  for (const auto& vertex : found.vertices)
+    out.vertices.push_back({vertex.node, std::string(1, vertex.vertexClass), vertex.note});
   out.values = found.values;
   out.leaves = found.leaves;
   return out;
@@ -177,6 +178,7 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.algebra_reason = verification.algebraReason;
   out.file_done = verification.file.has_value();
   if (verification.file) out.file = errorPair(*verification.file);
+  out.file_reason = verification.fileReason;
   out.file_dtype = dtypeName(verification.fileType);
   out.noise_floor = verification.noiseFloor;
   out.exact = verification.exact;

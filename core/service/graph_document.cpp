@@ -124,7 +124,8 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     item.scope = node.scope;
     item.role = roleOf(graph, node);
     item.helper = item.role == "H";
-    std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs), [](ValueId v) { return v != kNoValue; });
+    std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs),
+                 [](ValueId v) { return v != kNoValue; });
     item.outputs = node.outputs;
     for (const auto& [name, value] : node.attributes) item.attributes.emplace_back(name, attributeText(value));
     item.source = node.source;

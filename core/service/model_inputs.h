@@ -9,15 +9,16 @@ namespace normlens::service {
 
 struct ChosenInputs {
   formats::Tensors tensors;
-  std::vector<formats::InputSpec> specs;    // what they look like; `assumed` is empty where the user gave them
-  std::vector<std::vector<int>> freeAxes;   // by input; empty where not known
+  std::vector<formats::InputSpec> specs;   // what they look like; `assumed` is empty where the user gave them
+  std::vector<std::vector<int>> freeAxes;  // by input; empty where not known
 };
 
 // Errors: BadInput, Usage, Unreadable; one plain sentence.
 [[nodiscard]] Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputChoice& choice);
 
 // Runs the probe so that sizes of 1 hide nothing: an axis of size 1 looks like one that broadcasts, so given inputs are
-// first repeated along their leading axes of size 1. Falls back to the inputs as they are (a trace may have baked the 1).
+// first repeated along their leading axes of size 1. Falls back to the inputs as they are (a trace may have baked the
+// 1).
 [[nodiscard]] Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task);
 
 }  // namespace normlens::service

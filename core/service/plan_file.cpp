@@ -25,7 +25,10 @@ struct ToJson {
   json operator()(const fold::AbsorbScale& edit) const {
     json parts = json::array();
     for (const auto& part : edit.parts) {
-      parts.push_back({{"tensor", graph.constant(part.constant).name}, {"factor", part.factor}, {"addend", part.addend}, {"dim", part.dim}});
+      parts.push_back({{"tensor", graph.constant(part.constant).name},
+                       {"factor", part.factor},
+                       {"addend", part.addend},
+                       {"dim", part.dim}});
     }
     return {{"kind", "absorb_scale"}, {"node", edit.scaleNode}, {"data_operand", edit.dataOperand}, {"parts", parts}};
   }
@@ -37,7 +40,10 @@ struct ToJson {
     return {{"kind", "center_constant"}, {"parts", parts}, {"uses", usesToJson(edit.uses)}, {"split", edit.split}};
   }
   json operator()(const fold::InsertCentering& edit) const {
-    return {{"kind", "insert_centering"}, {"value", graph.value(edit.value).name}, {"pattern", edit.pattern.text()}, {"uses", usesToJson(edit.uses)}};
+    return {{"kind", "insert_centering"},
+            {"value", graph.value(edit.value).name},
+            {"pattern", edit.pattern.text()},
+            {"uses", usesToJson(edit.uses)}};
   }
   json operator()(const fold::ReplaceNorm& edit) const {
     return {{"kind", "replace_norm"}, {"norm", norms[static_cast<size_t>(edit.norm)].name}};
@@ -64,8 +70,9 @@ class FromJson {
     out.scaleNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
     out.dataOperand = item.at("data_operand").get<int>();
     for (const json& part : item.at("parts")) {
-      out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()), part.at("factor").get<std::vector<double>>(),
-                           part.at("addend").get<std::vector<double>>(), part.at("dim").get<int>()});
+      out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()),
+                           part.at("factor").get<std::vector<double>>(), part.at("addend").get<std::vector<double>>(),
+                           part.at("dim").get<int>()});
     }
     return out;
   }

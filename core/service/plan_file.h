@@ -16,6 +16,7 @@ namespace normlens::service {
                                      const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);
 // Errors: Unreadable for anything that is not a plan; BadInput for one that was made for another file.
 [[nodiscard]] Result<fold::FoldPlan> planFromJson(const std::string& text, const graph::Graph& graph,
-                                                  const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);
+                                                  const std::vector<analysis::LayerNorm>& norms,
+                                                  const std::string& sha256);
 
 }  // namespace normlens::service

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "core/analysis/analysis.h"
@@ -44,7 +45,8 @@ analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& grap
     if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
       for (const auto& part : center->parts) {
         const auto& view = graph.constant(part.constant).view;
-        planned.bytes += graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
+        planned.bytes +=
+            graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
       }
       planned.bytesGrown = center->split ? planned.bytes : 0;
     }
@@ -57,6 +59,18 @@ analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& grap
     out.edits.push_back(std::move(planned));
   }
   return out;
+}
+
+// Only of a verification that is not exact.
+std::string whyNotProved(const run::Verification& verification) {
+  if (!verification.exact) {
+    const std::string& why = verification.file ? verification.algebraReason : verification.fileReason;
+    return "the fold could not be verified" + (why.empty() ? "" : ": " + why);
+  }
+  if (!verification.algebraReason.empty()) return "the proof in float64 failed: " + verification.algebraReason;
+  std::string why = "the folded model gives other outputs";
+  if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
+  return why;
 }
 
 Result<analysis::PlanOptions> planOptions(const protocol::PlanParams& params) {
@@ -106,6 +120,18 @@ struct Service::State {
       }
     }
     return makePlan(*analysis, *options);
+  }
+
+  // What the exported file says of its making.
+  [[nodiscard]] std::map<std::string, std::string> history() const {
+    const std::string& sha256 = model->fileSha256();
+    const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
+                                " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
+                                std::string(formats::normFlavourName(flavour));
+    return {{"normlens.version", NORMLENS_VERSION},
+            {"normlens.source_sha256", sha256},
+            {"normlens.summary", summary},
+            {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
   }
 
   Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
@@ -200,7 +226,8 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   const auto flavour = formats::normFlavourFromName(params.norm);
   if (!flavour) {
-    return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'", "portable, primitives or fast");
+    return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'",
+                "portable, primitives or fast; for ONNX also standard or ort");
   }
   const Stopwatch watch;
   auto plan = state_->planFor(params.plan);
@@ -229,8 +256,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     result.verify = describeVerification(*verification);
     result.ok = verification->exact.value_or(false);
     if (!result.ok) {
-      result.reason = !verification->exact ? "the fold could not be verified" : "the folded model gives other outputs";
-      if (!verification->firstDiverging.empty()) result.reason += "; the first LayerNorm to differ is " + verification->firstDiverging;
+      result.reason = whyNotProved(*verification);
     }
   } else {
     result.ok = true;
@@ -246,10 +272,12 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   const auto& original = state_->model->facts().path;
   std::error_code ignored;
   if (path == original || std::filesystem::equivalent(path, original, ignored)) {
-    return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + original.string(), "choose another name");
+    return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + original.string(),
+                "choose another name");
   }
   if (!formats::suffixFits(original, path)) {
-    return fail(ErrorCode::Usage, path.string() + " should end in " + original.extension().string() + " like the model");
+    return fail(ErrorCode::Usage,
+                path.string() + " should end in " + original.extension().string() + " like the model");
   }
   if (const auto flavour = formats::normFlavourFromName(params.norm); flavour != state_->flavour) {
     protocol::FoldParams again = state_->foldParams;
@@ -260,6 +288,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
     return fail(ErrorCode::Refused, "the fold is not verified, so nothing was written to " + path.string(),
                 "export it all the same with --force");
   }
+  if (state_->folded->takesAnnotations()) state_->folded->annotate(state_->history());
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
   if (auto status = state_->folded->save(path, task); !status) return tl::unexpected(status.error());
@@ -315,7 +344,8 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (auto status = state_->needAnalysis(); !status) return status;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->model->fileSha256());
+  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(),
+                     state_->model->fileSha256());
   file.flush();
   if (!file) return fail(ErrorCode::WriteFailed, "cannot write the plan " + path.string());
   return {};

@@ -19,15 +19,15 @@ namespace normlens::service {
 
 // Where the model's inputs come from. All empty: guessed from the graph.
 struct InputChoice {
-  std::filesystem::path npz;        // --inputs FILE.npz
-  std::vector<std::string> specs;   // --input 'in_0=int64[1,16]:0..199', once per input
+  std::filesystem::path npz;       // --inputs FILE.npz
+  std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
 };
 
 // How long the parts of a fold took, for the command line's JSON.
 struct FoldTimes {
   double load_ms = 0;
   double analysis_ms = 0;
-  double fold_ms = 0;   // analysis, planning, centering, rewriting
+  double fold_ms = 0;  // analysis, planning, centering, rewriting
   double save_ms = 0;
 };
 

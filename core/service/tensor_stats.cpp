@@ -19,7 +19,8 @@ class Elements {
       offset += index % view_.shape[axis] * view_.strides[axis];
       index /= view_.shape[axis];
     }
-    graph::TensorView one{view_.data + offset * static_cast<int64_t>(graph::dtypeBytes(view_.dtype)), view_.dtype, {}, {}, view_.owner};
+    graph::TensorView one{
+        view_.data + offset * static_cast<int64_t>(graph::dtypeBytes(view_.dtype)), view_.dtype, {}, {}, view_.owner};
     return graph::toDoubles(one)->front();
   }
 

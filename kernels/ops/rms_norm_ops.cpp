@@ -8,6 +8,7 @@
 #include <torch/csrc/stable/tensor.h>
 #include <torch/headeronly/util/BFloat16.h>
 #include <torch/headeronly/util/Half.h>
+#include <torch/headeronly/util/shim_utils.h>
 
 #include <algorithm>
 #include <array>
@@ -139,7 +140,7 @@ Tensor outputLike(const Tensor& x) {
                                     torch::stable::detail::from(std::nullopt),
                                     torch::stable::detail::from(std::nullopt),
                                     torch::stable::detail::from(std::optional<MemoryFormat>(MemoryFormat::Contiguous))};
-  STABLE_TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::empty_like", "", stack.data(), TORCH_TARGET_VERSION));
+  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher("aten::empty_like", "", stack.data(), TORCH_TARGET_VERSION));
   return torch::stable::detail::to<Tensor>(stack[0]);
 }
 

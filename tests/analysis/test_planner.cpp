@@ -18,7 +18,9 @@ constexpr int64_t kSaved = 1000;
 constexpr int64_t kCentering = 1001;
 constexpr int64_t kCopy = 1;
 
-int64_t elements(const graph::Graph& graph, graph::ValueId value) { return *graph::elementCount(*graph.value(value).shape); }
+int64_t elements(const graph::Graph& graph, graph::ValueId value) {
+  return *graph::elementCount(*graph.value(value).shape);
+}
 
 int64_t bytesOf(const graph::Graph& graph, graph::ConstantId id) {
   const auto& view = graph.constant(id).view;
@@ -115,9 +117,11 @@ class BruteForce {
 int64_t valueOf(const Analysis& analysis, const Plan& plan) {
   const auto& graph = analysis.scales.graph;
   int64_t value = 0;
-  for (const int n : plan.folded) value += kSaved * elements(graph, analysis.norms.layerNorms[static_cast<size_t>(n)].input);
+  for (const int n : plan.folded)
+    value += kSaved * elements(graph, analysis.norms.layerNorms[static_cast<size_t>(n)].input);
   for (const auto& planned : plan.edits) {
-    if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) value -= kCentering * insert->pattern.regionSize();
+    if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit))
+      value -= kCentering * insert->pattern.regionSize();
     const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
     if (center != nullptr && center->split) value -= kCopy;
   }
@@ -152,7 +156,8 @@ TEST(Planner, cutIsTheBruteForceOptimum) {
     for (const Policy policy : {Policy::Free, Policy::Balanced}) {
       const Plan plan = makePlan(**analysis, unlimited(policy));
       const auto best = brute.best(policy != Policy::Free, int64_t{1} << 50);
-      EXPECT_EQ(valueOf(**analysis, plan), best.value) << "seed " << seed << " " << policyName(policy) << "\n" << graph::printGraph(graph);
+      EXPECT_EQ(valueOf(**analysis, plan), best.value) << "seed " << seed << " " << policyName(policy) << "\n"
+                                                       << graph::printGraph(graph);
       EXPECT_EQ(plan.gap, 0) << seed;
       withCuts += best.value % kSaved != 0 ? 1 : 0;
     }
@@ -184,7 +189,8 @@ TEST(Planner, growthStaysWithinTheBudgetAndTheGapIsABound) {
       const int64_t value = valueOf(**analysis, plan);
       EXPECT_LE(value, best.value);
       // The gap is in elements; copies are counted as a thousandth each, which rounds.
-      EXPECT_LE(static_cast<double>(best.value - value), (plan.gap + 0.1) * kSaved) << "seed " << seed << " at " << percent << "%";
+      EXPECT_LE(static_cast<double>(best.value - value), (plan.gap + 0.1) * kSaved)
+          << "seed " << seed << " at " << percent << "%";
     }
   }
   EXPECT_GT(tight, 10);

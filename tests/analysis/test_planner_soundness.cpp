@@ -34,7 +34,8 @@ Outcome outcomeOf(const std::string& text, PlanOptions options) {
   std::mt19937 random(5);
   for (int draw = 0; draw < 3; ++draw) {
     const auto inputs = testing::drawInputs(graph, random);
-    out.difference = std::max(out.difference, testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs)));
+    out.difference = std::max(
+        out.difference, testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs)));
   }
   return out;
 }
@@ -56,43 +57,53 @@ Outcome soundOutcome(const std::string& text, Policy policy) {
 std::string model(const std::string& body) {
   return "graph {\n input %x: float64[2, 3, 8]\n input %z: float64[2, 3, 8]\n const %w: float64[8, 8] random 1\n"
          " const %w2: float64[8, 8] random 2\n const %b: float64[8] random 3\n const %g: float64[8] random 4\n"
-         " const %g2: float64[8] random 5\n" + body + "}";
+         " const %g2: float64[8] random 5\n" +
+         body + "}";
 }
 
 const std::string kLast = " {axes = [2], eps = 1e-05}\n";
 
 TEST(Soundness, aMeanThatIsReadElsewhereTiesItsInput) {
   // %c reads %x and its mean: centering one of the two reads alone would shift it.
-  const Outcome outcome = soundOutcome(model(R"(
+  const Outcome outcome =
+      soundOutcome(model(R"(
     %m: float64[2, 3, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
     %c: float64[2, 3, 8] = Sub(%x, %m)
     %e: float64[2, 3, 1] = Elementwise(%m)
-    %n1: float64[2, 3, 8] = LayerNorm(%x, %g, _))" + kLast + " %n2: float64[2, 3, 8] = LayerNorm(%x, %g2, _)" + kLast +
-    " %n3: float64[2, 3, 8] = LayerNorm(%c, %g, _)" + kLast + " return %n1, %n2, %n3, %c, %e\n"), Policy::Balanced);
+    %n1: float64[2, 3, 8] = LayerNorm(%x, %g, _))" +
+                         kLast + " %n2: float64[2, 3, 8] = LayerNorm(%x, %g2, _)" + kLast +
+                         " %n3: float64[2, 3, 8] = LayerNorm(%c, %g, _)" + kLast + " return %n1, %n2, %n3, %c, %e\n"),
+                   Policy::Balanced);
   EXPECT_EQ(outcome.folded, 3U);
   EXPECT_EQ(outcome.centerings, 1);
 }
 
 TEST(Soundness, aPartThatIsZeroMeanAlreadyLosesItsMeanToTheWhole) {
   // The first half is zero-mean as it is. Centering the whole for two norms takes that away from the half's norm.
-  const Outcome outcome = soundOutcome(model(R"(
+  const Outcome outcome =
+      soundOutcome(model(R"(
     %a: float64[2, 3, 4] = Slice(%x) {axis = 2, start = 0, step = 1}
-    %f: float64[2, 3, 4] = LayerNorm(%a, _, _))" + kLast + R"(
+    %f: float64[2, 3, 4] = LayerNorm(%a, _, _))" +
+                         kLast + R"(
     %e: float64[2, 3, 4] = Elementwise(%a)
     %v: float64[2, 3, 8] = Concat(%f, %e) {axis = 2}
     %s: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
-    %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _))" + kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast +
-    " %n3: float64[2, 3, 4] = LayerNorm(%s, _, _)" + kLast + " return %n1, %n2, %n3\n"), Policy::Balanced);
+    %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _))" +
+                         kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast +
+                         " %n3: float64[2, 3, 4] = LayerNorm(%s, _, _)" + kLast + " return %n1, %n2, %n3\n"),
+                   Policy::Balanced);
   EXPECT_EQ(outcome.centerings, 1);
   EXPECT_EQ(outcome.folded, 2U);
 }
 
 TEST(Soundness, centeringsOfOneValueGoFromCoarseToFine) {
   const auto text = [](bool partsFirst) {
-    const std::string wholes = " %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _)" + kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast;
+    const std::string wholes = " %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _)" + kLast +
+                               " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast;
     const std::string parts = R"( %s1: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
     %s2: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
-    %m1: float64[2, 3, 4] = LayerNorm(%s1, _, _))" + kLast + " %m2: float64[2, 3, 4] = LayerNorm(%s2, _, _)" + kLast;
+    %m1: float64[2, 3, 4] = LayerNorm(%s1, _, _))" +
+                              kLast + " %m2: float64[2, 3, 4] = LayerNorm(%s2, _, _)" + kLast;
     return model(" %v: float64[2, 3, 8] = Elementwise(%x)\n" + (partsFirst ? parts + wholes : wholes + parts) +
                  " return %n1, %n2, %m1, %m2\n");
   };
@@ -111,7 +122,9 @@ TEST(Soundness, aScaleThatIsAnAddendElsewhere) {
     %e: float64[2, 3, 8] = Elementwise(%y)
     %k: float64[2, 3, 8] = Linear(%z, %w2, _)
     %s: float64[2, 3, 8] = Add(%k, %g)
-    %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" + kLast + " return %e, %n\n"), Policy::Free);
+    %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" +
+                                             kLast + " return %e, %n\n"),
+                                       Policy::Free);
   EXPECT_EQ(outcome.folded, 1U);
 }
 
@@ -125,7 +138,9 @@ TEST(Soundness, aScaleOfPositionsIsNotOneOfChannels) {
     %h: float64[8, 8] = Linear(%x, %w, _)
     %s: float64[2, 8, 8] = Add(%h, %b)
     %y: float64[2, 8, 8] = Mul(%s, %g)
-    %n: float64[2, 8, 8] = LayerNorm(%y, _, _))" + kLast + " return %n\n}", Policy::Free);
+    %n: float64[2, 8, 8] = LayerNorm(%y, _, _))" +
+                   kLast + " return %n\n}",
+               Policy::Free);
   // A linear with a vector for a weight makes no channels at all.
   soundOutcome(R"(graph {
     input %x: float64[3, 8, 8]
@@ -135,7 +150,8 @@ TEST(Soundness, aScaleOfPositionsIsNotOneOfChannels) {
     %y: float64[3, 8] = Mul(%h, %g)
     %n: float64[3, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
     return %n
-  })", Policy::Free);
+  })",
+               Policy::Free);
 }
 
 TEST(Soundness, nothingIsCenteredInFrontOfAScaleThatStays) {
@@ -144,7 +160,8 @@ TEST(Soundness, nothingIsCenteredInFrontOfAScaleThatStays) {
     %y: float64[2, 3, 8] = Mul(%h, %g)
     %v: float64[2, 3, 8] = Elementwise(%z)
     %s: float64[2, 3, 8] = Add(%y, %v)
-    %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" + kLast + " return %n\n");
+    %n: float64[2, 3, 8] = LayerNorm(%s, _, _))" +
+                                 kLast + " return %n\n");
   EXPECT_EQ(soundOutcome(text, Policy::All).folded, 1U);
   const graph::Graph graph = parsed(text);
   for (graph::ValueId value = 0; value < static_cast<graph::ValueId>(graph.values.size()); ++value) {
@@ -182,10 +199,13 @@ TEST(Soundness, concatenatedLinearsShareAMeanAtEveryPosition) {
     %b: float64[2, 3, 6] = Linear(%x, %wb, %bb)
     %c: float64[2, 3, 10] = Concat(%a, %b) {axis = 2}
     %first: float64[2, 1, 10] = Slice(%c) {axis = 1, start = 0, step = 1}
-    %n: float64[2, 1, 10] = LayerNorm(%first, _, _))" + kLast + reader + " return %n" + output + "\n}";
+    %n: float64[2, 1, 10] = LayerNorm(%first, _, _))" +
+           kLast + reader + " return %n" + output + "\n}";
   };
   EXPECT_EQ(soundOutcome(text("", ""), Policy::Free).folded, 1U);
-  const std::string rest = " %rest: float64[2, 2, 10] = Slice(%c) {axis = 1, start = 1, step = 1}\n %e: float64[2, 2, 10] = Elementwise(%rest)\n";
+  const std::string rest =
+      " %rest: float64[2, 2, 10] = Slice(%c) {axis = 1, start = 1, step = 1}\n %e: float64[2, 2, 10] = "
+      "Elementwise(%rest)\n";
   EXPECT_EQ(soundOutcome(text(rest, ", %e"), Policy::Free).folded, 0U);
 }
 
@@ -193,12 +213,15 @@ TEST(Soundness, concatenatedLinearsShareAMeanAtEveryPosition) {
 TEST(Soundness, aPartThatMovesWithTheInputIsNotCenteredAlone) {
   const auto positions = [](int64_t tokens, const std::string& reads) {
     const std::string t = std::to_string(tokens);
-    return "graph {\n input %x: float64[2, " + t + ", 8]\n const %p: float64[7, 8] random 1\n const %w: float64[8, 8] random 2\n" +
-           " %h: float64[2, " + t + ", 8] = Linear(%x, %w, _)\n %r: float64[" + t + ", 8] = Slice(%p) {axis = 0, start = 0, step = 1}\n" +
-           " %s: float64[2, " + t + ", 8] = Add(%h, %r)\n %n: float64[2, " + t + ", 8] = LayerNorm(%s, _, _)" + kLast + reads + "}";
+    return "graph {\n input %x: float64[2, " + t +
+           ", 8]\n const %p: float64[7, 8] random 1\n const %w: float64[8, 8] random 2\n" + " %h: float64[2, " + t +
+           ", 8] = Linear(%x, %w, _)\n %r: float64[" + t + ", 8] = Slice(%p) {axis = 0, start = 0, step = 1}\n" +
+           " %s: float64[2, " + t + ", 8] = Add(%h, %r)\n %n: float64[2, " + t + ", 8] = LayerNorm(%s, _, _)" + kLast +
+           reads + "}";
   };
   // Reading the last row keeps that row as it is, so that the norm's table becomes a copy.
-  const std::string last = " %l: float64[8] = Select(%p) {axis = 0, index = 6}\n %e: float64[8] = Elementwise(%l)\n return %n, %e\n";
+  const std::string last =
+      " %l: float64[8] = Select(%p) {axis = 0, index = 6}\n %e: float64[8] = Elementwise(%l)\n return %n, %e\n";
   for (const std::string& reads : {std::string(" return %n\n"), last}) {
     const graph::Graph small = parsed(positions(3, reads));
     const graph::Graph large = parsed(positions(6, reads));
@@ -223,7 +246,8 @@ TEST(Soundness, growthLimitHoldsForTinyTensorsBehindLargeActivations) {
     const %b: float64[8] random 3
     const %w: float64[8, 8] random 1
     %h: float64[2, 200000, 8] = Linear(%x, %w, %b)
-    %n: float64[2, 200000, 8] = LayerNorm(%h, _, _))" + kLast + " return %n, %b\n}";
+    %n: float64[2, 200000, 8] = LayerNorm(%h, _, _))" +
+                           kLast + " return %n, %b\n}";
   const auto analysis = analyze(parsed(text), Task{});
   ASSERT_TRUE(analysis);
   for (const double percent : {0.0, 1.0, 5.0}) {
@@ -246,11 +270,13 @@ TEST(Soundness, aWrittenOutNormWithAScaledEpsilonIsNone) {
     %c: float64[2, 8] = Sub(%x, %m)
     %q: float64[2, 8] = Mul(%c, %c)
     %v: float64[2, 1] = Reduce(%q) {op = "mean", axes = [1], keepdim = true}
-    %e: float64[2, 1] = Add(%v, 1e-05))" + alpha + R"(
+    %e: float64[2, 1] = Add(%v, 1e-05))" +
+                            alpha + R"(
     %r: float64[2, 1] = Elementwise(%e) op "aten::rsqrt"
     %y: float64[2, 8] = Mul(%c, %r)
     return %y
-  })")).layerNorms.size();
+  })"))
+        .layerNorms.size();
   };
   EXPECT_EQ(norms(""), 1U);
   EXPECT_EQ(norms(" {alpha = 2.0}"), 0U);

@@ -34,7 +34,8 @@ std::string describe(const graph::Graph& graph, const Plan& plan) {
   for (const auto& planned : plan.edits) {
     if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
       for (const auto& part : center->parts) {
-        out += "center " + graph.constant(part.constant).name + " over " + part.pattern.text() + (center->split ? " for some\n" : "\n");
+        out += "center " + graph.constant(part.constant).name + " over " + part.pattern.text() +
+               (center->split ? " for some\n" : "\n");
       }
     } else if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
       out += "center at run time " + graph.value(insert->value).name + " over " + insert->pattern.text() + " for " +
@@ -59,8 +60,8 @@ void count(Tally& tally, const Plan& plan) {
   }
 }
 
-// What rounding alone may do: the inputs moved by a unit in the last place. A norm of equal tokens divides such noise by
-// nearly nothing, and the next norm does so again.
+// What rounding alone may do: the inputs moved by a unit in the last place. A norm of equal tokens divides such noise
+// by nearly nothing, and the next norm does so again.
 double noise(const graph::Graph& graph, const std::vector<testing::Tensor>& inputs, std::mt19937& random) {
   const auto before = testing::interpret(graph, inputs);
   double worst = 0;
@@ -82,7 +83,8 @@ double noise(const graph::Graph& graph, const std::vector<testing::Tensor>& inpu
 }
 
 // Outputs before and after on random inputs; 0 for what is rounding.
-double difference(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Plan& plan, std::mt19937& random) {
+double difference(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Plan& plan,
+                  std::mt19937& random) {
   const graph::Graph folded = testing::applyPlan(graph, norms, plan);
   double worst = 0;
   for (int draw = 0; draw < 2; ++draw) {
@@ -113,12 +115,14 @@ void checkModel(unsigned seed, Tally& tally) {
     const Plan plan = makePlan(**analysis, options);
     count(tally, plan);
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
-        << "seed " << seed << ", policy " << policyName(policy) << "\n" << describe(graph, plan);
+        << "seed " << seed << ", policy " << policyName(policy) << "\n"
+        << describe(graph, plan);
     const auto moved = testing::atOtherSize(plan, graph, larger);
     if (!moved) continue;
     ++tally.otherSize;
     EXPECT_LT(difference(larger, largerNorms, *moved, random), kTolerance)
-        << "seed " << seed << " at another size, policy " << policyName(policy) << "\n" << describe(larger, *moved);
+        << "seed " << seed << " at another size, policy " << policyName(policy) << "\n"
+        << describe(larger, *moved);
   }
 }
 

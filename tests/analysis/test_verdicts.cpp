@@ -38,7 +38,8 @@ TEST(Verdicts, linearBeforeNormIsFree) {
     %h: float32[2, 5, 8] = Linear(%x, %w, %b)
     %y: float32[2, 5, 8] = LayerNorm(%h, %g, _) {axes = [2], eps = 1e-05}
     return %y
-  })"), Verdicts{Free});
+  })"),
+            Verdicts{Free});
 }
 
 TEST(Verdicts, inputThatIsReturnedIsBlocked) {
@@ -48,18 +49,21 @@ TEST(Verdicts, inputThatIsReturnedIsBlocked) {
     %h: float32[2, 5, 8] = Linear(%x, %w, _)
     %y: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
     return %y, %h
-  })"), Verdicts{Blocked});
+  })"),
+            Verdicts{Blocked});
 }
 
 // A pre-norm block whose stream starts at `start`: two norms on the stream, one linear adds to it.
 std::string preNorm(const std::string& start, const std::string& extra = "") {
   return "graph {\n input %x: float32[2, 5, 8]\n input %ids: int64[2, 5]\n const %table: float32[11, 8] random 9\n"
-         " const %w: float32[8, 8] random 1\n const %b: float32[8] random 2\n const %g: float32[8] random 3\n" + start +
+         " const %w: float32[8, 8] random 1\n const %b: float32[8] random 2\n const %g: float32[8] random 3\n" +
+         start +
          R"( %n1: float32[2, 5, 8] = LayerNorm(%s, %g, %b) {axes = [2], eps = 1e-05}
     %f: float32[2, 5, 8] = Linear(%n1, %w, %b)
     %r: float32[2, 5, 8] = Add(%s, %f)
     %n2: float32[2, 5, 8] = LayerNorm(%r, %g, %b) {axes = [2], eps = 1e-05}
-)" + extra + "    return %n2\n}";
+)" + extra +
+         "    return %n2\n}";
 }
 
 TEST(Verdicts, streamFromATableIsFree) {
@@ -83,7 +87,8 @@ TEST(Verdicts, normOfSeveralHeadsOfOneLinear) {
     %q: float32[2, 5, 8], %k: float32[2, 5, 8], %v: float32[2, 5, 8] = Split(%qkv) {axis = 2}
     %heads: float32[2, 5, 2, 4] = Reshape(%q)
     %n: float32[2, 5, 2, 4] = LayerNorm(%heads, _, _) {axes = [3], eps = 1e-05}
-)" + other + "    return %n, %k, %v\n}";
+)" + other +
+           "    return %n, %k, %v\n}";
   };
   // q's rows are centered head by head; k and v are other rows of the same weight and stay.
   EXPECT_EQ(verdictsOf(model("")), Verdicts{Free});
@@ -92,7 +97,9 @@ TEST(Verdicts, normOfSeveralHeadsOfOneLinear) {
 
 TEST(Verdicts, constantGammaLetsANormFeedANorm) {
   const auto chain = [](const std::string& gamma) {
-    return "graph {\n input %x: float32[2, 8]\n const %w: float32[8, 8] random 1\n const %b: float32[8] random 4\n const %g: float32[8] " + gamma +
+    return "graph {\n input %x: float32[2, 8]\n const %w: float32[8, 8] random 1\n const %b: float32[8] random 4\n "
+           "const %g: float32[8] " +
+           gamma +
            R"(
     %h: float32[2, 8] = Linear(%x, %w, _)
     %n1: float32[2, 8] = LayerNorm(%h, %g, %b) {axes = [1], eps = 1e-05}
@@ -127,7 +134,8 @@ TEST(Verdicts, layerScaleIsAbsorbed) {
     %s: float32[2, 5, 8] = Mul(%scale, %h)
     %n: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05}
     return %n
-  })"), Verdicts{Free});
+  })"),
+            Verdicts{Free});
 }
 
 TEST(Verdicts, decomposedNorm) {
@@ -142,8 +150,11 @@ TEST(Verdicts, decomposedNorm) {
     return %y
   })";
   EXPECT_EQ(verdictsOf("graph { input %x: float32[2, 5, 8]\n const %w: float32[8, 8] random 1\n"
-                       "%h: float32[2, 5, 8] = Linear(%x, %w, _)\n" + norm), Verdicts{Free});
-  EXPECT_EQ(verdictsOf("graph { input %x: float32[2, 5, 8]\n %h: float32[2, 5, 8] = Elementwise(%x)\n" + norm), Verdicts{Blocked});
+                       "%h: float32[2, 5, 8] = Linear(%x, %w, _)\n" +
+                       norm),
+            Verdicts{Free});
+  EXPECT_EQ(verdictsOf("graph { input %x: float32[2, 5, 8]\n %h: float32[2, 5, 8] = Elementwise(%x)\n" + norm),
+            Verdicts{Blocked});
 }
 
 TEST(Verdicts, concatenatedLinearsOfOneInputShareAMean) {
@@ -154,7 +165,8 @@ TEST(Verdicts, concatenatedLinearsOfOneInputShareAMean) {
     const %wa: float32[4, 8] random 1
     const %wb: float32[6, 8] random 2
     %a: float32[2, 5, 4] = Linear(%x, %wa, _)
-    %b: float32[2, 5, 6] = Linear()" + second + R"(, %wb, _)
+    %b: float32[2, 5, 6] = Linear()" +
+           second + R"(, %wb, _)
     %c: float32[2, 5, 10] = Concat(%a, %b) {axis = 2}
     %n: float32[2, 5, 10] = LayerNorm(%c, _, _) {axes = [2], eps = 1e-05}
     return %n
@@ -191,7 +203,8 @@ TEST(Verdicts, aVolatileWeightIsNoConstant) {
     %h: float32[2, 8] = Linear(%x, %w, _)
     %y: float32[2, 8] = LayerNorm(%h, _, _) {axes = [1], eps = 1e-05}
     return %y
-  })"), Verdicts{Blocked});
+  })"),
+            Verdicts{Blocked});
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ void benchLoad(const fs::path& path, unsigned threads) {
   const auto ms = interleavedMs(9,
                                 {{"jit", [&] { module = torch::jit::load(path.string()); }},
                                  {"ours", [&] { model = get(formats::openModel(path, {})); }},
-                                 {"crc", [&] {
+                                 {"crc",
+                                  [&] {
                                     const auto archive = get(Archive::open(get(MappedFile::open(path))));
                                     if (!checkCrcs(*archive, threads)) throw std::runtime_error("CRC");
                                   }}},

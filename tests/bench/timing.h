@@ -19,7 +19,8 @@ struct Task {
   std::function<void()> work;
 };
 // Medians of several tasks run in turn, so that a drift of the clock hits all alike. cleanUp: after each, not timed.
-std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks, const std::function<void()>& cleanUp = {});
+std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks,
+                                  const std::function<void()>& cleanUp = {});
 
 // Copies `bytes` from memory that is already there into freshly allocated memory, on `threads` threads.
 double copyToFreshMemoryMs(int64_t bytes, unsigned threads);

@@ -28,10 +28,18 @@ struct Tensor {
 void writeElement(std::byte* at, DType dtype, double value) {
   const auto put = [&](auto x) { std::memcpy(at, &x, sizeof(x)); };
   switch (dtype) {
-    case DType::Float64: put(value); break;
-    case DType::Float32: put(static_cast<float>(value)); break;
-    case DType::Float16: put(graph::floatToHalf(static_cast<float>(value))); break;
-    default: put(graph::floatToBfloat16(static_cast<float>(value))); break;
+    case DType::Float64:
+      put(value);
+      break;
+    case DType::Float32:
+      put(static_cast<float>(value));
+      break;
+    case DType::Float16:
+      put(graph::floatToHalf(static_cast<float>(value)));
+      break;
+    default:
+      put(graph::floatToBfloat16(static_cast<float>(value)));
+      break;
   }
 }
 
@@ -42,7 +50,8 @@ Tensor makeTensor(const Shape& shape, const std::vector<int64_t>& strides, DType
   const auto bytes = static_cast<size_t>(last + 1) * graph::dtypeBytes(dtype);
   std::shared_ptr<std::byte> memory(new std::byte[bytes], [](const std::byte* at) { delete[] at; });
   std::normal_distribution<double> normal(0.3, 1.0);
-  for (size_t at = 0; at < bytes; at += graph::dtypeBytes(dtype)) writeElement(memory.get() + at, dtype, normal(random));
+  for (size_t at = 0; at < bytes; at += graph::dtypeBytes(dtype))
+    writeElement(memory.get() + at, dtype, normal(random));
   Tensor tensor{{memory.get(), dtype, shape, strides, memory}, {}};
   tensor.numbers = *graph::toDoubles(tensor.view);
   return tensor;
@@ -230,7 +239,8 @@ TEST(Center, PartsWithDifferentNumbersOfGroupsAreRefused) {
   const int64_t axes[] = {0};
   auto outA = bufferFor(a.view);
   auto outB = bufferFor(b.view);
-  const CenterJob jobs[] = {{a.view, Pattern::overAxes({3, 7}, axes), outA}, {b.view, Pattern::overAxes({3, 8}, axes), outB}};
+  const CenterJob jobs[] = {{a.view, Pattern::overAxes({3, 7}, axes), outA},
+                            {b.view, Pattern::overAxes({3, 8}, axes), outB}};
   EXPECT_FALSE(centerJointly(jobs, 1));
 }
 

@@ -96,7 +96,8 @@ torch::jit::Module tiedHead(bool separateName) {
     def forward(self, ids):
       h = torch.embedding(self.wte, ids)
       y = torch.layer_norm(h, [8], self.g, None, 1e-05, False)
-      return torch.linear(y, self.)") + (separateName ? "head" : "wte") + ")\n");
+      return torch.linear(y, self.)") +
+           (separateName ? "head" : "wte") + ")\n");
   return m;
 }
 
@@ -203,8 +204,8 @@ TEST(Apply, RecordsOfWhatIsNotEditedAreTheFilesOwn) {
   ASSERT_TRUE((*model)->probe({{"in_0", viewOf(x)}}, {}));
   const auto folded = applied(**model, {centerOver((*model)->graph(), "second.w", 1), fold::ReplaceNorm{1}});
   ASSERT_TRUE(folded->save(after, {}));
-  for (const char* name : {"code/__torch__/blocks.py", "code/__torch__/blocks.py.debug_pkl", "traced_inputs/0", "extra/a",
-                           "version", "byteorder"}) {
+  for (const char* name : {"code/__torch__/blocks.py", "code/__torch__/blocks.py.debug_pkl", "traced_inputs/0",
+                           "extra/a", "version", "byteorder"}) {
     EXPECT_FALSE(recordOf(before, name).empty()) << name;
     EXPECT_EQ(recordOf(before, name), recordOf(after, name)) << name;
   }
@@ -218,8 +219,9 @@ TEST(Apply, RecordsOfWhatIsNotEditedAreTheFilesOwn) {
 TEST(Apply, BothInstancesShareTheEditedClassUnderItsOldName) {
   const auto x = draw({3, 8}, 40);
   const auto model = makeModel(twoBlocksOfOneClass(), {x});
-  const auto folded = applied(*model, {centerOver(model->graph(), "first.w", 1), centerOver(model->graph(), "second.w", 1),
-                                       fold::ReplaceNorm{0}, fold::ReplaceNorm{1}});
+  const auto folded =
+      applied(*model, {centerOver(model->graph(), "first.w", 1), centerOver(model->graph(), "second.w", 1),
+                       fold::ReplaceNorm{0}, fold::ReplaceNorm{1}});
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
   const auto first = folded->source().module.attr("first").toModule().type();
   EXPECT_EQ(first, folded->source().module.attr("second").toModule().type());
@@ -258,8 +260,9 @@ TEST(Apply, AMethodWhoseCallsWantDifferentEditsGetsASibling) {
 
 TEST(Apply, OtherMethodsKeepTheirMeaning) {
   auto module = linearNormLinear();
-  module.define("def embed(self, x):\n  return torch.linear(x, self.w1, self.b1)\n"
-                "def whole(self, x):\n  return self.forward(x)\n");
+  module.define(
+      "def embed(self, x):\n  return torch.linear(x, self.w1, self.b1)\n"
+      "def whole(self, x):\n  return self.forward(x)\n");
   const auto x = draw({3, 6}, 60);
   const auto model = makeModel(module, {x});
   const auto folded = applied(*model, foldOfLinearNormLinear(model->graph()));
@@ -285,7 +288,8 @@ TEST(Apply, FrozenModulesChangeTheirGraphConstants) {
   const auto nameOf = [&](int operand) {
     return graph.constant(graph.value(linear.operands[static_cast<size_t>(operand)]).constant).name;
   };
-  const auto folded = applied(*model, {centerOver(graph, nameOf(1), 0), centerOver(graph, nameOf(2), 0), fold::ReplaceNorm{0}});
+  const auto folded =
+      applied(*model, {centerOver(graph, nameOf(1), 0), centerOver(graph, nameOf(2), 0), fold::ReplaceNorm{0}});
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
   ASSERT_TRUE(folded->save(folder.path() / "m.pt", {}));
   auto loaded = torch::jit::load((folder.path() / "m.pt").string());
@@ -336,12 +340,10 @@ TEST(Apply, CentersFactorsAndRegionsOfAnAxis) {
   const auto& graph = model->graph();
   const auto view = nodeOf(graph, "aten::view");
   const auto slice = nodeOf(graph, "aten::slice");
-  fold::InsertCentering perHead{graph.inputs()[0],
-                                ops::Pattern::fromFactors({{30, 0, 30, false}, {4, 0, 4, true}}),
-                                {{view, 0, graph::kNone}}};
-  fold::InsertCentering region{graph.inputs()[0],
-                               ops::Pattern::fromFactors({{10, 0, 10, false}, {12, 4, 8, true}}),
-                               {{slice, 0, graph::kNone}}};
+  fold::InsertCentering perHead{
+      graph.inputs()[0], ops::Pattern::fromFactors({{30, 0, 30, false}, {4, 0, 4, true}}), {{view, 0, graph::kNone}}};
+  fold::InsertCentering region{
+      graph.inputs()[0], ops::Pattern::fromFactors({{10, 0, 10, false}, {12, 4, 8, true}}), {{slice, 0, graph::kNone}}};
   const auto folded = applied(*model, {perHead, region, fold::ReplaceNorm{0}, fold::ReplaceNorm{1}});
   EXPECT_EQ(countOps(*folded, "aten::layer_norm"), 0);
   for (const auto& shape : {std::vector<int64_t>{2, 5, 12}, {3, 7, 12}}) {
@@ -356,9 +358,10 @@ TEST(Apply, ACenteringThatWouldFixTwoFreeSizesIsRefused) {
   const auto x = draw({5, 12}, 82);
   const auto model = makeModel(m, {x});
   const auto norm = nodeOf(model->graph(), "aten::layer_norm");
-  fold::InsertCentering centering{model->graph().inputs()[0],
-                                  ops::Pattern::fromFactors({{5, 0, 5, false}, {2, 0, 2, false}, {3, 0, 3, true}, {2, 0, 2, false}}),
-                                  {{norm, 0, graph::kNone}}};
+  fold::InsertCentering centering{
+      model->graph().inputs()[0],
+      ops::Pattern::fromFactors({{5, 0, 5, false}, {2, 0, 2, false}, {3, 0, 3, true}, {2, 0, 2, false}}),
+      {{norm, 0, graph::kNone}}};
   EXPECT_EQ(refusal(*model, {centering}).code, ErrorCode::Refused);
 }
 
@@ -392,7 +395,8 @@ TEST(Apply, AbsorbsALayerScale) {
   const auto model = makeModel(m, {x});
   const auto& graph = model->graph();
   const auto gamma = *graph::toDoubles(graph.constant(constantNamed(graph, "gamma")).view);
-  fold::AbsorbScale scale{nodeOf(graph, "aten::mul"), 0,
+  fold::AbsorbScale scale{nodeOf(graph, "aten::mul"),
+                          0,
                           {{constantNamed(graph, "w"), gamma, {}, 0}, {constantNamed(graph, "b"), gamma, {}, 0}}};
   const auto folded = applied(*model, {scale});
   EXPECT_EQ(countOps(*folded, "aten::mul"), 0);

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/formats/torchscript/archive_check.h"
 #include "core/formats/file/file_kind.h"
-#include "core/formats/torchscript/pickle_scan.h"
 #include "core/formats/file/sha256.h"
+#include "core/formats/torchscript/archive_check.h"
+#include "core/formats/torchscript/pickle_scan.h"
 #include "tests/formats/zip_builder.h"
 
 namespace normlens::formats::torchscript {
@@ -42,9 +42,13 @@ class ArchiveTest : public ::testing::Test {
 // A pickle of one tensor: storage "0" of `elements` floats, seen as a vector of `length` from `offset`.
 std::string tensorPickle(int elements, int length, int offset = 0) {
   const auto byte = [](int value) { return std::string(1, static_cast<char>(value)); };
-  const auto text = [&](const std::string& s) { return "X" + byte(static_cast<int>(s.size())) + std::string(3, '\0') + s; };
-  return "\x80\x02" "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" + text("0") +
-         text("cpu") + "K" + byte(elements) + "tQK" + byte(offset) + "(K" + byte(length) + "t(K\x01t\x89)tR.";
+  const auto text = [&](const std::string& s) {
+    return "X" + byte(static_cast<int>(s.size())) + std::string(3, '\0') + s;
+  };
+  return "\x80\x02"
+         "ctorch._utils\n_rebuild_tensor_v2\n((" +
+         text("storage") + "ctorch\nFloatStorage\n" + text("0") + text("cpu") + "K" + byte(elements) + "tQK" +
+         byte(offset) + "(K" + byte(length) + "t(K\x01t\x89)tR.";
 }
 
 // The least that counts as a TorchScript archive.
@@ -72,11 +76,11 @@ TEST_F(ArchiveTest, ReadsStoredDeflatedAndZip64Records) {
 }
 
 TEST_F(ArchiveTest, RefusesWhatDoesNotFit) {
-  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .flags = 1}}));                      // encrypted
-  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .method = 12}}));                    // bzip2
-  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .size = 2}}));                       // stored, two sizes
-  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .localName = "m/b"}}));              // two names
-  EXPECT_FALSE(open({{.name = "m/a", .content = "x"}, {.name = "m/a", .content = "y"}})); // twice
+  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .flags = 1}}));                       // encrypted
+  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .method = 12}}));                     // bzip2
+  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .size = 2}}));                        // stored, two sizes
+  EXPECT_FALSE(open({{.name = "m/a", .content = "x", .localName = "m/b"}}));               // two names
+  EXPECT_FALSE(open({{.name = "m/a", .content = "x"}, {.name = "m/a", .content = "y"}}));  // twice
   const std::string whole = buildZip({{.name = "m/a", .content = "hello"}});
   for (size_t length = 0; length < whole.size(); ++length) {
     EXPECT_FALSE(Archive::open(file(whole.substr(0, length)))) << length;
@@ -111,7 +115,8 @@ TEST_F(ArchiveTest, AcceptsAWholeModelAndNamesWhatIsMissing) {
   for (const auto& [record, words] : missing) {
     auto entries = smallModel();
     std::erase_if(entries, [&](const ZipEntry& entry) { return entry.name == record; });
-    EXPECT_NE(refusal(buildZip(entries)).find(words), std::string::npos) << record << ": " << refusal(buildZip(entries));
+    EXPECT_NE(refusal(buildZip(entries)).find(words), std::string::npos)
+        << record << ": " << refusal(buildZip(entries));
   }
 }
 
@@ -122,7 +127,10 @@ TEST_F(ArchiveTest, ChecksTensorsAgainstTheirStorage) {
 
 TEST_F(ArchiveTest, RefusesBombs) {
   auto entries = smallModel();
-  entries.push_back({.name = "m/extra/zeros", .content = test::deflated(std::string(1000, '\0')), .method = 8, .size = int64_t{3} << 30});
+  entries.push_back({.name = "m/extra/zeros",
+                     .content = test::deflated(std::string(1000, '\0')),
+                     .method = 8,
+                     .size = int64_t{3} << 30});
   EXPECT_NE(refusal(buildZip(entries)).find("more than 2 GiB"), std::string::npos);
   entries = smallModel();
   entries[2].content = std::string(5000, '(');
@@ -147,7 +155,9 @@ TEST_F(ArchiveTest, PicklesAreOnlyRead) {
 }
 
 TEST(FileKindTest, TellsFilesByTheirContent) {
-  const auto kind = [](std::string_view text) { return detectKind(std::as_bytes(std::span(text.data(), text.size()))); };
+  const auto kind = [](std::string_view text) {
+    return detectKind(std::as_bytes(std::span(text.data(), text.size())));
+  };
   EXPECT_EQ(kind(""), FileKind::Empty);
   EXPECT_EQ(kind("PK"), FileKind::Zip);
   EXPECT_EQ(kind("hello world"), FileKind::Text);

@@ -58,7 +58,9 @@ TEST(InferInputs, WidthsAndMasks) {
 TEST(InferInputs, OptionalInputsAreLeftOut) {
   torch::jit::Module top("Top");
   top.register_parameter("w", draw({6, 10}, 1), false);
-  top.define("def forward(self, x, scale: float=2.0, bias: Optional[Tensor]=None):\n  y = torch.linear(x, self.w) * scale\n  if bias is not None:\n    y = y + bias\n  return y\n");
+  top.define(
+      "def forward(self, x, scale: float=2.0, bias: Optional[Tensor]=None):\n  y = torch.linear(x, self.w) * scale\n  "
+      "if bias is not None:\n    y = y + bias\n  return y\n");
   auto model = unprobed(top);
   const auto specs = model->inferInputs();
   ASSERT_TRUE(specs) << specs.error().message;

@@ -10,10 +10,10 @@ using graph::OpKind;
 
 struct Case {
   std::string name;
-  std::string code;              // an expression in x, w and v
+  std::string code;  // an expression in x, w and v
   std::string op;
   OpKind kind;
-  std::string attribute;         // canonical attribute to look at; empty: none
+  std::string attribute;  // canonical attribute to look at; empty: none
   graph::Attribute value = false;
 };
 
@@ -45,8 +45,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"linear", "torch.linear(x, w, v)", "aten::linear", OpKind::Linear, ""},
         Case{"matmul", "x @ w", "aten::matmul", OpKind::MatMul, ""},
         Case{"addmm", "torch.addmm(v, x[0], w)", "aten::addmm", OpKind::AddMatMul, ""},
-        Case{"einsum", "torch.einsum('...d,de->...e', [x, w])", "aten::einsum", OpKind::Einsum, "equation", std::string("YZd,de->YZe")},
-        Case{"einsumImplicit", "torch.einsum('btd, de', [x, w])", "aten::einsum", OpKind::Einsum, "equation", std::string("btd,de->bet")},
+        Case{"einsum", "torch.einsum('...d,de->...e', [x, w])", "aten::einsum", OpKind::Einsum, "equation",
+             std::string("YZd,de->YZe")},
+        Case{"einsumImplicit", "torch.einsum('btd, de', [x, w])", "aten::einsum", OpKind::Einsum, "equation",
+             std::string("btd,de->bet")},
         Case{"transpose", "x.transpose(-1, 0)", "aten::transpose", OpKind::Permute, "perm", Ints{2, 1, 0}},
         Case{"movedim", "torch.movedim(x, 0, -1)", "aten::movedim", OpKind::Permute, "perm", Ints{1, 2, 0}},
         Case{"permute", "x.permute(0, -1, 1)", "aten::permute", OpKind::Permute, "perm", Ints{0, 2, 1}},
@@ -66,8 +68,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"pad", "torch.pad(x, [1, 2, 0, 3])", "aten::pad", OpKind::Pad, "axes", Ints{1, 2}},
         Case{"padBefore", "torch.pad(x, [1, 2, 0, 3])", "aten::pad", OpKind::Pad, "start", Ints{0, 1}},
         Case{"padCrop", "torch.pad(x, [-1, 0])", "aten::pad", OpKind::Opaque, ""},
-        Case{"layerNorm", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "axes", Ints{2}},
-        Case{"layerNormEps", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "eps", 1e-3},
+        Case{"layerNorm", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "axes",
+             Ints{2}},
+        Case{"layerNormEps", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "eps",
+             1e-3},
         Case{"softmax", "torch.softmax(x, -1)", "aten::softmax", OpKind::Softmax, "axis", int64_t{2}},
         Case{"softmaxRounded", "torch.softmax(x, -1, 6)", "aten::softmax", OpKind::Opaque, ""},
         Case{"mean", "x.mean([-1], True)", "aten::mean", OpKind::Reduce, "axes", Ints{2}},
@@ -88,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"gelu", "torch.gelu(x)", "aten::gelu", OpKind::Elementwise, ""},
         Case{"zerosLike", "torch.zeros_like(x)", "aten::zeros_like", OpKind::ShapeQuery, ""},
         Case{"glu", "torch.glu(x, -1)", "aten::glu", OpKind::Opaque, ""},
-        Case{"indexSelect", "torch.index_select(x, 1, torch.tensor([2, 0]))", "aten::index_select", OpKind::Gather, "axis", int64_t{1}},
+        Case{"indexSelect", "torch.index_select(x, 1, torch.tensor([2, 0]))", "aten::index_select", OpKind::Gather,
+             "axis", int64_t{1}},
         Case{"maskIndex", "x[x > 0]", "aten::index", OpKind::Opaque, ""}),
     [](const auto& row) { return row.param.name; });
 
@@ -101,7 +106,8 @@ graph(%self, %x : Tensor):
   %one : float = prim::Constant[value=1.]()
   %alpha : int = prim::Constant[value=1]()
   %y : Tensor = aten::rsub(%x, %one, %alpha)
-  return (%y))", body.get());
+  return (%y))",
+                      body.get());
   body->inputs()[0]->setType(top.type());
   top.type()->addMethod(top._ivalue()->compilation_unit()->create_function("__torch__.Top.forward", body));
   const auto model = makeModel(top, {draw({4}, 1)});
@@ -115,7 +121,9 @@ graph(%self, %x : Tensor):
 TEST(OpMapRowTest, ConvolutionsSayTheirGroupsAndDirection) {
   torch::jit::Module top("Top");
   top.register_parameter("w", draw({6, 2, 3}, 1), false);
-  top.define("def forward(self, x):\n  y = torch.conv1d(x, self.w, None, [1], [0], [1], 2)\n  return torch.conv_transpose1d(y, self.w)\n");
+  top.define(
+      "def forward(self, x):\n  y = torch.conv1d(x, self.w, None, [1], [0], [1], 2)\n  return "
+      "torch.conv_transpose1d(y, self.w)\n");
   const auto model = makeModel(top, {draw({2, 4, 9}, 3)});
   const auto& conv = model->graph().nodes[0];
   const auto& back = model->graph().nodes[1];

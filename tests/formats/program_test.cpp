@@ -180,7 +180,8 @@ def forward(self, x):
   EXPECT_EQ(chunk.kind, OpKind::Split);
   ASSERT_EQ(chunk.outputs.size(), 2U);
   EXPECT_EQ(model->graph().value(chunk.outputs[1]).shape, (graph::Shape{2, 6}));
-  EXPECT_EQ(model->graph().outputs(), (std::vector<graph::ValueId>{chunk.outputs[0], node(*model, "aten::mul").outputs[0]}));
+  EXPECT_EQ(model->graph().outputs(),
+            (std::vector<graph::ValueId>{chunk.outputs[0], node(*model, "aten::mul").outputs[0]}));
   // The third element was put in by append: that is where it can be replaced.
   const auto id = static_cast<size_t>(nodeOf(model->graph(), "aten::cat"));
   EXPECT_EQ(model->lowered().operandSites[id][2].node->kind(), c10::aten::append);
@@ -281,7 +282,9 @@ TEST(ProgramTest, ACancelledRunStops) {
 TEST(ProgramTest, IdsDoNotDependOnTheProbe) {
   auto top = newModule("Top");
   top.register_module("fc", linearModule("Linear", 4, 1));
-  top.define("def forward(self, x):\n  a, b = torch.chunk(self.fc.forward(x), 2, -1)\n  return torch.softmax(a @ b.transpose(-1, -2), -1)\n");
+  top.define(
+      "def forward(self, x):\n  a, b = torch.chunk(self.fc.forward(x), 2, -1)\n  return torch.softmax(a @ "
+      "b.transpose(-1, -2), -1)\n");
   top.eval();
   auto model = TorchScriptModel::fromModule({top, {}, nullptr, nullptr}, {});
   ASSERT_TRUE(model);

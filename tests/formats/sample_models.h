@@ -18,7 +18,8 @@ inline std::filesystem::path sampleFolder() {
 }
 
 // Files of a folder with this ending, in order.
-inline std::vector<std::filesystem::path> filesEndingIn(const std::filesystem::path& folder, const std::string& ending) {
+inline std::vector<std::filesystem::path> filesEndingIn(const std::filesystem::path& folder,
+                                                        const std::string& ending) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().string().ends_with(ending)) files.push_back(entry.path());

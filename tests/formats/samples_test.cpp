@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/formats/formats.h"
+#include "core/formats/torchscript/probe.h"
 #include "core/formats/torchscript/torchscript_model.h"
 #include "core/run/npz.h"
 #include "tests/formats/sample_models.h"
@@ -55,6 +56,38 @@ TEST(SampleModels, TheInterpreterAgreesWithTorch) {
   }
 }
 
+bool same(const ValueRecord& a, const ValueRecord& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.shape == b.shape &&
+         std::ranges::equal(a.elements, b.elements, same);
+}
+
+TEST(SampleModels, ARunForShapesAloneSeesWhatAFullRunSees) {
+  const auto folder = sampleFolder();
+  NORMLENS_NEED_SAMPLES(folder);
+  int restarted = 0, models = 0;
+  for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
+    SCOPED_TRACE(path.filename().string());
+    const auto opened = openModel(path, {});
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto& model = dynamic_cast<const TorchScriptModel&>(**opened);
+    const auto records = [&](Interpreter::Effort effort) {
+      Recorder recorder(model.program());
+      Interpreter interpreter(model.program(), effort, [&] {
+        recorder = Recorder(model.program());
+        ++restarted;
+      });
+      const auto arguments = model.argumentsFor(inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz")));
+      EXPECT_TRUE(interpreter.run(arguments.value(), recorder.hook(), {}));
+      return recorder.take();
+    };
+    const ProbeRecords quick = records(Interpreter::Effort::ShapesOnly), full = records(Interpreter::Effort::Values);
+    ASSERT_EQ(quick.values.size(), full.values.size());
+    for (size_t i = 0; i < full.values.size(); ++i) EXPECT_TRUE(same(quick.values[i], full.values[i])) << "value " << i;
+    ++models;
+  }
+  std::printf("%d models, %d needed the values\n", models, restarted);
+}
+
 TEST(SampleModels, WorkableInputsAreFoundForEach) {
   const auto folder = sampleFolder();
   NORMLENS_NEED_SAMPLES(folder);
@@ -88,7 +121,7 @@ TEST(SampleModels, BrokenFilesAreNamedForWhatTheyAre) {
       {"trunc_m1.pt", "truncated"},
       {"trunc_m22.pt", "truncated"},
       {"bitflip50.pt", "not a complete zip archive"},
-      {"random.pt", "not a TorchScript archive"},
+      {"random.pt", "of no known kind"},
       {"text.pt", "plain text"},
       {"zip_wrong_crc.pt", "CRC mismatch"},
       {"zip_no_code.pt", "no code/"},

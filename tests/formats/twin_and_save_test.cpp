@@ -75,13 +75,15 @@ TEST(Float64, IdsOfNodesValuesAndConstantsStay) {
 TEST(Float64, TiedMemoryStaysTiedAndAPlanForTheOriginalFitsTheTwin) {
   torch::jit::Module m("Net");
   m.register_parameter("w", draw({8, 6}, 1, at::kFloat), false);
-  m.define("def forward(self, x):\n  return torch.layer_norm(torch.linear(x, self.w), [8], None, None, 1e-05, False)\n");
+  m.define(
+      "def forward(self, x):\n  return torch.layer_norm(torch.linear(x, self.w), [8], None, None, 1e-05, False)\n");
   const auto x = draw({3, 6}, 4, at::kFloat);
   const auto model = makeModel(m, {x});
   const std::vector<fold::Edit> plan = {centerOver(model->graph(), "w", 0), fold::ReplaceNorm{0}};
   const auto twin = asTorchScript(model->toFloat64());
   for (const auto& value : twin->graph().values) EXPECT_NE(value.dtype, graph::DType::Float32) << value.name;
-  EXPECT_EQ(twin->graph().value(twin->graph().outputs()[0]).shape, model->graph().value(model->graph().outputs()[0]).shape);
+  EXPECT_EQ(twin->graph().value(twin->graph().outputs()[0]).shape,
+            model->graph().value(model->graph().outputs()[0]).shape);
   const auto folded = applied(*twin, plan);
   const auto wide = x.to(at::kDouble);
   EXPECT_LT(relativeDifference(runOn(*twin, {wide}), runOn(*folded, {wide})), 1e-13);
@@ -127,7 +129,9 @@ TEST(Perturbed, MovesEveryFloatWeightByAtMostHalfAUnitAndKeepsTies) {
     const auto model = makeModel(plain(type), {draw({3, 8}, 3, type)});
     const auto a = asTorchScript(model->perturbed(7)), again = asTorchScript(model->perturbed(7));
     const auto other = asTorchScript(model->perturbed(8));
-    const auto w = [](const TorchScriptModel& m, const char* name = "w") { return m.source().module.attr(name).toTensor(); };
+    const auto w = [](const TorchScriptModel& m, const char* name = "w") {
+      return m.source().module.attr(name).toTensor();
+    };
     EXPECT_TRUE(at::equal(w(*a), w(*again)));
     EXPECT_FALSE(at::equal(w(*a), w(*other)));
     EXPECT_FALSE(at::equal(w(*a), w(*model)));

@@ -11,13 +11,13 @@ namespace normlens::formats::test {
 
 struct ZipEntry {
   std::string name = {};
-  std::string content = {};           // stored as it is, or raw DEFLATE data
+  std::string content = {};  // stored as it is, or raw DEFLATE data
   uint16_t method = 0;
   uint16_t flags = 0;
-  int64_t size = -1;             // uncompressed; -1: content's
-  int64_t crc = -1;              // -1: the right one (stored entries only)
-  bool zip64 = false;            // sizes and offset in the zip64 extra field
-  std::string localName = {};         // in the local header; empty: the same
+  int64_t size = -1;           // uncompressed; -1: content's
+  int64_t crc = -1;            // -1: the right one (stored entries only)
+  bool zip64 = false;          // sizes and offset in the zip64 extra field
+  std::string localName = {};  // in the local header; empty: the same
 };
 
 // The bytes of an archive with these entries.

@@ -63,7 +63,8 @@ TEST_P(GraphTextErrors, namesLineAndCause) {
 INSTANTIATE_TEST_SUITE_P(
     All, GraphTextErrors,
     testing::Values(BadText{"unknown", "graph {\n  %y: ? = Neg(%x)\n  return %y\n}", "line 2: %x is not made"},
-                    BadText{"kind", "graph {\n  input %x: ?\n  %y: ? = Wobble(%x)\n  return %y\n}", "no op kind 'Wobble'"},
+                    BadText{"kind", "graph {\n  input %x: ?\n  %y: ? = Wobble(%x)\n  return %y\n}",
+                            "no op kind 'Wobble'"},
                     BadText{"twice", "graph {\n  input %x: ?\n  input %x: ?\n  return %x\n}", "made twice"},
                     BadText{"count", "graph {\n  const %c: float32[3] values <1, 2>\n  return %c\n}", "wrong number"},
                     BadText{"end", "graph {\n  input %x: ?\n  return %x\n", "expected '}'"}),

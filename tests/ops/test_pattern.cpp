@@ -39,19 +39,21 @@ TEST(Pattern, coversGroups) {
   const Pattern heads = Pattern::fromFactors({{20, 0, 20, false}, {4, 0, 4, true}});
   const Pattern both = over({2, 5, 8}, {1, 2});
   EXPECT_TRUE(channels.coversGroupsOf(channels));
-  EXPECT_TRUE(channels.coversGroupsOf(heads));   // a norm per head does not see a shift over all heads
+  EXPECT_TRUE(channels.coversGroupsOf(heads));  // a norm per head does not see a shift over all heads
   EXPECT_FALSE(heads.coversGroupsOf(channels));
   EXPECT_FALSE(channels.coversGroupsOf(both));
   EXPECT_TRUE(both.coversGroupsOf(channels));
   const Pattern part = Pattern::fromFactors({{10, 0, 10, false}, {8, 0, 4, true}});
-  EXPECT_FALSE(part.coversGroupsOf(channels));   // the shift is 0 on the other half
+  EXPECT_FALSE(part.coversGroupsOf(channels));  // the shift is 0 on the other half
 }
 
 TEST(Pattern, textRoundTrips) {
-  for (const Pattern& pattern : {Pattern{}, over({2, 5, 8}, {2}), Pattern::fromFactors({{10, 0, 10, false}, {24, 8, 16, true}})}) {
+  for (const Pattern& pattern :
+       {Pattern{}, over({2, 5, 8}, {2}), Pattern::fromFactors({{10, 0, 10, false}, {24, 8, 16, true}})}) {
     EXPECT_EQ(Pattern::parse(pattern.text()), pattern) << pattern.text();
   }
-  for (const char* bad : {"", "x", "(0)", "(4 sum", "(4 of 3:2)", "(4 of 0:5)"}) EXPECT_FALSE(Pattern::parse(bad)) << bad;
+  for (const char* bad : {"", "x", "(0)", "(4 sum", "(4 of 3:2)", "(4 of 0:5)"})
+    EXPECT_FALSE(Pattern::parse(bad)) << bad;
 }
 
 // Brute force: the group of each element, -1 outside the region.

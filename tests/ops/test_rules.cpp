@@ -50,10 +50,14 @@ class Draw {
   }
   Operand gate(const Shape& shape) {
     switch (below(4)) {
-      case 0: return Operand::number(0.7);
-      case 1: return Operand::of(flat(shape));
-      case 2: return Operand(shape);
-      default: return Operand(part(shape));
+      case 0:
+        return Operand::number(0.7);
+      case 1:
+        return Operand::of(flat(shape));
+      case 2:
+        return Operand(shape);
+      default:
+        return Operand(part(shape));
     }
   }
   Operand mask(const Shape& shape) {
@@ -272,7 +276,8 @@ OneNode einsum(Draw& draw) {
                                    {"bi,bi->bi", {b, i}, {b, i}, {b, i}},
                                    {"ij,j->ji", {i, j}, {j}, {j, i}},
                                    {"bij,jk->bk", {b, i, j}, {j, d}, {b, d}}};
-  if (draw.below(5) == 0) return oneNode(OpKind::Einsum, {Shape{b, i, j}}, {{"equation", std::string("bij->jb")}}, {{j, b}});
+  if (draw.below(5) == 0)
+    return oneNode(OpKind::Einsum, {Shape{b, i, j}}, {{"equation", std::string("bij->jb")}}, {{j, b}});
   const Form& form = forms[static_cast<size_t>(draw.below(static_cast<int64_t>(forms.size())))];
   return oneNode(OpKind::Einsum, {form.a, form.b}, {{"equation", std::string(form.equation)}}, {form.out});
 }
@@ -289,13 +294,15 @@ OneNode attention(Draw& draw) {
   if (draw.coin()) {
     return oneNode(OpKind::Attention, {Shape{2, 3, d}, Shape{2, 5, d}, Shape{2, 5, dv}}, {}, {{2, 3, dv}});
   }
-  return oneNode(OpKind::Attention, {Shape{2, heads, 3, d}, Shape{2, shared, 5, d}, Shape{2, shared, 5, dv}, Shape{3, 5}}, {},
+  return oneNode(OpKind::Attention,
+                 {Shape{2, heads, 3, d}, Shape{2, shared, 5, d}, Shape{2, shared, 5, dv}, Shape{3, 5}}, {},
                  {{2, heads, 3, dv}});
 }
 
 Ints trailing(const Shape& shape, int64_t count) {
   Ints out;
-  for (auto i = static_cast<int64_t>(shape.size()) - count; i < static_cast<int64_t>(shape.size()); ++i) out.push_back(i);
+  for (auto i = static_cast<int64_t>(shape.size()) - count; i < static_cast<int64_t>(shape.size()); ++i)
+    out.push_back(i);
   return out;
 }
 OneNode layerNorm(Draw& draw) {
@@ -336,7 +343,8 @@ OneNode reduce(Draw& draw) {
     if (gone && keepdim) out.push_back(1);
   }
   const std::array<std::string, 5> ops{"mean", "sum", "var", "std", "max"};
-  return oneNode(OpKind::Reduce, {in}, {{"op", ops[static_cast<size_t>(draw.below(5))]}, {"axes", axes}, {"keepdim", keepdim}}, {out});
+  return oneNode(OpKind::Reduce, {in},
+                 {{"op", ops[static_cast<size_t>(draw.below(5))]}, {"axes", axes}, {"keepdim", keepdim}}, {out});
 }
 OneNode mix(Draw& draw) {
   const Shape in = draw.shape(2, 4);
@@ -349,7 +357,7 @@ OneNode mix(Draw& draw) {
 struct Row {
   OpKind kind;
   std::function<OneNode(Draw&)> draw;
-  bool keepsMeans;   // some zero-mean claim is expected
+  bool keepsMeans;  // some zero-mean claim is expected
   bool toleratesShifts;
 };
 

@@ -41,7 +41,9 @@ TEST(Refused, gateThatDiffersBetweenChannels) {
 
 TEST(Refused, normOverMoreThanTheShiftIsConstantOn) {
   const Shape heads{2, 3, 2, 4};
-  const auto norm = [&](Ints axes) { return oneNode(OpKind::LayerNorm, {heads}, {{"axes", std::move(axes)}}, {heads}); };
+  const auto norm = [&](Ints axes) {
+    return oneNode(OpKind::LayerNorm, {heads}, {{"axes", std::move(axes)}}, {heads});
+  };
   EXPECT_TRUE(toleratesShift(norm({3}), 0, over(heads, {2, 3})));  // per head, shift over all heads
   EXPECT_TRUE(toleratesShift(norm({3}), 0, over(heads, {3})));
   EXPECT_FALSE(toleratesShift(norm({2, 3}), 0, over(heads, {3})));  // over all heads, shift per head
@@ -50,7 +52,9 @@ TEST(Refused, normOverMoreThanTheShiftIsConstantOn) {
 }
 
 TEST(Refused, normWithVaryingGammaOrUsedStatistics) {
-  const auto gamma = [](Operand g) { return oneNode(OpKind::LayerNorm, {kX, std::move(g)}, {{"axes", Ints{2}}}, {kX}); };
+  const auto gamma = [](Operand g) {
+    return oneNode(OpKind::LayerNorm, {kX, std::move(g)}, {{"axes", Ints{2}}}, {kX});
+  };
   EXPECT_TRUE(claimsZeroMean(gamma(Operand::of(Tensor({8}, 2.0))), kChannels));
   EXPECT_FALSE(claimsZeroMean(gamma(Shape{8}), kChannels));
   OneNode statistics = oneNode(OpKind::LayerNorm, {kX}, {{"axes", Ints{2}}}, {kX, {2, 3, 1}});
@@ -75,7 +79,8 @@ TEST(Refused, depthwiseAndGroupedConvolution) {
   EXPECT_FALSE(claimsZeroMean(convolution(8), over(x, {1})));
   EXPECT_FALSE(toleratesShift(convolution(1), 0, over(x, {1})));
   // A weight that is centered group by group shifts each group by another amount.
-  const auto shift = opRow(OpKind::Conv).shift(convolution(2).graph, convolution(2).graph.node(0), 1, text("(2)(4 sum)(36)"));
+  const auto shift =
+      opRow(OpKind::Conv).shift(convolution(2).graph, convolution(2).graph.node(0), 1, text("(2)(4 sum)(36)"));
   ASSERT_EQ(shift.verdict, Shift::Verdict::Carried);
   EXPECT_FALSE(shift.outputs[0].pattern.coversGroupsOf(over(x, {1})));
 }
@@ -136,8 +141,11 @@ TEST(Refused, linearOverTheShiftedChannels) {
 TEST(Refused, probabilitiesOfSeveralHeads) {
   // y[t, h, d] = sum_s p[h, t, s] v[s, h, d]: zero-mean over all heads together is lost, per head it is kept.
   const Shape v{2, 5, 2, 4};
-  const OneNode heads = oneNode(OpKind::Einsum, {Shape{2, 2, 3, 5}, v}, {{"equation", std::string("bhts,bshd->bthd")}}, {{2, 3, 2, 4}});
-  const auto shift = [&](const Pattern& pattern) { return opRow(OpKind::Einsum).shift(heads.graph, heads.graph.node(0), 1, pattern); };
+  const OneNode heads =
+      oneNode(OpKind::Einsum, {Shape{2, 2, 3, 5}, v}, {{"equation", std::string("bhts,bshd->bthd")}}, {{2, 3, 2, 4}});
+  const auto shift = [&](const Pattern& pattern) {
+    return opRow(OpKind::Einsum).shift(heads.graph, heads.graph.node(0), 1, pattern);
+  };
   EXPECT_EQ(shift(over(v, {2, 3})).outputs.at(0).pattern, over({2, 3, 2, 4}, {3}));
   EXPECT_EQ(shift(over(v, {2})).verdict, Shift::Verdict::Refused);
 }
@@ -148,9 +156,11 @@ TEST(Refused, lookingUpAndMixingTheChannelsThemselves) {
   const OneNode mix = oneNode(OpKind::Mix, {kX}, {{"axes", Ints{2}}}, {kX});
   EXPECT_FALSE(claimsZeroMean(mix, kChannels));
   EXPECT_FALSE(toleratesShift(mix, 0, kChannels));
-  const OneNode mean = oneNode(OpKind::Reduce, {kX}, {{"op", std::string("mean")}, {"axes", Ints{2}}, {"keepdim", true}}, {{2, 3, 1}});
+  const OneNode mean =
+      oneNode(OpKind::Reduce, {kX}, {{"op", std::string("mean")}, {"axes", Ints{2}}, {"keepdim", true}}, {{2, 3, 1}});
   EXPECT_FALSE(toleratesShift(mean, 0, kChannels));
-  const OneNode top = oneNode(OpKind::Reduce, {kX}, {{"op", std::string("max")}, {"axes", Ints{1}}, {"keepdim", true}}, {{2, 1, 8}});
+  const OneNode top =
+      oneNode(OpKind::Reduce, {kX}, {{"op", std::string("max")}, {"axes", Ints{1}}, {"keepdim", true}}, {{2, 1, 8}});
   EXPECT_FALSE(toleratesShift(top, 0, kChannels));
 }
 
@@ -161,7 +171,8 @@ TEST(Refused, stackingAcrossTheSum) {
 }
 
 TEST(Refused, runtimeSliceOfTheChannels) {
-  const OneNode slice = oneNode(OpKind::Slice, {kX, Shape{}}, {{"axis", int64_t{2}}, {"step", int64_t{1}}}, {{2, 3, 4}});
+  const OneNode slice =
+      oneNode(OpKind::Slice, {kX, Shape{}}, {{"axis", int64_t{2}}, {"step", int64_t{1}}}, {{2, 3, 4}});
   EXPECT_FALSE(claimsZeroMean(slice, over({2, 3, 4}, {2})));
   EXPECT_FALSE(toleratesShift(slice, 0, text("(6)(8 sum of 0:4)")));
   EXPECT_TRUE(toleratesShift(slice, 0, kChannels));
@@ -170,9 +181,11 @@ TEST(Refused, runtimeSliceOfTheChannels) {
 // x - mean(x): the two reads of x stand and fall together.
 TEST(Rules, explicitCentering) {
   const auto graph = [](const std::string& extra, const std::string& returned) {
-    return *graph::parseGraph("graph { input %x: float64[2, 3, 8]\n"
-                              "%m: float64[2, 3, 1] = Reduce(%x) {op = \"mean\", axes = [2], keepdim = true}\n"
-                              "%c: float64[2, 3, 8] = Sub(%x, %m)" + extra + "\n return %c" + returned + "\n}");
+    return *graph::parseGraph(
+        "graph { input %x: float64[2, 3, 8]\n"
+        "%m: float64[2, 3, 1] = Reduce(%x) {op = \"mean\", axes = [2], keepdim = true}\n"
+        "%c: float64[2, 3, 8] = Sub(%x, %m)" +
+        extra + "\n return %c" + returned + "\n}");
   };
   const auto plain = graph("", "");
   const auto& reduce = plain.node(0);
@@ -230,14 +243,17 @@ TEST(Rules, constantAlongIsTrue) {
   for (unsigned seed = 0; seed < 150; ++seed) {
     testing::GraphBuilder g(seed);
     const Shape full{2, 3, 4};
-    std::vector<graph::ValueId> values{g.input(full), g.input({2, 3, 1}), g.input({3, 1}), g.input({1, 4}), g.number(0.5),
-                                       g.constant(Tensor({3, 4}, 2.0)), g.weight({4})};
+    std::vector<graph::ValueId> values{g.input(full),   g.input({2, 3, 1}), g.input({3, 1}),
+                                       g.input({1, 4}), g.number(0.5),      g.constant(Tensor({3, 4}, 2.0)),
+                                       g.weight({4})};
     const auto pick = [&] { return values[static_cast<size_t>(g.below(static_cast<int64_t>(values.size())))]; };
     for (int step = 0; step < 8; ++step) {
       const auto a = pick(), b = pick();
       const auto kinds = std::array{OpKind::Add, OpKind::Mul, OpKind::Elementwise, OpKind::Sub};
       switch (g.below(5)) {
-        case 0: values.push_back(g.add(OpKind::Expand, {a}, full)); break;
+        case 0:
+          values.push_back(g.add(OpKind::Expand, {a}, full));
+          break;
         case 1: {
           const auto wide = g.add(OpKind::Expand, {a}, full);
           values.push_back(g.add(OpKind::Reshape, {g.add(OpKind::Reshape, {wide}, {6, 4})}, full));
@@ -246,7 +262,8 @@ TEST(Rules, constantAlongIsTrue) {
         case 2: {
           const auto wide = g.add(OpKind::Expand, {a}, full);
           const auto turned = g.add(OpKind::Permute, {wide}, {4, 2, 3}, {{"perm", Ints{2, 0, 1}}});
-          const auto some = g.add(OpKind::Slice, {turned}, {2, 2, 3}, {{"axis", int64_t{0}}, {"start", g.below(3)}, {"step", int64_t{1}}});
+          const auto some = g.add(OpKind::Slice, {turned}, {2, 2, 3},
+                                  {{"axis", int64_t{0}}, {"start", g.below(3)}, {"step", int64_t{1}}});
           values.push_back(g.add(OpKind::Select, {some}, {2, 3}, {{"axis", int64_t{0}}, {"index", g.below(2)}}));
           values.back() = g.add(OpKind::Reshape, {values.back()}, {2, 3, 1});
           break;

@@ -50,8 +50,9 @@ TEST_P(DemoModels, foldsProvesAndExports) {
   EXPECT_EQ(after->totals.layer_norms, totals.layer_norms - static_cast<int>(fold->plan.folded.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DemoModels, testing::Values("gpt2.pt", "bert.pt", "vit.pt"),
-                         [](const auto& row) { return std::string(row.param).substr(0, std::string(row.param).find('.')); });
+INSTANTIATE_TEST_SUITE_P(All, DemoModels, testing::Values("gpt2.pt", "bert.pt", "vit.pt"), [](const auto& row) {
+  return std::string(row.param).substr(0, std::string(row.param).find('.'));
+});
 
 TEST_F(DemoModels, paperPolicyFailsOnTrainedPostNormAndWritesNothing) {
   Service service;

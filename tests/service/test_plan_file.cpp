@@ -65,8 +65,9 @@ TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
     EXPECT_NE(at, std::string::npos) << from;
     return out.replace(at, from.size(), to);
   };
-  for (const std::string& bad : {std::string(), std::string("[]"), std::string("{\"schema\":1}"), replaced("\"schema\": 1", "\"schema\": 9"),
-                                 replaced("center_constant", "wobble"), replaced("\"w\"", "\"ghost\""), replaced("(8 sum)", "(9 sum)")}) {
+  for (const std::string& bad :
+       {std::string(), std::string("[]"), std::string("{\"schema\":1}"), replaced("\"schema\": 1", "\"schema\": 9"),
+        replaced("center_constant", "wobble"), replaced("\"w\"", "\"ghost\""), replaced("(8 sum)", "(9 sum)")}) {
     const auto read = planFromJson(bad, made.graph, made.norms, "abc");
     ASSERT_FALSE(read) << bad;
     EXPECT_EQ(read.error().code, ErrorCode::Unreadable);

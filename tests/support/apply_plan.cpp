@@ -91,12 +91,14 @@ class Applier {
     for (auto& value : graph_.values) value.uses.clear();
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes.size()); ++id) {
       for (size_t i = 0; i < graph_.node(id).operands.size(); ++i) {
-        if (graph_.node(id).operands[i] != kNoValue) valueAt(graph_.node(id).operands[i]).uses.push_back({id, static_cast<int>(i), kNone});
+        if (graph_.node(id).operands[i] != kNoValue)
+          valueAt(graph_.node(id).operands[i]).uses.push_back({id, static_cast<int>(i), kNone});
       }
     }
     for (BlockId id = 0; id < static_cast<BlockId>(graph_.blocks.size()); ++id) {
       for (size_t i = 0; i < graph_.block(id).returns.size(); ++i) {
-        if (graph_.block(id).returns[i] != kNoValue) valueAt(graph_.block(id).returns[i]).uses.push_back({kNone, static_cast<int>(i), id});
+        if (graph_.block(id).returns[i] != kNoValue)
+          valueAt(graph_.block(id).returns[i]).uses.push_back({kNone, static_cast<int>(i), id});
       }
     }
     if (const auto status = graph::checkGraph(graph_); !status) throw std::logic_error(status.error().message);
@@ -107,7 +109,8 @@ class Applier {
   Node& nodeAt(NodeId id) { return graph_.nodes.at(static_cast<size_t>(id)); }
   graph::Value& valueAt(ValueId id) { return graph_.values.at(static_cast<size_t>(id)); }
   ValueId& operandAt(const Use& use) {
-    auto& list = use.node != kNone ? nodeAt(use.node).operands : graph_.blocks.at(static_cast<size_t>(use.block)).returns;
+    auto& list =
+        use.node != kNone ? nodeAt(use.node).operands : graph_.blocks.at(static_cast<size_t>(use.block)).returns;
     return list.at(static_cast<size_t>(use.operand));
   }
   void store(ConstantId id, const Tensor& tensor) {
@@ -188,7 +191,8 @@ class Applier {
 };
 
 // Whole factors of an axis take the axis's new size; anything finer must keep its axis as it is.
-std::optional<ops::Pattern> patternAtOtherSize(const ops::Pattern& pattern, const graph::Shape& from, const graph::Shape& to) {
+std::optional<ops::Pattern> patternAtOtherSize(const ops::Pattern& pattern, const graph::Shape& from,
+                                               const graph::Shape& to) {
   auto dims = ops::alignTo(pattern, from);
   if (!dims || from.size() != to.size()) return std::nullopt;
   for (size_t i = 0; i < from.size(); ++i) {
@@ -214,7 +218,8 @@ std::optional<analysis::Plan> atOtherSize(analysis::Plan plan, const Graph& from
   for (auto& planned : plan.edits) {
     auto* insert = std::get_if<fold::InsertCentering>(&planned.edit);
     if (insert == nullptr) continue;
-    auto pattern = patternAtOtherSize(insert->pattern, *from.value(insert->value).shape, *to.value(insert->value).shape);
+    auto pattern =
+        patternAtOtherSize(insert->pattern, *from.value(insert->value).shape, *to.value(insert->value).shape);
     if (!pattern) return std::nullopt;
     insert->pattern = std::move(*pattern);
   }

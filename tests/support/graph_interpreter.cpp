@@ -51,7 +51,8 @@ class Run {
 
   std::vector<Tensor> block(BlockId id, const std::vector<Tensor>& arguments) {
     const auto& current = graph_.block(id);
-    for (size_t i = 0; i < current.params.size(); ++i) values_[static_cast<size_t>(current.params[i])] = arguments.at(i);
+    for (size_t i = 0; i < current.params.size(); ++i)
+      values_[static_cast<size_t>(current.params[i])] = arguments.at(i);
     for (const NodeId nodeId : current.nodes) {
       const Node& node = graph_.node(nodeId);
       std::vector<Tensor> made = evaluate(node);
@@ -64,7 +65,8 @@ class Run {
   void store(const Node& node, ValueId id, Tensor tensor) {
     const auto& shape = graph_.value(id).shape;
     if (shape && *shape != tensor.shape) {
-      throw std::logic_error(std::string(graph::opKindName(node.kind)) + " makes %" + graph_.value(id).name + " in another shape");
+      throw std::logic_error(std::string(graph::opKindName(node.kind)) + " makes %" + graph_.value(id).name +
+                             " in another shape");
     }
     values_[static_cast<size_t>(id)] = std::move(tensor);
   }
@@ -109,7 +111,8 @@ std::vector<Tensor> evaluateNode(const Graph& graph, const Node& node, const std
     case OpKind::Stack:
     case OpKind::Roll:
     case OpKind::Pad:
-    case OpKind::Gather: return shapeOp(call);
+    case OpKind::Gather:
+      return shapeOp(call);
     case OpKind::Linear:
     case OpKind::MatMul:
     case OpKind::AddMatMul:
@@ -117,19 +120,25 @@ std::vector<Tensor> evaluateNode(const Graph& graph, const Node& node, const std
     case OpKind::Conv:
     case OpKind::Attention:
     case OpKind::Reduce:
-    case OpKind::Mix: return linearOp(call);
+    case OpKind::Mix:
+      return linearOp(call);
     case OpKind::LayerNorm:
     case OpKind::GroupNorm:
     case OpKind::InstanceNorm:
     case OpKind::BatchNorm:
     case OpKind::RmsNorm:
-    case OpKind::Softmax: return normOp(call);
+    case OpKind::Softmax:
+      return normOp(call);
     case OpKind::If:
-    case OpKind::Loop: throw std::logic_error("control flow needs its blocks");
-    default: return pointwiseOp(call);
+    case OpKind::Loop:
+      throw std::logic_error("control flow needs its blocks");
+    default:
+      return pointwiseOp(call);
   }
 }
 
-std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs) { return Run(graph).model(inputs); }
+std::vector<Tensor> interpret(const Graph& graph, const std::vector<Tensor>& inputs) {
+  return Run(graph).model(inputs);
+}
 
 }  // namespace normlens::testing

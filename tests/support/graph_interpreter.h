@@ -1,7 +1,9 @@
-// A float64 reference interpreter over graph::Graph, for every op kind: slow and obvious, shares no code with the rules.
+// A float64 reference interpreter over graph::Graph, for every op kind: slow and obvious, shares no code with the
+// rules.
 //
 // Conventions where the graph does not say everything:
-//  - Elementwise: the function that `op` names (relu, exp, sqrt, rsqrt, pow, square, tanh, sigmoid, reciprocal, greater);
+//  - Elementwise: the function that `op` names (relu, exp, sqrt, rsqrt, pow, square, tanh, sigmoid, reciprocal,
+//  greater);
 //    any other is a fixed smooth function of all operands, never zero-mean.
 //  - Opaque: op "test::center" subtracts the mean over the groups of its attribute `pattern`; any other is a fixed
 //    nonlinear function that mixes all elements. Recurrent: likewise.

@@ -25,7 +25,8 @@ constexpr int64_t kRows = 5;
 
 class Model {
  public:
-  Model(unsigned seed, const ModelSize& size) : g_(seed), batch_(size.batch), tokens_(size.tokens), x_{batch_, tokens_, kWidth} {}
+  Model(unsigned seed, const ModelSize& size)
+      : g_(seed), batch_(size.batch), tokens_(size.tokens), x_{batch_, tokens_, kWidth} {}
 
   Graph build(int steps) {
     image_ = g_.input({batch_, tokens_, kWidth});
@@ -70,9 +71,12 @@ class Model {
 
   ValueId start() {
     switch (g_.below(4)) {
-      case 0: return image_;
-      case 1: return linear(image_);
-      default: return embedding();
+      case 0:
+        return image_;
+      case 1:
+        return linear(image_);
+      default:
+        return embedding();
     }
   }
   ValueId embedding() {
@@ -83,7 +87,8 @@ class Model {
   ValueId linear(ValueId x) {
     switch (g_.below(5)) {
       case 0: {
-        const ValueId turned = g_.add(OpKind::Permute, {tied({kWidth, kWidth})}, {kWidth, kWidth}, {{"perm", Ints{1, 0}}});
+        const ValueId turned =
+            g_.add(OpKind::Permute, {tied({kWidth, kWidth})}, {kWidth, kWidth}, {{"perm", Ints{1, 0}}});
         return g_.add(OpKind::MatMul, {x, turned}, x_);
       }
       case 1: {
@@ -96,8 +101,10 @@ class Model {
         const ValueId y = g_.add(OpKind::AddMatMul, {tied({kWidth}), rows, tied({kWidth, kWidth})}, flat);
         return g_.add(OpKind::Reshape, {y}, x_);
       }
-      case 3: return g_.add(OpKind::Einsum, {x, tied({kWidth, kWidth})}, x_, {{"equation", std::string("btd,de->bte")}});
-      default: return g_.add(OpKind::Linear, {x, tied({kWidth, kWidth}), maybe(tied({kWidth}))}, x_);
+      case 3:
+        return g_.add(OpKind::Einsum, {x, tied({kWidth, kWidth})}, x_, {{"equation", std::string("btd,de->bte")}});
+      default:
+        return g_.add(OpKind::Linear, {x, tied({kWidth, kWidth}), maybe(tied({kWidth}))}, x_);
     }
   }
 
@@ -114,11 +121,13 @@ class Model {
     const Shape shape = g_.shape(x);  // a copy: values move as the graph grows
     const Shape tail(shape.end() - axes, shape.end());
     Ints list;
-    for (auto i = static_cast<int64_t>(shape.size()) - axes; i < static_cast<int64_t>(shape.size()); ++i) list.push_back(i);
+    for (auto i = static_cast<int64_t>(shape.size()) - axes; i < static_cast<int64_t>(shape.size()); ++i)
+      list.push_back(i);
     // Over tokens as well: no tensors of a size that changes with the input's.
     const bool affine = axes == 1;
     const ValueId scale = affine ? gamma(tail) : kNoValue;
-    return g_.add(OpKind::LayerNorm, {x, scale, affine ? beta(tail) : kNoValue}, shape, {{"axes", list}, {"eps", 1e-5}});
+    return g_.add(OpKind::LayerNorm, {x, scale, affine ? beta(tail) : kNoValue}, shape,
+                  {{"axes", list}, {"eps", 1e-5}});
   }
   ValueId layerNorm(ValueId x) { return g_.chance(25) ? writtenOutNorm(x) : norm(x, 1); }
 
@@ -154,13 +163,16 @@ class Model {
 
   ValueId anyStep() {
     static const std::vector<Step> kSteps = {
-        &Model::residualBlock, &Model::residualBlock, &Model::residualBlock, &Model::sumOfTwo, &Model::plainLinear,
-        &Model::normalized, &Model::normalized, &Model::perHeadNorm, &Model::gated, &Model::scaled, &Model::layerScale,
-        &Model::activation, &Model::table, &Model::positions, &Model::clsToken, &Model::fusedSplit, &Model::attention,
-        &Model::halves, &Model::masked, &Model::branch, &Model::loop, &Model::tokenMean, &Model::shuffled, &Model::convolved,
-        &Model::centered, &Model::partOfChannels, &Model::normOverTokens, &Model::cast, &Model::opaque, &Model::perTokenNorms,
-        &Model::stacked, &Model::selfProduct, &Model::leakedMean, &Model::groupNorm, &Model::sharedHeads,
-        &Model::mixedHeads, &Model::tokenMixing, &Model::constantRows, &Model::droppedAddend, &Model::halves};
+        &Model::residualBlock, &Model::residualBlock,  &Model::residualBlock,  &Model::sumOfTwo,
+        &Model::plainLinear,   &Model::normalized,     &Model::normalized,     &Model::perHeadNorm,
+        &Model::gated,         &Model::scaled,         &Model::layerScale,     &Model::activation,
+        &Model::table,         &Model::positions,      &Model::clsToken,       &Model::fusedSplit,
+        &Model::attention,     &Model::halves,         &Model::masked,         &Model::branch,
+        &Model::loop,          &Model::tokenMean,      &Model::shuffled,       &Model::convolved,
+        &Model::centered,      &Model::partOfChannels, &Model::normOverTokens, &Model::cast,
+        &Model::opaque,        &Model::perTokenNorms,  &Model::stacked,        &Model::selfProduct,
+        &Model::leakedMean,    &Model::groupNorm,      &Model::sharedHeads,    &Model::mixedHeads,
+        &Model::tokenMixing,   &Model::constantRows,   &Model::droppedAddend,  &Model::halves};
     return (this->*kSteps[static_cast<size_t>(g_.below(static_cast<int64_t>(kSteps.size())))])();
   }
 
@@ -184,7 +196,8 @@ class Model {
     const Shape heads{batch_, tokens_, kHeads, kWidth / kHeads};
     ValueId h = g_.add(OpKind::Reshape, {pick()}, heads);
     if (g_.chance(40)) {
-      const ValueId turned = g_.add(OpKind::Permute, {h}, {batch_, kHeads, tokens_, kWidth / kHeads}, {{"perm", Ints{0, 2, 1, 3}}});
+      const ValueId turned =
+          g_.add(OpKind::Permute, {h}, {batch_, kHeads, tokens_, kWidth / kHeads}, {{"perm", Ints{0, 2, 1, 3}}});
       h = g_.add(OpKind::Permute, {norm(turned, 1)}, heads, {{"perm", Ints{0, 2, 1, 3}}});
     } else {
       h = norm(h, 1);
@@ -195,10 +208,15 @@ class Model {
   ValueId gate(ValueId from) {
     const Shape one = with(x_, 2, 1);
     switch (g_.below(4)) {
-      case 0: return g_.number(0.8);
-      case 1: return g_.add(OpKind::Elementwise, {g_.add(OpKind::Linear, {from, tied({1, kWidth}), kNoValue}, one)}, one, {}, "aten::sigmoid");
-      case 2: return g_.add(OpKind::Slice, {from}, one, {{"axis", int64_t{2}}, {"start", int64_t{0}}, {"step", int64_t{1}}});
-      default: return g_.add(OpKind::Elementwise, {from}, x_, {}, "aten::sigmoid");
+      case 0:
+        return g_.number(0.8);
+      case 1:
+        return g_.add(OpKind::Elementwise, {g_.add(OpKind::Linear, {from, tied({1, kWidth}), kNoValue}, one)}, one, {},
+                      "aten::sigmoid");
+      case 2:
+        return g_.add(OpKind::Slice, {from}, one, {{"axis", int64_t{2}}, {"start", int64_t{0}}, {"step", int64_t{1}}});
+      default:
+        return g_.add(OpKind::Elementwise, {from}, x_, {}, "aten::sigmoid");
     }
   }
   ValueId gated() {
@@ -221,7 +239,8 @@ class Model {
 
   ValueId positions() {
     const ValueId table = tied({kPositions, kWidth});
-    const ValueId rows = g_.add(OpKind::Slice, {table}, {tokens_, kWidth}, {{"axis", int64_t{0}}, {"start", int64_t{0}}, {"step", int64_t{1}}});
+    const ValueId rows = g_.add(OpKind::Slice, {table}, {tokens_, kWidth},
+                                {{"axis", int64_t{0}}, {"start", int64_t{0}}, {"step", int64_t{1}}});
     return g_.add(OpKind::Add, {pick(), rows}, x_);
   }
   ValueId clsToken() {
@@ -235,13 +254,15 @@ class Model {
   // A fused projection, split; a norm on one part or per head of it.
   ValueId fusedSplit() {
     const ValueId x = pick();
-    const ValueId all = g_.add(OpKind::Linear, {x, tied({3 * kWidth, kWidth}), maybe(tied({3 * kWidth}))}, {batch_, tokens_, 3 * kWidth});
+    const ValueId all = g_.add(OpKind::Linear, {x, tied({3 * kWidth, kWidth}), maybe(tied({3 * kWidth}))},
+                               {batch_, tokens_, 3 * kWidth});
     std::vector<ValueId> parts;
     if (g_.chance(50)) {
       parts = g_.addMany(OpKind::Split, {all}, {x_, x_, x_}, {{"axis", int64_t{2}}});
     } else {
       for (int64_t i = 0; i < 3; ++i) {
-        parts.push_back(g_.add(OpKind::Slice, {all}, x_, {{"axis", int64_t{2}}, {"start", i * kWidth}, {"step", int64_t{1}}}));
+        parts.push_back(
+            g_.add(OpKind::Slice, {all}, x_, {{"axis", int64_t{2}}, {"start", i * kWidth}, {"step", int64_t{1}}}));
       }
     }
     if (g_.chance(70)) parts[0] = norm(parts[0], 1);
@@ -268,7 +289,8 @@ class Model {
     const int64_t d = kWidth / kHeads;
     const ValueId x = pick();
     const ValueId q = g_.add(OpKind::Reshape, {linear(x)}, {batch_, tokens_, kHeads, d});
-    std::vector<ValueId> parts{g_.add(OpKind::Permute, {q}, {batch_, kHeads, tokens_, d}, {{"perm", Ints{0, 2, 1, 3}}})};
+    std::vector<ValueId> parts{
+        g_.add(OpKind::Permute, {q}, {batch_, kHeads, tokens_, d}, {{"perm", Ints{0, 2, 1, 3}}})};
     for (int i = 0; i < 2; ++i) {
       const ValueId y = g_.add(OpKind::Linear, {x, tied({d, kWidth}), maybe(tied({d}))}, {batch_, tokens_, d});
       parts.push_back(g_.add(OpKind::Reshape, {y}, {batch_, 1, tokens_, d}));
@@ -283,11 +305,13 @@ class Model {
   ValueId mixedHeads() {
     const int64_t d = kWidth / kHeads;
     const ValueId x = pick();
-    const ValueId scores = g_.add(OpKind::Einsum, {x, image_}, {batch_, tokens_, tokens_}, {{"equation", std::string("btd,bsd->bts")}});
+    const ValueId scores =
+        g_.add(OpKind::Einsum, {x, image_}, {batch_, tokens_, tokens_}, {{"equation", std::string("btd,bsd->bts")}});
     const ValueId p = g_.add(OpKind::Softmax, {scores}, {batch_, tokens_, tokens_}, {{"axis", int64_t{2}}});
     const ValueId both = g_.add(OpKind::Stack, {p, scores}, {batch_, 2, tokens_, tokens_}, {{"axis", int64_t{1}}});
     const ValueId v = g_.add(OpKind::Reshape, {pick()}, {batch_, tokens_, kHeads, d});
-    const ValueId y = g_.add(OpKind::Einsum, {both, v}, {batch_, tokens_, kHeads, d}, {{"equation", std::string("bhts,bshd->bthd")}});
+    const ValueId y =
+        g_.add(OpKind::Einsum, {both, v}, {batch_, tokens_, kHeads, d}, {{"equation", std::string("bhts,bshd->bthd")}});
     if (g_.chance(40)) norms_.push_back(norm(y, g_.chance(50) ? 1 : 2));
     return g_.add(OpKind::Reshape, {y}, x_);
   }
@@ -333,7 +357,8 @@ class Model {
     std::vector<ValueId> parts;
     const int64_t first = g_.chance(50) ? kWidth / 2 : kWidth / 4;
     for (const auto& [from, width] : {std::pair{x, first}, std::pair{other, kWidth - first}}) {
-      ValueId part = g_.add(OpKind::Linear, {from, tied({width, kWidth}), biased ? tied({width}) : kNoValue}, {batch_, tokens_, width});
+      ValueId part = g_.add(OpKind::Linear, {from, tied({width, kWidth}), biased ? tied({width}) : kNoValue},
+                            {batch_, tokens_, width});
       if (g_.chance(25)) part = norm(part, 1);
       if (g_.chance(15)) part = g_.add(OpKind::Elementwise, {part}, {batch_, tokens_, width}, {}, "aten::gelu");
       parts.push_back(part);
@@ -346,7 +371,8 @@ class Model {
     const int64_t width = g_.chance(70) ? kWidth / 2 : 3;
     const int64_t from = g_.chance(50) ? 0 : kWidth - width;
     const Shape part{batch_, tokens_, width};
-    const ValueId slice = g_.add(OpKind::Slice, {x}, part, {{"axis", int64_t{2}}, {"start", from}, {"step", int64_t{1}}});
+    const ValueId slice =
+        g_.add(OpKind::Slice, {x}, part, {{"axis", int64_t{2}}, {"start", from}, {"step", int64_t{1}}});
     norms_.push_back(norm(slice, 1));
     if (g_.chance(50)) return x;
     return g_.add(OpKind::Linear, {norms_.back(), tied({kWidth, width}), kNoValue}, x_);
@@ -359,9 +385,12 @@ class Model {
   }
   ValueId maskedBy(ValueId mask) {
     switch (g_.below(3)) {
-      case 0: return g_.add(OpKind::Where, {mask, pick(), pick()}, x_);
-      case 1: return g_.add(OpKind::MaskedFill, {pick(), mask, g_.number(0)}, x_);
-      default: return g_.add(OpKind::Where, {mask, pick(), tied({kWidth})}, x_);
+      case 0:
+        return g_.add(OpKind::Where, {mask, pick(), pick()}, x_);
+      case 1:
+        return g_.add(OpKind::MaskedFill, {pick(), mask, g_.number(0)}, x_);
+      default:
+        return g_.add(OpKind::Where, {mask, pick(), tied({kWidth})}, x_);
     }
   }
 
@@ -369,7 +398,8 @@ class Model {
     ValueId condition = flag_;
     if (g_.chance(40)) {
       const ValueId flat = g_.add(OpKind::Reshape, {pick()}, {batch_ * tokens_ * kWidth});
-      const ValueId top = g_.add(OpKind::Reduce, {flat}, {}, {{"op", std::string("max")}, {"axes", Ints{0}}, {"keepdim", false}});
+      const ValueId top =
+          g_.add(OpKind::Reduce, {flat}, {}, {{"op", std::string("max")}, {"axes", Ints{0}}, {"keepdim", false}});
       condition = g_.add(OpKind::Elementwise, {top, g_.number(1.5)}, {}, {}, "aten::greater", DType::Bool);
     }
     const ValueId out = g_.add(OpKind::If, {condition}, x_);
@@ -406,9 +436,10 @@ class Model {
   }
   // Inside a block: values must not be seen outside of it.
   ValueId innerStep() {
-    static const std::vector<Step> kSteps = {&Model::residualBlock, &Model::residualBlock, &Model::sumOfTwo, &Model::plainLinear,
-                                             &Model::normalized, &Model::gated, &Model::activation, &Model::table,
-                                             &Model::centered, &Model::layerScale, &Model::droppedAddend, &Model::branch};
+    static const std::vector<Step> kSteps = {&Model::residualBlock, &Model::residualBlock, &Model::sumOfTwo,
+                                             &Model::plainLinear,   &Model::normalized,    &Model::gated,
+                                             &Model::activation,    &Model::table,         &Model::centered,
+                                             &Model::layerScale,    &Model::droppedAddend, &Model::branch};
     const size_t norms = norms_.size();
     const ValueId made = (this->*kSteps[static_cast<size_t>(g_.below(static_cast<int64_t>(kSteps.size())))])();
     norms_.resize(norms);
@@ -427,16 +458,20 @@ class Model {
   ValueId shuffled() {
     const ValueId x = pick();
     switch (g_.below(4)) {
-      case 0: return g_.add(OpKind::Roll, {x}, x_, {{"axes", Ints{1}}});
-      case 1: return g_.add(OpKind::Roll, {x}, x_, {{"axes", Ints{2}}});
-      case 2: return g_.add(OpKind::Mix, {x}, x_, {{"axes", Ints{1}}});
+      case 0:
+        return g_.add(OpKind::Roll, {x}, x_, {{"axes", Ints{1}}});
+      case 1:
+        return g_.add(OpKind::Roll, {x}, x_, {{"axes", Ints{2}}});
+      case 2:
+        return g_.add(OpKind::Mix, {x}, x_, {{"axes", Ints{1}}});
       default: {
         const Shape longer{batch_, tokens_ + 2, kWidth};
         Attributes pad{{"axes", Ints{1}}, {"start", Ints{1}}};
         if (g_.chance(70)) pad.emplace_back("value", 0.0);
         const ValueId padded = g_.add(OpKind::Pad, {x}, longer, pad);
         if (g_.chance(40)) norms_.push_back(norm(padded, 1));
-        return g_.add(OpKind::Slice, {padded}, x_, {{"axis", int64_t{1}}, {"start", g_.below(3)}, {"step", int64_t{1}}});
+        return g_.add(OpKind::Slice, {padded}, x_,
+                      {{"axis", int64_t{1}}, {"start", g_.below(3)}, {"step", int64_t{1}}});
       }
     }
   }
@@ -444,14 +479,16 @@ class Model {
     const Shape turned{batch_, kWidth, tokens_};
     ValueId z = g_.add(OpKind::Permute, {pick()}, turned, {{"perm", Ints{0, 2, 1}}});
     const int64_t groups = g_.chance(60) ? 1 : (g_.chance(50) ? 2 : kWidth);
-    z = g_.add(OpKind::Conv, {z, tied({kWidth, kWidth / groups, 3}), maybe(tied({kWidth}))}, turned, {{"groups", groups}});
+    z = g_.add(OpKind::Conv, {z, tied({kWidth, kWidth / groups, 3}), maybe(tied({kWidth}))}, turned,
+               {{"groups", groups}});
     if (g_.chance(20)) z = g_.add(OpKind::Mul, {z, tied({kWidth, 1})}, turned);
     return g_.add(OpKind::Permute, {z}, x_, {{"perm", Ints{0, 2, 1}}});
   }
   ValueId centered() {
     const ValueId x = pick();
     const size_t axis = g_.chance(75) ? 2 : 1;
-    return g_.add(OpKind::Sub, {x, meanOf(x, "mean", axis)}, x_, g_.chance(15) ? Attributes{{"alpha", 0.5}} : Attributes{});
+    return g_.add(OpKind::Sub, {x, meanOf(x, "mean", axis)}, x_,
+                  g_.chance(15) ? Attributes{{"alpha", 0.5}} : Attributes{});
   }
   // x - mean(x), and the mean is read by somebody else as well.
   ValueId leakedMean() {
@@ -474,7 +511,8 @@ class Model {
   ValueId groupNorm() {
     const Shape rows{batch_ * tokens_, kWidth};
     const ValueId flat = g_.add(OpKind::Reshape, {pick()}, rows);
-    const ValueId y = g_.add(OpKind::GroupNorm, {flat, maybe(tied({kWidth})), kNoValue}, rows, {{"groups", 1 + g_.below(2)}, {"eps", 1e-5}});
+    const ValueId y = g_.add(OpKind::GroupNorm, {flat, maybe(tied({kWidth})), kNoValue}, rows,
+                             {{"groups", 1 + g_.below(2)}, {"eps", 1e-5}});
     return g_.add(OpKind::Reshape, {y}, x_);
   }
   ValueId cast() {
@@ -524,7 +562,7 @@ class Model {
   ValueId trips_ = kNoValue;
   ValueId table_ = kNoValue;
   std::vector<ValueId> streams_;
-  std::vector<ValueId> norms_;      // outputs of norms that nothing else reads
+  std::vector<ValueId> norms_;  // outputs of norms that nothing else reads
   std::vector<ValueId> constants_;
 };
 

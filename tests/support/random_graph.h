@@ -1,4 +1,5 @@
-// Random models of the kind that LayerNorms live in: residual streams, gates, heads, splits, loops, tied tensors, leaks.
+// Random models of the kind that LayerNorms live in: residual streams, gates, heads, splits, loops, tied tensors,
+// leaks.
 #pragma once
 
 #include <cstdint>

@@ -252,15 +252,24 @@ Tensor mixed(const Call& call) {
 
 std::vector<Tensor> linearOp(const Call& call) {
   switch (call.node.kind) {
-    case OpKind::Linear: return {linear(call)};
-    case OpKind::MatMul: return {matmul(call.operand(0), call.operand(1))};
-    case OpKind::AddMatMul: return {addMatmul(call)};
-    case OpKind::Einsum: return {einsum(call)};
-    case OpKind::Conv: return {convolution(call)};
-    case OpKind::Attention: return {attention(call)};
-    case OpKind::Reduce: return {reduced(call)};
-    case OpKind::Mix: return {mixed(call)};
-    default: throw std::logic_error("no linear op");
+    case OpKind::Linear:
+      return {linear(call)};
+    case OpKind::MatMul:
+      return {matmul(call.operand(0), call.operand(1))};
+    case OpKind::AddMatMul:
+      return {addMatmul(call)};
+    case OpKind::Einsum:
+      return {einsum(call)};
+    case OpKind::Conv:
+      return {convolution(call)};
+    case OpKind::Attention:
+      return {attention(call)};
+    case OpKind::Reduce:
+      return {reduced(call)};
+    case OpKind::Mix:
+      return {mixed(call)};
+    default:
+      throw std::logic_error("no linear op");
   }
 }
 

@@ -106,13 +106,20 @@ Tensor softmax(const Call& call) {
 
 std::vector<Tensor> normOp(const Call& call) {
   switch (call.node.kind) {
-    case OpKind::LayerNorm: return overAxes(call, true);
-    case OpKind::RmsNorm: return overAxes(call, false);
-    case OpKind::GroupNorm: return overChannelGroups(call, graph::intAttribute(call.node, "groups").value());
-    case OpKind::InstanceNorm: return overChannelGroups(call, call.operand(0).shape.at(1));
-    case OpKind::BatchNorm: return batchNorm(call);
-    case OpKind::Softmax: return {softmax(call)};
-    default: throw std::logic_error("no norm");
+    case OpKind::LayerNorm:
+      return overAxes(call, true);
+    case OpKind::RmsNorm:
+      return overAxes(call, false);
+    case OpKind::GroupNorm:
+      return overChannelGroups(call, graph::intAttribute(call.node, "groups").value());
+    case OpKind::InstanceNorm:
+      return overChannelGroups(call, call.operand(0).shape.at(1));
+    case OpKind::BatchNorm:
+      return batchNorm(call);
+    case OpKind::Softmax:
+      return {softmax(call)};
+    default:
+      throw std::logic_error("no norm");
   }
 }
 

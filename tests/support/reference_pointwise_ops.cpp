@@ -105,23 +105,35 @@ std::vector<Tensor> pointwiseOp(const Call& call) {
   const double alpha = alphaOf(call.node);
   switch (call.node.kind) {
     case OpKind::Opaque:
-    case OpKind::Recurrent: return opaque(call);
-    case OpKind::Identity: return {call.operand(0)};
-    case OpKind::Cast: return {cast(call)};
-    case OpKind::Neg: return {broadcasted(call, [](const auto& x) { return -x[0]; })};
-    case OpKind::Add: return {broadcasted(call, [&](const auto& x) { return x[0] + alpha * x[1]; })};
-    case OpKind::Sub: return {broadcasted(call, [&](const auto& x) { return x[0] - alpha * x[1]; })};
-    case OpKind::Mul: return {broadcasted(call, [](const auto& x) { return x[0] * x[1]; })};
-    case OpKind::Div: return {broadcasted(call, [](const auto& x) { return x[0] / x[1]; })};
-    case OpKind::Elementwise: return {broadcasted(call, functionOf(functionName(call.node)))};
-    case OpKind::Where: return {broadcasted(call, [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; })};
-    case OpKind::MaskedFill: return {broadcasted(call, [](const auto& x) { return x[1] != 0 ? x[2] : x[0]; })};
+    case OpKind::Recurrent:
+      return opaque(call);
+    case OpKind::Identity:
+      return {call.operand(0)};
+    case OpKind::Cast:
+      return {cast(call)};
+    case OpKind::Neg:
+      return {broadcasted(call, [](const auto& x) { return -x[0]; })};
+    case OpKind::Add:
+      return {broadcasted(call, [&](const auto& x) { return x[0] + alpha * x[1]; })};
+    case OpKind::Sub:
+      return {broadcasted(call, [&](const auto& x) { return x[0] - alpha * x[1]; })};
+    case OpKind::Mul:
+      return {broadcasted(call, [](const auto& x) { return x[0] * x[1]; })};
+    case OpKind::Div:
+      return {broadcasted(call, [](const auto& x) { return x[0] / x[1]; })};
+    case OpKind::Elementwise:
+      return {broadcasted(call, functionOf(functionName(call.node)))};
+    case OpKind::Where:
+      return {broadcasted(call, [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; })};
+    case OpKind::MaskedFill:
+      return {broadcasted(call, [](const auto& x) { return x[1] != 0 ? x[2] : x[0]; })};
     case OpKind::ShapeQuery: {
       Tensor out(call.outShape());
       for (double& item : out.at) item = static_cast<double>(call.operand(0).at.size());
       return {out};
     }
-    default: throw std::logic_error("no reference for this kind");
+    default:
+      throw std::logic_error("no reference for this kind");
   }
 }
 

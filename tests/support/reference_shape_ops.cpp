@@ -150,20 +150,33 @@ std::vector<Tensor> unbound(const Call& call) {
 std::vector<Tensor> shapeOp(const Call& call) {
   const auto step = graph::intAttribute(call.node, "step").value_or(1);
   switch (call.node.kind) {
-    case OpKind::Reshape: return {reshaped(call)};
-    case OpKind::Permute: return {permuted(call)};
-    case OpKind::Expand: return {moved(call.operand(0), call.outShape(), [](const Index& index) { return index; })};
+    case OpKind::Reshape:
+      return {reshaped(call)};
+    case OpKind::Permute:
+      return {permuted(call)};
+    case OpKind::Expand:
+      return {moved(call.operand(0), call.outShape(), [](const Index& index) { return index; })};
     case OpKind::Slice:
-      return {sliced(call.operand(0), call.axis(), runtimePosition(call, "start"), call.outShape().at(call.axis()), step)};
-    case OpKind::Select: return {picked(call.operand(0), call.axis(), runtimePosition(call, "index"))};
-    case OpKind::Split: return split(call);
-    case OpKind::Unbind: return unbound(call);
-    case OpKind::Concat: return {concatenated(call.operands, call.axis())};
-    case OpKind::Stack: return {stacked(call.operands, call.axis())};
-    case OpKind::Roll: return {rolled(call)};
-    case OpKind::Pad: return {padded(call)};
-    case OpKind::Gather: return {gathered(call)};
-    default: throw std::logic_error("no shape op");
+      return {
+          sliced(call.operand(0), call.axis(), runtimePosition(call, "start"), call.outShape().at(call.axis()), step)};
+    case OpKind::Select:
+      return {picked(call.operand(0), call.axis(), runtimePosition(call, "index"))};
+    case OpKind::Split:
+      return split(call);
+    case OpKind::Unbind:
+      return unbound(call);
+    case OpKind::Concat:
+      return {concatenated(call.operands, call.axis())};
+    case OpKind::Stack:
+      return {stacked(call.operands, call.axis())};
+    case OpKind::Roll:
+      return {rolled(call)};
+    case OpKind::Pad:
+      return {padded(call)};
+    case OpKind::Gather:
+      return {gathered(call)};
+    default:
+      throw std::logic_error("no shape op");
   }
 }
 

@@ -167,8 +167,10 @@ class Checker {
     if (node_.kind == OpKind::Gather) positions(operands.at(1), x.at(axis));
     if (node_.kind == OpKind::Select && operands.size() > 1) positions(operands[1], x.at(axis));
     if (node_.kind == OpKind::Slice && operands.size() > 1) positions(operands[1], 2);
-    if (node_.kind == OpKind::Where && graph_.value(node_.operands[0]).constant == graph::kNone) positions(operands[0], 2);
-    if (node_.kind == OpKind::MaskedFill && graph_.value(node_.operands[1]).constant == graph::kNone) positions(operands[1], 2);
+    if (node_.kind == OpKind::Where && graph_.value(node_.operands[0]).constant == graph::kNone)
+      positions(operands[0], 2);
+    if (node_.kind == OpKind::MaskedFill && graph_.value(node_.operands[1]).constant == graph::kNone)
+      positions(operands[1], 2);
     if (node_.kind == OpKind::Div && !graph_.value(node_.operands[1]).literal) {
       for (double& item : operands[1].at) item += item < 0 ? -1 : 1;
     }
@@ -178,7 +180,8 @@ class Checker {
   bool satisfy(const ops::ZeroMean& answer, std::vector<Tensor>& operands) const {
     constexpr int kRounds = 100;
     for (int round = 0; round < kRounds; ++round) {
-      for (const Demand& need : answer.needs) forEachOperand(need.value, [&](size_t i) { center(operands[i], need.pattern); });
+      for (const Demand& need : answer.needs)
+        forEachOperand(need.value, [&](size_t i) { center(operands[i], need.pattern); });
       for (const auto& members : answer.jointly) {
         std::vector<Tensor*> tensors;
         std::vector<Pattern> patterns;

@@ -42,8 +42,8 @@ void Session::voidProof() {
 void Session::opened(const protocol::ModelInfo& info) {
   const Selection before = selection_;
   // An engine that had to be started again opens the file anew.
-  const bool sameModel = model_ && model_->path == info.path && model_->file_bytes == info.file_bytes &&
-                         model_->modified == info.modified;
+  const bool sameModel =
+      model_ && model_->path == info.path && model_->file_bytes == info.file_bytes && model_->modified == info.modified;
   model_ = info;
   model_->graph = {};
   index_ = ModelIndex(info.graph);

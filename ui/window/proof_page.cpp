@@ -139,7 +139,7 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
                              {tr("allowed"), formatError(kAlgebraLimit), {}},
                              {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
   }
-  algebraNote_->setVisible(!proof.algebra_done);
+  algebraNote_->setVisible(!proof.algebra_reason.empty());
   algebraNote_->setText(asSentence(text(proof.algebra_reason)));
   QVector<Property> file;
   if (proof.file_done) {
@@ -147,6 +147,8 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
             {tr("allowed"), tr("%1 = 6 × noise floor").arg(formatError(kFloorFactor * proof.noise_floor)), {}},
             {tr("largest absolute difference"), formatError(proof.file.max_abs), {}},
             {tr("type"), text(proof.file_dtype), {}}};
+  } else if (!proof.file_reason.empty()) {
+    file = {{tr("not compared"), asSentence(text(proof.file_reason)), {}}};
   }
   if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
   file_->setProperties(file);

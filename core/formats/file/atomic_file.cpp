@@ -26,7 +26,8 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
       return fail(ErrorCode::WriteFailed, file + "no permission", "choose a folder that you may write to");
     case ENOENT:
     case ENOTDIR:
-      return fail(ErrorCode::WriteFailed, file + "its folder does not exist", "create the folder or choose another one");
+      return fail(ErrorCode::WriteFailed, file + "its folder does not exist",
+                  "create the folder or choose another one");
     default:
       return fail(ErrorCode::WriteFailed, file + std::strerror(error), "choose another folder");
   }
@@ -60,7 +61,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_
   if (descriptor < 0) return writeError(path, errno);
   AtomicFile file(path, name, descriptor);
   // A file system that cannot reserve space still can write.
-  if (size > 0 && ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0 && (errno == ENOSPC || errno == EDQUOT)) {
+  if (size > 0 && ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0 &&
+      (errno == ENOSPC || errno == EDQUOT)) {
     return file.failed(errno);
   }
   return file;

@@ -80,8 +80,8 @@ bool looksLikePickle(std::string_view head, std::string_view whole) {
 bool isZipStart(std::string_view head) {
   constexpr std::string_view kLocal("PK\x03\x04", 4), kEmptyArchive("PK\x05\x06", 4);
   const size_t count = std::min<size_t>(head.size(), 4);
-  return count >= 2 && (head.substr(0, count) == kLocal.substr(0, count) ||
-                        head.substr(0, count) == kEmptyArchive.substr(0, count));
+  return count >= 2 &&
+         (head.substr(0, count) == kLocal.substr(0, count) || head.substr(0, count) == kEmptyArchive.substr(0, count));
 }
 
 bool containsHtml(std::string_view head) {
@@ -107,36 +107,40 @@ FileKind detectKind(std::span<const std::byte> bytes) {
   return FileKind::Unknown;
 }
 
-Error notTorchScript(const std::filesystem::path& path, FileKind kind) {
+Error notReadable(const std::filesystem::path& path, FileKind kind, const std::string& readable) {
   const std::string file = path.string();
+  const std::string model = "not a " + readable + " model";
   switch (kind) {
     case FileKind::Empty:
       return {ErrorCode::Unreadable, file + " is empty", "copy or export the file again"};
+    case FileKind::Zip:
+      return {ErrorCode::Unsupported, file + " looks like a TorchScript archive, " + model,
+              "this build reads " + readable + "; export with torch.onnx.export(...)"};
     case FileKind::Onnx:
-      return {ErrorCode::Unsupported, file + " looks like ONNX, not TorchScript",
-              "this build reads TorchScript; export with torch.jit.trace(model, inputs).save(...)"};
+      return {ErrorCode::Unsupported, file + " looks like ONNX, " + model,
+              "this build reads " + readable + "; export with torch.jit.trace(model, inputs).save(...)"};
     case FileKind::Pickle:
       return {ErrorCode::Unsupported,
-              file + " is a bare pickle (an old-format torch.save or another program's), not a TorchScript model",
+              file + " is a bare pickle (an old-format torch.save or another program's), " + model,
               std::string("NormLens never unpickles it; ") + kExportHint};
     case FileKind::Safetensors:
-      return {ErrorCode::Unsupported, file + " looks like safetensors, which hold weights but no graph; it is not a TorchScript model",
+      return {ErrorCode::Unsupported, file + " looks like safetensors, which hold weights but no graph; it is " + model,
               kExportHint};
     case FileKind::Gguf:
-      return {ErrorCode::Unsupported, file + " is a GGUF file, which holds weights but no graph; it is not a TorchScript model",
+      return {ErrorCode::Unsupported, file + " is a GGUF file, which holds weights but no graph; it is " + model,
               kExportHint};
     case FileKind::Hdf5:
-      return {ErrorCode::Unsupported, file + " is an HDF5 file (Keras weights?), not a TorchScript model", kExportHint};
+      return {ErrorCode::Unsupported, file + " is an HDF5 file (Keras weights?), " + model, kExportHint};
     case FileKind::GitLfsPointer:
       return {ErrorCode::Unreadable, file + " is a git-lfs pointer, not the model itself",
               "fetch the real file with 'git lfs pull'"};
     case FileKind::Html:
-      return {ErrorCode::Unreadable, file + " is a web page, not a TorchScript model: the download seems to have failed",
+      return {ErrorCode::Unreadable, file + " is a web page, " + model + ": the download seems to have failed",
               "download the file again"};
     case FileKind::Text:
-      return {ErrorCode::Unreadable, file + " is plain text, not a TorchScript archive", "check the path"};
+      return {ErrorCode::Unreadable, file + " is plain text, " + model, "check the path"};
     default:
-      return {ErrorCode::Unreadable, file + " is not a TorchScript archive: its content is of no known kind",
+      return {ErrorCode::Unreadable, file + " is " + model + ": its content is of no known kind",
               "check the path, or export the model again"};
   }
 }

@@ -13,12 +13,12 @@ namespace normlens::formats {
 
 enum class FileKind : uint8_t {
   Empty,
-  Zip,              // a complete-looking zip, or the beginning of one
-  Onnx,             // a protobuf whose first fields are those of an ONNX model
-  Pickle,           // a bare pickle: old torch.save, or anything else pickled
+  Zip,     // a complete-looking zip, or the beginning of one
+  Onnx,    // a protobuf whose first fields are those of an ONNX model
+  Pickle,  // a bare pickle: old torch.save, or anything else pickled
   Safetensors,
   Gguf,
-  Hdf5,             // Keras and others
+  Hdf5,  // Keras and others
   GitLfsPointer,
   Html,
   Text,
@@ -27,7 +27,8 @@ enum class FileKind : uint8_t {
 
 [[nodiscard]] FileKind detectKind(std::span<const std::byte> bytes);
 
-// What to say of a file that is no TorchScript archive: names what it is and what to do. kind: anything but Zip.
-[[nodiscard]] Error notTorchScript(const std::filesystem::path& path, FileKind kind);
+// What to say of a file that no format of this build opens: names what it is and what to do. `readable`: what this
+// build reads ("TorchScript or ONNX").
+[[nodiscard]] Error notReadable(const std::filesystem::path& path, FileKind kind, const std::string& readable);
 
 }  // namespace normlens::formats

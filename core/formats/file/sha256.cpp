@@ -12,7 +12,9 @@ namespace {
 
 class Sha256 {
  public:
-  Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) { good_ = EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1; }
+  Sha256()
+      : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free),
+        good_(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1) {}
 
   void add(std::span<const std::byte> bytes) {
     good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
@@ -32,7 +34,7 @@ class Sha256 {
 
  private:
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
-  bool good_ = false;
+  bool good_;
 };
 
 }  // namespace

@@ -30,8 +30,8 @@ class PlanTranslator {
   void add(const fold::AbsorbScale& edit) {
     const auto& node = model_.graph().node(edit.scaleNode);
     checkPassesThrough(node, edit.dataOperand);
-    const auto& site = model_.lowered().operandSites[static_cast<size_t>(edit.scaleNode)]
-                                                    [static_cast<size_t>(edit.dataOperand)];
+    const auto& site =
+        model_.lowered().operandSites[static_cast<size_t>(edit.scaleNode)][static_cast<size_t>(edit.dataOperand)];
     const auto& scale = programNode(edit.scaleNode);
     if (site.node != scale.node) throw EditRefused("the scale '" + node.name + "' does not read its operand directly");
     edits(scale.frame).push_back(bypassNode(scale.node, site.input));
@@ -44,7 +44,8 @@ class PlanTranslator {
     std::map<std::pair<int, torch::jit::Value*>, std::vector<ReadSite>> groups;
     for (const auto& use : edit.uses) {
       const auto& site = siteOf(use);
-      if (site.node == nullptr) throw EditRefused("'" + value.name + "' is read out of a list and cannot be centered there");
+      if (site.node == nullptr)
+        throw EditRefused("'" + value.name + "' is read out of a list and cannot be centered there");
       auto& group = groups[{site.frame, site.node->input(static_cast<size_t>(site.input))}];
       const ReadSite read{site.node, site.input};
       const auto known = [&](const ReadSite& other) { return other.node == read.node && other.input == read.input; };
@@ -168,10 +169,10 @@ void addEdits(PlanTranslator& code, WeightEdits& weights, const fold::FoldPlan& 
 
 Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan, const std::vector<LayerNorm>& norms,
                                                        NormFlavour flavour, const Task& task) const {
-  const bool wantsFast = flavour == NormFlavour::Fast &&
-                         std::any_of(plan.edits.begin(), plan.edits.end(), [](const fold::Edit& edit) {
-                           return std::holds_alternative<fold::ReplaceNorm>(edit);
-                         });
+  const bool wantsFast =
+      flavour == NormFlavour::Fast && std::any_of(plan.edits.begin(), plan.edits.end(), [](const fold::Edit& edit) {
+        return std::holds_alternative<fold::ReplaceNorm>(edit);
+      });
   if (wantsFast && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 "build NormLens with its kernels, or fold with --norm portable");

@@ -37,7 +37,8 @@ std::vector<Axis> axesOf(const ops::Pattern& pattern, const graph::Shape& shape)
   std::vector<Axis> axes;
   for (const auto& factors : *perDim) {
     Axis axis{merged(factors)};
-    const auto kept = std::count_if(axis.factors.begin(), axis.factors.end(), [](const Factor& f) { return !f.summed; });
+    const auto kept =
+        std::count_if(axis.factors.begin(), axis.factors.end(), [](const Factor& f) { return !f.summed; });
     if (axis.factors.size() > 1 && kept > 1) {
       throw EditRefused("a centering at run time would have to fix a size that may differ from call to call");
     }
@@ -159,7 +160,8 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
             Value* centered = CenteringCode(*copy.graph(), axes).emit(x);
             for (size_t i = 0; i < readers.size(); ++i) {
               const auto input = static_cast<size_t>(sites[i].input);
-              if (readers[i]->input(input) != x) throw EditRefused("reads to be centered together read different values");
+              if (readers[i]->input(input) != x)
+                throw EditRefused("reads to be centered together read different values");
               readers[i]->replaceInput(input, centered);
             }
           }};

@@ -28,7 +28,8 @@ void GraphCopy::pair(Block* original, Block* copy) {
 
 Node* GraphCopy::at(const Node* original) const {
   const auto found = nodes_.find(original);
-  if (found == nodes_.end()) throw EditRefused("an edit names an operation that is not part of the code it was found in");
+  if (found == nodes_.end())
+    throw EditRefused("an edit names an operation that is not part of the code it was found in");
   return found->second;
 }
 
@@ -42,9 +43,7 @@ std::string idOf(const void* object) { return std::to_string(reinterpret_cast<ui
 
 namespace {
 
-std::string idOf(const ReadSite& site) {
-  return torchscript::idOf(site.node) + "." + std::to_string(site.input);
-}
+std::string idOf(const ReadSite& site) { return torchscript::idOf(site.node) + "." + std::to_string(site.input); }
 
 size_t inputIndex(const ReadSite& site) { return static_cast<size_t>(site.input); }
 

@@ -152,10 +152,11 @@ c10::QualifiedName ModuleCopier::freeName(const c10::ClassTypePtr& original, boo
 
 void ModuleCopier::makeClass(CopiedClass& copied, bool keepName) {
   const auto& original = copied.original;
-  copied.copy = c10::ClassType::create(freeName(original, keepName), unit_, original->is_module(), original->doc_string());
+  copied.copy =
+      c10::ClassType::create(freeName(original, keepName), unit_, original->is_module(), original->doc_string());
   for (size_t slot = 0; slot < original->numAttributes(); ++slot) {
-    copied.copy->addAttribute(original->getAttributeName(slot), attributeType(copied, slot), original->is_parameter(slot),
-                              original->is_buffer(slot));
+    copied.copy->addAttribute(original->getAttributeName(slot), attributeType(copied, slot),
+                              original->is_parameter(slot), original->is_buffer(slot));
   }
   for (const auto& attribute : editsOf(*copied.instance).added) {
     copied.copy->addAttribute(attribute.name, c10::TensorType::get(), attribute.parameter, !attribute.parameter);

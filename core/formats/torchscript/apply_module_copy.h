@@ -34,7 +34,7 @@ struct MethodVariant {
 struct InstanceEdits {
   std::map<std::string, std::vector<MethodVariant>> methods;  // by the original's name; absent: one, unchanged
   std::vector<NewAttribute> added;
-  std::map<std::string, c10::IValue> values;                  // attributes that hold something else
+  std::map<std::string, c10::IValue> values;  // attributes that hold something else
 };
 using EditsByInstance = std::unordered_map<const c10::ivalue::Object*, InstanceEdits>;
 
@@ -60,8 +60,8 @@ class ModuleCopier {
   void makeClass(CopiedClass& copied, bool keepName);
   void copyMethods(CopiedClass& copied);
   void copyHooks(CopiedClass& copied);
-  torch::jit::Function* copyBody(torch::jit::Function& original, const c10::ClassTypePtr& self,
-                                 const std::string& name, const std::vector<BodyEdit>& edits);
+  torch::jit::Function* copyBody(torch::jit::Function& original, const c10::ClassTypePtr& self, const std::string& name,
+                                 const std::vector<BodyEdit>& edits);
   [[nodiscard]] c10::TypePtr attributeType(const CopiedClass& copied, size_t slot) const;
   [[nodiscard]] c10::QualifiedName freeName(const c10::ClassTypePtr& original, bool keepName) const;
   ObjectPtr copyObject(const ObjectPtr& object);
@@ -78,7 +78,7 @@ class ModuleCopier {
 
 // Copies a free function into `unit` under a name that neither `unit` nor `old` uses.
 [[nodiscard]] torch::jit::Function* copyFunction(torch::jit::CompilationUnit& unit,
-                                                 const torch::jit::CompilationUnit& old,
-                                                 torch::jit::Function& original, const std::vector<BodyEdit>& edits);
+                                                 const torch::jit::CompilationUnit& old, torch::jit::Function& original,
+                                                 const std::vector<BodyEdit>& edits);
 
 }  // namespace normlens::formats::torchscript

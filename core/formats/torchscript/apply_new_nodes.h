@@ -22,11 +22,11 @@ namespace normlens::formats::torchscript {
 struct NormReplacement {
   torch::jit::Node* node = nullptr;  // aten::layer_norm or aten::native_layer_norm
   NormFlavour flavour = NormFlavour::Portable;
-  int axes = 1;                      // how many trailing axes are normalised
-  bool gamma = false;                // given, whatever the static type says
+  int axes = 1;        // how many trailing axes are normalised
+  bool gamma = false;  // given, whatever the static type says
   bool beta = false;
-  bool computeInFloat32 = false;     // the input is of a half type: the norm's own accumulation type
-  bool castBack = false;             // gamma or beta has another type than the input
+  bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
+  bool castBack = false;          // gamma or beta has another type than the input
 };
 
 // Throws EditRefused where the flavour cannot express the norm.

@@ -80,14 +80,13 @@ size_t WeightEdits::versionAtSite(const std::vector<Version>& versions, const st
 }
 
 void WeightEdits::place(graph::ConstantId constant, FrameEdits& frames, EditsByInstance& instances) {
-  const auto& held = model_.program().constants[static_cast<size_t>(
-      model_.lowered().programConstant[static_cast<size_t>(constant)])];
+  const auto& held =
+      model_.program().constants[static_cast<size_t>(model_.lowered().programConstant[static_cast<size_t>(constant)])];
   const auto reads = readsOf(constant);
   const auto& versions = versions_.at(constant);
   for (size_t s = 0; s < held.sites.size(); ++s) {
     const auto& site = held.sites[s];
-    const bool readElsewhere =
-        site.owner && others_.attributes.count({site.owner.get(), site.attribute}) != 0;
+    const bool readElsewhere = site.owner && others_.attributes.count({site.owner.get(), site.attribute}) != 0;
     const size_t here = versionAtSite(versions, reads, static_cast<int>(s), readElsewhere);
     if (versions[here].changed) setSite(site, versions[here].tensor, frames, instances);
     for (const auto& read : reads) {
@@ -97,8 +96,8 @@ void WeightEdits::place(graph::ConstantId constant, FrameEdits& frames, EditsByI
     }
   }
   // A read whose place is not known is served only where all places hold what it wants.
-  const bool oneVersion = std::all_of(reads.begin(), reads.end(),
-                                      [&](const Read& read) { return read.version == reads.front().version; });
+  const bool oneVersion =
+      std::all_of(reads.begin(), reads.end(), [&](const Read& read) { return read.version == reads.front().version; });
   const bool unknown = std::any_of(reads.begin(), reads.end(), [](const Read& r) { return r.constantSite == kNone; });
   if (unknown && (!oneVersion || versions.size() > 1)) {
     throw EditRefused("'" + held.sites.front().path + "' is read out of a list, and only some of its reads may change");

@@ -86,7 +86,11 @@ class VariantBuilder {
  public:
   VariantBuilder(const Program& program, const FrameEdits& edits, const OtherEntries& others,
                  torch::jit::CompilationUnit& unit)
-      : program_(program), edits_(edits), others_(others), unit_(unit), deep_(program, edits),
+      : program_(program),
+        edits_(edits),
+        others_(others),
+        unit_(unit),
+        deep_(program, edits),
         children_(program.frames.size()) {
     for (size_t f = 1; f < program.frames.size(); ++f) {
       children_[static_cast<size_t>(program.frames[f].parent)].push_back(f);

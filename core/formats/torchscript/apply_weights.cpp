@@ -18,8 +18,9 @@ FreshTensor freshLike(const at::Tensor& original, const graph::TensorView& view)
   const auto memory = fold::allocateWeight(bytes);
   if (memory == nullptr && bytes != 0) throw std::bad_alloc();
   // memory is captured: it lives as long as the tensor.
-  auto tensor = at::from_blob(memory.get(), original.sizes(), fold::outputStrides(view), [memory](void*) {},
-                              at::TensorOptions().dtype(original.dtype()));
+  auto tensor = at::from_blob(
+      memory.get(), original.sizes(), fold::outputStrides(view), [memory](void*) {},
+      at::TensorOptions().dtype(original.dtype()));
   return {std::move(tensor), {memory.get(), bytes}};
 }
 
@@ -53,8 +54,8 @@ std::vector<WeightEdits::Version>& WeightEdits::versionsOf(graph::ConstantId con
   if (!model_.graph().constant(constant).volatileReason.empty()) {
     throw EditRefused("'" + model_.graph().constant(constant).name + "' is written while the model runs");
   }
-  const auto& held = model_.program().constants[static_cast<size_t>(
-      model_.lowered().programConstant[static_cast<size_t>(constant)])];
+  const auto& held =
+      model_.program().constants[static_cast<size_t>(model_.lowered().programConstant[static_cast<size_t>(constant)])];
   Version all;
   all.uses = model_.graph().value(valueOf(constant)).uses;
   all.tensor = held.tensor;

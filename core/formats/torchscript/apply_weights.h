@@ -51,7 +51,7 @@ class WeightEdits {
     graph::Use use;
     size_t version = 0;
     OperandSite site;
-    int constantSite = kNone;    // index in ConstantTensor::sites; kNone: not known
+    int constantSite = kNone;  // index in ConstantTensor::sites; kNone: not known
   };
 
   std::vector<Version>& versionsOf(graph::ConstantId constant);
@@ -79,7 +79,7 @@ class WeightEdits {
   const TorchScriptModel& model_;
   const OtherEntries& others_;
   int threads_;
-  std::vector<graph::ValueId> values_;                         // by constant
+  std::vector<graph::ValueId> values_;  // by constant
   std::map<graph::ConstantId, std::vector<Version>> versions_;
   std::vector<Waiting> waiting_;
   std::map<std::pair<const torch::jit::Node*, int>, int> programNodes_;  // (node, frame) -> program node

@@ -19,7 +19,8 @@ class ArchiveChecker {
       : archive_(archive), path_(archive.file().path().string()), prefix_(archive.prefix()) {}
 
   Status run() {
-    for (auto check : {&ArchiveChecker::isTorchScript, &ArchiveChecker::unpacksWithinBounds, &ArchiveChecker::codeIsSane}) {
+    for (auto check :
+         {&ArchiveChecker::isTorchScript, &ArchiveChecker::unpacksWithinBounds, &ArchiveChecker::codeIsSane}) {
       if (auto status = (this->*check)(); !status) return status;
     }
     if (auto status = tensorsAreWhole("data.pkl", "data/"); !status) return status;
@@ -38,13 +39,15 @@ class ArchiveChecker {
                 "copy or export the file again");
   }
   [[nodiscard]] tl::unexpected<Error> otherKind(const std::string& what) const {
-    return fail(ErrorCode::Unsupported, path_ + " is " + what + ", not a TorchScript model",
-                "load it in Python and export it with torch.jit.trace(model, inputs).save(...) or torch.onnx.export(...)");
+    return fail(
+        ErrorCode::Unsupported, path_ + " is " + what + ", not a TorchScript model",
+        "load it in Python and export it with torch.jit.trace(model, inputs).save(...) or torch.onnx.export(...)");
   }
 
   Status isTorchScript() const {
     if (archive_.records().empty()) return otherKind("an empty zip archive");
-    if (hasFolder("models/") || find("archive_format") != nullptr || find("serialized_exported_program.json") != nullptr)
+    if (hasFolder("models/") || find("archive_format") != nullptr ||
+        find("serialized_exported_program.json") != nullptr)
       return otherKind("a torch.export archive (.pt2)");
     const ZipRecord* data = find("data.pkl");
     const bool hasConstants = find("constants.pkl") != nullptr, hasCode = hasFolder("code/");
@@ -72,7 +75,8 @@ class ArchiveChecker {
                             global.starts_with("numpy") || global.starts_with("_codecs ");
       if (!harmless)
         return otherKind("a pickled Python object such as an nn.Module (it names '" +
-                         global.substr(global.find(' ') + 1) + "' and needs its Python code; NormLens never unpickles it)");
+                         global.substr(global.find(' ') + 1) +
+                         "' and needs its Python code; NormLens never unpickles it)");
     }
     return otherKind(scan->rootIsDict ? "a pickled checkpoint or state_dict (weights without a graph)"
                                       : "a state_dict or another pickled checkpoint (weights without a graph)");
@@ -84,7 +88,8 @@ class ArchiveChecker {
       if (record.method == ZipMethod::Stored) continue;
       total += std::min(record.size, kMaxUnpacked + 1);
       if (total > kMaxUnpacked)
-        return fail(ErrorCode::Unsupported, path_ + " unpacks to more than 2 GiB from compressed records, like a zip bomb",
+        return fail(ErrorCode::Unsupported,
+                    path_ + " unpacks to more than 2 GiB from compressed records, like a zip bomb",
                     "store the archive's records without compression (torch.jit.save does)");
     }
     return {};
@@ -99,7 +104,8 @@ class ArchiveChecker {
       if (!code) return tl::unexpected(code.error());
       if (record.name.ends_with(".debug_pkl")) {
         const auto scan = scanPickle(*code);
-        if (!scan) return damaged("cannot parse the TorchScript code record '" + record.name + "': " + scan.error().message);
+        if (!scan)
+          return damaged("cannot parse the TorchScript code record '" + record.name + "': " + scan.error().message);
       }
       if (!record.name.ends_with(".py")) continue;
       int depth = 0, deepest = 0;
@@ -140,7 +146,7 @@ class ArchiveChecker {
 
 Result<std::shared_ptr<const Archive>> openCheckedArchive(std::shared_ptr<const MappedFile> file) {
   const FileKind kind = detectKind(file->bytes());
-  if (kind != FileKind::Zip) return tl::unexpected(notTorchScript(file->path(), kind));
+  if (kind != FileKind::Zip) return tl::unexpected(notReadable(file->path(), kind, "TorchScript"));
   auto archive = Archive::open(std::move(file));
   if (!archive) return archive;
   if (auto status = ArchiveChecker(**archive).run(); !status) return tl::unexpected(status.error());

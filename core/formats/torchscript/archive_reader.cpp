@@ -158,8 +158,8 @@ Result<std::shared_ptr<const Archive>> Archive::open(std::shared_ptr<const Mappe
   std::iota(order.begin(), order.end(), 0U);
   const auto name = [&](uint32_t i) -> const std::string& { return archive->records_[i].name; };
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return name(a) < name(b); });
-  const auto twin = std::adjacent_find(order.begin(), order.end(),
-                                       [&](uint32_t a, uint32_t b) { return name(a) == name(b); });
+  const auto twin =
+      std::adjacent_find(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return name(a) == name(b); });
   if (twin != order.end()) return damaged(*file, "record '" + name(*twin) + "' is there twice");
   if (!archive->records_.empty()) {
     const std::string& first = archive->records_.front().name;

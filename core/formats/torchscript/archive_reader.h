@@ -22,13 +22,13 @@ namespace normlens::formats::torchscript {
 enum class ZipMethod : uint16_t { Stored = 0, Deflate = 8 };
 
 struct ZipRecord {
-  std::string name;                   // as written: "gpt2/data/12"
+  std::string name;  // as written: "gpt2/data/12"
   ZipMethod method = ZipMethod::Stored;
   uint32_t crc = 0;
-  uint64_t dataOffset = 0;            // of the (compressed) bytes in the file
+  uint64_t dataOffset = 0;  // of the (compressed) bytes in the file
   uint64_t compressedSize = 0;
-  uint64_t size = 0;                  // uncompressed
-  uint64_t headerOffset = 0;          // of the local header
+  uint64_t size = 0;          // uncompressed
+  uint64_t headerOffset = 0;  // of the local header
 };
 
 class Archive {
@@ -36,9 +36,9 @@ class Archive {
   // Errors: Unreadable with the reason ("no end-of-central-directory record: the file looks truncated").
   [[nodiscard]] static Result<std::shared_ptr<const Archive>> open(std::shared_ptr<const MappedFile> file);
 
-  [[nodiscard]] const std::vector<ZipRecord>& records() const { return records_; }     // in directory order
-  [[nodiscard]] const ZipRecord* find(std::string_view name) const;                    // null if absent
-  [[nodiscard]] std::span<const std::byte> stored(const ZipRecord& record) const;      // as in the file
+  [[nodiscard]] const std::vector<ZipRecord>& records() const { return records_; }  // in directory order
+  [[nodiscard]] const ZipRecord* find(std::string_view name) const;                 // null if absent
+  [[nodiscard]] std::span<const std::byte> stored(const ZipRecord& record) const;   // as in the file
   // The record's content; inflates. Errors: Unreadable when it is broken or larger than `limit` bytes.
   [[nodiscard]] Result<std::string> read(const ZipRecord& record, uint64_t limit) const;
   // The folder all TorchScript records live in: "gpt2/"; empty if the first record is in none.
@@ -49,7 +49,7 @@ class Archive {
  private:
   std::shared_ptr<const MappedFile> file_;
   std::vector<ZipRecord> records_;
-  std::vector<uint32_t> byName_;      // record indices sorted by name
+  std::vector<uint32_t> byName_;  // record indices sorted by name
   std::string prefix_;
 };
 

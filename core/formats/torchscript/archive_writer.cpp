@@ -6,8 +6,8 @@
 #include <numeric>
 #include <thread>
 
-#include "core/formats/torchscript/archive_crc.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/formats/torchscript/archive_crc.h"
 #include "core/formats/torchscript/zip_layout.h"
 
 namespace normlens::formats::torchscript {
@@ -15,10 +15,10 @@ namespace {
 
 using namespace zip;
 
-constexpr uint64_t kAlignment = 64;                     // of tensor data in the file, as torch maps it
-constexpr uint16_t kFlags = (1U << 3) | (1U << 11);     // sizes follow the data; names are UTF-8
+constexpr uint64_t kAlignment = 64;                  // of tensor data in the file, as torch maps it
+constexpr uint16_t kFlags = (1U << 3) | (1U << 11);  // sizes follow the data; names are UTF-8
 constexpr uint16_t kVersion = 20, kVersion64 = 45;
-constexpr uint16_t kPaddingField = 0x4246;              // "FB": torch's own padding
+constexpr uint16_t kPaddingField = 0x4246;  // "FB": torch's own padding
 
 // Little-endian fields in a row.
 class Fields {

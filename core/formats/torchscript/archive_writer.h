@@ -17,7 +17,7 @@
 namespace normlens::formats::torchscript {
 
 struct RecordToWrite {
-  std::string name;                               // in the archive, folder included
+  std::string name;  // in the archive, folder included
   ZipMethod method = ZipMethod::Stored;
   uint64_t size = 0;                              // of the content
   std::vector<std::span<const std::byte>> bytes;  // as they go into the file: packed if deflated

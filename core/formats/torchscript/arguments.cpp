@@ -137,8 +137,7 @@ void flatten(const IValue& value, Tensors& outputs) {
 
 }  // namespace
 
-Result<std::vector<IValue>> toArguments(const c10::FunctionSchema& schema, const Tensors& inputs,
-                                        graph::DType floats) {
+Result<std::vector<IValue>> toArguments(const c10::FunctionSchema& schema, const Tensors& inputs, graph::DType floats) {
   ArgumentMaker maker(inputs, floats);
   std::vector<IValue> made;
   const auto& arguments = schema.arguments();

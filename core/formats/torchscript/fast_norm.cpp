@@ -9,9 +9,7 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-bool registered() {
-  return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString("normlens::rms_norm")).empty();
-}
+bool registered() { return !torch::jit::getAllOperatorsFor(c10::Symbol::fromQualString("normlens::rms_norm")).empty(); }
 
 }  // namespace
 

@@ -57,9 +57,10 @@ bool isFloatNumber(const c10::TypePtr& type) {
 // Factories without a type make torch's default one, float32, where their arguments do not say integers.
 bool makesDefaultType(const Node& node) {
   static const std::unordered_set<std::string> always = {
-      "aten::zeros", "aten::ones",  "aten::empty",       "aten::rand",        "aten::randn",
-      "aten::eye",   "aten::linspace", "aten::logspace", "aten::scalar_tensor", "aten::hann_window",
-      "aten::hamming_window", "aten::blackman_window", "aten::bartlett_window", "aten::kaiser_window"};
+      "aten::zeros",           "aten::ones",         "aten::empty",          "aten::rand",
+      "aten::randn",           "aten::eye",          "aten::linspace",       "aten::logspace",
+      "aten::scalar_tensor",   "aten::hann_window",  "aten::hamming_window", "aten::blackman_window",
+      "aten::bartlett_window", "aten::kaiser_window"};
   static const std::unordered_set<std::string> byArguments = {"aten::full", "aten::arange", "aten::range",
                                                               "aten::tensor"};
   const std::string name = node.kind().toQualString();
@@ -129,7 +130,8 @@ class ObstacleSearch {
     for (const auto& value : object.slots()) {
       if (value.isTensor() && value.toTensor().defined() && value.toTensor().is_quantized()) return kQuantised;
       if (!value.isObject()) continue;
-      if (!value.toObjectRef().type()->is_module()) return "it holds packed weights of class " + value.toObjectRef().name();
+      if (!value.toObjectRef().type()->is_module())
+        return "it holds packed weights of class " + value.toObjectRef().name();
       if (auto found = search(value.toObjectRef()); !found.empty()) return found;
     }
     for (torch::jit::Function* method : object.type()->methods()) {

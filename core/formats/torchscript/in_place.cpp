@@ -44,8 +44,7 @@ class InPlaceAnalysis {
       const auto& arguments = schema->arguments();
       for (size_t a = 0; a < std::min(arguments.size(), n.inputs.size()); ++a) {
         const auto* info = arguments[a].alias_info();
-        if (info != nullptr && info->isWrite() && isJudged(n, a))
-          writes_.push_back({static_cast<int>(i), n.inputs[a]});
+        if (info != nullptr && info->isWrite() && isJudged(n, a)) writes_.push_back({static_cast<int>(i), n.inputs[a]});
       }
     }
   }

@@ -57,8 +57,10 @@ class InputInference {
     auto specs = requiredInputs(schema_);
     if (!specs) return specs;
     for (size_t i = 0; i < specs->size(); ++i) {
-      if (isTensor(i)) guesses_.push_back(guessInput(model_.graph(), model_.graph().inputs()[argumentOf((*specs)[i])]));
-      else guesses_.emplace_back();
+      if (isTensor(i))
+        guesses_.push_back(guessInput(model_.graph(), model_.graph().inputs()[argumentOf((*specs)[i])]));
+      else
+        guesses_.emplace_back();
     }
     if (auto traced = fromTrace(*specs)) return finish(std::move(*traced));
     if (auto guessed = fromGuesses(*specs)) return finish(std::move(*guessed));
@@ -141,8 +143,17 @@ class InputInference {
     for (const int64_t size : mentionedBetween(model_.program(), 8, 1 << 16)) {
       if (shapes.size() < 12) shapes.insert(shapes.end(), {{2, size}, {1, size}, {2, 1, size}});
     }
-    for (const graph::Shape& shape : {graph::Shape{2, 7, 8}, {2, 8}, {2, 3, 32, 32}, {2, 7}, {2, 8, 9}, {4}, {2, 7, 16},
-                                      {2, 7, 32}, {2, 7, 64}, {2, 3, 16}, {}})
+    for (const graph::Shape& shape : {graph::Shape{2, 7, 8},
+                                      {2, 8},
+                                      {2, 3, 32, 32},
+                                      {2, 7},
+                                      {2, 8, 9},
+                                      {4},
+                                      {2, 7, 16},
+                                      {2, 7, 32},
+                                      {2, 7, 64},
+                                      {2, 3, 16},
+                                      {}})
       shapes.push_back(shape);
     return shapes;
   }
@@ -170,7 +181,8 @@ class InputInference {
     for (size_t i = 0; i < specs.size(); ++i) {
       if (!isTensor(i)) {
         if (specs[i].dtype == graph::DType::Int64) specs[i].low = specs[i].high = static_cast<double>(number);
-        specs[i].assumed = specs[i].dtype == graph::DType::Int64 ? "the number " + std::to_string(number) : "any number";
+        specs[i].assumed =
+            specs[i].dtype == graph::DType::Int64 ? "the number " + std::to_string(number) : "any number";
         continue;
       }
       const InputGuess& guess = guesses_[i];
@@ -178,9 +190,9 @@ class InputInference {
       specs[i].dtype = guess.dtype != graph::DType::Unknown ? guess.dtype
                        : !known && unknownAreInts           ? graph::DType::Int64
                                                             : floats_;
-      specs[i].shape = known              ? guess.shapes[std::min(k, guess.shapes.size() - 1)]
+      specs[i].shape = known             ? guess.shapes[std::min(k, guess.shapes.size() - 1)]
                        : leading.empty() ? unknownShapes_[std::min(k, unknownShapes_.size() - 1)]
-                                          : leading;
+                                         : leading;
       if (!graph::isFloat(specs[i].dtype)) setRange(specs[i], guess);
       specs[i].assumed = std::string(graph::dtypeName(specs[i].dtype)) + shapeText(specs[i].shape) +
                          (guess.reason.empty() ? std::string(", which runs") : ", from " + guess.reason);

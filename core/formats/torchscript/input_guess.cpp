@@ -32,8 +32,8 @@ const std::string& constantName(const Graph& graph, const Node& node, size_t ope
 // Shapes [batch, length, ..., trailing].
 std::vector<Shape> withTrailing(const Shape& trailing) {
   std::vector<Shape> shapes;
-  for (const Shape& lead : {Shape{kBatch, kLength}, Shape{kBatch}, Shape{kBatch, 16}, Shape{kBatch, 12}, Shape{kBatch, 3},
-                            Shape{kBatch, kLength, 5}, Shape{kBatch, 5, 3, 4}}) {
+  for (const Shape& lead : {Shape{kBatch, kLength}, Shape{kBatch}, Shape{kBatch, 16}, Shape{kBatch, 12},
+                            Shape{kBatch, 3}, Shape{kBatch, kLength, 5}, Shape{kBatch, 5, 3, 4}}) {
     Shape shape = lead;
     shape.insert(shape.end(), trailing.begin(), trailing.end());
     shapes.push_back(std::move(shape));
@@ -50,7 +50,8 @@ std::vector<int64_t> sidesOfPositionTables(const Graph& graph, int64_t kernel) {
     if (!table) continue;
     const int64_t rows = shape[shape.size() - 2];
     for (int64_t extra = 0; extra <= 2; ++extra) {
-      const auto root = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(std::max<int64_t>(0, rows - extra)))));
+      const auto root =
+          static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(std::max<int64_t>(0, rows - extra)))));
       if (root < 2 || root * root != rows - extra) continue;
       const int64_t side = root * kernel;
       if (side <= 1024 && std::ranges::find(sides, side) == sides.end()) sides.push_back(side);
@@ -102,7 +103,8 @@ class Guesser {
         return;
       case OpKind::BatchNorm:
         if (const auto mean = constantShape(graph_, node, 3); mean && mean->size() == 1)
-          demand({{kBatch, (*mean)[0], 16, 16}, {kBatch, (*mean)[0], 9}, {kBatch, (*mean)[0]}}, "the channels of a batch norm", 1);
+          demand({{kBatch, (*mean)[0], 16, 16}, {kBatch, (*mean)[0], 9}, {kBatch, (*mean)[0]}},
+                 "the channels of a batch norm", 1);
         return;
       case OpKind::Recurrent:
         recurrent(node, operand);
@@ -122,10 +124,26 @@ class Guesser {
   // Ops behind which the elements are still the input's.
   void follow(const Node& node, size_t operand, ValueId /*value*/) {
     switch (node.kind) {
-      case OpKind::Identity: case OpKind::Cast: case OpKind::Neg: case OpKind::Add: case OpKind::Sub:
-      case OpKind::Mul: case OpKind::Div: case OpKind::Elementwise: case OpKind::MaskedFill: case OpKind::Where:
-      case OpKind::Reshape: case OpKind::Permute: case OpKind::Expand: case OpKind::Slice: case OpKind::Select:
-      case OpKind::Concat: case OpKind::Stack: case OpKind::Split: case OpKind::Unbind: case OpKind::Roll:
+      case OpKind::Identity:
+      case OpKind::Cast:
+      case OpKind::Neg:
+      case OpKind::Add:
+      case OpKind::Sub:
+      case OpKind::Mul:
+      case OpKind::Div:
+      case OpKind::Elementwise:
+      case OpKind::MaskedFill:
+      case OpKind::Where:
+      case OpKind::Reshape:
+      case OpKind::Permute:
+      case OpKind::Expand:
+      case OpKind::Slice:
+      case OpKind::Select:
+      case OpKind::Concat:
+      case OpKind::Stack:
+      case OpKind::Split:
+      case OpKind::Unbind:
+      case OpKind::Roll:
       case OpKind::Pad:
         break;
       default:
@@ -153,7 +171,8 @@ class Guesser {
     if (operand != left || !weight || weight->empty()) return;
     const int64_t width = weight->size() == 1 ? weight->front() : (*weight)[weight->size() - 2];
     auto shapes = withTrailing({width});
-    if (node.kind == OpKind::AddMatMul) std::ranges::stable_partition(shapes, [](const Shape& s) { return s.size() == 2; });
+    if (node.kind == OpKind::AddMatMul)
+      std::ranges::stable_partition(shapes, [](const Shape& s) { return s.size() == 2; });
     demand(std::move(shapes), "the rows of " + constantName(graph_, node, left + 1));
   }
 
@@ -180,7 +199,8 @@ class Guesser {
     // The first weight of rank 2 multiplies the input.
     for (size_t i = 1; i < node.operands.size(); ++i) {
       const auto weight = constantShape(graph_, node, i);
-      if (weight && weight->size() == 2) return demand(withTrailing({weight->back()}), "the width of a recurrent layer");
+      if (weight && weight->size() == 2)
+        return demand(withTrailing({weight->back()}), "the width of a recurrent layer");
     }
   }
 

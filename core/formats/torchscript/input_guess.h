@@ -12,11 +12,11 @@
 namespace normlens::formats::torchscript {
 
 struct InputGuess {
-  graph::DType dtype = graph::DType::Unknown;   // Int64, or Unknown: nothing says that it is not a float
-  std::optional<int64_t> highest;               // of an index: the largest that is valid
-  std::vector<graph::Shape> shapes;             // worth trying, the likeliest first; empty: nothing is known
-  std::vector<int> fixedAxes;                   // axes whose size the model's weights fix; negative: from the end
-  std::string reason;                           // in words
+  graph::DType dtype = graph::DType::Unknown;  // Int64, or Unknown: nothing says that it is not a float
+  std::optional<int64_t> highest;              // of an index: the largest that is valid
+  std::vector<graph::Shape> shapes;            // worth trying, the likeliest first; empty: nothing is known
+  std::vector<int> fixedAxes;                  // axes whose size the model's weights fix; negative: from the end
+  std::string reason;                          // in words
 };
 
 // Follows the value through ops that keep its elements until something reads them in a telling way.

@@ -13,7 +13,9 @@ at::Tensor draw(const InputSpec& spec, at::Generator& generator) {
   const at::ScalarType type = scalarTypeOf(spec.dtype);
   if (spec.dtype == graph::DType::Bool) return at::randint(0, 2, spec.shape, generator, at::kLong).to(at::kBool);
   if (!graph::isFloat(spec.dtype))
-    return at::randint(static_cast<int64_t>(spec.low), static_cast<int64_t>(spec.high) + 1, spec.shape, generator, at::kLong).to(type);
+    return at::randint(static_cast<int64_t>(spec.low), static_cast<int64_t>(spec.high) + 1, spec.shape, generator,
+                       at::kLong)
+        .to(type);
   if (spec.uniform) return (at::rand(spec.shape, generator, at::kDouble) * (spec.high - spec.low) + spec.low).to(type);
   return at::randn(spec.shape, generator, at::kDouble).to(type);
 }
@@ -40,7 +42,8 @@ std::vector<int64_t> otherSizes(int64_t size, bool batch, bool spatial) {
 
 }  // namespace
 
-std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<InputSpec>& specs) {
+std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<InputSpec>& specs,
+                                                         Interpreter& interpreter) {
   lastError_.clear();
   Tensors tensors;
   try {
@@ -54,7 +57,7 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
     lastError_ = arguments.error().message;
     return std::nullopt;
   }
-  auto results = interpreter_.run(std::move(*arguments), {}, Task{});
+  auto results = interpreter.run(std::move(*arguments), {}, Task{});
   if (!results) {
     lastError_ = results.error().message;
     return std::nullopt;
@@ -62,10 +65,10 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
   return std::move(*results);
 }
 
-bool InputTrials::works(const std::vector<InputSpec>& specs) { return run(specs).has_value(); }
+bool InputTrials::works(const std::vector<InputSpec>& specs) { return run(specs, shapes_).has_value(); }
 
 bool InputTrials::worksFinite(const std::vector<InputSpec>& specs) {
-  const auto results = run(specs);
+  const auto results = run(specs, values_);
   return results && std::ranges::all_of(*results, isFinite);
 }
 
@@ -74,9 +77,8 @@ std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpe
   std::vector<Group> groups;
   const auto add = [&](size_t input, size_t axis, bool batch) {
     const int64_t size = specs[input].shape[axis];
-    const auto same = std::ranges::find_if(groups, [&](const Group& group) {
-      return group.size == size && group.batch == batch;
-    });
+    const auto same =
+        std::ranges::find_if(groups, [&](const Group& group) { return group.size == size && group.batch == batch; });
     Group& group = same == groups.end() ? groups.emplace_back() : *same;
     group.size = size;
     group.batch = batch;
@@ -86,8 +88,8 @@ std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpe
     const auto rank = static_cast<int>(specs[i].shape.size());
     for (int axis = 0; axis < rank; ++axis) {
       const bool fixed = i < fixedAxes.size() && std::ranges::any_of(fixedAxes[i], [&](int wanted) {
-        return wanted == axis || wanted + rank == axis;
-      });
+                           return wanted == axis || wanted + rank == axis;
+                         });
       if (!fixed) add(i, static_cast<size_t>(axis), axis == 0);
     }
   }

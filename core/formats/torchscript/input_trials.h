@@ -14,11 +14,11 @@ namespace normlens::formats::torchscript {
 class InputTrials {
  public:
   InputTrials(const Program& program, const c10::FunctionSchema& schema, graph::DType floats)
-      : interpreter_(program), schema_(schema), floats_(floats) {}
+      : shapes_(program, Interpreter::Effort::ShapesOnly), values_(program), schema_(schema), floats_(floats) {}
 
-  // One forward pass with inputs drawn from the specs (always the same draw).
+  // One forward pass with inputs drawn from the specs (always the same draw); its outputs are not computed in full.
   bool works(const std::vector<InputSpec>& specs);
-  // The same, and every floating output is finite.
+  // Computed in full, and every floating output is finite.
   bool worksFinite(const std::vector<InputSpec>& specs);
   [[nodiscard]] const std::string& lastError() const { return lastError_; }
 
@@ -41,12 +41,13 @@ class InputTrials {
     std::vector<Place> places;
   };
 
-  std::optional<std::vector<c10::IValue>> run(const std::vector<InputSpec>& specs);
+  std::optional<std::vector<c10::IValue>> run(const std::vector<InputSpec>& specs, Interpreter& interpreter);
   [[nodiscard]] static std::vector<Group> groupsOf(const std::vector<InputSpec>& specs,
                                                    const std::vector<std::vector<int>>& fixedAxes);
   static void resize(std::vector<InputSpec>& specs, const Group& group, int64_t size);
 
-  Interpreter interpreter_;
+  Interpreter shapes_;
+  Interpreter values_;
   const c10::FunctionSchema& schema_;
   graph::DType floats_;
   std::string lastError_;

@@ -56,7 +56,8 @@ void checkRecurrentWidth(const Node* node, const std::vector<IValue>& inputs) {
   const std::string_view op = node->kind().toQualString();
   if (op != "aten::lstm" && op != "aten::gru" && op != "aten::rnn_tanh" && op != "aten::rnn_relu") return;
   // The parameters are the last list; its first tensor multiplies the input: [gates * hidden, input].
-  const auto parameters = std::ranges::find_if(inputs.rbegin(), inputs.rend(), [](const IValue& v) { return v.isTensorList(); });
+  const auto parameters =
+      std::ranges::find_if(inputs.rbegin(), inputs.rend(), [](const IValue& v) { return v.isTensorList(); });
   if (parameters == inputs.rend() || !inputs[0].isTensor() || parameters->toListRef().empty()) return;
   const at::Tensor& weight = parameters->toListRef()[0].toTensor();
   const at::Tensor& input = inputs[0].toTensor();
@@ -73,7 +74,10 @@ std::string describe(const Program& program, int node) {
 
 }  // namespace
 
-Interpreter::Interpreter(const Program& program) : program_(program), steps_(program.nodes.size()) { findLastReads(); }
+Interpreter::Interpreter(const Program& program, Effort effort, std::function<void()> restarted)
+    : program_(program), effort_(effort), restarted_(std::move(restarted)), steps_(program.nodes.size()) {
+  findLastReads();
+}
 
 // A value dies after the last node of its own block that reads it, itself or inside its nested blocks. What a block
 // returns lives on until the block ends.
@@ -118,6 +122,17 @@ void Interpreter::findLastReads() {
 }
 
 Result<std::vector<IValue>> Interpreter::run(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
+  if (effort_ == Effort::ShapesOnly) {
+    standIns_.emplace();
+    auto results = runOnce(inputs, hook, task);
+    standIns_.reset();
+    if (results || results.error().code == ErrorCode::Cancelled) return results;
+    if (restarted_) restarted_();
+  }
+  return runOnce(std::move(inputs), hook, task);
+}
+
+Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
   const c10::InferenceMode inference;
   hook_ = hook ? &hook : nullptr;
   task_ = &task;
@@ -190,16 +205,33 @@ void Interpreter::prepare(int node) {
   Node* op = program_.nodes[static_cast<size_t>(node)].node;
   step.ready = true;
   switch (op->kind()) {
-    case prim::If: step.kind = Kind::If; return;
-    case prim::Loop: step.kind = Kind::Loop; return;
-    case prim::ListConstruct: step.kind = Kind::List; return;
-    case prim::TupleConstruct: step.kind = Kind::Tuple; return;
+    case prim::If:
+      step.kind = Kind::If;
+      return;
+    case prim::Loop:
+      step.kind = Kind::Loop;
+      return;
+    case prim::ListConstruct:
+      step.kind = Kind::List;
+      return;
+    case prim::TupleConstruct:
+      step.kind = Kind::Tuple;
+      return;
     case prim::TupleUnpack:
-    case prim::ListUnpack: step.kind = Kind::Unpack; return;
-    case prim::RaiseException: step.kind = Kind::Raise; return;
-    case prim::GetAttr: step.kind = Kind::GetAttr; return;
-    case prim::SetAttr: step.kind = Kind::SetAttr; return;
-    default: break;
+    case prim::ListUnpack:
+      step.kind = Kind::Unpack;
+      return;
+    case prim::RaiseException:
+      step.kind = Kind::Raise;
+      return;
+    case prim::GetAttr:
+      step.kind = Kind::GetAttr;
+      return;
+    case prim::SetAttr:
+      step.kind = Kind::SetAttr;
+      return;
+    default:
+      break;
   }
   const auto* found = op->maybeOperator();
   if (found != nullptr && found->hasOperation() && !found->schema().is_vararg()) {
@@ -212,11 +244,16 @@ void Interpreter::prepare(int node) {
 
 void Interpreter::runNode(int node) {
   switch (steps_[static_cast<size_t>(node)].kind) {
-    case Kind::If: return runIf(node);
-    case Kind::Loop: return runLoop(node);
-    case Kind::GetAttr: return getAttribute(node);
-    case Kind::SetAttr: return setAttribute(node);
-    default: return runSimple(node);
+    case Kind::If:
+      return runIf(node);
+    case Kind::Loop:
+      return runLoop(node);
+    case Kind::GetAttr:
+      return getAttribute(node);
+    case Kind::SetAttr:
+      return setAttribute(node);
+    default:
+      return runSimple(node);
   }
 }
 
@@ -224,6 +261,8 @@ void Interpreter::runSimple(int node) {
   Step& step = steps_[static_cast<size_t>(node)];
   const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
   std::vector<IValue> stack = getAll(at.inputs);
+  if (standIns_ && standIns_->replace(at.node, stack)) return setAll(at.outputs, std::move(stack));
+  const std::vector<IValue> inputs = standIns_ ? stack : std::vector<IValue>();
   switch (step.kind) {
     case Kind::List:
       return set(at.outputs[0], makeList(at.node->output()->type(), std::move(stack)));
@@ -241,6 +280,7 @@ void Interpreter::runSimple(int node) {
       (*step.operation)(stack);
       break;
   }
+  if (standIns_) standIns_->follow(at.node, inputs, stack);
   setAll(at.outputs, std::move(stack));
 }
 

@@ -19,6 +19,7 @@
 #include "core/base/result.h"
 #include "core/base/task.h"
 #include "core/formats/torchscript/program.h"
+#include "core/formats/torchscript/stand_ins.h"
 
 namespace normlens::formats::torchscript {
 
@@ -27,8 +28,13 @@ using ValueHook = std::function<void(int value, const c10::IValue& content)>;
 
 class Interpreter {
  public:
+  // ShapesOnly: matrix products are not computed (stand_ins.h), so shapes and types are right and values are not.
+  // Where shapes come to depend on such values, or anything else goes wrong, the run is done again with all values; the
+  // hook then hears of values a second time, after `restarted` was called.
+  enum class Effort : uint8_t { Values, ShapesOnly };
+
   // The program must outlive the interpreter.
-  explicit Interpreter(const Program& program);
+  explicit Interpreter(const Program& program, Effort effort = Effort::Values, std::function<void()> restarted = {});
 
   // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
   // Errors: RunFailed naming the op and the module it stands in; Cancelled.
@@ -36,8 +42,20 @@ class Interpreter {
                                                      const Task& task);
 
  private:
+  [[nodiscard]] Result<std::vector<c10::IValue>> runOnce(std::vector<c10::IValue> inputs, const ValueHook& hook,
+                                                         const Task& task);
+
   enum class Kind : uint8_t {
-    Operator, Compiled, If, Loop, List, Tuple, Unpack, Raise, GetAttr, SetAttr,
+    Operator,
+    Compiled,
+    If,
+    Loop,
+    List,
+    Tuple,
+    Unpack,
+    Raise,
+    GetAttr,
+    SetAttr,
   };
   // How to run one node; made when it is first reached.
   struct Step {
@@ -64,6 +82,9 @@ class Interpreter {
   [[nodiscard]] std::vector<c10::IValue> getAll(const std::vector<int>& values) const;
 
   const Program& program_;
+  Effort effort_;
+  std::function<void()> restarted_;
+  std::optional<StandIns> standIns_;  // of a run for shapes only
   std::vector<Step> steps_;
   std::vector<c10::IValue> registers_;
   // Attributes that this run has written or copied, by object and name.

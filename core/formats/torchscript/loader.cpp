@@ -46,7 +46,8 @@ torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::ji
   try {
     return attempt();
   } catch (const c10::Error& error) {
-    const bool asksForOurs = std::string_view(error.what_without_backtrace()).find("normlens::") != std::string_view::npos;
+    const bool asksForOurs =
+        std::string_view(error.what_without_backtrace()).find("normlens::") != std::string_view::npos;
     if (!asksForOurs || !fastNormAvailable()) throw;
   }
   return attempt();

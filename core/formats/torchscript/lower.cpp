@@ -33,8 +33,9 @@ bool isNumberType(const c10::TypePtr& type) {
 // Arithmetic that a tracer writes with tensors where the model had integers (sizes).
 bool isSizeArithmetic(std::string_view op) {
   constexpr std::array<std::string_view, 14> kOps = {
-      "prim::NumToTensor", "aten::Int",       "aten::add", "aten::sub",   "aten::mul", "aten::div", "aten::floor_divide",
-      "aten::remainder",   "aten::rsub",      "aten::neg", "aten::floor", "aten::to",  "aten::detach", "aten::ScalarImplicit"};
+      "prim::NumToTensor", "aten::Int",          "aten::add",       "aten::sub",           "aten::mul",
+      "aten::div",         "aten::floor_divide", "aten::remainder", "aten::rsub",          "aten::neg",
+      "aten::floor",       "aten::to",           "aten::detach",    "aten::ScalarImplicit"};
   return std::ranges::find(kOps, op) != kOps.end();
 }
 
@@ -109,9 +110,12 @@ void Lowering::applyRename(int id) {
 
 void Lowering::lowerNode(int id, graph::BlockId into) {
   switch (node(id).node->kind()) {
-    case prim::If: return lowerIf(id, into);
-    case prim::Loop: return lowerLoop(id, into);
-    default: break;
+    case prim::If:
+      return lowerIf(id, into);
+    case prim::Loop:
+      return lowerLoop(id, into);
+    default:
+      break;
   }
   if (!lowerContainer(id, into)) lowerOp(id, into);
 }
@@ -206,9 +210,8 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   GraphNode made = startNode(id, into);
   made.kind = context.kind;
   made.attributes = std::move(context.attributes);
-  const bool onlyNumbers = std::ranges::all_of(at.node->outputs(), [](const torch::jit::Value* output) {
-    return isNumberType(output->type());
-  });
+  const bool onlyNumbers = std::ranges::all_of(
+      at.node->outputs(), [](const torch::jit::Value* output) { return isNumberType(output->type()); });
   made.helper = (onlyNumbers && !at.outputs.empty()) || name == "prim::NumToTensor" || name == "aten::size" ||
                 name == "prim::RaiseException" || name == "prim::Uninitialized" || name == "aten::warn" ||
                 (isSizeArithmetic(name) && readsBookkeepingOnly(context.operands));
@@ -226,7 +229,8 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
       continue;
     }
     for (size_t i = 0; i < *count; ++i) {
-      outputs.push_back(describe(value, record != nullptr && i < record->elements.size() ? &record->elements[i] : nullptr));
+      outputs.push_back(
+          describe(value, record != nullptr && i < record->elements.size() ? &record->elements[i] : nullptr));
       outputValues.push_back(value);
     }
     counts.push_back(*count);

@@ -71,7 +71,8 @@ bool Lowering::takeElements(int id) {
     items_[static_cast<size_t>(at.outputs[output])] = item;
     if (item.kind == Item::Kind::Value) out_.graphValue[static_cast<size_t>(at.outputs[output])] = item.value;
     // An element of a split has its record under the list's own value: the unpacked value is the better witness.
-    if (item.kind == Item::Kind::Value && program_.values[static_cast<size_t>(at.outputs[output])].known == std::nullopt) {
+    if (item.kind == Item::Kind::Value &&
+        program_.values[static_cast<size_t>(at.outputs[output])].known == std::nullopt) {
       int& witness = out_.programValue[static_cast<size_t>(item.value)];
       const auto& from = out_.graph.value(item.value);
       if (from.producer != graph::kNone && witness != kNone &&
@@ -86,7 +87,8 @@ bool Lowering::takeElements(int id) {
       for (size_t i = 0; i < at.outputs.size(); ++i) give(i, elements[i]);
       return true;
     case prim::TupleSlice: {
-      const auto begin = static_cast<size_t>(at.node->i(c10::attr::beg)), end = static_cast<size_t>(at.node->i(c10::attr::end));
+      const auto begin = static_cast<size_t>(at.node->i(c10::attr::beg)),
+                 end = static_cast<size_t>(at.node->i(c10::attr::end));
       if (begin > end || end > elements.size()) return false;
       auto list = std::make_shared<ListState>(*container.list);
       list->elements.assign(elements.begin() + static_cast<std::ptrdiff_t>(begin),

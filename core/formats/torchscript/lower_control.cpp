@@ -13,7 +13,8 @@ bool isTuple(const c10::TypePtr& type) { return type->kind() == c10::TypeKind::T
 
 }  // namespace
 
-Operand Lowering::single(const Item& item, int programValue, const OperandSite& site, int forNode, graph::BlockId into) {
+Operand Lowering::single(const Item& item, int programValue, const OperandSite& site, int forNode,
+                         graph::BlockId into) {
   if (item.kind != Item::Kind::List) return {item.kind == Item::Kind::Value ? item.value : kNoValue, site};
   std::vector<Operand> elements;
   flatten(item, site, elements);
@@ -55,7 +56,8 @@ Item Lowering::takeApart(const Item& item, size_t count, int forNode, graph::Blo
   std::vector<graph::Value> outputs(count);
   for (graph::Value& output : outputs) output.name = uniqueName("unpacked", node(forNode).frame);
   const std::vector<Operand> operands = {{item.kind == Item::Kind::Value ? item.value : kNoValue, {}}};
-  const graph::NodeId id = addNode(std::move(made), forNode, operands, std::move(outputs), std::vector<int>(count, kNone));
+  const graph::NodeId id =
+      addNode(std::move(made), forNode, operands, std::move(outputs), std::vector<int>(count, kNone));
   auto list = std::make_shared<ListState>();
   for (const graph::ValueId value : out_.graph.node(id).outputs) {
     list->elements.push_back({Item::Kind::Value, value, nullptr});

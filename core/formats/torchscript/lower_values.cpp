@@ -53,7 +53,8 @@ graph::ValueId Lowering::constantValue(int programValue) {
   constant.name = uniqueName(from.sites[0].path, 0);
   for (size_t i = 1; i < from.sites.size(); ++i) {
     const std::string& alias = from.sites[i].path;
-    const bool listed = alias == from.sites[0].path || std::ranges::find(constant.aliases, alias) != constant.aliases.end();
+    const bool listed =
+        alias == from.sites[0].path || std::ranges::find(constant.aliases, alias) != constant.aliases.end();
     if (!listed) constant.aliases.push_back(alias);
   }
   constant.view = viewOf(from.tensor);
@@ -65,7 +66,7 @@ graph::ValueId Lowering::constantValue(int programValue) {
 }
 
 graph::ValueId Lowering::literalValue(const c10::IValue& number) {
-  const double value = number.isBool() ? (number.toBool() ? 1.0 : 0.0)
+  const double value = number.isBool()  ? (number.toBool() ? 1.0 : 0.0)
                        : number.isInt() ? static_cast<double>(number.toInt())
                                         : number.toDouble();
   const graph::ValueId id = out_.graph.addLiteral(value);

@@ -22,10 +22,10 @@ struct Item {
 
 struct ListState {
   std::vector<Item> elements;
-  std::vector<OperandSite> sites;   // where each element was put in
-  std::vector<std::string> keys;    // of a dict, one per element; empty otherwise
-  int block = 0;                    // program block it was made in: only there may it grow
-  int madeBy = kNone;               // program node
+  std::vector<OperandSite> sites;  // where each element was put in
+  std::vector<std::string> keys;   // of a dict, one per element; empty otherwise
+  int block = 0;                   // program block it was made in: only there may it grow
+  int madeBy = kNone;              // program node
 };
 
 // One value of a tuple that an If or Loop passes on, or the value itself.
@@ -84,8 +84,8 @@ class Lowering {
   // Control flow passes tuples on element by element, as their type says.
   static void addLeaves(const c10::TypePtr& type, Leaf leaf, std::vector<Leaf>& into);
   [[nodiscard]] std::vector<Leaf> leavesOf(int programValue) const;
-  void addLeafOperands(const c10::TypePtr& type, const Item& item, int programValue, const OperandSite& site, int forNode,
-                       graph::BlockId into, std::vector<Operand>& operands);
+  void addLeafOperands(const c10::TypePtr& type, const Item& item, int programValue, const OperandSite& site,
+                       int forNode, graph::BlockId into, std::vector<Operand>& operands);
   Item takeApart(const Item& item, size_t count, int forNode, graph::BlockId into);
   Item assemble(const c10::TypePtr& type, const std::vector<graph::ValueId>& values, size_t& next, int block);
   std::vector<graph::Value> describeLeaves(const std::vector<Leaf>& leaves);
@@ -102,9 +102,9 @@ class Lowering {
   const Program& program_;
   const ProbeRecords* records_;
   Lowered out_;
-  std::vector<std::optional<Item>> items_;                 // by program value
-  std::vector<graph::ValueId> constants_;                  // by program constant
-  std::vector<std::vector<int>> readers_;                  // by program value: nodes that read it
+  std::vector<std::optional<Item>> items_;  // by program value
+  std::vector<graph::ValueId> constants_;   // by program constant
+  std::vector<std::vector<int>> readers_;   // by program value: nodes that read it
   std::unordered_map<std::string, int> names_;
   std::unordered_map<std::string, graph::ScopeId> scopes_;
   std::vector<graph::ScopeId> scopeOfFrame_;

@@ -28,7 +28,8 @@ bool sharesSet(const c10::AliasInfo& a, const c10::AliasInfo& b) {
 
 }  // namespace
 
-MemorySharing::MemorySharing(const Program& program) : program_(program), onward_(program.values.size()), origins_(program.values.size()) {
+MemorySharing::MemorySharing(const Program& program)
+    : program_(program), onward_(program.values.size()), origins_(program.values.size()) {
   for (const ProgramNode& node : program_.nodes) addNode(node);
   addTiedConstants();
 }
@@ -83,8 +84,7 @@ void MemorySharing::addBlocks(const ProgramNode& node) {
   }
   for (size_t b = 0; b < node.blocks.size(); ++b) {
     const auto& returns = block(b).returns;
-    for (size_t i = 0; i < std::min(node.outputs.size(), returns.size()); ++i)
-      connect(returns[i], node.outputs[i]);
+    for (size_t i = 0; i < std::min(node.outputs.size(), returns.size()); ++i) connect(returns[i], node.outputs[i]);
   }
 }
 
@@ -114,8 +114,8 @@ void MemorySharing::addBySchema(const ProgramNode& node, const c10::FunctionSche
         addFlow(node.inputs[i], node.node->input(i)->type(), node.outputs[o], node.node->output(o)->type());
     }
     // append and the like: an argument that ends up inside the first one.
-    if (i > 0 && in->isWildcardAfter() && arguments[0].alias_info() != nullptr && arguments[0].alias_info()->isWrite() &&
-        holdsMemory(node.inputs[i], node.node->input(i)->type()))
+    if (i > 0 && in->isWildcardAfter() && arguments[0].alias_info() != nullptr &&
+        arguments[0].alias_info()->isWrite() && holdsMemory(node.inputs[i], node.node->input(i)->type()))
       connect(node.inputs[i], node.inputs[0]);
   }
 }

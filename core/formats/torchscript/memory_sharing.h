@@ -2,7 +2,8 @@
 //
 // Memory flows from where it is made along views, in-place ops, branches, loops and containers (what is put into one
 // may come out of it). Two values may share when they have a common origin. The flow is found from the ops' schemas
-// (alias annotations), plus a list of ops that may return their input without saying so; it errs on the side of sharing.
+// (alias annotations), plus a list of ops that may return their input without saying so; it errs on the side of
+// sharing.
 #pragma once
 
 #include <vector>

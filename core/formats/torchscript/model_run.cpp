@@ -120,8 +120,8 @@ Result<Tensors> TorchScriptModel::runCapturing(const Tensors& inputs, const std:
   if (!arguments) return tl::unexpected(arguments.error());
   Tensors captured;
   struct Place {
-    size_t index;                   // in `captured`
-    const std::vector<int>* path;   // element of the content
+    size_t index;                  // in `captured`
+    const std::vector<int>* path;  // element of the content
   };
   std::unordered_map<int, std::vector<Place>> wanted;  // by program value
   for (const graph::ValueId id : values) {
@@ -156,7 +156,8 @@ Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task
     if (!tensor.is_floating_point() || tensor.scalar_type() == at::kDouble || tensor.numel() == 0) return;
     const ProgramValue& from = program_.values[static_cast<size_t>(value)];
     if (from.producer == kNone) {
-      found = from.constant == kNone ? "an input" : program_.constants[static_cast<size_t>(from.constant)].sites[0].path;
+      found =
+          from.constant == kNone ? "an input" : program_.constants[static_cast<size_t>(from.constant)].sites[0].path;
       return;
     }
     const ProgramNode& node = program_.nodes[static_cast<size_t>(from.producer)];

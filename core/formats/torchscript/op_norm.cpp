@@ -103,9 +103,12 @@ void variance(OpContext& op, const char* name) {
     if (const auto unbiased = op.boolOf("unbiased")) op.set("unbiased", *unbiased);
   } else if (op.has("correction")) {
     const bool none = op.isNone("correction");
-    if (none || correction == 1.0) op.set("unbiased", true);
-    else if (correction == 0.0) op.set("unbiased", false);
-    else op.attributes[0].second = std::string("other");
+    if (none || correction == 1.0)
+      op.set("unbiased", true);
+    else if (correction == 0.0)
+      op.set("unbiased", false);
+    else
+      op.attributes[0].second = std::string("other");
   } else {
     op.set("unbiased", true);
   }

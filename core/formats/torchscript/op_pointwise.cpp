@@ -13,8 +13,10 @@ void addLike(OpContext& op) {
   op.operand(second);
   if (op.has("alpha")) {
     const auto alpha = op.numberOf("alpha");
-    if (alpha) op.set("alpha", *alpha);
-    else op.kind = OpKind::Opaque;
+    if (alpha)
+      op.set("alpha", *alpha);
+    else
+      op.kind = OpKind::Opaque;
   }
 }
 
@@ -23,8 +25,10 @@ void reversedSub(OpContext& op) {
   op.operand("other");
   op.operand("self");
   const auto alpha = op.numberOf("alpha");
-  if (alpha) op.set("alpha", *alpha);
-  else op.kind = OpKind::Opaque;
+  if (alpha)
+    op.set("alpha", *alpha);
+  else
+    op.kind = OpKind::Opaque;
 }
 
 void mul(OpContext& op) {
@@ -96,26 +100,18 @@ void shapeQuery(OpContext& op) {
 const std::vector<OpRule>& pointwiseRules() {
   static const std::vector<OpRule> kRules = [] {
     std::vector<OpRule> rules = {
-        {"aten::add", OpKind::Add, addLike},
-        {"aten::sub", OpKind::Sub, addLike},
-        {"aten::subtract", OpKind::Sub, addLike},
-        {"aten::rsub", OpKind::Sub, reversedSub},
-        {"aten::mul", OpKind::Mul, mul},
-        {"aten::multiply", OpKind::Mul, mul},
-        {"aten::div", OpKind::Div, div},
-        {"aten::divide", OpKind::Div, div},
-        {"aten::true_divide", OpKind::Div, div},
-        {"aten::neg", OpKind::Neg, unary},
-        {"aten::negative", OpKind::Neg, unary},
-        {"aten::pow", OpKind::Elementwise, power},
-        {"aten::where", OpKind::Where, where},
-        {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
-        {"aten::to", OpKind::Cast, cast},
-        {"aten::_to_copy", OpKind::Cast, cast},
+        {"aten::add", OpKind::Add, addLike},      {"aten::sub", OpKind::Sub, addLike},
+        {"aten::subtract", OpKind::Sub, addLike}, {"aten::rsub", OpKind::Sub, reversedSub},
+        {"aten::mul", OpKind::Mul, mul},          {"aten::multiply", OpKind::Mul, mul},
+        {"aten::div", OpKind::Div, div},          {"aten::divide", OpKind::Div, div},
+        {"aten::true_divide", OpKind::Div, div},  {"aten::neg", OpKind::Neg, unary},
+        {"aten::negative", OpKind::Neg, unary},   {"aten::pow", OpKind::Elementwise, power},
+        {"aten::where", OpKind::Where, where},    {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
+        {"aten::to", OpKind::Cast, cast},         {"aten::_to_copy", OpKind::Cast, cast},
         {"aten::type_as", OpKind::Cast, cast},
     };
-    for (const char* name : {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout",
-                             "aten::feature_alpha_dropout"})
+    for (const char* name :
+         {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})
       rules.push_back({name, OpKind::Identity, dropout});
     for (const char* name :
          {"aten::contiguous", "aten::detach", "aten::clone", "aten::alias", "aten::lift_fresh", "aten::lift",
@@ -123,33 +119,36 @@ const std::vector<OpRule>& pointwiseRules() {
           "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"})
       rules.push_back({name, OpKind::Identity, unary});
     for (const char* name :
-         {"aten::relu",       "aten::relu6",       "aten::gelu",        "aten::silu",        "aten::mish",
-          "aten::elu",        "aten::celu",        "aten::selu",        "aten::leaky_relu",  "aten::hardtanh",
-          "aten::hardswish",  "aten::hardsigmoid", "aten::softplus",    "aten::threshold",   "aten::sigmoid",
-          "aten::tanh",       "aten::log_sigmoid", "aten::exp",         "aten::exp2",        "aten::expm1",
-          "aten::log",        "aten::log2",        "aten::log10",       "aten::log1p",       "aten::sqrt",
-          "aten::rsqrt",      "aten::square",      "aten::reciprocal",  "aten::abs",         "aten::sign",
-          "aten::sgn",        "aten::floor",       "aten::ceil",        "aten::round",       "aten::trunc",
-          "aten::fix",        "aten::frac",        "aten::sin",         "aten::cos",         "aten::tan",
-          "aten::asin",       "aten::acos",        "aten::atan",        "aten::sinh",        "aten::cosh",
-          "aten::asinh",      "aten::acosh",       "aten::atanh",       "aten::erf",         "aten::erfc",
-          "aten::erfinv",     "aten::logit",       "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",
-          "aten::clip",       "aten::maximum",     "aten::minimum",     "aten::fmax",        "aten::fmin",
-          "aten::fmod",       "aten::remainder",   "aten::floor_divide", "aten::floordiv",   "aten::atan2",
-          "aten::hypot",      "aten::lerp",        "aten::addcmul",     "aten::addcdiv",     "aten::eq",
-          "aten::ne",         "aten::lt",          "aten::le",          "aten::gt",          "aten::ge",
-          "aten::logical_and", "aten::logical_or", "aten::logical_not", "aten::logical_xor", "aten::bitwise_and",
-          "aten::bitwise_or", "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",       "aten::isinf",
-          "aten::isfinite",   "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",    "aten::sinc",
-          "aten::__and__",    "aten::__or__",      "aten::__xor__",     "aten::__not__",     "aten::hardshrink",
-          "aten::softshrink", "aten::heaviside",   "aten::lgamma",      "aten::special_expit"})
+         {"aten::relu",        "aten::relu6",       "aten::gelu",         "aten::silu",         "aten::mish",
+          "aten::elu",         "aten::celu",        "aten::selu",         "aten::leaky_relu",   "aten::hardtanh",
+          "aten::hardswish",   "aten::hardsigmoid", "aten::softplus",     "aten::threshold",    "aten::sigmoid",
+          "aten::tanh",        "aten::log_sigmoid", "aten::exp",          "aten::exp2",         "aten::expm1",
+          "aten::log",         "aten::log2",        "aten::log10",        "aten::log1p",        "aten::sqrt",
+          "aten::rsqrt",       "aten::square",      "aten::reciprocal",   "aten::abs",          "aten::sign",
+          "aten::sgn",         "aten::floor",       "aten::ceil",         "aten::round",        "aten::trunc",
+          "aten::fix",         "aten::frac",        "aten::sin",          "aten::cos",          "aten::tan",
+          "aten::asin",        "aten::acos",        "aten::atan",         "aten::sinh",         "aten::cosh",
+          "aten::asinh",       "aten::acosh",       "aten::atanh",        "aten::erf",          "aten::erfc",
+          "aten::erfinv",      "aten::logit",       "aten::clamp",        "aten::clamp_min",    "aten::clamp_max",
+          "aten::clip",        "aten::maximum",     "aten::minimum",      "aten::fmax",         "aten::fmin",
+          "aten::fmod",        "aten::remainder",   "aten::floor_divide", "aten::floordiv",     "aten::atan2",
+          "aten::hypot",       "aten::lerp",        "aten::addcmul",      "aten::addcdiv",      "aten::eq",
+          "aten::ne",          "aten::lt",          "aten::le",           "aten::gt",           "aten::ge",
+          "aten::logical_and", "aten::logical_or",  "aten::logical_not",  "aten::logical_xor",  "aten::bitwise_and",
+          "aten::bitwise_or",  "aten::bitwise_not", "aten::bitwise_xor",  "aten::isnan",        "aten::isinf",
+          "aten::isfinite",    "aten::nan_to_num",  "aten::xlogy",        "aten::copysign",     "aten::sinc",
+          "aten::__and__",     "aten::__or__",      "aten::__xor__",      "aten::__not__",      "aten::hardshrink",
+          "aten::softshrink",  "aten::heaviside",   "aten::lgamma",       "aten::special_expit"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
-    for (const char* name : {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::zeros_like",
-                             "aten::ones_like", "aten::full_like", "aten::empty_like", "aten::rand_like",
-                             "aten::randn_like", "aten::new_zeros", "aten::new_ones", "aten::new_full",
-                             "aten::new_empty", "aten::is_floating_point", "aten::_shape_as_tensor", "prim::dtype",
-                             "prim::device", "prim::layout", "aten::len", "aten::stride", "aten::is_complex"})
+    // clang-format off
+    for (const char* name :
+         {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::zeros_like", "aten::ones_like",
+         "aten::full_like", "aten::empty_like", "aten::rand_like", "aten::randn_like", "aten::new_zeros",
+         "aten::new_ones", "aten::new_full", "aten::new_empty", "aten::is_floating_point",
+         "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len", "aten::stride",
+         "aten::is_complex"})
       rules.push_back({name, OpKind::ShapeQuery, shapeQuery});
+    // clang-format on
     return rules;
   }();
   return kRules;

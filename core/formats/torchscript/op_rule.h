@@ -32,7 +32,7 @@ class OpContext {
   void set(std::string name, graph::Attribute value) { attributes.emplace_back(std::move(name), std::move(value)); }
 
   [[nodiscard]] bool has(std::string_view argument) const { return find(argument) >= 0; }
-  [[nodiscard]] bool isNone(std::string_view argument) const;    // absent counts
+  [[nodiscard]] bool isNone(std::string_view argument) const;  // absent counts
   [[nodiscard]] bool isLiteral(std::string_view argument) const;
   [[nodiscard]] std::optional<int64_t> intOf(std::string_view argument) const;
   [[nodiscard]] std::optional<double> numberOf(std::string_view argument) const;

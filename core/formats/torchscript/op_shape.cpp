@@ -107,8 +107,10 @@ void slice(OpContext& op) {
   if (axis) op.set("axis", *axis);
   const auto start = op.isNone("start") ? std::optional<int64_t>(0) : position(op, "start", axis);
   if (start) op.set("start", *start);
-  if (const auto step = op.intOf("step")) op.set("step", *step);
-  else op.kind = OpKind::Opaque;
+  if (const auto step = op.intOf("step"))
+    op.set("step", *step);
+  else
+    op.kind = OpKind::Opaque;
 }
 
 void narrow(OpContext& op) {
@@ -231,9 +233,9 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::pad", OpKind::Pad, pad},
         {"aten::constant_pad_nd", OpKind::Pad, pad},
     };
-    for (const char* name : {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::squeeze",
-                             "aten::unsqueeze", "aten::view_as", "aten::reshape_as", "aten::_unsafe_view",
-                             "aten::_reshape_alias", "aten::ravel"})
+    for (const char* name :
+         {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::squeeze", "aten::unsqueeze",
+          "aten::view_as", "aten::reshape_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::ravel"})
       rules.push_back({name, OpKind::Reshape, reshape});
     for (const char* name : {"aten::expand", "aten::expand_as", "aten::broadcast_to"})
       rules.push_back({name, OpKind::Expand, expand});

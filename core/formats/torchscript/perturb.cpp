@@ -41,11 +41,20 @@ void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
 at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
   at::Tensor out = at::empty_like(dense);
   switch (dense.scalar_type()) {
-    case at::kDouble: perturb<double>(dense, out, seed); break;
-    case at::kFloat: perturb<float>(dense, out, seed); break;
-    case at::kHalf: perturb<at::Half>(dense, out, seed); break;
-    case at::kBFloat16: perturb<at::BFloat16>(dense, out, seed); break;
-    default: return dense.clone();
+    case at::kDouble:
+      perturb<double>(dense, out, seed);
+      break;
+    case at::kFloat:
+      perturb<float>(dense, out, seed);
+      break;
+    case at::kHalf:
+      perturb<at::Half>(dense, out, seed);
+      break;
+    case at::kBFloat16:
+      perturb<at::BFloat16>(dense, out, seed);
+      break;
+    default:
+      return dense.clone();
   }
   return out;
 }

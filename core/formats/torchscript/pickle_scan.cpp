@@ -15,13 +15,13 @@ namespace {
 struct Thing {
   enum class Kind : uint8_t { Other, Mark, String, Int, Global, Tuple, Dict, Storage } kind = Kind::Other;
   std::string text;
-  int64_t number = 0;           // Int; of a Storage: its number of elements
-  int depth = 0;                // nesting of containers below
+  int64_t number = 0;  // Int; of a Storage: its number of elements
+  int depth = 0;       // nesting of containers below
   std::vector<std::shared_ptr<const Thing>> items;
 };
 using ThingPtr = std::shared_ptr<const Thing>;
 
-constexpr int kMaxDepth = 1000;      // torch's own unpickler frees nested values recursively
+constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
 constexpr int kKeptDepth = 3;
 constexpr size_t kKeptItems = 64;
 
@@ -179,7 +179,8 @@ class Scanner {
     if (rebuilds && function->text.find("_tensor") != std::string::npos) {
       const auto needed = extent(items[1]->number, *items[2], *items[3]);
       if (!needed || *needed > items[0]->number)
-        throw Broken{"a tensor reaches past the end of its storage '" + items[0]->text.substr(0, items[0]->text.rfind(' ')) + "'"};
+        throw Broken{"a tensor reaches past the end of its storage '" +
+                     items[0]->text.substr(0, items[0]->text.rfind(' ')) + "'"};
       DeclaredTensor tensor;
       tensor.type = items[0]->text.substr(items[0]->text.rfind(' ') + 1);
       for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
@@ -190,9 +191,7 @@ class Scanner {
     push(std::move(made));
   }
 
-  void setItems() {
-    putInto(popToMark());
-  }
+  void setItems() { putInto(popToMark()); }
 
   void longInt(size_t lengthBytes) {
     const uint64_t count = takeInt(lengthBytes);
@@ -208,6 +207,7 @@ class Scanner {
   // One opcode; false at STOP.
   bool step() {
     const char opcode = take(1)[0];
+    // clang-format off
     switch (opcode) {
       case '\x80': take(1); break;                                                             // PROTO
       case '\x95': take(8); break;                                                             // FRAME
@@ -262,6 +262,7 @@ class Scanner {
       default:
         throw Broken{"the pickle has an unknown opcode"};
     }
+    // clang-format on
     return true;
   }
 

@@ -13,22 +13,22 @@ namespace normlens::formats::torchscript {
 
 // A tensor storage that lives in a record of its own: persistent id ("storage", type, key, device, elements).
 struct DeclaredStorage {
-  std::string type;       // "FloatStorage"
-  std::string key;        // record name: "12"
+  std::string type;  // "FloatStorage"
+  std::string key;   // record name: "12"
   int64_t elements = 0;
 };
 
 // A tensor rebuilt from a storage, in the order of the pickle.
 struct DeclaredTensor {
-  std::string type;       // of its storage: "LongStorage"
+  std::string type;  // of its storage: "LongStorage"
   std::vector<int64_t> sizes;
 };
 
 struct PickleScan {
-  std::vector<std::string> globals;         // "torch._utils _rebuild_tensor_v2", in order of first mention
-  std::vector<DeclaredStorage> storages;    // each key once
+  std::vector<std::string> globals;       // "torch._utils _rebuild_tensor_v2", in order of first mention
+  std::vector<DeclaredStorage> storages;  // each key once
   std::vector<DeclaredTensor> tensors;
-  bool rootIsDict = false;                  // the pickled object itself is a plain dict
+  bool rootIsDict = false;  // the pickled object itself is a plain dict
 };
 
 // Errors: Unreadable with what is wrong, in words, without a file name ("the pickle is cut off").

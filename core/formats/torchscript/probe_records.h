@@ -12,12 +12,12 @@ namespace normlens::formats::torchscript {
 struct ValueRecord {
   enum class Kind : uint8_t { Unseen, Tensor, Scalar, List, Other } kind = Kind::Unseen;
   graph::DType dtype = graph::DType::Unknown;
-  std::optional<graph::Shape> shape;       // nullopt: differed between two visits (a loop), or not a tensor
-  std::vector<ValueRecord> elements;       // of a list or tuple
+  std::optional<graph::Shape> shape;  // nullopt: differed between two visits (a loop), or not a tensor
+  std::vector<ValueRecord> elements;  // of a list or tuple
 };
 
 struct ProbeRecords {
-  std::vector<ValueRecord> values;         // by program value
+  std::vector<ValueRecord> values;  // by program value
 };
 
 }  // namespace normlens::formats::torchscript

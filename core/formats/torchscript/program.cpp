@@ -23,8 +23,8 @@ Result<Program> buildProgram(const torch::jit::Module& module) {
     }
     return fail(ErrorCode::Unsupported, "the model's attributes are written in too many ways to follow");
   } catch (const c10::Error& error) {
-    return fail(ErrorCode::Unsupported, std::string("the model's code cannot be followed: ") +
-                                            error.what_without_backtrace());
+    return fail(ErrorCode::Unsupported,
+                std::string("the model's code cannot be followed: ") + error.what_without_backtrace());
   } catch (const std::exception& error) {
     return fail(ErrorCode::Unsupported, std::string("the model's code cannot be followed: ") + error.what());
   }

@@ -32,78 +32,78 @@ using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
 
 // One entered body: forward() itself, a method of a submodule, or a free function.
 struct Frame {
-  int parent = kNone;                    // frame of the caller
-  torch::jit::Node* call = nullptr;      // call node in the parent's graph; null for frame 0
-  ObjectPtr self;                        // the module instance; null for a function
-  std::string path;                      // module path "transformer.h.0"; of a function: its caller's
-  std::string className;                 // "GPT2Block"; of a function: its caller's
-  std::string method;                    // "forward"; of a function: its name
+  int parent = kNone;                // frame of the caller
+  torch::jit::Node* call = nullptr;  // call node in the parent's graph; null for frame 0
+  ObjectPtr self;                    // the module instance; null for a function
+  std::string path;                  // module path "transformer.h.0"; of a function: its caller's
+  std::string className;             // "GPT2Block"; of a function: its caller's
+  std::string method;                // "forward"; of a function: its name
   std::shared_ptr<torch::jit::Graph> graph;
 };
 
 // A place in the loaded module that holds a tensor: an attribute of a module, or a prim::Constant of a graph.
 struct TensorSite {
-  ObjectPtr owner;                       // attribute: the module instance; null for a graph constant
-  std::string attribute;                 // attribute: its name in `owner`
-  std::string path;                      // "transformer.wte.weight"; "constant_3" for a graph constant
-  torch::jit::Node* node = nullptr;      // graph constant: the prim::Constant
+  ObjectPtr owner;                           // attribute: the module instance; null for a graph constant
+  std::string attribute;                     // attribute: its name in `owner`
+  std::string path;                          // "transformer.wte.weight"; "constant_3" for a graph constant
+  torch::jit::Node* node = nullptr;          // graph constant: the prim::Constant
   std::shared_ptr<torch::jit::Graph> graph;  // graph constant: the graph that holds it
-  std::vector<int64_t> elements;         // position inside a list or tuple attribute, outermost first; empty: itself
+  std::vector<int64_t> elements;  // position inside a list or tuple attribute, outermost first; empty: itself
 };
 
 // One piece of memory that the program reads, with every place of the module that holds it (tied weights have several,
 // also those that forward() does not read).
 struct ConstantTensor {
   at::Tensor tensor;
-  std::vector<TensorSite> sites;         // never empty; the first one names it
-  std::string volatileReason;            // not empty: the model writes it, so it is no constant
+  std::vector<TensorSite> sites;  // never empty; the first one names it
+  std::string volatileReason;     // not empty: the model writes it, so it is no constant
 };
 
 struct ProgramValue {
-  torch::jit::Value* value = nullptr;    // where it was made (in `frame`); null for elements of known containers
+  torch::jit::Value* value = nullptr;  // where it was made (in `frame`); null for elements of known containers
   int frame = 0;
-  int producer = kNone;                  // node; kNone: parameter of a block, or known
+  int producer = kNone;  // node; kNone: parameter of a block, or known
   int output = 0;
-  std::optional<c10::IValue> known;      // a constant or an attribute that the model never writes
-  int constant = kNone;                  // known tensors: index in Program::constants
-  int site = 0;                          // ... and through which of its sites this value was read
+  std::optional<c10::IValue> known;  // a constant or an attribute that the model never writes
+  int constant = kNone;              // known tensors: index in Program::constants
+  int site = 0;                      // ... and through which of its sites this value was read
 };
 
 struct ProgramNode {
   torch::jit::Node* node = nullptr;
   int frame = 0;
   int block = 0;
-  std::vector<int> inputs;               // values, 1:1 with node->inputs()
-  std::vector<int> outputs;              // values, 1:1 with node->outputs(), except `guard`
-  std::vector<int> blocks;               // of If and Loop
+  std::vector<int> inputs;   // values, 1:1 with node->inputs()
+  std::vector<int> outputs;  // values, 1:1 with node->outputs(), except `guard`
+  std::vector<int> blocks;   // of If and Loop
   // An If of which one branch always raises: kept without outputs as a check; the other branch follows inline.
   bool guard = false;
 };
 
 struct ProgramBlock {
-  int owner = kNone;                     // node; kNone for block 0
+  int owner = kNone;  // node; kNone for block 0
   torch::jit::Block* block = nullptr;
-  int frame = 0;                         // frame whose graph holds `block`
-  std::vector<int> params;               // values; block 0: the model's inputs without self
-  std::vector<int> nodes;                // in execution order
-  std::vector<int> returns;              // values; Loop: condition, carried ...
+  int frame = 0;             // frame whose graph holds `block`
+  std::vector<int> params;   // values; block 0: the model's inputs without self
+  std::vector<int> nodes;    // in execution order
+  std::vector<int> returns;  // values; Loop: condition, carried ...
 };
 
 // What in-place ops do to the SSA reading of the program. y = add_(x, z) is read as a new value y that later reads of
 // x mean, where x shares memory with nothing else that is read later; otherwise all values of that memory are unsafe.
 struct InPlaceFacts {
-  std::vector<int> renamed;              // by node: the value that the node's first output replaces from there on
-  std::vector<std::string> opaqueReason; // by value: why nothing may be proved of it; empty: nothing wrong
+  std::vector<int> renamed;               // by node: the value that the node's first output replaces from there on
+  std::vector<std::string> opaqueReason;  // by value: why nothing may be proved of it; empty: nothing wrong
 };
 
 struct Program {
-  std::vector<Frame> frames;             // 0: forward() of the model
+  std::vector<Frame> frames;  // 0: forward() of the model
   std::vector<ProgramValue> values;
   std::vector<ProgramNode> nodes;
-  std::vector<ProgramBlock> blocks;      // 0: forward()
+  std::vector<ProgramBlock> blocks;  // 0: forward()
   std::vector<ConstantTensor> constants;
   InPlaceFacts inPlace;
-  bool writesState = false;              // an in-place op or SetAttr changes the module's own tensors or attributes
+  bool writesState = false;  // an in-place op or SetAttr changes the module's own tensors or attributes
 };
 
 // Errors: Unsupported when the module has no forward(), or calls itself.

@@ -72,9 +72,9 @@ void ProgramBuilder::bindConstant(ProgramValue& value, const TensorSite& site) {
   value.constant = found->second;
   auto& sites = program_.constants[static_cast<size_t>(value.constant)].sites;
   const auto same = [&](const TensorSite& other) {
-    return site.node != nullptr ? other.node == site.node
-                                : other.owner == site.owner && other.attribute == site.attribute &&
-                                      other.elements == site.elements;
+    return site.node != nullptr
+               ? other.node == site.node
+               : other.owner == site.owner && other.attribute == site.attribute && other.elements == site.elements;
   };
   const auto at = std::find_if(sites.begin(), sites.end(), same);
   value.site = static_cast<int>(at - sites.begin());
@@ -101,7 +101,8 @@ int ProgramBuilder::addNode(Node* node, int frame, int block) {
 int ProgramBuilder::lookUp(const Value* value, int frame) const {
   const auto& environment = environments_[static_cast<size_t>(frame)];
   const auto found = environment.find(value);
-  if (found == environment.end()) throw std::runtime_error("value %" + value->debugName() + " is read before it is made");
+  if (found == environment.end())
+    throw std::runtime_error("value %" + value->debugName() + " is read before it is made");
   return found->second;
 }
 
@@ -123,7 +124,8 @@ ProgramBuilder::Values ProgramBuilder::enter(Frame frame, const Values& argument
   program_.frames.push_back(std::move(frame));
   environments_.emplace_back();
   const int id = static_cast<int>(program_.frames.size()) - 1;
-  if (graph->inputs().size() != arguments.size()) throw std::runtime_error("a call passes the wrong number of arguments");
+  if (graph->inputs().size() != arguments.size())
+    throw std::runtime_error("a call passes the wrong number of arguments");
   for (size_t i = 0; i < arguments.size(); ++i) bind(graph->inputs()[i], id, arguments[i]);
   walkNodes(graph->block(), id, block);
   Values results = lookUpAll(graph->outputs(), id);

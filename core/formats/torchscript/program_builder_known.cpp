@@ -23,8 +23,7 @@ void ProgramBuilder::walkConstant(Node* node, int frame) {
   site.node = node;
   site.graph = graph;
   if (known->isTensor()) {
-    const auto [name, isNew] =
-        constantNames_.try_emplace(node, "constant_" + std::to_string(constantNames_.size()));
+    const auto [name, isNew] = constantNames_.try_emplace(node, "constant_" + std::to_string(constantNames_.size()));
     site.path = name->second;
   }
   bind(node->output(), frame, addKnown(node->output(), frame, std::move(*known), site));

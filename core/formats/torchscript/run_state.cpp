@@ -26,7 +26,8 @@ c10::IValue RunState::contentOf(int value) const {
     if (copies_.empty() || !tensor.defined() || !tensor.has_storage()) return known;
     const auto found = copies_.find(tensor.storage().unsafeGetStorageImpl());
     if (found == copies_.end()) return known;
-    return at::empty({0}, tensor.options()).set_(found->second, tensor.storage_offset(), tensor.sizes(), tensor.strides());
+    return at::empty({0}, tensor.options())
+        .set_(found->second, tensor.storage_offset(), tensor.sizes(), tensor.strides());
   }
   // Containers of the file that the program may change.
   if (program_.writesState && (known.isList() || known.isGenericDict())) return known.deepcopy();

@@ -51,7 +51,8 @@ class TensorMemory {
   std::unordered_set<const c10::ivalue::Object*> seen_;
 };
 
-void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extraFiles, CapturedArchive& archive) {
+void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extraFiles,
+               CapturedArchive& archive) {
   caffe2::serialize::PyTorchStreamWriter writer(
       [&](const void* data, size_t size) {
         archive.append(data, size);

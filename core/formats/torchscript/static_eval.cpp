@@ -10,15 +10,14 @@ namespace normlens::formats::torchscript {
 namespace {
 
 constexpr std::array<std::string_view, 27> kPureOps = {
-    "aten::__not__", "aten::__is__",    "aten::__isnot__", "aten::eq",           "aten::ne",   "aten::lt",
-    "aten::le",      "aten::gt",        "aten::ge",        "aten::__and__",      "aten::__or__", "aten::add",
-    "aten::sub",     "aten::mul",       "aten::floordiv",  "aten::remainder",    "aten::neg",  "aten::len",
-    "aten::Int",     "aten::Float",     "aten::Bool",      "aten::__contains__", "prim::min",  "prim::max",
-    "aten::str",     "aten::div",       "aten::__getitem__"};
+    "aten::__not__", "aten::__is__", "aten::__isnot__",  "aten::eq",           "aten::ne",     "aten::lt",
+    "aten::le",      "aten::gt",     "aten::ge",         "aten::__and__",      "aten::__or__", "aten::add",
+    "aten::sub",     "aten::mul",    "aten::floordiv",   "aten::remainder",    "aten::neg",    "aten::len",
+    "aten::Int",     "aten::Float",  "aten::Bool",       "aten::__contains__", "prim::min",    "prim::max",
+    "aten::str",     "aten::div",    "aten::__getitem__"};
 
 bool isScalarLike(const c10::IValue& value) {
-  return value.isInt() || value.isDouble() || value.isBool() || value.isString() || value.isNone() ||
-         value.isDevice();
+  return value.isInt() || value.isDouble() || value.isBool() || value.isString() || value.isNone() || value.isDevice();
 }
 
 // Scalars, and containers of scalars that an op may look into.

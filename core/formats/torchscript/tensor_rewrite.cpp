@@ -54,8 +54,9 @@ class TensorTwins {
                             std::to_string(static_cast<int>(tensor.scalar_type()));
     auto [found, isNew] = memories_.try_emplace(key);
     if (!isNew) return found->second;
-    const auto flat = own ? tensor.detach().contiguous().view({-1})
-                          : at::empty({0}, tensor.options().requires_grad(false)).set_(tensor.storage(), 0, {elements}, {1});
+    const auto flat =
+        own ? tensor.detach().contiguous().view({-1})
+            : at::empty({0}, tensor.options().requires_grad(false)).set_(tensor.storage(), 0, {elements}, {1});
     found->second.content = tensor.is_floating_point() ? rules_.memory(flat) : flat.clone();
     found->second.own = own;
     if (own) found->second.strides = tensor.contiguous().strides().vec();
@@ -178,7 +179,8 @@ class Rewriter {
 
   void rewriteConstant(Node& node) {
     if (const auto type = node.output()->type()->cast<c10::FunctionType>()) {
-      if (needsRewriting(*type->function())) node.output()->setType(c10::FunctionType::create(functionTwin(*type->function())));
+      if (needsRewriting(*type->function()))
+        node.output()->setType(c10::FunctionType::create(functionTwin(*type->function())));
       return;
     }
     if (!node.hasAttribute(c10::attr::value)) return;

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "core/formats/file/sha256.h"
 #include "core/formats/torchscript/archive_check.h"
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/interpreter.h"
@@ -11,7 +12,6 @@
 #include "core/formats/torchscript/module_index.h"
 #include "core/formats/torchscript/open.h"
 #include "core/formats/torchscript/probe.h"
-#include "core/formats/file/sha256.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -125,7 +125,7 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
   if (!arguments) return tl::unexpected(arguments.error());
   task.report("finding the shapes");
   Recorder recorder(program_);
-  Interpreter interpreter(program_);
+  Interpreter interpreter(program_, Interpreter::Effort::ShapesOnly, [&] { recorder = Recorder(program_); });
   auto results = interpreter.run(std::move(*arguments), recorder.hook(), task);
   if (!results) return tl::unexpected(results.error());
   records_ = recorder.take();
@@ -136,7 +136,8 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
 // Literals may be numbered differently where their types were rewritten; nodes and blocks correspond one to one.
 void TorchScriptModel::adoptProbe(const TorchScriptModel& twin) {
   const Program& other = twin.program_;
-  if (!twin.records_ || other.nodes.size() != program_.nodes.size() || other.blocks.size() != program_.blocks.size()) return;
+  if (!twin.records_ || other.nodes.size() != program_.nodes.size() || other.blocks.size() != program_.blocks.size())
+    return;
   ProbeRecords records;
   records.values.resize(program_.values.size());
   const auto adopt = [&](const std::vector<int>& mine, const std::vector<int>& theirs) {

@@ -24,11 +24,11 @@ struct SaveEdits;
 
 // A module in memory with everything needed to write it again.
 struct ModuleSource {
-  torch::jit::Module module;                   // on the CPU, eval mode; never changed after it got here
-  torch::jit::ExtraFilesMap extraFiles;        // names without the "extra/" prefix
-  std::shared_ptr<const Archive> archive;      // the opened file; kept by copies, may be null in tests
-  std::shared_ptr<const SaveEdits> edits;      // null: as opened
-  at::ScalarType defaultType = at::kFloat;     // what torch makes of an int that meets a float function; double in a twin
+  torch::jit::Module module;                // on the CPU, eval mode; never changed after it got here
+  torch::jit::ExtraFilesMap extraFiles;     // names without the "extra/" prefix
+  std::shared_ptr<const Archive> archive;   // the opened file; kept by copies, may be null in tests
+  std::shared_ptr<const SaveEdits> edits;   // null: as opened
+  at::ScalarType defaultType = at::kFloat;  // what torch makes of an int that meets a float function; double in a twin
 };
 
 class TorchScriptModel final : public Model {
@@ -59,6 +59,8 @@ class TorchScriptModel final : public Model {
                                                      const Task& task) const override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
+  // The inputs as forward() takes them. Errors: BadInput.
+  [[nodiscard]] Result<std::vector<c10::IValue>> argumentsFor(const Tensors& inputs) const;
   // Takes over what a probe of `twin` found. The two have the same program; element types may differ, shapes do not.
   void adoptProbe(const TorchScriptModel& twin);
 
@@ -69,19 +71,18 @@ class TorchScriptModel final : public Model {
 
  private:
   TorchScriptModel(ModuleSource source, Program program, ModelFacts facts);
-  [[nodiscard]] Result<std::vector<c10::IValue>> argumentsFor(const Tensors& inputs) const;
 
   ModuleSource source_;
   Program program_;
-  std::optional<ProbeRecords> records_;        // of the last successful probe
+  std::optional<ProbeRecords> records_;  // of the last successful probe
   Lowered lowered_;
   ModelFacts facts_;
-  mutable std::string sha256_;                 // empty until it is asked for
+  mutable std::string sha256_;  // empty until it is asked for
 };
 
 // at::Tensor <-> the border's tensors. The view shares memory with the tensor and keeps it alive.
 [[nodiscard]] graph::TensorView viewOf(const at::Tensor& tensor);
-[[nodiscard]] at::Tensor tensorOf(const graph::TensorView& view);   // shares memory; the view's owner is kept alive
+[[nodiscard]] at::Tensor tensorOf(const graph::TensorView& view);  // shares memory; the view's owner is kept alive
 [[nodiscard]] graph::DType dtypeOf(at::ScalarType type);
 [[nodiscard]] at::ScalarType scalarTypeOf(graph::DType dtype);
 

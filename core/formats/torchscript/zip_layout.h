@@ -10,8 +10,8 @@ namespace normlens::formats::torchscript::zip {
 inline constexpr uint32_t kLocalHeader = 0x04034b50, kDirectoryEntry = 0x02014b50, kDescriptor = 0x08074b50;
 inline constexpr uint32_t kEndOfDirectory = 0x06054b50, kEndOfDirectory64 = 0x06064b50, kLocator64 = 0x07064b50;
 inline constexpr size_t kHeaderSize = 30, kEntrySize = 46, kEndSize = 22, kEnd64Size = 56, kLocatorSize = 20;
-inline constexpr uint16_t kZip64Field = 1;           // id of the extra field with 64-bit sizes
-inline constexpr uint32_t kIn64 = 0xffffffffU;       // a 32-bit value that stands in the zip64 field
+inline constexpr uint16_t kZip64Field = 1;      // id of the extra field with 64-bit sizes
+inline constexpr uint32_t kIn64 = 0xffffffffU;  // a 32-bit value that stands in the zip64 field
 
 template <class T>
 [[nodiscard]] T read(const std::byte* at) {

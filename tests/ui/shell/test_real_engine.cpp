@@ -51,10 +51,12 @@ class TestRealEngine final : public QObject {
     const QString target = folder_.filePath(QStringLiteral("folded.pt"));
     session.exportTo(target);
     QTRY_VERIFY_WITH_TIMEOUT(session.exported().has_value(), kPatienceMs);
-    QVERIFY(runEngine({QStringLiteral("diff"), demo("gpt2.pt"), target, QStringLiteral("--fail-above"), QStringLiteral("1e-5")}));
+    QVERIFY(runEngine(
+        {QStringLiteral("diff"), demo("gpt2.pt"), target, QStringLiteral("--fail-above"), QStringLiteral("1e-5")}));
     // What it was folded to has no LayerNorm left.
     window.openFile(target);
-    QTRY_VERIFY_WITH_TIMEOUT(session.analysis().has_value() && !session.busy() && session.path() == target, kPatienceMs);
+    QTRY_VERIFY_WITH_TIMEOUT(session.analysis().has_value() && !session.busy() && session.path() == target,
+                             kPatienceMs);
     QCOMPARE(session.analysis()->totals.layer_norms, 0);
     QCOMPARE(static_cast<int>(session.analysis()->other_norms.size()), totals.layer_norms);
   }
@@ -66,7 +68,8 @@ class TestRealEngine final : public QObject {
     window.openFile(demo("bert.pt"));
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     const auto& norms = session.analysis()->norms;
-    const auto blocked = std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.verdict == "blocked"; });
+    const auto blocked =
+        std::find_if(norms.begin(), norms.end(), [](const auto& norm) { return norm.verdict == "blocked"; });
     QVERIFY(blocked != norms.end());
     QVERIFY(blocked->blocker_path.size() > 1);
     QVERIFY(blocked->reason.find("not zero-mean") != std::string::npos);
@@ -95,7 +98,8 @@ class TestRealEngine final : public QObject {
   static bool runEngine(const QStringList& words) {
     QProcess process;
     process.start(QStringLiteral(NORMLENS_ENGINE), words);
-    return process.waitForFinished(kPatienceMs) && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0;
+    return process.waitForFinished(kPatienceMs) && process.exitStatus() == QProcess::NormalExit &&
+           process.exitCode() == 0;
   }
 
   QTemporaryDir folder_;
