@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -29,9 +30,12 @@ struct Missing {
   std::string what, how;
 };
 
-std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool gpu) {
+std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool noOnnxRuntime, bool gpu) {
   std::vector<Missing> missing;
   if (!ops) missing.push_back({"libnormlens_ops.so, so --norm fast cannot run", "build the target normlens_ops"});
+  if (noOnnxRuntime)
+    missing.push_back({"ONNX Runtime, so ONNX models open and fold but cannot be run or proved",
+                       "build with -DONNXRUNTIME_ROOT=/path/to/an/unpacked/release"});
   if (!gpu) missing.push_back({"a CUDA GPU", "models run on the CPU; nothing else is lost"});
   return missing;
 }
@@ -44,9 +48,11 @@ Exit run(Console& console) {
   json gpus = json::array(), missing = json::array();
   if (gpu) gpus.push_back(info.device);
 
-  console.print("NormLens " + info.version + ", LibTorch " + info.torch + ", " + info.device);
+  const bool readsOnnx = std::ranges::find(info.formats, "onnx") != info.formats.end();
+  console.print("NormLens " + info.version + ", LibTorch " + info.torch +
+                (info.onnx_runtime.empty() ? "" : ", ONNX Runtime " + info.onnx_runtime) + ", " + info.device);
   console.print("ops library: " + ops.value_or("not found"));
-  for (const Missing& part : missingParts(ops, gpu)) {
+  for (const Missing& part : missingParts(ops, readsOnnx && info.onnx_runtime.empty(), gpu)) {
     console.print("missing: " + part.what + " (" + part.how + ")");
     missing.push_back({{"what", part.what}, {"how", part.how}});
   }
@@ -55,7 +61,8 @@ Exit run(Console& console) {
                          {"device", info.device},
                          {"gpus", gpus},
                          {"providers", json::array()},
-                         {"formats", {"torchscript"}},
+                         {"onnx_runtime", info.onnx_runtime.empty() ? json(nullptr) : json(info.onnx_runtime)},
+                         {"formats", info.formats},
                          {"ops_library", ops ? json(*ops) : json(nullptr)},
                          {"missing", missing}},
                         Exit::Done);

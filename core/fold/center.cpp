@@ -1,6 +1,8 @@
 #include "core/fold/center.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -96,6 +98,19 @@ Status checkPattern(const TensorView& in, const ops::Pattern& pattern) {
   return {};
 }
 
+// Set by any worker that meets a group whose mean is no number: centering would spread it over the whole group.
+using Strange = std::atomic<bool>;
+
+void noteMean(double mean, Strange& strange) {
+  if (!std::isfinite(mean)) strange.store(true, std::memory_order_relaxed);
+}
+
+Status checkFinite(const Strange& strange) {
+  if (!strange.load()) return {};
+  return fail(ErrorCode::Refused, "a weight to center holds numbers that are not finite",
+              "such a model cannot be folded exactly; check the weights");
+}
+
 template <class T>
 struct Pointers {
   const T* in;
@@ -104,6 +119,14 @@ struct Pointers {
   Pointers(const CenterJob& job)
       : in(reinterpret_cast<const T*>(job.in.data)), out(reinterpret_cast<T*>(job.out.data())) {}
 };
+
+// Aligned or not.
+template <class T>
+T elementAt(const T* data, int64_t index) {
+  T element;
+  std::memcpy(&element, reinterpret_cast<const std::byte*>(data) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return element;
+}
 
 // y = x for every element, whatever the strides.
 template <class T>
@@ -126,20 +149,20 @@ Work copyWork(const CenterJob& job, const std::vector<int64_t>& strides) {
   return {iterations(loops), [at, inner, loops](int64_t unit) {
             const Offset start = offsetOf(loops, unit);
             for (int64_t i = 0; i < inner.extent; ++i)
-              at.out[start.out + i * inner.out] = at.in[start.in + i * inner.in];
+              at.out[start.out + i * inner.out] = elementAt(at.in, start.in + i * inner.in);
           }};
 }
 
 // Groups lie along memory: one pass sums a group's rows, the next, from the cache, writes them.
 template <class T>
-Work rowWork(const CenterJob& job, LoopNest nest) {
+Work rowWork(const CenterJob& job, LoopNest nest, Strange& strange) {
   const int64_t length = nest.summed.back().extent;
   nest.summed.pop_back();
   const int64_t rows = iterations(nest.summed);
   const int64_t groups = iterations(nest.kept);
   const int64_t perUnit = std::max<int64_t>(1, kElementsPerUnit / (rows * length));
   const Pointers<T> at(job);
-  return {(groups + perUnit - 1) / perUnit, [=](int64_t unit) {
+  return {(groups + perUnit - 1) / perUnit, [=, &strange](int64_t unit) {
             const int64_t last = std::min(groups, (unit + 1) * perUnit);
             for (int64_t group = unit * perUnit; group < last; ++group) {
               const Offset within = offsetOf(nest.kept, group);
@@ -147,6 +170,7 @@ Work rowWork(const CenterJob& job, LoopNest nest) {
               double sum = 0;
               forEachOffset(nest.summed, start, [&](Offset row) { sum += sumRow(at.in + row.in, length); });
               const double mean = sum / static_cast<double>(rows * length);
+              noteMean(mean, strange);
               forEachOffset(nest.summed, start,
                             [&](Offset row) { subtractFromRow(at.in + row.in, at.out + row.out, length, mean); });
             }
@@ -155,7 +179,7 @@ Work rowWork(const CenterJob& job, LoopNest nest) {
 
 // Neighbours in memory belong to different groups: a block of columns is summed downwards, then written.
 template <class T>
-Work columnWork(const CenterJob& job, LoopNest nest) {
+Work columnWork(const CenterJob& job, LoopNest nest, Strange& strange) {
   const int64_t columns = nest.kept.back().extent;
   nest.kept.pop_back();
   const int64_t rows = iterations(nest.summed);
@@ -163,14 +187,17 @@ Work columnWork(const CenterJob& job, LoopNest nest) {
   const int64_t width = std::clamp<int64_t>(fitting, std::min(kMinColumns, columns), columns);
   const int64_t blocks = (columns + width - 1) / width;
   const Pointers<T> at(job);
-  return {iterations(nest.kept) * blocks, [=](int64_t unit) {
+  return {iterations(nest.kept) * blocks, [=, &strange](int64_t unit) {
             const Offset within = offsetOf(nest.kept, unit / blocks);
             const int64_t column = unit % blocks * width;
             const int64_t count = std::min(width, columns - column);
             const Offset start{nest.in + within.in + column, nest.out + within.out + column};
             std::vector<double> means(static_cast<size_t>(count), 0.0);
             forEachOffset(nest.summed, start, [&](Offset row) { addToSums(at.in + row.in, means.data(), count); });
-            for (double& mean : means) mean /= static_cast<double>(rows);
+            for (double& mean : means) {
+              mean /= static_cast<double>(rows);
+              noteMean(mean, strange);
+            }
             forEachOffset(nest.summed, start,
                           [&](Offset row) { subtractMeans(at.in + row.in, at.out + row.out, count, means.data()); });
           }};
@@ -178,47 +205,51 @@ Work columnWork(const CenterJob& job, LoopNest nest) {
 
 // No unit stride anywhere: element by element.
 template <class T>
-Work elementWork(const CenterJob& job, const LoopNest& nest) {
+Work elementWork(const CenterJob& job, const LoopNest& nest, Strange& strange) {
   const int64_t size = iterations(nest.summed);
   const int64_t groups = iterations(nest.kept);
   const int64_t perUnit = std::max<int64_t>(1, kElementsPerUnit / size);
   const Pointers<T> at(job);
-  return {(groups + perUnit - 1) / perUnit, [=](int64_t unit) {
+  return {(groups + perUnit - 1) / perUnit, [=, &strange](int64_t unit) {
             const int64_t last = std::min(groups, (unit + 1) * perUnit);
             for (int64_t group = unit * perUnit; group < last; ++group) {
               const Offset within = offsetOf(nest.kept, group);
               const Offset start{nest.in + within.in, nest.out + within.out};
               double sum = 0;
-              forEachOffset(nest.summed, start, [&](Offset x) { sum += widen(at.in[x.in]); });
+              forEachOffset(nest.summed, start, [&](Offset x) { sum += widen(elementAt(at.in, x.in)); });
               const double mean = sum / static_cast<double>(size);
+              noteMean(mean, strange);
               forEachOffset(nest.summed, start,
-                            [&](Offset x) { at.out[x.out] = narrow<T>(widen(at.in[x.in]) - mean); });
+                            [&](Offset x) { at.out[x.out] = narrow<T>(widen(elementAt(at.in, x.in)) - mean); });
             }
           }};
 }
 
 template <class T>
-Work zeroWork(const CenterJob& job, const LoopNest& nest) {
+Work zeroWork(const CenterJob& job, const LoopNest& nest, Strange& strange) {
   std::vector<LoopDim> loops = nest.kept;
   loops.insert(loops.end(), nest.summed.begin(), nest.summed.end());
   sortAndMergeLoops(loops);
   const Pointers<T> at(job);
-  return {1, [=](int64_t) {
-            forEachOffset(loops, {nest.in, nest.out}, [&](Offset x) { at.out[x.out] = narrow<T>(0.0); });
+  return {1, [=, &strange](int64_t) {
+            forEachOffset(loops, {nest.in, nest.out}, [&](Offset x) {
+              noteMean(widen(elementAt(at.in, x.in)), strange);
+              at.out[x.out] = narrow<T>(0.0);
+            });
           }};
 }
 
 template <class T>
-Work centerWork(const CenterJob& job, LoopNest nest) {
-  if (!job.pattern.sumsAnything()) return zeroWork<T>(job, nest);
+Work centerWork(const CenterJob& job, LoopNest nest, Strange& strange) {
+  if (!job.pattern.sumsAnything()) return zeroWork<T>(job, nest, strange);
   sortAndMergeLoops(nest.kept);
   sortAndMergeLoops(nest.summed);
   const auto unitStride = [](const std::vector<LoopDim>& loops) {
     return !loops.empty() && loops.back().in == 1 && loops.back().out == 1;
   };
-  if (unitStride(nest.summed)) return rowWork<T>(job, std::move(nest));
-  if (unitStride(nest.kept)) return columnWork<T>(job, std::move(nest));
-  return elementWork<T>(job, nest);
+  if (unitStride(nest.summed)) return rowWork<T>(job, std::move(nest), strange);
+  if (unitStride(nest.kept)) return columnWork<T>(job, std::move(nest), strange);
+  return elementWork<T>(job, nest, strange);
 }
 
 // All units of several works as one parallel loop.
@@ -240,7 +271,7 @@ void addGroupSums(const CenterJob& job, const LoopNest& nest, std::vector<double
   int64_t group = 0;
   forEachOffset(nest.kept, {nest.in, nest.out}, [&](Offset start) {
     double sum = 0;
-    forEachOffset(nest.summed, start, [&](Offset x) { sum += widen(at.in[x.in]); });
+    forEachOffset(nest.summed, start, [&](Offset x) { sum += widen(elementAt(at.in, x.in)); });
     sums[static_cast<size_t>(group++)] += sum;
   });
 }
@@ -251,7 +282,8 @@ void subtractGroupMeans(const CenterJob& job, const LoopNest& nest, const std::v
   int64_t group = 0;
   forEachOffset(nest.kept, {nest.in, nest.out}, [&](Offset start) {
     const double mean = means[static_cast<size_t>(group++)];
-    forEachOffset(nest.summed, start, [&](Offset x) { at.out[x.out] = narrow<T>(widen(at.in[x.in]) - mean); });
+    forEachOffset(nest.summed, start,
+                  [&](Offset x) { at.out[x.out] = narrow<T>(widen(elementAt(at.in, x.in)) - mean); });
   });
 }
 
@@ -270,6 +302,7 @@ std::vector<int64_t> outputStrides(const TensorView& in) {
 Status centerTensors(std::span<const CenterJob> jobs, int threads) {
   std::vector<Work> copies;
   std::vector<Work> centerings;
+  Strange strange = false;
   for (const auto& job : jobs) {
     if (auto status = checkJob(job); !status) return status;
     if (job.out.empty()) continue;
@@ -278,12 +311,12 @@ Status centerTensors(std::span<const CenterJob> jobs, int threads) {
     if (!nest) return tl::unexpected<Error>(nest.error());
     withElementType(job.in.dtype, [&]<class T>(T*) {
       if (!job.pattern.wholeRegion()) copies.push_back(copyWork<T>(job, strides));
-      centerings.push_back(centerWork<T>(job, std::move(*nest)));
+      centerings.push_back(centerWork<T>(job, std::move(*nest), strange));
     });
   }
   runAll(copies, threads);
   runAll(centerings, threads);
-  return {};
+  return checkFinite(strange);
 }
 
 Status centerTensor(const TensorView& in, const ops::Pattern& pattern, std::span<std::byte> out, int threads) {
@@ -318,7 +351,12 @@ Status centerJointly(std::span<const CenterJob> parts, int threads) {
   for (size_t i = 0; i < parts.size(); ++i) {
     withElementType(parts[i].in.dtype, [&]<class T>(T*) { addGroupSums<T>(parts[i], nests[i], means); });
   }
-  for (double& mean : means) mean /= static_cast<double>(groupSize);
+  Strange strange = false;
+  for (double& mean : means) {
+    mean /= static_cast<double>(groupSize);
+    noteMean(mean, strange);
+  }
+  if (auto finite = checkFinite(strange); !finite) return finite;
   parallelFor(threads, static_cast<int64_t>(parts.size()), [&](int64_t i) {
     const auto part = static_cast<size_t>(i);
     withElementType(parts[part].in.dtype, [&]<class T>(T*) { subtractGroupMeans<T>(parts[part], nests[part], means); });
@@ -347,7 +385,7 @@ Status scaleTensor(const TensorView& in, std::span<const double> factor, std::sp
       const double scale = factor[static_cast<size_t>(channel)];
       const double shift = addend.empty() ? 0.0 : addend[static_cast<size_t>(channel)];
       forEachOffset(loops, {channel * in.strides[axis], channel * strides[axis]},
-                    [&](Offset at) { y[at.out] = narrow<T>(widen(x[at.in]) * scale + shift); });
+                    [&](Offset at) { y[at.out] = narrow<T>(widen(elementAt(x, at.in)) * scale + shift); });
     });
   });
   return {};

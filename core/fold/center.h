@@ -2,10 +2,12 @@
 //
 // Every function reads a strided view and fills `out`, which has the view's element count and type. `out` is laid out
 // with outputStrides(in): the view's own memory order where that is dense, row-major otherwise. Means and products are
-// taken in float64 whatever the type; each result is rounded once. float16, bfloat16, float32 and float64.
+// taken in float64 whatever the type; each result is rounded once. float16, bfloat16, float32 and float64. The view may
+// start at any address, as tensors in mapped files do.
 //
 // Thread: `threads` workers at most are started and joined inside each call; no shared state.
-// Errors: Unsupported for other element types, Internal where pattern, shape and buffer do not fit together.
+// Errors: Unsupported for other element types, Refused where a group to center holds a number that is not finite (out
+// is then undefined), Internal where pattern, shape and buffer do not fit together.
 #pragma once
 
 #include <cstddef>

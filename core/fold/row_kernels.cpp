@@ -57,9 +57,35 @@ NORMLENS_INLINE void store(double x, double* y) { *y = x; }
 NORMLENS_INLINE void store(double x, Half* y) { y->bits = floatToHalf(static_cast<float>(x)); }
 NORMLENS_INLINE void store(double x, BFloat16* y) { y->bits = floatToBfloat16(static_cast<float>(x)); }
 
+// An element at any address.
+template <class T>
+struct Loose;
+template <>
+struct Loose<float> {
+  typedef float type __attribute__((aligned(1)));
+};
+template <>
+struct Loose<double> {
+  typedef double type __attribute__((aligned(1)));
+};
+template <>
+struct Loose<Half> {
+  typedef Half type __attribute__((aligned(1)));
+};
+template <>
+struct Loose<BFloat16> {
+  typedef BFloat16 type __attribute__((aligned(1)));
+};
+
+template <class T>
+NORMLENS_INLINE const typename Loose<T>::type* loose(const T* x) {
+  return reinterpret_cast<const typename Loose<T>::type*>(x);
+}
+
 // Independent partial sums: a single running sum would wait for each addition.
 template <class T>
-NORMLENS_INLINE double sumOf(const T* x, int64_t n) {
+NORMLENS_INLINE double sumOf(const T* row, int64_t n) {
+  const auto* x = loose(row);
   constexpr int kLanes = 32;
   double lanes[kLanes] = {};
   int64_t i = 0;
@@ -73,17 +99,20 @@ NORMLENS_INLINE double sumOf(const T* x, int64_t n) {
 }
 
 template <class T>
-NORMLENS_INLINE void subtractOne(const T* __restrict x, T* __restrict y, int64_t n, double mean) {
+NORMLENS_INLINE void subtractOne(const T* row, T* __restrict y, int64_t n, double mean) {
+  const auto* __restrict x = loose(row);
   for (int64_t i = 0; i < n; ++i) store(toDouble(x[i]) - mean, &y[i]);
 }
 
 template <class T>
-NORMLENS_INLINE void addUp(const T* __restrict x, double* __restrict sums, int64_t n) {
+NORMLENS_INLINE void addUp(const T* row, double* __restrict sums, int64_t n) {
+  const auto* __restrict x = loose(row);
   for (int64_t i = 0; i < n; ++i) sums[i] += toDouble(x[i]);
 }
 
 template <class T>
-NORMLENS_INLINE void subtractEach(const T* __restrict x, T* __restrict y, int64_t n, const double* __restrict means) {
+NORMLENS_INLINE void subtractEach(const T* row, T* __restrict y, int64_t n, const double* __restrict means) {
+  const auto* __restrict x = loose(row);
   for (int64_t i = 0; i < n; ++i) store(toDouble(x[i]) - means[i], &y[i]);
 }
 

@@ -1,6 +1,7 @@
 // The inner loops of centering, one set per element type, compiled for several instruction sets and chosen at start.
 //
-// All rows have unit stride. Sums are carried in float64. float16 and bfloat16 are raw bit patterns.
+// All rows have unit stride. Sums are carried in float64. float16 and bfloat16 are raw bit patterns. What is read may
+// start at any address (a tensor inside a mapped file); what is written is aligned.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include "core/formats/onnx/open.h"
 #endif
 #include "core/formats/torchscript/open.h"
+#include "core/formats/torchscript/torch_version.h"
 
 namespace normlens::formats {
 namespace {
@@ -21,12 +22,17 @@ struct Format {
   FileKind kind;
   std::array<std::string_view, 5> suffixes;  // as people name such files
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task);
+  std::string (*runtimeVersion)();
 };
 
 constexpr std::array kFormats = {
-    Format{"TorchScript", FileKind::Zip, {".pt", ".pth", ".ts", ".jit", ".torchscript"}, torchscript::openTorchScript},
+    Format{"TorchScript",
+           FileKind::Zip,
+           {".pt", ".pth", ".ts", ".jit", ".torchscript"},
+           torchscript::openTorchScript,
+           torchscript::torchVersion},
 #ifdef NORMLENS_ONNX
-    Format{"ONNX", FileKind::Onnx, {".onnx"}, onnx::openOnnx},
+    Format{"ONNX", FileKind::Onnx, {".onnx"}, onnx::openOnnx, onnx::runtimeVersion},
 #endif
 };
 
@@ -50,6 +56,12 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
     if (format.kind == kind) return format.open(path, task);
   }
   return tl::unexpected(notReadable(path, kind, readableFormats()));
+}
+
+std::vector<FormatInfo> formats() {
+  std::vector<FormatInfo> all;
+  for (const Format& format : kFormats) all.push_back({std::string(format.name), format.runtimeVersion()});
+  return all;
 }
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {

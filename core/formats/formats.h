@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/formats/model.h"
 
@@ -10,6 +12,13 @@ namespace normlens::formats {
 
 // Errors: Unreadable or Unsupported with one plain sentence that names what the file is and what to do instead.
 [[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task);
+
+struct FormatInfo {
+  std::string name;     // "TorchScript"
+  std::string runtime;  // version of what runs its models; empty: this build cannot run them
+};
+// What this build reads.
+[[nodiscard]] std::vector<FormatInfo> formats();
 
 // Whether a copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
 [[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);

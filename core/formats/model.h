@@ -57,7 +57,8 @@ struct ModelFacts {
 
 // What takes LayerNorm's place (command line: --norm).
 enum class NormFlavour {
-  Portable,    // TorchScript: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is possible, else Primitives
+  Portable,    // TorchScript: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is possible, else
+               // Primitives
   Standard,    // ONNX only: RMSNormalization; lifts the model to opset 23
   Ort,         // ONNX only: ONNX Runtime's SimplifiedLayerNormalization
   Primitives,  // written out (square, mean, root, division): any version

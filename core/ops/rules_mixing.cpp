@@ -11,7 +11,6 @@ using graph::Shape;
 
 namespace {
 
-
 bool isLinearReduce(const Node& node) {
   const auto op = graph::stringAttribute(node, "op");
   return op == "mean" || op == "sum";

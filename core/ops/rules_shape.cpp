@@ -130,12 +130,15 @@ bool scalesBy(const Node& node, std::string_view name) {
 
 // Constants that only this linear reads, of the shapes that a linear's have.
 bool ownConstants(const Graph& graph, const LinearForm& form) {
-  const auto own = [&](ValueId id) { return graph.value(id).constant != graph::kNone && graph.value(id).uses.size() == 1; };
+  const auto own = [&](ValueId id) {
+    return graph.value(id).constant != graph::kNone && graph.value(id).uses.size() == 1;
+  };
   const Shape* weight = shapeOf(graph, form.weight);
   if (weight == nullptr || weight->size() != 2 || !own(form.weight)) return false;
   if (form.bias == kNoValue) return true;
   const Shape* bias = shapeOf(graph, form.bias);
-  return bias != nullptr && bias->size() == 1 && own(form.bias) && bias->front() == (*weight)[static_cast<size_t>(form.outputAxis)];
+  return bias != nullptr && bias->size() == 1 && own(form.bias) &&
+         bias->front() == (*weight)[static_cast<size_t>(form.outputAxis)];
 }
 
 std::optional<LinearForm> linearForm(const Graph& graph, ValueId value) {
@@ -181,7 +184,8 @@ ZeroMean jointNeeds(const Graph& graph, const std::vector<LinearForm>& linears) 
   const int64_t first = 0;
   for (const LinearForm& form : linears) {
     weights.push_back({form.weight, Pattern::overAxes(*shapeOf(graph, form.weight), {&form.outputAxis, 1})});
-    if (form.bias != kNoValue) biases.push_back({form.bias, Pattern::overAxes(*shapeOf(graph, form.bias), {&first, 1})});
+    if (form.bias != kNoValue)
+      biases.push_back({form.bias, Pattern::overAxes(*shapeOf(graph, form.bias), {&first, 1})});
   }
   out.jointly.push_back(std::move(weights));
   if (!biases.empty()) out.jointly.push_back(std::move(biases));

@@ -43,8 +43,9 @@ struct FieldsOf<InitializeParams> {
 template <>
 struct FieldsOf<EngineInfo> {
   using M = EngineInfo;
-  static constexpr std::tuple list{NORMLENS_FIELD(protocol), NORMLENS_FIELD(version), NORMLENS_FIELD(torch),
-                                   NORMLENS_FIELD(device),   NORMLENS_FIELD(pid),     NORMLENS_FIELD(memory_bytes)};
+  static constexpr std::tuple list{NORMLENS_FIELD(protocol),     NORMLENS_FIELD(version),     NORMLENS_FIELD(torch),
+                                   NORMLENS_FIELD(onnx_runtime), NORMLENS_FIELD(formats),     NORMLENS_FIELD(device),
+                                   NORMLENS_FIELD(pid),          NORMLENS_FIELD(memory_bytes)};
 };
 
 template <>
@@ -202,10 +203,11 @@ struct FieldsOf<ErrorPair> {
 template <>
 struct FieldsOf<VerifyResult> {
   using M = VerifyResult;
-  static constexpr std::tuple list{
-      NORMLENS_FIELD(algebra_done), NORMLENS_FIELD(algebra), NORMLENS_FIELD(algebra_reason),
-      NORMLENS_FIELD(file_done),    NORMLENS_FIELD(file),    NORMLENS_FIELD(file_reason),  NORMLENS_FIELD(file_dtype),
-      NORMLENS_FIELD(noise_floor),  NORMLENS_FIELD(exact),   NORMLENS_FIELD(first_diverging)};
+  static constexpr std::tuple list{NORMLENS_FIELD(algebra_done),   NORMLENS_FIELD(algebra),
+                                   NORMLENS_FIELD(algebra_reason), NORMLENS_FIELD(file_done),
+                                   NORMLENS_FIELD(file),           NORMLENS_FIELD(file_reason),
+                                   NORMLENS_FIELD(file_dtype),     NORMLENS_FIELD(noise_floor),
+                                   NORMLENS_FIELD(exact),          NORMLENS_FIELD(first_diverging)};
 };
 
 template <>

@@ -23,8 +23,10 @@ struct InitializeParams {
 struct EngineInfo {
   int protocol = kProtocolVersion;
   std::string version;
-  std::string torch;   // "2.15.0"
-  std::string device;  // "CPU" or the GPU's name
+  std::string torch;                 // "2.15.0"
+  std::string onnx_runtime;          // "1.31.0"; empty: ONNX models cannot be run
+  std::vector<std::string> formats;  // "torchscript", "onnx": what it reads
+  std::string device;                // "CPU" or the GPU's name
   int64_t pid = 0;
   int64_t memory_bytes = 0;  // resident set of the engine
 };

@@ -47,6 +47,7 @@ TensorDiff measure(std::string name, const std::vector<double>& a, const std::ve
     ++counted;
   }
   diff.maxRel = diff.maxAbs == 0 ? 0 : diff.maxAbs / largest;
+  diff.vacuous = counted == 0 && !a.empty();
   diff.meanAbs = counted ? sum / static_cast<double>(counted) : 0;
   if (squaresA > 0 && squaresB > 0) {
     diff.cosine = std::clamp(dot / (std::sqrt(squaresA) * std::sqrt(squaresB)), -1.0, 1.0);

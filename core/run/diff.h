@@ -17,6 +17,7 @@ namespace normlens::run {
 struct TensorDiff {
   std::string name;
   double maxAbs = 0, maxRel = 0, meanAbs = 0, cosine = 1;
+  bool vacuous = false;  // there are elements, and none of them took part
 };
 
 // Errors: shapes that differ (BadInput), element types without numbers (Unsupported).

@@ -4,7 +4,8 @@
 // the sample, random draws and a second size must be <= 1e-10, with nothing computed in less than float64.
 // File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
 // yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
-// a unit in the last place, never below 4 machine epsilons. Passes at <= 6 times the floor.
+// a unit in the last place, never below 4 machine epsilons. Passes at <= 6 times the floor. Where float64 is impossible
+// (quantised weights, unknown ops) the files alone decide, and algebraReason says why.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 
-#include "core/formats/torchscript/torch_version.h"
+#include "core/formats/formats.h"
 
 namespace normlens::service {
 namespace {
@@ -23,7 +25,12 @@ int64_t residentBytes() {
 protocol::EngineInfo engineInfo() {
   protocol::EngineInfo info;
   info.version = NORMLENS_VERSION;
-  info.torch = formats::torchscript::torchVersion();
+  for (const auto& format : formats::formats()) {
+    std::string name = format.name;
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime;
+    info.formats.push_back(std::move(name));
+  }
   info.device = "CPU";
   info.pid = getpid();
   info.memory_bytes = residentBytes();

@@ -64,7 +64,7 @@ analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& grap
 // Only of a verification that is not exact.
 std::string whyNotProved(const run::Verification& verification) {
   if (!verification.exact) {
-    const std::string& why = verification.file ? verification.algebraReason : verification.fileReason;
+    const std::string& why = verification.fileReason.empty() ? verification.algebraReason : verification.fileReason;
     return "the fold could not be verified" + (why.empty() ? "" : ": " + why);
   }
   if (!verification.algebraReason.empty()) return "the proof in float64 failed: " + verification.algebraReason;

@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include <cstdio>
 #include <optional>
@@ -54,6 +55,10 @@ void benchWidth(int64_t width) {
 
 void benchNorms(const std::string& opsLibrary) {
   if (!dlopen(opsLibrary.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
+  // Results go to memory that the process already has: else page faults, which depend on what was freed before, are
+  // measured.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const c10::InferenceMode inference;
   std::printf("Norms, 2048 rows, float32, weight and bias: time / time of a copy (clone) of the tensor\n");
   std::printf("  width  threads  copy ms   layer_norm     rms_norm  add,layer_norm  add_rms_norm copy into place\n");

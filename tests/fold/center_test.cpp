@@ -43,16 +43,18 @@ void writeElement(std::byte* at, DType dtype, double value) {
   }
 }
 
-// Random numbers at these strides, in memory of just the size they need.
+// Random numbers at these strides, in memory of just the size they need; half of them at an odd address, as tensors in
+// files may be.
 Tensor makeTensor(const Shape& shape, const std::vector<int64_t>& strides, DType dtype, std::mt19937_64& random) {
   int64_t last = 0;
   for (size_t i = 0; i < shape.size(); ++i) last += (shape[i] - 1) * strides[i];
   const auto bytes = static_cast<size_t>(last + 1) * graph::dtypeBytes(dtype);
-  std::shared_ptr<std::byte> memory(new std::byte[bytes], [](const std::byte* at) { delete[] at; });
+  const size_t start = random() % 2;
+  std::shared_ptr<std::byte> memory(new std::byte[start + bytes], [](const std::byte* at) { delete[] at; });
   std::normal_distribution<double> normal(0.3, 1.0);
   for (size_t at = 0; at < bytes; at += graph::dtypeBytes(dtype))
-    writeElement(memory.get() + at, dtype, normal(random));
-  Tensor tensor{{memory.get(), dtype, shape, strides, memory}, {}};
+    writeElement(memory.get() + start + at, dtype, normal(random));
+  Tensor tensor{{memory.get() + start, dtype, shape, strides, memory}, {}};
   tensor.numbers = *graph::toDoubles(tensor.view);
   return tensor;
 }

@@ -58,13 +58,20 @@ TEST(Verify, NarrowArithmeticIsAFailureThatNamesTheOp) {
   EXPECT_EQ(result->algebraReason, "aten::to computes in less than float64");
 }
 
-TEST(Verify, WithoutFloat64NothingIsDecided) {
+TEST(Verify, WithoutFloat64TheFilesDecide) {
   const auto result = verifyFake(FakeModel(Fault::NoFloat64));
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->exact, std::nullopt);
+  EXPECT_EQ(result->exact, true);
   EXPECT_FALSE(result->algebra);
   EXPECT_EQ(result->algebraReason, "quantised weights have no float64 copy");
   EXPECT_TRUE(result->file);
+}
+
+TEST(Verify, OutputsThatAreNotANumberProveNothing) {
+  const auto result = verifyFake(FakeModel(Fault::NotANumber));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, std::nullopt);
+  EXPECT_NE(result->fileReason.find("not finite anywhere"), std::string::npos);
 }
 
 TEST(Verify, AFoldedModelThatFailsIsRefuted) {

@@ -2,6 +2,7 @@
 // in plain loops. Its fold can be right or wrong in ways that a proof must notice.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -23,6 +24,7 @@ enum class Fault {
   NoFloat64,      // there is no float64 copy
   OriginalFails,  // the model does not run at all
   FixedSize,      // the model runs at the sample's size only
+  NotANumber,     // a weight is NaN, and with it every output
 };
 
 class FakeModel final : public formats::Model {
@@ -33,6 +35,7 @@ class FakeModel final : public formats::Model {
     facts_.format = "fake";
     facts_.dtype = dtype;
     for (int i = 0; i < kWidth * kWidth; ++i) weight_.push_back(rounded(std::sin(1.0 + i) + 0.3));
+    if (fault == Fault::NotANumber) std::ranges::fill(weight_, std::nan(""));
     buildGraph();
   }
 

@@ -29,11 +29,14 @@ const QVector<Policy>& policies() {
 const QVector<NormFlavour>& normFlavours() {
   static const QVector<NormFlavour> all = {
       {"portable", QT_TRANSLATE_NOOP("Flavour", "Portable: rms_norm of the framework"),
-       QT_TRANSLATE_NOOP("Flavour", "The framework's own rms_norm; needs torch 2.4 or later.")},
+       QT_TRANSLATE_NOOP(
+           "Flavour", "The framework's own: torch 2.4 or later; ONNX opset 23 where the model can be lifted to it.")},
       {"primitives", QT_TRANSLATE_NOOP("Flavour", "Primitives: for older runtimes"),
        QT_TRANSLATE_NOOP("Flavour", "Written out as multiplications, a mean and a square root; runs everywhere.")},
-      {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: NormLens kernels"),
-       QT_TRANSLATE_NOOP("Flavour", "Uses normlens::rms_norm; the file needs libnormlens_ops.so loaded.")},
+      {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: fused kernels"),
+       QT_TRANSLATE_NOOP(
+           "Flavour",
+           "TorchScript: normlens::rms_norm, which needs libnormlens_ops.so. ONNX: ONNX Runtime's fused norms.")},
   };
   return all;
 }

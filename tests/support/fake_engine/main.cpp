@@ -37,7 +37,14 @@ class Engine {
  public:
   explicit Engine(Mischief mischief) : mischief_(std::move(mischief)), dispatcher_(standardStreams()) {
     bind<protocol::InitializeParams, protocol::EngineInfo>(methods::kInitialize, [](const auto&) {
-      return protocol::EngineInfo{protocol::kProtocolVersion, "0.1.0 (fake)", "none", "CPU", getpid(), 41 << 20};
+      protocol::EngineInfo info;
+      info.version = "0.1.0 (fake)";
+      info.torch = "none";
+      info.formats = {"torchscript"};
+      info.device = "CPU";
+      info.pid = getpid();
+      info.memory_bytes = 41 << 20;
+      return info;
     });
     bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
     bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze,

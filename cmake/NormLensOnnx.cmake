@@ -1,0 +1,70 @@
+# normlens::onnx: the onnx C++ library, built by packaging/setup_onnx against the system's protobuf.
+# normlens::onnxruntime: ONNX Runtime, where its headers and library were found (NORMLENS_HAVE_ONNXRUNTIME says so);
+# without it the ONNX engine opens, analyses and folds, and says that it cannot run a model.
+#
+# Found in this order: -DONNXRUNTIME_ROOT or the variable of the environment (an unpacked release); headers of the
+# system, then of the deps folder, with the library of the deps folder's venv, then of the system.
+
+set(NORMLENS_DEPS "$ENV{NORMLENS_DEPS}" CACHE PATH "Folder of downloaded dependencies")
+if(NOT NORMLENS_DEPS)
+  set(NORMLENS_DEPS "$ENV{HOME}/.cache/normlens")
+endif()
+
+find_package(Protobuf QUIET)
+if(NOT Protobuf_FOUND)
+  message(FATAL_ERROR "Protobuf not found. Run packaging/setup once, or leave the ONNX engine out with -DNORMLENS_ONNX=OFF.")
+endif()
+set(onnx_root ${NORMLENS_DEPS}/onnx)
+if(NOT EXISTS ${onnx_root}/lib/libonnx.a)
+  message(FATAL_ERROR "The onnx library is not in ${onnx_root}. Run packaging/setup once, "
+                      "or leave the ONNX engine out with -DNORMLENS_ONNX=OFF.")
+endif()
+message(STATUS "onnx: ${onnx_root}")
+
+add_library(normlens_onnx_library INTERFACE)
+add_library(normlens::onnx ALIAS normlens_onnx_library)
+target_include_directories(normlens_onnx_library SYSTEM INTERFACE ${onnx_root}/include)
+target_compile_definitions(normlens_onnx_library INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
+target_link_libraries(normlens_onnx_library INTERFACE
+  ${onnx_root}/lib/libonnx.a ${onnx_root}/lib/libonnx_proto.a protobuf::libprotobuf)
+
+set(ONNXRUNTIME_ROOT "$ENV{ONNXRUNTIME_ROOT}" CACHE PATH "An unpacked release of ONNX Runtime")
+find_path(NORMLENS_ONNXRUNTIME_INCLUDE onnxruntime_cxx_api.h NO_DEFAULT_PATH
+  PATHS ${ONNXRUNTIME_ROOT}/include ${ONNXRUNTIME_ROOT}/include/onnxruntime /usr/include/onnxruntime
+        /usr/local/include/onnxruntime ${NORMLENS_DEPS}/onnxruntime/include)
+set(onnxruntime_library "")
+foreach(pattern ${ONNXRUNTIME_ROOT}/lib/libonnxruntime.so*
+        ${NORMLENS_DEPS}/venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so*
+        /usr/lib/*/libonnxruntime.so* /usr/local/lib/libonnxruntime.so*)
+  file(GLOB candidates ${pattern})
+  if(candidates AND NOT onnxruntime_library)
+    list(GET candidates 0 onnxruntime_library)
+  endif()
+endforeach()
+
+set(NORMLENS_HAVE_ONNXRUNTIME OFF)
+if(NORMLENS_ONNXRUNTIME_INCLUDE AND onnxruntime_library)
+  set(NORMLENS_HAVE_ONNXRUNTIME ON)
+  message(STATUS "ONNX Runtime: ${onnxruntime_library}, headers ${NORMLENS_ONNXRUNTIME_INCLUDE}")
+  # The wheel's file is not called what the loader looks for (libonnxruntime.so.1). Providers are looked for beside it.
+  get_filename_component(onnxruntime_folder ${onnxruntime_library} DIRECTORY)
+  set(onnxruntime_links ${CMAKE_BINARY_DIR}/lib/onnxruntime)
+  file(REMOVE_RECURSE ${onnxruntime_links})
+  file(MAKE_DIRECTORY ${onnxruntime_links})
+  file(GLOB libraries ${onnxruntime_folder}/libonnxruntime_*.so)
+  foreach(library ${libraries})
+    get_filename_component(name ${library} NAME)
+    file(CREATE_LINK ${library} ${onnxruntime_links}/${name} SYMBOLIC)
+  endforeach()
+  foreach(name libonnxruntime.so libonnxruntime.so.1)
+    file(CREATE_LINK ${onnxruntime_library} ${onnxruntime_links}/${name} SYMBOLIC)
+  endforeach()
+  add_library(normlens_onnxruntime_library INTERFACE)
+  add_library(normlens::onnxruntime ALIAS normlens_onnxruntime_library)
+  target_include_directories(normlens_onnxruntime_library SYSTEM INTERFACE ${NORMLENS_ONNXRUNTIME_INCLUDE})
+  target_compile_definitions(normlens_onnxruntime_library INTERFACE NORMLENS_HAVE_ONNXRUNTIME)
+  target_link_libraries(normlens_onnxruntime_library INTERFACE ${onnxruntime_links}/libonnxruntime.so)
+  target_link_options(normlens_onnxruntime_library INTERFACE -Wl,-rpath,${onnxruntime_links})
+else()
+  message(STATUS "ONNX Runtime: not found; ONNX models will open and fold, but not run")
+endif()

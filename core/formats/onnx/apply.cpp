@@ -1,0 +1,386 @@
+// OnnxModel::apply: a FoldPlan, told in graph ids, turned into edits of a copy of the file's nodes and tensors.
+#include <algorithm>
+#include <map>
+#include <new>
+#include <thread>
+
+#include "core/analysis/norms.h"
+#include "core/formats/onnx/apply_centering.h"
+#include "core/formats/onnx/apply_norm.h"
+#include "core/formats/onnx/apply_weights.h"
+#include "core/formats/onnx/editable_model.h"
+#include "core/formats/onnx/fused_norms.h"
+#include "core/formats/onnx/lift_opset.h"
+#include "core/formats/onnx/onnx_model.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using analysis::LayerNorm;
+using analysis::NormForm;
+using graph::kNone;
+using graph::kNoValue;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+constexpr int kRmsOpset = 23;  // the first with RMSNormalization
+
+// What the norms of the result look like.
+struct Dialect {
+  NormFlavour flavour = NormFlavour::Portable;
+  int opset = 0;  // of the result's main graph
+
+  // bodyOpset: of the body that the norm stands in, in the result.
+  [[nodiscard]] NormStyle styleAt(int bodyOpset, bool insideFunction) const {
+    if (flavour == NormFlavour::Primitives) return NormStyle::Primitives;
+    // ONNX Runtime crashes on an operator of its own in the standard domain that stands in a local function.
+    if (flavour == NormFlavour::Ort || flavour == NormFlavour::Fast) {
+      return insideFunction ? NormStyle::Primitives : NormStyle::Ort;
+    }
+    if (bodyOpset >= kRmsOpset) return NormStyle::Standard;
+    if (flavour == NormFlavour::Portable) return NormStyle::Primitives;
+    throw EditRefused("a standard norm inside a function of opset " + std::to_string(bodyOpset) +
+                      " is not possible; use --norm portable");
+  }
+};
+
+class PlanTranslator {
+ public:
+  // usualType: of values whose type is not known; everyType: of all floats (a float64 twin).
+  PlanTranslator(const Lowered& lowered, EditableModel& model, const std::vector<LayerNorm>& norms, Dialect dialect,
+                 graph::DType usualType, std::optional<graph::DType> everyType)
+      : lowered_(lowered),
+        graph_(lowered.graph),
+        model_(model),
+        norms_(norms),
+        dialect_(dialect),
+        usualType_(usualType),
+        everyType_(everyType) {}
+
+  // The scale's readers read its data operand.
+  void add(const fold::AbsorbScale& edit) {
+    const auto& node = graph_.node(edit.scaleNode);
+    const auto operand = static_cast<size_t>(edit.dataOperand);
+    const auto& in = graph_.value(node.operands.at(operand));
+    const auto& out = graph_.value(node.outputs.at(0));
+    if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
+      throw EditRefused("the scale '" + node.name + "' changes its operand's shape or type and cannot be absorbed");
+    }
+    const ReadSite site = siteOf(edit.scaleNode, operand);
+    if (site.input < 0 || site.node->output_size() != 1) {
+      throw EditRefused("the scale '" + node.name + "' is part of another operation");
+    }
+    const std::string y = site.node->output(0), x = EditableModel::nameAt(site);
+    const auto reads = model_.directReadsOf(*site.body, y);
+    if (std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return read.node == nullptr; })) {
+      NodeProto identity = *site.node;  // the output of a body keeps its name
+      identity.set_op_type("Identity");
+      identity.clear_attribute();
+      identity.clear_input();
+      identity.add_input(x);
+      model_.replace(*site.body, *site.node, std::move(identity));
+      return;
+    }
+    for (const auto& read : reads) model_.setInput(read, x);
+    model_.remove(*site.body, *site.node);
+  }
+
+  void add(const fold::InsertCentering& edit) {
+    const auto& value = graph_.value(edit.value);
+    if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
+    // One shared computation per body and name.
+    std::map<std::pair<Body*, std::string>, std::vector<ReadSite>> groups;
+    for (const auto& use : edit.uses) {
+      const ReadSite site = siteOf(use, value.name);
+      const std::string name = EditableModel::nameAt(site);
+      auto& group = groups[{&EditableModel::bodyThatMakes(*site.body, name), name}];
+      if (std::find(group.begin(), group.end(), site) == group.end()) group.push_back(site);
+    }
+    for (const auto& [where, reads] : groups) {
+      insertCentering(model_, reads, opsetOf(*where.first), *value.shape, edit.pattern);
+    }
+  }
+
+  void add(const fold::ReplaceNorm& edit) {
+    const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
+    if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
+    if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
+    const ReadSite at = siteOf(norm.node, 0);
+    if (isFusedNorm(*at.node)) return replaceFused(norm, at);
+    if (at.node->op_type() != "LayerNormalization") {
+      throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
+    }
+    write(describe(norm, at), {});
+  }
+
+  // A value that exists only inside a fused operation: the operation has to be written out to get at it.
+  [[nodiscard]] bool readsInside(const fold::InsertCentering& edit) const {
+    return std::any_of(edit.uses.begin(), edit.uses.end(), [&](const graph::Use& use) {
+      return use.node != kNone && inputOf(use.node, static_cast<size_t>(use.operand)) < 0;
+    });
+  }
+
+ private:
+  [[nodiscard]] int inputOf(NodeId node, size_t operand) const {
+    return lowered_.operandSites[static_cast<size_t>(node)].at(operand).input;
+  }
+
+  ReadSite siteOf(NodeId node, size_t operand) {
+    return model_.at(lowered_.nodePath[static_cast<size_t>(node)], inputOf(node, operand));
+  }
+
+  ReadSite siteOf(const graph::Use& use, const std::string& valueName) {
+    if (use.node == kNone) return returnSite(use);
+    ReadSite site = siteOf(use.node, static_cast<size_t>(use.operand));
+    if (site.input >= 0) return site;
+    const bool entersNorm = graph_.node(use.node).kind == OpKind::LayerNorm && use.operand == 0;
+    if (entersNorm && isFusedNorm(*site.node)) writeOut(site);
+    if (!entersNorm || site.node->op_type() != "LayerNormalization") {
+      throw EditRefused("'" + valueName + "' exists only inside a fused operation, " + site.node->op_type());
+    }
+    return {site.body, site.node, 0};
+  }
+
+  ReadSite returnSite(const graph::Use& use) {
+    const auto& block = graph_.block(use.block);
+    if (block.owner == kNone) return {&model_.main(), nullptr, use.operand};
+    const ReadSite owner = model_.at(lowered_.nodePath[static_cast<size_t>(block.owner)], 0);
+    const auto& blocks = graph_.node(block.owner).blocks;
+    const bool first = !blocks.empty() && blocks[0] == use.block;
+    const std::string attribute = owner.node->op_type() != "If" ? "body" : first ? "then_branch" : "else_branch";
+    return {&model_.bodyOf(*owner.body, *owner.node, attribute), nullptr, use.operand};
+  }
+
+  [[nodiscard]] int opsetOf(const Body& body) const {
+    return EditableModel::insideFunction(body) ? model_.opset(body) : dialect_.opset;
+  }
+
+  graph::DType dtypeOf(ValueId value, graph::DType otherwise) const {
+    if (everyType_) return *everyType_;
+    const auto dtype = value == kNoValue ? graph::DType::Unknown : graph_.value(value).dtype;
+    return dtype == graph::DType::Unknown ? otherwise : dtype;
+  }
+
+  NormToWrite describe(const LayerNorm& norm, const ReadSite& at) const {
+    const auto input = [&](int i) { return i < at.node->input_size() ? at.node->input(i) : std::string(); };
+    NormToWrite out;
+    out.node = at.node;
+    out.body = at.body;
+    out.like = *at.node;
+    out.input = input(0);
+    out.gamma = input(1);
+    out.beta = input(2);
+    out.output = at.node->output(0);
+    out.eps = norm.eps;
+    fillTypes(norm, out);
+    if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
+    return out;
+  }
+
+  void fillTypes(const LayerNorm& norm, NormToWrite& out) const {
+    if (norm.axes.empty()) throw EditRefused("the axes of '" + norm.name + "' are not known");
+    out.axesCount = static_cast<int64_t>(norm.axes.size());
+    const auto& shape = graph_.value(norm.input).shape;
+    out.rank = shape ? static_cast<int64_t>(shape->size()) : norm.axes.back() + 1;
+    out.dtype = dtypeOf(norm.input, usualType_);
+    out.outputType = dtypeOf(norm.output, dtypeOf(norm.gamma, out.dtype));
+  }
+
+  void write(const NormToWrite& norm, std::vector<NodeProto> before) {
+    const int opset = opsetOf(*norm.body);
+    const NormStyle wanted = dialect_.styleAt(opset, EditableModel::insideFunction(*norm.body));
+    writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opset, norm, std::move(before));
+  }
+
+  // The sum or the look-ups in front of a fused norm become nodes; the norm itself a LayerNormalization.
+  void writeOut(const ReadSite& at) {
+    const NodeProto old = *at.node;
+    NodeMaker nodes(model_, *at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
+    const FusedNorm norm = writeOutFused(nodes, old);
+    model_.addBefore(*at.body, *at.node, nodes.take());
+    NodeProto plain = old;
+    plain.set_op_type("LayerNormalization");
+    plain.clear_domain();
+    plain.clear_input();
+    for (const auto& input : {norm.input, norm.gamma, norm.beta}) {
+      if (!input.empty()) plain.add_input(input);
+    }
+    plain.clear_output();
+    plain.add_output(old.output(0));
+    plain.clear_attribute();
+    setInt(plain, "axis", -1);
+    if (const auto* eps = findAttribute(old, "epsilon")) *plain.add_attribute() = *eps;
+    model_.replace(*at.body, *at.node, std::move(plain));
+  }
+
+  void replaceFused(const LayerNorm& norm, const ReadSite& at) {
+    const bool skip = at.node->op_type() == "SkipLayerNormalization";
+    if (skip && dialect_.styleAt(opsetOf(*at.body), EditableModel::insideFunction(*at.body)) == NormStyle::Ort) {
+      return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body));
+    }
+    writeOut(at);
+    write(describe(norm, at), {});
+  }
+
+  // The Mul that applies gamma to the norm's output, where that is all that happens to it.
+  struct Scaling {
+    ReadSite site;
+    std::string gamma;
+  };
+
+  std::optional<Scaling> scalingOf(const LayerNorm& norm, const ReadSite& end) {
+    const auto& uses = graph_.value(norm.output).uses;
+    if (uses.size() != 1 || uses[0].node == kNone || graph_.node(uses[0].node).kind != OpKind::Mul) return std::nullopt;
+    const auto& mul = graph_.node(uses[0].node);
+    const auto other = static_cast<size_t>(1 - uses[0].operand);
+    const auto& gamma = graph_.value(mul.operands.at(other));
+    const bool fits = gamma.shape == norm.normalizedShape && !norm.normalizedShape.empty() &&
+                      gamma.dtype == graph_.value(norm.input).dtype && gamma.constant != kNone;
+    const ReadSite gammaSite = siteOf(uses[0].node, other);
+    if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
+    return Scaling{gammaSite, EditableModel::nameAt(gammaSite)};
+  }
+
+  void replaceDecomposed(const LayerNorm& norm) {
+    const ReadSite end = siteOf(norm.node, 0);
+    const int opset = opsetOf(*end.body);
+    const NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
+    const auto scaling = style == NormStyle::Primitives ? std::nullopt : scalingOf(norm, end);
+    if (!scaling) return dropSubtraction(norm);
+    NormToWrite out;
+    out.node = scaling->site.node;
+    out.body = scaling->site.body;
+    out.like = *end.node;
+    out.input = inputName(norm, *end.body);
+    out.gamma = scaling->gamma;
+    out.output = scaling->site.node->output(0);
+    out.eps = norm.eps;
+    fillTypes(norm, out);
+    if (!expressible(style, out)) return dropSubtraction(norm);
+    writeNorm(model_, style, opset, out, {});
+    model_.remove(*end.body, *end.node);
+  }
+
+  // What the norm's subtraction reads by now.
+  std::string inputName(const LayerNorm& norm, const Body& body) {
+    for (const NodeId member : norm.members) {
+      const auto& node = graph_.node(member);
+      if (node.kind != OpKind::Sub || node.operands.at(0) != norm.input) continue;
+      const ReadSite site = siteOf(member, 0);
+      if (site.body != &body) break;
+      return EditableModel::nameAt(site);
+    }
+    throw EditRefused("the subtraction of '" + norm.name + "' stands in another body");
+  }
+
+  // x - mean becomes x for the norm's own nodes; whatever only the mean needed is removed later.
+  void dropSubtraction(const LayerNorm& norm) {
+    std::map<ValueId, std::pair<ReadSite, std::string>> centered;
+    for (const NodeId member : norm.members) {
+      const auto& node = graph_.node(member);
+      if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {
+        throw EditRefused("'" + norm.name + "' takes a variance, which has no other form here");
+      }
+      if (node.kind != OpKind::Sub || node.operands.at(0) != norm.input) continue;
+      const ReadSite site = siteOf(member, 0);
+      centered[node.outputs.at(0)] = {site, EditableModel::nameAt(site)};
+    }
+    for (const NodeId member : norm.members) {
+      const auto& node = graph_.node(member);
+      for (size_t operand = 0; operand < node.operands.size(); ++operand) {
+        const auto found = centered.find(node.operands[operand]);
+        if (found == centered.end()) continue;
+        const ReadSite read = siteOf(member, operand);
+        if (read.input < 0 || read.body != found->second.first.body) {
+          throw EditRefused("the parts of '" + norm.name + "' stand in different bodies");
+        }
+        model_.setInput(read, found->second.second);
+      }
+    }
+  }
+
+  const Lowered& lowered_;
+  const graph::Graph& graph_;
+  EditableModel& model_;
+  const std::vector<LayerNorm>& norms_;
+  Dialect dialect_;
+  graph::DType usualType_;
+  std::optional<graph::DType> everyType_;
+};
+
+int workers() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+template <class Wanted, class Action>
+void forEach(const fold::FoldPlan& plan, const Action& action) {
+  for (const auto& edit : plan.edits) {
+    if (const auto* wanted = std::get_if<Wanted>(&edit)) action(*wanted);
+  }
+}
+
+bool replacesNorms(const fold::FoldPlan& plan) {
+  return std::any_of(plan.edits.begin(), plan.edits.end(),
+                     [](const fold::Edit& edit) { return std::holds_alternative<fold::ReplaceNorm>(edit); });
+}
+
+void editNodes(PlanTranslator& nodes, const fold::FoldPlan& plan) {
+  forEach<fold::AbsorbScale>(plan, [&](const auto& edit) { nodes.add(edit); });
+  // Those that write out a fused operation come last: the others are told by the inputs of the fused node.
+  for (const bool inside : {false, true}) {
+    forEach<fold::InsertCentering>(plan, [&](const auto& edit) {
+      if (nodes.readsInside(edit) == inside) nodes.add(edit);
+    });
+  }
+  forEach<fold::ReplaceNorm>(plan, [&](const auto& edit) { nodes.add(edit); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, const std::vector<LayerNorm>& norms,
+                                                NormFlavour flavour, const Task& task) const {
+  try {
+    EditableModel edited(source_);
+    Dialect dialect{flavour, edited.opset(edited.main())};
+    std::optional<OpsetLift> lift;
+    const bool wantsStandard = flavour == NormFlavour::Portable || flavour == NormFlavour::Standard;
+    if (wantsStandard && replacesNorms(plan) && dialect.opset < kRmsOpset) {
+      task.report("bringing the model to opset " + std::to_string(kRmsOpset));
+      auto lifted = OpsetLift::plan(edited, lowered_, kRmsOpset);
+      if (lifted) {
+        lift = std::move(*lifted);
+        dialect.opset = kRmsOpset;
+      } else if (flavour == NormFlavour::Standard) {
+        return fail(ErrorCode::Refused, lifted.error().message, "fold with --norm portable or primitives");
+      }
+    }
+    task.report("centering weights");
+    // Before the nodes: the tensors are found through reads that node edits may remove.
+    WeightEdits weights(lowered_, edited, workers());
+    for (const auto& edit : plan.edits) {
+      if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) weights.scale(*scale);
+      if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) weights.center(*center);
+    }
+    weights.finish();
+    if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
+    task.report("rewriting the graph");
+    const auto everyType = source_.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;
+    PlanTranslator nodes(lowered_, edited, norms, dialect, facts_.dtype, everyType);
+    editNodes(nodes, plan);
+    edited.finishNodes();
+    if (lift) lift->apply(edited);
+    OnnxSource folded = source_;
+    folded.skeleton = edited.finish();
+    folded.weights = edited.takeWeights();
+    auto model = fromSource(std::move(folded), facts_);
+    if (!model) return tl::unexpected<Error>(model.error());
+    return std::unique_ptr<Model>(std::move(*model));
+  } catch (const EditRefused& refused) {
+    return fail(ErrorCode::Refused, std::string("the plan cannot be applied: ") + refused.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::Internal, "there is not enough memory for the changed weights");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Internal, std::string("the plan cannot be applied: ") + error.what());
+  }
+}
+
+}  // namespace normlens::formats::onnx

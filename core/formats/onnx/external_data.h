@@ -1,0 +1,32 @@
+// Tensors that a model keeps in files beside it. Nothing outside the model's folder is ever opened.
+//
+// Private to formats/onnx. Thread: one thread per object.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/formats/file/mapped_file.h"
+#include "core/formats/onnx/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+class ExternalFiles {
+ public:
+  // model: the .onnx file; its folder is where the others have to be, links resolved.
+  explicit ExternalFiles(const std::filesystem::path& model);
+
+  // The bytes of a tensor whose data_location is EXTERNAL, as a view that keeps its file mapped. Its dims and element
+  // type are known to be sound. Errors: Unreadable, with the tensor's name and the place's; no model file is named.
+  [[nodiscard]] Result<Weight> load(const TensorProto& tensor, const std::string& what);
+
+ private:
+  [[nodiscard]] Result<std::shared_ptr<const MappedFile>> fileAt(const std::string& location, const std::string& what);
+
+  std::filesystem::path folder_;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files_;  // by location
+};
+
+}  // namespace normlens::formats::onnx

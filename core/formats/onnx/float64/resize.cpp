@@ -1,0 +1,252 @@
+// Resize (opset 10 and later) and Upsample: nearest, linear and cubic, one axis after the other.
+#include <algorithm>
+#include <cmath>
+
+#include "core/formats/onnx/float64/kernel.h"
+
+namespace normlens::formats::onnx::float64 {
+namespace {
+
+struct Resize {
+  std::string mode, coordinates, nearest, policy;
+  double cubicA = -0.75, outsideValue = 0;
+  bool excludeOutside = false, antialias = false;
+  std::vector<int64_t> axes;
+  std::vector<double> scales;  // of Upsample 7
+  int64_t opset = 0;
+  bool upsample = false;
+
+  explicit Resize(const Attributes& attributes, bool isUpsample = false)
+      : mode(attributes.text("mode", "nearest")),
+        coordinates(attributes.text("coordinate_transformation_mode", "half_pixel")),
+        nearest(attributes.text("nearest_mode", "round_prefer_floor")),
+        policy(attributes.text("keep_aspect_ratio_policy", "stretch")),
+        cubicA(attributes.number("cubic_coeff_a", -0.75)),
+        outsideValue(attributes.number("extrapolation_value", 0)),
+        excludeOutside(attributes.integer("exclude_outside", 0) != 0),
+        antialias(attributes.integer("antialias", 0) != 0),
+        axes(attributes.integers("axes")),
+        scales(attributes.numbers("scales")),
+        opset(attributes.integer(kOpset, 19)),
+        upsample(isUpsample) {
+    if (upsample || opset < 11) {
+      coordinates = "asymmetric";
+      nearest = "floor";
+    }
+  }
+};
+
+// One axis of the work.
+struct Plan {
+  int64_t in = 0, out = 0;
+  double scale = 1, roiBegin = 0, roiEnd = 1;
+};
+
+struct Tap {
+  int64_t at = 0;
+  double weight = 0;
+};
+// By output element: what it is made of. Empty: the value for outside.
+using Taps = std::vector<std::vector<Tap>>;
+
+double sourceOf(const Resize& how, const Plan& plan, int64_t x) {
+  const auto at = static_cast<double>(x), in = static_cast<double>(plan.in), out = static_cast<double>(plan.out);
+  const double resized = in * plan.scale;  // not rounded
+  if (how.coordinates == "asymmetric") return at / plan.scale;
+  if (how.coordinates == "pytorch_half_pixel") return out > 1 ? (at + 0.5) / plan.scale - 0.5 : 0.0;
+  if (how.coordinates == "align_corners") return out == 1 ? 0.0 : at * (in - 1) / (out - 1);
+  if (how.coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / plan.scale;
+  if (how.coordinates == "half_pixel_symmetric") {
+    const double adjustment = out / resized, center = in / 2;
+    return center * (1 - adjustment) + (at + 0.5) / plan.scale - 0.5;
+  }
+  if (how.coordinates == "tf_crop_and_resize") {
+    if (out == 1) return 0.5 * (plan.roiBegin + plan.roiEnd) * (in - 1);
+    return plan.roiBegin * (in - 1) + at * (plan.roiEnd - plan.roiBegin) * (in - 1) / (out - 1);
+  }
+  return (at + 0.5) / plan.scale - 0.5;
+}
+
+int64_t nearestOf(const Resize& how, double x) {
+  const double rounded = how.nearest == "ceil"                ? std::ceil(x)
+                         : how.nearest == "floor"             ? std::floor(x)
+                         : how.nearest == "round_prefer_ceil" ? std::floor(x + 0.5)
+                                                              : std::ceil(x - 0.5);
+  return static_cast<int64_t>(rounded);
+}
+
+double linearWeight(double distance) { return std::max(0.0, 1 - std::abs(distance)); }
+
+double cubicWeight(double distance, double a) {
+  const double s = std::abs(distance);
+  if (s <= 1) return ((a + 2) * s - (a + 3)) * s * s + 1;
+  if (s < 2) return ((a * s - 5 * a) * s + 8 * a) * s - 4 * a;
+  return 0;
+}
+
+// Weights of the elements around x. Where shrinking is smoothed, the window grows by 1 / scale.
+std::vector<Tap> interpolate(const Resize& how, const Plan& plan, double x) {
+  const bool cubic = how.mode == "cubic";
+  const double stretch = how.antialias && plan.scale < 1 ? 1 / plan.scale : 1;
+  const double reach = (cubic ? 2 : 1) * stretch;
+  const auto first = static_cast<int64_t>(std::floor(x - reach)) + 1,
+             last = static_cast<int64_t>(std::ceil(x + reach)) - 1;
+  std::vector<Tap> taps;
+  double sum = 0;
+  for (int64_t at = first; at <= last; ++at) {
+    const double distance = (static_cast<double>(at) - x) / stretch;
+    double weight = cubic ? cubicWeight(distance, how.cubicA) : linearWeight(distance);
+    const bool outside = at < 0 || at >= plan.in;
+    if (outside && how.excludeOutside) weight = 0;
+    sum += weight;
+    taps.push_back({std::clamp<int64_t>(at, 0, plan.in - 1), weight});
+  }
+  if (how.excludeOutside || how.antialias) {
+    for (Tap& tap : taps) tap.weight /= sum;
+  }
+  return taps;
+}
+
+Taps tapsOf(const Resize& how, const Plan& plan) {
+  Taps taps;
+  for (int64_t i = 0; i < plan.out; ++i) {
+    double x = sourceOf(how, plan, i);
+    const bool cropping = how.coordinates == "tf_crop_and_resize";
+    if (cropping && (x < 0 || x > static_cast<double>(plan.in - 1))) {
+      taps.emplace_back();
+    } else if (how.mode == "nearest") {
+      taps.push_back({{std::clamp<int64_t>(nearestOf(how, x), 0, plan.in - 1), 1.0}});
+    } else {
+      if (how.mode == "linear" && !how.antialias) x = std::clamp(x, 0.0, static_cast<double>(plan.in - 1));
+      taps.push_back(interpolate(how, plan, x));
+    }
+  }
+  return taps;
+}
+
+std::vector<size_t> axesOf(const Resize& how, size_t rank) {
+  std::vector<size_t> axes;
+  for (const int64_t axis : how.axes) {
+    axes.push_back(static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis));
+    if (axes.back() >= rank) throw std::runtime_error("an axis outside the input");
+  }
+  if (how.axes.empty()) {
+    for (size_t i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  return axes;
+}
+
+std::vector<double> given(Call& call, size_t input) {
+  if (!call.has(input)) return {};
+  const Array array = call.array(input);
+  return {array.data, array.data + array.count()};
+}
+
+void takeSizes(const Resize& how, const std::vector<int64_t>& sizes, const std::vector<size_t>& axes,
+               std::vector<Plan>& plans) {
+  const auto scaleOf = [&](size_t i) { return static_cast<double>(sizes[i]) / static_cast<double>(plans[axes[i]].in); };
+  double common = scaleOf(0);
+  for (size_t i = 1; i < axes.size(); ++i) {
+    common = how.policy == "not_larger" ? std::min(common, scaleOf(i)) : std::max(common, scaleOf(i));
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Plan& plan = plans[axes[i]];
+    plan.out = sizes[i];
+    plan.scale = scaleOf(i);
+    if (how.policy == "stretch") continue;
+    plan.scale = common;
+    plan.out = static_cast<int64_t>(std::floor(common * static_cast<double>(plan.in) + 0.5));
+  }
+}
+
+std::vector<Plan> planOf(const Resize& how, Call& call, const Array& x) {
+  std::vector<Plan> plans(x.shape.size());
+  for (size_t i = 0; i < plans.size(); ++i) plans[i].in = plans[i].out = x.shape[i];
+  const auto axes = axesOf(how, plans.size());
+  const bool early = how.upsample || how.opset < 11;  // inputs X, scales
+  const auto roi = early ? std::vector<double>{} : given(call, 1);
+  auto scales = how.scales.empty() ? given(call, early ? 1 : 2) : how.scales;
+  const auto sizes = !early && call.has(3) ? call.integers(3) : std::vector<int64_t>{};
+  if (sizes.size() == axes.size() && !axes.empty()) {
+    takeSizes(how, sizes, axes, plans);
+  } else if (scales.size() == axes.size()) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      Plan& plan = plans[axes[i]];
+      plan.scale = scales[i];
+      // The size is found in float32, as the float model finds it: 10 elements at 0.7 are 7.
+      plan.out = static_cast<int64_t>(std::floor(static_cast<float>(plan.in) * static_cast<float>(scales[i])));
+    }
+  } else {
+    throw std::runtime_error("scales or sizes that do not fit the input");
+  }
+  if (how.coordinates == "tf_crop_and_resize" && roi.size() == 2 * axes.size()) {
+    for (size_t i = 0; i < axes.size(); ++i) {
+      plans[axes[i]].roiBegin = roi[i];
+      plans[axes[i]].roiEnd = roi[i + axes.size()];
+    }
+  }
+  return plans;
+}
+
+bool idle(const Resize& how, const Plan& plan) {
+  return plan.in == plan.out && plan.scale == 1 && how.coordinates != "tf_crop_and_resize";
+}
+
+void resizeAxis(const std::vector<double>& from, const Shape& shape, size_t axis, const Taps& taps,
+                std::vector<double>& to, std::vector<bool>& outside) {
+  const int64_t before = product(shape, 0, axis), behind = product(shape, axis + 1, shape.size());
+  const int64_t in = shape[axis], out = static_cast<int64_t>(taps.size());
+  std::vector<bool> stillOutside(static_cast<size_t>(before * out * behind), false);
+  to.assign(static_cast<size_t>(before * out * behind), 0.0);
+  for (int64_t b = 0; b < before; ++b) {
+    for (int64_t i = 0; i < out; ++i) {
+      const auto& parts = taps[static_cast<size_t>(i)];
+      for (int64_t c = 0; c < behind; ++c) {
+        const auto at = static_cast<size_t>((b * out + i) * behind + c);
+        for (const Tap& tap : parts) {
+          const auto source = static_cast<size_t>((b * in + tap.at) * behind + c);
+          to[at] += tap.weight * from[source];
+          if (outside[source]) stillOutside[at] = true;
+        }
+        if (parts.empty()) stillOutside[at] = true;
+      }
+    }
+  }
+  outside = std::move(stillOutside);
+}
+
+void resize(Call& call, const Resize& how) {
+  const Array x = call.array(0);
+  const auto plans = planOf(how, call, x);
+  std::vector<double> from(x.data, x.data + x.count()), to;
+  std::vector<bool> outside(from.size(), false);
+  Shape shape = x.shape;
+  for (size_t axis = 0; axis < plans.size(); ++axis) {
+    if (idle(how, plans[axis])) continue;
+    if (plans[axis].in == 0) throw std::runtime_error("an empty input");
+    resizeAxis(from, shape, axis, tapsOf(how, plans[axis]), to, outside);
+    shape[axis] = plans[axis].out;
+    from.swap(to);
+  }
+  double* const y = call.output(0, shape);
+  for (size_t i = 0; i < from.size(); ++i) y[i] = outside[i] ? how.outsideValue : from[i];
+}
+
+Kernel makeResize(const Attributes& attributes) {
+  return [how = Resize(attributes)](Call& call) { resize(call, how); };
+}
+
+Kernel makeUpsample(const Attributes& attributes) {
+  return [how = Resize(attributes, true)](Call& call) { resize(call, how); };
+}
+
+const KernelRow kRows[] = {
+    {"Resize", "dDDA", "d", makeResize},
+    {"Upsample", "dD", "d", makeUpsample},
+};
+
+}  // namespace
+
+std::span<const KernelRow> resizeKernels() { return kRows; }
+
+}  // namespace normlens::formats::onnx::float64

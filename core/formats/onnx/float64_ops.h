@@ -1,0 +1,21 @@
+// Which nodes of a float64 twin need a kernel of our own, and which cannot be run in double at all. Private to
+// formats/onnx; no ONNX Runtime.
+#pragma once
+
+#include <string>
+
+#include "core/formats/onnx/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+inline constexpr const char* kFloat64Domain = "normlens.float64";
+
+// Why the model has no float64 twin, as a clause ("it is quantised (QLinearMatMul)"); empty: nothing is in the way.
+[[nodiscard]] std::string float64Obstacle(const ModelProto& model);
+
+// In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are handed to our kernels,
+// under the same names. In a twin a value of unknown type is double: what shape inference does not know comes from
+// operators that it does not know, and those make floats.
+void useOwnKernels(ModelProto& model, bool unknownIsDouble);
+
+}  // namespace normlens::formats::onnx

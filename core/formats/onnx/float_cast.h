@@ -1,0 +1,21 @@
+// Floating tensors in another floating type. Private to formats/onnx; no ONNX Runtime.
+#pragma once
+
+#include "core/graph/types.h"
+
+namespace normlens::formats::onnx {
+
+// A new dense tensor with the elements rounded to `to`. Both types are real floating types; the view is dense.
+[[nodiscard]] graph::TensorView castFloats(const graph::TensorView& view, graph::DType to);
+
+// A dense tensor in memory of its own, to be filled through `bytes`.
+struct FreshTensor {
+  graph::TensorView view;
+  std::byte* bytes = nullptr;
+};
+[[nodiscard]] FreshTensor freshTensor(graph::DType dtype, const graph::Shape& shape);
+
+// The elements one behind the other, whatever the strides. The view itself where it is so already.
+[[nodiscard]] graph::TensorView denseView(const graph::TensorView& view);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,218 @@
+// Bodies and calls: If, Loop, local functions, and operators with bodies that nothing is known of.
+#include <algorithm>
+
+#include "core/formats/onnx/check_model.h"
+#include "core/formats/onnx/lowering.h"
+#include "core/formats/onnx/names.h"
+#include "core/formats/onnx/op_rule.h"
+
+namespace normlens::formats::onnx {
+
+using graph::BlockId;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+// Calls within calls; and a limit on what they may come to, since each level can call the next one many times.
+constexpr int kMaxCallDepth = 48;
+constexpr size_t kMaxInlinedNodes = 1'000'000;
+
+const GraphProto* bodyOf(const NodeProto& node, std::string_view name, const Frame& frame) {
+  const AttributeProto* attribute = attributeOf(node, name, frame);
+  return attribute != nullptr && attribute->has_g() ? &attribute->g() : nullptr;
+}
+
+// Names that a body reads and does not make: `bound` are those of the bodies around it.
+void freeNames(const GraphProto& body, std::unordered_set<std::string> bound, std::vector<std::string>& into) {
+  for (const auto& input : body.input()) bound.insert(input.name());
+  for (const TensorProto& tensor : body.initializer()) bound.insert(tensor.name());
+  for (const auto& sparse : body.sparse_initializer()) bound.insert(sparse.values().name());
+  const auto read = [&](const std::string& name) {
+    if (!name.empty() && !bound.contains(name)) into.push_back(name);
+  };
+  for (const NodeProto& node : body.node()) {
+    for (const std::string& input : node.input()) read(input);
+    for (const AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) freeNames(attribute.g(), bound, into);
+      for (const GraphProto& inner : attribute.graphs()) freeNames(inner, bound, into);
+    }
+    for (const std::string& output : node.output()) bound.insert(output);
+  }
+  for (const auto& output : body.output()) read(output.name());
+}
+
+}  // namespace
+
+void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const {
+  std::vector<std::string> names;
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_g()) freeNames(attribute.g(), {}, names);
+    for (const GraphProto& body : attribute.graphs()) freeNames(body, {}, names);
+  }
+  std::unordered_set<std::string> seen;
+  for (const std::string& name : names) {
+    const ValueId value = seen.insert(name).second ? find(frame, name) : kNoValue;
+    if (value != kNoValue) into.push_back({value, -1});
+  }
+}
+
+Frame Lowering::bodyFrame(Frame& outer, int index, const std::string& attribute) const {
+  Frame frame;
+  frame.outer = &outer;
+  frame.caller = outer.caller;
+  frame.path = outer.path;
+  frame.path.push_back({index, attribute});
+  frame.prefix = outer.prefix + std::to_string(index) + "/" + attribute + "/";
+  frame.scope = outer.scope;
+  frame.bound = outer.bound;
+  frame.opsets = outer.opsets;
+  frame.depth = outer.depth;
+  return frame;
+}
+
+void Lowering::lowerBranch(const GraphProto& body, const char* name, int index, Frame& frame, NodeId owner) {
+  Frame inner = bodyFrame(frame, index, name);
+  const BlockId block = out_.graph.addBlock(owner);
+  lowerInitializers(body, inner, {});
+  lowerNodes(body.node(), inner, block);
+  for (const auto& output : body.output()) {
+    ValueId value = find(inner, output.name());
+    out_.graph.addReturn(block, value == kNoValue ? literal(0) : value);
+  }
+}
+
+bool Lowering::lowerIf(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  const GraphProto* yes = bodyOf(node, "then_branch", frame);
+  const GraphProto* no = bodyOf(node, "else_branch", frame);
+  if (yes == nullptr || no == nullptr || node.input_size() != 1) return false;
+  if (yes->output_size() != node.output_size() || no->output_size() != node.output_size()) return false;
+  Node made = startNode(node, frame, into);
+  made.kind = OpKind::If;
+  std::vector<Value> outputs;
+  std::vector<const std::string*> names;
+  std::vector<KnownType> types;
+  for (const std::string& name : node.output()) {
+    names.push_back(&name);
+    types.push_back(name.empty() ? KnownType{} : namedType(frame, name));
+    outputs.push_back(describeOutput(frame, name, types.back()));
+  }
+  const NodeId id =
+      add(std::move(made), {{find(frame, node.input(0)), 0}}, std::move(outputs), names, types, frame, index, {});
+  lowerBranch(*yes, "then_branch", index, frame, id);
+  lowerBranch(*no, "else_branch", index, frame, id);
+  return true;
+}
+
+// Body inputs: iteration, condition, carried...; outputs: condition, carried..., scanned... .
+bool Lowering::lowerLoop(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  const GraphProto* body = bodyOf(node, "body", frame);
+  if (body == nullptr || node.input_size() < 2) return false;
+  const int carried = node.input_size() - 2;
+  const int scanned = node.output_size() - carried;
+  if (body->input_size() != carried + 2 || scanned < 0 || body->output_size() != 1 + carried + scanned) return false;
+  Node made = startNode(node, frame, into);
+  made.kind = OpKind::Loop;
+  std::vector<Operand> operands;
+  for (int i = 0; i < node.input_size(); ++i)
+    operands.push_back({node.input(i).empty() ? kNoValue : find(frame, node.input(i)), i});
+  for (int i = 0; i < carried; ++i) {
+    if (operands[static_cast<size_t>(i) + 2].value == kNoValue) return false;
+  }
+  std::vector<Value> outputs;
+  std::vector<const std::string*> names;
+  std::vector<KnownType> types;
+  for (const std::string& name : node.output()) {
+    names.push_back(&name);
+    types.push_back(name.empty() ? KnownType{} : namedType(frame, name));
+    outputs.push_back(describeOutput(frame, name, types.back()));
+  }
+  const NodeId id = add(std::move(made), operands, std::move(outputs), names, types, frame, index, {});
+  Frame inner = bodyFrame(frame, index, "body");
+  const BlockId block = out_.graph.addBlock(id);
+  for (int i = 0; i < body->input_size(); ++i) {
+    const std::string& name = body->input(i).name();
+    if (i == 1) {  // the body only runs where the condition holds
+      inner.values[name] = literal(1);
+      continue;
+    }
+    KnownType type = namedType(inner, name);
+    Value value = describeOutput(inner, name, type);
+    bind(inner, name, out_.graph.addParam(block, std::move(value)), std::move(type));
+  }
+  lowerInitializers(*body, inner, {});
+  lowerNodes(body->node(), inner, block);
+  const auto bodyOutput = [&](int i) { return find(inner, body->output(i).name()); };
+  for (int i = 0; i < scanned; ++i) {
+    Node scan;
+    scan.op = "Loop output";
+    scan.name = printableName(node.name());
+    scan.scope = out_.graph.node(id).scope;
+    scan.block = block;
+    std::vector<Value> nothing;
+    nothing.push_back(describeOutput(inner, "", {}));
+    add(std::move(scan), {{bodyOutput(1 + carried + i), -1}}, std::move(nothing), {nullptr}, {{}}, frame, index,
+        "scan");
+  }
+  for (int i = 0; i <= carried; ++i) {
+    const ValueId value = bodyOutput(i);
+    out_.graph.addReturn(block, value == kNoValue ? literal(0) : value);
+  }
+  return true;
+}
+
+bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  const auto found = functions_.find(functionKey(node.domain(), node.op_type(), node.overload()));
+  if (found == functions_.end()) return false;
+  const FunctionProto& function = *found->second;
+  inlined_ += static_cast<size_t>(function.node_size());
+  if (frame.depth >= kMaxCallDepth || inlined_ > kMaxInlinedNodes) return false;
+  if (node.input_size() > function.input_size() || node.output_size() > function.output_size()) return false;
+  Frame inner;
+  inner.caller = &frame;
+  inner.path = frame.path;
+  inner.path.push_back({index, {}});
+  inner.prefix = frame.prefix + std::to_string(index) + "//";
+  inner.depth = frame.depth + 1;
+  for (const auto& import : function.opset_import())
+    inner.opsets[isStandardDomain(import.domain()) ? "" : import.domain()] = import.version();
+  for (const AttributeProto& given : function.attribute_proto()) inner.bound[given.name()] = &given;
+  for (const std::string& name : function.attribute()) {
+    if (const AttributeProto* given = attributeOf(node, name, frame)) inner.bound[name] = given;
+  }
+  for (const AttributeProto& given : function.attribute_proto()) {
+    if (const AttributeProto* mine = attributeOf(node, given.name(), frame)) inner.bound[given.name()] = mine;
+  }
+  for (int i = 0; i < function.input_size(); ++i) {
+    const bool given = i < node.input_size() && !node.input(i).empty();
+    inner.values[function.input(i)] = given ? find(frame, node.input(i)) : kNoValue;
+  }
+  const graph::ScopeId around = scopes_.scopeOf(node, frame.scope, out_.graph);
+  const std::string name = node.name().empty() ? function.name() + "_" + std::to_string(index) : node.name();
+  inner.scope =
+      scopes_.child(around,
+                    {printableName(name.substr(name.rfind('/') == std::string::npos ? 0 : name.rfind('/') + 1)),
+                     printableName(function.name())},
+                    out_.graph);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (!node.output(i).empty())
+      types_.try_emplace(inner.prefix + function.output(i), namedType(frame, node.output(i)));
+  }
+  lowerNodes(function.node(), inner, into);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    const ValueId value = find(inner, function.output(i));
+    frame.values[node.output(i)] = value;
+    if (value == kNoValue) continue;
+    // The caller's name is the one by which a run shows it.
+    std::string& path = out_.valuePath[static_cast<size_t>(value)];
+    if (path == inner.prefix + function.output(i)) path = frame.prefix + node.output(i);
+  }
+  return true;
+}
+
+}  // namespace normlens::formats::onnx

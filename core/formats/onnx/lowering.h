@@ -1,0 +1,103 @@
+// The state of a lowering in progress. Private to lower*.cpp, scopes.cpp and op_*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/formats/onnx/known_types.h"
+#include "core/formats/onnx/lower.h"
+#include "core/formats/onnx/scopes.h"
+
+namespace normlens::formats::onnx {
+
+using ::ONNX_NAMESPACE::AttributeProto;
+using ::ONNX_NAMESPACE::FunctionProto;
+
+// A graph or function body being read: what its names stand for.
+struct Frame {
+  const Frame* outer = nullptr;                                 // lexically; a function body has none
+  const Frame* caller = nullptr;                                // of a function body: where it is called
+  std::unordered_map<std::string_view, graph::ValueId> values;  // names are the model's own strings
+  NodePath path;                                                // of the node that owns this body
+  std::string prefix;                                           // of valuePath
+  graph::ScopeId scope = 0;
+  std::unordered_map<std::string, const AttributeProto*> bound;  // a function's attributes, as called
+  std::map<std::string, int64_t> opsets;                         // by domain
+  int depth = 0;
+  bool main = false;
+};
+
+// A value and the input of the node that reads it; -1: it is inside a fused operator.
+struct Operand {
+  graph::ValueId value = graph::kNoValue;
+  int input = -1;
+};
+
+class Lowering {
+ public:
+  Lowering(const OnnxSource& source, KnownTypes types);
+  Lowered run();
+
+  // For OpContext.
+  [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
+  [[nodiscard]] graph::ValueId find(const Frame& frame, const std::string& name) const;
+  // The type of a value, as far as anything tells: rank and some dims may be known where the shape is not.
+  [[nodiscard]] const KnownType& typeOf(graph::ValueId value) const;
+  // Elements of an integer constant that cannot change.
+  [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(graph::ValueId value) const;
+  [[nodiscard]] const KnownType& namedType(const Frame& frame, const std::string& name) const;
+  // Makes a value for an output of a node; a nameless one where the output is left out. Names have to be the model's
+  // own strings or empty.
+  graph::Value describeOutput(const Frame& frame, const std::string& name, const KnownType& type);
+  graph::Node startNode(const NodeProto& node, Frame& frame, graph::BlockId into);
+  // Outer values that a node's bodies read, each once.
+  void captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const;
+  graph::NodeId add(graph::Node node, const std::vector<Operand>& operands, std::vector<graph::Value> outputs,
+                    const std::vector<const std::string*>& outputNames, const std::vector<KnownType>& types,
+                    Frame& frame, int index, std::string part);
+
+ private:
+  void reserve(const GraphProto& main, Frame& frame);
+  void lowerNodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Frame& frame, graph::BlockId into);
+  void lowerNode(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  void lowerInitializers(const GraphProto& graph, Frame& frame, const std::unordered_set<std::string>& overridable);
+  void lowerConstantNode(const NodeProto& node, Frame& frame);
+  void lowerOpaque(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  bool lowerIf(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  bool lowerLoop(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  void lowerBranch(const GraphProto& body, const char* name, int index, Frame& frame, graph::NodeId owner);
+  bool lowerCall(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+
+  graph::ValueId addConstant(const TensorProto& tensor, graph::TensorView view, const std::string& name,
+                             const Frame& frame, std::string volatileReason);
+  graph::ValueId bind(Frame& frame, const std::string& name, graph::ValueId value, KnownType type);
+  [[nodiscard]] Frame bodyFrame(Frame& outer, int index, const std::string& attribute) const;
+  std::string uniqueName(const std::string& name, const Frame& frame);
+  graph::ValueId literal(double number);
+  void markHelpers();
+  void noteValue(graph::ValueId value, std::string path, KnownType type);
+
+  const OnnxSource& source_;
+  KnownTypes types_;
+  Lowered out_;
+  ScopeReader scopes_;
+  std::map<std::string, const FunctionProto*> functions_;  // by key
+  std::unordered_map<graph::ConstantId, const TensorProto*> tensors_;
+  std::unordered_map<graph::ConstantId, std::vector<int64_t>> ints_;
+  std::vector<KnownType> valueTypes_;      // by graph value
+  const Frame* main_ = nullptr;            // its names are made once each
+  std::unordered_set<std::string> names_;  // of other graph values
+  size_t inlined_ = 0;
+};
+
+// The attribute, looked up through the call where the node is in a function body; null when absent.
+[[nodiscard]] const AttributeProto* attributeOf(const NodeProto& node, std::string_view name, const Frame& frame);
+[[nodiscard]] std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,146 @@
+// OnnxModel: running, probing, capturing.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "core/formats/onnx/float_cast.h"
+#include "core/formats/onnx/onnx_model.h"
+#include "core/formats/onnx/session.h"
+#include "core/formats/onnx/tensor_data.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+class SessionRunner final : public Runner {
+ public:
+  SessionRunner(std::shared_ptr<Session> session, std::function<Result<double>()> once)
+      : session_(std::move(session)), once_(std::move(once)) {}
+  Result<double> runOnceMs() override { return once_(); }
+
+ private:
+  std::shared_ptr<Session> session_;
+  std::function<Result<double>()> once_;
+};
+
+// Shapes of all values that were reached. One that was seen with two shapes (in a loop) has none.
+class ShapeRecorder {
+ public:
+  void note(const std::string& path, const ProbedValue& value) {
+    const auto [place, fresh] = shapes_.try_emplace(path, value);
+    if (!fresh && (place->second.shape != value.shape || place->second.dtype != value.dtype)) varying_.insert(path);
+  }
+  ProbeShapes take() {
+    for (const std::string& path : varying_) shapes_.erase(path);
+    return std::move(shapes_);
+  }
+
+ private:
+  ProbeShapes shapes_;
+  std::set<std::string> varying_;
+};
+
+graph::TensorView copyOf(const graph::TensorView& value) {
+  if (!value.data) return {};
+  FreshTensor fresh = freshTensor(value.dtype, value.shape);
+  const auto count = static_cast<size_t>(graph::elementCount(value.shape).value_or(0));
+  if (count > 0) std::memcpy(fresh.bytes, value.data, count * graph::dtypeBytes(value.dtype));
+  return fresh.view;
+}
+
+bool anyPath(const std::string&) { return true; }
+
+}  // namespace
+
+Result<std::shared_ptr<Session>> OnnxModel::session() const {
+  if (!session_) {
+    auto opened = Session::open(source_, {});
+    if (!opened) return tl::unexpected(opened.error());
+    session_ = std::move(*opened);
+  }
+  return session_;
+}
+
+Result<Tensors> OnnxModel::run(const Tensors& inputs, const Task& task) const {
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  auto opened = session();
+  if (!opened) return tl::unexpected(opened.error());
+  return (*opened)->run(inputs, task);
+}
+
+Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs) const {
+  auto opened = Session::open(source_, {.optimised = true, .taps = {}});
+  if (!opened) return tl::unexpected(opened.error());
+  auto once = (*opened)->prepare(inputs);
+  if (!once) return tl::unexpected(once.error());
+  return std::make_unique<SessionRunner>(std::move(*opened), std::move(*once));
+}
+
+Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
+  auto done = probeByRunning(inputs, task);
+  // What cannot be run can still be looked at: shapes as far as onnx infers them.
+  if (!done && !shapes_ && done.error().code != ErrorCode::Cancelled) lowered_ = lowerModel(source_, nullptr);
+  return done;
+}
+
+Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {
+  task.report("running the model once");
+  auto tapped = Session::open(source_, {.optimised = false, .taps = anyPath});
+  if (!tapped) return tl::unexpected(tapped.error());
+  ShapeRecorder recorder;
+  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    ProbedValue seen{value.dtype, value.shape};
+    if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
+    recorder.note(site.path, seen);
+    for (const std::string& alias : site.aliases) recorder.note(alias, seen);
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  adoptShapes(recorder.take());
+  return {};
+}
+
+void OnnxModel::adoptShapes(ProbeShapes shapes) {
+  shapes_ = std::move(shapes);
+  lowered_ = lowerModel(source_, &*shapes_);
+}
+
+Result<Tensors> OnnxModel::runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                        const Task& task) const {
+  Tensors captured;
+  std::unordered_map<std::string, std::vector<size_t>> wanted;  // by path: indices in `captured`
+  for (const graph::ValueId id : values) {
+    const std::string& path = lowered_.valuePath[static_cast<size_t>(id)];
+    if (!path.empty()) wanted[path].push_back(captured.size());
+    captured.push_back({lowered_.graph.value(id).name, {}});
+  }
+  const auto isWanted = [&](const std::string& path) { return wanted.contains(path); };
+  auto tapped = Session::open(source_, {.optimised = false, .taps = isWanted});
+  if (!tapped) return tl::unexpected(tapped.error());
+  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    const graph::TensorView copy = copyOf(value);
+    const auto give = [&](const std::string& path) {
+      const auto found = wanted.find(path);
+      if (found == wanted.end()) return;
+      for (const size_t index : found->second) captured[index].view = copy;
+    };
+    give(site.path);
+    for (const std::string& alias : site.aliases) give(alias);
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  return captured;
+}
+
+Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {
+  auto tapped = Session::open(source_, {.optimised = false, .taps = anyPath});
+  if (!tapped) return tl::unexpected(tapped.error());
+  std::string found;
+  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    if (!found.empty() || !graph::isFloat(value.dtype) || value.dtype == graph::DType::Float64) return;
+    if (graph::elementCount(value.shape).value_or(0) == 0) return;
+    found = site.op.empty() ? "an input" : site.op;
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  return found;
+}
+
+}  // namespace normlens::formats::onnx

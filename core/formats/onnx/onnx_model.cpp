@@ -1,0 +1,184 @@
+#include "core/formats/onnx/onnx_model.h"
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/formats/file/sha256.h"
+#include "core/formats/onnx/check_model.h"
+#include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/fold_history.h"
+#include "core/formats/onnx/names.h"
+#include "core/formats/onnx/op_rule.h"
+#include "core/formats/onnx/open.h"
+#include "core/formats/onnx/read_model.h"
+#include "core/formats/onnx/tensor_data.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// Calls visit(node) for every node of the model: main graph, bodies and functions.
+template <class Visit>
+void eachNode(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, const Visit& visit) {
+  for (const NodeProto& node : nodes) {
+    visit(node);
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) eachNode(attribute.g().node(), visit);
+      for (const GraphProto& body : attribute.graphs()) eachNode(body.node(), visit);
+    }
+  }
+}
+
+template <class Visit>
+void eachNode(const ModelProto& model, const Visit& visit) {
+  eachNode(model.graph().node(), visit);
+  for (const auto& function : model.functions()) eachNode(function.node(), visit);
+}
+
+// Weights: floating tensors, and the narrow integers of quantised ones. Wider integers are indices and sizes.
+bool holdsWeights(int32_t type) {
+  const graph::DType dtype = fromOnnxType(type);
+  return graph::isFloat(dtype) || dtype == graph::DType::Quantized || dtype == graph::DType::Int8 ||
+         dtype == graph::DType::UInt8;
+}
+
+class Counter {
+ public:
+  void add(const TensorProto& tensor) {
+    if (!holdsWeights(tensor.data_type())) return;
+    const int64_t elements = graph::elementCount(dimsOf(tensor)).value_or(0);
+    parameters_ += elements;
+    bytes_ += static_cast<int64_t>(rawBytes(tensor).value_or(0));
+    const graph::DType dtype = fromOnnxType(tensor.data_type());
+    if (graph::isFloat(dtype)) elementsByType_[dtype] += elements;
+  }
+  void write(ModelFacts& facts) const {
+    facts.parameters = parameters_;
+    facts.parameterBytes = bytes_;
+    int64_t most = 0;
+    for (const auto& [dtype, elements] : elementsByType_) {
+      if (elements <= most) continue;
+      most = elements;
+      facts.dtype = dtype;
+    }
+  }
+
+ private:
+  int64_t parameters_ = 0, bytes_ = 0;
+  std::map<graph::DType, int64_t> elementsByType_;
+};
+
+void countParameters(const ModelProto& model, ModelFacts& facts) {
+  Counter counter;
+  for (const TensorProto& tensor : model.graph().initializer()) counter.add(tensor);
+  eachNode(model, [&](const NodeProto& node) {
+    if (node.op_type() != "Constant") return;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) counter.add(attribute.t());
+    }
+  });
+  counter.write(facts);
+}
+
+bool isQuantised(const std::string& op) {
+  constexpr std::array kOps = {"QuantizeLinear",
+                               "DequantizeLinear",
+                               "DynamicQuantizeLinear",
+                               "MatMulInteger",
+                               "ConvInteger",
+                               "MatMulNBits",
+                               "DynamicQuantizeMatMul",
+                               "MatMulIntegerToFloat",
+                               "QAttention",
+                               "QGemm",
+                               "GatherBlockQuantized",
+                               "QMoE",
+                               "DynamicQuantizeLSTM",
+                               "MatMulBnb4"};
+  return op.starts_with("QLinear") || std::ranges::find(kOps, op) != kOps.end();
+}
+
+std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
+  std::set<std::string> strange;
+  bool quantised = false, runsInFloat32 = facts.dtype == graph::DType::BFloat16;
+  std::set<std::string> own;
+  for (const auto& function : model.functions())
+    own.insert(functionKey(function.domain(), function.name(), function.overload()));
+  eachNode(model, [&](const NodeProto& node) {
+    quantised = quantised || isQuantised(node.op_type());
+    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
+                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
+    if (!known) strange.insert(printableName(node.domain() + "::" + node.op_type()));
+  });
+  if (!strange.empty())
+    return "Operators that NormLens does not know (" + *strange.begin() + (strange.size() > 1 ? ", ..." : "") +
+           "): the model can be viewed, but not run.";
+  if (quantised) return "The model is quantised: its quantised layers are shown but not folded.";
+  if (runsInFloat32) return "bfloat16: runs in float32 on the CPU.";
+  return foldHistory(model);
+}
+
+// The model and the files beside it, each once.
+int64_t bytesOnDisk(const OnnxSource& source) {
+  auto bytes = static_cast<int64_t>(source.file ? source.file->bytes().size() : 0);
+  std::set<std::string> seen;
+  for (const auto& [name, weight] : *source.weights) {
+    if (weight.storedAt.location.empty() || !seen.insert(weight.storedAt.location).second) continue;
+    std::error_code error;
+    const auto size = std::filesystem::file_size(source.path.parent_path() / weight.storedAt.location, error);
+    if (!error) bytes += static_cast<int64_t>(size);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+OnnxModel::OnnxModel(OnnxSource source, Lowered lowered, ModelFacts facts)
+    : source_(std::move(source)), lowered_(std::move(lowered)), facts_(std::move(facts)) {}
+
+Result<std::unique_ptr<OnnxModel>> OnnxModel::fromSource(OnnxSource source, ModelFacts facts) {
+  facts.format = "onnx";
+  countParameters(*source.skeleton, facts);
+  try {
+    // Shapes come from a run, or from inference where it fails (see probe).
+    Lowered lowered = lowerModel(source, nullptr, Inference::None);
+    return std::unique_ptr<OnnxModel>(new OnnxModel(std::move(source), std::move(lowered), std::move(facts)));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Unsupported, "the model's graph cannot be read: " + printableName(error.what()));
+  }
+}
+
+Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& path, const Task& task) {
+  task.report("reading the file");
+  auto file = MappedFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  auto source = readModel(*file, task);
+  if (!source) return tl::unexpected(source.error());
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  task.report("reading the graph");
+  ModelFacts facts;
+  facts.path = path;
+  facts.fileBytes = bytesOnDisk(*source);
+  facts.modified = (*file)->modified();
+  auto model = fromSource(std::move(*source), std::move(facts));
+  if (!model) {
+    Error error = model.error();
+    error.message = path.string() + ": " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  (*model)->facts_.note = noteOf(*(*model)->source_.skeleton, (*model)->facts_);
+  return model;
+}
+
+const std::string& OnnxModel::fileSha256() const {
+  if (sha256_.empty() && source_.file) sha256_ = sha256Hex(*source_.file);
+  return sha256_;
+}
+
+Result<std::unique_ptr<Model>> openOnnx(const std::filesystem::path& path, const Task& task) {
+  auto model = OnnxModel::open(path, task);
+  if (!model) return tl::unexpected(model.error());
+  return std::unique_ptr<Model>(std::move(*model));
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,57 @@
+// An ONNX model in memory: the protobuf without its large tensors, and those tensors beside it.
+//
+// A ModelProto with its weights inside is slow to copy and limited to 2 GB, so the reader takes every large initializer
+// of the main graph out: the skeleton keeps the TensorProto with its name, type and dims, no data and
+// data_location EXTERNAL; the bytes are in `weights` under the initializer's name, mapped from the file or from
+// its external-data file. Everything else (small initializers, Constant nodes, subgraphs, functions) stays in the
+// skeleton as it was read. Private to formats/onnx: includes the onnx library, never torch.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/formats/file/mapped_file.h"
+#include "core/graph/types.h"
+
+namespace normlens::formats::onnx {
+
+// ::onnx is the library's namespace; ours is nested in normlens::formats.
+using ::ONNX_NAMESPACE::GraphProto;
+using ::ONNX_NAMESPACE::ModelProto;
+using ::ONNX_NAMESPACE::NodeProto;
+using ::ONNX_NAMESPACE::TensorProto;
+
+// Where a tensor's bytes were in the opened file or files, so that save() can copy them without reading them.
+struct StoredAt {
+  std::string location;  // external-data path as written in the model, relative to its folder; empty: in the model file
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+struct Weight {
+  graph::TensorView view;  // contiguous, row-major, little-endian
+  StoredAt storedAt;       // of the tensor as opened; meaningless once it was replaced
+  // The field of TensorProto that held the bytes: raw_data, float_data or double_data (packed, so the same bytes).
+  int field = TensorProto::kRawDataFieldNumber;
+  bool asOpened = true;  // false: view differs from what the file holds
+};
+
+// By initializer name; ordered, so that what is written is the same each time.
+using Weights = std::map<std::string, Weight>;
+
+// A value type: copies share the skeleton and the tensors.
+struct OnnxSource {
+  std::shared_ptr<const ModelProto> skeleton;
+  std::shared_ptr<const Weights> weights;
+  std::filesystem::path path;              // of the opened file
+  std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
+  bool externalData = false;               // the opened model kept (some) tensors in files of their own
+  bool float64Twin = false;                // made by toFloat64: every floating type is double, node by node as before
+};
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,197 @@
+// Rows for operators that move elements about: views, permutations, slices, joins, padding.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/formats/onnx/op_rule.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using graph::OpKind;
+using graph::Shape;
+
+void reshape(OpContext& op) {
+  op.operand(0);
+  op.computed(1);
+}
+
+void transpose(OpContext& op) {
+  op.operand(0);
+  const auto rank = op.rank(0);
+  auto perm = op.intsOf("perm");
+  if (!perm && rank) {
+    perm.emplace(static_cast<size_t>(*rank));
+    std::iota(perm->rbegin(), perm->rend(), 0);
+  }
+  if (!perm) return;
+  std::vector<int64_t> sorted = *perm;
+  std::ranges::sort(sorted);
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != static_cast<int64_t>(i)) return op.opaque();
+  }
+  if (rank && *rank != static_cast<int64_t>(perm->size())) return op.opaque();
+  op.set("perm", *perm);
+}
+
+void expand(OpContext& op) {
+  op.operand(0);
+  op.computed(1);
+}
+
+// Repeating axes of size 1 only is an expand.
+void tile(OpContext& op) {
+  op.operand(0);
+  op.computed(1);
+  const auto counts = op.constantInts(1);
+  const auto dims = op.inputType(0).dims;
+  bool expands = op.version() >= 6 && counts && dims && counts->size() == dims->size();
+  for (size_t i = 0; expands && i < dims->size(); ++i) expands = (*counts)[i] == 1 || (*dims)[i] == 1;
+  if (!expands) op.opaque();
+}
+
+struct Window {
+  std::optional<int64_t> start, end;
+  int64_t step = 1;
+  bool stepKnown = true;
+};
+
+// All positions in reverse order.
+bool reverses(const Window& window, int64_t size) {
+  if (!window.stepKnown || window.step != -1 || !window.start || !window.end) return false;
+  const bool fromLast = *window.start == -1 || *window.start == std::numeric_limits<int64_t>::max() ||
+                        *window.start == std::numeric_limits<int32_t>::max() || (size > 0 && *window.start >= size - 1);
+  return fromLast && *window.end <= std::numeric_limits<int32_t>::min();
+}
+
+// Attributes of a Slice along one axis of this size (-1: not known), and whether it is a flip instead.
+OpKind describeWindow(const Window& window, std::optional<int64_t> axis, int64_t size, graph::Attributes& attributes) {
+  if (reverses(window, size)) {
+    if (axis) attributes.emplace_back("axes", std::vector<int64_t>{*axis});
+    return OpKind::Roll;
+  }
+  if (axis) attributes.emplace_back("axis", *axis);
+  if (!window.stepKnown) return OpKind::Opaque;
+  auto start = window.start;
+  if (start && *start < 0) start = size >= 0 ? std::optional(std::max<int64_t>(0, *start + size)) : std::nullopt;
+  if (start && size >= 0) start = std::min(*start, size);
+  if (start && window.step > 0) attributes.emplace_back("start", *start);
+  attributes.emplace_back("step", window.step);
+  return OpKind::Slice;
+}
+
+std::optional<int64_t> at(const std::optional<std::vector<int64_t>>& list, size_t index) {
+  return list && index < list->size() ? std::optional((*list)[index]) : std::nullopt;
+}
+
+// One graph node per axis. How many, the file has to say itself.
+void slice(OpContext& op) {
+  const bool asInputs = op.version() >= 10;
+  const auto list = [&](const char* name, int input) { return asInputs ? op.constantInts(input) : op.intsOf(name); };
+  const auto starts = list("starts", 1), ends = list("ends", 2), steps = asInputs ? op.constantInts(4) : std::nullopt;
+  auto axes = list("axes", 3);
+  const bool axesGiven = asInputs ? op.has(3) : op.hasAttribute("axes");
+  if (!axesGiven && starts) {
+    axes.emplace(starts->size());
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  op.operand(0);
+  if (!axes || axes->empty() || axes->size() > 64) {
+    for (int i = 1; i < 5; ++i) op.computed(i);
+    return op.opaque();
+  }
+  const auto rank = op.rank(0);
+  KnownType type = op.inputType(0);
+  const KnownType result = op.outputTypeAt(0);
+  Operand data = op.in(0);
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = OpContext::normalised((*axes)[i], rank);
+    const int64_t size = axis && type.dims ? (*type.dims)[static_cast<size_t>(*axis)] : -1;
+    Window window{at(starts, i), at(ends, i), at(steps, i).value_or(1), !op.has(4) || !asInputs || steps.has_value()};
+    graph::Attributes attributes;
+    OpKind kind = describeWindow(window, axis, size, attributes);
+    if (rank && !axis) kind = OpKind::Opaque;
+    if (type.dims && axis) {
+      const bool known = result.dims && result.dims->size() == type.dims->size();
+      (*type.dims)[static_cast<size_t>(*axis)] = known ? (*result.dims)[static_cast<size_t>(*axis)] : -1;
+    }
+    if (i + 1 < axes->size()) {
+      data = op.part("axis " + std::to_string(i), kind, "Slice", {data}, std::move(attributes), type);
+      continue;
+    }
+    op.kind = kind;
+    op.operands = {data};
+    op.attributes = std::move(attributes);
+  }
+  if (asInputs) {
+    for (int i = 1; i < 5; ++i) op.computed(i);
+  }
+}
+
+void split(OpContext& op) {
+  op.operand(0);
+  op.computed(1);
+  op.setAxis(op.intOf("axis", 0), op.rank(0));
+}
+
+void concat(OpContext& op) {
+  op.allOperands();
+  op.setAxis(op.intOf("axis", 1), op.rank(0));
+}
+
+// Opsets 1 and 2 to 10: pads and value as attributes.
+void pad(OpContext& op) {
+  op.operand(0);
+  for (int i = 1; i < 4; ++i) op.computed(i);
+  const bool asInputs = op.version() >= 11;
+  const auto pads = asInputs ? op.constantInts(1) : op.intsOf("pads");
+  const auto rank = op.rank(0);
+  const std::string mode = op.stringOf("mode", "constant");
+  std::vector<int64_t> axes, start;
+  if (!pads || !rank) return op.opaque();
+  auto listed = asInputs && op.has(3) ? op.constantInts(3) : std::nullopt;
+  if (asInputs && op.has(3) && !listed) return op.opaque();
+  if (!listed) {
+    listed.emplace(static_cast<size_t>(*rank));
+    std::iota(listed->begin(), listed->end(), 0);
+  }
+  const size_t count = listed->size();
+  if (pads->size() != 2 * count) return op.opaque();
+  for (size_t i = 0; i < count; ++i) {
+    const auto axis = OpContext::normalised((*listed)[i], rank);
+    const int64_t before = (*pads)[i], after = (*pads)[count + i];
+    if (!axis || before < 0 || after < 0) return op.opaque();
+    if (before == 0 && after == 0) continue;
+    axes.push_back(*axis);
+    start.push_back(before);
+  }
+  op.set("axes", std::move(axes));
+  op.set("start", std::move(start));
+  if (mode != "constant") return;
+  // Without a value it is 0. A value given at run time or other than a plain number could be anything.
+  if (!asInputs) return op.set("value", op.floatOf("value", 0));
+  if (!op.has(2)) return op.set("value", 0.0);
+  const auto number = op.constantNumber(2);
+  op.set("value", number.value_or(1.0));
+}
+
+}  // namespace
+
+const std::vector<OpRule>& shapeRules() {
+  static const std::vector<OpRule> kRules = {
+      {"Reshape", OpKind::Reshape, reshape},
+      {"Flatten", OpKind::Reshape, reshape},
+      {"Squeeze", OpKind::Reshape, reshape},
+      {"Unsqueeze", OpKind::Reshape, reshape},
+      {"Transpose", OpKind::Permute, transpose},
+      {"Expand", OpKind::Expand, expand},
+      {"Tile", OpKind::Expand, tile},
+      {"Slice", OpKind::Slice, slice},
+      {"Split", OpKind::Split, split},
+      {"Concat", OpKind::Concat, concat},
+      {"Pad", OpKind::Pad, pad},
+  };
+  return kRules;
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,58 @@
+#include "core/formats/onnx/ort_environment.h"
+
+#include <algorithm>
+#include <mutex>
+#include <regex>
+
+#include "core/formats/onnx/names.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+constexpr size_t kLongestText = 300, kLongestGiven = 2000;
+
+// Errors come back as exceptions; nothing is written to the terminal.
+void dropMessage(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
+
+}  // namespace
+
+std::shared_ptr<Ort::Env> ortEnvironment() {
+  static std::mutex mutex;
+  static std::weak_ptr<Ort::Env> shared;
+  const std::lock_guard lock(mutex);
+  auto environment = shared.lock();
+  if (!environment) {
+    environment = std::make_shared<Ort::Env>(ORT_LOGGING_LEVEL_FATAL, "normlens", dropMessage, nullptr);
+    shared = environment;
+  }
+  return environment;
+}
+
+std::string plainOrtText(const std::string& given) {
+  // Places in the runtime's sources, its functions, its own ways of saying that something went wrong.
+  static const std::regex place(R"((/[^\s:]*)?[\w.]+\.(cc|h|cpp):\d+\s+)"),
+      signature(R"([\w:<>~ ]*::\w+\([^)]*\)( \[with [^\]]*\])?[^:]*?\s(?=[A-Z]))"),
+      prefix(
+          R"(^(Load model from .*? failed: ?|Exception during (initialization|loading): ?|\[ONNXRuntimeError\] : \d+ : )"
+          R"(\w+ : |Fatal error: |This is an invalid model\. ))"),
+      running(R"(Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: )"),
+      inferring(R"(Node \(([^)]*)\) Op \((\w+)\) (\[\w+\] )?)"), nameless(R"( '': )");
+  // Regular expressions recurse: no longer than needed.
+  std::string text = given.substr(0, kLongestGiven);
+  std::ranges::replace(text, '\n', ' ');
+  text = std::regex_replace(text, place, "");
+  text = std::regex_replace(text, running, "$1 '$2': ");
+  text = std::regex_replace(text, signature, ": ");
+  for (std::string before; before != text;) {
+    before = text;
+    text = std::regex_replace(text, prefix, "");
+  }
+  text = std::regex_replace(text, inferring, "$2 '$1': ");
+  text = std::regex_replace(text, nameless, ": ");
+  text.erase(0, text.find_first_not_of(" :"));
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  if (text.size() > kLongestText) text = text.substr(0, kLongestText) + " ...";
+  return printableName(text);
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,19 @@
+// ONNX Runtime's process-wide part. Private to formats/onnx; only where ONNX Runtime is there.
+#pragma once
+
+#include <onnxruntime_cxx_api.h>
+
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace normlens::formats::onnx {
+
+// The one environment of the process: made when first asked for, kept by each session. Thread: any.
+[[nodiscard]] std::shared_ptr<Ort::Env> ortEnvironment();
+
+// What ONNX Runtime says, without its source files, function names and codes: one line.
+[[nodiscard]] std::string plainOrtText(const std::string& what);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,36 @@
+// Tensors to and from ONNX Runtime. Private to formats/onnx; only where ONNX Runtime is there.
+#pragma once
+
+#include <onnxruntime_cxx_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/formats/model.h"
+
+namespace normlens::formats::onnx {
+
+// ONNX's and ONNX Runtime's element types have the same numbers.
+[[nodiscard]] ONNXTensorElementDataType ortType(graph::DType dtype);
+
+// An OrtValue on memory of ours, and what keeps that memory alive.
+struct SharedValue {
+  Ort::Value value{nullptr};
+  std::shared_ptr<const void> memory;
+};
+
+// The tensor's own memory where it is dense and aligned, a copy otherwise. `dtype`: the view's.
+[[nodiscard]] SharedValue shareTensor(const graph::TensorView& view);
+
+// The tensor as an input wants it: floats become the wanted floating type, integers the wanted integer or floating
+// type where every number fits. Errors: BadInput.
+[[nodiscard]] Result<graph::TensorView> convertInput(const graph::TensorView& view, graph::DType wanted,
+                                                     const std::string& input);
+
+// Appends an output: a tensor under its name, the elements of a sequence as NAME[0], NAME[1] ... 16- to 64-bit unsigned
+// integers become int64. Errors: Unsupported for strings, maps and unknown types.
+[[nodiscard]] Status appendOutput(const std::string& name, Ort::Value value, Tensors& outputs);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,29 @@
+// A model with some of its floating types replaced by another one, node by node as it was. Private to formats/onnx; no
+// ONNX Runtime.
+#pragma once
+
+#include <set>
+
+#include "core/formats/onnx/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+struct Retype {
+  std::set<int32_t> from;  // element types of TensorProto: FLOAT, FLOAT16, BFLOAT16
+  int32_t to = TensorProto::DOUBLE;
+};
+
+[[nodiscard]] Retype allFloatsToDouble();
+[[nodiscard]] Retype bfloat16ToFloat32();
+
+// Types of inputs, outputs and values, small tensors, values of Constant nodes, literal type attributes (Cast's `to`,
+// dtype ...), where FLOAT is replaced also those that an operator has when nothing is said. In all bodies and
+// functions. Skeletons of weights get the type; their bytes are retypeWeights' work. Idempotent.
+void retypeModel(ModelProto& model, const Retype& retype);
+
+[[nodiscard]] Weights retypeWeights(const Weights& weights, const Retype& retype);
+
+// Whether anything of the type occurs.
+[[nodiscard]] bool mentionsType(const ModelProto& model, int32_t type);
+
+}  // namespace normlens::formats::onnx

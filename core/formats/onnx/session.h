@@ -1,0 +1,44 @@
+// A model in ONNX Runtime. Private to formats/onnx; compiles without ONNX Runtime, and then cannot be opened.
+//
+// The skeleton is handed over serialised, the weights as memory of ours, so nothing above 2 GB is ever serialised and
+// the tensors are not copied where they lie as the runtime wants them. Thread: one at a time. Errors: Unsupported when
+// the runtime does not know the model's operators, RunFailed, BadInput.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/base/task.h"
+#include "core/formats/model.h"
+#include "core/formats/onnx/session_model.h"
+
+namespace normlens::formats::onnx {
+
+// Called when a tapped value is there; `value` is valid during the call only. Its dtype is Unknown, and its data null,
+// where TensorView has no such type.
+using TapSink = std::function<void(const TapSite& site, const graph::TensorView& value)>;
+
+struct SessionOptions {
+  bool optimised = false;  // for measurements: all graph optimisations; else nodes run as the file has them
+  TapFilter taps;          // empty: no taps
+};
+
+class Session {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<Session>> open(const OnnxSource& source, const SessionOptions& options);
+  ~Session();
+
+  // Inputs by the model's names, else "in_0" ..., else in order. Outputs carry the model's names.
+  [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task, const TapSink& sink = {});
+
+  // The inputs prepared once, for many runs; each call gives the milliseconds of one run.
+  [[nodiscard]] Result<std::function<Result<double>()>> prepare(const Tensors& inputs);
+
+ private:
+  struct Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,91 @@
+"""Folds every visible ONNX sample, asks the oracle whether the result is equal, onnx whether it is a model, and ONNX
+Runtime whether it loads at every level of optimisation."""
+
+import hashlib
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy
+import onnx
+import onnxruntime
+from folding import add_cases
+from samples import MODELS, base, engine
+
+LEVELS = [
+    onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+]
+TOLERANCE = 3e-5  # of float32; the proof is the engine's and the oracle's, this asks for sense at every level
+
+
+def session(path, level):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = level
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def outputs(path, level, arrays):
+    opened = session(path, level)
+    return opened.run(None, {given.name: array for given, array in zip(opened.get_inputs(), arrays)})
+
+
+def far(a, b):
+    """The largest difference, relative to the largest value."""
+    if a.size == 0:
+        return 0.0
+    a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+    finite = numpy.isfinite(a) & numpy.isfinite(b)
+    top = numpy.abs(a[finite]).max(initial=0)
+    return float(numpy.abs(a - b)[finite].max(initial=0) / top) if top > 0 else 0.0
+
+
+class FoldOnnx(unittest.TestCase):
+    pass
+
+
+def further(test, original, folded, result):
+    model = onnx.load(folded)
+    # The checker knows no operators of other domains.
+    if all(node.domain in ("", "ai.onnx") for node in model.graph.node):
+        onnx.checker.check_model(str(folded), full_check=True)
+    npz = numpy.load(original.parent / f"{base(original)}.inputs.npz")
+    arrays = [npz[f"in_{i}"] for i in range(sum(name.startswith("in_") for name in npz.files))]
+    expected = outputs(original, LEVELS[0], arrays)
+    for level in LEVELS:
+        for a, b in zip(expected, outputs(folded, level, arrays)):
+            test.assertEqual(a.shape, b.shape)
+            test.assertLessEqual(far(a, b), TOLERANCE, f"{folded.name} at {level}")
+    kept = {entry.key: entry.value for entry in model.metadata_props}
+    test.assertEqual(kept["normlens.source_sha256"], hashlib.sha256(original.read_bytes()).hexdigest())
+    replaced = [edit for edit in json.loads(kept["normlens.plan"])["edits"] if edit["kind"] == "replace_norm"]
+    test.assertEqual(len(replaced), result["folded"])
+
+
+@unittest.skipUnless(MODELS.is_dir(), "the shared sample models are not here")
+class Samples(unittest.TestCase):
+    def test_there_are_samples(self):
+        self.assertGreater(len(list((MODELS / "visible").glob("*.onnx"))), 80)
+
+    def test_an_exported_model_tells_its_history(self):
+        original = MODELS / "visible" / "mlp.leg17.onnx"
+        if not original.exists():
+            self.skipTest("the sample is not here")
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "a folder and ümläuts.onnx"
+            self.assertEqual(engine("fold", original, "-o", out, "--no-verify")[0], 0)
+            status, analysis, _ = engine("analyze", out)
+            self.assertEqual(status, 0)
+            self.assertIn("3 of 3 LayerNorms", analysis["note"])
+
+
+add_cases(FoldOnnx, ".onnx", further)
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,376 @@
+// Folding small models: what the result looks like, and that it says the same.
+#include <gtest/gtest.h>
+
+#include "core/analysis/analysis.h"
+#include "core/formats/onnx/editable_model.h"
+#include "core/run/diff.h"
+#include "core/run/draw.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+struct Folded {
+  ModelProto model;
+  std::string ops;
+  size_t norms = 0;
+  double difference = -1;  // of the outputs, on a drawn input; -1: could not be run
+};
+
+const OnnxModel& asOnnx(const Model& model) { return dynamic_cast<const OnnxModel&>(model); }
+
+// Runs both models where ONNX Runtime is there.
+double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
+  const auto x = a.run(inputs, {});
+  if (!x) return -1;
+  const auto y = b.run(inputs, {});
+  if (!y) throw std::runtime_error(y.error().message);
+  const auto compared = run::compareOutputs(*x, *y);
+  return compared ? run::worstOf(*compared).maxRel : 1e9;
+}
+
+Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy policy = analysis::Policy::All,
+                size_t largeBytes = 1024) {
+  auto opened = OnnxModel::fromSource(sourceOf(model, largeBytes), {});
+  if (!opened) throw std::runtime_error(opened.error().message);
+  const auto specs = (*opened)->inferInputs();
+  const auto inputs = run::drawInputs(specs.value(), 3);
+  static_cast<void>((*opened)->probe(inputs.value(), {}));
+  const auto analysis = analysis::analyze((*opened)->graph(), {});
+  const auto plan = analysis::makePlan(**analysis, {policy, 1000, {}, {}});
+  fold::FoldPlan edits{"all", {}};
+  for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
+  const auto folded = (*opened)->apply(edits, (*analysis)->norms.layerNorms, flavour, {});
+  if (!folded) throw std::runtime_error(folded.error().message);
+  Folded out{wholeModel(asOnnx(**folded).source()), "", plan.folded.size(), differenceOf(**opened, **folded, *inputs)};
+  out.ops = opsOf(out.model.graph());
+  return out;
+}
+
+void expectSound(const Folded& folded, size_t norms) {
+  EXPECT_EQ(folded.norms, norms);
+  EXPECT_EQ(checkerSays(folded.model), "");
+  EXPECT_LT(folded.difference, 1e-5);
+}
+
+// x W -> LN -> out, in the given opset.
+ModelProto plain(int opset, int ir = 8) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3, 8] x) => (float[2, 3, 4] y) {
+      [dense] h = MatMul(x, w)
+      [norm] n = LayerNormalization <axis = -1, epsilon = 0.01> (h, gamma, beta)
+      [out] y = MatMul(n, v)
+    })");
+  model.set_ir_version(ir);
+  model.mutable_opset_import(0)->set_version(opset);
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  addTensor(model, "beta", {6}, 3);
+  addTensor(model, "v", {6, 4}, 4);
+  return model;
+}
+
+ModelProto decomposed(int opset) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 14]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      mean = ReduceMean <axes = [-1]> (h)
+      centered = Sub(h, mean)
+      two = Constant <value_float = 2.0> ()
+      square = Pow(centered, two)
+      variance = ReduceMean <axes = [-1]> (square)
+      eps = Constant <value_float = 0.01> ()
+      shifted = Add(variance, eps)
+      root = Sqrt(shifted)
+      [norm] normal = Div(centered, root)
+      scaled = Mul(normal, gamma)
+      y = Add(scaled, beta)
+    })");
+  model.mutable_opset_import(0)->set_version(opset);
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  addTensor(model, "beta", {6}, 3);
+  return model;
+}
+
+TEST(OnnxApply, StandardNormInAnOpsetThatHasIt) {
+  const Folded folded = foldText(plain(23, 11), NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.ops, "MatMul,RMSNormalization,Add,MatMul");
+  const auto& norm = folded.model.graph().node(1);
+  EXPECT_EQ(norm.name(), "norm");
+  EXPECT_EQ(norm.input(1), "gamma");
+}
+
+TEST(OnnxApply, PortableLiftsAnOlderModel) {
+  const Folded folded = foldText(plain(17), NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.ops, "MatMul,RMSNormalization,Add,MatMul");
+  EXPECT_EQ(folded.model.opset_import(0).version(), 23);
+}
+
+TEST(OnnxApply, PrimitivesLeaveTheOpsetAlone) {
+  for (const int opset : {17, 18}) {
+    const Folded folded = foldText(plain(opset), NormFlavour::Primitives);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.model.opset_import(0).version(), opset);
+    EXPECT_EQ(folded.ops.find("RMS"), std::string::npos) << folded.ops;
+  }
+}
+
+TEST(OnnxApply, OrtsOwnNorm) {
+  const Folded folded = foldText(plain(17), NormFlavour::Ort);
+  EXPECT_EQ(folded.norms, 1U);
+  EXPECT_LT(folded.difference, 1e-5);
+  EXPECT_EQ(folded.ops, "MatMul,SimplifiedLayerNormalization,Add,MatMul");
+  EXPECT_EQ(folded.model.opset_import(0).version(), 17);
+}
+
+TEST(OnnxApply, DecomposedNormBecomesOneNode) {
+  const Folded folded = foldText(decomposed(14), NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.ops, "MatMul,RMSNormalization,Add");
+  EXPECT_EQ(folded.model.graph().node(1).name(), "norm");
+}
+
+TEST(OnnxApply, DecomposedNormLosesItsSubtraction) {
+  const Folded folded = foldText(decomposed(14), NormFlavour::Primitives);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.ops, "MatMul,Constant,Pow,ReduceMean,Constant,Add,Sqrt,Div,Mul,Add");
+}
+
+TEST(OnnxApply, UntouchedPartsAreBitEqual) {
+  ModelProto model = plain(17);
+  model.set_doc_string("a model");
+  model.mutable_graph()->mutable_node(0)->set_doc_string("the first");
+  const Folded folded = foldText(model, NormFlavour::Primitives);
+  const auto& before = model.graph();
+  const auto& after = folded.model.graph();
+  EXPECT_EQ(after.node(0).SerializeAsString(), before.node(0).SerializeAsString());
+  EXPECT_EQ(after.node(after.node_size() - 1).SerializeAsString(), before.node(2).SerializeAsString());
+  EXPECT_NE(after.initializer(0).raw_data(), before.initializer(0).raw_data());
+  for (int i = 1; i < 4; ++i) {
+    EXPECT_EQ(after.initializer(i).SerializeAsString(), before.initializer(i).SerializeAsString());
+  }
+  EXPECT_EQ(folded.model.doc_string(), "a model");
+}
+
+TEST(OnnxApply, SkipNormKeepsItsSum) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      a = MatMul(x, w)
+      b = MatMul(x, v)
+      [norm] n, none1, none2, sum = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (a, b, gamma, beta, bias)
+      c = MatMul(n, u)
+      d = Add(sum, c)
+      [last] y = LayerNormalization <axis = -1> (d, gamma)
+    })");
+  auto& skip = *model.mutable_graph()->mutable_node(2);
+  skip.set_output(1, "");
+  skip.set_output(2, "");
+  for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
+  addTensor(model, "u", {6, 6}, 5);
+  for (const char* name : {"gamma", "beta", "bias"}) addTensor(model, name, {6}, name[0]);
+  const Folded ort = foldText(model, NormFlavour::Fast);
+  EXPECT_EQ(ort.norms, 2U);
+  EXPECT_LT(ort.difference, 1e-5);
+  EXPECT_EQ(ort.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization,Add,MatMul,Add,SimplifiedLayerNormalization");
+  const Folded standard = foldText(model, NormFlavour::Portable);
+  EXPECT_EQ(standard.norms, 2U);
+  EXPECT_LT(standard.difference, 1e-5);
+  EXPECT_EQ(standard.ops, "MatMul,MatMul,Add,Add,RMSNormalization,Add,MatMul,Add,RMSNormalization");
+}
+
+TEST(OnnxApply, WeightsInConstantNodesAndTypedFields) {
+  ModelProto model = plain(17);
+  auto& graph = *model.mutable_graph();
+  // w becomes a Constant node, v's neighbour keeps its numbers in float_data.
+  NodeProto constant;
+  constant.set_op_type("Constant");
+  constant.add_output("w");
+  auto* value = constant.add_attribute();
+  value->set_name("value");
+  value->set_type(AttributeProto::TENSOR);
+  TensorProto tensor = graph.initializer(0);
+  tensor.clear_raw_data();
+  const auto* numbers = reinterpret_cast<const float*>(graph.initializer(0).raw_data().data());
+  tensor.mutable_float_data()->Add(numbers, numbers + 48);
+  *value->mutable_t() = tensor;
+  graph.mutable_initializer()->DeleteSubrange(0, 1);
+  *graph.add_node() = constant;
+  for (int i = graph.node_size() - 1; i > 0; --i) graph.mutable_node()->SwapElements(i, i - 1);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.ops, "Constant,MatMul,RMSNormalization,Add,MatMul");
+  const auto& stored = folded.model.graph().node(0).attribute(0).t();
+  EXPECT_EQ(stored.float_data_size(), 48);
+  EXPECT_FALSE(stored.has_raw_data());
+}
+
+TEST(OnnxApply, SharedWeightIsSplitForItsOtherReaders) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y, float[2, 3, 6] z) {
+      h = MatMul(x, w)
+      y = LayerNormalization <axis = -1> (h, gamma)
+      r = Relu(x)
+      k = MatMul(r, w)
+      z = Relu(k)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  for (const size_t large : {size_t{1}, size_t{100000}}) {
+    const Folded folded = foldText(model, NormFlavour::Portable, analysis::Policy::All, large);
+    expectSound(folded, 1);
+    const auto& graph = folded.model.graph();
+    EXPECT_EQ(graph.initializer_size(), 3);
+    EXPECT_EQ(graph.initializer(0).SerializeAsString(), model.graph().initializer(0).SerializeAsString());
+    EXPECT_EQ(graph.node(0).input(1), "w_centered");
+    EXPECT_EQ(graph.node(3).input(1), "w");
+  }
+}
+
+TEST(OnnxApply, AReadThatTheAnalysisDoesNotSeeKeepsTheOriginal) {
+  // The bias is Clip's lower bound too.
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y, float[2, 3, 8] z) {
+      h = MatMul(x, w)
+      k = Add(h, one)
+      y = LayerNormalization <axis = -1> (k, gamma)
+      z = Clip(x, one)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  addTensor(model, "one", {}, 3);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 1);
+}
+
+TEST(OnnxApply, RunTimeCenteringInOldAndNewOpsets) {
+  for (const int opset : {17, 18}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[2, 3, 6] x) => (float[2, 3, 6] y) {
+        a = LayerNormalization <axis = -1> (x, gamma)
+        b = MatMul(a, w)
+        c = Add(x, b)
+        y = LayerNormalization <axis = -1> (c, gamma)
+      })");
+    model.mutable_opset_import(0)->set_version(opset);
+    addTensor(model, "w", {6, 6}, 1);
+    addTensor(model, "gamma", {6}, 2);
+    const Folded folded = foldText(model, NormFlavour::Primitives);
+    expectSound(folded, 2);
+    EXPECT_NE(folded.ops.find("Sub"), std::string::npos);
+  }
+}
+
+TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x, float[6] gamma_in) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      a = local.block(h, gamma)
+      k = MatMul(a, u)
+      y = local.block(k, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    block (s, g) => (t) { [norm] t = LayerNormalization <axis = -1> (s, g) })");
+  model.mutable_graph()->mutable_input()->RemoveLast();
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "u", {6, 6}, 2);
+  addTensor(model, "gamma", {6}, 3);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 2);
+  EXPECT_EQ(folded.ops, "MatMul,block,MatMul,block");
+  ASSERT_EQ(folded.model.functions_size(), 1);
+  EXPECT_EQ(folded.model.functions(0).node(0).op_type(), "Mul");
+}
+
+TEST(OnnxApply, NoRuntimesOwnOperatorsInFunctions) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.norm(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    norm (s, g) => (t) { t = LayerNormalization <axis = -1> (s, g) })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  expectSound(foldText(model, NormFlavour::Ort), 1);
+}
+
+TEST(OnnxApply, NormsInBranchesShareAnOuterWeight) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = If (c) <
+        then_branch = t () => (float[2, 3, 6] p) { p = LayerNormalization <axis = -1> (h, gamma, beta) },
+        else_branch = e () => (float[2, 3, 6] q) { n = LayerNormalization <axis = -1> (h, gamma)  q = Relu(n) }>
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  addTensor(model, "beta", {6}, 3);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 2);
+  EXPECT_EQ(folded.ops, "MatMul,If{RMSNormalization,Add}{RMSNormalization,Relu}");
+}
+
+TEST(OnnxApply, AWeightThatIsAnOutputKeepsWhatItWas) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y, float[8, 6] w) {
+      h = MatMul(x, w)
+      y = LayerNormalization <axis = -1> (h, gamma)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.model.graph().initializer(0).SerializeAsString(), model.graph().initializer(0).SerializeAsString());
+}
+
+TEST(OnnxApply, HalvesAreSquaredInFloat) {
+  ModelProto model = plain(17);
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    const auto* numbers = reinterpret_cast<const float*>(tensor.raw_data().data());
+    std::vector<uint16_t> halves;
+    for (size_t i = 0; i < tensor.raw_data().size() / sizeof(float); ++i)
+      halves.push_back(graph::floatToHalf(numbers[i]));
+    tensor.set_data_type(TensorProto::FLOAT16);
+    tensor.set_raw_data(halves.data(), halves.size() * sizeof(uint16_t));
+  }
+  for (auto* info : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT16);
+  }
+  const Folded folded = foldText(model, NormFlavour::Primitives);
+  EXPECT_EQ(folded.norms, 1U);
+  EXPECT_EQ(checkerSays(folded.model), "");
+  EXPECT_LT(folded.difference, 1e-2);
+  EXPECT_EQ(folded.ops.find("MatMul,Cast,Mul,ReduceMean"), 0U) << folded.ops;
+}
+
+TEST(OnnxApply, StandardIsRefusedWhereTheLiftFails) {
+  ModelProto model = plain(17);
+  model.set_ir_version(3);
+  for (const auto& tensor : model.graph().initializer()) {
+    auto* input = model.mutable_graph()->add_input();
+    input->set_name(tensor.name());
+    auto* type = input->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(TensorProto::FLOAT);
+    for (const auto dim : tensor.dims()) type->mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  EXPECT_THROW(foldText(model, NormFlavour::Standard), std::runtime_error);
+  const Folded folded = foldText(model, NormFlavour::Portable);
+  expectSound(folded, 1);
+  EXPECT_EQ(folded.ops.find("RMS"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,240 @@
+// What each operator becomes in the graph, and the way back to the file.
+#include <gtest/gtest.h>
+
+#include "core/analysis/analysis.h"
+#include "core/formats/onnx/lower.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using graph::Node;
+using graph::OpKind;
+
+Lowered lowered(const ModelProto& model) {
+  Lowered out = lowerModel(sourceOf(model), nullptr);
+  const auto sound = graph::checkGraph(out.graph);
+  EXPECT_TRUE(sound) << sound.error().message;
+  return out;
+}
+
+Lowered lowered(std::string_view text) { return lowered(modelFromText(text)); }
+
+// "Add Permute[2] ...": kinds in order, with the parts of fused operators in brackets.
+std::string kindsOf(const Lowered& model) {
+  std::string out;
+  for (const auto id : model.graph.executionOrder()) {
+    const auto& part = model.part[static_cast<size_t>(id)];
+    out += (out.empty() ? "" : " ") + std::string(graph::opKindName(model.graph.node(id).kind));
+    if (!part.empty()) out += "[" + part + "]";
+  }
+  return out;
+}
+
+const Node& last(const Lowered& model) { return model.graph.nodes.back(); }
+
+// One operator: opset, input types, then the text of the node.
+Lowered one(int opset, const std::string& inputs, const std::string& node,
+            const std::string& domain = "com.microsoft") {
+  return lowered("<ir_version: 8, opset_import: [\"\": " + std::to_string(opset) + ", \"" + domain + "\": 1]> m (" +
+                 inputs + ") => (float[A, B] y) { " + node + " }");
+}
+
+TEST(Lower, LayerNormalization) {
+  const auto model = one(17, "float[2, 3, 8] x, float[3, 8] g, float[3, 8] b",
+                         "y, m, v = LayerNormalization<axis = 1, epsilon = 0.5>(x, g, b)");
+  ASSERT_EQ(kindsOf(model), "LayerNorm");
+  EXPECT_EQ(graph::intsAttribute(last(model), "axes"), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(graph::floatAttribute(last(model), "eps"), 0.5);
+  EXPECT_EQ(last(model).outputs.size(), 3U);
+  EXPECT_EQ(last(model).operands.size(), 3U);
+}
+
+TEST(Lower, NormsThatDoNotFitAreOpaque) {
+  EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float[5] g", "y = LayerNormalization(x, g)")), "Opaque");
+  EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float[8] g", "y = LayerNormalization<axis = 7>(x, g)")), "Opaque");
+  EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float[8] g", "y = LayerNormalization<epsilon = -1.0>(x, g)")), "Opaque");
+  EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float[1] g", "y = LayerNormalization(x, g)")), "LayerNorm");
+}
+
+TEST(Lower, SkipLayerNormalization) {
+  const auto model = one(17, "float[2, 3, 8] x, float[2, 3, 8] s, float[8] g, float[8] b, float[8] c",
+                         "y, m, v, t = com.microsoft.SkipLayerNormalization(x, s, g, b, c)");
+  ASSERT_EQ(kindsOf(model), "Add[skip] Add[bias] LayerNorm");
+  EXPECT_TRUE(graph::boolAttribute(last(model), "fused"));
+  const auto sum = model.graph.nodes[1].outputs[0];
+  EXPECT_EQ(model.valuePath[static_cast<size_t>(sum)], "t");
+  EXPECT_EQ(model.graph.value(sum).shape, (graph::Shape{2, 3, 8}));
+  EXPECT_EQ(model.operandSites[0][1].input, 1);
+  EXPECT_EQ(model.operandSites[1][0].input, -1);
+  EXPECT_EQ(model.operandSites[1][1].input, 4);
+  EXPECT_EQ(model.operandSites[2][2].input, 3);
+  for (const auto& path : model.nodePath) EXPECT_EQ(path, (NodePath{{0, {}}}));
+  const auto norms = analysis::findNorms(model.graph);
+  ASSERT_EQ(norms.layerNorms.size(), 1U);
+  EXPECT_EQ(norms.layerNorms[0].form, analysis::NormForm::Fused);
+}
+
+TEST(Lower, EmbedLayerNormalization) {
+  const auto model =
+      one(17, "int32[2, 5] i, int32[2, 5] s, float[9, 8] w, float[7, 8] p, float[2, 8] t, float[8] g, float[8] b",
+          "y, k = com.microsoft.EmbedLayerNormalization(i, s, w, p, t, g, b)");
+  ASSERT_EQ(
+      kindsOf(model),
+      "Gather[words] Slice[positions] Gather[segments] Opaque[mask] Add[add positions] Add[add segments] LayerNorm");
+  EXPECT_EQ(model.graph.value(model.graph.nodes[1].outputs[0]).shape, (graph::Shape{5, 8}));
+  EXPECT_EQ(model.graph.value(model.graph.nodes[5].outputs[0]).shape, (graph::Shape{2, 5, 8}));
+}
+
+TEST(Lower, ProductsOfMatrices) {
+  auto linear = modelFromText(
+      R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 4] x) => (float[2, 8] y) { y = Gemm<transB = 1>(x, W, b) })");
+  addTensor(linear, "W", {8, 4}, 1);
+  addTensor(linear, "b", {8}, 2);
+  EXPECT_EQ(kindsOf(lowered(linear)), "Linear");
+  EXPECT_EQ(kindsOf(one(17, "float[2, 4] x, float[4, 8] w, float[8] b", "y = Gemm(x, w, b)")), "AddMatMul");
+  EXPECT_EQ(kindsOf(one(17, "float[4, 2] x, float[8, 4] w", "y = Gemm<transA = 1, transB = 1>(x, w)")),
+            "Permute[transposed A] Permute[transposed B] MatMul");
+  const auto scaled = one(17, "float[2, 4] x, float[8, 4] w, float[8] b", "y = Gemm<transB = 1, beta = 2.0>(x, w, b)");
+  EXPECT_EQ(kindsOf(scaled), "Permute[transposed B] AddMatMul");
+  EXPECT_EQ(graph::floatAttribute(last(scaled), "beta"), 2.0);
+  EXPECT_EQ(last(scaled).operands[0], scaled.graph.inputs()[2]);
+  EXPECT_EQ(kindsOf(one(17, "float[3, 2, 4] x, float[3, 8, 4] w",
+                        "y = com.microsoft.FusedMatMul<transB = 1, alpha = 0.5>(x, w)")),
+            "Permute[transposed B] MatMul");
+  EXPECT_EQ(
+      kindsOf(one(17, "float[3, 2, 4] x, float[3, 8, 4] w", "y = com.microsoft.FusedMatMul<transBatchA = 1>(x, w)")),
+      "Opaque");
+}
+
+TEST(Lower, BiasGelu) {
+  const auto model = one(17, "float[2, 8] x, float[8] b", "y = com.microsoft.BiasGelu(x, b)");
+  EXPECT_EQ(kindsOf(model), "Add[bias] Elementwise");
+}
+
+TEST(Lower, SoftmaxBeforeOpset13) {
+  EXPECT_EQ(kindsOf(one(11, "float[2, 3, 4] x", "y = Softmax(x)")), "Opaque");  // axes 1 and 2 together
+  EXPECT_EQ(kindsOf(one(11, "float[2, 3, 4] x", "y = Softmax<axis = 2>(x)")), "Softmax");
+  EXPECT_EQ(graph::intAttribute(last(one(13, "float[2, 3, 4] x", "y = Softmax<axis = 1>(x)")), "axis"), 1);
+}
+
+TEST(Lower, Slices) {
+  const auto flipped = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 6, 8] x) => (float[A, B, C] y)
+    <int64[2] s = {-4, 1}, int64[2] e = {9, 7}, int64[2] a = {1, -1}> { y = Slice(x, s, e, a) })");
+  ASSERT_EQ(kindsOf(flipped), "Slice[axis 0] Slice");
+  EXPECT_EQ(graph::intAttribute(flipped.graph.nodes[0], "start"), 2);
+  EXPECT_EQ(graph::intAttribute(flipped.graph.nodes[1], "axis"), 2);
+  EXPECT_EQ(flipped.graph.value(flipped.graph.nodes[0].outputs[0]).shape, (graph::Shape{2, 4, 8}));
+  const auto computed = one(17, "float[2, 6] x, int64[1] s, int64[1] e, int64[1] a", "y = Slice(x, s, e, a)");
+  EXPECT_EQ(kindsOf(computed), "Opaque");
+  const auto old = one(9, "float[2, 6] x", "y = Slice<starts = [1], ends = [3], axes = [1]>(x)");
+  EXPECT_EQ(graph::intAttribute(last(old), "start"), 1);
+}
+
+TEST(Lower, ConstantsOfEveryKind) {
+  const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 3] x) => (float[2, 3] y)
+    { two = Constant<value_float = 2.0>() i = Identity(two) p = Pow(x, i) s = Constant<value_ints = [3, 2]>() r = Reshape(p, s) t = Constant<value_ints=[2, 3]>() y = Reshape(r, t) })");
+  EXPECT_EQ(kindsOf(model), "Identity Elementwise Reshape Reshape");
+  EXPECT_EQ(model.constantName, (std::vector<std::string>{"two", "s", "t"}));
+}
+
+TEST(Lower, InitializersThatAreInputs) {
+  for (const int version : {3, 8}) {
+    auto model = modelFromText(
+        "<ir_version: " + std::to_string(version) +
+        R"(, opset_import: ["": 17]> m (float[N, 8] x, float[8, 8] W) => (float[N, 8] y) { y = MatMul(x, W) })");
+    addTensor(model, "W", {8, 8}, 1);
+    const auto graph = lowered(model).graph;
+    EXPECT_EQ(graph.inputs().size(), 1U);
+    EXPECT_EQ(graph.constant(0).volatileReason.empty(), version < 4);
+    addTensor(model, "b", {8}, 2);  // not listed: W is meant as an input in IR 3 too
+    EXPECT_FALSE(lowered(model).graph.constant(0).volatileReason.empty());
+  }
+}
+
+TEST(Lower, FunctionsAreInlined) {
+  const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17, "f": 1]>
+    m (float[N, 8] x) => (float[N, 8] y) { a = f.twice<k = 1>(x) y = f.twice(a) }
+    <domain: "f", opset_import: ["": 17]> twice<k>(v) => (w) { t = Add(v, v) w = Identity(t) })");
+  ASSERT_EQ(kindsOf(model), "Add Identity Add Identity");
+  EXPECT_EQ(model.nodePath[1], (NodePath{{0, {}}, {1, {}}}));
+  EXPECT_EQ(model.valuePath[static_cast<size_t>(model.graph.nodes[0].outputs[0])], "0//t");
+  EXPECT_EQ(model.valuePath[static_cast<size_t>(model.graph.nodes[1].outputs[0])], "a");
+  EXPECT_EQ(model.graph.scope(model.graph.nodes[2].scope).type, "twice");
+}
+
+TEST(Lower, FunctionAttributes) {
+  const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17, "f": 1]>
+    m (float[2, 3, 8] x) => (float[2, 3, 8] y) { a = f.soft<k = 1>(x) y = f.soft(a) }
+    <domain: "f", opset_import: ["": 17]> soft<k: int = 0>(v) => (w) { w = Softmax<axis: int = @k>(v) })");
+  EXPECT_EQ(graph::intAttribute(model.graph.nodes[0], "axis"), 1);
+  EXPECT_EQ(graph::intAttribute(model.graph.nodes[1], "axis"), 0);
+}
+
+TEST(Lower, IfReadsOuterValues) {
+  const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (bool c, float[2, 8] x) => (float[2, 8] y) {
+    h = Neg(x)
+    y = If(c) <then_branch = yes () => (float[2, 8] a) { a = Abs(h) }, else_branch = no () => (float[2, 8] b) { b = Identity(x) }>
+  })");
+  ASSERT_EQ(kindsOf(model), "Neg If Elementwise Identity");
+  EXPECT_EQ(model.nodePath[2], (NodePath{{1, "then_branch"}, {0, {}}}));
+  EXPECT_EQ(model.valuePath[static_cast<size_t>(model.graph.nodes[2].outputs[0])], "1/then_branch/a");
+  EXPECT_EQ(model.graph.nodes[2].operands[0], model.graph.nodes[0].outputs[0]);
+}
+
+TEST(Lower, LoopCarriesAndScans) {
+  const auto model = lowered(
+      R"(<ir_version: 8, opset_import: ["": 17]> m (int64 n, float[2, 8] x) => (float[2, 8] y, float[K, 2, 8] s) {
+    y, s = Loop(n, , x) <body = step (int64 i, bool go, float[2, 8] v) => (bool on, float[2, 8] w, float[2, 8] z) {
+      on = Identity(go)
+      w = Add(v, v)
+      z = Neg(v)
+    }>
+  })");
+  ASSERT_EQ(kindsOf(model), "Loop Identity Add Neg Opaque[scan]");
+  const auto& body = model.graph.block(model.graph.nodes[0].blocks.at(0));
+  EXPECT_EQ(body.params.size(), 2U);   // iteration, carried
+  EXPECT_EQ(body.returns.size(), 2U);  // condition, carried
+}
+
+TEST(Lower, UnknownOperatorsReadWhatTheirBodiesRead) {
+  const auto model =
+      lowered(R"(<ir_version: 8, opset_import: ["": 17, "acme": 1]> m (float[2, 8] x) => (float[2, 8] y) {
+    h = Neg(x)
+    y = acme.Wobble(x) <body = g () => (float[2, 8] a) { a = Abs(h) }>
+  })");
+  ASSERT_EQ(kindsOf(model), "Neg Opaque");
+  EXPECT_EQ(model.graph.nodes[1].op, "acme::Wobble");
+  EXPECT_EQ(model.graph.nodes[1].operands.size(), 2U);
+}
+
+TEST(Lower, ScopesFromNamesAndMetadata) {
+  auto model = modelFromText(
+      R"(<ir_version: 10, opset_import: ["": 17]> m (float[2, 8] x) => (float[2, 8] y) { a = Neg(x) b = Neg(a) y = Neg(b) })");
+  model.mutable_graph()->mutable_node(0)->set_name("/encoder/layer.3/attention/Neg");
+  auto* node = model.mutable_graph()->mutable_node(1);
+  const auto add = [&](const char* key, const char* value) {
+    auto* entry = node->add_metadata_props();
+    entry->set_key(key);
+    entry->set_value(value);
+  };
+  add("pkg.torch.onnx.name_scopes", "['', 'encoder', 'encoder.layer.3', 'encoder.layer.3.ln', 'neg']");
+  add("pkg.torch.onnx.class_hierarchy", "['M', 'a.b.Encoder', 'a.b.Layer', 'torch.nn.LayerNorm', 'aten.neg']");
+  const auto graph = lowered(model).graph;
+  EXPECT_EQ(graph.scope(graph.nodes[0].scope).path, "encoder.layer.3.attention");
+  EXPECT_EQ(graph.scope(graph.nodes[1].scope).path, "encoder.layer.3.ln");
+  EXPECT_EQ(graph.scope(graph.nodes[1].scope).type, "LayerNorm");
+  EXPECT_EQ(graph.nodes[2].scope, 0);
+}
+
+TEST(Lower, ShapesAreBookkeeping) {
+  const auto graph = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 8] x) => (float[A, B] y)
+    <int64 zero = {0}, int64[1] ax = {0}, int64[1] rest = {-1}> {
+      s = Shape(x) n = Gather(s, zero) u = Unsqueeze(n, ax) t = Concat<axis = 0>(u, rest) y = Reshape(x, t)
+    })")
+                         .graph;
+  for (const auto& node : graph.nodes) EXPECT_EQ(node.helper, node.op != "Reshape") << node.op;
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx

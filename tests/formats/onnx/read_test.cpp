@@ -1,0 +1,310 @@
+// Opening files: what is taken, what is refused and in which words, and that nothing outside the folder is read.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include "core/formats/onnx/onnx_model.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ReadTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "normlens read XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    outside_ = name;
+    folder_ = outside_ /
+              "m\xC3\xB6"
+              "dels";
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(outside_); }
+
+  void write(const fs::path& path, const std::string& bytes) const {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  Result<std::unique_ptr<OnnxModel>> openBytes(const std::string& bytes) const {
+    write(folder_ / "model.onnx", bytes);
+    return OnnxModel::open(folder_ / "model.onnx", {});
+  }
+  Result<std::unique_ptr<OnnxModel>> open(const ModelProto& model) const {
+    return openBytes(model.SerializeAsString());
+  }
+
+  // The words of the refusal, which names the file in one line; empty where the model opens.
+  std::string refusal(const ModelProto& model) const {
+    const auto opened = open(model);
+    if (opened) return {};
+    const std::string& message = opened.error().message;
+    EXPECT_TRUE(message.starts_with((folder_ / "model.onnx").string())) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+    EXPECT_TRUE(opened.error().code == ErrorCode::Unreadable || opened.error().code == ErrorCode::Unsupported);
+    return message;
+  }
+
+  fs::path outside_, folder_;
+};
+
+// x W + b, LayerNorm. W is small enough to stay in the protobuf unless wide is large.
+ModelProto linearNorm(int wide = 8) {
+  const std::string n = std::to_string(wide);
+  ModelProto model =
+      modelFromText("<ir_version: 8, opset_import: [\"\": 17]> m (float[N, " + n + "] x) => (float[N, " + n + R"(] y) {
+    h = MatMul(x, W)
+    c = Add(h, b)
+    y = LayerNormalization<axis = -1>(c, g)
+  })");
+  addTensor(model, "W", {wide, wide}, 1);
+  addTensor(model, "b", {wide}, 2);
+  addTensor(model, "g", {wide}, 3);
+  return model;
+}
+
+TensorProto& initializer(ModelProto& model, int index) { return *model.mutable_graph()->mutable_initializer(index); }
+
+TEST_F(ReadTest, LargeWeightsAreViewsIntoTheFile) {
+  const ModelProto model = linearNorm(32);
+  const auto opened = open(model);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const OnnxSource& source = (*opened)->source();
+  ASSERT_EQ(source.weights->size(), 1U);
+  const Weight& weight = source.weights->at("W");
+  const auto bytes = source.file->bytes();
+  EXPECT_EQ(weight.view.data, bytes.data() + weight.storedAt.offset);
+  EXPECT_EQ(weight.storedAt.bytes, 32U * 32 * 4);
+  EXPECT_EQ(std::memcmp(weight.view.data, model.graph().initializer(0).raw_data().data(), weight.storedAt.bytes), 0);
+  const TensorProto& left = source.skeleton->graph().initializer(0);
+  EXPECT_EQ(left.data_location(), TensorProto::EXTERNAL);
+  EXPECT_TRUE(left.raw_data().empty());
+  EXPECT_FALSE(source.externalData);
+  EXPECT_EQ((*opened)->facts().parameters, 32 * 32 + 64);
+}
+
+TEST_F(ReadTest, TypedFieldsAreReadLikeRawData) {
+  for (const int wide : {4, 32}) {
+    ModelProto model = linearNorm(wide);
+    const std::string raw = initializer(model, 0).raw_data();
+    initializer(model, 0).clear_raw_data();
+    const auto* floats = reinterpret_cast<const float*>(raw.data());
+    for (int i = 0; i < wide * wide; ++i) initializer(model, 0).add_float_data(floats[i]);
+    const auto opened = open(model);
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto& constant = (*opened)->graph().constant(0);
+    EXPECT_EQ(constant.name, "W");
+    EXPECT_EQ(std::memcmp(constant.view.data, raw.data(), raw.size()), 0);
+  }
+}
+
+TEST_F(ReadTest, Float16InInt32Data) {
+  ModelProto model = modelFromText(
+      R"(<ir_version: 8, opset_import: ["": 17]> m (float16[N, 2] x) => (float16[N, 2] y) { y = Add(x, b) })");
+  auto* tensor = model.mutable_graph()->add_initializer();
+  tensor->set_name("b");
+  tensor->set_data_type(TensorProto::FLOAT16);
+  tensor->add_dims(2);
+  tensor->add_int32_data(0x3c00);
+  tensor->add_int32_data(0xc000);
+  const auto opened = open(model);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(graph::toDoubles((*opened)->graph().constant(0).view), (std::vector<double>{1, -2}));
+}
+
+TEST_F(ReadTest, RefusesWhatMakesNoSense) {
+  struct Case {
+    const char* words;
+    std::function<void(ModelProto&)> spoil;
+  };
+  const std::vector<Case> cases = {
+      {"has no graph",
+       [](ModelProto& m) {
+         m.clear_graph();
+         m.set_producer_name("p");
+       }},
+      {"has no outputs", [](ModelProto& m) { m.mutable_graph()->clear_output(); }},
+      {"output 'z' is not produced", [](ModelProto& m) { m.mutable_graph()->mutable_output(0)->set_name("z"); }},
+      {"reads 'ghost', which is not an input",
+       [](ModelProto& m) { m.mutable_graph()->mutable_node(1)->set_input(1, "ghost"); }},
+      {"cycle or is not topologically sorted",
+       [](ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "c"); }},
+      {"'h' is produced twice", [](ModelProto& m) { m.mutable_graph()->mutable_node(1)->set_output(0, "h"); }},
+      {"initializer 'W' is defined twice",
+       [](ModelProto& m) { *m.mutable_graph()->add_initializer() = m.graph().initializer(0); }},
+      {"without a name", [](ModelProto& m) { initializer(m, 0).clear_name(); }},
+      {"'W' has 252 bytes, its dimensions ask for 256",
+       [](ModelProto& m) { initializer(m, 0).mutable_raw_data()->resize(252); }},
+      {"'W' has 300 bytes", [](ModelProto& m) { initializer(m, 0).mutable_raw_data()->resize(300); }},
+      {"'W' has a negative dimension", [](ModelProto& m) { initializer(m, 0).set_dims(0, -8); }},
+      {"absurd dimensions", [](ModelProto& m) { initializer(m, 0).set_dims(0, int64_t{1} << 62); }},
+      {"unknown element type", [](ModelProto& m) { initializer(m, 0).set_data_type(77); }},
+      {"unknown element type", [](ModelProto& m) { initializer(m, 0).set_data_type(0); }},
+      {"has no opset_import", [](ModelProto& m) { m.clear_opset_import(); }},
+      {"opset 999", [](ModelProto& m) { m.mutable_opset_import(0)->set_version(999); }},
+      {"opset 0", [](ModelProto& m) { m.mutable_opset_import(0)->set_version(0); }},
+      {"IR version 99", [](ModelProto& m) { m.set_ir_version(99); }},
+      {"domain 'com.acme', which the model does not import",
+       [](ModelProto& m) { m.mutable_graph()->mutable_node(0)->set_domain("com.acme"); }},
+      {"without an operator", [](ModelProto& m) { m.mutable_graph()->mutable_node(0)->clear_op_type(); }},
+      {"input 'x' is defined twice", [](ModelProto& m) { *m.mutable_graph()->add_input() = m.graph().input(0); }},
+  };
+  for (const Case& one : cases) {
+    ModelProto model = linearNorm();
+    one.spoil(model);
+    const std::string words = refusal(model);
+    EXPECT_NE(words.find(one.words), std::string::npos) << one.words << " / " << words;
+  }
+}
+
+TEST_F(ReadTest, LargeTensorsAreCheckedToo) {
+  ModelProto model = linearNorm(32);
+  initializer(model, 0).set_dims(0, 31);
+  EXPECT_NE(refusal(model).find("'W' has 4096 bytes, its dimensions ask for 3968"), std::string::npos);
+  model = linearNorm(32);
+  initializer(model, 0).set_data_type(TensorProto::STRING);
+  EXPECT_NE(refusal(model).find("'W' holds data that its type cannot have"), std::string::npos);
+}
+
+TEST_F(ReadTest, EveryTruncationIsAnswered) {
+  const std::string whole = linearNorm(32).SerializeAsString();
+  for (size_t length = 0; length < whole.size(); length += length < 300 || length > whole.size() - 300 ? 1 : 97) {
+    const auto opened = openBytes(whole.substr(0, length));
+    if (opened) continue;
+    EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST_F(ReadTest, FlippedBitsDoNotCrash) {
+  std::mt19937 random(7);
+  const std::string whole = linearNorm(8).SerializeAsString();
+  int opened = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::string bytes = whole;
+    for (int flips = 1 + round % 4; flips-- > 0;)
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    const auto model = openBytes(bytes);
+    if (!model) continue;
+    ++opened;
+    EXPECT_TRUE(graph::checkGraph((*model)->graph()));
+  }
+  EXPECT_GT(opened, 0);
+}
+
+TEST_F(ReadTest, ControlCharactersStayOutOfMessages) {
+  ModelProto model = linearNorm();
+  model.mutable_graph()->mutable_node(1)->set_input(1, "gh\nost\x1b[31m");
+  const std::string words = refusal(model);
+  EXPECT_EQ(words.find('\x1b'), std::string::npos);
+}
+
+TEST_F(ReadTest, BodiesInBodiesHaveALimit) {
+  GraphProto inner;
+  inner.set_name("g");
+  auto* constant = inner.add_node();
+  constant->set_op_type("Constant");
+  constant->add_output("v0");
+  auto* value = constant->add_attribute();
+  value->set_name("value_float");
+  value->set_type(::ONNX_NAMESPACE::AttributeProto::FLOAT);
+  value->set_f(1);
+  inner.add_output()->set_name("v0");
+  ModelProto model = linearNorm();
+  for (int depth = 1; depth < 60; ++depth) {
+    GraphProto outer;
+    outer.set_name("g");
+    auto* node = outer.add_node();
+    node->set_op_type("If");
+    node->add_input("x");
+    const std::string output = "v" + std::to_string(depth);
+    node->add_output(output);
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      if (depth > 1 && branch[0] == 'e') continue;
+      auto* body = node->add_attribute();
+      body->set_name(branch);
+      body->set_type(::ONNX_NAMESPACE::AttributeProto::GRAPH);
+      *body->mutable_g() = inner;
+    }
+    outer.add_output()->set_name(output);
+    inner = outer;
+  }
+  *model.mutable_graph()->add_node() = inner.node(0);
+  EXPECT_FALSE(refusal(model).empty());
+}
+
+// External data.
+
+class ExternalTest : public ReadTest {
+ protected:
+  // linearNorm with W in a file beside it.
+  ModelProto external(const std::string& location, const std::string& offset = "",
+                      const std::string& length = "") const {
+    ModelProto model = linearNorm();
+    TensorProto& weight = initializer(model, 0);
+    write(folder_ / "w.data", weight.raw_data());
+    weight.clear_raw_data();
+    weight.set_data_location(TensorProto::EXTERNAL);
+    const auto entry = [&](const char* key, const std::string& value) {
+      if (value.empty() && std::string_view(key) != "location") return;
+      auto* pair = weight.add_external_data();
+      pair->set_key(key);
+      pair->set_value(value);
+    };
+    entry("location", location);
+    entry("offset", offset);
+    entry("length", length);
+    return model;
+  }
+};
+
+TEST_F(ExternalTest, IsMappedFromItsOwnFile) {
+  const auto opened = open(external("w.data", "0", "256"));
+  ASSERT_TRUE(opened) << opened.error().message;
+  const OnnxSource& source = (*opened)->source();
+  EXPECT_TRUE(source.externalData);
+  ASSERT_TRUE(source.weights->contains("W"));
+  EXPECT_EQ(source.weights->at("W").storedAt.location, "w.data");
+  EXPECT_EQ(graph::toDoubles(source.weights->at("W").view)->size(), 64U);
+  EXPECT_EQ((*opened)->facts().fileBytes, static_cast<int64_t>(fs::file_size(folder_ / "model.onnx") + 256));
+}
+
+TEST_F(ExternalTest, StaysInTheFolder) {
+  write(outside_ / "secret", std::string(4096, 'x'));
+  fs::create_symlink(outside_ / "secret", folder_ / "link");
+  fs::create_directory_symlink(outside_, folder_ / "up");
+  fs::create_directory(folder_ / "sub");
+  write(folder_ / "sub" / "w.data", std::string(256, '\0'));
+  for (const std::string location :
+       {"../secret", "sub/../../secret", "link", "up/secret", "/etc/passwd", "\\etc\\passwd", "C:w.data"}) {
+    const std::string words = refusal(external(location));
+    EXPECT_NE(words.find("'" + location + "'"), std::string::npos) << words;
+  }
+  EXPECT_EQ(refusal(external("sub/w.data")), "");
+  EXPECT_EQ(refusal(external("sub/../w.data")), "");
+  fs::create_symlink("w.data", folder_ / "inside");
+  EXPECT_EQ(refusal(external("inside")), "");
+}
+
+TEST_F(ExternalTest, RefusesWrongPlaces) {
+  EXPECT_NE(refusal(external("")).find("without a location"), std::string::npos);
+  EXPECT_NE(refusal(external(std::string("w.data\0x", 8))).find("without a location"), std::string::npos);
+  EXPECT_NE(refusal(external("missing")).find("not next to the model"), std::string::npos);
+  EXPECT_NE(refusal(external(".")).find("not a file"), std::string::npos);
+  EXPECT_NE(refusal(external("w.data", "-1")).find("negative external data offset"), std::string::npos);
+  EXPECT_NE(refusal(external("w.data", "1e3")).find("senseless external data offset"), std::string::npos);
+  EXPECT_NE(refusal(external("w.data", "99999999999999999999999")).find("senseless"), std::string::npos);
+  EXPECT_NE(refusal(external("w.data", "4")).find("needs bytes 4 to 260 of 'w.data', which has 256"),
+            std::string::npos);
+  EXPECT_NE(refusal(external("w.data", "18446744073709551615")).find("needs bytes"), std::string::npos);
+  EXPECT_NE(refusal(external("w.data", "0", "4611686018427387904")).find("its dimensions ask for 256"),
+            std::string::npos);
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_NE(refusal(external("pipe")).find("not a file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx
