@@ -9,35 +9,31 @@
 namespace normlens::analysis {
 namespace {
 
-bool listed(const std::vector<int>& items, int item) {
-  return std::find(items.begin(), items.end(), item) != items.end();
-}
-
 void judge(Analysis& analysis, const Planner& planner) {
   const auto free = planner.foldable(Policy::Free);
   // No growth limit: a verdict says what can be done, not what a file may weigh.
   PlanOptions options;
   options.maxGrowthPercent = 1e9;
   analysis.best = planner.plan(options);
-  for (int n = 0; n < static_cast<int>(free.size()); ++n) {
-    NormVerdict verdict;
-    std::set<int> shared;
-    for (size_t e = 0; e < analysis.best.edits.size(); ++e) {
-      const PlannedEdit& edit = analysis.best.edits[e];
-      if (!listed(edit.frees, n)) continue;
-      verdict.edits.push_back(e);
-      if (!std::holds_alternative<fold::InsertCentering>(edit.edit)) continue;
-      ++verdict.centerings;
-      shared.insert(edit.frees.begin(), edit.frees.end());
+  analysis.verdicts.resize(free.size());
+  std::vector<std::set<int>> shared(free.size());
+  for (size_t e = 0; e < analysis.best.edits.size(); ++e) {
+    const PlannedEdit& edit = analysis.best.edits[e];
+    const bool centering = std::holds_alternative<fold::InsertCentering>(edit.edit);
+    for (const int norm : edit.frees) {
+      const auto n = static_cast<size_t>(norm);
+      analysis.verdicts[n].edits.push_back(e);
+      if (!centering) continue;
+      ++analysis.verdicts[n].centerings;
+      shared[n].insert(edit.frees.begin(), edit.frees.end());
     }
-    shared.erase(n);
-    verdict.sharedWith.assign(shared.begin(), shared.end());
-    if (free[static_cast<size_t>(n)]) {
-      verdict.verdict = Verdict::Free;
-    } else if (listed(analysis.best.folded, n)) {
-      verdict.verdict = Verdict::WithCentering;
-    }
-    analysis.verdicts.push_back(std::move(verdict));
+  }
+  for (const int norm : analysis.best.folded)
+    analysis.verdicts[static_cast<size_t>(norm)].verdict = Verdict::WithCentering;
+  for (size_t n = 0; n < free.size(); ++n) {
+    if (free[n]) analysis.verdicts[n].verdict = Verdict::Free;
+    shared[n].erase(static_cast<int>(n));
+    analysis.verdicts[n].sharedWith.assign(shared[n].begin(), shared[n].end());
   }
 }
 

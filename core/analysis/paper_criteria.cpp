@@ -22,11 +22,17 @@ namespace {
 
 using Key = std::pair<ValueId, Pattern>;
 
-struct Leaf {
+// A claim on the way back from a norm: (value, pattern), and the claims that it rests on with the reads between them.
+struct Step {
   Demand at;
-  bool opaque = false;
+  struct Next {
+    int step;
+    std::vector<Use> reads;
+  };
+  std::vector<Next> next;
+  bool leaf = false;
+  bool opaque = false;            // of a leaf
   std::vector<Demand> constants;  // of a linear leaf
-  std::vector<Use> uses;          // reads of it inside the zero-mean graph
 };
 
 bool passesThrough(OpKind kind) {
@@ -52,53 +58,51 @@ bool passesThrough(OpKind kind) {
   }
 }
 
+// The zero-mean graphs of all norms in one: each (value, pattern) is looked at once.
 class PaperBacktrack {
  public:
-  PaperBacktrack(const Graph& graph, ValueId input, Pattern pattern, std::vector<Use> reads) : graph_(graph) {
-    visit({input, std::move(pattern)}, std::move(reads));
-    while (!queue_.empty()) {
-      const Key key = queue_.back();
-      queue_.pop_back();
-      expand(key);
-    }
+  explicit PaperBacktrack(const Graph& graph) : graph_(graph) {}
+
+  // The step of a norm's input; everything behind it is there afterwards.
+  int from(const Demand& demand) {
+    const int first = stepOf(demand);
+    for (; expanded_ < steps_.size(); ++expanded_) expand(expanded_);
+    return first;
   }
-  [[nodiscard]] std::vector<Leaf> leaves() const {
-    std::vector<Leaf> out;
-    for (const auto& [key, leaf] : leaves_) {
-      Leaf full = leaf;
-      full.uses = reads_.at(key);
-      out.push_back(std::move(full));
-    }
-    return out;
-  }
+  [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
 
  private:
-  void visit(const Demand& demand, const std::vector<Use>& reads) {
-    const Key key{demand.value, demand.pattern};
-    const auto [at, added] = reads_.try_emplace(key);
-    at->second.insert(at->second.end(), reads.begin(), reads.end());
-    if (added) queue_.push_back(key);
+  int stepOf(const Demand& demand) {
+    const auto [at, added] = index_.try_emplace({demand.value, demand.pattern}, static_cast<int>(steps_.size()));
+    if (added) steps_.emplace_back().at = demand;
+    return at->second;
   }
 
-  void leaf(const Key& key, bool opaque, std::vector<Demand> constants = {}) {
-    leaves_[key] = Leaf{{key.first, key.second}, opaque, std::move(constants), {}};
+  void leaf(size_t step, bool opaque, std::vector<Demand> constants = {}) {
+    steps_[step].leaf = true;
+    steps_[step].opaque = opaque;
+    steps_[step].constants = std::move(constants);
   }
 
-  void expand(const Key& key) {
-    const auto& value = graph_.value(key.first);
+  void expand(size_t step) {
+    const Demand at = steps_[step].at;
+    const auto& value = graph_.value(at.value);
     if (value.literal) {
-      if (*value.literal != 0) leaf(key, true);
+      if (*value.literal != 0) leaf(step, true);
       return;
     }
-    if (value.producer == kNone || !value.opaqueReason.empty()) return leaf(key, true);
+    if (value.producer == kNone || !value.opaqueReason.empty()) return leaf(step, true);
     const Node& node = graph_.node(value.producer);
     if (node.kind == OpKind::LayerNorm && value.output == 0) return;  // taken as zero-mean
-    const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, key.second);
+    const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, at.pattern);
     if (answer.verdict == ZeroMean::Verdict::Proven) return;
-    if (answer.verdict == ZeroMean::Verdict::Refused || !answer.jointly.empty()) return leaf(key, true);
-    if (auto constants = linearConstants(node, answer.needs)) return leaf(key, false, std::move(*constants));
-    if (!passesThrough(node.kind)) return leaf(key, true);
-    for (const Demand& demand : answer.needs) visit(demand, usesBy(value.producer, demand.value));
+    if (answer.verdict == ZeroMean::Verdict::Refused || !answer.jointly.empty()) return leaf(step, true);
+    if (auto constants = linearConstants(node, answer.needs)) return leaf(step, false, std::move(*constants));
+    if (!passesThrough(node.kind)) return leaf(step, true);
+    for (const Demand& demand : answer.needs) {
+      const int next = stepOf(demand);  // may move the steps
+      steps_[step].next.push_back({next, usesBy(value.producer, demand.value)});
+    }
   }
 
   std::vector<Use> usesBy(graph::NodeId node, ValueId value) const {
@@ -139,10 +143,35 @@ class PaperBacktrack {
   }
 
   const Graph& graph_;
-  std::vector<Key> queue_;
-  std::map<Key, std::vector<Use>> reads_;
-  std::map<Key, Leaf> leaves_;
+  std::vector<Step> steps_;
+  size_t expanded_ = 0;
+  std::map<Key, int> index_;
 };
+
+// The steps from which a leaf of this kind is reached.
+template <class IsBad>
+std::vector<bool> reaching(const std::vector<Step>& steps, IsBad isBad) {
+  std::vector<std::vector<int>> readers(steps.size());
+  std::vector<bool> reached(steps.size(), false);
+  std::vector<int> queue;
+  for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+    const Step& step = steps[static_cast<size_t>(i)];
+    for (const Step::Next& next : step.next) readers[static_cast<size_t>(next.step)].push_back(i);
+    if (!step.leaf || !isBad(i)) continue;
+    reached[static_cast<size_t>(i)] = true;
+    queue.push_back(i);
+  }
+  while (!queue.empty()) {
+    const int at = queue.back();
+    queue.pop_back();
+    for (const int reader : readers[static_cast<size_t>(at)]) {
+      if (reached[static_cast<size_t>(reader)]) continue;
+      reached[static_cast<size_t>(reader)] = true;
+      queue.push_back(reader);
+    }
+  }
+  return reached;
+}
 
 bool tolerated(ShiftTolerance& tolerance, const Demand& at) {
   const auto readings = tolerance.readings(at.value, at.pattern);
@@ -157,45 +186,89 @@ std::vector<Use> readsOfNorm(const Graph& graph, const LayerNorm& norm) {
   return out;
 }
 
+// The edits of the practical criterion: what lies behind the norms that it holds for.
+class PaperEdits {
+ public:
+  PaperEdits(const Graph& graph, const std::vector<Step>& steps) : graph_(graph), steps_(steps), seen_(steps.size()) {}
+
+  void add(const LayerNorm& norm, int first) {
+    visit({first, readsOfNorm(graph_, norm)});
+    while (!queue_.empty()) {
+      const int at = queue_.back();
+      queue_.pop_back();
+      for (const Step::Next& next : steps_[static_cast<size_t>(at)].next) visit(next);
+    }
+    replaced_.emplace_back(fold::ReplaceNorm{norm.index});
+  }
+
+  [[nodiscard]] std::vector<fold::Edit> take() {
+    std::vector<fold::Edit> edits;
+    for (const auto& [value, pattern] : constants_)
+      edits.emplace_back(
+          fold::CenterConstant{{{graph_.value(value).constant, pattern}}, graph_.value(value).uses, false});
+    for (const auto& [key, uses] : centerings_) edits.emplace_back(fold::InsertCentering{key.first, key.second, uses});
+    edits.insert(edits.end(), replaced_.begin(), replaced_.end());
+    return edits;
+  }
+
+ private:
+  void visit(const Step::Next& next) {
+    const auto index = static_cast<size_t>(next.step);
+    const Step& step = steps_[index];
+    for (const Demand& constant : step.constants) constants_.insert({constant.value, constant.pattern});
+    if (step.leaf && step.opaque) {
+      auto& uses = centerings_[{step.at.value, step.at.pattern}];
+      for (const Use& use : next.reads) {
+        if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
+      }
+    }
+    if (!seen_[index]) queue_.push_back(next.step);
+    seen_[index] = true;
+  }
+
+  const Graph& graph_;
+  const std::vector<Step>& steps_;
+  std::vector<bool> seen_;
+  std::vector<int> queue_;
+  std::set<Key> constants_;
+  std::map<Key, std::vector<Use>> centerings_;
+  std::vector<fold::Edit> replaced_;
+};
+
 }  // namespace
 
 PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& norms) {
-  PaperCriteria out;
-  ShiftTolerance tolerance(graph);
-  std::set<Key> constants;
-  std::map<Key, std::vector<Use>> centerings;
-  std::vector<fold::Edit> replaced;
+  PaperBacktrack backtrack(graph);
+  std::vector<int> roots;
   for (const LayerNorm& norm : norms) {
-    PaperVerdict verdict;
     const auto& shape = graph.value(norm.input).shape;
-    if (shape && !norm.axes.empty() && norm.blockedReason.empty()) {
-      const Pattern pattern = Pattern::overAxes(*shape, norm.axes);
-      const auto leaves = PaperBacktrack(graph, norm.input, pattern, readsOfNorm(graph, norm)).leaves();
-      const auto opaque = [](const Leaf& leaf) { return leaf.opaque; };
-      const auto harmless = [&](const Leaf& leaf) { return tolerated(tolerance, leaf.at); };
-      verdict.paper = std::none_of(leaves.begin(), leaves.end(), opaque);
-      verdict.strict = verdict.paper && std::all_of(leaves.begin(), leaves.end(), harmless);
-      verdict.practical =
-          std::all_of(leaves.begin(), leaves.end(), [&](const Leaf& leaf) { return !leaf.opaque || harmless(leaf); });
-      if (verdict.practical) {
-        for (const Leaf& leaf : leaves) {
-          for (const Demand& constant : leaf.constants) constants.insert({constant.value, constant.pattern});
-          if (!leaf.opaque) continue;
-          auto& uses = centerings[{leaf.at.value, leaf.at.pattern}];
-          for (const Use& use : leaf.uses) {
-            if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
-          }
-        }
-        replaced.push_back(fold::ReplaceNorm{norm.index});
-      }
+    const bool possible = shape && !norm.axes.empty() && norm.blockedReason.empty();
+    roots.push_back(possible ? backtrack.from({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
+  }
+  const std::vector<Step>& steps = backtrack.steps();
+  const auto at = [&](int step) -> const Step& { return steps[static_cast<size_t>(step)]; };
+  ShiftTolerance tolerance(graph);
+  std::vector<bool> harmful(steps.size(), false);
+  for (size_t i = 0; i < steps.size(); ++i) harmful[i] = steps[i].leaf && !tolerated(tolerance, steps[i].at);
+  const auto isHarmful = [&](int step) { return static_cast<bool>(harmful[static_cast<size_t>(step)]); };
+  const auto opaque = reaching(steps, [&](int step) { return at(step).opaque; });
+  const auto noticed = reaching(steps, isHarmful);
+  const auto both = reaching(steps, [&](int step) { return at(step).opaque && isHarmful(step); });
+
+  PaperCriteria out;
+  PaperEdits edits(graph, steps);
+  for (size_t n = 0; n < norms.size(); ++n) {
+    PaperVerdict verdict;
+    if (roots[n] != kNone) {
+      const auto root = static_cast<size_t>(roots[n]);
+      verdict.paper = !opaque[root];
+      verdict.strict = verdict.paper && !noticed[root];
+      verdict.practical = !both[root];
+      if (verdict.practical) edits.add(norms[n], roots[n]);
     }
     out.verdicts.push_back(verdict);
   }
-  for (const auto& [value, pattern] : constants) {
-    out.edits.push_back(fold::CenterConstant{{{graph.value(value).constant, pattern}}, graph.value(value).uses, false});
-  }
-  for (const auto& [key, uses] : centerings) out.edits.push_back(fold::InsertCentering{key.first, key.second, uses});
-  out.edits.insert(out.edits.end(), replaced.begin(), replaced.end());
+  out.edits = edits.take();
   return out;
 }
 

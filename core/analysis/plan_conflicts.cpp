@@ -1,8 +1,8 @@
 #include "core/analysis/plan_conflicts.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 
 #include "core/ops/rules.h"
 
@@ -38,25 +38,42 @@ class Checker {
         addConstants(claims_[planned.claim], *center);
       }
     }
+    findSpoiled();
   }
 
   // Every claim on the way to the norm's leaves still holds where it is read.
   bool holds(int norm) const {
-    std::vector<Need> queue{
-        {claims_.root(norm), claims_.rootTolerant(norm), readsOf(norms_[static_cast<size_t>(norm)])}};
-    std::set<ClaimId> seen;
-    while (!queue.empty()) {
-      const Need need = std::move(queue.back());
-      queue.pop_back();
-      if (!holdsAt(need)) return false;
-      if (!seen.insert(need.claim).second || !good_[static_cast<size_t>(need.claim)]) continue;
-      const auto& next = claims_[need.claim].needs;
-      queue.insert(queue.end(), next.begin(), next.end());
-    }
-    return true;
+    const ClaimId root = claims_.root(norm);
+    return holdsAt({root, claims_.rootTolerant(norm), readsOf(norms_[static_cast<size_t>(norm)])}) &&
+           !spoiled_[static_cast<size_t>(root)];
   }
 
  private:
+  // A claim that is good by what it needs is spoiled where a need does not hold, or is spoiled itself.
+  void findSpoiled() {
+    const size_t count = claims_.all().size();
+    spoiled_.assign(count, false);
+    std::vector<std::vector<ClaimId>> readers(count);
+    std::vector<ClaimId> queue;
+    const auto spoil = [&](ClaimId id) {
+      if (spoiled_[static_cast<size_t>(id)]) return;
+      spoiled_[static_cast<size_t>(id)] = true;
+      queue.push_back(id);
+    };
+    for (ClaimId id = 0; id < static_cast<ClaimId>(count); ++id) {
+      if (!good_[static_cast<size_t>(id)]) continue;
+      for (const Need& need : claims_[id].needs) {
+        readers[static_cast<size_t>(need.claim)].push_back(id);
+        if (!holdsAt(need)) spoil(id);
+      }
+    }
+    while (!queue.empty()) {
+      const ClaimId id = queue.back();
+      queue.pop_back();
+      for (const ClaimId reader : readers[static_cast<size_t>(id)]) spoil(reader);
+    }
+  }
+
   void addConstants(const Claim& claim, const fold::CenterConstant& edit) {
     if (edit.parts.size() == 1) {
       centerings_[claim.value].push_back({claim.pattern, edit.uses, false});
@@ -125,6 +142,7 @@ class Checker {
   const Claims& claims_;
   const std::vector<bool>& good_;
   std::map<ValueId, std::vector<Centering>> centerings_;
+  std::vector<bool> spoiled_;  // by claim
 };
 
 }  // namespace

@@ -245,16 +245,19 @@ std::vector<std::vector<int>> Planner::neededBy(const Solution& solution) const 
   std::vector<std::vector<int>> out(claims_.all().size());
   for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
     if (!solution.folded[static_cast<size_t>(n)]) continue;
-    std::vector<ClaimId> queue{claims_.root(n)};
-    std::set<ClaimId> seen{claims_.root(n)};
+    std::vector<ClaimId> queue;
+    const auto visit = [&](ClaimId id) {
+      auto& norms = out[static_cast<size_t>(id)];
+      if (!norms.empty() && norms.back() == n) return;
+      norms.push_back(n);
+      queue.push_back(id);
+    };
+    visit(claims_.root(n));
     while (!queue.empty()) {
       const ClaimId id = queue.back();
       queue.pop_back();
-      out[static_cast<size_t>(id)].push_back(n);
       if (!solution.good[static_cast<size_t>(id)]) continue;  // its cut serves the reader
-      for (const Need& need : claims_[id].needs) {
-        if (seen.insert(need.claim).second) queue.push_back(need.claim);
-      }
+      for (const Need& need : claims_[id].needs) visit(need.claim);
     }
   }
   return out;

@@ -10,7 +10,9 @@ namespace normlens::formats::torchscript {
 
 // A TorchScript archive that is whole: a zip with code/, constants.pkl, data.pkl and a version, whose tensor records
 // are there and long enough for what the pickles declare, whose compressed records unpack within bounds, and whose
-// CRCs are right. Errors: Unreadable or Unsupported, one sentence that names what the file is and what to do.
+// CRCs are right, but for those of tensors: what tensors hold cannot harm their reader, so that check (checkCrcs,
+// CrcScope::Tensors) may go on while they are loaded. Errors: Unreadable or Unsupported, one sentence that names what
+// the file is and what to do.
 [[nodiscard]] Result<std::shared_ptr<const Archive>> openCheckedArchive(std::shared_ptr<const MappedFile> file);
 
 }  // namespace normlens::formats::torchscript

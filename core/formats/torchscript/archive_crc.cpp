@@ -72,16 +72,25 @@ bool recordIsSound(const Archive& archive, const ZipRecord& record, std::vector<
   return crc == record.crc;
 }
 
+bool holdsTensor(const Archive& archive, const ZipRecord& record) {
+  const std::string_view name =
+      std::string_view(record.name).substr(std::min(archive.prefix().size(), record.name.size()));
+  return record.method == ZipMethod::Stored && (name.starts_with("data/") || name.starts_with("constants/"));
+}
+
 }  // namespace
 
-Status checkCrcs(const Archive& archive, unsigned threads) {
+Status checkCrcs(const Archive& archive, unsigned threads, CrcScope scope) {
   const auto& records = archive.records();
+  const auto wanted = [&](const ZipRecord& record) {
+    return scope == CrcScope::All || holdsTensor(archive, record) == (scope == CrcScope::Tensors);
+  };
   std::atomic<size_t> next = 0;
   std::atomic<size_t> firstBad = records.size();
   const auto work = [&] {
     std::vector<std::byte> buffer;
     for (size_t i = next++; i < records.size(); i = next++) {
-      if (i > firstBad || recordIsSound(archive, records[i], buffer)) continue;
+      if (i > firstBad || !wanted(records[i]) || recordIsSound(archive, records[i], buffer)) continue;
       size_t known = firstBad;
       while (i < known && !firstBad.compare_exchange_weak(known, i)) {
       }
@@ -89,8 +98,8 @@ Status checkCrcs(const Archive& archive, unsigned threads) {
   };
   {
     std::vector<std::jthread> helpers;
-    const size_t wanted = std::min<size_t>(threads, records.size());
-    for (size_t i = 1; i < wanted; ++i) helpers.emplace_back(work);
+    const size_t atOnce = std::min<size_t>(threads, records.size());
+    for (size_t i = 1; i < atOnce; ++i) helpers.emplace_back(work);
     work();
   }
   if (firstBad == records.size()) return {};

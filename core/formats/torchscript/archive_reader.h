@@ -53,7 +53,8 @@ class Archive {
   std::string prefix_;
 };
 
-// CRC-32 (zip polynomial) of every record's content, on `threads` threads. Errors: Unreadable, naming the record.
-[[nodiscard]] Status checkCrcs(const Archive& archive, unsigned threads);
+enum class CrcScope : uint8_t { All, Tensors, ButTensors };
+// CRC-32 (zip polynomial) of the records' contents, on `threads` threads. Errors: Unreadable, naming the record.
+[[nodiscard]] Status checkCrcs(const Archive& archive, unsigned threads, CrcScope scope = CrcScope::All);
 
 }  // namespace normlens::formats::torchscript

@@ -1,7 +1,9 @@
 #include "core/formats/torchscript/torchscript_model.h"
 
 #include <algorithm>
+#include <future>
 #include <map>
+#include <thread>
 #include <unordered_set>
 
 #include "core/formats/file/sha256.h"
@@ -97,7 +99,11 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   if (!archive) return tl::unexpected(archive.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("loading the model");
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 2U, 5U) - 1;  // one loads
+  auto tensorCheck =
+      std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads, CrcScope::Tensors); });
   auto loaded = loadModule(*archive);
+  if (const Status sound = tensorCheck.get(); !sound) return tl::unexpected(sound.error());
   if (!loaded) return tl::unexpected(loaded.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("reading the graph");
