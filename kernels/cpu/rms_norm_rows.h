@@ -35,9 +35,12 @@ struct SumLane<double> {
 
 template <class Lane>
 typename Lane::Sum total(const typename Lane::Vector& v) {
-  typename Lane::Sum sum = 0;
-  for (int i = 0; i < Lane::kCount; ++i) sum += v[i];
-  return sum;
+  typename Lane::Sum lanes[Lane::kCount];
+  for (int i = 0; i < Lane::kCount; ++i) lanes[i] = v[i];
+  for (int half = Lane::kCount / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
 }
 
 // Four running sums: the processor starts a multiply-add each cycle but takes four to finish one.
@@ -110,6 +113,7 @@ void scaleRow(const typename Lane::Stored* x, typename Lane::Sum inverse, const 
       });
 }
 
+// The next row is summed before a row is scaled: the root and division between the two then cost no waiting.
 template <class Lane, bool hasWeight, bool hasBias>
 void normalizeRows(const RmsNormRows& rows, int64_t begin, int64_t end) {
   using Stored = typename Lane::Stored;
@@ -117,18 +121,18 @@ void normalizeRows(const RmsNormRows& rows, int64_t begin, int64_t end) {
   const auto* input = static_cast<const Stored*>(rows.input);
   const auto* residual = static_cast<const Stored*>(rows.residual);
   auto* sums = static_cast<Stored*>(rows.sum);
-  for (int64_t r = begin; r < end; ++r) {
+  const auto squaresOf = [&](int64_t r) {
     const Stored* x = input + r * rows.inputStride;
-    Sum squares;
-    if (residual) {
-      Stored* sum = sums + r * rows.width;
-      squares = addAndSumSquares<Lane>(x, residual + r * rows.residualStride, sum, rows.width);
-      x = sum;
-    } else {
-      squares = sumOfSquares<Lane>(x, rows.width);
-    }
+    if (!residual) return sumOfSquares<Lane>(x, rows.width);
+    return addAndSumSquares<Lane>(x, residual + r * rows.residualStride, sums + r * rows.width, rows.width);
+  };
+  if (begin >= end) return;
+  Sum squares = squaresOf(begin);
+  for (int64_t r = begin; r < end; ++r) {
     const Sum mean = squares / static_cast<Sum>(rows.width);
     const Sum inverse = 1 / static_cast<Sum>(__builtin_sqrt(mean + static_cast<Sum>(rows.eps)));
+    if (r + 1 < end) squares = squaresOf(r + 1);
+    const Stored* x = residual ? sums + r * rows.width : input + r * rows.inputStride;
     scaleRow<Lane, hasWeight, hasBias>(x, inverse, static_cast<const Sum*>(rows.weight),
                                        static_cast<const Sum*>(rows.bias),
                                        static_cast<Stored*>(rows.output) + r * rows.width, rows.width);
