@@ -3,41 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/formats/centering_axes.h"
+
 namespace normlens::formats::onnx {
 namespace {
 
 using ops::Factor;
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-
-// Neighbouring whole factors of one kind are one factor.
-std::vector<Factor> merged(const std::vector<Factor>& factors) {
-  std::vector<Factor> out;
-  for (const Factor& next : factors) {
-    if (next.size == 1) continue;
-    if (!out.empty() && out.back().whole() && next.whole() && out.back().summed == next.summed) {
-      out.back() = {out.back().size * next.size, 0, out.back().size * next.size, next.summed};
-    } else {
-      out.push_back(next);
-    }
-  }
-  if (out.empty()) out.push_back(Factor{});
-  return out;
-}
-
-// What each axis of the value consists of; one factor: the axis stays whole.
-std::vector<std::vector<Factor>> axesOf(const ops::Pattern& pattern, const graph::Shape& shape) {
-  const auto perDim = ops::alignTo(pattern, shape);
-  if (!perDim) throw EditRefused("a centering at run time would cut across the axes of the value");
-  std::vector<std::vector<Factor>> axes;
-  for (const auto& factors : *perDim) {
-    axes.push_back(merged(factors));
-    const auto kept = std::count_if(axes.back().begin(), axes.back().end(), [](const Factor& f) { return !f.summed; });
-    if (axes.back().size() > 1 && kept > 1) {
-      throw EditRefused("a centering at run time would have to fix a size that may differ from call to call");
-    }
-  }
-  return axes;
-}
 
 class CenteringCode {
  public:
@@ -137,7 +109,7 @@ Point pointBefore(const std::vector<ReadSite>& reads) {
 
 std::string centeredValue(NodeMaker& nodes, const std::string& x, const graph::Shape& shape,
                           const ops::Pattern& pattern) {
-  return CenteringCode(nodes, axesOf(pattern, shape)).emit(x);
+  return CenteringCode(nodes, centeringAxes(pattern, shape)).emit(x);
 }
 
 void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,

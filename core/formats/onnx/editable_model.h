@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/formats/edit_refused.h"
 #include "core/formats/onnx/lower.h"
 #include "core/formats/onnx/onnx_source.h"
 
@@ -23,12 +24,6 @@ namespace normlens::formats::onnx {
 
 using ::ONNX_NAMESPACE::AttributeProto;
 using ::ONNX_NAMESPACE::FunctionProto;
-
-// An edit that would not keep the outputs, or that the file has no form for. One plain clause.
-class EditRefused : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 using NewNodes = std::vector<std::unique_ptr<NodeProto>>;
 

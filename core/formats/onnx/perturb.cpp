@@ -1,6 +1,5 @@
 // OnnxModel::perturbed: the model with every weight moved by up to half a unit in its last place.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -11,6 +10,7 @@
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/tensor_data.h"
 #include "core/formats/onnx/tensor_store.h"
+#include "core/formats/rounding_noise.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -18,26 +18,17 @@ namespace {
 using graph::DType;
 using graph::TensorView;
 
-// splitmix64 of seed and position: the draw of an element depends on nothing else.
-double uniform(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1p-52 - 1.0;
-}
-
 uint64_t seedOf(const std::string& name, uint64_t seed) {
   uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash ^ (seed * 0x2545f4914f6cdd1dULL);
+  return hash ^ scrambled(seed);
 }
 
 constexpr int64_t kElementsPerPiece = int64_t{1} << 18;
 
 template <class T, class Load, class Store>
 void perturbAll(const TensorView& from, std::byte* to, uint64_t seed, const Load& load, const Store& store) {
-  const double unit = std::ldexp(1.0, -graph::mantissaBits(from.dtype) - 1);
+  const RoundingNoise noise(from.dtype, seed);
   const int64_t count = graph::elementCount(from.shape).value_or(0);
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
@@ -45,8 +36,7 @@ void perturbAll(const TensorView& from, std::byte* to, uint64_t seed, const Load
     for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
       T element;
       std::memcpy(&element, from.data + static_cast<size_t>(i) * sizeof(T), sizeof(T));
-      const double factor = 1.0 + uniform(seed, static_cast<uint64_t>(i)) * unit;
-      element = store(load(element) * factor);
+      element = store(load(element) * noise.factor(i));
       std::memcpy(to + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
     }
   });

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/formats/centering_axes.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
 
 namespace normlens::formats::torchscript {
@@ -11,65 +12,31 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-// What to do with one axis of the value: its factors, outermost first. One factor: the axis stays whole.
-struct Axis {
-  std::vector<Factor> factors;
-};
+using Axes = std::vector<std::vector<Factor>>;
 
-// Neighbouring whole factors of one kind are one factor.
-std::vector<Factor> merged(const std::vector<Factor>& factors) {
-  std::vector<Factor> out;
-  for (const Factor& next : factors) {
-    if (next.size == 1) continue;
-    if (!out.empty() && out.back().whole() && next.whole() && out.back().summed == next.summed) {
-      out.back() = {out.back().size * next.size, 0, out.back().size * next.size, next.summed};
-    } else {
-      out.push_back(next);
-    }
-  }
-  if (out.empty()) out.push_back(Factor{});
-  return out;
-}
-
-std::vector<Axis> axesOf(const ops::Pattern& pattern, const graph::Shape& shape) {
-  const auto perDim = ops::alignTo(pattern, shape);
-  if (!perDim) throw EditRefused("a centering at run time would cut across the axes of the value");
-  std::vector<Axis> axes;
-  for (const auto& factors : *perDim) {
-    Axis axis{merged(factors)};
-    const auto kept =
-        std::count_if(axis.factors.begin(), axis.factors.end(), [](const Factor& f) { return !f.summed; });
-    if (axis.factors.size() > 1 && kept > 1) {
-      throw EditRefused("a centering at run time would have to fix a size that may differ from call to call");
-    }
-    axes.push_back(std::move(axis));
-  }
-  return axes;
-}
-
-std::vector<int64_t> unflattenedSizes(const Axis& axis) {
+std::vector<int64_t> unflattenedSizes(const std::vector<Factor>& axis) {
   std::vector<int64_t> sizes;
-  for (const Factor& factor : axis.factors) sizes.push_back(factor.summed ? factor.size : -1);
+  for (const Factor& factor : axis) sizes.push_back(factor.summed ? factor.size : -1);
   return sizes;
 }
 
 // Axes are counted from the end: the same code then serves inputs without a batch axis.
 class CenteringCode {
  public:
-  CenteringCode(Graph& graph, const std::vector<Axis>& axes) : graph_(graph), axes_(axes) {
-    for (const auto& axis : axes) flat_.insert(flat_.end(), axis.factors.begin(), axis.factors.end());
+  CenteringCode(Graph& graph, const Axes& axes) : graph_(graph), axes_(axes) {
+    for (const auto& axis : axes) flat_.insert(flat_.end(), axis.begin(), axis.end());
   }
 
   Value* emit(Value* x) {
     int64_t right = 0;
     for (size_t i = axes_.size(); i-- > 0;) {
-      const auto parts = static_cast<int64_t>(axes_[i].factors.size());
+      const auto parts = static_cast<int64_t>(axes_[i].size());
       if (parts > 1) x = graph_.insert(c10::aten::unflatten, {x, -right - 1, unflattenedSizes(axes_[i])});
       right += parts;
     }
     x = centerFrom(x, 0);
     for (const auto& axis : axes_) {
-      const auto parts = static_cast<int64_t>(axis.factors.size());
+      const auto parts = static_cast<int64_t>(axis.size());
       if (parts > 1) x = graph_.insert(c10::aten::flatten, {x, -right, -(right - parts) - 1});
       right -= parts;
     }
@@ -108,7 +75,7 @@ class CenteringCode {
 
   static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   Graph& graph_;
-  const std::vector<Axis>& axes_;
+  const Axes& axes_;
   std::vector<Factor> flat_;  // all axes' factors in order: the axes of the unflattened value
 };
 
@@ -151,7 +118,7 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
     checkInPlace(*site.node, site.input);
     signature += " " + idOf(site.node) + "." + std::to_string(site.input);
   }
-  const auto axes = axesOf(pattern, shape);
+  const Axes axes = centeringAxes(pattern, shape);
   return {signature, [sites, axes](GraphCopy& copy) {
             std::vector<Node*> readers;
             for (const auto& site : sites) readers.push_back(copy.at(site.node));

@@ -9,17 +9,13 @@
 
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-namespace normlens::formats::torchscript {
+#include "core/formats/edit_refused.h"
 
-// An edit that cannot be made without changing something else: a plain sentence.
-struct EditRefused : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+namespace normlens::formats::torchscript {
 
 class GraphCopy {
  public:

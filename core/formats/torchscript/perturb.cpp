@@ -1,9 +1,9 @@
 // TorchScriptModel::perturbed: the model with every weight moved by up to half a unit in its last place.
 #include <algorithm>
-#include <cmath>
 #include <thread>
 
 #include "core/fold/parallel.h"
+#include "core/formats/rounding_noise.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/tensor_rewrite.h"
 #include "core/formats/torchscript/torchscript_model.h"
@@ -11,20 +11,11 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-// splitmix64 of seed and position: the draw of an element depends on nothing else.
-double uniform(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15ULL;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1p-52 - 1.0;
-}
-
 constexpr int64_t kElementsPerPiece = int64_t{1} << 18;
 
 template <class T>
 void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
-  const double unit = std::ldexp(1.0, -graph::mantissaBits(dtypeOf(from.scalar_type())) - 1);
+  const RoundingNoise noise(dtypeOf(from.scalar_type()), seed);
   const T* in = from.const_data_ptr<T>();
   T* out = to.mutable_data_ptr<T>();
   const int64_t count = from.numel();
@@ -32,8 +23,7 @@ void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
   fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
     for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
-      const double factor = 1.0 + uniform(seed, static_cast<uint64_t>(i)) * unit;
-      out[i] = static_cast<T>(static_cast<double>(in[i]) * factor);
+      out[i] = static_cast<T>(static_cast<double>(in[i]) * noise.factor(i));
     }
   });
 }
@@ -66,9 +56,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
     uint64_t drawn = 0;
     RewriteRules rules;
     rules.copyOthers = program_.writesState;
-    rules.memory = [&](const at::Tensor& dense) {
-      return perturbedCopy(dense, seed * 0x2545f4914f6cdd1dULL + drawn++);
-    };
+    rules.memory = [&](const at::Tensor& dense) { return perturbedCopy(dense, scrambled(seed) + drawn++); };
     ModuleSource made{rewriteTensors(source_.module, rules), source_.extraFiles, source_.archive,
                       keepAlive(source_.edits, source_.module), source_.defaultType};
     auto model = fromModule(std::move(made), facts_);
