@@ -48,7 +48,8 @@ void printOutcome(const std::string& model, const FoldOutcome& outcome, Console&
   const protocol::PlanInfo& plan = outcome.fold.plan;
   console.print(model + ": " + std::to_string(plan.folded.size()) + " of " + std::to_string(plan.layer_norms) +
                 " LayerNorms folded, " + std::to_string(plan.tensors_centered) + " tensors centered (" +
-                megabytes(plan.bytes_centered) + "), " + std::to_string(plan.centerings) +
+                megabytes(plan.bytes_centered) + "), " + std::to_string(plan.shifts_absorbed) +
+                " shifts moved into biases, " + std::to_string(plan.centerings) +
                 " centerings at run time, file grows by " + megabytes(plan.bytes_grown));
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;

@@ -116,6 +116,7 @@ json foldReport(const FoldOutcome& outcome) {
           {"centerings", plan.centerings},
           {"tensors_centered", plan.tensors_centered},
           {"bytes_centered", plan.bytes_centered},
+          {"shifts_absorbed", plan.shifts_absorbed},
           {"bytes_grown", plan.bytes_grown},
           {"gap", numberToJson(plan.gap)},
           {"output", outcome.output ? json(*outcome.output) : json(nullptr)},

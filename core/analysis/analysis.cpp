@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "core/analysis/explain.h"
@@ -52,6 +53,30 @@ Plan paperPlan(const Analysis& analysis) {
   return plan;
 }
 
+bool centersAny(const Plan& plan, const std::vector<graph::ValueId>& values) {
+  return std::any_of(plan.edits.begin(), plan.edits.end(), [&](const PlannedEdit& planned) {
+    const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit);
+    return insert != nullptr && std::find(values.begin(), values.end(), insert->value) != values.end();
+  });
+}
+
+void moveShifts(const Analysis& analysis, Plan& plan) {
+  std::vector<PlannedEdit> moves;
+  for (const int norm : plan.folded) {
+    const auto& shift = analysis.shifts[static_cast<size_t>(norm)];
+    if (!shift || centersAny(plan, shift->between)) continue;
+    PlannedEdit planned{shift->edit, graph::kNone, {norm}, 0, 0};
+    for (const auto& part : shift->edit.parts) {
+      planned.bytes += graph::byteCount(analysis.scales.graph.constant(part.bias).view);
+    }
+    moves.push_back(std::move(planned));
+  }
+  const auto replacements = std::find_if(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& planned) {
+    return std::holds_alternative<fold::ReplaceNorm>(planned.edit);
+  });
+  plan.edits.insert(replacements, std::make_move_iterator(moves.begin()), std::make_move_iterator(moves.end()));
+}
+
 }  // namespace
 
 std::string_view verdictName(Verdict verdict) {
@@ -64,6 +89,7 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
   analysis->norms = findNorms(graph);
   analysis->scales = absorbScales(graph);
   const auto& norms = analysis->norms.layerNorms;
+  analysis->shifts = movableShifts(graph, norms);
   auto claims = Claims::build(analysis->scales.graph, norms, task);
   if (!claims) return tl::unexpected(claims.error());
   analysis->claims = std::move(*claims);
@@ -76,8 +102,10 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
 
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
-  return Planner(analysis.scales.graph, analysis.norms.layerNorms, analysis.claims, analysis.scales.edits)
-      .plan(options);
+  Plan plan =
+      Planner(analysis.scales.graph, analysis.norms.layerNorms, analysis.claims, analysis.scales.edits).plan(options);
+  if (options.moveShifts) moveShifts(analysis, plan);
+  return plan;
 }
 
 }  // namespace normlens::analysis

@@ -11,6 +11,7 @@
 #include "core/analysis/paper_criteria.h"
 #include "core/analysis/planner.h"
 #include "core/analysis/scales.h"
+#include "core/analysis/shifts.h"
 #include "core/base/task.h"
 #include "core/graph/graph.h"
 
@@ -35,6 +36,7 @@ struct NormVerdict {
 struct Analysis {
   AbsorbedScales scales;  // its graph is the one that was analysed
   Norms norms;
+  std::vector<std::optional<MovableShift>> shifts;  // by norm
   Claims claims;
   std::vector<NormVerdict> verdicts;  // by norm
   PaperCriteria paper;
@@ -44,7 +46,8 @@ struct Analysis {
 // `graph` has shapes from a probe run; without them every norm is blocked and says so. Errors: Cancelled, Unsupported.
 [[nodiscard]] Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task);
 
-// A plan under a policy; `analysis` may be used by several threads at once.
+// A plan under a policy, with the beta of each folded norm in the linears behind it where all that read it are such
+// (the papers' policy leaves it). `analysis` may be used by several threads at once.
 [[nodiscard]] Plan makePlan(const Analysis& analysis, const PlanOptions& options);
 
 }  // namespace normlens::analysis

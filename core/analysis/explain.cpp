@@ -165,6 +165,13 @@ std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms
     std::string operator()(const fold::InsertCentering& edit) const {
       return "center " + describeValue(graph, edit.value) + " at run time";
     }
+    std::string operator()(const fold::AbsorbShift& edit) const {
+      const auto beta = graph.node(edit.shiftNode).operands[static_cast<size_t>(edit.shiftOperand)];
+      std::string text = "move " + describeValue(graph, beta) + " into " + graph.constant(edit.parts.front().bias).name;
+      const size_t others = edit.parts.size() - 1;
+      if (others == 1) text += " and " + graph.constant(edit.parts.back().bias).name;
+      return others > 1 ? text + " and " + std::to_string(others) + " other biases" : text;
+    }
     std::string operator()(const fold::ReplaceNorm& edit) const {
       return "replace " + norms[static_cast<size_t>(edit.norm)].name + " by an RMSNorm";
     }
@@ -174,6 +181,7 @@ std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms
 
 NodeId placeOfEdit(const Graph& graph, const std::vector<LayerNorm>& norms, const fold::Edit& edit) {
   if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) return scale->scaleNode;
+  if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) return shift->shiftNode;
   if (const auto* norm = std::get_if<fold::ReplaceNorm>(&edit)) return norms[static_cast<size_t>(norm->norm)].node;
   if (const auto* center = std::get_if<fold::InsertCentering>(&edit)) {
     const NodeId made = graph.value(center->value).producer;

@@ -33,8 +33,7 @@ int64_t elements(const graph::Graph& graph, graph::ValueId value) {
 }
 
 int64_t constantBytes(const graph::Graph& graph, graph::ConstantId id) {
-  const auto& view = graph.constant(id).view;
-  return graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
+  return graph::byteCount(graph.constant(id).view);
 }
 
 bool contains(const std::vector<int>& items, int item) {

@@ -39,6 +39,7 @@ struct PlanOptions {
   double maxGrowthPercent = 10;              // of the constants' bytes; Balanced only
   std::vector<graph::ValueId> centerValues;  // the user wants these centered at run time: they cost nothing more
   std::vector<int> keepNorms;                // not to be folded
+  bool moveShifts = true;                    // makePlan: false where the norm that replaces LN adds beta for nothing
 };
 
 // What a claim's cut means.

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <optional>
 
+#include "core/analysis/constant_behind.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
 
-using graph::ConstantId;
 using graph::Graph;
 using graph::kNone;
 using graph::kNoValue;
@@ -19,34 +19,6 @@ using graph::Shape;
 using graph::ValueId;
 
 namespace {
-
-// A constant that only this chain of permutations reads, and the axis of it that `axis` of the chain's end is.
-struct OwnConstant {
-  ConstantId constant = kNone;
-  int64_t axis = 0;
-};
-
-std::optional<OwnConstant> ownConstant(const Graph& graph, ValueId id, int64_t axis) {
-  while (id != kNoValue) {
-    const auto& value = graph.value(id);
-    if (value.uses.size() != 1 || !value.opaqueReason.empty()) return std::nullopt;
-    if (value.constant != kNone) {
-      if (!graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
-      return OwnConstant{value.constant, axis};
-    }
-    if (value.producer == kNone) return std::nullopt;
-    const Node& node = graph.node(value.producer);
-    if (node.kind == OpKind::Permute) {
-      const auto perm = graph::intsAttribute(node, "perm");
-      if (!perm) return std::nullopt;
-      axis = perm->at(static_cast<size_t>(axis));
-    } else if (node.kind != OpKind::Identity) {
-      return std::nullopt;
-    }
-    id = node.operands.at(0);
-  }
-  return std::nullopt;
-}
 
 // gamma varies along exactly one axis of `full`: that axis and the numbers.
 struct Scale {
@@ -74,6 +46,10 @@ std::optional<Scale> scaleAlongOneAxis(const Graph& graph, ValueId id, const Sha
   return found;
 }
 
+bool allFinite(const std::vector<double>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+}
+
 class Absorber {
  public:
   explicit Absorber(const Graph& graph) : original_(graph), out_{graph, {}} {}
@@ -81,6 +57,7 @@ class Absorber {
   AbsorbedScales run() {
     for (NodeId id = 0; id < static_cast<NodeId>(original_.nodes.size()); ++id) {
       const OpKind kind = original_.node(id).kind;
+      if (kind == OpKind::BatchNorm) tryBatchNorm(id);
       if (kind != OpKind::Mul && kind != OpKind::Div) continue;
       if (!tryOperand(id, 0) && kind == OpKind::Mul) tryOperand(id, 1);
     }
@@ -92,18 +69,13 @@ class Absorber {
     const Node& node = original_.node(id);
     if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue)
       return false;
-    const Shape* shape = ops::shapeOf(original_, node.operands[data]);
-    const Shape* outShape = ops::shapeOf(original_, node.outputs[0]);
-    if (shape == nullptr || outShape == nullptr || *shape != *outShape) return false;
-    // A product that changes the type cannot be left out.
-    if (original_.value(node.operands[data]).dtype != original_.value(node.outputs[0]).dtype) return false;
-    auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *shape);
+    if (!keepsShapeAndType(node, data)) return false;
+    auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *ops::shapeOf(original_, node.operands[data]));
     if (!scale) return false;
     if (node.kind == OpKind::Div) {
       for (double& number : scale->numbers) number = 1.0 / number;
     }
-    if (!std::all_of(scale->numbers.begin(), scale->numbers.end(), [](double x) { return std::isfinite(x); }))
-      return false;
+    if (!allFinite(scale->numbers)) return false;
     fold::AbsorbScale edit;
     edit.scaleNode = id;
     edit.dataOperand = static_cast<int>(data);
@@ -113,8 +85,80 @@ class Absorber {
     return true;
   }
 
+  // What changes shape or type cannot be left out.
+  [[nodiscard]] bool keepsShapeAndType(const Node& node, size_t data) const {
+    const auto& in = original_.value(node.operands[data]);
+    const auto& out = original_.value(node.outputs[0]);
+    return in.shape && in.shape == out.shape && in.dtype == out.dtype;
+  }
+
+  // The numbers of an operand, one per channel; `absent` where there is none.
+  [[nodiscard]] std::optional<std::vector<double>> perChannel(const Node& node, size_t operand, size_t channels,
+                                                              double absent) const {
+    if (operand >= node.operands.size() || node.operands[operand] == kNoValue) {
+      return std::vector<double>(channels, absent);
+    }
+    const auto& value = original_.value(node.operands[operand]);
+    if (value.constant == kNone || !value.opaqueReason.empty()) return std::nullopt;
+    const auto& constant = original_.constant(value.constant);
+    if (!constant.volatileReason.empty()) return std::nullopt;
+    auto numbers = graph::toDoubles(constant.view);
+    return numbers && numbers->size() == channels ? std::move(numbers) : std::nullopt;
+  }
+
+  // y = x * scale + shift per channel.
+  void tryBatchNorm(NodeId id) {
+    const Node& node = original_.node(id);
+    const Shape* shape = ops::shapeOf(original_, node.operands.at(0));
+    const auto eps = graph::floatAttribute(node, "eps");
+    if (node.operands.size() != 5 || node.outputs.size() != 1 || shape == nullptr || shape->size() < 2 || !eps) return;
+    if (!keepsShapeAndType(node, 0)) return;
+    const auto channels = static_cast<size_t>((*shape)[1]);
+    const auto gamma = perChannel(node, 1, channels, 1.0), beta = perChannel(node, 2, channels, 0.0);
+    const auto mean = perChannel(node, 3, channels, 0.0), variance = perChannel(node, 4, channels, 1.0);
+    if (!gamma || !beta || !mean || !variance) return;
+    std::vector<double> scale(channels), shift(channels);
+    for (size_t i = 0; i < channels; ++i) {
+      scale[i] = (*gamma)[i] / std::sqrt((*variance)[i] + *eps);
+      shift[i] = (*beta)[i] - (*mean)[i] * scale[i];
+    }
+    if (!allFinite(scale) || !allFinite(shift)) return;
+    fold::AbsorbScale edit;
+    edit.scaleNode = id;
+    biasPart_.reset();
+    if (!collect(node.operands[0], 1, scale, edit)) return;
+    if (biasPart_) {
+      edit.parts[*biasPart_].addend = shift;
+      bypass(id, 0);
+    } else if (!shiftOnly(id, *eps, shift, edit)) {
+      return;
+    }
+    out_.edits.push_back(std::move(edit));
+  }
+
+  // gamma = 1, variance = 1 - eps, and all of the shift in beta, or in the mean where there is no beta.
+  bool shiftOnly(NodeId id, double eps, const std::vector<double>& shift, fold::AbsorbScale& edit) {
+    const bool hasBeta = valueAt(operandOf(id, 2)) != kNoValue;
+    const std::vector<double> nothing(shift.size(), 0.0);
+    const auto becomes = [&](int operand, std::vector<double> numbers) {
+      if (valueAt(operandOf(id, operand)) == kNoValue) return true;
+      if (!part(operandOf(id, operand), 0, nothing, edit)) return false;
+      edit.parts.back().addend = std::move(numbers);
+      return true;
+    };
+    std::vector<double> negative = shift;
+    for (double& number : negative) number = -number;
+    const std::vector<double> ones(shift.size(), 1.0), variance(shift.size(), 1.0 - eps);
+    if (!becomes(1, ones) || !becomes(2, shift) || !becomes(3, hasBeta ? nothing : negative) || !becomes(4, variance)) {
+      return false;
+    }
+    edit.nodeStays = true;
+    out_.graph.nodes[static_cast<size_t>(id)].attributes.emplace_back("shift_operand", int64_t{hasBeta ? 2 : 3});
+    return true;
+  }
+
   // Walks up from the scale's data to the linear; every value on the way has one reader.
-  bool collect(ValueId id, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) const {
+  bool collect(ValueId id, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) {
     while (id != kNoValue) {
       const auto& value = original_.value(id);
       if (value.uses.size() != 1 || value.producer == kNone || !value.opaqueReason.empty()) return false;
@@ -134,8 +178,7 @@ class Absorber {
         case OpKind::Add: {
           // A bias of its own node: x W + b
           const bool biasSecond = original_.value(node.operands[1]).constant != kNone;
-          const ValueId bias = node.operands[biasSecond ? 1 : 0];
-          if (!broadcastPart(bias, last - axis, factor, edit)) return false;
+          if (!broadcastPart(operandOf(value.producer, biasSecond ? 1 : 0), last - axis, factor, edit)) return false;
           id = node.operands[biasSecond ? 0 : 1];
           // A bias that makes the result larger would make `axis` another one.
           if (id == kNoValue || original_.value(id).shape != value.shape) return false;
@@ -143,23 +186,24 @@ class Absorber {
         }
         case OpKind::Linear: {
           const Shape* w = ops::shapeOf(original_, node.operands[1]);
-          return axis == last && w != nullptr && w->size() == 2 && part(node.operands[1], 0, factor, edit) &&
-                 bias(node, 2, factor, edit);
+          return axis == last && w != nullptr && w->size() == 2 &&
+                 part(operandOf(value.producer, 1), 0, factor, edit) && bias(value.producer, 2, factor, edit);
         }
         case OpKind::MatMul: {
           const Shape* w = ops::shapeOf(original_, node.operands[1]);
-          return axis == last && w != nullptr && w->size() == 2 && part(node.operands[1], 1, factor, edit);
+          return axis == last && w != nullptr && w->size() == 2 && part(operandOf(value.producer, 1), 1, factor, edit);
         }
         case OpKind::AddMatMul: {
           const Shape* w = ops::shapeOf(original_, node.operands[2]);
-          return axis == last && w != nullptr && w->size() == 2 && part(node.operands[2], 1, factor, edit) &&
-                 bias(node, 0, factor, edit);
+          return axis == last && w != nullptr && w->size() == 2 &&
+                 part(operandOf(value.producer, 2), 1, factor, edit) && bias(value.producer, 0, factor, edit);
         }
         case OpKind::Conv:
           if (graph::boolAttribute(node, "transposed") ||
               shape->size() != ops::shapeOf(original_, node.operands[1])->size())
             return false;
-          return axis == 1 && part(node.operands[1], 0, factor, edit) && bias(node, 2, factor, edit);
+          return axis == 1 && part(operandOf(value.producer, 1), 0, factor, edit) &&
+                 bias(value.producer, 2, factor, edit);
         default:
           return false;
       }
@@ -168,27 +212,37 @@ class Absorber {
     return false;
   }
 
+  static graph::Use operandOf(NodeId node, int operand) { return {node, operand, kNone}; }
+
+  [[nodiscard]] ValueId valueAt(const graph::Use& use) const {
+    const auto& operands = original_.node(use.node).operands;
+    return static_cast<size_t>(use.operand) < operands.size() ? operands[static_cast<size_t>(use.operand)] : kNoValue;
+  }
+
   // An absent bias is fine; one that is there has the channels last.
-  bool bias(const Node& node, size_t operand, const std::vector<double>& factor, fold::AbsorbScale& edit) const {
-    if (operand >= node.operands.size() || node.operands[operand] == kNoValue) return true;
-    return broadcastPart(node.operands[operand], 0, factor, edit);
+  bool bias(NodeId node, int operand, const std::vector<double>& factor, fold::AbsorbScale& edit) {
+    const graph::Use use = operandOf(node, operand);
+    return valueAt(use) == kNoValue || broadcastPart(use, 0, factor, edit);
   }
 
-  // The axis that is `fromLast` axes before the last one, as numpy broadcasting counts.
-  bool broadcastPart(ValueId id, int64_t fromLast, const std::vector<double>& factor, fold::AbsorbScale& edit) const {
-    const Shape* shape = ops::shapeOf(original_, id);
-    return shape != nullptr && part(id, static_cast<int64_t>(shape->size()) - 1 - fromLast, factor, edit);
+  // The channels are the axis that is `fromLast` axes before the last one, as numpy broadcasting counts.
+  bool broadcastPart(const graph::Use& use, int64_t fromLast, const std::vector<double>& factor,
+                     fold::AbsorbScale& edit) {
+    const Shape* shape = ops::shapeOf(original_, valueAt(use));
+    if (shape == nullptr || !part(use, static_cast<int64_t>(shape->size()) - 1 - fromLast, factor, edit)) return false;
+    biasPart_ = edit.parts.size() - 1;
+    return true;
   }
 
-  // `axis` of the constant itself.
-  bool part(ValueId id, int64_t local, const std::vector<double>& factor, fold::AbsorbScale& edit) const {
-    const Shape* shape = ops::shapeOf(original_, id);
+  // `axis` of the operand itself.
+  bool part(const graph::Use& use, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) const {
+    const Shape* shape = ops::shapeOf(original_, valueAt(use));
     if (shape == nullptr) return false;
     const auto rank = static_cast<int64_t>(shape->size());
-    if (local < 0 || local >= rank || (*shape)[static_cast<size_t>(local)] != static_cast<int64_t>(factor.size()))
+    if (axis < 0 || axis >= rank || (*shape)[static_cast<size_t>(axis)] != static_cast<int64_t>(factor.size()))
       return false;
-    const auto own = ownConstant(original_, id, local);
-    if (!own) return false;
+    const auto own = constantBehind(original_, use, axis);
+    if (!own || !own->soleReader) return false;
     edit.parts.push_back({own->constant, factor, {}, static_cast<int>(own->axis)});
     return true;
   }
@@ -209,6 +263,7 @@ class Absorber {
 
   const Graph& original_;
   AbsorbedScales out_;
+  std::optional<size_t> biasPart_;  // of the edit that collect() last filled
 };
 
 }  // namespace

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
-#include <functional>
 #include <numeric>
 
 #include "core/fold/loop_nest.h"
 #include "core/fold/parallel.h"
-#include "core/fold/row_kernels.h"
+#include "core/fold/work.h"
 
 namespace normlens::fold {
 namespace {
@@ -17,39 +15,10 @@ namespace {
 using graph::DType;
 using graph::TensorView;
 
-// Elements that one hand-out of the parallel loop covers: long against the cost of a hand-out, short against the whole.
-constexpr int64_t kElementsPerUnit = int64_t{1} << 16;
 // What a block of columns may occupy: its second reading should come from a cache, but runs of memory that are too
 // short to be fetched ahead cost more than a larger cache does (measured: 1 MiB takes half as long again as 4).
 constexpr int64_t kColumnBlockBytes = int64_t{4} << 20;
 constexpr int64_t kMinColumns = 64;
-
-// A piece of work cut into units that may run in any order and at the same time.
-struct Work {
-  int64_t units = 0;
-  std::function<void(int64_t unit)> run;
-};
-
-// Calls body with a null pointer of the element type; false for a type that is not a real floating one.
-template <class Body>
-bool withElementType(DType dtype, Body body) {
-  switch (dtype) {
-    case DType::Float32:
-      body(static_cast<float*>(nullptr));
-      return true;
-    case DType::Float64:
-      body(static_cast<double*>(nullptr));
-      return true;
-    case DType::Float16:
-      body(static_cast<Half*>(nullptr));
-      return true;
-    case DType::BFloat16:
-      body(static_cast<BFloat16*>(nullptr));
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::vector<int64_t> rowMajorStrides(const graph::Shape& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
@@ -69,19 +38,6 @@ bool denseInSomeOrder(const TensorView& in) {
     expected *= in.shape[axis];
   }
   return true;
-}
-
-Status checkFit(const TensorView& in, std::span<std::byte> out) {
-  if (!graph::isFloat(in.dtype)) {
-    return fail(ErrorCode::Unsupported,
-                "a tensor of type " + std::string(graph::dtypeName(in.dtype)) + " cannot be centered or scaled");
-  }
-  const auto count = graph::elementCount(in.shape);
-  if (!count || in.strides.size() != in.shape.size() ||
-      out.size() != static_cast<size_t>(*count) * graph::dtypeBytes(in.dtype)) {
-    return fail(ErrorCode::Internal, "the buffer of a changed weight does not have the weight's size");
-  }
-  return {};
 }
 
 Status checkPattern(const TensorView& in, const ops::Pattern& pattern) {
@@ -119,14 +75,6 @@ struct Pointers {
   Pointers(const CenterJob& job)
       : in(reinterpret_cast<const T*>(job.in.data)), out(reinterpret_cast<T*>(job.out.data())) {}
 };
-
-// Aligned or not.
-template <class T>
-T elementAt(const T* data, int64_t index) {
-  T element;
-  std::memcpy(&element, reinterpret_cast<const std::byte*>(data) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return element;
-}
 
 // y = x for every element, whatever the strides.
 template <class T>
@@ -252,18 +200,6 @@ Work centerWork(const CenterJob& job, LoopNest nest, Strange& strange) {
   return elementWork<T>(job, nest, strange);
 }
 
-// All units of several works as one parallel loop.
-void runAll(const std::vector<Work>& works, int threads) {
-  std::vector<int64_t> ends;
-  int64_t total = 0;
-  for (const auto& work : works) ends.push_back(total += work.units);
-  parallelFor(threads, total, [&](int64_t unit) {
-    const auto end = std::upper_bound(ends.begin(), ends.end(), unit);
-    const auto& work = works[static_cast<size_t>(end - ends.begin())];
-    work.run(unit - (*end - work.units));
-  });
-}
-
 // sums[k] += sum of group k.
 template <class T>
 void addGroupSums(const CenterJob& job, const LoopNest& nest, std::vector<double>& sums) {
@@ -360,33 +296,6 @@ Status centerJointly(std::span<const CenterJob> parts, int threads) {
   parallelFor(threads, static_cast<int64_t>(parts.size()), [&](int64_t i) {
     const auto part = static_cast<size_t>(i);
     withElementType(parts[part].in.dtype, [&]<class T>(T*) { subtractGroupMeans<T>(parts[part], nests[part], means); });
-  });
-  return {};
-}
-
-Status scaleTensor(const TensorView& in, std::span<const double> factor, std::span<const double> addend, int dim,
-                   std::span<std::byte> out, int threads) {
-  if (auto status = checkFit(in, out); !status) return status;
-  const auto axis = static_cast<size_t>(dim);
-  if (dim < 0 || axis >= in.shape.size() || factor.size() != static_cast<size_t>(in.shape[axis]) ||
-      (!addend.empty() && addend.size() != factor.size())) {
-    return fail(ErrorCode::Internal, "a scale to absorb does not have one factor per channel of the weight");
-  }
-  const auto strides = outputStrides(in);
-  std::vector<LoopDim> loops;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    if (i != axis) loops.push_back({in.shape[i], in.strides[i], strides[i]});
-  }
-  sortAndMergeLoops(loops);
-  withElementType(in.dtype, [&]<class T>(T*) {
-    const auto* x = reinterpret_cast<const T*>(in.data);
-    auto* y = reinterpret_cast<T*>(out.data());
-    parallelFor(threads, in.shape[axis], [&](int64_t channel) {
-      const double scale = factor[static_cast<size_t>(channel)];
-      const double shift = addend.empty() ? 0.0 : addend[static_cast<size_t>(channel)];
-      forEachOffset(loops, {channel * in.strides[axis], channel * strides[axis]},
-                    [&](Offset at) { y[at.out] = narrow<T>(widen(elementAt(x, at.in)) * scale + shift); });
-    });
   });
   return {};
 }

@@ -1,7 +1,7 @@
-// The weight arithmetic of a fold: group means out of constants, channel scales into weights.
+// Group means out of constants.
 //
 // Every function reads a strided view and fills `out`, which has the view's element count and type. `out` is laid out
-// with outputStrides(in): the view's own memory order where that is dense, row-major otherwise. Means and products are
+// with outputStrides(in): the view's own memory order where that is dense, row-major otherwise. Means are
 // taken in float64 whatever the type; each result is rounded once. float16, bfloat16, float32 and float64. The view may
 // start at any address, as tensors in mapped files do.
 //
@@ -40,9 +40,5 @@ struct CenterJob {
 // Several tensors whose k-th groups (row-major order of the kept positions inside the region) form one group: the
 // joint mean is subtracted from all parts. One part is the same as centerTensor.
 [[nodiscard]] Status centerJointly(std::span<const CenterJob> parts, int threads);
-
-// y = x * factor[i] + addend[i], i the index along axis `dim`. An empty addend adds nothing.
-[[nodiscard]] Status scaleTensor(const graph::TensorView& in, std::span<const double> factor,
-                                 std::span<const double> addend, int dim, std::span<std::byte> out, int threads);
 
 }  // namespace normlens::fold

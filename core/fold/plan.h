@@ -31,10 +31,12 @@ struct CenterConstant {
 };
 
 // y = scale * linear(x): the constant per-channel scale moves into the weight (and bias) that only the scale reads.
-// The scale's node then passes its other operand through. DESIGN section 3, edit 4.
+// The scale's node then passes its other operand through. A BatchNorm behind a linear without a bias stays, with
+// tensors that make it y = x + beta. DESIGN section 3, edit 4.
 struct AbsorbScale {
   graph::NodeId scaleNode = graph::kNone;  // Mul, Div or BatchNorm
   int dataOperand = 0;                     // which operand of scaleNode is passed through
+  bool nodeStays = false;                  // it only shifts from now on
   struct Part {
     graph::ConstantId constant = graph::kNone;
     std::vector<double> factor;  // multiplies along `dim`
@@ -51,16 +53,33 @@ struct InsertCentering {
   std::vector<graph::Use> uses;
 };
 
+// y = n + beta goes into linear layers only: b' = b + W beta, and beta is left out. Everything behind the biases stays
+// what it was, so it may come after any of the edits above; the weights are those that the linears have by then.
+// Source: DESIGN section 3, "The norm that replaces LN".
+struct AbsorbShift {
+  int norm = 0;                            // whose beta it is; the plan replaces this norm as well
+  graph::NodeId shiftNode = graph::kNone;  // the LayerNorm, or the Add behind a decomposed one
+  int shiftOperand = 0;                    // where it reads beta
+  struct Part {
+    graph::ConstantId weight = graph::kNone;  // two axes
+    graph::Use weightUse;                     // the read of it that leads to this linear
+    int inputDim = 0;                         // axis of the weight that is summed with beta
+    graph::ConstantId bias = graph::kNone;    // read by this linear alone; as many elements as there are outputs
+  };
+  std::vector<Part> parts;
+};
+
 // The LayerNorm becomes an RMSNorm with the same eps, gamma and beta.
 struct ReplaceNorm {
   int norm = 0;  // index in analysis::Analysis::norms
 };
 
-using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, ReplaceNorm>;
+using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, AbsorbShift, ReplaceNorm>;
 
 struct FoldPlan {
   std::string policy;
-  std::vector<Edit> edits;  // AbsorbScale, then CenterConstant from coarse to fine, InsertCentering, ReplaceNorm
+  // In the order of the variant; CenterConstant from coarse to fine.
+  std::vector<Edit> edits;
 };
 
 }  // namespace normlens::fold

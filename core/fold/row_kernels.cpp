@@ -99,6 +99,27 @@ NORMLENS_INLINE double sumOf(const T* row, int64_t n) {
 }
 
 template <class T>
+NORMLENS_INLINE double dotOf(const T* row, const double* s, int64_t n) {
+  const auto* x = loose(row);
+  constexpr int kLanes = 32;
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += toDouble(x[i + lane]) * s[i + lane];
+  }
+  double sum = 0;
+  for (; i < n; ++i) sum += toDouble(x[i]) * s[i];
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+template <class T>
+NORMLENS_INLINE void addScaled(const T* row, double* __restrict sums, int64_t n, double factor) {
+  const auto* __restrict x = loose(row);
+  for (int64_t i = 0; i < n; ++i) sums[i] += toDouble(x[i]) * factor;
+}
+
+template <class T>
 NORMLENS_INLINE void subtractOne(const T* row, T* __restrict y, int64_t n, double mean) {
   const auto* __restrict x = loose(row);
   for (int64_t i = 0; i < n; ++i) store(toDouble(x[i]) - mean, &y[i]);
@@ -122,6 +143,16 @@ NORMLENS_CLONES double sumRow(const float* x, int64_t n) { return sumOf(x, n); }
 NORMLENS_CLONES double sumRow(const double* x, int64_t n) { return sumOf(x, n); }
 NORMLENS_CLONES double sumRow(const Half* x, int64_t n) { return sumOf(x, n); }
 NORMLENS_CLONES double sumRow(const BFloat16* x, int64_t n) { return sumOf(x, n); }
+
+NORMLENS_CLONES double dotRow(const float* x, const double* s, int64_t n) { return dotOf(x, s, n); }
+NORMLENS_CLONES double dotRow(const double* x, const double* s, int64_t n) { return dotOf(x, s, n); }
+NORMLENS_CLONES double dotRow(const Half* x, const double* s, int64_t n) { return dotOf(x, s, n); }
+NORMLENS_CLONES double dotRow(const BFloat16* x, const double* s, int64_t n) { return dotOf(x, s, n); }
+
+NORMLENS_CLONES void addScaledRow(const float* x, double* sums, int64_t n, double f) { addScaled(x, sums, n, f); }
+NORMLENS_CLONES void addScaledRow(const double* x, double* sums, int64_t n, double f) { addScaled(x, sums, n, f); }
+NORMLENS_CLONES void addScaledRow(const Half* x, double* sums, int64_t n, double f) { addScaled(x, sums, n, f); }
+NORMLENS_CLONES void addScaledRow(const BFloat16* x, double* sums, int64_t n, double f) { addScaled(x, sums, n, f); }
 
 NORMLENS_CLONES void subtractFromRow(const float* x, float* y, int64_t n, double mean) { subtractOne(x, y, n, mean); }
 NORMLENS_CLONES void subtractFromRow(const double* x, double* y, int64_t n, double mean) { subtractOne(x, y, n, mean); }

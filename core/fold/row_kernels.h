@@ -1,4 +1,5 @@
-// The inner loops of centering, one set per element type, compiled for several instruction sets and chosen at start.
+// The inner loops of centering and absorbing, one set per element type, compiled for several instruction sets and
+// chosen at start.
 //
 // All rows have unit stride. Sums are carried in float64. float16 and bfloat16 are raw bit patterns. What is read may
 // start at any address (a tensor inside a mapped file); what is written is aligned.
@@ -20,6 +21,18 @@ struct BFloat16 {
 [[nodiscard]] double sumRow(const double* x, int64_t n);
 [[nodiscard]] double sumRow(const Half* x, int64_t n);
 [[nodiscard]] double sumRow(const BFloat16* x, int64_t n);
+
+// Sum of x[i] * s[i].
+[[nodiscard]] double dotRow(const float* x, const double* s, int64_t n);
+[[nodiscard]] double dotRow(const double* x, const double* s, int64_t n);
+[[nodiscard]] double dotRow(const Half* x, const double* s, int64_t n);
+[[nodiscard]] double dotRow(const BFloat16* x, const double* s, int64_t n);
+
+// sums[i] += x[i] * factor.
+void addScaledRow(const float* x, double* sums, int64_t n, double factor);
+void addScaledRow(const double* x, double* sums, int64_t n, double factor);
+void addScaledRow(const Half* x, double* sums, int64_t n, double factor);
+void addScaledRow(const BFloat16* x, double* sums, int64_t n, double factor);
 
 // y[i] = x[i] - mean.
 void subtractFromRow(const float* x, float* y, int64_t n, double mean);

@@ -66,6 +66,8 @@ enum class NormFlavour {
 };
 [[nodiscard]] std::string_view normFlavourName(NormFlavour flavour);
 [[nodiscard]] std::optional<NormFlavour> normFlavourFromName(std::string_view name);
+// Beta is part of the norm that this flavour writes; with all others it is an op of its own.
+[[nodiscard]] bool addsShift(NormFlavour flavour, std::string_view format);
 
 // Runs one model many times on the same inputs without copying them; for measurements.
 class Runner {

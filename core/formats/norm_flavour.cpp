@@ -28,4 +28,8 @@ std::optional<NormFlavour> normFlavourFromName(std::string_view name) {
   return std::nullopt;
 }
 
+bool addsShift(NormFlavour flavour, std::string_view format) {
+  return flavour == NormFlavour::Fast && format == "torchscript";
+}
+
 }  // namespace normlens::formats

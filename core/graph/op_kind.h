@@ -44,7 +44,8 @@ enum class OpKind : uint8_t {
   LayerNorm,     // [x, gamma?, beta?] axes: ints (trailing), eps -> y, mean?, inverse deviation?
   GroupNorm,     // [x, gamma?, beta?] groups, eps over (C/groups, spatial...)
   InstanceNorm,  // [x, ...] per channel over the spatial axes
-  BatchNorm,     // [x, gamma?, beta?, mean, variance] eps, in eval mode: an affine per channel (axis 1)
+  BatchNorm,     // [x, gamma?, beta?, mean, variance] eps, in eval mode: an affine per channel (axis 1). With
+                 //     `shift_operand` (2 or 3), set by the analysis: y = x + or - that operand, no scale
   RmsNorm,       // [x, gamma?]
   Softmax,       // [x] axis (softmax and log_softmax): a shift that is constant along the axis changes nothing
   Reduce,        // [x] op: "mean" | "sum" | other, axes: ints, keepdim: bool

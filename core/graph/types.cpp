@@ -115,6 +115,10 @@ bool TensorView::contiguous() const {
   return true;
 }
 
+int64_t byteCount(const TensorView& view) {
+  return elementCount(view.shape).value_or(0) * static_cast<int64_t>(dtypeBytes(view.dtype));
+}
+
 std::optional<std::vector<double>> toDoubles(const TensorView& view) {
   const auto read = reader(view.dtype);
   const auto count = elementCount(view.shape);

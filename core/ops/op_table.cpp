@@ -54,7 +54,7 @@ constexpr std::array kRows = {
           "(x - mean)/sigma sums to 0 and ignores x's mean"},
     OpRow{OpKind::GroupNorm, Opaque, otherNormZeroMean, otherNormShift, "ignores a shift equal over its own groups"},
     OpRow{OpKind::InstanceNorm, Opaque, otherNormZeroMean, otherNormShift, "ignores a shift equal over its own groups"},
-    OpRow{OpKind::BatchNorm, Opaque, otherNormZeroMean, otherNormShift, "nothing is claimed"},
+    OpRow{OpKind::BatchNorm, Opaque, batchNormZeroMean, batchNormShift, "without its scale it adds a constant"},
     OpRow{OpKind::RmsNorm, Opaque, otherNormZeroMean, otherNormShift, "nothing is claimed"},
     OpRow{OpKind::Softmax, Opaque, softmaxZeroMean, softmaxShift, "exp(x + c) / sum exp(x + c) = exp(x) / sum exp(x)"},
     OpRow{OpKind::Reduce, Linear, reduceZeroMean, reduceShift, "sums over different axes commute"},

@@ -39,6 +39,7 @@ NORMLENS_RULE(mix);
 
 // rules_norm.cpp
 NORMLENS_RULE(layerNorm);
+NORMLENS_RULE(batchNorm);
 NORMLENS_RULE(otherNorm);
 NORMLENS_RULE(softmax);
 

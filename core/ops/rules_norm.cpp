@@ -27,6 +27,22 @@ std::optional<Pattern> groupNormGroups(const Shape& shape, int64_t groups) {
                                {shape[1] / groups * spatial, 0, shape[1] / groups * spatial, true}});
 }
 
+// What a BatchNorm adds per channel once its scale is gone, as numpy broadcasting wants it: in front of the spatial
+// axes.
+struct ChannelShift {
+  size_t operand = 0;
+  Shape shape;
+};
+
+std::optional<ChannelShift> channelShift(const Graph& graph, const Node& node) {
+  const auto operand = graph::intAttribute(node, "shift_operand");
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  if (!operand || full == nullptr || full->size() < 2) return std::nullopt;
+  ChannelShift out{static_cast<size_t>(*operand), Shape(full->size() - 1, 1)};
+  out.shape[0] = (*full)[1];
+  return out;
+}
+
 }  // namespace
 
 bool plainAlpha(const Node& node) {
@@ -105,6 +121,23 @@ Shift layerNormShift(const Graph& graph, const Node& node, int operand, const Pa
   const Shape* part = shapeOf(graph, node.operands[2]);
   const Shape* full = shapeOf(graph, node.outputs[0]);
   auto wide = part == nullptr || full == nullptr ? std::nullopt : widenFromOperand(pattern, *part, *full);
+  if (!wide) return Shift::refused(kNoShape);
+  return Shift::carried({{node.outputs[0], std::move(*wide)}});
+}
+
+ZeroMean batchNormZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto shift = channelShift(graph, node);
+  if (!shift) return otherNormZeroMean(graph, node, output, pattern);
+  auto part = narrowToOperand(pattern, *shapeOf(graph, node.outputs[0]), shift->shape);
+  if (!part) return ZeroMean::refused(kNoShape);
+  return ZeroMean::of({{node.operands[0], pattern}, {node.operands.at(shift->operand), std::move(*part)}});
+}
+Shift batchNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  const auto shift = channelShift(graph, node);
+  if (!shift) return otherNormShift(graph, node, operand, pattern);
+  if (operand == 0) return Shift::carried({{node.outputs[0], pattern}});
+  if (static_cast<size_t>(operand) != shift->operand) return Shift::refused("the shifted values are a scale");
+  auto wide = widenFromOperand(pattern, shift->shape, *shapeOf(graph, node.outputs[0]));
   if (!wide) return Shift::refused(kNoShape);
   return Shift::carried({{node.outputs[0], std::move(*wide)}});
 }

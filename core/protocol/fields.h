@@ -170,10 +170,11 @@ struct FieldsOf<EditInfo> {
 template <>
 struct FieldsOf<PlanInfo> {
   using M = PlanInfo;
-  static constexpr std::tuple list{
-      NORMLENS_FIELD(policy),         NORMLENS_FIELD(edits),       NORMLENS_FIELD(folded),
-      NORMLENS_FIELD(layer_norms),    NORMLENS_FIELD(centerings),  NORMLENS_FIELD(tensors_centered),
-      NORMLENS_FIELD(bytes_centered), NORMLENS_FIELD(bytes_grown), NORMLENS_FIELD(gap)};
+  static constexpr std::tuple list{NORMLENS_FIELD(policy),          NORMLENS_FIELD(edits),
+                                   NORMLENS_FIELD(folded),          NORMLENS_FIELD(layer_norms),
+                                   NORMLENS_FIELD(centerings),      NORMLENS_FIELD(tensors_centered),
+                                   NORMLENS_FIELD(shifts_absorbed), NORMLENS_FIELD(bytes_centered),
+                                   NORMLENS_FIELD(bytes_grown),     NORMLENS_FIELD(gap)};
 };
 
 template <>

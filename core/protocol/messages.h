@@ -149,7 +149,7 @@ struct PlanParams {
   double max_growth_percent = 10;
 };
 struct EditInfo {
-  std::string kind;   // center_constant, absorb_scale, insert_centering, replace_norm
+  std::string kind;   // absorb_scale, center_constant, insert_centering, absorb_shift, replace_norm
   std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
   int node = -1;      // where to look
   int64_t bytes = 0;  // written
@@ -161,6 +161,7 @@ struct PlanInfo {
   std::vector<EditInfo> edits;
   std::vector<int> folded;  // norms that will become RMSNorm
   int layer_norms = 0, centerings = 0, tensors_centered = 0;
+  int shifts_absorbed = 0;  // norms whose beta moves into the biases of the linears behind them
   int64_t bytes_centered = 0, bytes_grown = 0;
   double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/graph/text.h"
+
 namespace normlens::run {
 namespace {
 
@@ -15,6 +17,7 @@ using graph::ValueId;
 struct Match {
   std::string name;
   ValueId output = graph::kNoValue;
+  graph::TensorView beta;  // no data where there is none
   std::vector<ValueId> candidates;
 };
 
@@ -41,7 +44,9 @@ std::vector<Match> matchNorms(const Graph& a, const std::vector<analysis::LayerN
   const std::vector<NodeId> nodesOfA = normNodes(a), nodesOfB = normNodes(b);
   std::vector<Match> matches;
   for (const analysis::LayerNorm& norm : norms) {
-    Match match{norm.name, norm.output, {}};
+    Match match{norm.name, norm.output, {}, {}};
+    const auto beta = norm.beta == graph::kNoValue ? graph::kNone : a.value(norm.beta).constant;
+    if (beta != graph::kNone) match.beta = a.constant(beta).view;
     if (const auto same = byName.find(a.value(norm.output).name); same != byName.end()) {
       addWithSum(b, same->second, match.candidates);
     }
@@ -55,6 +60,16 @@ std::vector<Match> matchNorms(const Graph& a, const std::vector<analysis::LayerN
     if (!match.candidates.empty()) matches.push_back(std::move(match));
   }
   return matches;
+}
+
+// x + v along the last axis, in float64; nullopt where that is not possible.
+std::optional<graph::TensorView> plusVector(const graph::TensorView& x, const graph::TensorView& v) {
+  if (v.data == nullptr || x.shape.empty()) return std::nullopt;
+  auto numbers = graph::toDoubles(x);
+  const auto addend = graph::toDoubles(v);
+  if (!numbers || !addend || static_cast<int64_t>(addend->size()) != x.shape.back()) return std::nullopt;
+  for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] += (*addend)[i % addend->size()];
+  return graph::tensorFromDoubles(x.shape, *numbers, graph::DType::Float64);
 }
 
 using Captured = std::unordered_map<ValueId, graph::TensorView>;
@@ -100,11 +115,16 @@ Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a, const std:
     const auto expected = capturedA->find(match.output);
     if (expected == capturedA->end() || !expected->second.data) continue;
     std::optional<TensorDiff> best;
+    const auto consider = [&](const Result<TensorDiff>& diff) {
+      if (diff && (!best || diff->maxRel < best->maxRel)) best = *diff;
+    };
     for (const ValueId candidate : match.candidates) {
       const auto got = capturedB->find(candidate);
       if (got == capturedB->end() || !got->second.data) continue;
-      auto diff = compareTensors(match.name, expected->second, got->second);
-      if (diff && (!best || diff->maxRel < best->maxRel)) best = std::move(*diff);
+      consider(compareTensors(match.name, expected->second, got->second));
+      if (const auto shifted = plusVector(got->second, match.beta)) {
+        consider(compareTensors(match.name, expected->second, *shifted));
+      }
     }
     if (best) rows.push_back(std::move(*best));
   }

@@ -82,6 +82,7 @@ const char* editKind(const fold::Edit& edit) {
     const char* operator()(const fold::AbsorbScale&) const { return "absorb_scale"; }
     const char* operator()(const fold::CenterConstant&) const { return "center_constant"; }
     const char* operator()(const fold::InsertCentering&) const { return "insert_centering"; }
+    const char* operator()(const fold::AbsorbShift&) const { return "absorb_shift"; }
     const char* operator()(const fold::ReplaceNorm&) const { return "replace_norm"; }
   };
   return std::visit(Visitor{}, edit);
@@ -166,6 +167,7 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
       info.tensors_centered += static_cast<int>(center->parts.size());
       info.bytes_centered += planned.bytes;
     }
+    info.shifts_absorbed += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
     info.edits.push_back(std::move(edit));
   }
   return info;

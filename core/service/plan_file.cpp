@@ -12,9 +12,11 @@ namespace {
 
 constexpr int kSchema = 1;
 
+json useToJson(const graph::Use& use) { return {use.node, use.operand, use.block}; }
+
 json usesToJson(const std::vector<graph::Use>& uses) {
   json out = json::array();
-  for (const auto& use : uses) out.push_back({use.node, use.operand, use.block});
+  for (const auto& use : uses) out.push_back(useToJson(use));
   return out;
 }
 
@@ -30,7 +32,11 @@ struct ToJson {
                        {"addend", part.addend},
                        {"dim", part.dim}});
     }
-    return {{"kind", "absorb_scale"}, {"node", edit.scaleNode}, {"data_operand", edit.dataOperand}, {"parts", parts}};
+    return {{"kind", "absorb_scale"},
+            {"node", edit.scaleNode},
+            {"data_operand", edit.dataOperand},
+            {"node_stays", edit.nodeStays},
+            {"parts", parts}};
   }
   json operator()(const fold::CenterConstant& edit) const {
     json parts = json::array();
@@ -45,6 +51,20 @@ struct ToJson {
             {"pattern", edit.pattern.text()},
             {"uses", usesToJson(edit.uses)}};
   }
+  json operator()(const fold::AbsorbShift& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts) {
+      parts.push_back({{"weight", graph.constant(part.weight).name},
+                       {"use", useToJson(part.weightUse)},
+                       {"input_dim", part.inputDim},
+                       {"bias", graph.constant(part.bias).name}});
+    }
+    return {{"kind", "absorb_shift"},
+            {"norm", norms[static_cast<size_t>(edit.norm)].name},
+            {"node", edit.shiftNode},
+            {"shift_operand", edit.shiftOperand},
+            {"parts", parts}};
+  }
   json operator()(const fold::ReplaceNorm& edit) const {
     return {{"kind", "replace_norm"}, {"norm", norms[static_cast<size_t>(edit.norm)].name}};
   }
@@ -57,18 +77,20 @@ class FromJson {
 
   fold::Edit edit(const json& item) const {
     const auto kind = item.at("kind").get<std::string>();
-    if (kind == "absorb_scale") return absorb(item);
+    if (kind == "absorb_scale") return absorbScale(item);
     if (kind == "center_constant") return center(item);
     if (kind == "insert_centering") return insert(item);
+    if (kind == "absorb_shift") return absorbShift(item);
     if (kind == "replace_norm") return fold::ReplaceNorm{normNamed(item.at("norm").get<std::string>())};
     throw std::runtime_error("unknown edit '" + kind + "'");
   }
 
  private:
-  fold::Edit absorb(const json& item) const {
+  fold::Edit absorbScale(const json& item) const {
     fold::AbsorbScale out;
     out.scaleNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
     out.dataOperand = item.at("data_operand").get<int>();
+    out.nodeStays = item.at("node_stays").get<bool>();
     for (const json& part : item.at("parts")) {
       out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()),
                            part.at("factor").get<std::vector<double>>(), part.at("addend").get<std::vector<double>>(),
@@ -99,6 +121,21 @@ class FromJson {
     throw std::runtime_error("no value '" + name + "'");
   }
 
+  fold::Edit absorbShift(const json& item) const {
+    fold::AbsorbShift out;
+    out.norm = normNamed(item.at("norm").get<std::string>());
+    out.shiftNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
+    const auto& operands = graph_.node(out.shiftNode).operands;
+    out.shiftOperand = inRange(item.at("shift_operand").get<int>(), operands.size());
+    if (operands[static_cast<size_t>(out.shiftOperand)] == graph::kNoValue)
+      throw std::runtime_error("a shift that is absent");
+    for (const json& part : item.at("parts")) {
+      out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), use(part.at("use")),
+                           part.at("input_dim").get<int>(), constantNamed(part.at("bias").get<std::string>())});
+    }
+    return out;
+  }
+
   static ops::Pattern pattern(const json& item, int64_t elements) {
     const auto text = item.at("pattern").get<std::string>();
     auto parsed = ops::Pattern::parse(text);
@@ -109,13 +146,14 @@ class FromJson {
     if (elements >= 0 && size != elements) throw std::runtime_error("pattern '" + text + "' does not fit its tensor");
     return std::move(*parsed);
   }
+  graph::Use use(const json& item) const {
+    const graph::Use use{item.at(0).get<int>(), item.at(1).get<int>(), item.at(2).get<int>()};
+    if (use.node != graph::kNone) inRange(use.node, graph_.nodes.size());
+    return use;
+  }
   std::vector<graph::Use> uses(const json& items) const {
     std::vector<graph::Use> out;
-    for (const json& item : items) {
-      graph::Use use{item.at(0).get<int>(), item.at(1).get<int>(), item.at(2).get<int>()};
-      if (use.node != graph::kNone) inRange(use.node, graph_.nodes.size());
-      out.push_back(use);
-    }
+    for (const json& item : items) out.push_back(use(item));
     return out;
   }
   static int inRange(int id, size_t size) {

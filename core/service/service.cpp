@@ -43,12 +43,12 @@ analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& grap
     analysis::PlannedEdit planned;
     planned.edit = edit;
     if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
-      for (const auto& part : center->parts) {
-        const auto& view = graph.constant(part.constant).view;
-        planned.bytes +=
-            graph::elementCount(view.shape).value_or(0) * static_cast<int64_t>(graph::dtypeBytes(view.dtype));
-      }
+      for (const auto& part : center->parts) planned.bytes += graph::byteCount(graph.constant(part.constant).view);
       planned.bytesGrown = center->split ? planned.bytes : 0;
+    }
+    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) {
+      for (const auto& part : shift->parts) planned.bytes += graph::byteCount(graph.constant(part.bias).view);
+      planned.frees = {shift->norm};
     }
     if (std::holds_alternative<fold::InsertCentering>(edit)) ++out.centerings;
     if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
@@ -73,12 +73,12 @@ std::string whyNotProved(const run::Verification& verification) {
   return why;
 }
 
-Result<analysis::PlanOptions> planOptions(const protocol::PlanParams& params) {
+Result<analysis::PlanOptions> planOptions(const protocol::PlanParams& params, bool moveShifts) {
   const auto policy = analysis::policyFromName(params.policy);
   if (!policy) {
     return fail(ErrorCode::Usage, "there is no policy '" + params.policy + "'", "free, balanced, all or paper");
   }
-  return analysis::PlanOptions{*policy, params.max_growth_percent, params.center_values, params.keep_norms};
+  return analysis::PlanOptions{*policy, params.max_growth_percent, params.center_values, params.keep_norms, moveShifts};
 }
 
 }  // namespace
@@ -110,9 +110,9 @@ struct Service::State {
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 
-  Result<analysis::Plan> planFor(const protocol::PlanParams& params) const {
+  Result<analysis::Plan> planFor(const protocol::PlanParams& params, formats::NormFlavour norm) const {
     if (planFromFile) return fromFoldPlan(*planFromFile, model->graph());
-    auto options = planOptions(params);
+    auto options = planOptions(params, !formats::addsShift(norm, model->facts().format));
     if (!options) return tl::unexpected(options.error());
     for (const int value : params.center_values) {
       if (value < 0 || static_cast<size_t>(value) >= model->graph().values.size()) {
@@ -208,7 +208,7 @@ Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParam
 
 Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  const auto plan = state_->planFor(params);
+  const auto plan = state_->planFor(params, formats::NormFlavour::Portable);
   if (!plan) return tl::unexpected(plan.error());
   return describePlan(state_->model->graph(), *state_->analysis, *plan);
 }
@@ -230,7 +230,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
                 "portable, primitives or fast; for ONNX also standard or ort");
   }
   const Stopwatch watch;
-  auto plan = state_->planFor(params.plan);
+  auto plan = state_->planFor(params.plan, *flavour);
   if (!plan) return tl::unexpected(plan.error());
   protocol::FoldResult result;
   result.plan = describePlan(state_->model->graph(), *state_->analysis, *plan);

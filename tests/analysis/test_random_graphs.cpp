@@ -26,6 +26,8 @@ struct Tally {
   int splits = 0;
   int joint = 0;
   int scales = 0;
+  int batchNorms = 0;
+  int shifts = 0;
   int otherSize = 0;
 };
 
@@ -42,6 +44,8 @@ std::string describe(const graph::Graph& graph, const Plan& plan) {
              std::to_string(insert->uses.size()) + " reads\n";
     } else if (const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit)) {
       out += "absorb " + graph.value(graph.node(scale->scaleNode).outputs[0]).name + "\n";
+    } else if (const auto* shift = std::get_if<fold::AbsorbShift>(&planned.edit)) {
+      out += "move the shift of norm " + std::to_string(shift->norm) + "\n";
     } else {
       out += "fold norm " + std::to_string(std::get<fold::ReplaceNorm>(planned.edit).norm) + "\n";
     }
@@ -56,7 +60,10 @@ void count(Tally& tally, const Plan& plan) {
     const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
     tally.splits += center != nullptr && center->split ? 1 : 0;
     tally.joint += center != nullptr && center->parts.size() > 1 ? 1 : 0;
-    tally.scales += std::holds_alternative<fold::AbsorbScale>(planned.edit) ? 1 : 0;
+    const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit);
+    tally.scales += scale != nullptr ? 1 : 0;
+    tally.batchNorms += scale != nullptr && scale->nodeStays ? 1 : 0;
+    tally.shifts += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
   }
 }
 
@@ -145,6 +152,8 @@ TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
   EXPECT_GT(tally.splits, 20);
   EXPECT_GE(tally.joint, 3);
   EXPECT_GT(tally.scales, 5);
+  EXPECT_GT(tally.batchNorms, 5);
+  EXPECT_GT(tally.shifts, 30);
   EXPECT_GT(tally.otherSize, 600);
 }
 

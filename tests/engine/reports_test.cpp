@@ -46,8 +46,8 @@ TEST(FoldReport, HasTheFieldsOfTheContract) {
   verify.exact = true;
   outcome.fold.verify = verify;
   const json report = foldReport(outcome);
-  expectKeys(report, {"layer_norms", "folded", "centerings", "tensors_centered", "bytes_centered", "bytes_grown",
-                      "output", "reason", "load_ms", "fold_ms", "save_ms", "verify"});
+  expectKeys(report, {"layer_norms", "folded", "centerings", "tensors_centered", "bytes_centered", "shifts_absorbed",
+                      "bytes_grown", "output", "reason", "load_ms", "fold_ms", "save_ms", "verify"});
   EXPECT_EQ(report["folded"], 2);
   EXPECT_EQ(report["output"], "out.pt");
   EXPECT_EQ(keys(report["verify"]["algebra"]), (std::vector<std::string>{"max_abs", "max_rel"}));

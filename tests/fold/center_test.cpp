@@ -1,63 +1,16 @@
 // Property tests of the weight arithmetic against an obvious reference in double precision.
 #include "core/fold/center.h"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <cstring>
 #include <map>
-#include <numeric>
-#include <random>
 
 #include "core/fold/weight_memory.h"
+#include "tests/fold/weight_tensors.h"
 
 namespace normlens::fold {
 namespace {
 
-using graph::DType;
-using graph::Shape;
-using graph::TensorView;
 using ops::Factor;
 using ops::Pattern;
-
-struct Tensor {
-  TensorView view;
-  std::vector<double> numbers;  // row-major
-};
-
-void writeElement(std::byte* at, DType dtype, double value) {
-  const auto put = [&](auto x) { std::memcpy(at, &x, sizeof(x)); };
-  switch (dtype) {
-    case DType::Float64:
-      put(value);
-      break;
-    case DType::Float32:
-      put(static_cast<float>(value));
-      break;
-    case DType::Float16:
-      put(graph::floatToHalf(static_cast<float>(value)));
-      break;
-    default:
-      put(graph::floatToBfloat16(static_cast<float>(value)));
-      break;
-  }
-}
-
-// Random numbers at these strides, in memory of just the size they need; half of them at an odd address, as tensors in
-// files may be.
-Tensor makeTensor(const Shape& shape, const std::vector<int64_t>& strides, DType dtype, std::mt19937_64& random) {
-  int64_t last = 0;
-  for (size_t i = 0; i < shape.size(); ++i) last += (shape[i] - 1) * strides[i];
-  const auto bytes = static_cast<size_t>(last + 1) * graph::dtypeBytes(dtype);
-  const size_t start = random() % 2;
-  std::shared_ptr<std::byte> memory(new std::byte[start + bytes], [](const std::byte* at) { delete[] at; });
-  std::normal_distribution<double> normal(0.3, 1.0);
-  for (size_t at = 0; at < bytes; at += graph::dtypeBytes(dtype))
-    writeElement(memory.get() + start + at, dtype, normal(random));
-  Tensor tensor{{memory.get() + start, dtype, shape, strides, memory}, {}};
-  tensor.numbers = *graph::toDoubles(tensor.view);
-  return tensor;
-}
 
 // The reference: the group number of each element from its mixed-radix index; nullopt outside the region.
 std::vector<std::optional<int64_t>> groupsOf(const Pattern& pattern, size_t elements) {
@@ -108,25 +61,6 @@ std::vector<std::vector<double>> centeredReference(const std::vector<const Tenso
   return out;
 }
 
-TensorView outputView(const TensorView& in, const std::vector<std::byte>& bytes) {
-  return {bytes.data(), in.dtype, in.shape, outputStrides(in), nullptr};
-}
-
-void expectClose(const TensorView& got, const std::vector<double>& want, const std::string& what) {
-  const double unit = std::ldexp(1.0, -graph::mantissaBits(got.dtype) - 1);
-  const double smallest = got.dtype == DType::Float16 ? 0x1p-25 : 0.0;  // half the spacing of float16 subnormals
-  const auto numbers = *graph::toDoubles(got);
-  ASSERT_EQ(numbers.size(), want.size());
-  for (size_t i = 0; i < want.size(); ++i) {
-    ASSERT_NEAR(numbers[i], want[i], std::max(std::fabs(want[i]) * unit, smallest) * 1.001 + 1e-7 * unit + 1e-13)
-        << what << " element " << i;
-  }
-}
-
-std::vector<std::byte> bufferFor(const TensorView& in) {
-  return std::vector<std::byte>(static_cast<size_t>(*graph::elementCount(in.shape)) * graph::dtypeBytes(in.dtype));
-}
-
 Shape randomShape(std::mt19937_64& random) {
   constexpr int64_t kSizes[] = {1, 2, 3, 4, 6, 12, 35, 64};
   Shape shape(1 + random() % 4);
@@ -155,21 +89,6 @@ Pattern randomPattern(const Shape& shape, std::mt19937_64& random) {
     }
   }
   return Pattern::fromFactors(factors);
-}
-
-enum class Layout { RowMajor, Permuted, Padded };
-
-std::vector<int64_t> stridesFor(const Shape& shape, Layout layout, std::mt19937_64& random) {
-  std::vector<size_t> order(shape.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  if (layout == Layout::Permuted) std::shuffle(order.begin(), order.end(), random);
-  std::vector<int64_t> strides(shape.size());
-  int64_t step = layout == Layout::Padded ? 2 : 1;
-  for (size_t i = order.size(); i-- > 0;) {
-    strides[order[i]] = step;
-    step *= shape[order[i]];
-  }
-  return strides;
 }
 
 class CenterRandom : public testing::TestWithParam<std::tuple<DType, Layout>> {};
@@ -276,31 +195,6 @@ TEST(Center, HalfTypesRoundToNearestOverTheirWholeRange) {
     auto out = bufferFor(view);
     ASSERT_TRUE(centerTensor(view, Pattern::overAxes(shape, axes), out, 1));
     EXPECT_EQ(std::memcmp(out.data(), bits.data(), out.size()), 0);
-  }
-}
-
-TEST(Scale, MultipliesAndAddsPerChannelInAnyLayout) {
-  std::mt19937_64 random(7);
-  for (const Layout layout : {Layout::RowMajor, Layout::Permuted, Layout::Padded}) {
-    const Shape shape = {4, 3, 5};
-    const Tensor tensor = makeTensor(shape, stridesFor(shape, layout, random), DType::Float32, random);
-    for (int dim = 0; dim < 3; ++dim) {
-      const auto axis = static_cast<size_t>(dim);
-      std::vector<double> factor(static_cast<size_t>(shape[axis]));
-      std::vector<double> addend(factor.size());
-      for (size_t i = 0; i < factor.size(); ++i) {
-        factor[i] = 0.5 + static_cast<double>(i);
-        addend[i] = 1.0 - static_cast<double>(i);
-      }
-      auto out = bufferFor(tensor.view);
-      ASSERT_TRUE(scaleTensor(tensor.view, factor, addend, dim, out, 2));
-      std::vector<double> want;
-      for (size_t i = 0; i < tensor.numbers.size(); ++i) {
-        const size_t channel = dim == 0 ? i / 15 : dim == 1 ? i / 5 % 3 : i % 5;
-        want.push_back(tensor.numbers[i] * factor[channel] + addend[channel]);
-      }
-      expectClose(outputView(tensor.view, out), want, "dim " + std::to_string(dim));
-    }
   }
 }
 

@@ -397,11 +397,74 @@ TEST(Apply, AbsorbsALayerScale) {
   const auto gamma = *graph::toDoubles(graph.constant(constantNamed(graph, "gamma")).view);
   fold::AbsorbScale scale{nodeOf(graph, "aten::mul"),
                           0,
+                          false,
                           {{constantNamed(graph, "w"), gamma, {}, 0}, {constantNamed(graph, "b"), gamma, {}, 0}}};
   const auto folded = applied(*model, {scale});
   EXPECT_EQ(countOps(*folded, "aten::mul"), 0);
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
   EXPECT_TRUE(folded->source().module.hasattr("gamma")) << "the parameter keeps its name in the file";
+}
+
+// x -> linear -> LayerNorm -> linear, and beta in the last bias.
+std::vector<fold::Edit> foldWithoutBeta(const graph::Graph& graph, const std::string& w2 = "w2",
+                                        const std::string& b2 = "b2") {
+  auto edits = foldOfLinearNormLinear(graph);
+  const auto linear = nodeOf(graph, "aten::linear", 1);
+  const fold::AbsorbShift shift{0,
+                                nodeOf(graph, "aten::layer_norm"),
+                                2,
+                                {{constantNamed(graph, w2), {linear, 1, graph::kNone}, 1, constantNamed(graph, b2)}}};
+  edits.insert(edits.end() - 1, shift);
+  return edits;
+}
+
+TEST(Apply, MovesBetaIntoTheNextBias) {
+  const ScratchFolder folder;
+  const auto x = draw({3, 4, 6}, 110);
+  const auto model = makeModel(linearNormLinear(), {x});
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Fast}) {
+    if (flavour == NormFlavour::Fast && countOps(*model, "normlens::rms_norm") == 0) {
+      const auto norms = analysis::findNorms(model->graph());
+      if (!model->apply({"free", foldWithoutBeta(model->graph())}, norms.layerNorms, flavour, {})) continue;
+    }
+    const auto folded = applied(*model, foldWithoutBeta(model->graph()), flavour);
+    const double limit = flavour == NormFlavour::Fast ? 1e-6 : kExact;
+    EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), limit);
+    EXPECT_EQ(countOps(*folded, "aten::add"), flavour == NormFlavour::Primitives ? 1 : 0) << "of eps alone";
+    ASSERT_TRUE(folded->save(folder.path() / "m.pt", {}));
+    auto loaded = torch::jit::load((folder.path() / "m.pt").string());
+    EXPECT_TRUE(loaded.hasattr("b")) << "the parameter keeps its name in the file";
+    EXPECT_LT(relativeDifference(runOn(*model, {x}), loaded.forward({x}).toTensor()), limit);
+  }
+}
+
+TEST(Apply, ABetaOfZerosIsLeftOutAndTheBiasLeftAlone) {
+  auto module = linearNormLinear();
+  module.setattr("b", at::zeros({8}, at::kDouble));
+  const auto x = draw({3, 6}, 111);
+  const auto model = makeModel(module, {x});
+  const auto folded = applied(*model, foldWithoutBeta(model->graph()));
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+  EXPECT_TRUE(folded->source().module.attr("b2").toTensor().is_same(model->source().module.attr("b2").toTensor()));
+}
+
+TEST(Apply, MovingABetaKeepsOtherMethodsAsTheyAre) {
+  auto module = linearNormLinear();
+  module.define("def tail(self, y):\n  return torch.linear(y, self.w2, self.b2)\n");
+  const auto x = draw({3, 6}, 112), y = draw({3, 8}, 113);
+  const auto model = makeModel(module, {x});
+  const auto folded = applied(*model, foldWithoutBeta(model->graph()));
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+  auto before = model->source().module, after = folded->source().module;
+  EXPECT_TRUE(at::equal(before.get_method("tail")({y}).toTensor(), after.get_method("tail")({y}).toTensor()));
+}
+
+TEST(Apply, ABetaMovesOnlyTogetherWithItsNorm) {
+  const auto x = draw({3, 6}, 114);
+  const auto model = makeModel(linearNormLinear(), {x});
+  auto edits = foldWithoutBeta(model->graph());
+  edits.pop_back();
+  EXPECT_EQ(refusal(*model, edits).code, ErrorCode::Refused);
 }
 
 TEST(Apply, TheFastNormIsRefusedWhereItsLibraryIsMissingOrUsed) {

@@ -13,13 +13,17 @@ constexpr const char* kModel = R"(graph {
   input %x: float32[2, 5, 8]
   const %w: float32[8, 8] random 1
   const %scale: float32[8] random 3
+  const %beta: float32[8] random 4
+  const %w2: float32[8, 8] random 5
+  const %b2: float32[8] random 6
   %s: float32[2, 5, 8] = Elementwise(%x)
   %n1: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05} name "a"
   %f: float32[2, 5, 8] = Linear(%n1, %w, _)
   %g: float32[2, 5, 8] = Mul(%f, %scale)
   %r: float32[2, 5, 8] = Add(%s, %g)
-  %n2: float32[2, 5, 8] = LayerNorm(%r, _, _) {axes = [2], eps = 1e-05} name "b"
-  return %n2
+  %n2: float32[2, 5, 8] = LayerNorm(%r, _, %beta) {axes = [2], eps = 1e-05} name "b"
+  %y: float32[2, 5, 8] = Linear(%n2, %w2, %b2)
+  return %y
 })";
 
 struct Planned {
@@ -34,7 +38,7 @@ Planned planned() {
   const auto analysis = *analysis::analyze(out.graph, Task{});
   out.norms = analysis->norms.layerNorms;
   out.plan = {"balanced", {}};
-  for (const auto& edit : analysis->best.edits) out.plan.edits.push_back(edit.edit);
+  for (const auto& edit : analysis::makePlan(*analysis, {}).edits) out.plan.edits.push_back(edit.edit);
   return out;
 }
 
@@ -67,7 +71,8 @@ TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
   };
   for (const std::string& bad :
        {std::string(), std::string("[]"), std::string("{\"schema\":1}"), replaced("\"schema\": 1", "\"schema\": 9"),
-        replaced("center_constant", "wobble"), replaced("\"w\"", "\"ghost\""), replaced("(8 sum)", "(9 sum)")}) {
+        replaced("center_constant", "wobble"), replaced("\"w\"", "\"ghost\""), replaced("(8 sum)", "(9 sum)"),
+        replaced("\"shift_operand\": 2", "\"shift_operand\": 7")}) {
     const auto read = planFromJson(bad, made.graph, made.norms, "abc");
     ASSERT_FALSE(read) << bad;
     EXPECT_EQ(read.error().code, ErrorCode::Unreadable);

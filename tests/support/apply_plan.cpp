@@ -37,6 +37,7 @@ class Applier {
       });
       store(part.constant, tensor);
     }
+    if (edit.nodeStays) return;
     Node& node = nodeAt(edit.scaleNode);
     node.operands = {node.operands.at(static_cast<size_t>(edit.dataOperand))};
     node.kind = OpKind::Identity;
@@ -67,6 +68,29 @@ class Applier {
       const ValueId centered = insertCentering(value, edit.pattern);
       for (const Use& use : uses) operandAt(use) = centered;
     }
+  }
+
+  // b' = b + sum over i of W[i] * beta[i], with what the reads hold at this point.
+  void add(const fold::AbsorbShift& edit) {
+    Node& node = nodeAt(edit.shiftNode);
+    const auto operand = static_cast<size_t>(edit.shiftOperand);
+    const auto beta = graph::toDoubles(graph_.constant(graph_.value(node.operands.at(operand)).constant).view).value();
+    for (const auto& part : edit.parts) {
+      const auto weightId = graph_.value(operandAt(part.weightUse)).constant;
+      const Tensor weight = fromView(graph_.constant(weightId).view);
+      Tensor bias = fromView(graph_.constant(part.bias).view);
+      const auto in = static_cast<size_t>(part.inputDim);
+      forEachIndex(weight.shape, [&](const Index& index) {
+        bias.at.at(static_cast<size_t>(index.at(1 - in))) += weight(index) * beta.at(static_cast<size_t>(index.at(in)));
+      });
+      store(part.bias, bias);
+    }
+    if (node.kind == OpKind::LayerNorm) {
+      node.operands.at(operand) = kNoValue;
+      return;
+    }
+    node.operands = {node.operands.at(1 - operand)};
+    node.kind = OpKind::Identity;
   }
 
   void add(const fold::ReplaceNorm& edit) {

@@ -172,13 +172,15 @@ class Model {
         &Model::centered,      &Model::partOfChannels, &Model::normOverTokens, &Model::cast,
         &Model::opaque,        &Model::perTokenNorms,  &Model::stacked,        &Model::selfProduct,
         &Model::leakedMean,    &Model::groupNorm,      &Model::sharedHeads,    &Model::mixedHeads,
-        &Model::tokenMixing,   &Model::constantRows,   &Model::droppedAddend,  &Model::halves};
+        &Model::tokenMixing,   &Model::constantRows,   &Model::droppedAddend,  &Model::batchNormed};
     return (this->*kSteps[static_cast<size_t>(g_.below(static_cast<int64_t>(kSteps.size())))])();
   }
 
   ValueId residualBlock() {
     const ValueId x = pick();
-    ValueId y = linear(layerNorm(x));
+    const ValueId n = layerNorm(x);
+    ValueId y = linear(g_.chance(30) ? shuffle(n) : n);
+    if (g_.chance(30)) y = g_.add(OpKind::Mul, {y, linear(n)}, x_);
     if (g_.chance(50)) y = linear(g_.add(OpKind::Elementwise, {y}, x_, {}, "aten::gelu"));
     return g_.add(OpKind::Add, {x, y}, x_);
   }
@@ -455,8 +457,8 @@ class Model {
     if (g_.chance(30)) norms_.push_back(norm(mean, 1));
     return g_.add(OpKind::Add, {pick(), mean}, x_);
   }
-  ValueId shuffled() {
-    const ValueId x = pick();
+  ValueId shuffled() { return shuffle(pick()); }
+  ValueId shuffle(ValueId x) {
     switch (g_.below(4)) {
       case 0:
         return g_.add(OpKind::Roll, {x}, x_, {{"axes", Ints{1}}});
@@ -483,6 +485,29 @@ class Model {
                {{"groups", groups}});
     if (g_.chance(20)) z = g_.add(OpKind::Mul, {z, tied({kWidth, 1})}, turned);
     return g_.add(OpKind::Permute, {z}, x_, {{"perm", Ints{0, 2, 1}}});
+  }
+  ValueId positive(const Shape& shape) {
+    Tensor out(shape);
+    for (double& number : out.at) number = 0.25 * static_cast<double>(1 + g_.below(8));
+    return g_.constant(out);
+  }
+  ValueId batchNormed() {
+    const Shape turned{batch_, kWidth, tokens_};
+    const ValueId mean = g_.chance(80) ? g_.weight({kWidth}) : tied({kWidth});
+    const ValueId own = g_.weight({kWidth});
+    ValueId z = kNoValue;
+    if (g_.chance(50)) {
+      const ValueId y = linear(pick());
+      z = g_.add(OpKind::Permute, {y}, turned, {{"perm", Ints{0, 2, 1}}});
+    } else {
+      z = g_.add(OpKind::Permute, {pick()}, turned, {{"perm", Ints{0, 2, 1}}});
+      z = g_.add(OpKind::Conv, {z, g_.weight({kWidth, kWidth, 3}), maybe(own)}, turned, {{"groups", int64_t{1}}});
+    }
+    z = g_.add(OpKind::BatchNorm, {z, maybe(positive({kWidth})), maybe(g_.weight({kWidth})), mean, positive({kWidth})},
+               turned, {{"eps", 1e-5}});
+    const ValueId y = g_.add(OpKind::Permute, {z}, x_, {{"perm", Ints{0, 2, 1}}});
+    norms_.push_back(norm(y, 1));
+    return y;
   }
   ValueId centered() {
     const ValueId x = pick();

@@ -78,6 +78,11 @@ std::vector<Tensor> overChannelGroups(const Call& call, int64_t groups) {
 
 std::vector<Tensor> batchNorm(const Call& call) {
   Tensor y = call.operand(0);
+  if (const auto shift = graph::intAttribute(call.node, "shift_operand")) {
+    const Tensor& by = call.operand(static_cast<size_t>(*shift));
+    forEachIndex(y.shape, [&](const Index& index) { y[index] += (*shift == 2 ? 1 : -1) * by({index[1]}); });
+    return {y};
+  }
   const double eps = graph::floatAttribute(call.node, "eps").value_or(1e-5);
   forEachIndex(y.shape, [&](const Index& index) {
     const Index channel{index[1]};

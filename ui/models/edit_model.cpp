@@ -9,6 +9,7 @@ namespace {
 QString kindWord(const std::string& kind) {
   if (kind == "center_constant") return EditModel::tr("Center weight");
   if (kind == "absorb_scale") return EditModel::tr("Absorb scale");
+  if (kind == "absorb_shift") return EditModel::tr("Absorb β");
   if (kind == "insert_centering") return EditModel::tr("Center at run time");
   if (kind == "replace_norm") return EditModel::tr("LayerNorm → RMSNorm");
   return text(kind);
@@ -21,6 +22,11 @@ QString kindMeaning(const std::string& kind) {
   if (kind == "absorb_scale") {
     return EditModel::tr("Multiplies a per-channel scale into the weight before it; free at run time.");
   }
+  if (kind == "absorb_shift") {
+    return EditModel::tr(
+        "Adds what the norm's β contributes to the biases behind it once, in the file: RMSNorm then "
+        "needs no β at run time.");
+  }
   if (kind == "insert_centering") return EditModel::tr("Subtracts the mean at run time; costs time at each run.");
   if (kind == "replace_norm") {
     return EditModel::tr("The input has zero mean by now, so RMSNorm gives the same output for less work.");
@@ -31,7 +37,7 @@ QString kindMeaning(const std::string& kind) {
 QChar classOf(const std::string& kind) {
   if (kind == "insert_centering") return u'A';
   if (kind == "replace_norm") return u'N';
-  if (kind == "absorb_scale") return u'S';
+  if (kind == "absorb_scale" || kind == "absorb_shift") return u'S';
   return u'L';
 }
 

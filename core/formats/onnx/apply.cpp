@@ -2,16 +2,17 @@
 #include <algorithm>
 #include <map>
 #include <new>
+#include <set>
 #include <thread>
 
 #include "core/analysis/norms.h"
 #include "core/formats/onnx/apply_centering.h"
 #include "core/formats/onnx/apply_norm.h"
-#include "core/formats/onnx/apply_weights.h"
 #include "core/formats/onnx/editable_model.h"
 #include "core/formats/onnx/fused_norms.h"
 #include "core/formats/onnx/lift_opset.h"
 #include "core/formats/onnx/onnx_model.h"
+#include "core/formats/onnx/place_weights.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -58,32 +59,15 @@ class PlanTranslator {
         usualType_(usualType),
         everyType_(everyType) {}
 
-  // The scale's readers read its data operand.
   void add(const fold::AbsorbScale& edit) {
-    const auto& node = graph_.node(edit.scaleNode);
-    const auto operand = static_cast<size_t>(edit.dataOperand);
-    const auto& in = graph_.value(node.operands.at(operand));
-    const auto& out = graph_.value(node.outputs.at(0));
-    if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
-      throw EditRefused("the scale '" + node.name + "' changes its operand's shape or type and cannot be absorbed");
-    }
-    const ReadSite site = siteOf(edit.scaleNode, operand);
-    if (site.input < 0 || site.node->output_size() != 1) {
-      throw EditRefused("the scale '" + node.name + "' is part of another operation");
-    }
-    const std::string y = site.node->output(0), x = EditableModel::nameAt(site);
-    const auto reads = model_.directReadsOf(*site.body, y);
-    if (std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return read.node == nullptr; })) {
-      NodeProto identity = *site.node;  // the output of a body keeps its name
-      identity.set_op_type("Identity");
-      identity.clear_attribute();
-      identity.clear_input();
-      identity.add_input(x);
-      model_.replace(*site.body, *site.node, std::move(identity));
-      return;
-    }
-    for (const auto& read : reads) model_.setInput(read, x);
-    model_.remove(*site.body, *site.node);
+    if (!edit.nodeStays) bypass(edit.scaleNode, static_cast<size_t>(edit.dataOperand));
+  }
+
+  // A norm of its own op loses its input when it is replaced.
+  void add(const fold::AbsorbShift& edit) {
+    if (graph_.node(edit.shiftNode).kind == OpKind::Add)
+      bypass(edit.shiftNode, static_cast<size_t>(1 - edit.shiftOperand));
+    withoutBeta_.insert(edit.norm);
   }
 
   void add(const fold::InsertCentering& edit) {
@@ -105,13 +89,14 @@ class PlanTranslator {
   void add(const fold::ReplaceNorm& edit) {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
+    const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0;
     if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
     const ReadSite at = siteOf(norm.node, 0);
-    if (isFusedNorm(*at.node)) return replaceFused(norm, at);
+    if (isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
     if (at.node->op_type() != "LayerNormalization") {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
     }
-    write(describe(norm, at), {});
+    write(describe(norm, at, keepsBeta));
   }
 
   // A value that exists only inside a fused operation: the operation has to be written out to get at it.
@@ -121,7 +106,38 @@ class PlanTranslator {
     });
   }
 
+  void checkComplete() const {
+    if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
+  }
+
  private:
+  // The readers of the node's output read this operand of it.
+  void bypass(NodeId id, size_t operand) {
+    const auto& node = graph_.node(id);
+    const auto& in = graph_.value(node.operands.at(operand));
+    const auto& out = graph_.value(node.outputs.at(0));
+    if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
+      throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
+    }
+    const ReadSite site = siteOf(id, operand);
+    if (site.input < 0 || site.node->output_size() != 1) {
+      throw EditRefused("'" + node.name + "' is part of another operation and cannot be left out");
+    }
+    const std::string y = site.node->output(0), x = EditableModel::nameAt(site);
+    const auto reads = model_.directReadsOf(*site.body, y);
+    if (std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return read.node == nullptr; })) {
+      NodeProto identity = *site.node;  // the output of a body keeps its name
+      identity.set_op_type("Identity");
+      identity.clear_attribute();
+      identity.clear_input();
+      identity.add_input(x);
+      model_.replace(*site.body, *site.node, std::move(identity));
+      return;
+    }
+    for (const auto& read : reads) model_.setInput(read, x);
+    model_.remove(*site.body, *site.node);
+  }
+
   [[nodiscard]] int inputOf(NodeId node, size_t operand) const {
     return lowered_.operandSites[static_cast<size_t>(node)].at(operand).input;
   }
@@ -162,7 +178,7 @@ class PlanTranslator {
     return dtype == graph::DType::Unknown ? otherwise : dtype;
   }
 
-  NormToWrite describe(const LayerNorm& norm, const ReadSite& at) const {
+  NormToWrite describe(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) const {
     const auto input = [&](int i) { return i < at.node->input_size() ? at.node->input(i) : std::string(); };
     NormToWrite out;
     out.node = at.node;
@@ -170,7 +186,7 @@ class PlanTranslator {
     out.like = *at.node;
     out.input = input(0);
     out.gamma = input(1);
-    out.beta = input(2);
+    if (keepsBeta) out.beta = input(2);
     out.output = at.node->output(0);
     out.eps = norm.eps;
     fillTypes(norm, out);
@@ -187,10 +203,10 @@ class PlanTranslator {
     out.outputType = dtypeOf(norm.output, dtypeOf(norm.gamma, out.dtype));
   }
 
-  void write(const NormToWrite& norm, std::vector<NodeProto> before) {
+  void write(const NormToWrite& norm) {
     const int opset = opsetOf(*norm.body);
     const NormStyle wanted = dialect_.styleAt(opset, EditableModel::insideFunction(*norm.body));
-    writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opset, norm, std::move(before));
+    writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opset, norm);
   }
 
   // The sum or the look-ups in front of a fused norm become nodes; the norm itself a LayerNormalization.
@@ -214,13 +230,13 @@ class PlanTranslator {
     model_.replace(*at.body, *at.node, std::move(plain));
   }
 
-  void replaceFused(const LayerNorm& norm, const ReadSite& at) {
+  void replaceFused(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
     const bool skip = at.node->op_type() == "SkipLayerNormalization";
     if (skip && dialect_.styleAt(opsetOf(*at.body), EditableModel::insideFunction(*at.body)) == NormStyle::Ort) {
-      return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body));
+      return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);
     }
     writeOut(at);
-    write(describe(norm, at), {});
+    write(describe(norm, at, keepsBeta));
   }
 
   // The Mul that applies gamma to the norm's output, where that is all that happens to it.
@@ -258,7 +274,7 @@ class PlanTranslator {
     out.eps = norm.eps;
     fillTypes(norm, out);
     if (!expressible(style, out)) return dropSubtraction(norm);
-    writeNorm(model_, style, opset, out, {});
+    writeNorm(model_, style, opset, out);
     model_.remove(*end.body, *end.node);
   }
 
@@ -307,6 +323,7 @@ class PlanTranslator {
   Dialect dialect_;
   graph::DType usualType_;
   std::optional<graph::DType> everyType_;
+  std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
 };
 
 int workers() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
@@ -331,7 +348,9 @@ void editNodes(PlanTranslator& nodes, const fold::FoldPlan& plan) {
       if (nodes.readsInside(edit) == inside) nodes.add(edit);
     });
   }
+  forEach<fold::AbsorbShift>(plan, [&](const auto& edit) { nodes.add(edit); });
   forEach<fold::ReplaceNorm>(plan, [&](const auto& edit) { nodes.add(edit); });
+  nodes.checkComplete();
 }
 
 }  // namespace
@@ -354,13 +373,14 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
       }
     }
     task.report("centering weights");
+    WeightVersions weights(lowered_.graph, workers(), [&](graph::ConstantId constant) {
+      const auto& held = lowered_.graph.constant(constant);
+      if (!held.view.contiguous()) throw EditRefused("'" + held.name + "' is not stored as one piece");
+      return false;  // found among the reads in the file, when it is placed
+    });
+    weights.add(plan);
     // Before the nodes: the tensors are found through reads that node edits may remove.
-    WeightEdits weights(lowered_, edited, workers());
-    for (const auto& edit : plan.edits) {
-      if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) weights.scale(*scale);
-      if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) weights.center(*center);
-    }
-    weights.finish();
+    WeightPlacement(lowered_, edited).place(weights);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
     task.report("rewriting the graph");
     const auto everyType = source_.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;

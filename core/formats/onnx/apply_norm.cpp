@@ -81,18 +81,16 @@ bool expressible(NormStyle style, const NormToWrite& norm) {
   return !norm.gamma.empty() && static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
 }
 
-void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm,
-               std::vector<NodeProto> before) {
+void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm) {
   if (opset < 7) throw EditRefused("norms cannot be written in opset " + std::to_string(opset));
-  model.addBefore(*norm.body, *norm.node, std::move(before));
   NodeMaker nodes(model, *norm.body, opset, baseName(norm.like), &norm.like);
   place(model, *norm.body, *norm.node, norm.like,
         style == NormStyle::Primitives ? primitives(nodes, norm) : single(nodes, style, norm));
 }
 
-void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset) {
+void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset, bool keepsBeta) {
   const auto input = [&](int i) { return i < node.input_size() ? node.input(i) : std::string(); };
-  const std::string beta = input(3), bias = input(4);
+  const std::string beta = keepsBeta ? input(3) : std::string(), bias = input(4);
   NodeMaker nodes(model, body, opset, baseName(node), &node);
   std::vector<std::string> inputs = {input(0), input(1), input(2)};
   if (!bias.empty()) inputs.push_back(bias);

@@ -33,11 +33,10 @@ struct NormToWrite {
 // Whether the style can say this norm exactly: the operators keep eps as a float.
 [[nodiscard]] bool expressible(NormStyle style, const NormToWrite& norm);
 
-// Puts the norm in the place of `norm.node`, after `before`. Throws EditRefused.
-void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm,
-               std::vector<NodeProto> before);
+// Puts the norm in the place of `norm.node`. Throws EditRefused.
+void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm);
 
-// SkipLayerNormalization -> SkipSimplifiedLayerNormalization.
-void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset);
+// SkipLayerNormalization -> SkipSimplifiedLayerNormalization, and an Add for beta unless that has moved elsewhere.
+void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset, bool keepsBeta);
 
 }  // namespace normlens::formats::onnx

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "core/analysis/norms.h"
+#include "core/formats/edit_refused.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
-#include "core/formats/torchscript/apply_weights.h"
 #include "core/formats/torchscript/fast_norm.h"
+#include "core/formats/torchscript/place_weights.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/torchscript_model.h"
 
@@ -28,13 +30,14 @@ class PlanTranslator {
       : model_(model), norms_(norms), flavour_(flavour), frames_(model.program().frames.size()) {}
 
   void add(const fold::AbsorbScale& edit) {
-    const auto& node = model_.graph().node(edit.scaleNode);
-    checkPassesThrough(node, edit.dataOperand);
-    const auto& site =
-        model_.lowered().operandSites[static_cast<size_t>(edit.scaleNode)][static_cast<size_t>(edit.dataOperand)];
-    const auto& scale = programNode(edit.scaleNode);
-    if (site.node != scale.node) throw EditRefused("the scale '" + node.name + "' does not read its operand directly");
-    edits(scale.frame).push_back(bypassNode(scale.node, site.input));
+    if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
+  }
+  void add(const fold::CenterConstant&) {}  // changes no code
+
+  // A norm of its own op loses its operand when it is replaced.
+  void add(const fold::AbsorbShift& edit) {
+    if (model_.graph().node(edit.shiftNode).kind == OpKind::Add) bypass(edit.shiftNode, 1 - edit.shiftOperand);
+    withoutBeta_.insert(edit.norm);
   }
 
   void add(const fold::InsertCentering& edit) {
@@ -59,18 +62,32 @@ class PlanTranslator {
   void add(const fold::ReplaceNorm& edit) {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
+    const bool betaMoved = withoutBeta_.erase(edit.norm) != 0;
     if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
     const auto& node = programNode(norm.node);
     const auto kind = node.node->kind();
     if (kind != c10::aten::layer_norm && kind != c10::aten::native_layer_norm) {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + kind.toQualString());
     }
-    edits(node.frame).push_back(replaceNorm(describe(norm, node.node)));
+    edits(node.frame).push_back(replaceNorm(describe(norm, node.node, !betaMoved)));
   }
 
-  FrameEdits take() { return std::move(frames_); }
+  FrameEdits take() {
+    if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
+    return std::move(frames_);
+  }
 
  private:
+  // The readers of the node's output read this operand of it.
+  void bypass(NodeId id, int operand) {
+    const auto& node = model_.graph().node(id);
+    checkPassesThrough(node, operand);
+    const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
+    const auto& torchNode = programNode(id);
+    if (site.node != torchNode.node) throw EditRefused("'" + node.name + "' does not read its operand directly");
+    edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
+  }
+
   std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
 
   const ProgramNode& programNode(NodeId node) const {
@@ -92,17 +109,17 @@ class PlanTranslator {
     const auto& in = model_.graph().value(node.operands[static_cast<size_t>(operand)]);
     const auto& out = model_.graph().value(node.outputs[0]);
     if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
-      throw EditRefused("the scale '" + node.name + "' changes its operand's shape or type and cannot be absorbed");
+      throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
     }
   }
 
-  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node) const {
+  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta) const {
     NormReplacement out;
     out.node = node;
     out.flavour = flavour_;
     out.axes = static_cast<int>(norm.axes.size());
     out.gamma = norm.gamma != kNoValue;
-    out.beta = norm.beta != kNoValue;
+    out.beta = norm.beta != kNoValue && keepsBeta;
     auto input = dtypeOf(norm.input);
     if (input == graph::DType::Unknown) input = model_.facts().dtype;
     out.computeInFloat32 = input == graph::DType::Float16 || input == graph::DType::BFloat16;
@@ -110,7 +127,7 @@ class PlanTranslator {
       const auto dtype = dtypeOf(value);
       return dtype != graph::DType::Unknown && dtype != input;
     };
-    out.castBack = (differs(norm.gamma) || differs(norm.beta)) && flavour_ != NormFlavour::Primitives;
+    out.castBack = (differs(norm.gamma) || (out.beta && differs(norm.beta))) && flavour_ != NormFlavour::Primitives;
     return out;
   }
 
@@ -133,6 +150,7 @@ class PlanTranslator {
   const TorchScriptModel& model_;
   const std::vector<LayerNorm>& norms_;
   NormFlavour flavour_;
+  std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
   FrameEdits frames_;
 };
 
@@ -149,20 +167,15 @@ void copyWrittenState(const Program& program, EditsByInstance& instances) {
   }
 }
 
-void addEdits(PlanTranslator& code, WeightEdits& weights, const fold::FoldPlan& plan, const Task& task) {
-  for (const auto& edit : plan.edits) {
-    if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) {
-      weights.scale(*scale);
-      code.add(*scale);
-    } else if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
-      weights.center(*center);
-    } else if (const auto* insert = std::get_if<fold::InsertCentering>(&edit)) {
-      code.add(*insert);
-    } else {
-      code.add(std::get<fold::ReplaceNorm>(edit));
-    }
-  }
-  task.report("centering weights");
+// Who reads a constant besides forward: other methods.
+WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const OtherEntries& others) {
+  return [&](graph::ConstantId constant) {
+    const int known = model.lowered().programConstant[static_cast<size_t>(constant)];
+    const auto& sites = model.program().constants[static_cast<size_t>(known)].sites;
+    return std::any_of(sites.begin(), sites.end(), [&](const TensorSite& site) {
+      return site.owner && others.attributes.count({site.owner.get(), site.attribute}) != 0;
+    });
+  };
 }
 
 }  // namespace
@@ -180,16 +193,18 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
   try {
     const c10::InferenceMode noGradients(false);
     const auto others = otherEntries(source_.module);
-    WeightEdits weights(*this, others, workers());
+    task.report("centering weights");
+    WeightVersions weights(graph(), workers(), readByOthers(*this, others));
+    weights.add(plan);
     PlanTranslator code(*this, norms, flavour);
-    addEdits(code, weights, plan, task);
+    for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
 
     // Reads are redirected first: the code edits may remove the nodes that read.
     FrameEdits frames(program_.frames.size());
     EditsByInstance instances;
     copyWrittenState(program_, instances);
-    weights.finish(frames, instances);
+    WeightPlacement(*this, others).place(weights, frames, instances);
     auto codeEdits = code.take();
     for (size_t f = 0; f < frames.size(); ++f) {
       std::move(codeEdits[f].begin(), codeEdits[f].end(), std::back_inserter(frames[f]));

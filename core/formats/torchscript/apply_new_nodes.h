@@ -22,9 +22,9 @@ namespace normlens::formats::torchscript {
 struct NormReplacement {
   torch::jit::Node* node = nullptr;  // aten::layer_norm or aten::native_layer_norm
   NormFlavour flavour = NormFlavour::Portable;
-  int axes = 1;        // how many trailing axes are normalised
-  bool gamma = false;  // given, whatever the static type says
-  bool beta = false;
+  int axes = 1;                   // how many trailing axes are normalised
+  bool gamma = false;             // given, whatever the static type says
+  bool beta = false;              // given, and still to be added
   bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
   bool castBack = false;          // gamma or beta has another type than the input
 };

@@ -44,8 +44,9 @@ Value* writtenOutNorm(Graph& graph, Node& node, const NormReplacement& norm) {
   return norm.computeInFloat32 ? graph.insert(aten::type_as, {y, node.input(kInput)}) : y;
 }
 
-Value* fastNorm(Graph& graph, Node& node) {
-  return graph.insert(fastNormSymbol(), {node.input(kInput), node.input(kGamma), node.input(kBeta), node.input(kEps)});
+Value* fastNorm(Graph& graph, Node& node, const NormReplacement& norm) {
+  Value* beta = norm.beta ? node.input(kBeta) : graph.insertConstant(c10::IValue());
+  return graph.insert(fastNormSymbol(), {node.input(kInput), node.input(kGamma), beta, node.input(kEps)});
 }
 
 void checkExpressible(const NormReplacement& norm) {
@@ -74,7 +75,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             Graph& graph = *copy.graph();
             const torch::jit::WithInsertPoint here(node);
             Value* y = norm.flavour == NormFlavour::Portable ? portableNorm(graph, *node, norm)
-                       : norm.flavour == NormFlavour::Fast   ? fastNorm(graph, *node)
+                       : norm.flavour == NormFlavour::Fast   ? fastNorm(graph, *node, norm)
                                                              : writtenOutNorm(graph, *node, norm);
             if (norm.castBack) y = graph.insert(aten::type_as, {y, node->input(kInput)});
             node->output(0)->replaceAllUsesWith(y);

@@ -104,6 +104,77 @@ TEST(OnnxApply, StandardNormInAnOpsetThatHasIt) {
   EXPECT_EQ(norm.input(1), "gamma");
 }
 
+// The same with a bias behind, given by a node of its own or not.
+ModelProto withBias(bool gemm) {
+  ModelProto model = plain(23, 11);
+  GraphProto& graph = *model.mutable_graph();
+  NodeProto& last = *graph.mutable_node(2);
+  if (gemm) {
+    NodeProto& flat = *graph.add_node();
+    flat = last;
+    last.set_op_type("Reshape");
+    last.set_name("flat");
+    last.set_input(1, "rows");
+    last.set_output(0, "r");
+    flat.set_op_type("Gemm");
+    flat.set_input(0, "r");
+    flat.add_input("bias");
+    flat.set_output(0, "y");
+    TensorProto& rows = *graph.add_initializer();
+    rows.set_name("rows");
+    rows.set_data_type(TensorProto::INT64);
+    rows.add_dims(2);
+    rows.add_int64_data(6);
+    rows.add_int64_data(6);
+    auto* dims = graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    dims->clear_dim();
+    dims->add_dim()->set_dim_value(6);
+    dims->add_dim()->set_dim_value(4);
+  } else {
+    last.set_output(0, "product");
+    NodeProto& add = *graph.add_node();
+    add.set_op_type("Add");
+    add.add_input("product");
+    add.add_input("bias");
+    add.add_output("y");
+  }
+  addTensor(model, "bias", {4}, 5);
+  return model;
+}
+
+TEST(OnnxApply, BetaMovesIntoTheBiasBehind) {
+  for (const auto& [flavour, norm] : {std::pair{NormFlavour::Portable, "RMSNormalization"},
+                                      {NormFlavour::Ort, "SimplifiedLayerNormalization"},
+                                      {NormFlavour::Primitives, "Mul,Constant,ReduceMean,Constant,Add,Sqrt,Div,Mul"}}) {
+    const Folded product = foldText(withBias(false), flavour);
+    EXPECT_LT(product.difference, 1e-5);
+    EXPECT_EQ(product.ops, std::string("MatMul,") + norm + ",MatMul,Add");
+    const Folded gemm = foldText(withBias(true), flavour);
+    EXPECT_LT(gemm.difference, 1e-5);
+    EXPECT_EQ(gemm.ops, std::string("MatMul,") + norm + ",Reshape,Gemm");
+  }
+}
+
+TEST(OnnxApply, TheAdditionOfADecomposedNormDisappearsWithItsBeta) {
+  ModelProto model = decomposed(17);
+  GraphProto& graph = *model.mutable_graph();
+  graph.mutable_node(graph.node_size() - 1)->set_output(0, "normed");
+  for (const auto& [op, inputs, output] :
+       {std::tuple{"MatMul", std::pair{"normed", "v"}, "product"}, {"Add", std::pair{"product", "bias"}, "y"}}) {
+    NodeProto& node = *graph.add_node();
+    node.set_op_type(op);
+    node.add_input(inputs.first);
+    node.add_input(inputs.second);
+    node.add_output(output);
+  }
+  addTensor(model, "v", {6, 6}, 7);
+  addTensor(model, "bias", {6}, 8);
+  const Folded folded = foldText(model, NormFlavour::Ort);
+  EXPECT_EQ(folded.norms, 1U);
+  EXPECT_LT(folded.difference, 1e-5);
+  EXPECT_EQ(folded.ops, "MatMul,SimplifiedLayerNormalization,MatMul,Add");
+}
+
 TEST(OnnxApply, PortableLiftsAnOlderModel) {
   const Folded folded = foldText(plain(17), NormFlavour::Portable);
   expectSound(folded, 1);

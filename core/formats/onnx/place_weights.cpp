@@ -1,7 +1,7 @@
-// The second half of WeightEdits: where the changed tensors go in the copied model.
+#include "core/formats/onnx/place_weights.h"
+
 #include <algorithm>
 
-#include "core/formats/onnx/apply_weights.h"
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/tensor_store.h"
 
@@ -21,9 +21,9 @@ bool isConstantNode(const Origin& origin) {
 
 }  // namespace
 
-std::vector<WeightEdits::Read> WeightEdits::readsOf(graph::ConstantId constant) {
+std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId constant,
+                                                            const std::vector<WeightVersion>& versions) {
   std::vector<Read> reads;
-  const auto& versions = versionsOf(constant);
   const auto& name = lowered_.graph.constant(constant).name;
   for (size_t v = 0; v < versions.size(); ++v) {
     for (const auto& use : versions[v].uses) {
@@ -46,9 +46,12 @@ std::vector<WeightEdits::Read> WeightEdits::readsOf(graph::ConstantId constant) 
   return reads;
 }
 
-void WeightEdits::place(graph::ConstantId constant) {
-  const auto reads = readsOf(constant);
-  const auto& versions = versions_.at(constant);
+void WeightPlacement::place(const WeightVersions& weights) {
+  for (const auto& [constant, versions] : weights.changed()) placeOne(constant, versions);
+}
+
+void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions) {
+  const auto reads = readsOf(constant, versions);
   std::vector<bool> done(reads.size(), false);
   for (size_t i = 0; i < reads.size(); ++i) {
     if (done[i]) continue;
@@ -63,7 +66,7 @@ void WeightEdits::place(graph::ConstantId constant) {
 }
 
 // All reads of one place that holds the constant.
-void WeightEdits::placeAt(const std::vector<Read>& reads, const std::vector<Version>& versions) {
+void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<WeightVersion>& versions) {
   const Origin& origin = reads[0].origin;
   const auto inFile = model_.readsOf(*origin.body, origin.name);
   const bool readElsewhere = std::any_of(inFile.begin(), inFile.end(), [&](const ReadSite& site) {
@@ -95,7 +98,7 @@ void WeightEdits::placeAt(const std::vector<Read>& reads, const std::vector<Vers
   }
 }
 
-void WeightEdits::set(const Origin& origin, const graph::TensorView& view) {
+void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
   bool stored = false;
   if (origin.kind == Origin::Kind::Node) {
     stored = storeConstant(*origin.node, bytesOf(view));
@@ -113,7 +116,7 @@ void WeightEdits::set(const Origin& origin, const graph::TensorView& view) {
 }
 
 // Where the origin is, so that whoever can read that can read the new one.
-std::string WeightEdits::addTensor(const Origin& origin, const graph::TensorView& view) {
+std::string WeightPlacement::addTensor(const Origin& origin, const graph::TensorView& view) {
   Body& body = *origin.body;
   const std::string name = model_.freshName(body, origin.name + "_centered");
   auto tensor = rawTensor(name, view.dtype, view.shape, {});
@@ -146,7 +149,7 @@ std::string WeightEdits::addTensor(const Origin& origin, const graph::TensorView
   return name;
 }
 
-void WeightEdits::redirect(const Read& read, const std::vector<Read>& all, const std::string& name) {
+void WeightPlacement::redirect(const Read& read, const std::vector<Read>& all, const std::string& name) {
   if (read.origin.calls.empty()) {
     model_.setInput(read.site, name);
     return;

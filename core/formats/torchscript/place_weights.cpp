@@ -1,18 +1,19 @@
-// The second half of WeightEdits: where the changed tensors go in the copied module.
+#include "core/formats/torchscript/place_weights.h"
+
 #include <algorithm>
 
-#include "core/formats/torchscript/apply_weights.h"
+#include "core/formats/edit_refused.h"
 
 namespace normlens::formats::torchscript {
 
-OperandSite WeightEdits::siteOf(const graph::Use& use) const {
+OperandSite WeightPlacement::siteOf(const graph::Use& use) const {
   const auto& lowered = model_.lowered();
   const auto operand = static_cast<size_t>(use.operand);
   return use.node != graph::kNone ? lowered.operandSites[static_cast<size_t>(use.node)][operand]
                                   : lowered.returnSites[static_cast<size_t>(use.block)][operand];
 }
 
-int WeightEdits::programValueAt(const graph::Use& use, const OperandSite& site) const {
+int WeightPlacement::programValueAt(const graph::Use& use, const OperandSite& site) const {
   if (site.node == nullptr) return kNone;
   const auto& program = model_.program();
   if (use.node != graph::kNone) {
@@ -31,7 +32,7 @@ int WeightEdits::programValueAt(const graph::Use& use, const OperandSite& site) 
   return kNone;
 }
 
-std::vector<WeightEdits::Read> WeightEdits::readsOf(graph::ConstantId constant) {
+std::vector<WeightPlacement::Read> WeightPlacement::readsOf(const std::vector<Version>& versions) {
   const auto& program = model_.program();
   if (programNodes_.empty()) {
     for (size_t n = 0; n < program.nodes.size(); ++n) {
@@ -39,9 +40,8 @@ std::vector<WeightEdits::Read> WeightEdits::readsOf(graph::ConstantId constant) 
     }
   }
   std::vector<Read> reads;
-  const auto& versions = versionsOf(constant);
   for (size_t v = 0; v < versions.size(); ++v) {
-    for (const auto& use : versions[v].uses) {
+    for (const auto& use : versions[v].weight->uses) {
       Read read{use, v, siteOf(use), kNone};
       const int value = programValueAt(use, read.site);
       if (value != kNone && program.values[static_cast<size_t>(value)].constant != kNone) {
@@ -54,11 +54,11 @@ std::vector<WeightEdits::Read> WeightEdits::readsOf(graph::ConstantId constant) 
 }
 
 // The version that a place holds: what its readers want; where they differ, what keeps most as it was.
-size_t WeightEdits::versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads, int site,
-                                  bool readElsewhere) const {
+size_t WeightPlacement::versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads, int site,
+                                      bool readElsewhere) const {
   if (readElsewhere) {
     for (size_t v = 0; v < versions.size(); ++v) {
-      if (versions[v].keptForOthers) return v;
+      if (versions[v].weight->keptForOthers) return v;
     }
   }
   std::vector<size_t> count(versions.size(), 0);
@@ -72,23 +72,43 @@ size_t WeightEdits::versionAtSite(const std::vector<Version>& versions, const st
   size_t best = 0;
   for (size_t v = 0; v < versions.size(); ++v) {
     if (count[v] == 0) continue;
-    const bool better = count[best] == 0 || (!versions[v].changed && versions[best].changed) ||
-                        (versions[v].changed == versions[best].changed && count[v] > count[best]);
+    const bool better = count[best] == 0 || (!versions[v].weight->changed && versions[best].weight->changed) ||
+                        (versions[v].weight->changed == versions[best].weight->changed && count[v] > count[best]);
     if (better) best = v;
   }
   return best;
 }
 
-void WeightEdits::place(graph::ConstantId constant, FrameEdits& frames, EditsByInstance& instances) {
-  const auto& held =
-      model_.program().constants[static_cast<size_t>(model_.lowered().programConstant[static_cast<size_t>(constant)])];
-  const auto reads = readsOf(constant);
-  const auto& versions = versions_.at(constant);
-  for (size_t s = 0; s < held.sites.size(); ++s) {
-    const auto& site = held.sites[s];
+const ConstantTensor& WeightPlacement::held(graph::ConstantId constant) const {
+  const int known = model_.lowered().programConstant[static_cast<size_t>(constant)];
+  return model_.program().constants[static_cast<size_t>(known)];
+}
+
+std::vector<WeightPlacement::Version> WeightPlacement::tensorsOf(graph::ConstantId constant,
+                                                                 const std::vector<WeightVersion>& versions) const {
+  const at::Tensor& original = held(constant).tensor;
+  std::vector<Version> out;
+  for (const auto& version : versions) {
+    out.push_back({&version, version.changed ? tensorOf(version.view) : original});
+    if (version.changed) out.back().tensor.set_requires_grad(original.requires_grad());
+  }
+  return out;
+}
+
+void WeightPlacement::place(const WeightVersions& weights, FrameEdits& frames, EditsByInstance& instances) {
+  for (const auto& [constant, versions] : weights.changed()) placeOne(constant, versions, frames, instances);
+}
+
+void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& weights,
+                               FrameEdits& frames, EditsByInstance& instances) {
+  const auto& sites = held(constant).sites;
+  const auto versions = tensorsOf(constant, weights);
+  const auto reads = readsOf(versions);
+  for (size_t s = 0; s < sites.size(); ++s) {
+    const auto& site = sites[s];
     const bool readElsewhere = site.owner && others_.attributes.count({site.owner.get(), site.attribute}) != 0;
     const size_t here = versionAtSite(versions, reads, static_cast<int>(s), readElsewhere);
-    if (versions[here].changed) setSite(site, versions[here].tensor, frames, instances);
+    if (versions[here].weight->changed) setSite(site, versions[here].tensor, frames, instances);
     for (const auto& read : reads) {
       if (read.constantSite == static_cast<int>(s) && read.version != here) {
         redirect(read, reads, site, versions[read.version].tensor, frames, instances);
@@ -100,7 +120,7 @@ void WeightEdits::place(graph::ConstantId constant, FrameEdits& frames, EditsByI
       std::all_of(reads.begin(), reads.end(), [&](const Read& read) { return read.version == reads.front().version; });
   const bool unknown = std::any_of(reads.begin(), reads.end(), [](const Read& r) { return r.constantSite == kNone; });
   if (unknown && (!oneVersion || versions.size() > 1)) {
-    throw EditRefused("'" + held.sites.front().path + "' is read out of a list, and only some of its reads may change");
+    throw EditRefused("'" + sites.front().path + "' is read out of a list, and only some of its reads may change");
   }
 }
 
@@ -125,8 +145,8 @@ c10::IValue withElement(const c10::IValue& container, std::span<const int64_t> p
 
 }  // namespace
 
-void WeightEdits::setSite(const TensorSite& site, const at::Tensor& tensor, FrameEdits& frames,
-                          EditsByInstance& instances) {
+void WeightPlacement::setSite(const TensorSite& site, const at::Tensor& tensor, FrameEdits& frames,
+                              EditsByInstance& instances) {
   if (site.owner) {
     auto& values = instances[site.owner.get()].values;
     const auto known = values.find(site.attribute);
@@ -141,7 +161,7 @@ void WeightEdits::setSite(const TensorSite& site, const at::Tensor& tensor, Fram
 }
 
 // Upwards from a read: where its value is handed on as an argument, by the calls around it.
-std::vector<OperandSite> WeightEdits::chainOf(OperandSite site) const {
+std::vector<OperandSite> WeightPlacement::chainOf(OperandSite site) const {
   std::vector<OperandSite> chain{site};
   const auto& frames = model_.program().frames;
   for (;;) {
@@ -155,8 +175,8 @@ std::vector<OperandSite> WeightEdits::chainOf(OperandSite site) const {
   }
 }
 
-void WeightEdits::redirect(const Read& read, const std::vector<Read>& all, const TensorSite& site,
-                           const at::Tensor& tensor, FrameEdits& frames, EditsByInstance& instances) {
+void WeightPlacement::redirect(const Read& read, const std::vector<Read>& all, const TensorSite& site,
+                               const at::Tensor& tensor, FrameEdits& frames, EditsByInstance& instances) {
   const auto same = [](const OperandSite& a, const OperandSite& b) {
     return a.frame == b.frame && a.node == b.node && a.input == b.input;
   };
@@ -180,8 +200,8 @@ void WeightEdits::redirect(const Read& read, const std::vector<Read>& all, const
   throw EditRefused("'" + site.path + "' is read by a function that cannot be given another tensor");
 }
 
-std::string WeightEdits::attributeFor(const ObjectPtr& self, const TensorSite& site, const at::Tensor& tensor,
-                                      EditsByInstance& instances) {
+std::string WeightPlacement::attributeFor(const ObjectPtr& self, const TensorSite& site, const at::Tensor& tensor,
+                                          EditsByInstance& instances) {
   auto& name = newAttributes_[{self.get(), tensor.unsafeGetTensorImpl()}];
   if (!name.empty()) return name;
   auto& added = instances[self.get()].added;

@@ -1,0 +1,37 @@
+#include "core/analysis/constant_behind.h"
+
+namespace normlens::analysis {
+
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
+
+std::optional<ConstantBehind> constantBehind(const Graph& graph, const graph::Use& operand, int64_t axis) {
+  ConstantBehind found{kNone, axis, operand, true};
+  while (true) {
+    const Node& reader = graph.node(found.use.node);
+    const auto id = reader.operands.at(static_cast<size_t>(found.use.operand));
+    if (id == kNoValue || !graph.value(id).opaqueReason.empty()) return std::nullopt;
+    const auto& value = graph.value(id);
+    found.soleReader = found.soleReader && value.uses.size() == 1;
+    if (value.constant != kNone) {
+      if (!graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
+      found.constant = value.constant;
+      return found;
+    }
+    if (value.producer == kNone) return std::nullopt;
+    const Node& node = graph.node(value.producer);
+    if (node.kind == OpKind::Permute) {
+      const auto perm = graph::intsAttribute(node, "perm");
+      if (!perm) return std::nullopt;
+      found.axis = perm->at(static_cast<size_t>(found.axis));
+    } else if (node.kind != OpKind::Identity) {
+      return std::nullopt;
+    }
+    found.use = {value.producer, 0, kNone};
+  }
+}
+
+}  // namespace normlens::analysis

@@ -1,0 +1,28 @@
+// Where the beta of a LayerNorm can go: into the biases of linear layers that are all that reads the norm.
+//
+//   y = n + beta;  y W1 + b1, y W2 + b2 ...   =   n W1 + (b1 + beta W1), n W2 + (b2 + beta W2) ...
+// Between norm and linears only ops that leave every channel at its place on the last axis: views, slices and averages
+// over other axes. DESIGN section 3, "The norm that replaces LN".
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/analysis/norms.h"
+#include "core/fold/plan.h"
+#include "core/graph/graph.h"
+
+namespace normlens::analysis {
+
+struct MovableShift {
+  fold::AbsorbShift edit;
+  // What lies between beta and the biases: values that lack beta after the edit. It is exact as long as no run-time
+  // centering stands there.
+  std::vector<graph::ValueId> between;
+};
+
+// By norm; nullopt where beta is absent or has to stay. `graph` as it was read, with shapes.
+[[nodiscard]] std::vector<std::optional<MovableShift>> movableShifts(const graph::Graph& graph,
+                                                                     const std::vector<LayerNorm>& norms);
+
+}  // namespace normlens::analysis

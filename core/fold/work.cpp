@@ -1,0 +1,33 @@
+#include "core/fold/work.h"
+
+#include <algorithm>
+
+#include "core/fold/parallel.h"
+
+namespace normlens::fold {
+
+void runAll(const std::vector<Work>& works, int threads) {
+  std::vector<int64_t> ends;
+  int64_t total = 0;
+  for (const auto& work : works) ends.push_back(total += work.units);
+  parallelFor(threads, total, [&](int64_t unit) {
+    const auto end = std::upper_bound(ends.begin(), ends.end(), unit);
+    const auto& work = works[static_cast<size_t>(end - ends.begin())];
+    work.run(unit - (*end - work.units));
+  });
+}
+
+Status checkFit(const graph::TensorView& in, std::span<std::byte> out) {
+  if (!graph::isFloat(in.dtype)) {
+    return fail(ErrorCode::Unsupported,
+                "a tensor of type " + std::string(graph::dtypeName(in.dtype)) + " cannot be centered or scaled");
+  }
+  const auto count = graph::elementCount(in.shape);
+  if (!count || in.strides.size() != in.shape.size() ||
+      out.size() != static_cast<size_t>(*count) * graph::dtypeBytes(in.dtype)) {
+    return fail(ErrorCode::Internal, "the buffer of a changed weight does not have the weight's size");
+  }
+  return {};
+}
+
+}  // namespace normlens::fold

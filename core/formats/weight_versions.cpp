@@ -1,0 +1,201 @@
+#include "core/formats/weight_versions.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/fold/absorb.h"
+#include "core/fold/center.h"
+#include "core/fold/weight_memory.h"
+#include "core/formats/edit_refused.h"
+
+namespace normlens::formats {
+namespace {
+
+void require(const Status& status) {
+  if (!status) throw EditRefused(status.error().message);
+}
+
+struct Fresh {
+  std::shared_ptr<std::byte> memory;
+  std::span<std::byte> bytes;
+};
+
+Fresh freshLike(const graph::TensorView& view) {
+  const auto size = static_cast<size_t>(graph::byteCount(view));
+  auto memory = fold::allocateWeight(size);
+  if (memory == nullptr && size != 0) throw std::bad_alloc();
+  const std::span<std::byte> bytes{memory.get(), size};
+  return {std::move(memory), bytes};
+}
+
+bool contains(const std::vector<graph::Use>& uses, const graph::Use& use) {
+  return std::find(uses.begin(), uses.end(), use) != uses.end();
+}
+
+}  // namespace
+
+WeightVersions::WeightVersions(const graph::Graph& graph, int threads, ReadElsewhere readElsewhere)
+    : graph_(graph),
+      threads_(threads),
+      readElsewhere_(std::move(readElsewhere)),
+      values_(graph.constants.size(), graph::kNoValue) {
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const auto constant = graph.values[v].constant;
+    if (constant != graph::kNone) values_[static_cast<size_t>(constant)] = static_cast<graph::ValueId>(v);
+  }
+}
+
+void WeightVersions::add(const fold::FoldPlan& plan) {
+  std::vector<const fold::AbsorbShift*> shifts;
+  for (const auto& edit : plan.edits) {
+    if (const auto* scaling = std::get_if<fold::AbsorbScale>(&edit)) scale(*scaling);
+    if (const auto* centering = std::get_if<fold::CenterConstant>(&edit)) center(*centering);
+    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) shifts.push_back(shift);
+  }
+  flush();
+  absorb(shifts);
+  std::erase_if(versions_, [](const auto& item) {
+    return std::none_of(item.second.begin(), item.second.end(), [](const WeightVersion& v) { return v.changed; });
+  });
+}
+
+std::vector<WeightVersion>& WeightVersions::versionsOf(graph::ConstantId constant) {
+  auto& versions = versions_[constant];
+  if (!versions.empty()) return versions;
+  const auto& held = graph_.constant(constant);
+  if (!held.volatileReason.empty()) throw EditRefused("'" + held.name + "' is not constant: " + held.volatileReason);
+  WeightVersion all;
+  all.uses = graph_.value(values_.at(static_cast<size_t>(constant))).uses;
+  all.view = held.view;
+  versions.push_back(std::move(all));
+  if (readElsewhere_(constant)) {
+    WeightVersion kept;
+    kept.view = held.view;
+    kept.keptForOthers = true;
+    versions.push_back(std::move(kept));
+  }
+  return versions;
+}
+
+std::vector<WeightVersions::Ref> WeightVersions::versionsFor(graph::ConstantId constant,
+                                                             const std::vector<graph::Use>* only) {
+  auto& versions = versionsOf(constant);
+  std::vector<Ref> out;
+  const size_t count = versions.size();
+  for (size_t v = 0; v < count; ++v) {
+    if (versions[v].keptForOthers) continue;
+    std::vector<graph::Use> wanted, rest;
+    for (const auto& use : versions[v].uses) (only == nullptr || contains(*only, use) ? wanted : rest).push_back(use);
+    if (wanted.empty() && !(only == nullptr && versions[v].uses.empty())) continue;
+    if (rest.empty()) {
+      out.push_back({constant, v});
+      continue;
+    }
+    if (versions[v].waiting) flush();
+    WeightVersion split = versions[v];
+    split.uses = std::move(wanted);
+    versions[v].uses = std::move(rest);
+    versions.push_back(std::move(split));
+    out.push_back({constant, versions.size() - 1});
+  }
+  return out;
+}
+
+graph::TensorView WeightVersions::viewFor(graph::ConstantId constant, const graph::Use& use) {
+  for (const auto& version : versionsOf(constant)) {
+    if (contains(version.uses, use)) return version.view;
+  }
+  throw EditRefused("the plan names a read of '" + graph_.constant(constant).name + "' that does not exist");
+}
+
+void WeightVersions::give(const Ref& ref, std::shared_ptr<std::byte> memory) {
+  WeightVersion& version = at(ref);
+  version.view.strides = fold::outputStrides(version.view);
+  version.view.data = memory.get();
+  version.view.owner = std::move(memory);
+  version.changed = true;
+  version.waiting = false;
+}
+
+void WeightVersions::scale(const fold::AbsorbScale& edit) {
+  for (const auto& part : edit.parts) {
+    for (const auto& ref : versionsFor(part.constant, nullptr)) {
+      if (at(ref).waiting) flush();
+      const auto view = at(ref).view;
+      auto fresh = freshLike(view);
+      require(fold::scaleTensor(view, part.factor, part.addend, part.dim, fresh.bytes, threads_));
+      give(ref, std::move(fresh.memory));
+    }
+  }
+}
+
+void WeightVersions::center(const fold::CenterConstant& edit) {
+  const auto* only = edit.split ? &edit.uses : nullptr;
+  if (edit.parts.size() == 1) {
+    for (const auto& ref : versionsFor(edit.parts[0].constant, only)) queue(ref, edit.parts[0].pattern);
+    return;
+  }
+  flush();
+  std::vector<Ref> refs;
+  std::vector<Fresh> fresh;
+  std::vector<fold::CenterJob> jobs;
+  for (const auto& part : edit.parts) {
+    const auto versions = versionsFor(part.constant, only);
+    if (versions.size() != 1) {
+      throw EditRefused("weights to be centered together ('" + graph_.constant(part.constant).name +
+                        "' is one) have been split differently before");
+    }
+    refs.push_back(versions[0]);
+    const auto view = at(versions[0]).view;
+    fresh.push_back(freshLike(view));
+    jobs.push_back({view, part.pattern, fresh.back().bytes});
+  }
+  require(fold::centerJointly(jobs, threads_));
+  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], std::move(fresh[i].memory));
+}
+
+void WeightVersions::absorb(const std::vector<const fold::AbsorbShift*>& edits) {
+  std::vector<Ref> refs;
+  std::vector<Fresh> fresh;
+  std::vector<fold::ShiftJob> jobs;
+  for (const auto* edit : edits) {
+    const auto& node = graph_.node(edit->shiftNode);
+    const auto shift = graph_.value(node.operands.at(static_cast<size_t>(edit->shiftOperand))).constant;
+    if (shift == graph::kNone) throw EditRefused("the shift of '" + node.name + "' is not a constant");
+    const auto beta = viewFor(shift, {edit->shiftNode, edit->shiftOperand, graph::kNone});
+    const auto numbers = graph::toDoubles(beta);
+    if (numbers && std::all_of(numbers->begin(), numbers->end(), [](double x) { return x == 0; })) continue;
+    for (const auto& part : edit->parts) {
+      const auto weight = viewFor(part.weight, part.weightUse);
+      for (const auto& ref : versionsFor(part.bias, nullptr)) {
+        const auto bias = at(ref).view;
+        refs.push_back(ref);
+        fresh.push_back(freshLike(bias));
+        jobs.push_back({weight, part.inputDim, beta, bias, fresh.back().bytes});
+      }
+    }
+  }
+  require(fold::absorbShifts(jobs, threads_));
+  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], std::move(fresh[i].memory));
+}
+
+void WeightVersions::queue(const Ref& ref, const ops::Pattern& pattern) {
+  if (at(ref).waiting) flush();
+  at(ref).waiting = true;
+  waiting_.push_back({ref, pattern});
+}
+
+void WeightVersions::flush() {
+  std::vector<Fresh> fresh;
+  std::vector<fold::CenterJob> jobs;
+  for (const auto& job : waiting_) {
+    const auto view = at(job.ref).view;
+    fresh.push_back(freshLike(view));
+    jobs.push_back({view, job.pattern, fresh.back().bytes});
+  }
+  require(fold::centerTensors(jobs, threads_));
+  for (size_t i = 0; i < jobs.size(); ++i) give(waiting_[i].ref, std::move(fresh[i].memory));
+  waiting_.clear();
+}
+
+}  // namespace normlens::formats
