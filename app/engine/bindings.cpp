@@ -30,7 +30,7 @@ void bindMethods(Dispatcher& to, service::Service& s) {
   to.bind<NoParams, Analysis>(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
   to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph,
                                      [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
-  to.bind<PlanParams, PlanInfo>(methods::kPlan, [&](const auto& p, const Task&) { return s.plan(p); });
+  to.bind<PlanParams, PlanInfo>(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
   to.bind<CenterParams, CenterPreview>(methods::kPreviewCenter,
                                        [&](const auto& p, const Task&) { return s.previewCenter(p); });
   to.bind<FoldParams, FoldResult>(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });

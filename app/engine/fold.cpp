@@ -9,7 +9,7 @@ namespace normlens::engine {
 namespace {
 
 struct Options {
-  std::string model, output, policy = "balanced", norm = "portable", planFile, savePlan;
+  std::string model, output, policy = "balanced", prices = "fixed", norm = "portable", planFile, savePlan;
   double maxGrowth = 10;
   bool noVerify = false, force = false;
   InputOptions inputs;
@@ -21,7 +21,17 @@ std::string shortNumber(double value) {
   return text;
 }
 
-std::string megabytes(int64_t bytes) { return shortNumber(static_cast<double>(bytes) / 1e6) + " MB"; }
+std::string megabytes(int64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g MB", static_cast<double>(bytes) / 1e6);
+  return text;
+}
+
+std::string microseconds(double us) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g us", us);
+  return text;
+}
 
 std::string milliseconds(double ms) {
   char text[32];
@@ -44,6 +54,12 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
 }
 
+void printPrices(const protocol::NormPrices& prices, Console& console) {
+  console.print("  measured on [" + std::to_string(prices.rows) + ", " + std::to_string(prices.width) +
+                "]: LayerNorm " + microseconds(prices.layer_norm_us) + ", the norm in its place " +
+                microseconds(prices.rms_norm_us) + ", a centering " + microseconds(prices.centering_us));
+}
+
 void printOutcome(const std::string& model, const FoldOutcome& outcome, Console& console) {
   const protocol::PlanInfo& plan = outcome.fold.plan;
   console.print(model + ": " + std::to_string(plan.folded.size()) + " of " + std::to_string(plan.layer_norms) +
@@ -51,6 +67,7 @@ void printOutcome(const std::string& model, const FoldOutcome& outcome, Console&
                 megabytes(plan.bytes_centered) + "), " + std::to_string(plan.shifts_absorbed) +
                 " shifts moved into biases, " + std::to_string(plan.centerings) +
                 " centerings at run time, file grows by " + megabytes(plan.bytes_grown));
+  if (plan.prices.rows > 0) printPrices(plan.prices, console);
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
   console.print("  written to " + *outcome.output + " (load " + milliseconds(outcome.times.load_ms) + ", fold " +
@@ -59,6 +76,7 @@ void printOutcome(const std::string& model, const FoldOutcome& outcome, Console&
 
 // Nothing was written: says why, and leaves an older output alone.
 Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console& console) {
+  if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
   console.note(why + "; nothing was written");
   if (outcome.fold.reason.empty()) outcome.fold.reason = why;
   return console.finish(foldReport(outcome), exit);
@@ -82,6 +100,7 @@ protocol::FoldParams foldParams(const Options& options) {
   protocol::FoldParams params;
   params.plan.policy = options.policy;
   params.plan.max_growth_percent = options.maxGrowth;
+  params.plan.prices = options.prices;
   params.norm = options.norm;
   params.verify = !options.noVerify;
   return params;
@@ -89,8 +108,8 @@ protocol::FoldParams foldParams(const Options& options) {
 
 // An edit that was refused is an outcome, not an error: the plan is reported with the reason.
 Result<protocol::FoldResult> refusedFold(service::Service& service, const protocol::FoldParams& params,
-                                         const Error& error) {
-  auto plan = service.plan(params.plan);
+                                         const Error& error, const Task& task) {
+  auto plan = service.plan(params.plan, task);
   if (error.code != ErrorCode::Refused || !plan) return tl::unexpected(error);
   protocol::FoldResult result;
   result.plan = std::move(*plan);
@@ -104,7 +123,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const Options& options,
   }
   const protocol::FoldParams params = foldParams(options);
   auto fold = service.fold(params, task);
-  if (!fold) fold = refusedFold(service, params, fold.error());
+  if (!fold) fold = refusedFold(service, params, fold.error(), task);
   if (!fold) return tl::unexpected(fold.error());
   if (!options.savePlan.empty()) {
     if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
@@ -159,6 +178,10 @@ RunVerb declareFold(CLI::App& app) {
   app.add_option("--max-growth", options->maxGrowth, "By how much the file may grow, policy balanced")
       ->check(CLI::NonNegativeNumber)
       ->type_name("PERCENT")
+      ->capture_default_str();
+  app.add_option("--prices", options->prices,
+                 "What folding saves and centering costs, policy balanced: element counts, or times measured now")
+      ->check(CLI::IsMember({"fixed", "measured"}))
       ->capture_default_str();
   app.add_option("--norm", options->norm, "What takes LayerNorm's place")
       ->check(CLI::IsMember({"portable", "fast", "standard", "ort", "primitives"}))

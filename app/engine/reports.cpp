@@ -119,6 +119,7 @@ json foldReport(const FoldOutcome& outcome) {
           {"shifts_absorbed", plan.shifts_absorbed},
           {"bytes_grown", plan.bytes_grown},
           {"gap", numberToJson(plan.gap)},
+          {"prices", plan.prices.rows > 0 ? protocol::toJson(plan.prices) : json(nullptr)},
           {"output", outcome.output ? json(*outcome.output) : json(nullptr)},
           {"reason", outcome.fold.reason.empty() ? json(nullptr) : json(outcome.fold.reason)},
           {"load_ms", numberToJson(outcome.times.load_ms)},

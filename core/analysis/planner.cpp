@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -21,9 +22,6 @@ namespace {
 constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {
     {{Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
 
-// A centering costs a shade more than a norm of its size saves, so that it never pays for a single one.
-constexpr int64_t kFoldSaves = 1000;
-constexpr int64_t kCenteringCosts = 1001;
 // Policy all: a norm outweighs a centering of its own input by far, and fewer centerings are still better.
 constexpr int64_t kAllSaves = 100'000;
 
@@ -51,6 +49,18 @@ std::optional<Policy> policyFromName(std::string_view name) {
   return std::nullopt;
 }
 
+ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements) {
+  constexpr double kPicosecondsPerMicrosecond = 1e6;
+  const auto perElement = [&](double microseconds) {
+    return static_cast<int64_t>(
+        std::llround(microseconds * kPicosecondsPerMicrosecond / static_cast<double>(std::max<int64_t>(1, elements))));
+  };
+  ElementPrices prices;
+  prices.folding = std::max<int64_t>(1, perElement(layerNorm - rmsNorm));
+  prices.centering = std::max(prices.folding + 1, perElement(centering));
+  return prices;
+}
+
 Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
                  const std::vector<AbsorbScale>& scales)
     : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {
@@ -75,14 +85,15 @@ void Planner::collectScaled() {
   }
 }
 
-Planner::Prices Planner::pricesOf(Policy policy) const {
-  switch (policy) {
+Planner::Prices Planner::pricesOf(const PlanOptions& options) {
+  constexpr ElementPrices kFixed;
+  switch (options.policy) {
     case Policy::Free:
-      return {0, 0, kFoldSaves};
+      return {0, 0, kFixed.folding};
     case Policy::All:
-      return {kCenteringCosts, 0, kAllSaves};
+      return {kFixed.centering, 0, kAllSaves};
     default:
-      return {kCenteringCosts, 0, kFoldSaves};
+      return {options.prices.centering, 0, options.prices.folding};
   }
 }
 
@@ -201,9 +212,9 @@ void Planner::propagate(Solution& solution) const {
 }
 
 // A price at which even the smallest copy costs more than all norms together save.
-int64_t Planner::unaffordableByte() const {
+int64_t Planner::unaffordableByte(const Prices& prices) const {
   int64_t saved = 0;
-  for (const LayerNorm& norm : norms_) saved += kFoldSaves * elements(graph_, norm.input);
+  for (const LayerNorm& norm : norms_) saved += prices.perFoldedElement * elements(graph_, norm.input);
   return saved + 1;
 }
 
@@ -213,12 +224,12 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   for (size_t i = 0; i < graph_.constants.size(); ++i)
     total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
   const auto budget = static_cast<int64_t>(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
-  Prices prices = pricesOf(Policy::Balanced);
+  Prices prices = pricesOf(options);
   Solution best = solve(prices, options);
   gap = 0;
   if (best.bytesGrown <= budget) return best;
   int64_t low = 0;
-  int64_t high = unaffordableByte();
+  int64_t high = unaffordableByte(prices);
   double bound = static_cast<double>(best.value);
   std::optional<Solution> within;
   constexpr int kSteps = 48;
@@ -235,7 +246,7 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
       if (!within || next.value > within->value) within = std::move(next);
     }
   }
-  gap = std::max(0.0, (bound - static_cast<double>(within->value)) / static_cast<double>(kFoldSaves));
+  gap = std::max(0.0, (bound - static_cast<double>(within->value)) / static_cast<double>(prices.perFoldedElement));
   return std::move(*within);
 }
 
@@ -357,7 +368,7 @@ Plan Planner::plan(const PlanOptions& options) const {
   while (true) {
     double gap = 0;
     const Solution solution =
-        options.policy == Policy::Balanced ? solveWithinGrowth(current, gap) : solve(pricesOf(options.policy), current);
+        options.policy == Policy::Balanced ? solveWithinGrowth(current, gap) : solve(pricesOf(options), current);
     Plan plan = assemble(solution);
     plan.policy = options.policy;
     plan.gap = gap;

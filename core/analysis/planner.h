@@ -8,8 +8,8 @@
 //    tol(root) -> norm -> sink  what folding the norm saves
 // The flow is the proof that no other set of edits is better. DESIGN section 3, "Planner".
 //
-// Prices are element counts: folding a norm over n elements saves n, a centering of n costs a shade more. They are not
-// measured times, so verdicts do not move from machine to machine.
+// Prices are per element. Unless measured ones are given, folding a norm over n elements saves n and a centering of n
+// costs a shade more: verdicts are made of these, so that they do not move from machine to machine.
 #pragma once
 
 #include <optional>
@@ -34,11 +34,21 @@ enum class Policy : uint8_t {
 [[nodiscard]] std::string_view policyName(Policy policy);
 [[nodiscard]] std::optional<Policy> policyFromName(std::string_view name);
 
+// What one element of a norm's input is worth at run time, in any unit. centering > folding > 0: a centering for a
+// single norm never pays, and a fold that needs none is always taken.
+struct ElementPrices {
+  int64_t folding = 1000;
+  int64_t centering = 1001;
+};
+// Of measured times for tensors of as many elements, in microseconds; to a picosecond.
+[[nodiscard]] ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements);
+
 struct PlanOptions {
   Policy policy = Policy::Balanced;
   double maxGrowthPercent = 10;              // of the constants' bytes; Balanced only
   std::vector<graph::ValueId> centerValues;  // the user wants these centered at run time: they cost nothing more
   std::vector<int> keepNorms;                // not to be folded
+  ElementPrices prices{};                    // Balanced only
   bool moveShifts = true;                    // makePlan: false where the norm that replaces LN adds beta for nothing
 };
 
@@ -89,14 +99,14 @@ class Planner {
     int64_t value = 0;  // saved minus spent, copies not counted
   };
 
-  [[nodiscard]] Prices pricesOf(Policy policy) const;
+  [[nodiscard]] static Prices pricesOf(const PlanOptions& options);
   [[nodiscard]] CutKind cutKind(ClaimId id) const;
   [[nodiscard]] int64_t cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solve(const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
   void propagate(Solution& solution) const;
   [[nodiscard]] bool holds(const Solution& solution, int norm) const;
-  [[nodiscard]] int64_t unaffordableByte() const;
+  [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
   void collectScaled();
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<std::vector<int>> neededBy(const Solution& solution) const;

@@ -108,6 +108,10 @@ class Model {
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                              const std::vector<analysis::LayerNorm>& norms,
                                                              NormFlavour flavour, const Task& task) const = 0;
+  // A model of this format that is one LayerNorm with a gamma over the last axis of its input, [rows, width]: for
+  // measuring what norms cost where this model runs.
+  [[nodiscard]] virtual Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
+                                                                  graph::DType dtype) const = 0;
   // Texts to keep in the file about how it was made, by key; written by save() where the format has a place for them
   // (ONNX: metadata_props), replacing older ones of the same keys.
   [[nodiscard]] virtual bool takesAnnotations() const { return false; }

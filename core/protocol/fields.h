@@ -157,7 +157,7 @@ template <>
 struct FieldsOf<PlanParams> {
   using M = PlanParams;
   static constexpr std::tuple list{NORMLENS_FIELD(policy), NORMLENS_FIELD(center_values), NORMLENS_FIELD(keep_norms),
-                                   NORMLENS_FIELD(max_growth_percent)};
+                                   NORMLENS_FIELD(max_growth_percent), NORMLENS_FIELD(prices)};
 };
 
 template <>
@@ -168,13 +168,26 @@ struct FieldsOf<EditInfo> {
 };
 
 template <>
+struct FieldsOf<NormPrices> {
+  using M = NormPrices;
+  static constexpr std::tuple list{NORMLENS_FIELD(rows), NORMLENS_FIELD(width), NORMLENS_FIELD(layer_norm_us),
+                                   NORMLENS_FIELD(rms_norm_us), NORMLENS_FIELD(centering_us)};
+};
+
+template <>
 struct FieldsOf<PlanInfo> {
   using M = PlanInfo;
-  static constexpr std::tuple list{NORMLENS_FIELD(policy),          NORMLENS_FIELD(edits),
-                                   NORMLENS_FIELD(folded),          NORMLENS_FIELD(layer_norms),
-                                   NORMLENS_FIELD(centerings),      NORMLENS_FIELD(tensors_centered),
-                                   NORMLENS_FIELD(shifts_absorbed), NORMLENS_FIELD(bytes_centered),
-                                   NORMLENS_FIELD(bytes_grown),     NORMLENS_FIELD(gap)};
+  static constexpr std::tuple list{NORMLENS_FIELD(policy),
+                                   NORMLENS_FIELD(prices),
+                                   NORMLENS_FIELD(edits),
+                                   NORMLENS_FIELD(folded),
+                                   NORMLENS_FIELD(layer_norms),
+                                   NORMLENS_FIELD(centerings),
+                                   NORMLENS_FIELD(tensors_centered),
+                                   NORMLENS_FIELD(shifts_absorbed),
+                                   NORMLENS_FIELD(bytes_centered),
+                                   NORMLENS_FIELD(bytes_grown),
+                                   NORMLENS_FIELD(gap)};
 };
 
 template <>

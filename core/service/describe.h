@@ -6,6 +6,7 @@
 #include "core/protocol/messages.h"
 #include "core/run/bench.h"
 #include "core/run/verify.h"
+#include "core/service/norm_times.h"
 
 namespace normlens::service {
 
@@ -13,6 +14,7 @@ namespace normlens::service {
 [[nodiscard]] protocol::Analysis describeAnalysis(const graph::Graph& graph, const analysis::Analysis& analysis,
                                                   const std::vector<formats::InputSpec>& inputs);
 [[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
+[[nodiscard]] protocol::NormPrices describePrices(const NormTimes& times);
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
                                               const analysis::Plan& plan);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);

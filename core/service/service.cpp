@@ -14,6 +14,7 @@
 #include "core/service/engine_info.h"
 #include "core/service/model_inputs.h"
 #include "core/service/plan_file.h"
+#include "core/service/plan_maker.h"
 #include "core/service/tensor_stats.h"
 
 namespace normlens::service {
@@ -29,38 +30,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-fold::FoldPlan toFoldPlan(const analysis::Plan& plan) {
-  fold::FoldPlan out{std::string(policyName(plan.policy)), {}};
-  for (const auto& planned : plan.edits) out.edits.push_back(planned.edit);
-  return out;
-}
-
-// A plan that came from a file, told in the same terms as the planner's own.
-analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& graph) {
-  analysis::Plan out;
-  out.policy = analysis::policyFromName(plan.policy).value_or(analysis::Policy::Balanced);
-  for (const auto& edit : plan.edits) {
-    analysis::PlannedEdit planned;
-    planned.edit = edit;
-    if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
-      for (const auto& part : center->parts) planned.bytes += graph::byteCount(graph.constant(part.constant).view);
-      planned.bytesGrown = center->split ? planned.bytes : 0;
-    }
-    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) {
-      for (const auto& part : shift->parts) planned.bytes += graph::byteCount(graph.constant(part.bias).view);
-      planned.frees = {shift->norm};
-    }
-    if (std::holds_alternative<fold::InsertCentering>(edit)) ++out.centerings;
-    if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
-      out.folded.push_back(replace->norm);
-      planned.frees = {replace->norm};
-    }
-    out.bytesGrown += planned.bytesGrown;
-    out.edits.push_back(std::move(planned));
-  }
-  return out;
-}
-
 // Only of a verification that is not exact.
 std::string whyNotProved(const run::Verification& verification) {
   if (!verification.exact) {
@@ -73,14 +42,6 @@ std::string whyNotProved(const run::Verification& verification) {
   return why;
 }
 
-Result<analysis::PlanOptions> planOptions(const protocol::PlanParams& params, bool moveShifts) {
-  const auto policy = analysis::policyFromName(params.policy);
-  if (!policy) {
-    return fail(ErrorCode::Usage, "there is no policy '" + params.policy + "'", "free, balanced, all or paper");
-  }
-  return analysis::PlanOptions{*policy, params.max_growth_percent, params.center_values, params.keep_norms, moveShifts};
-}
-
 }  // namespace
 
 struct Service::State {
@@ -89,7 +50,7 @@ struct Service::State {
   ChosenInputs inputs;
   analysis::Norms norms;                         // of the structure, before the probe
   std::unique_ptr<analysis::Analysis> analysis;  // nullptr until analyze()
-  std::optional<fold::FoldPlan> planFromFile;
+  std::optional<PlanMaker> plans;                // the same
 
   // The last fold.
   analysis::Plan plan;
@@ -110,16 +71,10 @@ struct Service::State {
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 
-  Result<analysis::Plan> planFor(const protocol::PlanParams& params, formats::NormFlavour norm) const {
-    if (planFromFile) return fromFoldPlan(*planFromFile, model->graph());
-    auto options = planOptions(params, !formats::addsShift(norm, model->facts().format));
-    if (!options) return tl::unexpected(options.error());
-    for (const int value : params.center_values) {
-      if (value < 0 || static_cast<size_t>(value) >= model->graph().values.size()) {
-        return fail(ErrorCode::Usage, "there is no value " + std::to_string(value));
-      }
-    }
-    return makePlan(*analysis, *options);
+  [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
+    auto info = describePlan(model->graph(), *analysis, planned.plan);
+    if (planned.times) info.prices = describePrices(*planned.times);
+    return info;
   }
 
   // What the exported file says of its making.
@@ -191,6 +146,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   auto analysis = analysis::analyze(state_->model->graph(), task);
   if (!analysis) return tl::unexpected(analysis.error());
   state_->analysis = std::move(*analysis);
+  state_->plans.emplace(*state_->model, *state_->analysis);
   state_->times.analysis_ms = watch.ms();
   state_->folded.reset();
   auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs);
@@ -206,11 +162,11 @@ Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParam
   return describeZeroMeanGraph(*state_->analysis, params.norm);
 }
 
-Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params) {
+Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, const Task& task) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  const auto plan = state_->planFor(params, formats::NormFlavour::Portable);
-  if (!plan) return tl::unexpected(plan.error());
-  return describePlan(state_->model->graph(), *state_->analysis, *plan);
+  const auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
+  if (!planned) return tl::unexpected(planned.error());
+  return state_->describe(*planned);
 }
 
 Result<protocol::CenterPreview> Service::previewCenter(const protocol::CenterParams& params) const {
@@ -230,22 +186,22 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
                 "portable, primitives or fast; for ONNX also standard or ort");
   }
   const Stopwatch watch;
-  auto plan = state_->planFor(params.plan, *flavour);
-  if (!plan) return tl::unexpected(plan.error());
+  auto planned = state_->plans->make(params.plan, *flavour, task);
+  if (!planned) return tl::unexpected(planned.error());
   protocol::FoldResult result;
-  result.plan = describePlan(state_->model->graph(), *state_->analysis, *plan);
-  if (plan->folded.empty()) {
+  result.plan = state_->describe(*planned);
+  if (planned->plan.folded.empty()) {
     result.reason = state_->layerNorms().empty() ? "there is no LayerNorm in this model"
                                                  : "no LayerNorm of this model can be folded under this policy";
     return result;
   }
   task.report("centering weights and rewriting the graph");
-  const auto foldPlan = toFoldPlan(*plan);
+  const auto foldPlan = toFoldPlan(planned->plan);
   auto folded = state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
   if (!folded) return tl::unexpected(folded.error());
   state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
   result.fold_ms = state_->times.fold_ms;
-  state_->plan = std::move(*plan);
+  state_->plan = std::move(planned->plan);
   state_->folded = std::move(*folded);
   state_->flavour = *flavour;
   state_->foldParams = params;
@@ -337,7 +293,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   text << file.rdbuf();
   auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->model->fileSha256());
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
-  state_->planFromFile = std::move(*plan);
+  state_->plans->use(std::move(*plan));
   return {};
 }
 

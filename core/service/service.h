@@ -50,7 +50,7 @@ class Service {
   // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
   [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task);
   [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
-  [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params);
+  [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
   // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);

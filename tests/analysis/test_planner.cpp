@@ -228,6 +228,34 @@ TEST(Planner, centersTwoLeavesTogetherWhereOneAtATimeGainsNothing) {
   EXPECT_EQ(makePlan(*two, unlimited(Policy::All)).folded.size(), 2U);
 }
 
+TEST(Planner, measuredPricesDecideWhetherASharedCenteringPays) {
+  // One centering of the input would serve both norms.
+  const auto graph = graph::parseGraph(R"(graph {
+  input %x: float32[2, 5, 8]
+  const %g: float32[8] random 1
+  const %w: float32[8, 8] random 2
+  %a: float32[2, 5, 8] = LayerNorm(%x, %g, _) {axes = [2], eps = 1e-05}
+  %h: float32[2, 5, 8] = Linear(%a, %w, _)
+  %r: float32[2, 5, 8] = Add(%x, %h)
+  %b: float32[2, 5, 8] = LayerNorm(%r, %g, _) {axes = [2], eps = 1e-05}
+  return %b
+})");
+  ASSERT_TRUE(graph) << graph.error().message;
+  const auto analysis = analyze(*graph, Task{});
+  PlanOptions options;
+  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 2U);
+  options.prices = elementPrices(10, 9, 2.5, 80);  // saves 1, costs 2.5
+  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 0U);
+  options.prices = elementPrices(10, 9, 1.5, 80);
+  EXPECT_EQ(makePlan(**analysis, options).folded.size(), 2U);
+}
+
+TEST(Planner, aFoldIsWorthSomethingWhateverWasMeasured) {
+  const auto slower = elementPrices(5, 20, 1, 1000);
+  EXPECT_EQ(slower.folding, 1) << "what needs no centering is folded all the same";
+  EXPECT_GT(elementPrices(10, 5, 0, 1000).centering, elementPrices(10, 5, 0, 1000).folding);
+}
+
 TEST(Planner, aCenteringForOneNormNeverPays) {
   const auto analysis = analysisOf(threeMixtures(1));
   EXPECT_TRUE(makePlan(*analysis, unlimited(Policy::Balanced)).folded.empty());

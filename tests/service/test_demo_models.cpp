@@ -91,7 +91,7 @@ TEST_F(DemoModels, theOriginalIsNeverOverwritten) {
 TEST(Service, callsOutOfOrderAreRefused) {
   Service service;
   EXPECT_FALSE(service.analyze(Task{}));
-  EXPECT_FALSE(service.plan({}));
+  EXPECT_FALSE(service.plan({}, {}));
   EXPECT_FALSE(service.zeroMeanGraph({0}));
   EXPECT_FALSE(service.open("/nonexistent/model.pt", Task{}));
 }

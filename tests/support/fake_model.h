@@ -113,6 +113,7 @@ class FakeModel final : public formats::Model {
     if (fault_ != Fault::NotCentered) folded->centerColumns();
     return folded;
   }
+  Result<std::unique_ptr<Model>> singleNorm(int64_t, int64_t, graph::DType) const override { return copy(); }
   Status save(const std::filesystem::path&, const Task&) const override { return {}; }
 
  private:

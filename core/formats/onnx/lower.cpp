@@ -82,6 +82,7 @@ Lowered Lowering::run() {
     if (const ValueId value = find(frame, output.name()); value != kNoValue) out_.graph.addReturn(0, value);
   }
   markHelpers();
+  placeUnscoped(out_.graph);
   return std::move(out_);
 }
 
@@ -236,7 +237,7 @@ Node Lowering::startNode(const NodeProto& node, Frame& frame, BlockId into) {
   for (const Frame* at = &frame; at->caller != nullptr && !made.name.empty(); at = at->caller) {
     if (at->scope != 0 && at->outer == nullptr) made.name = out_.graph.scope(at->scope).name + "/" + made.name;
   }
-  made.scope = scopes_.scopeOf(node, frame.scope, out_.graph);
+  made.scope = scopes_.scopeOf(node, frame.scope, out_.graph).value_or(frame.scope == 0 ? kNone : frame.scope);
   made.block = into;
   for (const auto& entry : node.metadata_props()) {
     if (entry.key() == "pkg.torch.onnx.stack_trace") made.source = entry.value();

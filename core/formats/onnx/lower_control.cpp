@@ -191,7 +191,7 @@ bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId
     const bool given = i < node.input_size() && !node.input(i).empty();
     inner.values[function.input(i)] = given ? find(frame, node.input(i)) : kNoValue;
   }
-  const graph::ScopeId around = scopes_.scopeOf(node, frame.scope, out_.graph);
+  const graph::ScopeId around = scopes_.scopeOf(node, frame.scope, out_.graph).value_or(frame.scope);
   const std::string name = node.name().empty() ? function.name() + "_" + std::to_string(index) : node.name();
   inner.scope =
       scopes_.child(around,

@@ -42,6 +42,8 @@ class OnnxModel final : public Model {
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                      const Task& task) const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
+                                                          graph::DType dtype) const override;
   [[nodiscard]] bool takesAnnotations() const override { return true; }
   void annotate(const std::map<std::string, std::string>& properties) override { properties_ = properties; }
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;

@@ -88,14 +88,14 @@ graph::ScopeId ScopeReader::child(graph::ScopeId parent, const ScopePart& part, 
   return at->second;
 }
 
-graph::ScopeId ScopeReader::scopeOf(const NodeProto& node, graph::ScopeId around, graph::Graph& graph) {
+std::optional<graph::ScopeId> ScopeReader::scopeOf(const NodeProto& node, graph::ScopeId around, graph::Graph& graph) {
   // Neighbours mostly lie in one scope: what is written is looked up before it is taken apart.
   std::string written = std::to_string(around) + "\n";
   if (const auto scopes = metadata(node, kScopesKey)) {
     written += *scopes;
   } else {
     const size_t end = node.name().rfind('/');
-    if (end == std::string::npos) return around;
+    if (end == std::string::npos) return std::nullopt;
     written.append(node.name(), 0, end);
   }
   const auto [at, added] = byNode_.try_emplace(std::move(written), around);
@@ -104,6 +104,51 @@ graph::ScopeId ScopeReader::scopeOf(const NodeProto& node, graph::ScopeId around
   for (const ScopePart& part : scopeParts(node)) scope = child(scope, part, graph);
   at->second = scope;
   return scope;
+}
+
+namespace {
+
+int depthOf(const graph::Graph& graph, graph::ScopeId scope) {
+  int depth = 0;
+  for (; scope != graph::kNone; scope = graph.scope(scope).parent) ++depth;
+  return depth;
+}
+
+// The deepest scope around both; kNone stands for "nothing yet".
+graph::ScopeId around(const graph::Graph& graph, graph::ScopeId a, graph::ScopeId b) {
+  if (a == graph::kNone) return b;
+  if (b == graph::kNone) return a;
+  int depthA = depthOf(graph, a), depthB = depthOf(graph, b);
+  for (; depthA > depthB; --depthA) a = graph.scope(a).parent;
+  for (; depthB > depthA; --depthB) b = graph.scope(b).parent;
+  while (a != b) {
+    a = graph.scope(a).parent;
+    b = graph.scope(b).parent;
+  }
+  return a;
+}
+
+}  // namespace
+
+void placeUnscoped(graph::Graph& graph) {
+  const auto unscoped = [](const graph::Node& node) { return node.scope == graph::kNone; };
+  // Readers stand behind what they read, so that theirs are known by then.
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (!unscoped(*node)) continue;
+    for (const graph::ValueId output : node->outputs) {
+      for (const graph::Use& use : graph.value(output).uses) {
+        if (use.node != graph::kNone) node->scope = around(graph, node->scope, graph.node(use.node).scope);
+      }
+    }
+  }
+  for (graph::Node& node : graph.nodes) {
+    if (!unscoped(node)) continue;
+    for (const graph::ValueId operand : node.operands) {
+      const auto producer = operand == graph::kNoValue ? graph::kNone : graph.value(operand).producer;
+      if (producer != graph::kNone) node.scope = around(graph, node.scope, graph.node(producer).scope);
+    }
+    if (unscoped(node)) node.scope = 0;
+  }
 }
 
 }  // namespace normlens::formats::onnx

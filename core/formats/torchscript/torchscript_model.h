@@ -57,6 +57,8 @@ class TorchScriptModel final : public Model {
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                      const Task& task) const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
+                                                          graph::DType dtype) const override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
   // The inputs as forward() takes them. Errors: BadInput.

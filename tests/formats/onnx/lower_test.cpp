@@ -224,7 +224,23 @@ TEST(Lower, ScopesFromNamesAndMetadata) {
   EXPECT_EQ(graph.scope(graph.nodes[0].scope).path, "encoder.layer.3.attention");
   EXPECT_EQ(graph.scope(graph.nodes[1].scope).path, "encoder.layer.3.ln");
   EXPECT_EQ(graph.scope(graph.nodes[1].scope).type, "LayerNorm");
-  EXPECT_EQ(graph.nodes[2].scope, 0);
+  EXPECT_EQ(graph.nodes[2].scope, graph.nodes[1].scope) << "says nothing";
+}
+
+TEST(Lower, NodesWithoutAScopeStandWithTheirReaders) {
+  auto model = modelFromText(
+      R"(<ir_version: 10, opset_import: ["": 17]> m (float[2, 8] x) => (float[2, 8] y, float[2, 8] z) {
+        a = Neg(x) b = Neg(a) s = Neg(x) c = Add(b, s) y = Add(c, s) z = Neg(c)
+      })");
+  const std::pair<int, const char*> scoped[] = {{1, "0/Neg"}, {3, "0/Add"}, {4, "1/Add"}};
+  for (const auto& [node, place] : scoped) {
+    model.mutable_graph()->mutable_node(node)->set_name(std::string("/encoder/layer.") + place);
+  }
+  const auto graph = lowered(model).graph;
+  const auto pathOf = [&](size_t node) { return graph.scope(graph.nodes[node].scope).path; };
+  EXPECT_EQ(pathOf(0), "encoder.layer.0");
+  EXPECT_EQ(pathOf(2), "encoder.layer");
+  EXPECT_EQ(pathOf(5), "encoder.layer.0") << "read by nobody: where its operand is made";
 }
 
 TEST(Lower, ShapesAreBookkeeping) {
