@@ -162,7 +162,7 @@ class TestEngineClient final : public QObject {
     QTRY_VERIFY(answer.reply);
     QVERIFY(!answer.reply->has_value());
     const QString message = answer.reply->error().message;
-    QVERIFY2(message.contains(QStringLiteral("could not be read: verify")), qPrintable(message));
+    QVERIFY2(message.contains(QStringLiteral("could not be read: plan.prices")), qPrintable(message));
   }
 
   void aMissingProgramIsToldInASentence() {
