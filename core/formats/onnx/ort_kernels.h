@@ -33,8 +33,14 @@ class TapOp : public Ort::CustomOpBase<TapOp, TapKernel, true> {
  public:
   explicit TapOp(const TapReceiver& receiver) : receiver_(receiver) {}
   [[nodiscard]] const char* GetName() const { return kTapOp; }
-  [[nodiscard]] size_t GetInputTypeCount() const { return 1; }
-  [[nodiscard]] ONNXTensorElementDataType GetInputType(size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED; }
+  // The value, and the tap before this one.
+  [[nodiscard]] size_t GetInputTypeCount() const { return 2; }
+  [[nodiscard]] ONNXTensorElementDataType GetInputType(size_t index) const {
+    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+  }
+  [[nodiscard]] OrtCustomOpInputOutputCharacteristic GetInputCharacteristic(size_t index) const {
+    return index == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
+  }
   [[nodiscard]] size_t GetOutputTypeCount() const { return 1; }
   [[nodiscard]] ONNXTensorElementDataType GetOutputType(size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL; }
   OrtStatusPtr CreateKernelV2(const OrtApi& api, const OrtKernelInfo* info, void** kernel) const;

@@ -83,6 +83,12 @@ struct Session::Impl {
       // One run is not worth packed copies of the weights, or threads that wait without sleeping.
       options.AddConfigEntry("session.disable_prepacking", "1");
       options.AddConfigEntry("session.intra_op.allow_spinning", "0");
+      // In sequential mode the runtime looks for memory to reuse through a list that grows with the model: minutes for
+      // 50,000 nodes. In parallel mode, which needs two threads to count as such, it does not.
+      options.DisableMemPattern();
+      options.SetExecutionMode(ORT_PARALLEL);
+      options.SetInterOpNumThreads(2);
+      options.AddConfigEntry("session.inter_op.allow_spinning", "0");
     }
     ops.addTo(options);
     shareWeights(options);
