@@ -53,7 +53,7 @@ Outcome medianOf(int repeats, const std::vector<std::string>& words) {
 }  // namespace
 
 void benchCommand(const std::filesystem::path& model, const std::string& engine) {
-  const std::filesystem::path output = model.parent_path() / "normlens_bench_command.pt";
+  const std::filesystem::path output = model.parent_path() / ("normlens_bench_command" + model.extension().string());
   const Outcome idle = medianOf(5, {engine, "--version"});
   const std::vector<std::string> fold = {engine, "fold", model, "-o", output, "--max-growth", "100", "--quiet"};
   std::vector<std::string> unproved = fold;
@@ -62,7 +62,8 @@ void benchCommand(const std::filesystem::path& model, const std::string& engine)
   const Outcome proved = medianOf(1, fold);
   std::filesystem::remove(output);
   const double bytes = static_cast<double>(std::filesystem::file_size(model)) / 1e6;
-  std::printf("The engine as a process (page cache warm; resident memory counts mapped file pages)\n");
+  std::printf("The engine as a process, %s (page cache warm; resident memory counts mapped file pages)\n",
+              model.filename().c_str());
   printRow("start: --version", idle.ms, "ms");
   printRow("fold, start and fsync included, no verification", folded.ms, "ms");
   printRow("fold with verification in float64 and float32", proved.ms, "ms");

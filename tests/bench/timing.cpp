@@ -110,6 +110,20 @@ double copyFileMs(const std::filesystem::path& from, const std::filesystem::path
   });
 }
 
+double writeFileMs(int64_t bytes, const std::filesystem::path& to) {
+  const std::vector<char> block(1 << 20, 1);
+  return elapsedMs([&] {
+    const File target(to, O_WRONLY | O_CREAT | O_TRUNC);
+    for (int64_t left = bytes; left > 0;) {
+      const auto wanted = static_cast<size_t>(std::min<int64_t>(left, static_cast<int64_t>(block.size())));
+      if (write(target.descriptor(), block.data(), wanted) != static_cast<ssize_t>(wanted)) {
+        throw std::runtime_error("cannot write " + to.string());
+      }
+      left -= static_cast<int64_t>(wanted);
+    }
+  });
+}
+
 double peakMegabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

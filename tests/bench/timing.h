@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ double copyToFreshMemoryMs(int64_t bytes, unsigned threads);
 // Reads `from` and writes `to` with read() and write(); no fsync. Returns milliseconds.
 double copyFileMs(const std::filesystem::path& from, const std::filesystem::path& to);
 
+// Writes `bytes` bytes of memory to a new file; no fsync. Returns milliseconds.
+double writeFileMs(int64_t bytes, const std::filesystem::path& to);
+
 // Peak resident memory of this process so far.
 double peakMegabytes();
 
@@ -38,7 +42,16 @@ double takeFsyncMs();
 
 // The parts of the program, one file each.
 void benchNorms(const std::string& opsLibrary);
-void benchFold(const std::filesystem::path& model);
+void benchTorchLoad(const std::filesystem::path& model);
+// What the format's own library takes to load the model; what it loaded is given back after the clock has stopped.
+struct LoadFloor {
+  std::string name;
+  std::function<std::shared_ptr<void>()> load;
+};
+LoadFloor torchLoad(const std::filesystem::path& model);
+LoadFloor onnxLoad(const std::filesystem::path& model);
+void benchFold(const std::filesystem::path& model, const LoadFloor& floor);
 void benchCommand(const std::filesystem::path& model, const std::string& engine);
+void benchOnnxOpen(const std::filesystem::path& small, const std::filesystem::path& large);
 
 }  // namespace normlens::bench

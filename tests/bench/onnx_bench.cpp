@@ -1,0 +1,99 @@
+// Opening, probing and analysing ONNX graphs of many nodes, against what the onnx library takes to parse and infer
+// them. Never torch here: its headers bring another protobuf.
+#include <onnx/common/file_utils.h>
+#include <onnx/onnx_pb.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "core/analysis/analysis.h"
+#include "core/formats/formats.h"
+#include "core/service/service.h"
+#include "tests/bench/timing.h"
+
+namespace normlens::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using ::ONNX_NAMESPACE::ModelProto;
+
+template <class T>
+T get(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+std::string bytesOf(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::unique_ptr<ModelProto> parseAndInfer(const std::string& bytes) {
+  auto model = std::make_unique<ModelProto>();
+  if (!model->ParseFromString(bytes)) throw std::runtime_error("not a model");
+  ::ONNX_NAMESPACE::shape_inference::InferShapes(*model);
+  return model;
+}
+
+void benchOpening(const fs::path& path) {
+  const std::string bytes = bytesOf(path);
+  std::unique_ptr<ModelProto> inferred;
+  std::unique_ptr<formats::Model> model;
+  service::Service service;
+  const auto drop = [&] {
+    inferred.reset();
+    model.reset();
+  };
+  const auto ms = interleavedMs(7,
+                                {{"floor", [&] { inferred = parseAndInfer(bytes); }},
+                                 {"open", [&] { model = get(formats::openModel(path, {})); }},
+                                 {"service", [&] { get(service.open(path, {})); }}},
+                                drop);
+  printRow("ParseFromString and InferShapes, bytes in memory", ms[0], "ms");
+  printRow("the file read, checked and made a graph", ms[1], "ms");
+  printRow("  ratio", ms[1] / ms[0], "", "(goal: at most 1.5)");
+  printRow("the same as the window asks for it, norms found", ms[2], "ms");
+  printRow("  ratio", ms[2] / ms[0], "", "(goal: at most 1.5)");
+}
+
+// Returns the analysis in ms.
+double benchAnalysis(const fs::path& path) {
+  service::Service service;
+  get(service.open(path, {}));
+  const double whole = elapsedMs([&] { get(service.analyze({})); });
+  const double analysis = medianMs(5, [&] { get(analysis::analyze(service.model()->graph(), {})); });
+  const double planning = elapsedMs([&] { get(service.plan({})); });
+  printRow("run once for shapes, analysed and told", whole, "ms");
+  printRow("of which the analysis", analysis, "ms", "(goal: below 500 for 50,000 nodes)");
+  printRow("a plan, made and told", planning, "ms");
+  return analysis;
+}
+
+double benchNodes(const fs::path& path) {
+  ModelProto model;
+  if (!model.ParseFromString(bytesOf(path))) throw std::runtime_error("not a model");
+  std::printf("ONNX graph of %d nodes\n", model.graph().node_size());
+  benchOpening(path);
+  return benchAnalysis(path);
+}
+
+}  // namespace
+
+LoadFloor onnxLoad(const fs::path& model) {
+  return {"onnx::LoadProtoFromPath", [path = model.string()] {
+            auto loaded = std::make_shared<ModelProto>();
+            ::ONNX_NAMESPACE::LoadProtoFromPath(path, *loaded);
+            return loaded;
+          }};
+}
+
+void benchOnnxOpen(const fs::path& small, const fs::path& large) {
+  const double few = benchNodes(small);
+  const double many = benchNodes(large);
+  printRow("analysis, the large graph to the small one", many / few, "", "(goal: at most 6)");
+}
+
+}  // namespace normlens::bench
