@@ -118,4 +118,15 @@ std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing
   return inputs;
 }
 
+const graph::TensorView* inputFor(const Tensors& inputs, const std::string& name, size_t position) {
+  const auto named = [&](const std::string& wanted) {
+    return std::ranges::find(inputs, wanted,
+                             [](const NamedTensor& tensor) -> const std::string& { return tensor.name; });
+  };
+  for (const std::string& wanted : {name, "in_" + std::to_string(position)}) {
+    if (const auto found = named(wanted); found != inputs.end()) return &found->view;
+  }
+  return position < inputs.size() ? &inputs[position].view : nullptr;
+}
+
 }  // namespace normlens::formats::onnx

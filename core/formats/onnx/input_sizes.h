@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/model.h"
 #include "core/formats/onnx/onnx_source.h"
 
 namespace normlens::formats::onnx {
@@ -29,5 +30,9 @@ enum class SizeSharing : uint8_t {
 // Inputs of the main graph without initializers, in order. Axes that belong together get one size, all others pairwise
 // different sizes, at least 2; "a + b" gets the sum where a and b are known.
 [[nodiscard]] std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing = SizeSharing::AsNamed);
+
+// The tensor that is meant for the input at this position: by the model's name, else "in_0" ..., else in order; null:
+// none.
+[[nodiscard]] const graph::TensorView* inputFor(const Tensors& inputs, const std::string& name, size_t position);
 
 }  // namespace normlens::formats::onnx

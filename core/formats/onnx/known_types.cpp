@@ -140,6 +140,12 @@ KnownType typeOf(const TypeProto& type) {
   return known;
 }
 
+KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs) {
+  KnownTypes types;
+  infer(source, &inputs, types);
+  return types;
+}
+
 KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Inference inference) {
   KnownTypes types;
   const GraphProto& main = source.skeleton->graph();

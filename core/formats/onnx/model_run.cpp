@@ -7,6 +7,7 @@
 #include "core/formats/onnx/float_cast.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/session.h"
+#include "core/formats/onnx/static_shapes.h"
 #include "core/formats/onnx/tensor_data.h"
 
 namespace normlens::formats::onnx {
@@ -50,6 +51,39 @@ graph::TensorView copyOf(const graph::TensorView& value) {
 
 bool anyPath(const std::string&) { return true; }
 
+struct RunShapes {
+  ProbeShapes shapes;
+  bool agree = true;  // with all that was inferred and also seen
+};
+
+// The run is asked for what was not inferred, and for what is to be compared.
+Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, const StaticShapes& inferred,
+                              const Task& task) {
+  const auto isAsked = [&](const std::string& path) {
+    return !inferred.shapes.contains(path) || inferred.alsoTapped.contains(path);
+  };
+  auto tapped = Session::open(source, {.optimised = false, .taps = isAsked});
+  if (!tapped) return tl::unexpected(tapped.error());
+  ShapeRecorder recorder;
+  bool agree = true;
+  const auto compare = [&](const std::string& path, const graph::Shape& shape) {
+    const auto known = inferred.shapes.find(path);
+    agree = agree && (known == inferred.shapes.end() || known->second.shape == shape);
+  };
+  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    ProbedValue seen{value.dtype, value.shape};
+    if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
+    compare(site.path, seen.shape);
+    recorder.note(site.path, seen);
+    for (const std::string& alias : site.aliases) recorder.note(alias, seen);
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  for (const NamedTensor& output : *ran) compare(output.name, output.view.shape);
+  RunShapes out{recorder.take(), agree};
+  out.shapes.merge(ProbeShapes(inferred.shapes));
+  return out;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Session>> OnnxModel::session() const {
@@ -85,17 +119,10 @@ Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
 
 Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {
   task.report("running the model once");
-  auto tapped = Session::open(source_, {.optimised = false, .taps = anyPath});
-  if (!tapped) return tl::unexpected(tapped.error());
-  ShapeRecorder recorder;
-  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
-    ProbedValue seen{value.dtype, value.shape};
-    if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
-    recorder.note(site.path, seen);
-    for (const std::string& alias : site.aliases) recorder.note(alias, seen);
-  });
-  if (!ran) return tl::unexpected(ran.error());
-  adoptShapes(recorder.take());
+  auto run = shapesOfRun(source_, inputs, staticShapes(source_, inputs), task);
+  if (run && !run->agree) run = shapesOfRun(source_, inputs, {}, task);
+  if (!run) return tl::unexpected(run.error());
+  adoptShapes(std::move(run->shapes));
   return {};
 }
 

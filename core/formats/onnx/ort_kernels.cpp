@@ -213,6 +213,7 @@ OrtStatusPtr TapKernel::ComputeV2(OrtKernelContext* context) {
     view.shape = info.GetShape();
     view.strides = denseStrides(view.shape);
     if (graph::dtypeBytes(view.dtype) > 0) view.data = static_cast<const std::byte*>(value.GetTensorRawData());
+    const std::lock_guard lock(receiver_.one);
     (*receiver_.sink)(receiver_.sites->at(static_cast<size_t>(index_)), view);
   });
 }

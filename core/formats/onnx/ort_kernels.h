@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/formats/onnx/float64/kernel.h"
@@ -17,6 +18,7 @@ namespace normlens::formats::onnx {
 struct TapReceiver {
   const std::vector<TapSite>* sites = nullptr;
   const TapSink* sink = nullptr;
+  mutable std::mutex one{};  // the runtime may run two bodies at a time
 };
 
 class TapKernel {

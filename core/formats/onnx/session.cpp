@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/input_sizes.h"
 #include "core/formats/onnx/ort_environment.h"
 #include "core/formats/onnx/ort_kernels.h"
 #include "core/formats/onnx/ort_values.h"
@@ -32,17 +33,6 @@ Port portOf(std::string name, const Ort::TypeInfo& type) {
     port.dtype = fromOnnxType(static_cast<int32_t>(type.GetTensorTypeAndShapeInfo().GetElementType()));
   }
   return port;
-}
-
-const graph::TensorView* inputFor(const Tensors& inputs, const std::string& name, size_t position) {
-  const auto named = [&](const std::string& wanted) {
-    return std::ranges::find(inputs, wanted,
-                             [](const NamedTensor& tensor) -> const std::string& { return tensor.name; });
-  };
-  for (const std::string& wanted : {name, "in_" + std::to_string(position)}) {
-    if (const auto found = named(wanted); found != inputs.end()) return &found->view;
-  }
-  return position < inputs.size() ? &inputs[position].view : nullptr;
 }
 
 }  // namespace
