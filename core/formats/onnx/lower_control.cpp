@@ -166,6 +166,7 @@ bool Lowering::lowerLoop(const NodeProto& node, int index, Frame& frame, BlockId
 }
 
 bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  if (functions_.empty()) return false;
   const auto found = functions_.find(functionKey(node.domain(), node.op_type(), node.overload()));
   if (found == functions_.end()) return false;
   const FunctionProto& function = *found->second;
