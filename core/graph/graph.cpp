@@ -1,7 +1,6 @@
 #include "core/graph/graph.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace normlens::graph {
 namespace {
@@ -124,7 +123,7 @@ std::vector<NodeId> Graph::executionOrder() const {
     const NodeId current = block(id).nodes[next++];
     order.push_back(current);
     const auto& inner = node(current).blocks;
-    for (const BlockId inside : inner | std::views::reverse) stack.push_back({inside, 0});
+    for (auto inside = inner.rbegin(); inside != inner.rend(); ++inside) stack.push_back({*inside, 0});
   }
   return order;
 }

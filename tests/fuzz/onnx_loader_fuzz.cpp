@@ -1,0 +1,112 @@
+// libFuzzer target: any bytes, through all that the engine does with an ONNX file short of running it: what kind of
+// file it is, reading, checking, the graph, inputs, shape inference, norms, verdicts.
+//
+// Beside what the sanitizers see, it is a find when a refusal is no plain sentence or a graph does not pass its
+// checker.
+#include <stdlib.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "core/analysis/analysis.h"
+#include "core/formats/file/file_kind.h"
+#include "core/formats/onnx/onnx_model.h"
+#include "tests/fuzz/model_mutator.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t maxSize);
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace normlens;
+using formats::onnx::ModelProto;
+using formats::onnx::OnnxModel;
+
+// In memory where there is such a folder; one for each process. "w.data" is for seeds with external data.
+class Folder {
+ public:
+  Folder() {
+    std::error_code error;
+    const fs::path shared = "/dev/shm";
+    const fs::path parent = fs::is_directory(shared, error) ? shared : fs::temp_directory_path();
+    std::string name = (parent / "normlens-fuzz-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+    std::ofstream(path_ / "w.data") << std::string(4096, '\1');
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] fs::path modelOf(std::span<const uint8_t> bytes) const {
+    fs::path file = path_ / "model.onnx";
+    std::ofstream(file, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    return file;
+  }
+
+ private:
+  fs::path path_;
+};
+
+[[noreturn]] void found(const std::string& what) {
+  std::fprintf(stderr, "found: %s\n", what.c_str());
+  std::abort();
+}
+
+void expectPlainSentence(const Error& error) {
+  if (error.message.empty() || error.message.find('\n') != std::string::npos) found("words: " + error.message);
+  if (error.code != ErrorCode::Unreadable && error.code != ErrorCode::Unsupported) found("code: " + error.message);
+}
+
+void expectSound(const graph::Graph& graph) {
+  if (const auto sound = graph::checkGraph(graph); !sound) found("graph: " + sound.error().message);
+}
+
+void openAndAnalyse(const fs::path& path) {
+  auto model = OnnxModel::open(path, {});
+  if (!model) return expectPlainSentence(model.error());
+  expectSound((*model)->graph());
+  static_cast<void>(analysis::findNorms((*model)->graph()));
+  // Built without ONNX Runtime, the probe falls back on onnx's shape inference.
+  formats::Tensors none;
+  static_cast<void>((*model)->inferInputs());
+  static_cast<void>((*model)->probe(none, {}));
+  expectSound((*model)->graph());
+  const auto verdicts = analysis::analyze((*model)->graph(), {});
+  if (!verdicts) expectPlainSentence(verdicts.error());
+}
+
+// Grows a string by at most this much in one step.
+constexpr size_t kRoom = 32;
+
+void mutateBytes(std::string& bytes) {
+  const size_t size = bytes.size();
+  bytes.resize(size + kRoom);
+  bytes.resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(bytes.data()), size, bytes.size()));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const Folder folder;
+  const std::span bytes(data, size);
+  if (formats::detectKind(std::as_bytes(bytes)) != formats::FileKind::Onnx) return 0;
+  openAndAnalyse(folder.modelOf(bytes));
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t maxSize, unsigned int seed) {
+  constexpr unsigned kAsBytes = 8;  // one in so many is mutated without regard to what it means
+  std::minstd_rand random(seed);
+  ModelProto model;
+  if (random() % kAsBytes == 0 || !model.ParseFromArray(data, static_cast<int>(size)))
+    return LLVMFuzzerMutate(data, size, maxSize);
+  fuzz::mutateModel(model, random, mutateBytes);
+  const size_t written = model.ByteSizeLong();
+  if (written > maxSize || !model.SerializeToArray(data, static_cast<int>(written)))
+    return LLVMFuzzerMutate(data, size, maxSize);
+  return written;
+}
