@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -28,9 +29,29 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
     case ENOTDIR:
       return fail(ErrorCode::WriteFailed, file + "its folder does not exist",
                   "create the folder or choose another one");
+    case EEXIST:
+      return fail(ErrorCode::WriteFailed, file + "another program has just made a file of that name", "try again");
     default:
       return fail(ErrorCode::WriteFailed, file + std::strerror(error), "choose another folder");
   }
+}
+
+mode_t modeOfNewFiles() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666U & ~mask;
+}
+
+// A file system that cannot tell a free name in the same step is asked before.
+int renameToFree(const std::filesystem::path& from, const std::filesystem::path& to) {
+  const int done = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  if (done == 0 || (errno != EINVAL && errno != ENOSYS)) return done;
+  struct stat there {};
+  if (::lstat(to.c_str(), &there) == 0) {
+    errno = EEXIST;
+    return -1;
+  }
+  return ::rename(from.c_str(), to.c_str());
 }
 
 }  // namespace
@@ -81,22 +102,35 @@ Status AtomicFile::writeAt(uint64_t offset, const void* data, size_t size) {
   return {};
 }
 
-Status AtomicFile::commit() {
-  struct stat old {};
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  const mode_t mode = ::stat(path_.c_str(), &old) == 0 ? old.st_mode & 07777U : 0666U & ~mask;
-  if (::fchmod(descriptor_, mode) != 0 && errno != EPERM) return failed(errno);
+Status AtomicFile::flush(unsigned int mode) {
+  if (::fchmod(descriptor_, static_cast<mode_t>(mode)) != 0 && errno != EPERM) return failed(errno);
   if (::fsync(descriptor_) != 0) return failed(errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  return {};
+}
+
+// The rename itself reaches the disk with the folder.
+void AtomicFile::close() {
   ::close(std::exchange(descriptor_, -1));
-  // The rename itself reaches the disk with the folder.
   const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
   const int parent = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent >= 0) {
-    ::fsync(parent);
-    ::close(parent);
-  }
+  if (parent < 0) return;
+  ::fsync(parent);
+  ::close(parent);
+}
+
+Status AtomicFile::commit() {
+  struct stat old {};
+  const mode_t mode = ::stat(path_.c_str(), &old) == 0 ? old.st_mode & 07777U : modeOfNewFiles();
+  if (auto status = flush(mode); !status) return status;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
+  close();
+  return {};
+}
+
+Status AtomicFile::commitNew() {
+  if (auto status = flush(modeOfNewFiles()); !status) return status;
+  if (renameToFree(temporary_, path_) != 0) return failed(errno);
+  close();
   return {};
 }
 

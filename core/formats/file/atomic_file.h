@@ -26,10 +26,14 @@ class AtomicFile {
   [[nodiscard]] Status writeAt(uint64_t offset, const void* data, size_t size);
   // Flushes to the disk and gives the file its name. An older file of that name is replaced and hands on its mode.
   [[nodiscard]] Status commit();
+  // The same where nothing may have that name yet; an error where something has.
+  [[nodiscard]] Status commitNew();
 
  private:
   AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor);
   [[nodiscard]] tl::unexpected<Error> failed(int error) const;
+  [[nodiscard]] Status flush(unsigned int mode);
+  void close();
   void discard();
 
   std::filesystem::path path_;

@@ -1,30 +1,74 @@
-// OnnxModel::save: the files of a SaveLayout, all written before the first one gets its name.
+// OnnxModel::save: the files of a SaveLayout. A crash at any point leaves the older model with its data, or the new one
+// with its own: data files get names that nothing has, are complete on the disk before the model gets its name, and
+// what the older model alone needed goes last.
 #include "core/formats/file/atomic_file.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/save_layout.h"
+#include "core/formats/onnx/superseded_data.h"
 
 namespace normlens::formats::onnx {
+namespace {
+
+Result<AtomicFile> written(const FileContents& contents) {
+  auto file = AtomicFile::create(contents.path, contents.size);
+  if (!file) return file;
+  for (const auto& [offset, bytes] : contents.ranges) {
+    if (auto status = file->writeAt(offset, bytes.data(), bytes.size()); !status)
+      return tl::unexpected(std::move(status.error()));
+  }
+  return file;
+}
+
+// New data files, gone again where the model that needs them does not come to be.
+class NewDataFiles {
+ public:
+  NewDataFiles() = default;
+  ~NewDataFiles() {
+    std::error_code ignored;
+    for (const auto& path : named_) std::filesystem::remove(path, ignored);
+  }
+  NewDataFiles(const NewDataFiles&) = delete;
+  NewDataFiles& operator=(const NewDataFiles&) = delete;
+
+  Status name(AtomicFile& file, const std::filesystem::path& path) {
+    if (auto status = file.commitNew(); !status) return status;
+    named_.push_back(path);
+    return {};
+  }
+  void keep() { named_.clear(); }
+
+ private:
+  std::vector<std::filesystem::path> named_;
+};
+
+Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const Task& task) {
+  const auto& contents = layout.files();
+  std::vector<AtomicFile> files;
+  for (const auto& one : contents) {
+    if (auto status = task.check(); !status) return status;
+    auto file = written(one);
+    if (!file) return tl::unexpected(std::move(file.error()));
+    files.push_back(std::move(*file));
+  }
+  const auto superseded = dataFilesOf(path, layout.wanted());
+  NewDataFiles data;
+  for (size_t i = 0; i + 1 < files.size(); ++i) {
+    if (auto status = data.name(files[i], contents[i].path); !status) return status;
+  }
+  if (auto status = files.back().commit(); !status) return status;
+  data.keep();
+  removeUnneeded(superseded, path.parent_path());
+  return {};
+}
+
+}  // namespace
 
 Status OnnxModel::save(const std::filesystem::path& path, const Task& task) const {
   task.report("writing the file");
   try {
     const auto layout = SaveLayout::make(source_, path, properties_);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    std::vector<AtomicFile> written;
-    for (const auto& contents : layout->files()) {
-      if (auto status = task.check(); !status) return status;
-      auto file = AtomicFile::create(contents.path, contents.size);
-      if (!file) return tl::unexpected<Error>(file.error());
-      for (const auto& [offset, bytes] : contents.ranges) {
-        if (auto status = file->writeAt(offset, bytes.data(), bytes.size()); !status) return status;
-      }
-      written.push_back(std::move(*file));
-    }
-    // The model last: what it names is there when it appears.
-    for (auto& file : written) {
-      if (auto status = file.commit(); !status) return status;
-    }
-    return {};
+    return writeAll(*layout, path, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + error.what());
   }

@@ -158,7 +158,8 @@ void SaveLayout::placeFile(const std::string& oldLocation,
 }
 
 // "model.onnx.data" of model.onnx is "out.onnx.data" of out.onnx, "model_data" is "out_data", "weights.bin" is
-// "out.onnx.weights.bin"; never a file that the opened model needs.
+// "out.onnx.weights.bin". Never a name that is taken, be it by the model that is about to be replaced: that one needs
+// its data until the new one has its name. "out.onnx.data_2" then.
 std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& source, const fs::path& path) {
   std::string flat = fs::path(old).lexically_normal().string();
   std::replace(flat.begin(), flat.end(), '/', '_');
@@ -169,17 +170,13 @@ std::string SaveLayout::newLocation(const std::string& old, const OnnxSource& so
   if (!stem.empty() && flat.starts_with(stem)) wanted = path.stem().string() + flat.substr(stem.size());
   if (!model.empty() && flat.starts_with(model)) wanted = out + flat.substr(model.size());
   const auto inUse = [&](const std::string& name) {
-    const fs::path file = path.parent_path() / name;
     std::error_code error;
-    if (name == out || locations_.count(name) != 0 || fs::equivalent(file, source.path, error)) return true;
-    return std::any_of(source.weights->begin(), source.weights->end(), [&](const auto& weight) {
-      const auto& location = weight.second.storedAt.location;
-      return !location.empty() && fs::equivalent(file, source.path.parent_path() / location, error);
-    });
+    return name == out || locations_.contains(name) || fs::exists(fs::symlink_status(path.parent_path() / name, error));
   };
+  wanted_.insert(wanted);
   std::string name = wanted;
   for (int i = 2; inUse(name); ++i) name = wanted + "_" + std::to_string(i);
-  locations_.emplace(name, path.parent_path() / name);
+  locations_.insert(name);
   return name;
 }
 

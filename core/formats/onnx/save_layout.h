@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,8 +38,10 @@ class SaveLayout {
                                                const std::map<std::string, std::string>& properties,
                                                uint64_t largest = kLargestModel);
 
-  // Data files first, the model last.
+  // Data files first, under names that nothing in the folder has; the model last.
   [[nodiscard]] const std::vector<FileContents>& files() const { return files_; }
+  // What the data files would be called if nothing had those names.
+  [[nodiscard]] const std::set<std::string>& wanted() const { return wanted_; }
 
  private:
   // Where a tensor of a data file goes.
@@ -64,9 +67,10 @@ class SaveLayout {
   Bytes keep(std::string text);
 
   std::vector<FileContents> files_;
-  std::map<std::string, Place> external_;                   // by initializer
-  std::map<std::string, std::filesystem::path> locations_;  // taken, as they are called in the model
-  std::deque<std::string> kept_;                            // bytes that ranges point to
+  std::map<std::string, Place> external_;  // by initializer
+  std::set<std::string> wanted_;
+  std::set<std::string> locations_;  // taken, as they are called in the model
+  std::deque<std::string> kept_;     // bytes that ranges point to
 };
 
 }  // namespace normlens::formats::onnx

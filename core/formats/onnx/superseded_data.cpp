@@ -1,0 +1,71 @@
+#include "core/formats/onnx/superseded_data.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/formats/file/mapped_file.h"
+#include "core/formats/onnx/external_locations.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::set<std::string>> locationsOf(const fs::path& model) {
+  const auto file = MappedFile::open(model);
+  if (!file) return std::nullopt;
+  return externalLocations((*file)->bytes());
+}
+
+fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+// "out_data_2" without its "_2".
+std::string unnumbered(const std::string& name) {
+  const size_t end = name.find_last_not_of("0123456789");
+  return end != std::string::npos && name[end] == '_' ? name.substr(0, end) : name;
+}
+
+// All files that the models of a folder name, whatever links lead to them; nullopt where one cannot be read.
+std::optional<std::vector<fs::path>> neededIn(const fs::path& folder) {
+  std::vector<fs::path> needed;
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  if (error) return std::nullopt;
+  for (const fs::directory_iterator end; entries != end; entries.increment(error)) {
+    if (error) return std::nullopt;
+    if (entries->path().extension() != ".onnx" || !entries->is_regular_file(error)) continue;
+    const auto locations = locationsOf(entries->path());
+    if (!locations) return std::nullopt;
+    for (const std::string& location : *locations) needed.push_back(folder / location);
+  }
+  return needed;
+}
+
+}  // namespace
+
+std::vector<fs::path> dataFilesOf(const fs::path& path, const std::set<std::string>& wanted) {
+  std::vector<fs::path> files;
+  const std::string after = path.filename().string() + ".";
+  for (const std::string& location : locationsOf(path).value_or(std::set<std::string>())) {
+    const bool own = location.starts_with(after) || wanted.contains(location) || wanted.contains(unnumbered(location));
+    const fs::path file = folderOf(path) / location;
+    std::error_code error;
+    if (own && fs::path(location).filename() == location &&
+        fs::symlink_status(file, error).type() == fs::file_type::regular)
+      files.push_back(file);
+  }
+  return files;
+}
+
+void removeUnneeded(const std::vector<fs::path>& files, const fs::path& folder) {
+  if (files.empty()) return;
+  const auto needed = neededIn(folder.empty() ? fs::path(".") : folder);
+  if (!needed) return;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    const auto isIt = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
+    if (std::ranges::none_of(*needed, isIt)) fs::remove(file, error);
+  }
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,21 @@
+// The data files of a model that is about to be replaced, to be removed once it has been. Private to formats/onnx.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace normlens::formats::onnx {
+
+// Asked before the model at `path` is replaced: files in its folder that it names and that are called after it
+// ("out.onnx.data" of out.onnx), or as the new one's would be (`wanted`, or that with a number). Empty where there is
+// no model.
+[[nodiscard]] std::vector<std::filesystem::path> dataFilesOf(const std::filesystem::path& path,
+                                                             const std::set<std::string>& wanted);
+
+// Asked after it was: removes those of `files` that no model in the folder needs any more. A file stays where that
+// cannot be told, because a model there cannot be read; what cannot be removed stays too.
+void removeUnneeded(const std::vector<std::filesystem::path>& files, const std::filesystem::path& folder);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,206 @@
+// Saving over an older export, broken off at every step: what lies there afterwards is wholly the old or the new model.
+//
+// The steps are the calls that name, flush and remove files; this program has them in place of the C library's.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <set>
+
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace {
+
+// What becomes of the step-th call from now on.
+enum class Fault : uint8_t { None, Fails, Dies };
+Fault fault = Fault::None;
+int stepsLeft = 0;
+
+bool broken() {
+  if (fault == Fault::None || stepsLeft-- > 0) return false;
+  if (fault == Fault::Dies) ::kill(::getpid(), SIGKILL);
+  fault = Fault::None;
+  errno = EIO;
+  return true;
+}
+
+}  // namespace
+
+extern "C" {
+int rename(const char* from, const char* to) noexcept {
+  return broken() ? -1 : static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+int renameat2(int fromFolder, const char* from, int toFolder, const char* to, unsigned flags) noexcept {
+  return broken() ? -1 : static_cast<int>(::syscall(SYS_renameat2, fromFolder, from, toFolder, to, flags));
+}
+int fsync(int file) { return broken() ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
+}
+
+namespace normlens::formats::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostSteps = 12;  // more than a save takes
+
+class SaveCrash : public testing::Test {
+ protected:
+  SaveCrash() {
+    std::string name = (fs::temp_directory_path() / "normlens-crash-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    writeModel("old_source.onnx", 1);
+    writeModel("new_source.onnx", 2);
+  }
+  ~SaveCrash() override { fs::remove_all(folder_); }
+
+  // One MatMul, its weight in a data file of its own; the same sizes whatever the seed.
+  void writeModel(const std::string& name, int seed) const {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["" : 17]>
+      g (float[2, 32] x) => (float[2, 32] y) { y = MatMul(x, w) })");
+    addTensor(model, "w", {32, 32}, seed);
+    auto& tensor = *model.mutable_graph()->mutable_initializer(0);
+    std::ofstream(folder_ / (name + ".data"), std::ios::binary) << tensor.raw_data();
+    tensor.clear_raw_data();
+    tensor.set_data_location(TensorProto::EXTERNAL);
+    auto* entry = tensor.add_external_data();
+    entry->set_key("location");
+    entry->set_value(name + ".data");
+    model.set_doc_string(name);
+    std::ofstream(folder_ / name, std::ios::binary) << model.SerializeAsString();
+  }
+
+  [[nodiscard]] std::unique_ptr<OnnxModel> opened(const std::string& name) const {
+    auto model = OnnxModel::open(folder_ / name, {});
+    if (!model) throw std::runtime_error(model.error().message);
+    return std::move(*model);
+  }
+
+  void exportFrom(const std::string& source) const {
+    if (auto saved = opened(source)->save(folder_ / "out.onnx", {}); !saved)
+      throw std::runtime_error(saved.error().message);
+  }
+
+  // The source whose graph and weights out.onnx has; "mixed" where they are of two.
+  [[nodiscard]] std::string whatIsThere() const {
+    const auto out = opened("out.onnx");
+    const std::string source = out->source().skeleton->doc_string();
+    const auto expected = opened(source);
+    const auto& weight = out->source().weights->at("w");
+    const bool same =
+        std::memcmp(weight.view.data, expected->source().weights->at("w").view.data, weight.storedAt.bytes) == 0;
+    return same ? source : "mixed";
+  }
+
+  [[nodiscard]] std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename().string());
+    return names;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(SaveCrash, KilledAtAnyStepLeavesTheOldModelOrTheNewOne) {
+  std::set<std::string> seen;
+  for (int step = 0; step < kMostSteps; ++step) {
+    for (const auto& name : files()) {
+      if (name.starts_with("out")) fs::remove(folder_ / name);
+    }
+    exportFrom("old_source.onnx");
+    const auto model = opened("new_source.onnx");
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      fault = Fault::Dies;
+      stepsLeft = step;
+      ::_exit(model->save(folder_ / "out.onnx", {}) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    const std::string there = whatIsThere();
+    ASSERT_NE(there, "mixed") << "killed at step " << step;
+    seen.insert(there);
+    if (!WIFEXITED(status)) continue;
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_EQ(there, "new_source.onnx");
+    EXPECT_GE(step, 4) << "a save flushes and names two files";
+    EXPECT_EQ(seen.size(), 2U);
+    return;
+  }
+  FAIL() << "no save came to its end";
+}
+
+TEST_F(SaveCrash, AStepThatFailsLeavesNothingOfTheNewModel) {
+  exportFrom("old_source.onnx");
+  const auto before = files();
+  int failed = 0;
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto model = opened("new_source.onnx");
+    fault = Fault::Fails;
+    stepsLeft = step;
+    const auto saved = model->save(folder_ / "out.onnx", {});
+    fault = Fault::None;
+    if (saved) break;
+    ++failed;
+    EXPECT_EQ(whatIsThere(), "old_source.onnx") << "failed at step " << step;
+    EXPECT_EQ(files(), before) << "failed at step " << step;
+  }
+  EXPECT_GE(failed, 2);
+}
+
+TEST_F(SaveCrash, TheDataOfTheReplacedModelGoesOnceNobodyNeedsIt) {
+  exportFrom("old_source.onnx");
+  const auto once = files();
+  EXPECT_TRUE(once.contains("out.onnx.data"));
+  exportFrom("new_source.onnx");
+  EXPECT_FALSE(files().contains("out.onnx.data"));
+  EXPECT_TRUE(files().contains("out.onnx.data_2"));
+  exportFrom("old_source.onnx");
+  EXPECT_EQ(files(), once);
+}
+
+TEST_F(SaveCrash, DataThatAnotherModelNeedsStays) {
+  exportFrom("old_source.onnx");
+  fs::copy_file(folder_ / "out.onnx", folder_ / "copy.onnx");
+  exportFrom("new_source.onnx");
+  EXPECT_EQ(whatIsThere(), "new_source.onnx");
+  EXPECT_NO_THROW(static_cast<void>(opened("copy.onnx")));
+  EXPECT_TRUE(files().contains("out.onnx.data"));
+}
+
+TEST_F(SaveCrash, DataStaysWhereAModelBesideItCannotBeRead) {
+  exportFrom("old_source.onnx");
+  std::ofstream(folder_ / "damaged.onnx") << "not a model";
+  exportFrom("new_source.onnx");
+  EXPECT_TRUE(files().contains("out.onnx.data"));
+}
+
+TEST_F(SaveCrash, OtherFilesThatTheReplacedModelNamesStay) {
+  exportFrom("old_source.onnx");
+  ModelProto model = *opened("out.onnx")->source().skeleton;
+  fs::copy_file(folder_ / "out.onnx.data", folder_ / "outline.txt");
+  for (auto& entry : *model.mutable_graph()->mutable_initializer(0)->mutable_external_data())
+    if (entry.key() == "location") entry.set_value("outline.txt");
+  std::ofstream(folder_ / "out.onnx", std::ios::binary) << model.SerializeAsString();
+  exportFrom("new_source.onnx");
+  EXPECT_TRUE(files().contains("outline.txt"));
+  EXPECT_EQ(whatIsThere(), "new_source.onnx");
+}
+
+TEST_F(SaveCrash, AModelMayReplaceItself) {
+  const auto model = opened("old_source.onnx");
+  ASSERT_TRUE(model->save(folder_ / "old_source.onnx", {}).has_value());
+  EXPECT_FALSE(files().contains("old_source.onnx.data"));
+  const auto back = opened("old_source.onnx");
+  EXPECT_EQ(wholeModel(back->source()).SerializeAsString(), wholeModel(model->source()).SerializeAsString());
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx
