@@ -81,8 +81,9 @@ class Model {
   virtual ~Model() = default;
 
   [[nodiscard]] virtual const ModelFacts& facts() const = 0;
-  // Of the file it was opened from, as it was then; hashed when first asked for (a second for a gigabyte or two).
-  // Empty when the file cannot be read any more.
+  // Of the file it was opened from, as it was then, and of the data files beside it, one after another in the order of
+  // their names: what `cat model.onnx model.onnx.data | sha256sum` says. Hashed when first asked for (a second for a
+  // gigabyte or two). Empty when a file cannot be read any more.
   [[nodiscard]] virtual const std::string& fileSha256() const = 0;
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;

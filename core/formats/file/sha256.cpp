@@ -19,6 +19,18 @@ class Sha256 {
   void add(std::span<const std::byte> bytes) {
     good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
   }
+  // False where the file cannot be read any more.
+  [[nodiscard]] bool add(const MappedFile& file) {
+    constexpr size_t kPiece = 1 << 18;
+    std::vector<std::byte> buffer(kPiece);
+    const size_t size = file.bytes().size();
+    for (size_t done = 0; done < size; done += kPiece) {
+      const auto piece = std::span(buffer).first(std::min(kPiece, size - done));
+      if (!file.readAt(done, piece)) return false;
+      add(piece);
+    }
+    return true;
+  }
   std::string hex() {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
     unsigned int length = 0;
@@ -45,17 +57,17 @@ std::string sha256Hex(std::span<const std::byte> bytes) {
   return sha.hex();
 }
 
-std::string sha256Hex(const MappedFile& file) {
-  constexpr size_t kPiece = 1 << 18;
-  std::vector<std::byte> buffer(kPiece);
+std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files) {
   Sha256 sha;
-  const size_t size = file.bytes().size();
-  for (size_t done = 0; done < size; done += kPiece) {
-    const auto piece = std::span(buffer).first(std::min(kPiece, size - done));
-    if (!file.readAt(done, piece)) return {};
-    sha.add(piece);
+  for (const auto& file : files) {
+    if (!sha.add(*file)) return {};
   }
   return sha.hex();
+}
+
+std::string sha256Hex(const MappedFile& file) {
+  Sha256 sha;
+  return sha.add(file) ? sha.hex() : std::string();
 }
 
 }  // namespace normlens::formats

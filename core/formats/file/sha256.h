@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -11,7 +12,8 @@ namespace normlens::formats {
 
 // 64 lower-case hex digits.
 [[nodiscard]] std::string sha256Hex(std::span<const std::byte> bytes);
-// Of a whole file, read in pieces; empty when it cannot be read.
+// Of whole files one after another, read in pieces; empty when one cannot be read.
+[[nodiscard]] std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files);
 [[nodiscard]] std::string sha256Hex(const MappedFile& file);
 
 }  // namespace normlens::formats

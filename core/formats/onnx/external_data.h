@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -22,11 +21,14 @@ class ExternalFiles {
   // type are known to be sound. Errors: Unreadable, with the tensor's name and the place's; no model file is named.
   [[nodiscard]] Result<Weight> load(const TensorProto& tensor, const std::string& what);
 
+  // Those that were opened, by location as it is written in the model.
+  [[nodiscard]] const DataFiles& files() const { return files_; }
+
  private:
   [[nodiscard]] Result<std::shared_ptr<const MappedFile>> fileAt(const std::string& location, const std::string& what);
 
   std::filesystem::path folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>> files_;  // by location
+  DataFiles files_;
 };
 
 }  // namespace normlens::formats::onnx

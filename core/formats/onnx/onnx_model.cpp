@@ -1,5 +1,6 @@
 #include "core/formats/onnx/onnx_model.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -118,16 +119,21 @@ std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
   return foldHistory(model);
 }
 
-// The model and the files beside it, each once.
-int64_t bytesOnDisk(const OnnxSource& source) {
-  auto bytes = static_cast<int64_t>(source.file ? source.file->bytes().size() : 0);
-  std::set<std::string> seen;
-  for (const auto& [name, weight] : *source.weights) {
-    if (weight.storedAt.location.empty() || !seen.insert(weight.storedAt.location).second) continue;
-    std::error_code error;
-    const auto size = std::filesystem::file_size(source.path.parent_path() / weight.storedAt.location, error);
-    if (!error) bytes += static_cast<int64_t>(size);
+// The model and then the files beside it, in the byte order of their locations, each once.
+std::vector<std::shared_ptr<const MappedFile>> filesOf(const OnnxSource& source) {
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  if (source.file) files.push_back(source.file);
+  for (const auto& entry : source.dataFiles) {
+    const auto& path = entry.second->path();
+    const bool known = std::ranges::any_of(files, [&](const auto& file) { return file->path() == path; });
+    if (!known) files.push_back(entry.second);
   }
+  return files;
+}
+
+int64_t bytesOnDisk(const OnnxSource& source) {
+  int64_t bytes = 0;
+  for (const auto& file : filesOf(source)) bytes += static_cast<int64_t>(file->bytes().size());
   return bytes;
 }
 
@@ -171,7 +177,7 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
 }
 
 const std::string& OnnxModel::fileSha256() const {
-  if (sha256_.empty() && source_.file) sha256_ = sha256Hex(*source_.file);
+  if (sha256_.empty() && source_.file) sha256_ = sha256Hex(filesOf(source_));
   return sha256_;
 }
 

@@ -44,12 +44,16 @@ struct Weight {
 // By initializer name; ordered, so that what is written is the same each time.
 using Weights = std::map<std::string, Weight>;
 
+// The files beside a model that hold its external data, by location as it is written in the model.
+using DataFiles = std::map<std::string, std::shared_ptr<const MappedFile>>;
+
 // A value type: copies share the skeleton and the tensors.
 struct OnnxSource {
   std::shared_ptr<const ModelProto> skeleton;
   std::shared_ptr<const Weights> weights;
   std::filesystem::path path;              // of the opened file
   std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
+  DataFiles dataFiles;                     // as opened, those of nodes and bodies too
   bool externalData = false;               // the opened model kept (some) tensors in files of their own
   bool float64Twin = false;                // made by toFloat64: every floating type is double, node by node as before
 };

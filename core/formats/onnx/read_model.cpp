@@ -157,6 +157,7 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   source.weights = std::move(weights);
   source.path = file->path();
   source.file = file;
+  source.dataFiles = files.files();
   return source;
 }
 
