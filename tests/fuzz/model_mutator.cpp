@@ -144,17 +144,18 @@ class Mutation {
     }
   }
 
-  // A message of the same type from somewhere in the model takes its place.
-  void graft(Message& into, const Parts& parts) {
+  // A copy of a message of this type from somewhere in the model; an empty one where there is none. A copy, because
+  // what it goes to may hold it, be held by it, or end its life (a oneof).
+  std::unique_ptr<Message> another(const FieldDescriptor& field, const Parts& parts) {
     std::vector<const Message*> like;
     for (const Message* one : parts.messages) {
-      if (one->GetDescriptor() == into.GetDescriptor() && one != &into) like.push_back(one);
+      if (one->GetDescriptor() == field.message_type()) like.push_back(one);
     }
-    if (like.empty()) return;
-    // A copy first: it may hold, or be held by, what it replaces.
-    const std::unique_ptr<Message> copy(into.New());
-    copy->CopyFrom(*like[below(random_, like.size())]);
-    into.CopyFrom(*copy);
+    const Message& prototype =
+        *google::protobuf::MessageFactory::generated_factory()->GetPrototype(field.message_type());
+    std::unique_ptr<Message> copy(prototype.New());
+    if (!like.empty()) copy->CopyFrom(*like[below(random_, like.size())]);
+    return copy;
   }
 
   void changeField(Message& message, const FieldDescriptor& field, const Parts& parts) {
@@ -179,7 +180,7 @@ class Mutation {
         reflection.SetString(&message, &field, string(reflection.GetString(message, &field), parts));
         break;
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        graft(*reflection.MutableMessage(&message, &field), parts);
+        reflection.SetAllocatedMessage(&message, another(field, parts).release(), &field);
         break;
       default:
         break;
@@ -226,7 +227,7 @@ class Mutation {
       case FieldDescriptor::CPPTYPE_STRING:
         return reflection.AddString(&message, &field, string({}, parts));
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        return graft(*reflection.AddMessage(&message, &field), parts);
+        return reflection.AddAllocatedMessage(&message, &field, another(field, parts).release());
       default:
         return;
     }
@@ -247,7 +248,7 @@ class Mutation {
         return reflection.SetRepeatedString(&message, &field, at,
                                             string(reflection.GetRepeatedString(message, &field, at), parts));
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        return graft(*reflection.MutableRepeatedMessage(&message, &field, at), parts);
+        return reflection.MutableRepeatedMessage(&message, &field, at)->CopyFrom(*another(field, parts));
       default:
         return;
     }

@@ -5,6 +5,7 @@
 // checker.
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -57,7 +58,12 @@ class Folder {
 }
 
 void expectPlainSentence(const Error& error) {
-  if (error.message.empty() || error.message.find('\n') != std::string::npos) found("words: " + error.message);
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < ' '; };
+  if (error.message.empty() || std::ranges::any_of(error.message, control)) found("words: " + error.message);
+}
+
+void expectRefusal(const Error& error) {
+  expectPlainSentence(error);
   if (error.code != ErrorCode::Unreadable && error.code != ErrorCode::Unsupported) found("code: " + error.message);
 }
 
@@ -67,16 +73,16 @@ void expectSound(const graph::Graph& graph) {
 
 void openAndAnalyse(const fs::path& path) {
   auto model = OnnxModel::open(path, {});
-  if (!model) return expectPlainSentence(model.error());
+  if (!model) return expectRefusal(model.error());
   expectSound((*model)->graph());
   static_cast<void>(analysis::findNorms((*model)->graph()));
   // Built without ONNX Runtime, the probe falls back on onnx's shape inference.
   formats::Tensors none;
-  static_cast<void>((*model)->inferInputs());
-  static_cast<void>((*model)->probe(none, {}));
+  if (const auto inputs = (*model)->inferInputs(); !inputs) expectPlainSentence(inputs.error());
+  if (const auto ran = (*model)->probe(none, {}); !ran) expectPlainSentence(ran.error());
   expectSound((*model)->graph());
   const auto verdicts = analysis::analyze((*model)->graph(), {});
-  if (!verdicts) expectPlainSentence(verdicts.error());
+  if (!verdicts) expectRefusal(verdicts.error());
 }
 
 // Grows a string by at most this much in one step.

@@ -214,7 +214,7 @@ class Checker {
     for (const TensorProto* part : {&sparse.values(), &sparse.indices()}) {
       if (auto ok = checkTensor(*part); !ok) return wrong(what + " " + ok.error().message);
     }
-    if (!graph::elementCount({sparse.dims().begin(), sparse.dims().end()}))
+    if (sparse.dims_size() > kMostAxes || !graph::elementCount({sparse.dims().begin(), sparse.dims().end()}))
       return wrong(what + " has absurd dimensions");
     return {};
   }

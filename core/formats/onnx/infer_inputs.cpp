@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/formats/onnx/input_sizes.h"
+#include "core/formats/onnx/names.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/tensor_data.h"
 
@@ -14,31 +15,47 @@ namespace {
 using graph::OpKind;
 using graph::ValueId;
 
+// Of all inputs together: a file that says more is not believed.
+constexpr uint64_t kMostInputBytes = uint64_t{256} << 20;
+
 struct IndexLimit {
   int64_t rows = 0;
   std::string table;
 };
 
-// The smallest axis that this value indexes, through operators that keep its elements.
-void findLimits(const graph::Graph& graph, ValueId value, std::set<ValueId>& seen, std::optional<IndexLimit>& limit) {
-  if (!seen.insert(value).second) return;
-  for (const graph::Use& use : graph.value(value).uses) {
-    if (use.node == graph::kNone) continue;
-    const graph::Node& node = graph.node(use.node);
-    if (node.kind == OpKind::Gather && use.operand == 1) {
-      const auto& table = graph.value(node.operands[0]);
-      const auto axis = graph::intAttribute(node, "axis");
-      if (!axis || !table.shape || static_cast<size_t>(*axis) >= table.shape->size()) continue;
-      const int64_t rows = (*table.shape)[static_cast<size_t>(*axis)];
-      if (!limit || rows < limit->rows) limit = {rows, table.name};
-      continue;
+bool keepsElements(OpKind kind) {
+  return kind == OpKind::Identity || kind == OpKind::Cast || kind == OpKind::Reshape || kind == OpKind::Permute ||
+         kind == OpKind::Expand || kind == OpKind::Slice || kind == OpKind::Select || kind == OpKind::Split ||
+         kind == OpKind::Concat;
+}
+
+void takeRows(const graph::Graph& graph, const graph::Node& gather, std::optional<IndexLimit>& limit) {
+  const auto& table = graph.value(gather.operands[0]);
+  const auto axis = graph::intAttribute(gather, "axis");
+  if (!axis || !table.shape || static_cast<size_t>(*axis) >= table.shape->size()) return;
+  const int64_t rows = (*table.shape)[static_cast<size_t>(*axis)];
+  if (!limit || rows < limit->rows) limit = {rows, table.name};
+}
+
+// The smallest axis that this value indexes, through operators that keep its elements. However long their chain is.
+std::optional<IndexLimit> findLimit(const graph::Graph& graph, ValueId start) {
+  std::optional<IndexLimit> limit;
+  std::set<ValueId> seen;
+  std::vector<ValueId> left{start};
+  while (!left.empty()) {
+    const ValueId value = left.back();
+    left.pop_back();
+    if (!seen.insert(value).second) continue;
+    for (const graph::Use& use : graph.value(value).uses) {
+      if (use.node == graph::kNone) continue;
+      const graph::Node& node = graph.node(use.node);
+      if (node.kind == OpKind::Gather && use.operand == 1)
+        takeRows(graph, node, limit);
+      else if (keepsElements(node.kind) && use.operand == 0)
+        left.insert(left.end(), node.outputs.begin(), node.outputs.end());
     }
-    const bool keeps = node.kind == OpKind::Identity || node.kind == OpKind::Cast || node.kind == OpKind::Reshape ||
-                       node.kind == OpKind::Permute || node.kind == OpKind::Expand || node.kind == OpKind::Slice ||
-                       node.kind == OpKind::Select || node.kind == OpKind::Split || node.kind == OpKind::Concat;
-    if (!keeps || use.operand != 0) continue;
-    for (const ValueId output : node.outputs) findLimits(graph, output, seen, limit);
   }
+  return limit;
 }
 
 bool isMask(std::string name) {
@@ -58,9 +75,7 @@ std::string shapeText(const SizedInput& input) {
 
 void setRange(const graph::Graph& graph, ValueId value, InputSpec& spec) {
   if (graph::isFloat(spec.dtype) || spec.dtype == graph::DType::Bool) return;
-  std::set<ValueId> seen;
-  std::optional<IndexLimit> limit;
-  findLimits(graph, value, seen, limit);
+  const auto limit = findLimit(graph, value);
   if (limit && limit->rows > 0) {
     spec.high = static_cast<double>(limit->rows - 1);
     spec.assumed += ", values below the " + std::to_string(limit->rows) + " rows of " + limit->table;
@@ -72,17 +87,32 @@ void setRange(const graph::Graph& graph, ValueId value, InputSpec& spec) {
   }
 }
 
+Status expectAffordable(const std::vector<InputSpec>& specs) {
+  uint64_t total = 0;
+  for (const InputSpec& spec : specs) {
+    const auto count = graph::elementCount(spec.shape);
+    const auto room = (kMostInputBytes - total) / graph::dtypeBytes(spec.dtype);
+    if (!count || static_cast<uint64_t>(*count) > room)
+      return fail(ErrorCode::BadInput,
+                  "the model asks for inputs of more than 256 MB, as " + quotedName(spec.name) + " is one",
+                  "give smaller ones with --inputs FILE.npz");
+    total += static_cast<uint64_t>(*count) * graph::dtypeBytes(spec.dtype);
+  }
+  return {};
+}
+
 Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, const graph::Graph& graph) {
   std::vector<InputSpec> specs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const SizedInput& input = inputs[i];
     if (input.dtype == graph::DType::Unknown || input.dtype == graph::DType::Quantized)
-      return fail(ErrorCode::BadInput,
-                  "the model's input '" + input.name + "' is of a type for which NormLens cannot make up values",
-                  "give inputs with --inputs FILE.npz");
+      return fail(
+          ErrorCode::BadInput,
+          "the model's input " + quotedName(input.name) + " is of a type for which NormLens cannot make up values",
+          "give inputs with --inputs FILE.npz");
     if (!input.ranked)
-      return fail(ErrorCode::BadInput, "the file does not say what shape the input '" + input.name + "' has",
-                  "describe it with --input '" + input.name + "=float32[...]'");
+      return fail(ErrorCode::BadInput, "the file does not say what shape the input " + quotedName(input.name) + " has",
+                  "describe it with --input '" + printableName(input.name) + "=float32[...]'");
     InputSpec spec;
     spec.name = input.name;
     spec.dtype = input.dtype;
@@ -93,6 +123,7 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
     setRange(graph, graph.inputs().at(i), spec);
     specs.push_back(std::move(spec));
   }
+  if (auto ok = expectAffordable(specs); !ok) return tl::unexpected(ok.error());
   return specs;
 }
 

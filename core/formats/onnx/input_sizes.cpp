@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -50,8 +51,7 @@ class Sizes {
     int64_t size = sumOf(name).value_or(!key.empty() && shared != byKey_.end() ? shared->second : 0);
     if (size == 0) {
       size = usualSize(name, axis, rank, dtype);
-      const int64_t step = size >= 64 ? 32 : 1;
-      while (!taken_.insert(size).second) size += step;
+      size = freeFrom(size);
       if (!key.empty()) byKey_[key] = size;
     }
     if (!name.empty()) byName_[name] = size;
@@ -64,7 +64,8 @@ class Sizes {
     const size_t plus = text.find('+');
     if (plus == std::string::npos) return std::nullopt;
     const auto left = termOf(text.substr(0, plus)), right = termOf(text.substr(plus + 1));
-    return left && right ? std::optional(*left + *right) : std::nullopt;
+    constexpr int64_t kMost = int64_t{1} << 30;  // sums of sums grow
+    return left && right && *left < kMost && *right < kMost ? std::optional(*left + *right) : std::nullopt;
   }
   [[nodiscard]] std::optional<int64_t> termOf(std::string text) const {
     std::erase(text, ' ');
@@ -74,9 +75,17 @@ class Sizes {
     return digits ? std::optional<int64_t>(std::stoll(text)) : std::nullopt;
   }
 
+  int64_t freeFrom(int64_t usual) {
+    const int64_t step = usual >= 64 ? 32 : 1;
+    int64_t& next = next_.try_emplace(usual, usual).first->second;
+    while (!taken_.insert(next).second) next += step;
+    return next;
+  }
+
   SizeSharing sharing_;
   std::map<std::string, int64_t> byName_, byKey_;
   std::set<int64_t> taken_;
+  std::map<int64_t, int64_t> next_;  // by usual size: all from there to here are taken
 };
 
 }  // namespace
@@ -94,8 +103,10 @@ std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing
     const auto& type = input.type();
     if (type.has_tensor_type()) {
       sized.dtype = fromOnnxType(type.tensor_type().elem_type());
-      sized.ranked = type.tensor_type().has_shape();
-      for (const auto& dim : type.tensor_type().shape().dim()) {
+      const auto& dims = type.tensor_type().shape().dim();
+      sized.ranked = type.tensor_type().has_shape() && dims.size() <= kMostAxes;
+      for (const auto& dim : dims) {
+        if (!sized.ranked) break;
         const bool fixed = dim.has_dim_value() && dim.dim_value() > 0;
         if (!fixed) sized.freeAxes.push_back(static_cast<int>(sized.shape.size()));
         sized.shape.push_back(fixed ? dim.dim_value() : 0);

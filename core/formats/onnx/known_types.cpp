@@ -6,7 +6,9 @@
 #include <functional>
 
 #include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/guarded_schemas.h"
 #include "core/formats/onnx/input_sizes.h"
+#include "core/formats/onnx/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -81,7 +83,8 @@ void infer(const OnnxSource& source, const ProbeShapes* probe, KnownTypes& types
   ModelProto sized = sizedCopy(*source.skeleton, probe);
   try {
     const ::ONNX_NAMESPACE::ShapeInferenceOptions options(false, 0, true);
-    ::ONNX_NAMESPACE::shape_inference::InferShapes(sized, ::ONNX_NAMESPACE::OpSchemaRegistry::Instance(), options);
+    const GuardedSchemas schemas;
+    ::ONNX_NAMESPACE::shape_inference::InferShapes(sized, &schemas, options);
   } catch (const std::exception&) {
     // What it found until then is used; a node it cannot follow costs the shapes behind that node.
   }
@@ -133,7 +136,7 @@ KnownType typeOf(const TypeProto& type) {
   KnownType known;
   if (!type.has_tensor_type()) return known;
   known.dtype = fromOnnxType(type.tensor_type().elem_type());
-  if (!type.tensor_type().has_shape()) return known;
+  if (!type.tensor_type().has_shape() || type.tensor_type().shape().dim_size() > kMostAxes) return known;
   known.dims.emplace();
   for (const auto& dim : type.tensor_type().shape().dim())
     known.dims->push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1);

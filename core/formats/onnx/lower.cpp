@@ -158,8 +158,8 @@ std::string Lowering::uniqueName(const std::string& name, const Frame& frame) {
   if (take(wanted)) return wanted;
   const std::string path = printableName(frame.prefix) + wanted;
   if (take(path)) return path;
-  for (size_t i = 1;; ++i) {
-    std::string numbered = path + "#" + std::to_string(i);
+  for (size_t& number = numbers_[path];;) {
+    std::string numbered = path + "#" + std::to_string(++number);
     if (take(numbered)) return numbered;
   }
 }

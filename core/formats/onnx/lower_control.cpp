@@ -27,21 +27,32 @@ const GraphProto* bodyOf(const NodeProto& node, std::string_view name, const Fra
   return attribute != nullptr && attribute->has_g() ? &attribute->g() : nullptr;
 }
 
-// Names that a body reads and does not make: `bound` are those of the bodies around it.
-void freeNames(const GraphProto& body, std::unordered_set<std::string> bound, std::vector<std::string>& into) {
-  for (const auto& input : body.input()) bound.insert(input.name());
-  for (const TensorProto& tensor : body.initializer()) bound.insert(tensor.name());
-  for (const auto& sparse : body.sparse_initializer()) bound.insert(sparse.values().name());
+// Names that a body and those around it make.
+struct BoundNames {
+  const BoundNames* outer = nullptr;
+  std::unordered_set<std::string_view> own;
+
+  [[nodiscard]] bool has(const std::string& name) const {
+    return own.contains(name) || (outer != nullptr && outer->has(name));
+  }
+};
+
+// Names that a body reads and neither it nor a body around it makes.
+void freeNames(const GraphProto& body, const BoundNames* outer, std::vector<std::string>& into) {
+  BoundNames bound{outer, {}};
+  for (const auto& input : body.input()) bound.own.insert(input.name());
+  for (const TensorProto& tensor : body.initializer()) bound.own.insert(tensor.name());
+  for (const auto& sparse : body.sparse_initializer()) bound.own.insert(sparse.values().name());
   const auto read = [&](const std::string& name) {
-    if (!name.empty() && !bound.contains(name)) into.push_back(name);
+    if (!name.empty() && !bound.has(name)) into.push_back(name);
   };
   for (const NodeProto& node : body.node()) {
     for (const std::string& input : node.input()) read(input);
     for (const AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) freeNames(attribute.g(), bound, into);
-      for (const GraphProto& inner : attribute.graphs()) freeNames(inner, bound, into);
+      if (attribute.has_g()) freeNames(attribute.g(), &bound, into);
+      for (const GraphProto& inner : attribute.graphs()) freeNames(inner, &bound, into);
     }
-    for (const std::string& output : node.output()) bound.insert(output);
+    for (const std::string& output : node.output()) bound.own.insert(output);
   }
   for (const auto& output : body.output()) read(output.name());
 }
@@ -51,8 +62,8 @@ void freeNames(const GraphProto& body, std::unordered_set<std::string> bound, st
 void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const {
   std::vector<std::string> names;
   for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) freeNames(attribute.g(), {}, names);
-    for (const GraphProto& body : attribute.graphs()) freeNames(body, {}, names);
+    if (attribute.has_g()) freeNames(attribute.g(), nullptr, names);
+    for (const GraphProto& body : attribute.graphs()) freeNames(body, nullptr, names);
   }
   std::unordered_set<std::string> seen;
   for (const std::string& name : names) {
@@ -86,6 +97,26 @@ void Lowering::lowerBranch(const GraphProto& body, const char* name, int index, 
   }
 }
 
+// A node with bodies. Its outputs have no names yet: a body that reads such a name means an outer value.
+NodeId Lowering::addOwner(const NodeProto& node, Node made, const std::vector<Operand>& operands, Frame& frame,
+                          int index) {
+  std::vector<Value> outputs;
+  std::vector<KnownType> types;
+  for (const std::string& name : node.output()) {
+    types.push_back(name.empty() ? KnownType{} : namedType(frame, name));
+    outputs.push_back(describeOutput(frame, name, types.back()));
+  }
+  const std::vector<const std::string*> unnamed(outputs.size(), nullptr);
+  return add(std::move(made), operands, std::move(outputs), unnamed, types, frame, index, {});
+}
+
+void Lowering::bindOutputs(const NodeProto& node, NodeId id, Frame& frame) {
+  for (int i = 0; i < node.output_size(); ++i) {
+    const ValueId value = out_.graph.node(id).outputs[static_cast<size_t>(i)];
+    if (!node.output(i).empty()) bind(frame, node.output(i), value, typeOf(value));
+  }
+}
+
 bool Lowering::lowerIf(const NodeProto& node, int index, Frame& frame, BlockId into) {
   const GraphProto* yes = bodyOf(node, "then_branch", frame);
   const GraphProto* no = bodyOf(node, "else_branch", frame);
@@ -93,18 +124,10 @@ bool Lowering::lowerIf(const NodeProto& node, int index, Frame& frame, BlockId i
   if (yes->output_size() != node.output_size() || no->output_size() != node.output_size()) return false;
   Node made = startNode(node, frame, into);
   made.kind = OpKind::If;
-  std::vector<Value> outputs;
-  std::vector<const std::string*> names;
-  std::vector<KnownType> types;
-  for (const std::string& name : node.output()) {
-    names.push_back(&name);
-    types.push_back(name.empty() ? KnownType{} : namedType(frame, name));
-    outputs.push_back(describeOutput(frame, name, types.back()));
-  }
-  const NodeId id =
-      add(std::move(made), {{find(frame, node.input(0)), 0}}, std::move(outputs), names, types, frame, index, {});
+  const NodeId id = addOwner(node, std::move(made), {{find(frame, node.input(0)), 0}}, frame, index);
   lowerBranch(*yes, "then_branch", index, frame, id);
   lowerBranch(*no, "else_branch", index, frame, id);
+  bindOutputs(node, id, frame);
   return true;
 }
 
@@ -123,15 +146,7 @@ bool Lowering::lowerLoop(const NodeProto& node, int index, Frame& frame, BlockId
   for (int i = 0; i < carried; ++i) {
     if (operands[static_cast<size_t>(i) + 2].value == kNoValue) return false;
   }
-  std::vector<Value> outputs;
-  std::vector<const std::string*> names;
-  std::vector<KnownType> types;
-  for (const std::string& name : node.output()) {
-    names.push_back(&name);
-    types.push_back(name.empty() ? KnownType{} : namedType(frame, name));
-    outputs.push_back(describeOutput(frame, name, types.back()));
-  }
-  const NodeId id = add(std::move(made), operands, std::move(outputs), names, types, frame, index, {});
+  const NodeId id = addOwner(node, std::move(made), operands, frame, index);
   Frame inner = bodyFrame(frame, index, "body");
   const BlockId block = out_.graph.addBlock(id);
   for (int i = 0; i < body->input_size(); ++i) {
@@ -162,6 +177,7 @@ bool Lowering::lowerLoop(const NodeProto& node, int index, Frame& frame, BlockId
     const ValueId value = bodyOutput(i);
     out_.graph.addReturn(block, value == kNoValue ? literal(0) : value);
   }
+  bindOutputs(node, id, frame);
   return true;
 }
 

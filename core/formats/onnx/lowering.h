@@ -71,6 +71,9 @@ class Lowering {
   void lowerOpaque(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerIf(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerLoop(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  graph::NodeId addOwner(const NodeProto& node, graph::Node made, const std::vector<Operand>& operands, Frame& frame,
+                         int index);
+  void bindOutputs(const NodeProto& node, graph::NodeId id, Frame& frame);
   void lowerBranch(const GraphProto& body, const char* name, int index, Frame& frame, graph::NodeId owner);
   bool lowerCall(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
 
@@ -90,9 +93,10 @@ class Lowering {
   std::map<std::string, const FunctionProto*> functions_;  // by key
   std::unordered_map<graph::ConstantId, const TensorProto*> tensors_;
   std::unordered_map<graph::ConstantId, std::vector<int64_t>> ints_;
-  std::vector<KnownType> valueTypes_;      // by graph value
-  const Frame* main_ = nullptr;            // its names are made once each
-  std::unordered_set<std::string> names_;  // of other graph values
+  std::vector<KnownType> valueTypes_;                // by graph value
+  const Frame* main_ = nullptr;                      // its names are made once each
+  std::unordered_set<std::string> names_;            // of other graph values
+  std::unordered_map<std::string, size_t> numbers_;  // by name: of values that are called so, the last number given
   size_t inlined_ = 0;
 };
 

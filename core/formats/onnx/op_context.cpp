@@ -2,6 +2,7 @@
 
 #include "core/formats/onnx/check_model.h"
 #include "core/formats/onnx/op_rule.h"
+#include "core/formats/onnx/tensor_data.h"
 
 namespace normlens::formats::onnx {
 
@@ -122,6 +123,7 @@ void OpContext::setAxis(int64_t axis, std::optional<int64_t> rank) {
 }
 
 void OpContext::setAxes(const std::vector<int64_t>& axes, std::optional<int64_t> rank) {
+  if (axes.size() > static_cast<size_t>(kMostAxes)) return opaque();
   std::vector<int64_t> all;
   for (const int64_t axis : axes) {
     const auto at = normalised(axis, rank);
@@ -135,10 +137,19 @@ void OpContext::setAxes(const std::vector<int64_t>& axes, std::optional<int64_t>
   set("axes", std::move(all));
 }
 
+namespace {
+
+// Every operator that is understood computes from its first input; a file may leave it out.
+OpKind kindWith(OpKind kind, const std::vector<Operand>& operands) {
+  return !operands.empty() && operands.front().value == kNoValue ? OpKind::Opaque : kind;
+}
+
+}  // namespace
+
 Operand OpContext::part(std::string name, OpKind partKind, std::string_view op, std::vector<Operand> of,
                         graph::Attributes with, KnownType made, int output) {
   Node node = lowering_.startNode(node_, frame_, into_);
-  node.kind = partKind;
+  node.kind = kindWith(partKind, of);
   node.op = op;
   node.attributes = std::move(with);
   const std::string* outputName = nullptr;
@@ -162,7 +173,7 @@ Operand OpContext::addPart(std::string name, const Operand& a, const Operand& b,
 
 void OpContext::finish() {
   Node node = lowering_.startNode(node_, frame_, into_);
-  node.kind = kind;
+  node.kind = kindWith(kind, operands);
   node.attributes = std::move(attributes);
   if (outputs.empty()) {
     for (int i = 0; i < node_.output_size(); ++i) {

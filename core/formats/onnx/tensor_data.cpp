@@ -116,6 +116,9 @@ Status checkTensor(const TensorProto& tensor) {
     return wrong("has an unknown element type (" + std::to_string(tensor.data_type()) + ")");
   if (std::ranges::any_of(tensor.dims(), [](int64_t size) { return size < 0; }))
     return wrong("has a negative dimension");
+  if (tensor.dims_size() > kMostAxes)
+    return wrong("has " + std::to_string(tensor.dims_size()) + " dimensions, more than NormLens reads (" +
+                 std::to_string(kMostAxes) + ")");
   const auto elements = graph::elementCount(dimsOf(tensor));
   const auto expected = rawBytes(tensor);
   const bool isText = tensor.data_type() == TensorProto::STRING;

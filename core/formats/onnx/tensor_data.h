@@ -10,6 +10,9 @@
 
 namespace normlens::formats::onnx {
 
+// No runtime knows tensors of more; what a file says of such is not worked with.
+inline constexpr int kMostAxes = 64;
+
 // Row-major strides of a shape.
 [[nodiscard]] std::vector<int64_t> denseStrides(const graph::Shape& shape);
 [[nodiscard]] graph::Shape dimsOf(const TensorProto& tensor);

@@ -2,10 +2,15 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <random>
+#include <span>
 
+#include "core/analysis/analysis.h"
+#include "core/formats/file/sha256.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
@@ -236,6 +241,158 @@ TEST_F(ReadTest, BodiesInBodiesHaveALimit) {
   EXPECT_FALSE(refusal(model).empty());
 }
 
+// What fuzzing found (tests/fuzz). No run here: shapes as far as onnx infers them.
+
+TEST_F(ReadTest, OperatorsWithoutTheirFirstInputAreOpaque) {
+  ModelProto model = linearNorm();
+  for (int node = 0; node < 3; ++node) {
+    ModelProto spoilt = model;
+    spoilt.mutable_graph()->mutable_node(node)->set_input(0, "");
+    const auto opened = open(spoilt);
+    ASSERT_TRUE(opened) << opened.error().message;
+    const graph::Graph& graph = (*opened)->graph();
+    EXPECT_EQ(graph.node(node).kind, graph::OpKind::Opaque);
+    EXPECT_TRUE(analysis::analyze(graph, {}));
+  }
+}
+
+TEST_F(ReadTest, ABodyDoesNotReadWhatItsOwnNodeMakes) {
+  // The If in the loop's body makes a "b" of its own, and its branches give the outer one.
+  const auto opened = open(modelFromText(R"(
+    <ir_version: 8, opset_import: ["": 17]>
+    m (bool c, float[2, 4] x, int64 n) => (float[2, 4] y) {
+      b = Relu(x)
+      y = Loop(n, c, b) <body = body (int64 i, bool go, float[2, 4] v) => (bool on, float[2, 4] w) {
+        on = Identity(go)
+        b = If(c) <then_branch = yes () => (float[2, 4] b) { q = Relu(v) },
+                   else_branch = no () => (float[2, 4] b) { q = Neg(v) }>
+        w = Add(v, b)
+      }>
+    })"));
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto checked = graph::checkGraph((*opened)->graph());
+  EXPECT_TRUE(checked) << checked.error().message;
+}
+
+TEST_F(ReadTest, InputsThatNoMachineHoldsAreNotMade) {
+  // Two open sizes, so that choices of them are tried out.
+  for (const int64_t size : {int64_t{1} << 40, std::numeric_limits<int64_t>::max()}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["": 17]>
+      m (float[N, 4] x, float[M, 4] z) => (float[N, 4] y) { y = Add(x, z) })");
+    model.mutable_graph()
+        ->mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(1)
+        ->set_dim_value(size);
+    const auto opened = open(model);
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto inputs = (*opened)->inferInputs();
+    ASSERT_FALSE(inputs);
+    EXPECT_NE(inputs.error().message.find("'x'"), std::string::npos) << inputs.error().message;
+  }
+}
+
+TEST_F(ReadTest, ListsOfAxesThatNoMachineHoldsStopShapeInference) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["": 14]>
+    m (float[2, 4] x, int64[3] s, int64[3] e, int64[3] axes) => (float[N, M] y) {
+      h = Relu(x)
+      y = Slice(h, s, e, axes)
+    })");
+  model.mutable_graph()
+      ->mutable_input(3)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_value(int64_t{1} << 40);
+  const auto opened = open(model);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const Lowered lowered = lowerModel((*opened)->source(), nullptr, Inference::WhereMissing);
+  const auto shapeOf = [&](int node) { return lowered.graph.value(lowered.graph.node(node).outputs[0]).shape; };
+  EXPECT_EQ(shapeOf(0), (graph::Shape{2, 4}));
+  EXPECT_EQ(shapeOf(1), std::nullopt);
+}
+
+TEST_F(ReadTest, AxesThatAreNotThereStopShapeInference) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["": 17]>
+    m (float[2, 4] x, float[4] g) => (float[2, 4] y, float[2, 1] mean) {
+      y, mean = LayerNormalization<axis = -90000000>(x, g)
+    })");
+  const auto opened = open(model);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const Lowered lowered = lowerModel((*opened)->source(), nullptr, Inference::WhereMissing);
+  EXPECT_EQ(lowered.graph.node(0).kind, graph::OpKind::Opaque);
+}
+
+// Work that grows with the square of what a small file can say.
+TEST_F(ReadTest, ManyOfAKindTakeNoLongerThanTheyShould) {
+  constexpr int kMany = 60000;
+  ModelProto model = linearNorm();
+  auto& graph = *model.mutable_graph();
+  std::string before = "x";
+  for (int i = 0; i < kMany; ++i) {  // nameless parts, outputs without names, a long chain
+    auto* gelu = graph.add_node();
+    gelu->set_op_type("BiasGelu");
+    gelu->set_domain("com.microsoft");
+    gelu->add_input(before);
+    gelu->add_input("b");
+    gelu->add_output(before = "chain" + std::to_string(i));
+    auto* shape = graph.add_node();
+    shape->set_op_type("Shape");
+    shape->add_input(before);
+    shape->add_output("");
+  }
+  auto* scan = graph.add_node();  // bodies beside bodies
+  scan->set_op_type("Scan");
+  scan->add_output("scanned");
+  auto* body = scan->add_attribute();
+  body->set_name("body");
+  body->set_type(::ONNX_NAMESPACE::AttributeProto::GRAPH);
+  for (int i = 0; i < kMany / 4; ++i) {
+    auto* inner = body->mutable_g()->add_node();
+    inner->set_op_type("Scan");
+    inner->add_input("x");
+    inner->add_output("s" + std::to_string(i));
+    inner->add_attribute()->mutable_g()->set_name("empty");
+  }
+  for (int i = 0; i < kMany / 4; ++i) {  // open sizes
+    auto* input = graph.add_input();
+    input->set_name("in" + std::to_string(i));
+    auto* type = input->mutable_type()->mutable_tensor_type();
+    type->set_elem_type(TensorProto::FLOAT);
+    type->mutable_shape()->add_dim();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const auto opened = open(model);
+  ASSERT_TRUE(opened) << opened.error().message;
+  static_cast<void>((*opened)->inferInputs());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_F(ReadTest, TensorsOfManyAxesAreRefused) {
+  ModelProto model = linearNorm();
+  for (int i = 0; i < 100; ++i) initializer(model, 0).add_dims(1);
+  EXPECT_NE(refusal(model).find("102 dimensions"), std::string::npos);
+}
+
+TEST_F(ReadTest, ShapeInferenceKnowsTheMainDomainOnly) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 4]>
+    m (int64[2] x, float[2, 4] z) => (float[2] y, float[2, 4] w) {
+      y = ai.onnx.ml.LabelEncoder(x)
+      w = Relu(z)
+    })");
+  const auto opened = open(model);
+  ASSERT_TRUE(opened) << opened.error().message;
+  const Lowered lowered = lowerModel((*opened)->source(), nullptr, Inference::WhereMissing);
+  EXPECT_EQ(lowered.graph.value(lowered.graph.node(1).outputs[0]).shape, (graph::Shape{2, 4}));
+}
+
 // External data.
 
 class ExternalTest : public ReadTest {
@@ -270,6 +427,38 @@ TEST_F(ExternalTest, IsMappedFromItsOwnFile) {
   EXPECT_EQ(source.weights->at("W").storedAt.location, "w.data");
   EXPECT_EQ(graph::toDoubles(source.weights->at("W").view)->size(), 64U);
   EXPECT_EQ((*opened)->facts().fileBytes, static_cast<int64_t>(fs::file_size(folder_ / "model.onnx") + 256));
+}
+
+TEST_F(ExternalTest, TheHashIsOfTheModelAndThenItsDataFiles) {
+  const auto hashOf = [](const std::string& text) { return sha256Hex(std::as_bytes(std::span(text))); };
+  const std::string alone = linearNorm().SerializeAsString();
+  const auto plain = openBytes(alone);
+  ASSERT_TRUE(plain);
+  EXPECT_EQ((*plain)->fileSha256(), hashOf(alone));
+
+  // The model names "b" before "a".
+  ModelProto model = external("b.data", "0", "256");
+  const std::string weights(256, 'w'), scale(32, 's');
+  fs::rename(folder_ / "w.data", folder_ / "b.data");
+  write(folder_ / "b.data", weights);
+  write(folder_ / "a.data", scale);
+  TensorProto& g = initializer(model, 2);
+  g.clear_raw_data();
+  g.set_data_location(TensorProto::EXTERNAL);
+  auto* place = g.add_external_data();
+  place->set_key("location");
+  place->set_value("a.data");
+  const std::string text = model.SerializeAsString();
+  const auto opened = openBytes(text);
+  ASSERT_TRUE(opened) << opened.error().message;
+  // Of the files as they were opened, whatever lies there now.
+  fs::remove(folder_ / "a.data");
+  EXPECT_EQ((*opened)->fileSha256(), hashOf(text + scale + weights));
+
+  write(folder_ / "a.data", std::string(32, 't'));
+  const auto other = openBytes(text);
+  ASSERT_TRUE(other);
+  EXPECT_EQ((*other)->fileSha256(), hashOf(text + std::string(32, 't') + weights));
 }
 
 TEST_F(ExternalTest, StaysInTheFolder) {
