@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "core/formats/onnx/function_calls.h"
 #include "core/formats/onnx/names.h"
 #include "core/formats/onnx/tensor_data.h"
 
@@ -129,46 +130,7 @@ class Checker {
           return wrong(what + "its output " + quotedName(output) + " is not produced by any node");
       }
     }
-    return noRecursion();
-  }
-
-  // Calls between functions, as a depth-first search without recursion of our own.
-  Status noRecursion() {
-    std::map<const FunctionProto*, int> state;  // 1: on the path, 2: done
-    for (const FunctionProto& start : model_.functions()) {
-      std::vector<std::pair<const FunctionProto*, bool>> stack{{&start, false}};
-      while (!stack.empty()) {
-        const auto [function, leaving] = stack.back();
-        stack.pop_back();
-        if (leaving) {
-          state[function] = 2;
-          continue;
-        }
-        if (state[function] == 2) continue;
-        if (state[function] == 1) return wrong("function " + quotedName(function->name()) + " calls itself");
-        state[function] = 1;
-        stack.emplace_back(function, true);
-        std::set<const FunctionProto*> called;
-        calls(function->node(), called);
-        for (const FunctionProto* next : called) {
-          if (state[next] == 1) return wrong("function " + quotedName(next->name()) + " calls itself");
-          stack.emplace_back(next, false);
-        }
-      }
-    }
-    return {};
-  }
-
-  template <class Nodes>
-  void calls(const Nodes& list, std::set<const FunctionProto*>& into) const {
-    for (const NodeProto& node : list) {
-      const auto found = functions_.find({plainDomain(node.domain()), node.op_type(), node.overload()});
-      if (found != functions_.end()) into.insert(found->second);
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) calls(attribute.g().node(), into);
-        for (const GraphProto& body : attribute.graphs()) calls(body.node(), into);
-      }
-    }
+    return checkFunctionCalls(model_);
   }
 
   Status graph(const GraphProto& graph, const Names* outer, int depth) {
@@ -214,7 +176,8 @@ class Checker {
     for (const TensorProto* part : {&sparse.values(), &sparse.indices()}) {
       if (auto ok = checkTensor(*part); !ok) return wrong(what + " " + ok.error().message);
     }
-    if (sparse.dims_size() > kMostAxes || !graph::elementCount({sparse.dims().begin(), sparse.dims().end()}))
+    const graph::Shape dims(sparse.dims().begin(), sparse.dims().end());
+    if (sparse.dims_size() > kMostAxes || !graph::elementCount(dims) || isAbsurd(dims))
       return wrong(what + " has absurd dimensions");
     return {};
   }

@@ -124,7 +124,7 @@ void takeProbe(const ProbeShapes& probe, bool narrowed, KnownTypes& types) {
 }  // namespace
 
 std::optional<graph::Shape> KnownType::shape() const {
-  if (!dims || std::ranges::find(*dims, -1) != dims->end()) return std::nullopt;
+  if (!dims || std::ranges::find(*dims, -1) != dims->end() || isAbsurd(*dims)) return std::nullopt;
   return dims;
 }
 

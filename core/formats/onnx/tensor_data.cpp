@@ -100,6 +100,16 @@ std::vector<int64_t> denseStrides(const Shape& shape) {
   return strides;
 }
 
+bool isAbsurd(const Shape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  int64_t product = 1;
+  for (const int64_t size : shape) {
+    if (size > kMost / product) return true;
+    product *= std::max<int64_t>(size, 1);
+  }
+  return false;
+}
+
 Shape dimsOf(const TensorProto& tensor) { return {tensor.dims().begin(), tensor.dims().end()}; }
 
 std::optional<uint64_t> rawBytes(const TensorProto& tensor) {
@@ -122,7 +132,8 @@ Status checkTensor(const TensorProto& tensor) {
   const auto elements = graph::elementCount(dimsOf(tensor));
   const auto expected = rawBytes(tensor);
   const bool isText = tensor.data_type() == TensorProto::STRING;
-  if (!elements || (!expected && !isText)) return wrong("has absurd dimensions: their product overflows");
+  if (!elements || (!expected && !isText) || isAbsurd(dimsOf(tensor)))
+    return wrong("has absurd dimensions: their product overflows");
   if (tensor.has_segment()) return wrong("is stored in segments, which ONNX does not define any more");
   if (tensor.data_location() == TensorProto::EXTERNAL) return {};
   if (tensor.has_raw_data()) {

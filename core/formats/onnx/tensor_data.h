@@ -13,6 +13,10 @@ namespace normlens::formats::onnx {
 // No runtime knows tensors of more; what a file says of such is not worked with.
 inline constexpr int kMostAxes = 64;
 
+// Whether sizes multiply to more than any machine holds. Axes of size 0 do not excuse the others: they are multiplied
+// without them later on.
+[[nodiscard]] bool isAbsurd(const graph::Shape& shape);
+
 // Row-major strides of a shape.
 [[nodiscard]] std::vector<int64_t> denseStrides(const graph::Shape& shape);
 [[nodiscard]] graph::Shape dimsOf(const TensorProto& tensor);

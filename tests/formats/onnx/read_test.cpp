@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -367,11 +367,49 @@ TEST_F(ReadTest, ManyOfAKindTakeNoLongerThanTheyShould) {
     type->set_elem_type(TensorProto::FLOAT);
     type->mutable_shape()->add_dim();
   }
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of the processor: others may be busy on this machine
   const auto opened = open(model);
   ASSERT_TRUE(opened) << opened.error().message;
   static_cast<void>((*opened)->inferInputs());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - start, 15 * CLOCKS_PER_SEC);
+}
+
+TEST_F(ReadTest, ShapesThatOverflowAreNotKnown) {
+  const auto opened = open(modelFromText(R"(
+    <ir_version: 8, opset_import: ["": 17]>
+    m (float[9223372036854775807, 4] x, float[1099511627776, 1] a, float[1, 1099511627776] b, float[4] g)
+      => (float[N, 4] y, float[N, M] z) {
+      y = LayerNormalization<axis = -2>(x, g)
+      s = Add(a, b)
+      z = LayerNormalization<axis = -2>(s, g)
+    })"));
+  ASSERT_TRUE(opened) << opened.error().message;
+  const graph::Graph& graph = (*opened)->graph();
+  EXPECT_EQ(graph.value(graph.inputs()[0]).shape, std::nullopt);
+  EXPECT_EQ(graph.value(graph.node(1).outputs[0]).shape, std::nullopt);
+  EXPECT_TRUE(analysis::analyze(graph, {}));
+  ModelProto model = linearNorm();
+  initializer(model, 0).clear_raw_data();
+  initializer(model, 0).set_dims(0, 0);
+  initializer(model, 0).set_dims(1, std::numeric_limits<int64_t>::max());
+  EXPECT_NE(refusal(model).find("absurd dimensions"), std::string::npos);
+}
+
+TEST_F(ReadTest, FunctionsThatCallOneAnotherTooOftenAreRefused) {
+  const auto levels = [](int count) {
+    std::string text = R"(<ir_version: 9, opset_import: ["": 17, "own": 1]>
+      m (float[2] x) => (float[2] y) { y = own.f)" +
+                       std::to_string(count) + R"((x) }
+      <domain: "own", opset_import: ["": 17, "own": 1]> f0 (x) => (y) { y = Relu(x) })";
+    for (int i = 1; i <= count; ++i) {
+      const std::string call = "own.f" + std::to_string(i - 1);
+      text += "<domain: \"own\", opset_import: [\"\": 17, \"own\": 1]> f" + std::to_string(i) +
+              " (x) => (y) { a = " + call + "(x) b = " + call + "(a) c = " + call + "(b) y = " + call + "(c) }";
+    }
+    return modelFromText(text);
+  };
+  EXPECT_EQ(refusal(levels(4)), "");
+  EXPECT_NE(refusal(levels(30)).find("more than 250000 nodes"), std::string::npos);
 }
 
 TEST_F(ReadTest, TensorsOfManyAxesAreRefused) {
