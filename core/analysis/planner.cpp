@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "core/analysis/min_cut.h"
 #include "core/analysis/plan_conflicts.h"
@@ -12,9 +11,6 @@
 namespace normlens::analysis {
 
 using fold::AbsorbScale;
-using fold::CenterConstant;
-using fold::InsertCentering;
-using fold::ReplaceNorm;
 using graph::kNone;
 
 namespace {
@@ -248,118 +244,6 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   }
   gap = std::max(0.0, (bound - static_cast<double>(within->value)) / static_cast<double>(prices.perFoldedElement));
   return std::move(*within);
-}
-
-// For each claim: the norms whose proof goes through it, cut claims included.
-std::vector<std::vector<int>> Planner::neededBy(const Solution& solution) const {
-  std::vector<std::vector<int>> out(claims_.all().size());
-  for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
-    if (!solution.folded[static_cast<size_t>(n)]) continue;
-    std::vector<ClaimId> queue;
-    const auto visit = [&](ClaimId id) {
-      auto& norms = out[static_cast<size_t>(id)];
-      if (!norms.empty() && norms.back() == n) return;
-      norms.push_back(n);
-      queue.push_back(id);
-    };
-    visit(claims_.root(n));
-    while (!queue.empty()) {
-      const ClaimId id = queue.back();
-      queue.pop_back();
-      if (!solution.good[static_cast<size_t>(id)]) continue;  // its cut serves the reader
-      for (const Need& need : claims_[id].needs) visit(need.claim);
-    }
-  }
-  return out;
-}
-
-namespace {
-
-// Joint claims come one per constant; the edit is made once, from the first.
-bool firstOfJoint(const Claims& claims, ClaimId id) {
-  const Claim& claim = claims[id];
-  return claim.joint.front().value == claim.value && claim.joint.front().pattern == claim.pattern;
-}
-
-CenterConstant centerEdit(const graph::Graph& graph, const Claim& claim) {
-  CenterConstant edit;
-  if (claim.kind == Claim::Kind::Joint) {
-    for (const auto& member : claim.joint) {
-      edit.parts.push_back({graph.value(member.value).constant, member.pattern});
-      const auto& uses = graph.value(member.value).uses;
-      edit.uses.insert(edit.uses.end(), uses.begin(), uses.end());
-    }
-    return edit;
-  }
-  edit.parts.push_back({graph.value(claim.value).constant, claim.pattern});
-  edit.uses = claim.tolerantUses;
-  edit.split = !claim.tolerated();
-  return edit;
-}
-
-// Order of application: scales first, then constants from coarse to fine, centerings, norms.
-int rank(const fold::Edit& edit) { return static_cast<int>(edit.index()); }
-
-int64_t coarseness(const fold::Edit& edit) {
-  if (const auto* insert = std::get_if<InsertCentering>(&edit)) return insert->pattern.groupSize();
-  const auto* center = std::get_if<CenterConstant>(&edit);
-  return center == nullptr ? 0 : center->parts.front().pattern.groupSize();
-}
-
-}  // namespace
-
-Plan Planner::assemble(const Solution& solution) const {
-  Plan plan;
-  const auto needed = neededBy(solution);
-  std::map<graph::ConstantId, std::vector<int>> centered;
-  for (ClaimId id = 0; id < static_cast<ClaimId>(needed.size()); ++id) {
-    const auto& frees = needed[static_cast<size_t>(id)];
-    const Claim& claim = claims_[id];
-    if (frees.empty() || claim.kind == Claim::Kind::Proven) continue;
-    const bool good = solution.good[static_cast<size_t>(id)];
-    PlannedEdit planned;
-    planned.claim = id;
-    planned.frees = frees;
-    if (claim.kind == Claim::Kind::Constant || (claim.kind == Claim::Kind::Joint && firstOfJoint(claims_, id))) {
-      CenterConstant edit = centerEdit(graph_, claim);
-      for (const auto& part : edit.parts) {
-        planned.bytes += constantBytes(graph_, part.constant);
-        auto& users = centered[part.constant];
-        users.insert(users.end(), frees.begin(), frees.end());
-      }
-      planned.bytesGrown = edit.split ? planned.bytes : 0;
-      planned.edit = std::move(edit);
-    } else if (!good && solution.cuts[static_cast<size_t>(id)] == CutKind::Centering) {
-      planned.edit = InsertCentering{claim.value, claim.pattern, claim.tolerantUses};
-      ++plan.centerings;
-    } else {
-      continue;
-    }
-    plan.bytesGrown += planned.bytesGrown;
-    plan.edits.push_back(std::move(planned));
-  }
-  for (const AbsorbScale& scale : scales_) {
-    std::set<int> frees;
-    PlannedEdit planned{scale, kNone, {}, 0, 0};
-    for (const auto& part : scale.parts) {
-      const auto at = centered.find(part.constant);
-      if (at != centered.end()) frees.insert(at->second.begin(), at->second.end());
-      planned.bytes += constantBytes(graph_, part.constant);
-    }
-    if (frees.empty()) continue;
-    planned.frees.assign(frees.begin(), frees.end());
-    plan.edits.push_back(std::move(planned));
-  }
-  for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
-    if (!solution.folded[static_cast<size_t>(n)]) continue;
-    plan.folded.push_back(n);
-    plan.edits.push_back({ReplaceNorm{n}, claims_.root(n), {n}, 0, 0});
-  }
-  std::stable_sort(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& a, const PlannedEdit& b) {
-    if (rank(a.edit) != rank(b.edit)) return rank(a.edit) < rank(b.edit);
-    return coarseness(a.edit) > coarseness(b.edit);
-  });
-  return plan;
 }
 
 // A norm that the others' edits would spoil stays as it is; so few that another cut for each round is cheap.

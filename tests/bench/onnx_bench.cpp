@@ -69,7 +69,7 @@ double benchAnalysis(const fs::path& path) {
   get(service.open(path, {}));
   const double whole = elapsedMs([&] { get(service.analyze({})); });
   const double analysis = medianMs(5, [&] { get(analysis::analyze(service.model()->graph(), {})); });
-  const double planning = elapsedMs([&] { get(service.plan({})); });
+  const double planning = elapsedMs([&] { get(service.plan({}, {})); });
   printRow("run once for shapes, analysed and told", whole, "ms");
   printRow("of which the analysis", analysis, "ms", "(goal: below 500 for 50,000 nodes)");
   printRow("a plan, made and told", planning, "ms");

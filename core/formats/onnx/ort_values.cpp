@@ -121,11 +121,15 @@ Result<TensorView> viewOfValue(const std::string& name, Ort::Value value) {
 
 ONNXTensorElementDataType ortType(DType dtype) { return static_cast<ONNXTensorElementDataType>(toOnnxType(dtype)); }
 
+bool suitsRuntime(const TensorView& view) {
+  return view.data != nullptr && view.contiguous() && reinterpret_cast<uintptr_t>(view.data) % kAlignment == 0;
+}
+
 SharedValue shareTensor(const TensorView& view) {
   TensorView dense = denseView(view);
   const size_t bytes =
       static_cast<size_t>(graph::elementCount(dense.shape).value_or(0)) * graph::dtypeBytes(dense.dtype);
-  if (!dense.data || reinterpret_cast<uintptr_t>(dense.data) % kAlignment != 0) {
+  if (!suitsRuntime(dense)) {
     FreshTensor fresh = freshTensor(dense.dtype, dense.shape);
     if (bytes > 0) std::memcpy(fresh.bytes, dense.data, bytes);
     dense = fresh.view;

@@ -21,7 +21,9 @@ struct SharedValue {
   std::shared_ptr<const void> memory;
 };
 
-// The tensor's own memory where it is dense and aligned, a copy otherwise. `dtype`: the view's.
+// Whether the runtime can use the memory of this tensor as it is: dense, and aligned as its kernels like it.
+[[nodiscard]] bool suitsRuntime(const graph::TensorView& view);
+// That memory where it suits, a copy otherwise. `dtype`: the view's.
 [[nodiscard]] SharedValue shareTensor(const graph::TensorView& view);
 
 // The tensor as an input wants it: floats become the wanted floating type, integers the wanted integer or floating

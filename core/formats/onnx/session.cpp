@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/float_cast.h"
 #include "core/formats/onnx/input_sizes.h"
 #include "core/formats/onnx/ort_environment.h"
 #include "core/formats/onnx/ort_kernels.h"
@@ -43,6 +44,7 @@ struct Session::Impl {
   OwnOps ops;
   std::vector<TapSite> sites;
   std::shared_ptr<const Weights> weights;
+  std::shared_ptr<const MappedFile> file;
   std::vector<std::shared_ptr<const void>> memory;
   std::vector<Ort::Value> shared;
   std::vector<Port> inputs, outputs;
@@ -53,7 +55,7 @@ struct Session::Impl {
   void shareWeights(Ort::SessionOptions& options) {
     std::vector<std::string> names;
     for (const auto& [name, weight] : *weights) {
-      SharedValue made = shareTensor(weight.view);
+      SharedValue made = shareTensor(fileCopy(weight).value_or(weight.view));
       names.push_back(name);
       shared.push_back(std::move(made.value));
       memory.push_back(std::move(made.memory));
@@ -62,9 +64,23 @@ struct Session::Impl {
     for (size_t i = 0; i < names.size(); ++i) options.AddInitializer(names[i].c_str(), shared[i]);
   }
 
+  // A weight that the runtime cannot use where it is mapped is copied anyway: from the file, so that the mapping's
+  // pages do not stay in memory beside the copy.
+  [[nodiscard]] std::optional<graph::TensorView> fileCopy(const Weight& weight) const {
+    const bool inFile = file && weight.asOpened && weight.storedAt.location.empty();
+    if (!inFile || suitsRuntime(weight.view)) return std::nullopt;
+    const FreshTensor fresh = freshTensor(weight.view.dtype, weight.view.shape);
+    const auto bytes = static_cast<size_t>(graph::byteCount(weight.view));
+    if (weight.storedAt.bytes != bytes || !file->readAt(weight.storedAt.offset, {fresh.bytes, bytes})) {
+      return std::nullopt;
+    }
+    return fresh.view;
+  }
+
   void open(SessionModel model, bool optimised) {
     sites = std::move(model.sites);
     weights = std::move(model.weights);
+    file = std::move(model.file);
     ops.receiver().sites = &sites;
     Ort::SessionOptions options;
     options.SetGraphOptimizationLevel(optimised ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
@@ -76,6 +92,7 @@ struct Session::Impl {
       // In sequential mode the runtime looks for memory to reuse through a list that grows with the model: minutes for
       // 50,000 nodes. In parallel mode, which needs two threads to count as such, it does not.
       options.DisableMemPattern();
+      options.DisableCpuMemArena();  // which grows by doubling and gives nothing back
       options.SetExecutionMode(ORT_PARALLEL);
       options.SetInterOpNumThreads(2);
       options.AddConfigEntry("session.inter_op.allow_spinning", "0");

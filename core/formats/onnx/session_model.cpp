@@ -167,7 +167,7 @@ std::string unknownOperator(const ModelProto& model) {
 }
 
 Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWishes& wishes) {
-  SessionModel made{*source.skeleton, source.weights, {}};
+  SessionModel made{*source.skeleton, source.weights, source.file, {}};
   dropUnread(made.proto, made.weights);
   const bool ownKernels = wishes.ownKernels || source.float64Twin;
   if (made.proto.functions_size() > 0 || wishes.taps) {

@@ -15,7 +15,8 @@ namespace normlens::formats::onnx {
 struct SessionModel {
   ModelProto proto;  // weights have data_location EXTERNAL and no data
   std::shared_ptr<const Weights> weights;
-  std::vector<TapSite> sites;  // by tap index
+  std::shared_ptr<const MappedFile> file;  // that weights without a location of their own are stored in; may be null
+  std::vector<TapSite> sites;              // by tap index
 };
 
 struct SessionWishes {

@@ -199,16 +199,4 @@ std::optional<std::vector<int64_t>> intsOf(const TensorProto& tensor) {
   }
 }
 
-TensorView alignedView(const TensorView& view) {
-  const size_t width = graph::dtypeBytes(view.dtype);
-  if (width < 2 || reinterpret_cast<uintptr_t>(view.data) % width == 0 || !view.contiguous()) return view;
-  auto memory = std::make_shared<OwnedBytes>();
-  const auto count = static_cast<size_t>(graph::elementCount(view.shape).value_or(0));
-  memory->bytes.assign(view.data, view.data + count * width);
-  TensorView copy = view;
-  copy.data = memory->bytes.data();
-  copy.owner = std::move(memory);
-  return copy;
-}
-
 }  // namespace normlens::formats::onnx

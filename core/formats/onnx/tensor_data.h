@@ -34,7 +34,4 @@ inline constexpr int kMostAxes = 64;
 // The elements of an integer or bool tensor inside the protobuf; nullopt for other types and for external data.
 [[nodiscard]] std::optional<std::vector<int64_t>> intsOf(const TensorProto& tensor);
 
-// The same elements at an address that suits their type: a tensor in a mapped file may start anywhere.
-[[nodiscard]] graph::TensorView alignedView(const graph::TensorView& view);
-
 }  // namespace normlens::formats::onnx
