@@ -53,18 +53,21 @@ Plan paperPlan(const Analysis& analysis) {
   return plan;
 }
 
-bool centersAny(const Plan& plan, const std::vector<graph::ValueId>& values) {
-  return std::any_of(plan.edits.begin(), plan.edits.end(), [&](const PlannedEdit& planned) {
-    const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit);
-    return insert != nullptr && std::find(values.begin(), values.end(), insert->value) != values.end();
-  });
+std::set<graph::ValueId> centeredAtRunTime(const Plan& plan) {
+  std::set<graph::ValueId> values;
+  for (const PlannedEdit& planned : plan.edits) {
+    if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) values.insert(insert->value);
+  }
+  return values;
 }
 
 void moveShifts(const Analysis& analysis, Plan& plan) {
+  const auto centered = centeredAtRunTime(plan);
+  const auto isCentered = [&](graph::ValueId value) { return centered.contains(value); };
   std::vector<PlannedEdit> moves;
   for (const int norm : plan.folded) {
     const auto& shift = analysis.shifts[static_cast<size_t>(norm)];
-    if (!shift || centersAny(plan, shift->between)) continue;
+    if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isCentered)) continue;
     PlannedEdit planned{shift->edit, graph::kNone, {norm}, 0, 0};
     for (const auto& part : shift->edit.parts) {
       planned.bytes += graph::byteCount(analysis.scales.graph.constant(part.bias).view);

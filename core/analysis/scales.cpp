@@ -95,10 +95,9 @@ class Absorber {
   // The numbers of an operand, one per channel; `absent` where there is none.
   [[nodiscard]] std::optional<std::vector<double>> perChannel(const Node& node, size_t operand, size_t channels,
                                                               double absent) const {
-    if (operand >= node.operands.size() || node.operands[operand] == kNoValue) {
-      return std::vector<double>(channels, absent);
-    }
-    const auto& value = original_.value(node.operands[operand]);
+    const ValueId id = graph::operandAt(node, operand);
+    if (id == kNoValue) return std::vector<double>(channels, absent);
+    const auto& value = original_.value(id);
     if (value.constant == kNone || !value.opaqueReason.empty()) return std::nullopt;
     const auto& constant = original_.constant(value.constant);
     if (!constant.volatileReason.empty()) return std::nullopt;
@@ -215,8 +214,7 @@ class Absorber {
   static graph::Use operandOf(NodeId node, int operand) { return {node, operand, kNone}; }
 
   [[nodiscard]] ValueId valueAt(const graph::Use& use) const {
-    const auto& operands = original_.node(use.node).operands;
-    return static_cast<size_t>(use.operand) < operands.size() ? operands[static_cast<size_t>(use.operand)] : kNoValue;
+    return graph::operandAt(original_.node(use.node), static_cast<size_t>(use.operand));
   }
 
   // An absent bias is fine; one that is there has the channels last.

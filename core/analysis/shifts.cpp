@@ -112,8 +112,7 @@ class ShiftFinder {
   }
 
   [[nodiscard]] ValueId valueAt(const Use& use) const {
-    const auto& operands = graph_.node(use.node).operands;
-    return static_cast<size_t>(use.operand) < operands.size() ? operands[static_cast<size_t>(use.operand)] : kNoValue;
+    return graph::operandAt(graph_.node(use.node), static_cast<size_t>(use.operand));
   }
 
   // Down to linears on every path.
