@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/analysis/constant_behind.h"
+#include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
@@ -69,7 +70,7 @@ class Absorber {
     const Node& node = original_.node(id);
     if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue)
       return false;
-    if (!keepsShapeAndType(node, data)) return false;
+    if (!graph::sameTypeAndShape(original_, node.operands[data], node.outputs[0])) return false;
     auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *ops::shapeOf(original_, node.operands[data]));
     if (!scale) return false;
     if (node.kind == OpKind::Div) {
@@ -83,13 +84,6 @@ class Absorber {
     bypass(id, data);
     out_.edits.push_back(std::move(edit));
     return true;
-  }
-
-  // What changes shape or type cannot be left out.
-  [[nodiscard]] bool keepsShapeAndType(const Node& node, size_t data) const {
-    const auto& in = original_.value(node.operands[data]);
-    const auto& out = original_.value(node.outputs[0]);
-    return in.shape && in.shape == out.shape && in.dtype == out.dtype;
   }
 
   // The numbers of an operand, one per channel; `absent` where there is none.
@@ -111,7 +105,7 @@ class Absorber {
     const Shape* shape = ops::shapeOf(original_, node.operands.at(0));
     const auto eps = graph::floatAttribute(node, "eps");
     if (node.operands.size() != 5 || node.outputs.size() != 1 || shape == nullptr || shape->size() < 2 || !eps) return;
-    if (!keepsShapeAndType(node, 0)) return;
+    if (!graph::sameTypeAndShape(original_, node.operands[0], node.outputs[0])) return;
     const auto channels = static_cast<size_t>((*shape)[1]);
     const auto gamma = perChannel(node, 1, channels, 1.0), beta = perChannel(node, 2, channels, 0.0);
     const auto mean = perChannel(node, 3, channels, 0.0), variance = perChannel(node, 4, channels, 1.0);

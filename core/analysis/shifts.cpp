@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/analysis/constant_behind.h"
+#include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -22,11 +23,6 @@ namespace {
 
 bool isVector(const Shape* shape, int64_t size) {
   return shape != nullptr && !shape->empty() && shape->back() == size && graph::elementCount(*shape) == size;
-}
-
-bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b) {
-  return graph.value(a).shape && graph.value(a).shape == graph.value(b).shape &&
-         graph.value(a).dtype == graph.value(b).dtype;
 }
 
 // Acts along other axes than the last one of `shape`, by its attribute `axis` or `axes`.
@@ -94,7 +90,7 @@ class ShiftFinder {
     if (add == kNone || !ops::plainAlpha(graph_.node(add))) return kNoValue;
     const Node& node = graph_.node(add);
     const int beta = node.operands[0] == value ? 1 : 0;
-    if (!isShift({add, beta, kNone}) || !sameTypeAndShape(graph_, value, node.outputs[0])) return kNoValue;
+    if (!isShift({add, beta, kNone}) || !graph::sameTypeAndShape(graph_, value, node.outputs[0])) return kNoValue;
     out_.edit.shiftNode = add;
     out_.edit.shiftOperand = beta;
     return node.outputs[0];
@@ -150,7 +146,7 @@ class ShiftFinder {
         const NodeId add = soleReader(node.outputs[0], OpKind::Add);
         if (use.operand != 0 || !plainProduct(node) || add == kNone || !ops::plainAlpha(graph_.node(add))) return false;
         const int bias = graph_.node(add).operands[0] == node.outputs[0] ? 1 : 0;
-        if (!sameTypeAndShape(graph_, node.outputs[0], graph_.node(add).outputs[0])) return false;
+        if (!graph::sameTypeAndShape(graph_, node.outputs[0], graph_.node(add).outputs[0])) return false;
         out_.between.push_back(node.outputs[0]);
         return addPart({use.node, 1, kNone}, 0, {add, bias, kNone}, node.outputs[0]);
       }

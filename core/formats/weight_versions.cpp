@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 
 #include "core/fold/absorb.h"
 #include "core/fold/center.h"
@@ -34,9 +35,9 @@ bool contains(const std::vector<graph::Use>& uses, const graph::Use& use) {
 
 }  // namespace
 
-WeightVersions::WeightVersions(const graph::Graph& graph, int threads, ReadElsewhere readElsewhere)
+WeightVersions::WeightVersions(const graph::Graph& graph, ReadElsewhere readElsewhere)
     : graph_(graph),
-      threads_(threads),
+      threads_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       readElsewhere_(std::move(readElsewhere)),
       values_(graph.constants.size(), graph::kNoValue) {
   for (size_t v = 0; v < graph.values.size(); ++v) {

@@ -4,7 +4,7 @@
 // A constant starts with one version that all its reads share. An edit of all reads changes every version; an edit of
 // some splits those off into a version of their own. Centerings wait until something needs their result, so that
 // finish() sweeps over many tensors at once.
-// Thread: one, with `threads` workers for the arithmetic. Errors: throws EditRefused, std::bad_alloc.
+// Thread: one, with a worker per processor for the arithmetic. Errors: throws EditRefused, std::bad_alloc.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ class WeightVersions {
   // Asked when a constant is first edited: whether readers outside the graph keep the original. May throw EditRefused.
   using ReadElsewhere = std::function<bool(graph::ConstantId)>;
   // `graph` outlives this object.
-  WeightVersions(const graph::Graph& graph, int threads, ReadElsewhere readElsewhere);
+  WeightVersions(const graph::Graph& graph, ReadElsewhere readElsewhere);
 
   // All edits of the plan that change tensors, in its order; the others are passed over.
   void add(const fold::FoldPlan& plan);

@@ -3,7 +3,6 @@
 #include <map>
 #include <new>
 #include <set>
-#include <thread>
 
 #include "core/analysis/norms.h"
 #include "core/formats/onnx/apply_centering.h"
@@ -13,6 +12,7 @@
 #include "core/formats/onnx/lift_opset.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/place_weights.h"
+#include "core/graph/queries.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -114,9 +114,7 @@ class PlanTranslator {
   // The readers of the node's output read this operand of it.
   void bypass(NodeId id, size_t operand) {
     const auto& node = graph_.node(id);
-    const auto& in = graph_.value(node.operands.at(operand));
-    const auto& out = graph_.value(node.outputs.at(0));
-    if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
+    if (!graph::sameTypeAndShape(graph_, node.operands.at(operand), node.outputs.at(0))) {
       throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
     }
     const ReadSite site = siteOf(id, operand);
@@ -326,8 +324,6 @@ class PlanTranslator {
   std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
 };
 
-int workers() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 template <class Wanted, class Action>
 void forEach(const fold::FoldPlan& plan, const Action& action) {
   for (const auto& edit : plan.edits) {
@@ -373,7 +369,7 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
       }
     }
     task.report("centering weights");
-    WeightVersions weights(lowered_.graph, workers(), [&](graph::ConstantId constant) {
+    WeightVersions weights(lowered_.graph, [&](graph::ConstantId constant) {
       const auto& held = lowered_.graph.constant(constant);
       if (!held.view.contiguous()) throw EditRefused("'" + held.name + "' is not stored as one piece");
       return false;  // found among the reads in the file, when it is placed

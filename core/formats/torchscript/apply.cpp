@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "core/analysis/norms.h"
 #include "core/formats/edit_refused.h"
@@ -13,6 +12,7 @@
 #include "core/formats/torchscript/place_weights.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/torchscript_model.h"
+#include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -81,7 +81,9 @@ class PlanTranslator {
   // The readers of the node's output read this operand of it.
   void bypass(NodeId id, int operand) {
     const auto& node = model_.graph().node(id);
-    checkPassesThrough(node, operand);
+    if (!graph::sameTypeAndShape(model_.graph(), node.operands[static_cast<size_t>(operand)], node.outputs[0])) {
+      throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
+    }
     const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
     const auto& torchNode = programNode(id);
     if (site.node != torchNode.node) throw EditRefused("'" + node.name + "' does not read its operand directly");
@@ -102,15 +104,6 @@ class PlanTranslator {
 
   graph::DType dtypeOf(ValueId value) const {
     return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
-  }
-
-  // What comes out has the shape and type of what goes in, so the op may be left out.
-  void checkPassesThrough(const graph::Node& node, int operand) const {
-    const auto& in = model_.graph().value(node.operands[static_cast<size_t>(operand)]);
-    const auto& out = model_.graph().value(node.outputs[0]);
-    if (!in.shape || in.shape != out.shape || in.dtype != out.dtype) {
-      throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
-    }
   }
 
   NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta) const {
@@ -154,8 +147,6 @@ class PlanTranslator {
   FrameEdits frames_;
 };
 
-int workers() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 // State that the model writes must not be shared between the original and its copy.
 void copyWrittenState(const Program& program, EditsByInstance& instances) {
   for (const auto& constant : program.constants) {
@@ -194,7 +185,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     const c10::InferenceMode noGradients(false);
     const auto others = otherEntries(source_.module);
     task.report("centering weights");
-    WeightVersions weights(graph(), workers(), readByOthers(*this, others));
+    WeightVersions weights(graph(), readByOthers(*this, others));
     weights.add(plan);
     PlanTranslator code(*this, norms, flavour);
     for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);

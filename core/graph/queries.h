@@ -1,0 +1,11 @@
+// Questions about values that more than one module asks. Thread: pure functions of an immutable graph.
+#pragma once
+
+#include "core/graph/graph.h"
+
+namespace normlens::graph {
+
+// Both shapes are known and equal, and so are the types: an op from one to the other may be left out.
+[[nodiscard]] bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b);
+
+}  // namespace normlens::graph
