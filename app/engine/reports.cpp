@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 using protocol::numberToJson;
 
-json normEntry(const protocol::NormInfo& norm) {
+json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
   return {{"name", norm.name},
           {"index", norm.index},
           {"form", norm.form},
@@ -19,11 +19,19 @@ json normEntry(const protocol::NormInfo& norm) {
           {"eps", numberToJson(norm.eps)},
           {"verdict", norm.verdict},
           {"reason", norm.reason},
-          {"edits", norm.edits},
+          {"edits", edits},
           {"centerings", norm.centerings},
           {"paper", norm.paper},
           {"paper_practical", norm.paper_practical},
           {"paper_strict", norm.paper_strict}};
+}
+
+std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& analysis) {
+  std::vector<std::vector<std::string>> edits(analysis.norms.size());
+  for (const auto& edit : analysis.edits) {
+    for (const int norm : edit.frees.indices()) edits[static_cast<size_t>(norm)].push_back(edit.text);
+  }
+  return edits;
 }
 
 json diffEntry(const run::TensorDiff& diff) {
@@ -94,7 +102,8 @@ json breakEven(const std::vector<BenchPoint>& points) {
 
 json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis) {
   json norms = json::array(), others = json::array(), inputs = json::array();
-  for (const auto& norm : analysis.norms) norms.push_back(normEntry(norm));
+  const auto edits = editsByNorm(analysis);
+  for (size_t i = 0; i < analysis.norms.size(); ++i) norms.push_back(normEntry(analysis.norms[i], edits[i]));
   for (const auto& other : analysis.other_norms) others.push_back({{"name", other.name}, {"kind", other.kind}});
   for (const auto& input : analysis.inputs) inputs.push_back(protocol::toJson(input));
   const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };

@@ -16,25 +16,29 @@ void judge(Analysis& analysis, const Planner& planner) {
   PlanOptions options;
   options.maxGrowthPercent = 1e9;
   analysis.best = planner.plan(options);
-  analysis.verdicts.resize(free.size());
-  std::vector<std::set<int>> shared(free.size());
+  auto& verdicts = analysis.verdicts;
+  verdicts.resize(free.size());
+  std::vector<int> begun(free.size() + 1, 0);  // edits whose norms begin here, less those whose norms ended before
   for (size_t e = 0; e < analysis.best.edits.size(); ++e) {
     const PlannedEdit& edit = analysis.best.edits[e];
-    const bool centering = std::holds_alternative<fold::InsertCentering>(edit.edit);
-    for (const int norm : edit.frees) {
-      const auto n = static_cast<size_t>(norm);
-      analysis.verdicts[n].edits.push_back(e);
-      if (!centering) continue;
-      ++analysis.verdicts[n].centerings;
-      shared[n].insert(edit.frees.begin(), edit.frees.end());
+    if (std::holds_alternative<fold::ReplaceNorm>(edit.edit)) continue;
+    for (const IndexRange& range : edit.frees.ranges()) {
+      ++begun[static_cast<size_t>(range.first)];
+      --begun[static_cast<size_t>(range.last) + 1];
+    }
+    if (!std::holds_alternative<fold::InsertCentering>(edit.edit)) continue;
+    for (const int norm : edit.frees.indices()) {
+      verdicts[static_cast<size_t>(norm)].centerings.push_back(e);
+      verdicts[static_cast<size_t>(norm)].sharedWith.merge(edit.frees);
     }
   }
-  for (const int norm : analysis.best.folded)
-    analysis.verdicts[static_cast<size_t>(norm)].verdict = Verdict::WithCentering;
+  for (const int norm : analysis.best.folded) verdicts[static_cast<size_t>(norm)].verdict = Verdict::WithCentering;
+  int edits = 0;
   for (size_t n = 0; n < free.size(); ++n) {
-    if (free[n]) analysis.verdicts[n].verdict = Verdict::Free;
-    shared[n].erase(static_cast<int>(n));
-    analysis.verdicts[n].sharedWith.assign(shared[n].begin(), shared[n].end());
+    edits += begun[n];
+    verdicts[n].needsEdits = edits > 0;
+    if (free[n]) verdicts[n].verdict = Verdict::Free;
+    verdicts[n].sharedWith.remove(static_cast<int>(n));
   }
 }
 
@@ -68,11 +72,7 @@ void moveShifts(const Analysis& analysis, Plan& plan) {
   for (const int norm : plan.folded) {
     const auto& shift = analysis.shifts[static_cast<size_t>(norm)];
     if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isCentered)) continue;
-    PlannedEdit planned{shift->edit, graph::kNone, {norm}, 0, 0};
-    for (const auto& part : shift->edit.parts) {
-      planned.bytes += graph::byteCount(analysis.scales.graph.constant(part.bias).view);
-    }
-    moves.push_back(std::move(planned));
+    moves.push_back({shift->edit, graph::kNone, {norm}, bytesOf(shift->edit, analysis.scales.graph), 0});
   }
   const auto replacements = std::find_if(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& planned) {
     return std::holds_alternative<fold::ReplaceNorm>(planned.edit);

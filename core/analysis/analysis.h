@@ -12,6 +12,7 @@
 #include "core/analysis/planner.h"
 #include "core/analysis/scales.h"
 #include "core/analysis/shifts.h"
+#include "core/base/index_ranges.h"
 #include "core/base/task.h"
 #include "core/graph/graph.h"
 
@@ -26,10 +27,10 @@ enum class Verdict : uint8_t {
 
 struct NormVerdict {
   Verdict verdict = Verdict::Blocked;
-  std::string reason;         // one plain sentence
-  std::vector<size_t> edits;  // of Analysis::best, those that this norm needs
-  int centerings = 0;
-  std::vector<int> sharedWith;             // norms that the same centerings free
+  std::string reason;                      // one plain sentence
+  bool needsEdits = false;                 // besides the replacement of the norm itself
+  std::vector<size_t> centerings;          // of Analysis::best.edits: those at run time that it needs
+  IndexRanges sharedWith;                  // norms that the same centerings free
   std::vector<graph::NodeId> blockerPath;  // from the norm up to the blocker
 };
 

@@ -88,22 +88,20 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
 }
 
 std::string freeSentence(const NormVerdict& verdict) {
-  if (verdict.edits.size() <= 1) return "Its input is zero-mean already.";
+  if (!verdict.needsEdits) return "Its input is zero-mean already.";
   return "Every path to it ends in a tensor that can be centered.";
 }
 
 std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdict) {
   std::string where;
-  for (const size_t index : verdict.edits) {
-    const auto* center = std::get_if<fold::InsertCentering>(&analysis.best.edits[index].edit);
-    if (center == nullptr) continue;
-    where += (where.empty() ? "" : " and ") + describeValue(analysis.scales.graph, center->value);
+  for (const size_t index : verdict.centerings) {
+    const auto& center = std::get<fold::InsertCentering>(analysis.best.edits[index].edit);
+    where += (where.empty() ? "" : " and ") + describeValue(analysis.scales.graph, center.value);
   }
-  const std::string what =
-      verdict.centerings == 1
-          ? "One run-time centering, of " + where + ", frees it"
-          : plural(static_cast<size_t>(verdict.centerings), "run-time centering") + ", of " + where + ", free it";
-  return what + " and " + plural(verdict.sharedWith.size(), "other LayerNorm") + ".";
+  const std::string what = verdict.centerings.size() == 1 ? "One run-time centering, of " + where + ", frees it"
+                                                          : plural(verdict.centerings.size(), "run-time centering") +
+                                                                ", of " + where + ", free it";
+  return what + " and " + plural(static_cast<size_t>(verdict.sharedWith.size()), "other LayerNorm") + ".";
 }
 
 void explainBlocked(Analysis& analysis, int index) {

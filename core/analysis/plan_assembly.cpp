@@ -1,9 +1,7 @@
 // The second half of Planner: from a solution of the cut to the edits, and which norms need each.
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <queue>
-#include <set>
 
 #include "core/analysis/planner.h"
 
@@ -15,63 +13,21 @@ using fold::InsertCentering;
 using fold::ReplaceNorm;
 using graph::kNone;
 
-namespace {
-
-// Which norms, one bit each, for every claim.
-class NormSets {
- public:
-  NormSets(size_t claims, size_t norms) : words_((norms + kBits - 1) / kBits), bits_(claims * words_, 0) {}
-
-  void add(ClaimId claim, int norm) {
-    bits_[at(claim) + static_cast<size_t>(norm) / kBits] |= uint64_t{1} << (static_cast<size_t>(norm) % kBits);
-  }
-  // Adds all of `from` to `to`; whether that was news.
-  bool merge(ClaimId from, ClaimId to) {
-    bool news = false;
-    for (size_t w = 0; w < words_; ++w) {
-      uint64_t& word = bits_[at(to) + w];
-      const uint64_t both = word | bits_[at(from) + w];
-      news = news || both != word;
-      word = both;
-    }
-    return news;
-  }
-  [[nodiscard]] std::vector<int> listOf(ClaimId claim) const {
-    std::vector<int> out;
-    for (size_t w = 0; w < words_; ++w) {
-      for (uint64_t rest = bits_[at(claim) + w]; rest != 0; rest &= rest - 1) {
-        out.push_back(static_cast<int>(w * kBits) + std::countr_zero(rest));
-      }
-    }
-    return out;
-  }
-
- private:
-  static constexpr size_t kBits = 64;
-  [[nodiscard]] size_t at(ClaimId claim) const { return static_cast<size_t>(claim) * words_; }
-
-  size_t words_;
-  std::vector<uint64_t> bits_;
-};
-
-}  // namespace
-
 // For each claim that stands for an edit: the norms whose proof goes through it.
-std::vector<std::vector<int>> Planner::neededBy(const Solution& solution) const {
+std::vector<IndexRanges> Planner::neededBy(const Solution& solution) const {
   const size_t count = claims_.all().size();
-  NormSets sets(count, norms_.size());
-  std::vector<bool> reached(count, false), waiting(count, false);
+  std::vector<IndexRanges> norms(count);
+  std::vector<bool> waiting(count, false);
   // What is made last comes first: outside of loops every claim is then visited once, with all its norms.
   std::priority_queue<std::pair<graph::NodeId, ClaimId>> queue;
   const auto enqueue = [&](ClaimId id) {
-    reached[static_cast<size_t>(id)] = true;
     if (waiting[static_cast<size_t>(id)]) return;
     waiting[static_cast<size_t>(id)] = true;
     queue.emplace(graph_.value(claims_[id].value).producer, id);
   };
   for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
     if (!solution.folded[static_cast<size_t>(n)]) continue;
-    sets.add(claims_.root(n), n);
+    norms[static_cast<size_t>(claims_.root(n))].add(n);
     enqueue(claims_.root(n));
   }
   while (!queue.empty()) {
@@ -80,17 +36,15 @@ std::vector<std::vector<int>> Planner::neededBy(const Solution& solution) const 
     waiting[static_cast<size_t>(id)] = false;
     if (!solution.good[static_cast<size_t>(id)]) continue;  // its cut serves the reader
     for (const Need& need : claims_[id].needs) {
-      const bool first = !reached[static_cast<size_t>(need.claim)];
-      if (sets.merge(id, need.claim) || first) enqueue(need.claim);
+      if (norms[static_cast<size_t>(need.claim)].merge(norms[static_cast<size_t>(id)])) enqueue(need.claim);
     }
   }
-  std::vector<std::vector<int>> out(count);
   for (size_t c = 0; c < count; ++c) {
     const Claim::Kind kind = claims_.all()[c].kind;
     const bool edit = kind == Claim::Kind::Constant || kind == Claim::Kind::Joint || !solution.good[c];
-    if (reached[c] && edit) out[c] = sets.listOf(static_cast<ClaimId>(c));
+    if (!edit) norms[c] = {};
   }
-  return out;
+  return norms;
 }
 
 namespace {
@@ -131,7 +85,7 @@ int64_t coarseness(const fold::Edit& edit) {
 Plan Planner::assemble(const Solution& solution) const {
   Plan plan;
   const auto needed = neededBy(solution);
-  std::map<graph::ConstantId, std::vector<int>> centered;
+  std::map<graph::ConstantId, IndexRanges> centered;
   for (ClaimId id = 0; id < static_cast<ClaimId>(needed.size()); ++id) {
     const auto& frees = needed[static_cast<size_t>(id)];
     const Claim& claim = claims_[id];
@@ -142,13 +96,11 @@ Plan Planner::assemble(const Solution& solution) const {
     planned.frees = frees;
     if (claim.kind == Claim::Kind::Constant || (claim.kind == Claim::Kind::Joint && firstOfJoint(claims_, id))) {
       CenterConstant edit = centerEdit(graph_, claim);
-      for (const auto& part : edit.parts) {
-        planned.bytes += graph::byteCount(graph_.constant(part.constant).view);
-        auto& users = centered[part.constant];
-        users.insert(users.end(), frees.begin(), frees.end());
-      }
-      planned.bytesGrown = edit.split ? planned.bytes : 0;
+      for (const auto& part : edit.parts) centered[part.constant].merge(frees);
+      const bool split = edit.split;
       planned.edit = std::move(edit);
+      planned.bytes = bytesOf(planned.edit, graph_);
+      planned.bytesGrown = split ? planned.bytes : 0;
     } else if (!good && solution.cuts[static_cast<size_t>(id)] == CutKind::Centering) {
       planned.edit = InsertCentering{claim.value, claim.pattern, claim.tolerantUses};
       ++plan.centerings;
@@ -159,16 +111,12 @@ Plan Planner::assemble(const Solution& solution) const {
     plan.edits.push_back(std::move(planned));
   }
   for (const AbsorbScale& scale : scales_) {
-    std::set<int> frees;
-    PlannedEdit planned{scale, kNone, {}, 0, 0};
+    PlannedEdit planned{scale, kNone, {}, bytesOf(scale, graph_), 0};
     for (const auto& part : scale.parts) {
       const auto at = centered.find(part.constant);
-      if (at != centered.end()) frees.insert(at->second.begin(), at->second.end());
-      planned.bytes += graph::byteCount(graph_.constant(part.constant).view);
+      if (at != centered.end()) planned.frees.merge(at->second);
     }
-    if (frees.empty()) continue;
-    planned.frees.assign(frees.begin(), frees.end());
-    plan.edits.push_back(std::move(planned));
+    if (!planned.frees.empty()) plan.edits.push_back(std::move(planned));
   }
   for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
     if (!solution.folded[static_cast<size_t>(n)]) continue;

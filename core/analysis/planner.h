@@ -20,6 +20,7 @@
 
 #include "core/analysis/claims.h"
 #include "core/analysis/norms.h"
+#include "core/base/index_ranges.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
 
@@ -59,7 +60,7 @@ enum class CutKind : uint8_t { None, Centering, Copy };
 struct PlannedEdit {
   fold::Edit edit;
   ClaimId claim = graph::kNone;
-  std::vector<int> frees;  // norms, ascending
+  IndexRanges frees;       // norms
   int64_t bytes = 0;       // of the tensors that are rewritten
   int64_t bytesGrown = 0;  // of copies
 };
@@ -109,7 +110,7 @@ class Planner {
   [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
   void collectScaled();
   [[nodiscard]] Plan assemble(const Solution& solution) const;
-  [[nodiscard]] std::vector<std::vector<int>> neededBy(const Solution& solution) const;
+  [[nodiscard]] std::vector<IndexRanges> neededBy(const Solution& solution) const;
 
   const graph::Graph& graph_;
   const std::vector<LayerNorm>& norms_;

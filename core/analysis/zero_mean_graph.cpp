@@ -16,9 +16,8 @@ namespace {
 class Builder {
  public:
   Builder(const Analysis& analysis, int norm) : analysis_(analysis), graph_(analysis.scales.graph), norm_(norm) {
-    for (const size_t index : analysis.verdicts[static_cast<size_t>(norm)].edits) {
-      const auto& planned = analysis.best.edits[index];
-      if (std::holds_alternative<fold::InsertCentering>(planned.edit)) centered_.insert(planned.claim);
+    for (const size_t index : analysis.verdicts[static_cast<size_t>(norm)].centerings) {
+      centered_.insert(analysis.best.edits[index].claim);
     }
   }
 

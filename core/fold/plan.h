@@ -5,6 +5,7 @@
 // changed: apply(plan) of its format makes a new one. Thread: value types.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -75,6 +76,9 @@ struct ReplaceNorm {
 };
 
 using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, AbsorbShift, ReplaceNorm>;
+
+// Bytes of the tensors that an edit rewrites.
+[[nodiscard]] int64_t bytesOf(const Edit& edit, const graph::Graph& graph);
 
 struct FoldPlan {
   std::string policy;

@@ -95,15 +95,17 @@ struct FieldsOf<ModelInfo> {
 template <>
 struct FieldsOf<NormInfo> {
   using M = NormInfo;
-  static constexpr std::tuple list{
-      NORMLENS_FIELD(index),        NORMLENS_FIELD(name),       NORMLENS_FIELD(scope),
-      NORMLENS_FIELD(form),         NORMLENS_FIELD(node),       NORMLENS_FIELD(normalized_shape),
-      NORMLENS_FIELD(eps),          NORMLENS_FIELD(verdict),    NORMLENS_FIELD(reason),
-      NORMLENS_FIELD(edits),        NORMLENS_FIELD(centerings), NORMLENS_FIELD(shared_with),
-      NORMLENS_FIELD(blocker_path), NORMLENS_FIELD(paper),      NORMLENS_FIELD(paper_practical),
-      NORMLENS_FIELD(paper_strict), NORMLENS_FIELD(gamma_min),  NORMLENS_FIELD(gamma_max),
-      NORMLENS_FIELD(beta_min),     NORMLENS_FIELD(beta_max),   NORMLENS_FIELD(has_gamma),
-      NORMLENS_FIELD(has_beta)};
+  static constexpr std::tuple list{NORMLENS_FIELD(index),        NORMLENS_FIELD(name),
+                                   NORMLENS_FIELD(scope),        NORMLENS_FIELD(form),
+                                   NORMLENS_FIELD(node),         NORMLENS_FIELD(normalized_shape),
+                                   NORMLENS_FIELD(eps),          NORMLENS_FIELD(verdict),
+                                   NORMLENS_FIELD(reason),       NORMLENS_FIELD(centerings),
+                                   NORMLENS_FIELD(shared_with),  NORMLENS_FIELD(blocker_path),
+                                   NORMLENS_FIELD(paper),        NORMLENS_FIELD(paper_practical),
+                                   NORMLENS_FIELD(paper_strict), NORMLENS_FIELD(gamma_min),
+                                   NORMLENS_FIELD(gamma_max),    NORMLENS_FIELD(beta_min),
+                                   NORMLENS_FIELD(beta_max),     NORMLENS_FIELD(has_gamma),
+                                   NORMLENS_FIELD(has_beta)};
 };
 
 template <>
@@ -130,8 +132,9 @@ struct FieldsOf<InputSpec> {
 template <>
 struct FieldsOf<Analysis> {
   using M = Analysis;
-  static constexpr std::tuple list{NORMLENS_FIELD(values), NORMLENS_FIELD(norms),  NORMLENS_FIELD(other_norms),
-                                   NORMLENS_FIELD(totals), NORMLENS_FIELD(inputs), NORMLENS_FIELD(probe_error)};
+  static constexpr std::tuple list{NORMLENS_FIELD(values),      NORMLENS_FIELD(norms),  NORMLENS_FIELD(edits),
+                                   NORMLENS_FIELD(other_norms), NORMLENS_FIELD(totals), NORMLENS_FIELD(inputs),
+                                   NORMLENS_FIELD(probe_error)};
 };
 
 template <>

@@ -68,6 +68,22 @@ void decodeValue(const nlohmann::json& in, std::string& out) {
   out = in.get<std::string>();
 }
 
+nlohmann::json encodeRanges(const IndexRanges& ranges) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const IndexRange& range : ranges.ranges()) list.push_back({range.first, range.last});
+  return list;
+}
+
+void decodeValue(const nlohmann::json& in, IndexRanges& out) {
+  std::vector<std::pair<int, int>> pairs;
+  decodeValue(in, pairs);
+  out = {};
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (out.append({pairs[i].first, pairs[i].second})) continue;
+    throw FieldError("[" + std::to_string(i) + "]", "must be a range behind the one before it");
+  }
+}
+
 void requireObject(const nlohmann::json& in) {
   if (!in.is_object()) throw FieldError("", "must be an object");
 }

@@ -47,6 +47,9 @@ void decodeValue(const nlohmann::json& in, int& out);
 void decodeValue(const nlohmann::json& in, int64_t& out);
 void decodeValue(const nlohmann::json& in, double& out);
 void decodeValue(const nlohmann::json& in, std::string& out);
+// A list of pairs: first and last of each range.
+nlohmann::json encodeRanges(const IndexRanges& ranges);
+void decodeValue(const nlohmann::json& in, IndexRanges& out);
 void requireObject(const nlohmann::json& in);
 void requireList(const nlohmann::json& in, std::optional<size_t> size);
 
@@ -85,6 +88,8 @@ nlohmann::json encodeValue(const T& value) {
     return object;
   } else if constexpr (std::same_as<T, double>) {
     return encodeDouble(value);
+  } else if constexpr (std::same_as<T, IndexRanges>) {
+    return encodeRanges(value);
   } else if constexpr (requires { encodeList(value); }) {
     return encodeList(value);
   } else if constexpr (requires { encodeOptional(value); }) {

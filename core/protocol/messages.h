@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index_ranges.h"
+
 namespace normlens::protocol {
 
 inline constexpr int kProtocolVersion = 1;
@@ -84,6 +86,16 @@ struct ModelInfo {
   GraphDocument graph;
 };
 
+// ---- one edit of a plan
+struct EditInfo {
+  std::string kind;   // absorb_scale, center_constant, insert_centering, absorb_shift, replace_norm
+  std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
+  int node = -1;      // where to look
+  int64_t bytes = 0;  // written
+  int64_t bytes_grown = 0;
+  IndexRanges frees;  // norms that need it
+};
+
 // ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
@@ -93,11 +105,10 @@ struct NormInfo {
   int node = -1;
   std::vector<int64_t> normalized_shape;
   double eps = 0;
-  std::string verdict;             // free, with_centering, blocked
-  std::string reason;              // one plain sentence
-  std::vector<std::string> edits;  // "center transformer.wte.weight", "center the input x at run time"
+  std::string verdict;  // free, with_centering, blocked
+  std::string reason;   // one plain sentence
   int centerings = 0;
-  std::vector<int> shared_with;   // other norms that the same centerings free
+  IndexRanges shared_with;        // other norms that the same centerings free
   std::vector<int> blocker_path;  // node ids from the norm to the blocker, blocked only
   bool paper = false, paper_practical = false, paper_strict = false;
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
@@ -119,6 +130,7 @@ struct InputSpec {
 struct Analysis {
   std::vector<GraphValue> values;  // those whose dtype or shape the probe run added
   std::vector<NormInfo> norms;
+  std::vector<EditInfo> edits;  // what makes the norms' inputs zero-mean; that they are replaced goes without saying
   std::vector<OtherNormInfo> other_norms;
   Totals totals;
   std::vector<InputSpec> inputs;
@@ -148,14 +160,6 @@ struct PlanParams {
   std::vector<int> keep_norms;      // norms the user does not want folded
   double max_growth_percent = 10;
   std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now
-};
-struct EditInfo {
-  std::string kind;   // absorb_scale, center_constant, insert_centering, absorb_shift, replace_norm
-  std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
-  int node = -1;      // where to look
-  int64_t bytes = 0;  // written
-  int64_t bytes_grown = 0;
-  std::vector<int> frees;  // norms that need it
 };
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
 struct NormPrices {

@@ -39,12 +39,7 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   info.eps = norm.eps;
   info.verdict = verdictName(verdict.verdict);
   info.reason = verdict.reason;
-  for (const size_t edit : verdict.edits) {
-    // That the norm itself is replaced goes without saying.
-    if (std::holds_alternative<fold::ReplaceNorm>(analysis.best.edits[edit].edit)) continue;
-    info.edits.push_back(describeEdit(graph, analysis.norms.layerNorms, analysis.best.edits[edit]));
-  }
-  info.centerings = verdict.centerings;
+  info.centerings = static_cast<int>(verdict.centerings.size());
   info.shared_with = verdict.sharedWith;
   info.blocker_path = verdict.blockerPath;
   info.paper = paper.paper;
@@ -88,6 +83,17 @@ const char* editKind(const fold::Edit& edit) {
   return std::visit(Visitor{}, edit);
 }
 
+protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis& analysis,
+                                   const analysis::PlannedEdit& planned) {
+  const auto& norms = analysis.norms.layerNorms;
+  return {editKind(planned.edit),
+          describeEdit(graph, norms, planned),
+          placeOfEdit(graph, norms, planned.edit),
+          planned.bytes,
+          planned.bytesGrown,
+          planned.frees};
+}
+
 protocol::ErrorPair errorPair(const run::Worst& worst) { return {worst.maxAbs, worst.maxRel}; }
 
 protocol::LatencyStats latency(const run::LatencyStats& stats) {
@@ -121,6 +127,10 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   protocol::Analysis out;
   out.values = graphValues(graph);
   for (size_t i = 0; i < analysis.norms.layerNorms.size(); ++i) out.norms.push_back(describeNorm(graph, analysis, i));
+  for (const auto& planned : analysis.best.edits) {
+    if (std::holds_alternative<fold::ReplaceNorm>(planned.edit)) continue;
+    out.edits.push_back(describePlanned(graph, analysis, planned));
+  }
   for (const auto& other : analysis.norms.others) out.other_norms.push_back({other.name, other.kind, other.node});
   out.totals = totalsOf(out.norms);
   for (const auto& spec : inputs) {
@@ -160,19 +170,12 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
   info.bytes_grown = plan.bytesGrown;
   info.gap = plan.gap;
   for (const auto& planned : plan.edits) {
-    protocol::EditInfo edit;
-    edit.kind = editKind(planned.edit);
-    edit.text = describeEdit(graph, analysis.norms.layerNorms, planned);
-    edit.node = placeOfEdit(graph, analysis.norms.layerNorms, planned.edit);
-    edit.bytes = planned.bytes;
-    edit.bytes_grown = planned.bytesGrown;
-    edit.frees = planned.frees;
     if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
       info.tensors_centered += static_cast<int>(center->parts.size());
       info.bytes_centered += planned.bytes;
     }
     info.shifts_absorbed += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
-    info.edits.push_back(std::move(edit));
+    info.edits.push_back(describePlanned(graph, analysis, planned));
   }
   return info;
 }

@@ -12,14 +12,11 @@ analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& grap
   for (const auto& edit : plan.edits) {
     analysis::PlannedEdit planned;
     planned.edit = edit;
+    planned.bytes = bytesOf(edit, graph);
     if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
-      for (const auto& part : center->parts) planned.bytes += graph::byteCount(graph.constant(part.constant).view);
       planned.bytesGrown = center->split ? planned.bytes : 0;
     }
-    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) {
-      for (const auto& part : shift->parts) planned.bytes += graph::byteCount(graph.constant(part.bias).view);
-      planned.frees = {shift->norm};
-    }
+    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) planned.frees = {shift->norm};
     if (std::holds_alternative<fold::InsertCentering>(edit)) ++out.centerings;
     if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
       out.folded.push_back(replace->norm);

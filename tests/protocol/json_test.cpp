@@ -20,6 +20,11 @@ class Filler {
   void fill(int64_t& value) { value = (int64_t{1} << 40) + next(); }
   void fill(double& value) { value = next() + 0.125; }
   void fill(std::string& value) { value = "text \"" + std::to_string(next()) + "\" \n µ"; }
+  void fill(IndexRanges& value) {
+    const int first = next();
+    value.append({first, first + 3});
+    value.append({first + 7, first + 7});
+  }
   template <class T>
   void fill(std::vector<T>& value) {
     value.resize(2);
@@ -180,6 +185,19 @@ TEST(Json, WorksAsNlohmannConversion) {
   const json object = NormParams{.norm = 4};
   EXPECT_EQ(object.get<NormParams>().norm, 4);
   EXPECT_THROW((void)json(3).get<NormParams>(), FieldError);
+}
+
+TEST(Json, RangesMustAscend) {
+  const auto good = decode<EditInfo>(json::parse(R"({"frees": [[0, 3], [5, 5]]})"));
+  ASSERT_TRUE(good);
+  EXPECT_EQ(good->frees.indices(), (std::vector{0, 1, 2, 3, 5}));
+  for (const char* bad : {"[[3, 0]]", "[[0, 3], [2, 5]]", "[[-1, 2]]", "[[0, 3, 4]]", "[7]"}) {
+    const auto refused = decode<EditInfo>(json::parse(std::string("{\"frees\": ") + bad + "}"));
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_NE(refused.error().message.find("frees[0]") != std::string::npos,
+              refused.error().message.find("frees[1]") != std::string::npos)
+        << refused.error().message;
+  }
 }
 
 }  // namespace

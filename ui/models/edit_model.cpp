@@ -41,7 +41,7 @@ QChar classOf(const std::string& kind) {
   return u'L';
 }
 
-QString freesText(const std::vector<int>& frees) {
+QString freesText(const IndexRanges& frees) {
   if (frees.empty()) return {};
   return frees.size() == 1 ? EditModel::tr("1 norm") : EditModel::tr("%1 norms").arg(frees.size());
 }

@@ -196,13 +196,13 @@ void NormPage::showNeeds() {
 }
 
 QVector<Need> NormPage::neededEdits() const {
-  const protocol::NormInfo* norm = session_->norm(norm_);
   const bool folded = session_->foldResult() && session_->foldResult()->ok && session_->folds(norm_);
   QVector<Need> needs;
-  for (const std::string& edit : norm->edits) {
-    const QString sentence = text(edit);
+  for (const protocol::EditInfo& edit : session_->analysis()->edits) {
+    if (!edit.frees.contains(norm_)) continue;
+    const QString sentence = text(edit.text);
     const int constant = session_->index().constantNamedIn(sentence);
-    const bool runTime = sentence.contains(QLatin1String("at run time"));
+    const bool runTime = edit.kind == "insert_centering";
     Need need;
     need.mark = runTime ? u'A' : u'L';
     const protocol::GraphValue* value = session_->index().value(constant);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 
 namespace normlens::fake {
 
@@ -40,11 +42,6 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   const bool free = foldsFree(model, index);
   info.verdict = free ? "free" : "blocked";
   info.reason = reasonOf(model, index);
-  for (const std::string& weight : model.weights[static_cast<size_t>(index)]) {
-    if (!free) break;
-    const bool tied = weight == "wte.weight";
-    info.edits.push_back("center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""));
-  }
   if (!free) info.blocker_path = {node.id, node.id - 1, model.normNodes[static_cast<size_t>(index) - 1]};
   info.paper = info.paper_practical = model.postNorm ? true : false;
   info.has_gamma = info.has_beta = true;
@@ -53,6 +50,32 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   info.beta_min = -0.382;
   info.beta_max = 0.541;
   return info;
+}
+
+// What the norms of `wanted` that fold free need, each weight once.
+std::vector<protocol::EditInfo> weightEdits(const CannedModel& model, const std::vector<int>& wanted) {
+  std::vector<protocol::EditInfo> edits;
+  std::map<std::string, size_t> made;
+  for (const int norm : wanted) {
+    if (!foldsFree(model, norm)) continue;
+    const auto at = static_cast<size_t>(norm);
+    for (size_t i = 0; i < model.weights[at].size(); ++i) {
+      const std::string& weight = model.weights[at][i];
+      const auto [found, isNew] = made.emplace(weight, edits.size());
+      if (isNew) {
+        const bool tied = weight == "wte.weight";
+        const int64_t bytes = tied ? 54016 : 16384;
+        edits.push_back({"center_constant",
+                         "center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""),
+                         model.producers[at][i],
+                         bytes,
+                         tied ? bytes : 0,
+                         {}});
+      }
+      edits[found->second].frees.add(norm);
+    }
+  }
+  return edits;
 }
 
 }  // namespace
@@ -86,6 +109,9 @@ protocol::Analysis analysis(const CannedModel& model) {
     (foldsFree(model, i) ? result.totals.free : result.totals.blocked) += 1;
     if (result.norms.back().paper) ++result.totals.paper;
   }
+  std::vector<int> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  result.edits = weightEdits(model, all);
   result.totals.layer_norms = count;
   result.totals.paper_practical = result.totals.paper;
   result.inputs = {{"input_ids", "int64", {1, 16}, 0, 210, "below the 211 rows of the first table"}};
@@ -116,39 +142,24 @@ protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& pa
   protocol::PlanInfo info;
   info.policy = params.policy;
   info.layer_norms = static_cast<int>(model.normNodes.size());
-  std::vector<std::string> done;
   for (int norm = 0; norm < info.layer_norms; ++norm) {
     if (!folds(model, params, norm)) continue;
     info.folded.push_back(norm);
-    const size_t at = static_cast<size_t>(norm);
-    if (!foldsFree(model, norm)) {
-      info.edits.push_back({"insert_centering",
-                            "center the input of " + normInfo(model, norm).name + " at run time",
-                            model.normNodes[at],
-                            0,
-                            0,
-                            {norm}});
-      ++info.centerings;
-      continue;
-    }
-    for (size_t i = 0; i < model.weights[at].size(); ++i) {
-      const std::string& weight = model.weights[at][i];
-      if (std::find(done.begin(), done.end(), weight) != done.end()) continue;
-      done.push_back(weight);
-      const bool tied = weight == "wte.weight";
-      const int64_t bytes = tied ? 54016 : 16384;
-      info.edits.push_back(
-          {"center_constant",
-           "center " + weight + " over 64 columns" + (tied ? " (copy: lm_head keeps the original)" : ""),
-           model.producers[at][i],
-           bytes,
-           tied ? bytes : 0,
-           {norm}});
-      info.bytes_centered += bytes;
-      info.bytes_grown += tied ? bytes : 0;
-    }
+    if (foldsFree(model, norm)) continue;
+    info.edits.push_back({"insert_centering",
+                          "center the input of " + normInfo(model, norm).name + " at run time",
+                          model.normNodes[static_cast<size_t>(norm)],
+                          0,
+                          0,
+                          {norm}});
+    ++info.centerings;
   }
-  info.tensors_centered = static_cast<int>(done.size());
+  for (protocol::EditInfo& edit : weightEdits(model, info.folded)) {
+    ++info.tensors_centered;
+    info.bytes_centered += edit.bytes;
+    info.bytes_grown += edit.bytes_grown;
+    info.edits.push_back(std::move(edit));
+  }
   for (const int norm : info.folded) {
     info.edits.push_back({"replace_norm",
                           "replace " + normInfo(model, norm).name + " by an RMSNorm",

@@ -1,0 +1,45 @@
+// A set of indices, 0 and up, kept as ranges: what lies along a residual stream is one range, however long the stream.
+//
+// Thread: value type, no shared state.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace normlens {
+
+struct IndexRange {
+  int first = 0;
+  int last = 0;  // included
+  bool operator==(const IndexRange&) const = default;
+};
+
+class IndexRanges {
+ public:
+  IndexRanges() = default;
+  IndexRanges(std::initializer_list<int> indices);
+
+  // Adds all of `other`; whether that was news. Linear in the ranges of both.
+  bool merge(const IndexRanges& other);
+  bool add(int index) { return merge({index}); }
+  // Behind all others and apart from the last by at least one index: how a list that was taken apart is read back.
+  // Returns false, and adds nothing, where it is not.
+  bool append(IndexRange range);
+  void remove(int index);
+
+  [[nodiscard]] bool contains(int index) const;
+  [[nodiscard]] bool empty() const { return ranges_.empty(); }
+  [[nodiscard]] int64_t size() const;
+  [[nodiscard]] std::span<const IndexRange> ranges() const { return ranges_; }
+  [[nodiscard]] std::vector<int> indices() const;
+
+  bool operator==(const IndexRanges&) const = default;
+
+ private:
+  std::vector<IndexRange> ranges_;  // ascending; neighbours neither overlap nor touch
+};
+
+}  // namespace normlens
