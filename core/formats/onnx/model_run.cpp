@@ -62,7 +62,7 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
   const auto isAsked = [&](const std::string& path) {
     return !inferred.shapes.contains(path) || inferred.alsoTapped.contains(path);
   };
-  auto tapped = Session::open(source, {.optimised = false, .taps = isAsked});
+  auto tapped = Session::open(source, {.optimised = false, .taps = isAsked, .onlyForShape = inferred.onlyForShape});
   if (!tapped) return tl::unexpected(tapped.error());
   ShapeRecorder recorder;
   bool agree = true;
@@ -119,8 +119,10 @@ Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
 
 Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {
   task.report("running the model once");
-  auto run = shapesOfRun(source_, inputs, staticShapes(source_, inputs), task);
-  if (run && !run->agree) run = shapesOfRun(source_, inputs, {}, task);
+  const StaticShapes inferred = staticShapes(source_, inputs);
+  auto run = shapesOfRun(source_, inputs, inferred, task);
+  const bool overZeros = !run && run.error().code == ErrorCode::RunFailed && !inferred.onlyForShape.empty();
+  if (overZeros || (run && !run->agree)) run = shapesOfRun(source_, inputs, {}, task);
   if (!run) return tl::unexpected(run.error());
   adoptShapes(std::move(run->shapes));
   return {};

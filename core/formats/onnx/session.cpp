@@ -14,6 +14,8 @@
 #include "core/formats/onnx/ort_kernels.h"
 #include "core/formats/onnx/ort_values.h"
 #include "core/formats/onnx/retype.h"
+#include "core/formats/onnx/stand_ins.h"
+#include "core/formats/onnx/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -27,6 +29,28 @@ struct Port {
   std::string name;
   graph::DType dtype = graph::DType::Unknown;  // Unknown: not a tensor, or of a type that we have no view of
 };
+
+// Their tensors become inputs of the same name, type and shape.
+void makeInputs(ModelProto& model, const std::unordered_set<std::string>& weights) {
+  if (weights.empty()) return;
+  GraphProto& graph = *model.mutable_graph();
+  std::unordered_set<std::string> known;
+  for (const auto& input : graph.input()) known.insert(input.name());
+  ::google::protobuf::RepeatedPtrField<TensorProto> kept;
+  for (TensorProto& tensor : *graph.mutable_initializer()) {
+    if (!weights.contains(tensor.name())) {
+      kept.Add(std::move(tensor));
+      continue;
+    }
+    if (known.contains(tensor.name())) continue;  // of a model older than IR version 4
+    auto& input = *graph.add_input();
+    input.set_name(tensor.name());
+    auto& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(tensor.data_type());
+    for (const int64_t size : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(size);
+  }
+  kept.Swap(graph.mutable_initializer());
+}
 
 Port portOf(std::string name, const Ort::TypeInfo& type) {
   Port port{std::move(name), graph::DType::Unknown};
@@ -47,21 +71,49 @@ struct Session::Impl {
   std::shared_ptr<const MappedFile> file;
   std::vector<std::shared_ptr<const void>> memory;
   std::vector<Ort::Value> shared;
+  std::vector<std::string> weightNames;  // those that are given with each run
+  std::vector<Ort::Value> weightValues;
   std::vector<Port> inputs, outputs;
   std::optional<Ort::Session> session;
 
-  // The weights as values on our memory, under their names. Said twice: once so that they are found where the model has
-  // no data, once so that the session uses them as they are instead of copying them.
-  void shareWeights(Ort::SessionOptions& options) {
+  // The weights as values on our memory. The runtime copies large initializers when it reads the model; inputs it takes
+  // as they are. Where it optimises it has to know the numbers.
+  void shareWeights(Ort::SessionOptions& options, const std::unordered_set<std::string>& onlyForShape, bool asInputs,
+                    ModelProto& proto) {
     std::vector<std::string> names;
+    std::vector<Ort::Value> initializers;
+    const auto zeros = zerosFor(onlyForShape);
     for (const auto& [name, weight] : *weights) {
-      SharedValue made = shareTensor(fileCopy(weight).value_or(weight.view));
-      names.push_back(name);
-      shared.push_back(std::move(made.value));
+      SharedValue made = zeros && onlyForShape.contains(name) ? shareTensor(standIn(weight.view, zeros))
+                                                              : shareTensor(fileCopy(weight).value_or(weight.view));
       memory.push_back(std::move(made.memory));
+      if (asInputs && isLargeFloat(weight.view)) {
+        weightNames.push_back(name);
+        weightValues.push_back(std::move(made.value));
+      } else {
+        names.push_back(name);
+        initializers.push_back(std::move(made.value));
+      }
     }
-    if (!names.empty()) options.AddExternalInitializers(names, shared);
-    for (size_t i = 0; i < names.size(); ++i) options.AddInitializer(names[i].c_str(), shared[i]);
+    makeInputs(proto, {weightNames.begin(), weightNames.end()});
+    // Said twice: once so that they are found where the model has no data, once so that the session uses them as they
+    // are instead of copying them.
+    if (!names.empty()) options.AddExternalInitializers(names, initializers);
+    for (size_t i = 0; i < names.size(); ++i) options.AddInitializer(names[i].c_str(), initializers[i]);
+    std::ranges::move(initializers, std::back_inserter(shared));
+  }
+
+  // As many as the largest of these weights needs.
+  [[nodiscard]] std::shared_ptr<const Zeros> zerosFor(const std::unordered_set<std::string>& names) const {
+    int64_t most = 0;
+    for (const auto& [name, weight] : *weights) {
+      if (names.contains(name)) most = std::max(most, graph::byteCount(weight.view));
+    }
+    return most > 0 ? Zeros::of(static_cast<size_t>(most)) : nullptr;
+  }
+
+  [[nodiscard]] static graph::TensorView standIn(const graph::TensorView& weight, std::shared_ptr<const Zeros> zeros) {
+    return {zeros->data(), weight.dtype, weight.shape, denseStrides(weight.shape), std::move(zeros)};
   }
 
   // A weight that the runtime cannot use where it is mapped is copied anyway: from the file, so that the mapping's
@@ -77,15 +129,15 @@ struct Session::Impl {
     return fresh.view;
   }
 
-  void open(SessionModel model, bool optimised) {
+  void open(SessionModel model, const SessionOptions& wanted, bool weightsAsInputs) {
     sites = std::move(model.sites);
     weights = std::move(model.weights);
     file = std::move(model.file);
     ops.receiver().sites = &sites;
     Ort::SessionOptions options;
-    options.SetGraphOptimizationLevel(optimised ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
+    options.SetGraphOptimizationLevel(wanted.optimised ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
     options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
-    if (!optimised) {
+    if (!wanted.optimised) {
       // One run is not worth packed copies of the weights, or threads that wait without sleeping.
       options.AddConfigEntry("session.disable_prepacking", "1");
       options.AddConfigEntry("session.intra_op.allow_spinning", "0");
@@ -98,7 +150,7 @@ struct Session::Impl {
       options.AddConfigEntry("session.inter_op.allow_spinning", "0");
     }
     ops.addTo(options);
-    shareWeights(options);
+    shareWeights(options, wanted.onlyForShape, weightsAsInputs, model.proto);
     std::string bytes;
     if (!model.proto.SerializeToString(&bytes)) throw std::runtime_error("its graph without the weights is over 2 GB");
     model.proto.Clear();
@@ -109,7 +161,9 @@ struct Session::Impl {
   void readPorts() {
     Ort::AllocatorWithDefaultOptions allocator;
     for (size_t i = 0; i < session->GetInputCount(); ++i) {
-      inputs.push_back(portOf(session->GetInputNameAllocated(i, allocator).get(), session->GetInputTypeInfo(i)));
+      std::string name = session->GetInputNameAllocated(i, allocator).get();
+      if (std::ranges::find(weightNames, name) != weightNames.end()) continue;
+      inputs.push_back(portOf(std::move(name), session->GetInputTypeInfo(i)));
     }
     for (size_t i = 0; i < session->GetOutputCount(); ++i) {
       outputs.push_back(portOf(session->GetOutputNameAllocated(i, allocator).get(), session->GetOutputTypeInfo(i)));
@@ -142,9 +196,14 @@ struct Session::Impl {
   }
 
   std::vector<Ort::Value> run(const std::vector<SharedValue>& values, const Ort::RunOptions& options) {
-    const auto in = namesOf(inputs), out = namesOf(outputs);
+    auto in = namesOf(inputs);
+    const auto out = namesOf(outputs);
     std::vector<const OrtValue*> given;
     for (const SharedValue& value : values) given.push_back(value.value);
+    for (size_t i = 0; i < weightNames.size(); ++i) {
+      in.push_back(weightNames[i].c_str());
+      given.push_back(weightValues[i]);
+    }
     std::vector<Ort::Value> results;
     for (size_t i = 0; i < out.size(); ++i) results.emplace_back(nullptr);
     static_assert(sizeof(Ort::Value) == sizeof(OrtValue*));
@@ -162,19 +221,20 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     return fail(ErrorCode::Unsupported,
                 "ONNX Runtime does not know the operator " + unknown + ": the model can be viewed, but not run");
   }
-  // As it is; else with our kernels, where a model of doubles needs some; else with fewer taps.
-  std::vector<SessionWishes> attempts{{options.taps, false, false}};
-  if (!source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE)) {
-    attempts.push_back({options.taps, false, true});
-  }
-  if (options.taps) attempts.push_back({options.taps, true, attempts.size() > 1});
+  // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
+  // doubles needs some; else with fewer taps.
+  std::vector<std::pair<SessionWishes, bool>> attempts{{{options.taps, false, false}, false}};
+  if (!options.optimised) attempts.insert(attempts.begin(), {{options.taps, false, false}, true});
+  const bool doubles = !source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE);
+  if (doubles) attempts.push_back({{options.taps, false, true}, false});
+  if (options.taps) attempts.push_back({{options.taps, true, doubles}, false});
   std::string problem;
-  for (const SessionWishes& wishes : attempts) {
+  for (const auto& [wishes, weightsAsInputs] : attempts) {
     auto model = makeSessionModel(source, wishes);
     if (!model) return fail(ErrorCode::Unsupported, "the model cannot be run: " + model.error().message);
     try {
       auto impl = std::make_unique<Impl>();
-      impl->open(std::move(*model), options.optimised);
+      impl->open(std::move(*model), options, weightsAsInputs);
       return std::shared_ptr<Session>(new Session(std::move(impl)));
     } catch (const std::exception& error) {
       if (problem.empty()) problem = plainOrtText(error.what());

@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/task.h"
@@ -22,6 +24,7 @@ using TapSink = std::function<void(const TapSite& site, const graph::TensorView&
 struct SessionOptions {
   bool optimised = false;  // for measurements: all graph optimisations; else nodes run as the file has them
   TapFilter taps;          // empty: no taps
+  std::unordered_set<std::string> onlyForShape{};  // weights of these names are zeros (stand_ins.h)
 };
 
 class Session {

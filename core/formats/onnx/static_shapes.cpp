@@ -4,6 +4,7 @@
 
 #include "core/formats/onnx/input_sizes.h"
 #include "core/formats/onnx/known_types.h"
+#include "core/formats/onnx/stand_ins.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -68,7 +69,9 @@ class Collector {
 StaticShapes staticShapes(const OnnxSource& source, const Tensors& inputs) {
   if (source.float64Twin) return {};  // its nodes get their types when the session is made
   const KnownTypes types = inferredTypes(source, givenShapes(*source.skeleton, inputs));
-  return Collector(source.skeleton->graph(), types).collect();
+  StaticShapes found = Collector(source.skeleton->graph(), types).collect();
+  found.onlyForShape = weightsOnlyForShape(source, types);
+  return found;
 }
 
 }  // namespace normlens::formats::onnx
