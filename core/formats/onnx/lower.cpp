@@ -7,6 +7,7 @@
 #include "core/formats/onnx/names.h"
 #include "core/formats/onnx/op_rule.h"
 #include "core/formats/onnx/tensor_data.h"
+#include "core/graph/repeated_blocks.h"
 
 namespace normlens::formats::onnx {
 
@@ -83,6 +84,7 @@ Lowered Lowering::run() {
   }
   markHelpers();
   placeUnscoped(out_.graph);
+  graph::groupRepeatedBlocks(out_.graph);
   return std::move(out_);
 }
 
@@ -279,6 +281,7 @@ void Lowering::lowerNode(const NodeProto& node, int index, Frame& frame, BlockId
     if (node.op_type() == "Constant") return lowerConstantNode(node, frame);
     if (node.op_type() == "If" && lowerIf(node, index, frame, into)) return;
     if (node.op_type() == "Loop" && lowerLoop(node, index, frame, into)) return;
+    if (node.op_type() == "Scan" && lowerScan(node, index, frame, into)) return;
   }
   const OpRule* rule = findOpRule(node.domain(), node.op_type());
   if (rule == nullptr) return lowerOpaque(node, index, frame, into);

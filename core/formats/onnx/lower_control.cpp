@@ -131,6 +131,35 @@ bool Lowering::lowerIf(const NodeProto& node, int index, Frame& frame, BlockId i
   return true;
 }
 
+// A body parameter, under the name that the body gives it.
+void Lowering::addParam(const std::string& name, KnownType type, Frame& inner, BlockId block) {
+  Value value = describeOutput(inner, name, type);
+  bind(inner, name, out_.graph.addParam(block, std::move(value)), std::move(type));
+}
+
+// The end of a repeated body: what it returns to the next pass, and what it adds to outputs that grow with each pass
+// and of which nothing is known.
+void Lowering::endRepeated(const NodeProto& node, const GraphProto& body, Repeated parts, Frame& inner, Frame& frame) {
+  const NodeId id = out_.graph.block(parts.block).owner;
+  const auto bodyOutput = [&](int i) { return find(inner, body.output(i).name()); };
+  for (int i = parts.firstScanned; i < body.output_size(); ++i) {
+    Node scan;
+    scan.op = node.op_type() + " output";
+    scan.name = printableName(node.name());
+    scan.scope = out_.graph.node(id).scope;
+    scan.block = parts.block;
+    std::vector<Value> nothing;
+    nothing.push_back(describeOutput(inner, "", {}));
+    add(std::move(scan), {{bodyOutput(i), -1}}, std::move(nothing), {nullptr}, {{}}, frame, parts.index, "scan");
+  }
+  if (!parts.returnsCondition) out_.graph.addReturn(parts.block, literal(1));
+  for (int i = 0; i < parts.firstScanned; ++i) {
+    const ValueId value = bodyOutput(i);
+    out_.graph.addReturn(parts.block, value == kNoValue ? literal(0) : value);
+  }
+  bindOutputs(node, id, frame);
+}
+
 // Body inputs: iteration, condition, carried...; outputs: condition, carried..., scanned... .
 bool Lowering::lowerLoop(const NodeProto& node, int index, Frame& frame, BlockId into) {
   const GraphProto* body = bodyOf(node, "body", frame);
@@ -155,29 +184,74 @@ bool Lowering::lowerLoop(const NodeProto& node, int index, Frame& frame, BlockId
       inner.values[name] = literal(1);
       continue;
     }
-    KnownType type = namedType(inner, name);
-    Value value = describeOutput(inner, name, type);
-    bind(inner, name, out_.graph.addParam(block, std::move(value)), std::move(type));
+    addParam(name, namedType(inner, name), inner, block);
   }
   lowerInitializers(*body, inner, {});
   lowerNodes(body->node(), inner, block);
-  const auto bodyOutput = [&](int i) { return find(inner, body->output(i).name()); };
-  for (int i = 0; i < scanned; ++i) {
-    Node scan;
-    scan.op = "Loop output";
-    scan.name = printableName(node.name());
-    scan.scope = out_.graph.node(id).scope;
-    scan.block = block;
-    std::vector<Value> nothing;
-    nothing.push_back(describeOutput(inner, "", {}));
-    add(std::move(scan), {{bodyOutput(1 + carried + i), -1}}, std::move(nothing), {nullptr}, {{}}, frame, index,
-        "scan");
+  endRepeated(node, *body, {block, index, 1 + carried, true}, inner, frame);
+  return true;
+}
+
+// Reads one slice of a scan input, as a lookup by the number of the pass.
+void Lowering::addSlice(const std::string& name, Operand whole, int64_t axis, ValueId pass, Frame& inner, Frame& frame,
+                        NodeId scan, BlockId block, int index) {
+  KnownType type = namedType(inner, name);
+  const auto& around = typeOf(whole.value).dims;
+  if (!type.dims && around) {
+    const auto rank = static_cast<int64_t>(around->size());
+    if (axis < 0) axis += rank;
+    type = typeOf(whole.value);
+    if (axis >= 0 && axis < rank) type.dims->erase(type.dims->begin() + axis);
   }
-  for (int i = 0; i <= carried; ++i) {
-    const ValueId value = bodyOutput(i);
-    out_.graph.addReturn(block, value == kNoValue ? literal(0) : value);
+  Node slice;
+  slice.kind = OpKind::Gather;
+  slice.op = "Scan input";
+  slice.name = printableName(out_.graph.node(scan).name);
+  slice.scope = out_.graph.node(scan).scope;
+  slice.block = block;
+  slice.attributes.emplace_back("axis", axis);
+  std::vector<Value> made;
+  made.push_back(describeOutput(inner, name, type));
+  const NodeId id = add(std::move(slice), {whole, {pass, -1}}, std::move(made), {nullptr}, {type}, frame, index,
+                        "input " + std::to_string(whole.input));
+  bind(inner, name, out_.graph.node(id).outputs.front(), std::move(type));
+}
+
+// Since opset 9. Inputs: carried..., scanned over...; body inputs: carried..., one slice of each; outputs: carried...,
+// scanned... .
+bool Lowering::lowerScan(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  const GraphProto* body = bodyOf(node, "body", frame);
+  const AttributeProto* count = attributeOf(node, "num_scan_inputs", frame);
+  if (body == nullptr || count == nullptr || count->i() < 1 || count->i() > node.input_size()) return false;
+  const int carried = node.input_size() - static_cast<int>(count->i());
+  if (body->input_size() != node.input_size() || body->output_size() != node.output_size()) return false;
+  if (node.output_size() < carried) return false;
+  std::vector<Operand> inputs;
+  for (int i = 0; i < node.input_size(); ++i) {
+    inputs.push_back({find(frame, node.input(i)), i});
+    if (inputs.back().value == kNoValue) return false;
   }
-  bindOutputs(node, id, frame);
+  Node made = startNode(node, frame, into);
+  made.kind = OpKind::Loop;
+  std::vector<Operand> operands{{literal(1), -1}, {literal(1), -1}};  // how often: the length of what is scanned over
+  operands.insert(operands.end(), inputs.begin(), inputs.begin() + carried);
+  const NodeId id = addOwner(node, std::move(made), operands, frame, index);
+  Frame inner = bodyFrame(frame, index, "body");
+  const BlockId block = out_.graph.addBlock(id);
+  const KnownType passType{graph::DType::Int64, graph::Shape{}};
+  const ValueId pass = out_.graph.addParam(block, describeOutput(inner, "", passType));
+  noteValue(pass, {}, passType);
+  for (int i = 0; i < carried; ++i)
+    addParam(body->input(i).name(), namedType(inner, body->input(i).name()), inner, block);
+  const AttributeProto* axes = attributeOf(node, "scan_input_axes", frame);
+  for (int i = carried; i < node.input_size(); ++i) {
+    const bool given = axes != nullptr && i - carried < axes->ints_size();
+    addSlice(body->input(i).name(), inputs[static_cast<size_t>(i)], given ? axes->ints(i - carried) : 0, pass, inner,
+             frame, id, block, index);
+  }
+  lowerInitializers(*body, inner, {});
+  lowerNodes(body->node(), inner, block);
+  endRepeated(node, *body, {block, index, carried, false}, inner, frame);
   return true;
 }
 

@@ -71,6 +71,19 @@ class Lowering {
   void lowerOpaque(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerIf(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerLoop(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  bool lowerScan(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
+  // A body that runs several times: its block, the index of the node that owns it, and its outputs: those before the
+  // first scanned one are handed to the next pass.
+  struct Repeated {
+    graph::BlockId block = graph::kNone;
+    int index = 0;
+    int firstScanned = 0;
+    bool returnsCondition = false;  // the first output says whether there is another pass
+  };
+  void endRepeated(const NodeProto& node, const GraphProto& body, Repeated parts, Frame& inner, Frame& frame);
+  void addParam(const std::string& name, KnownType type, Frame& inner, graph::BlockId block);
+  void addSlice(const std::string& name, Operand whole, int64_t axis, graph::ValueId pass, Frame& inner, Frame& frame,
+                graph::NodeId scan, graph::BlockId block, int index);
   graph::NodeId addOwner(const NodeProto& node, graph::Node made, const std::vector<Operand>& operands, Frame& frame,
                          int index);
   void bindOutputs(const NodeProto& node, graph::NodeId id, Frame& frame);

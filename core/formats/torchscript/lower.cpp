@@ -5,6 +5,7 @@
 
 #include "core/formats/torchscript/lowering.h"
 #include "core/formats/torchscript/op_rule.h"
+#include "core/graph/repeated_blocks.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -87,6 +88,7 @@ Lowered Lowering::run() {
     }
   }
   out_.elementPath.resize(out_.programValue.size());
+  graph::groupRepeatedBlocks(out_.graph);
   return std::move(out_);
 }
 

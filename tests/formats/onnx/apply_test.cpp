@@ -443,5 +443,30 @@ TEST(OnnxApply, StandardIsRefusedWhereTheLiftFails) {
   EXPECT_EQ(folded.ops.find("RMS"), std::string::npos);
 }
 
+// One norm reads a linear layer of each slice, the other the slices of one that was made before.
+TEST(OnnxApply, NormsInTheBodyOfAScan) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[4, 2, 8] x) => (float[2, 6] y) {
+      h = MatMul(x, w)
+      start = Constant <value = float[2, 6] {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}> ()
+      y = Scan <num_scan_inputs = 2, body = step (float[2, 6] sum, float[2, 6] made, float[2, 8] slice)
+                                            => (float[2, 6] next) {
+        a = LayerNormalization <axis = -1> (made, gamma, beta)
+        l = MatMul(slice, v)
+        b = LayerNormalization <axis = -1> (l, gamma, beta)
+        product = Mul(a, b)
+        next = Add(sum, product)
+      }> (start, h, x)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "v", {8, 6}, 2);
+  addTensor(model, "gamma", {6}, 3);
+  addTensor(model, "beta", {6}, 4);
+  for (const auto policy : {analysis::Policy::Free, analysis::Policy::All}) {
+    expectSound(foldText(model, NormFlavour::Primitives, policy), 2);
+  }
+}
+
 }  // namespace
 }  // namespace normlens::formats::onnx

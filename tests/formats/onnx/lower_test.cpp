@@ -197,6 +197,26 @@ TEST(Lower, LoopCarriesAndScans) {
   EXPECT_EQ(body.returns.size(), 2U);  // condition, carried
 }
 
+TEST(Lower, ScanCarriesAndReadsSlices) {
+  const auto model = lowered(
+      R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 8] c, float[2, 5, 8] x) => (float[2, 8] y, float[5, 2, 8] s) {
+    y, s = Scan <num_scan_inputs = 1, scan_input_axes = [1],
+                 body = step (float[2, 8] v, float[2, 8] t) => (float[2, 8] w, float[2, 8] z) {
+      w = Add(v, t)
+      z = Neg(t)
+    }> (c, x)
+  })");
+  ASSERT_EQ(kindsOf(model), "Loop Gather[input 1] Add Neg Opaque[scan]");
+  const auto& graph = model.graph;
+  const auto& body = graph.block(graph.nodes[0].blocks.at(0));
+  EXPECT_EQ(body.params.size(), 2U);   // pass, carried
+  EXPECT_EQ(body.returns.size(), 2U);  // condition, carried
+  EXPECT_EQ(graph.nodes[1].operands.at(1), body.params.at(0));
+  EXPECT_EQ(graph.value(graph.nodes[1].outputs.at(0)).shape, (graph::Shape{2, 8}));
+  EXPECT_EQ(model.nodePath[1], model.nodePath[0]) << "a read of the Scan's own input";
+  EXPECT_EQ(graph.nodes[2].operands, (std::vector{body.params.at(1), graph.nodes[1].outputs.at(0)}));
+}
+
 TEST(Lower, UnknownOperatorsReadWhatTheirBodiesRead) {
   const auto model =
       lowered(R"(<ir_version: 8, opset_import: ["": 17, "acme": 1]> m (float[2, 8] x) => (float[2, 8] y) {
