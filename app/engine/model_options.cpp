@@ -50,6 +50,7 @@ Result<OpenedModel> openModel(service::Service& service, const std::string& path
   if (!info->note.empty()) console.note(path + ": " + info->note);
   auto analysis = analyzeModel(service, path, inputs, console, task);
   if (!analysis) return tl::unexpected(analysis.error());
+  if (info->note.empty() && !analysis->note.empty()) console.note(path + ": " + analysis->note);
   return OpenedModel{std::move(*info), std::move(*analysis)};
 }
 

@@ -106,6 +106,7 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
   for (size_t i = 0; i < analysis.norms.size(); ++i) norms.push_back(normEntry(analysis.norms[i], edits[i]));
   for (const auto& other : analysis.other_norms) others.push_back({{"name", other.name}, {"kind", other.kind}});
   for (const auto& input : analysis.inputs) inputs.push_back(protocol::toJson(input));
+  const std::string& note = model.note.empty() ? analysis.note : model.note;
   const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };
   return {{"format", model.format},
           {"nodes", std::ranges::count_if(model.graph.nodes, isOp)},
@@ -114,7 +115,7 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
           {"totals", protocol::toJson(analysis.totals)},
           {"inputs", inputs},
           {"probe_error", analysis.probe_error.empty() ? json(nullptr) : json(analysis.probe_error)},
-          {"note", model.note.empty() ? json(nullptr) : json(model.note)}};
+          {"note", note.empty() ? json(nullptr) : json(note)}};
 }
 
 json foldReport(const FoldOutcome& outcome) {

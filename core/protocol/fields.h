@@ -85,6 +85,12 @@ struct FieldsOf<OpenParams> {
 };
 
 template <>
+struct FieldsOf<ReadGraphParams> {
+  using M = ReadGraphParams;
+  static constexpr std::tuple list{NORMLENS_FIELD(path)};
+};
+
+template <>
 struct FieldsOf<ModelInfo> {
   using M = ModelInfo;
   static constexpr std::tuple list{
@@ -134,7 +140,7 @@ struct FieldsOf<Analysis> {
   using M = Analysis;
   static constexpr std::tuple list{NORMLENS_FIELD(values),      NORMLENS_FIELD(norms),  NORMLENS_FIELD(edits),
                                    NORMLENS_FIELD(other_norms), NORMLENS_FIELD(totals), NORMLENS_FIELD(inputs),
-                                   NORMLENS_FIELD(probe_error)};
+                                   NORMLENS_FIELD(probe_error), NORMLENS_FIELD(note)};
 };
 
 template <>

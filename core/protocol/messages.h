@@ -82,7 +82,7 @@ struct ModelInfo {
   int64_t file_bytes = 0;
   int64_t parameters = 0;
   int64_t parameter_bytes = 0;
-  std::string note;  // e.g. "no LayerNorm in this model"; may be empty
+  std::string note;  // e.g. "the model is quantised"; may be empty
   GraphDocument graph;
 };
 
@@ -94,6 +94,11 @@ struct EditInfo {
   int64_t bytes = 0;  // written
   int64_t bytes_grown = 0;
   IndexRanges frees;  // norms that need it
+};
+
+// ---- read_graph: ReadGraphParams -> ModelInfo. A model to look at beside the open one, which stays open.
+struct ReadGraphParams {
+  std::string path;  // empty: the folded model
 };
 
 // ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
@@ -135,6 +140,7 @@ struct Analysis {
   Totals totals;
   std::vector<InputSpec> inputs;
   std::string probe_error;  // why the model could not be run; empty when it ran
+  std::string note;         // a sentence on what was found, or was not; may be empty
 };
 
 // ---- zero_mean_graph: NormParams -> ZeroMeanGraph. What decides one norm.

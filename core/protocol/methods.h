@@ -8,6 +8,7 @@ namespace normlens::protocol::methods {
 // Requests, window -> engine: params -> result.
 inline constexpr std::string_view kInitialize = "initialize";          // InitializeParams -> EngineInfo, first of all
 inline constexpr std::string_view kOpen = "open";                      // OpenParams -> ModelInfo
+inline constexpr std::string_view kReadGraph = "read_graph";           // ReadGraphParams -> ModelInfo
 inline constexpr std::string_view kAnalyze = "analyze";                // NoParams -> Analysis
 inline constexpr std::string_view kZeroMeanGraph = "zero_mean_graph";  // NormParams -> ZeroMeanGraph
 inline constexpr std::string_view kPlan = "plan";                      // PlanParams -> PlanInfo

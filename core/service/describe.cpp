@@ -117,7 +117,6 @@ protocol::ModelInfo describeModel(const formats::Model& model, const analysis::N
   info.parameters = facts.parameters;
   info.parameter_bytes = facts.parameterBytes;
   info.note = facts.note;
-  if (info.note.empty() && norms.layerNorms.empty()) info.note = "There is no LayerNorm in this model.";
   info.graph = graphDocument(model.graph(), norms);
   return info;
 }
@@ -133,6 +132,8 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   }
   for (const auto& other : analysis.norms.others) out.other_norms.push_back({other.name, other.kind, other.node});
   out.totals = totalsOf(out.norms);
+  // Only now: some LayerNorms that are written out show themselves by their shapes.
+  if (out.norms.empty()) out.note = "There is no LayerNorm in this model.";
   for (const auto& spec : inputs) {
     protocol::InputSpec item;
     item.name = spec.name;

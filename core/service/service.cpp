@@ -121,6 +121,16 @@ Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, con
   return describeModel(*state_->model, state_->norms);
 }
 
+Result<protocol::ModelInfo> Service::readGraph(const protocol::ReadGraphParams& params, const Task& task) const {
+  if (params.path.empty()) {
+    if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+    return describeModel(*state_->folded, analysis::findNorms(state_->folded->graph()));
+  }
+  const auto model = formats::openModel(params.path, task);
+  if (!model) return tl::unexpected(model.error());
+  return describeModel(**model, analysis::findNorms((*model)->graph()));
+}
+
 void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }
 
 Result<protocol::Analysis> Service::analyze(const Task& task) {

@@ -45,6 +45,8 @@ class Service {
 
   // Reads the file: structure only. Replaces the open model when it succeeds.
   [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task);
+  // Another file, or the folded model, as open() would tell it; the open model stays.
+  [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params, const Task& task) const;
   // Checked when they are used.
   void setInputs(InputChoice inputs);
   // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.

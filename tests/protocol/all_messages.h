@@ -9,9 +9,9 @@ namespace normlens::protocol {
 
 using AllMessages =
     ::testing::Types<NoParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument,
-                     OpenParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis, NormParams,
-                     ZeroMeanVertex, ZeroMeanGraph, PlanParams, EditInfo, NormPrices, PlanInfo, CenterParams,
-                     CenterPreview, FoldParams, ErrorPair, VerifyResult, FoldResult, ExportParams, ExportResult,
-                     BenchParams, LatencyStats, BenchResult, TensorParams, TensorStats, Progress>;
+                     OpenParams, ReadGraphParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
+                     NormParams, ZeroMeanVertex, ZeroMeanGraph, PlanParams, EditInfo, NormPrices, PlanInfo,
+                     CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult, FoldResult, ExportParams,
+                     ExportResult, BenchParams, LatencyStats, BenchResult, TensorParams, TensorStats, Progress>;
 
 }  // namespace normlens::protocol

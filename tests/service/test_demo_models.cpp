@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -88,8 +89,29 @@ TEST_F(DemoModels, theOriginalIsNeverOverwritten) {
   }
 }
 
+TEST_F(DemoModels, otherGraphsAreReadBesideTheOpenModel) {
+  Service service;
+  const auto gpt2 = service.open(kDemos / "gpt2.pt", Task{});
+  ASSERT_TRUE(gpt2);
+  const auto vit = service.readGraph({(kDemos / "vit.pt").string()}, Task{});
+  ASSERT_TRUE(vit) << vit.error().message;
+  EXPECT_NE(vit->graph.nodes.size(), gpt2->graph.nodes.size());
+  EXPECT_FALSE(service.readGraph({}, Task{})) << "nothing has been folded";
+  EXPECT_FALSE(service.readGraph({(folder_ / "none.pt").string()}, Task{}));
+  ASSERT_TRUE(service.analyze(Task{}));
+  protocol::FoldParams params;
+  params.verify = false;
+  const auto fold = service.fold(params, Task{});
+  ASSERT_TRUE(fold) << fold.error().message;
+  const auto folded = service.readGraph({}, Task{});
+  ASSERT_TRUE(folded) << folded.error().message;
+  const auto rmsNorms = std::ranges::count(folded->graph.nodes, "aten::rms_norm", &protocol::GraphNode::op);
+  EXPECT_EQ(rmsNorms, static_cast<int64_t>(fold->plan.folded.size()));
+}
+
 TEST(Service, callsOutOfOrderAreRefused) {
   Service service;
+  EXPECT_FALSE(service.readGraph({}, {}));
   EXPECT_FALSE(service.analyze(Task{}));
   EXPECT_FALSE(service.plan({}, {}));
   EXPECT_FALSE(service.zeroMeanGraph({0}));

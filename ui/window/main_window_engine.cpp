@@ -57,6 +57,8 @@ void MainWindow::connectSession() {
       info_->show(InfoBar::Tone::Error,
                   asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
                   tr("Shapes are not known, so norms may be blocked that would fold; the graph is complete."));
+    } else if (!session_->analysis()->note.empty() && !info_->isVisible()) {
+      info_->show(InfoBar::Tone::Message, asSentence(text(session_->analysis()->note)));
     }
     fillSearch();
   });

@@ -52,8 +52,9 @@ void ModelPage::showModel() {
   QString note = model ? asSentence(text(model->note)) : QString();
   if (analysis && !analysis->probe_error.empty()) {
     note = asSentence(tr("The model could not be run: %1").arg(text(analysis->probe_error)));
-  } else if (note.isEmpty() && analysis && analysis->totals.layer_norms > 0) {
-    note = tr("Select a LayerNorm to see what decides whether it folds.");
+  } else if (note.isEmpty() && analysis) {
+    note = analysis->note.empty() ? tr("Select a LayerNorm to see what decides whether it folds.")
+                                  : asSentence(text(analysis->note));
   }
   note_->setText(note);
   note_->setVisible(!note.isEmpty());

@@ -95,6 +95,19 @@ protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path)
   return info;
 }
 
+protocol::ModelInfo foldedInfo(const CannedModel& model) {
+  protocol::ModelInfo info = modelInfo(model, "");
+  for (size_t norm = 0; norm < model.normNodes.size(); ++norm) {
+    if (!foldsFree(model, static_cast<int>(norm))) continue;
+    protocol::GraphNode& node = info.graph.nodes[static_cast<size_t>(model.normNodes[norm])];
+    node.op = "aten::rms_norm";
+    node.label = "rms_norm";
+    node.role = "O";
+    node.norm = -1;
+  }
+  return info;
+}
+
 protocol::Analysis analysis(const CannedModel& model) {
   protocol::Analysis result;
   for (const protocol::GraphValue& value : model.graph.values) {

@@ -7,6 +7,8 @@
 namespace normlens::fake {
 
 [[nodiscard]] protocol::ModelInfo modelInfo(const CannedModel& model, const std::string& path);
+// The same with an RMSNorm in the place of each LayerNorm that folds free.
+[[nodiscard]] protocol::ModelInfo foldedInfo(const CannedModel& model);
 [[nodiscard]] protocol::Analysis analysis(const CannedModel& model);
 [[nodiscard]] protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm);
 [[nodiscard]] protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params);

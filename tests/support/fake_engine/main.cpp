@@ -47,6 +47,9 @@ class Engine {
       return info;
     });
     bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
+    bindNeedingModel<protocol::ReadGraphParams, protocol::ModelInfo>(methods::kReadGraph, [this](const auto& p) {
+      return p.path.empty() ? foldedInfo(*model_) : modelInfo(*model_, p.path);
+    });
     bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze,
                                                              [this](const auto&) { return analysis(*model_); });
     bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(

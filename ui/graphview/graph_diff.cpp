@@ -1,0 +1,102 @@
+#include "ui/graphview/graph_diff.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace normlens::graphview {
+namespace {
+
+using protocol::GraphDocument;
+using protocol::GraphNode;
+
+// Nodes of one name in one module, in the order in which they run.
+using Groups = std::map<std::pair<std::string, std::string>, std::vector<int>>;
+
+Groups groupsOf(const GraphDocument& graph) {
+  Groups groups;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    const bool known = node.scope >= 0 && static_cast<size_t>(node.scope) < graph.scopes.size();
+    const std::string& path = known ? graph.scopes[static_cast<size_t>(node.scope)].path : std::string();
+    groups[{path, node.name}].push_back(static_cast<int>(i));
+  }
+  return groups;
+}
+
+// How much two operators sound alike: "layer_norm" and "rms_norm" end alike.
+size_t commonEnd(const std::string& a, const std::string& b) {
+  const auto [endA, endB] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  return static_cast<size_t>(endA - a.rbegin());
+}
+
+class Comparison {
+ public:
+  Comparison(const GraphDocument& a, const GraphDocument& b) : a_(a), b_(b) {
+    diff_.a = {std::vector(a.nodes.size(), NodeMark::Only), std::vector(a.nodes.size(), -1)};
+    diff_.b = {std::vector(b.nodes.size(), NodeMark::Only), std::vector(b.nodes.size(), -1)};
+  }
+
+  GraphDiff run() {
+    const Groups groupsA = groupsOf(a_), groupsB = groupsOf(b_);
+    for (const auto& [key, nodesA] : groupsA) {
+      const auto found = groupsB.find(key);
+      if (found != groupsB.end()) compare(nodesA, found->second, key.second.empty());
+    }
+    const auto alone = [](const GraphDiff::Side& side) {
+      return static_cast<int>(std::ranges::count(side.marks, NodeMark::Only));
+    };
+    diff_.onlyA = alone(diff_.a);
+    diff_.onlyB = alone(diff_.b);
+    return std::move(diff_);
+  }
+
+ private:
+  void pair(int a, int b, NodeMark mark) {
+    diff_.a.marks[static_cast<size_t>(a)] = diff_.b.marks[static_cast<size_t>(b)] = mark;
+    diff_.a.partners[static_cast<size_t>(a)] = b;
+    diff_.b.partners[static_cast<size_t>(b)] = a;
+    if (mark == NodeMark::Changed) ++diff_.changed;
+  }
+
+  void compare(const std::vector<int>& nodesA, const std::vector<int>& nodesB, bool nameless) {
+    std::map<std::string, std::vector<int>> waiting;  // of B, by operator, the first one last
+    for (auto node = nodesB.rbegin(); node != nodesB.rend(); ++node) {
+      waiting[b_.nodes[static_cast<size_t>(*node)].op].push_back(*node);
+    }
+    std::vector<int> restA;
+    for (const int node : nodesA) {
+      auto& same = waiting[a_.nodes[static_cast<size_t>(node)].op];
+      if (same.empty()) {
+        restA.push_back(node);
+      } else {
+        pair(node, same.back(), NodeMark::Same);
+        same.pop_back();
+      }
+    }
+    if (nameless) return;  // nothing says that two different operators of a module have to do with each other
+    std::vector<int> restB;
+    for (const int node : nodesB) {
+      if (diff_.b.partners[static_cast<size_t>(node)] < 0) restB.push_back(node);
+    }
+    for (const int node : restA) {
+      const auto likeness = [&](int other) {
+        return commonEnd(a_.nodes[static_cast<size_t>(node)].op, b_.nodes[static_cast<size_t>(other)].op);
+      };
+      const auto best = std::ranges::max_element(restB, {}, likeness);
+      if (best == restB.end()) break;
+      pair(node, *best, NodeMark::Changed);
+      restB.erase(best);
+    }
+  }
+
+  const GraphDocument& a_;
+  const GraphDocument& b_;
+  GraphDiff diff_;
+};
+
+}  // namespace
+
+GraphDiff compareGraphs(const GraphDocument& a, const GraphDocument& b) { return Comparison(a, b).run(); }
+
+}  // namespace normlens::graphview

@@ -1,0 +1,31 @@
+// What differs between two graphs: an original and what it was folded to, or any two models.
+//
+// Nodes belong together that have the same name in the same module; among those of one name, the same operators in the
+// order in which they run. What then stands alone on both sides
+// was replaced, by what sounds most like it. Weights are not compared.
+#pragma once
+
+#include <vector>
+
+#include "core/protocol/messages.h"
+
+namespace normlens::graphview {
+
+enum class NodeMark : unsigned char { Same, Changed, Only };  // Only: the other graph has nothing of the kind
+
+// By place in GraphDocument::nodes.
+struct GraphDiff {
+  struct Side {
+    std::vector<NodeMark> marks;
+    std::vector<int> partners;  // places in the other graph; -1
+  };
+  Side a, b;
+  int changed = 0;  // pairs
+  int onlyA = 0, onlyB = 0;
+
+  [[nodiscard]] bool same() const { return changed + onlyA + onlyB == 0; }
+};
+
+[[nodiscard]] GraphDiff compareGraphs(const protocol::GraphDocument& a, const protocol::GraphDocument& b);
+
+}  // namespace normlens::graphview
