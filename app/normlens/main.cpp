@@ -1,14 +1,17 @@
 // The window. `normlens VERB ...` is handed to the engine before Qt is touched.
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QElapsedTimer>
 #include <QSettings>
 #include <clocale>
 #include <cstdio>
+#include <optional>
 
 #include "app/normlens/run_verb.h"
 #include "ui/client/engine_command.h"
 #include "ui/theme/theme.h"
 #include "ui/window/main_window.h"
+#include "ui/window/milestones.h"
 #include "ui/window/screenshot.h"
 
 namespace ui = normlens::ui;
@@ -23,6 +26,7 @@ struct CommandLine {
   QSize size;
   ui::ScreenshotOptions screenshot;  // file empty: none
   bool themeGiven = false;
+  bool times = false;
 };
 
 int usageError(const QString& line) {
@@ -55,12 +59,16 @@ int parse(const QCoreApplication& application, CommandLine& line) {
                                   QStringLiteral("LN"));
   const QCommandLineOption theme(QStringLiteral("theme"), QStringLiteral("light or dark; else as the desktop."),
                                  QStringLiteral("THEME"));
-  parser.addOptions({screenshot, size, select, theme});
+  const QCommandLineOption times(
+      QStringLiteral("times"),
+      QStringLiteral("Print to stderr when the window, the graph and the analysis were on the screen."));
+  parser.addOptions({screenshot, size, select, theme, times});
   parser.process(application);
   if (parser.positionalArguments().size() > 1) return usageError(QStringLiteral("give one model, or none."));
   line.model = parser.positionalArguments().value(0);
   line.screenshot.file = parser.value(screenshot);
   line.screenshot.select = parser.value(select);
+  line.times = parser.isSet(times);
   line.themeGiven = parser.isSet(theme);
   line.scheme = ui::colorSchemeFromName(parser.value(theme));
   if (line.themeGiven && line.scheme == ui::ColorScheme::FollowDesktop) {
@@ -95,6 +103,8 @@ int takeScreenshot(QApplication& application, ui::MainWindow& window, const Comm
 }  // namespace
 
 int main(int argc, char** argv) {
+  QElapsedTimer sinceStart;
+  sinceStart.start();
   if (argc > 1 && looksLikeVerb(argv[1])) return becomeEngine(argv);
   // A picture needs no screen, and should not flash on one.
   const bool screenshot = wantsScreenshot(argc, argv);
@@ -115,6 +125,8 @@ int main(int argc, char** argv) {
       line.scheme == ui::ColorScheme::Dark || (line.scheme == ui::ColorScheme::FollowDesktop && desktopDark);
   ui::applyTheme(application, dark ? ui::darkTheme() : ui::lightTheme());
   ui::MainWindow window({ui::engineCommandFromSettings(), line.scheme, desktopDark, !screenshot});
+  std::optional<ui::Milestones> milestones;
+  if (line.times) milestones.emplace(&window, sinceStart);
   if (screenshot) return takeScreenshot(application, window, line);
   if (line.size.isValid()) window.resize(line.size);
   window.show();

@@ -1,6 +1,7 @@
 // Made-up models for the window's tests: documents as the engine would send them, no engine needed.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -127,6 +128,31 @@ inline std::shared_ptr<const protocol::GraphDocument> gpt2Document(int blocks = 
   const int normed = b.op(b.scope(transformer, "ln_f", "LayerNorm"), "layer_norm", "N", {x}, shape);
   const int logits = b.op(b.scope(0, "lm_head", "Linear"), "linear", "L", {normed}, {1, 1024, 50257});
   b.node(0, "output", "logits", "G", {logits}, {});
+  return b.take();
+}
+
+// Towers of GPT-2 blocks side by side on one embedding, each tower in stages of twelve blocks: deep nesting, many
+// residual streams, and a picture that is as wide as it is tall.
+inline std::shared_ptr<const protocol::GraphDocument> towersDocument(int towers, int blocksPerTower) {
+  constexpr int kStage = 12;
+  DocumentBuilder b;
+  const Shape shape{1, 1024, 768};
+  const int ids = b.value("input_ids", {1, 1024});
+  b.node(0, "input", "input_ids", "I", {}, {ids});
+  const int tokens = b.op(b.scope(0, "wte", "Embedding"), "embedding", "L", {ids}, shape);
+  std::vector<int> ends;
+  for (int t = 0; t < towers; ++t) {
+    const int tower = b.scope(0, "tower_" + std::to_string(t), "Tower");
+    int x = tokens;
+    for (int done = 0; done < blocksPerTower; done += kStage) {
+      const int stage = b.scope(tower, "stage_" + std::to_string(done / kStage), "Stage");
+      const int list = b.scope(stage, "h", "ModuleList");
+      for (int i = done; i < std::min(done + kStage, blocksPerTower); ++i) x = gpt2Block(b, list, i - done, x);
+    }
+    ends.push_back(b.op(b.scope(tower, "ln_f", "LayerNorm"), "layer_norm", "N", {x}, shape));
+  }
+  const int all = b.op(0, "cat", "O", ends, {1, 1024, 768 * towers});
+  b.node(0, "output", "features", "G", {all}, {});
   return b.take();
 }
 

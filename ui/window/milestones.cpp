@@ -1,0 +1,50 @@
+#include "ui/window/milestones.h"
+
+#include <QEvent>
+#include <QMetaObject>
+#include <cstdio>
+
+#include "ui/graphview/graph_view.h"
+#include "ui/session/session.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/main_window.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+Milestones::Milestones(MainWindow* window, const QElapsedTimer& since) : window_(window), since_(since) {
+  window_->installEventFilter(this);
+  window_->workspace()->graph()->view()->installEventFilter(this);
+}
+
+bool Milestones::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Paint && !telling_ && reached()) {
+    telling_ = true;
+    // After this paint, and the flush to the screen that follows it.
+    QMetaObject::invokeMethod(this, &Milestones::tell, Qt::QueuedConnection);
+  }
+  return QObject::eventFilter(watched, event);
+}
+
+bool Milestones::reached() const {
+  switch (next_) {
+    case kWindow:
+      return true;
+    case kGraph:
+      return !window_->workspace()->graph()->view()->scene().empty();
+    case kAnalysis:
+      return window_->session()->analysis().has_value();
+    default:
+      return false;
+  }
+}
+
+void Milestones::tell() {
+  constexpr const char* kNames[] = {"window", "graph", "analysis"};
+  std::fprintf(stderr, "normlens: %s %lld ms\n", kNames[next_], static_cast<long long>(since_.elapsed()));
+  std::fflush(stderr);
+  ++next_;
+  telling_ = false;
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,32 @@
+// When the window, the first picture of the model and its analysis were on the screen, for `normlens MODEL --times`.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+
+namespace normlens::ui {
+
+class MainWindow;
+
+// Prints a line to stderr for each: "normlens: graph 532 ms", counted from `since`.
+class Milestones final : public QObject {
+  Q_OBJECT
+
+ public:
+  Milestones(MainWindow* window, const QElapsedTimer& since);  // window: not owned
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  enum Stage { kWindow, kGraph, kAnalysis, kDone };
+  [[nodiscard]] bool reached() const;
+  void tell();
+
+  MainWindow* window_;  // Not owned.
+  QElapsedTimer since_;
+  int next_ = kWindow;
+  bool telling_ = false;
+};
+
+}  // namespace normlens::ui
