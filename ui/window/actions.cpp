@@ -54,6 +54,10 @@ Actions::Actions(QWidget* window) : QObject(window) {
   undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
   redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence::Redo, tr("Do the change of the plan again."));
   find = add(QStringLiteral("find"), tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
+  findNext = add(QStringLiteral("findNext"), tr("Find next"), QKeySequence(Qt::Key_F3),
+                 tr("Go to the next of what the search found."));
+  findPrevious = add(QStringLiteral("findPrevious"), tr("Find previous"), QKeySequence(Qt::SHIFT | Qt::Key_F3),
+                     tr("Go to the previous of what the search found."));
   command =
       add(QStringLiteral("command"), tr("Command"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("Run a command by name."));
   stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape),

@@ -40,6 +40,8 @@ class Actions final : public QObject {
   QAction* undo;
   QAction* redo;
   QAction* find;
+  QAction* findNext;
+  QAction* findPrevious;
   QAction* command;
   QAction* stop;
   QAction* restartEngine;

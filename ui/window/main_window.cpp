@@ -99,6 +99,8 @@ void MainWindow::connectActions() {
   for (QAction* action : {actions_->find, actions_->command}) {
     connect(action, &QAction::triggered, tools_->search(), &SearchBox::begin);
   }
+  connect(actions_->findNext, &QAction::triggered, this, [this] { tools_->search()->step(1); });
+  connect(actions_->findPrevious, &QAction::triggered, this, [this] { tools_->search()->step(-1); });
   connect(actions_->toggleInspector, &QAction::toggled, workspace_->inspector(), &QWidget::setVisible);
   connect(actions_->toggleBottom, &QAction::toggled, workspace_->bottom(), &QWidget::setVisible);
   connect(actions_->flavourGroup, &QActionGroup::triggered, this,

@@ -46,11 +46,11 @@ void MainWindow::connectSession() {
     refresh();
   });
   connect(session_, &Session::modelChanged, this, [this] {
+    fillSearch();
     if (!session_->model()) return;
     setWindowTitle(QStringLiteral("%1 – NormLens").arg(QFileInfo(session_->path()).fileName()));
     if (!session_->model()->note.empty())
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
-    fillSearch();
   });
   connect(session_, &Session::analysisChanged, this, [this] {
     if (!session_->analysis()->probe_error.empty()) {
@@ -194,17 +194,8 @@ void MainWindow::fillSearch() {
       entries.push_back({Target::Norm, norm.index, text(norm.name), verdictBadge(verdict), verdictIcon(verdict)});
     }
   }
-  for (const protocol::GraphScope& scope : session_->index().graph().scopes) {
-    // The module of a LayerNorm is listed as the norm.
-    if (!scope.path.empty() && session_->normNamed(text(scope.path)) < 0) {
-      entries.push_back({Target::Scope, scope.id, text(scope.path), text(scope.type), QStringLiteral("module")});
-    }
-  }
-  for (const protocol::GraphNode& node : session_->index().graph().nodes) {
-    if (node.helper || node.norm >= 0) continue;
-    entries.push_back({Target::Node, node.id, session_->index().nodeTitle(node.id), text(node.label), {}});
-  }
   tools_->search()->setEntries(std::move(entries));
+  tools_->search()->setIndex(&session_->index());
 }
 
 void MainWindow::goTo(int target, int id) {

@@ -1,8 +1,8 @@
 #include "ui/window/search_box.h"
 
 #include <QAbstractItemView>
-#include <QAbstractProxyModel>
 #include <QCompleter>
+#include <QKeyEvent>
 #include <QPainter>
 #include <QTimer>
 
@@ -17,40 +17,110 @@ SearchBox::SearchBox(QWidget* parent)
   setObjectName(QStringLiteral("search"));
   setPlaceholderText(tr("Search norms, modules, commands"));
   setAccessibleName(tr("Search norms, modules, operators and commands"));
-  setToolTip(tr("Type any part of a name; Enter goes there. Ctrl+F or Ctrl+K brings you here."));
-  setTextMargins(18, 0, 40, 0);
+  setToolTip(
+      tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
+         "Enter goes there, F3 to the next. Ctrl+F or Ctrl+K brings you here."));
+  setTextMargins(18, 0, 46, 0);
   setAcceptDrops(false);  // a file dropped here is opened by the window
   setMinimumWidth(180);
   setMaximumWidth(360);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   completer_->setModel(model_);
-  completer_->setFilterMode(Qt::MatchContains);
-  completer_->setCaseSensitivity(Qt::CaseInsensitive);
+  completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
   completer_->setMaxVisibleItems(12);
-  setCompleter(completer_);
+  completer_->setWidget(this);  // not setCompleter(): the model does the matching, in its own time
+  completer_->popup()->setObjectName(QStringLiteral("searchResults"));
+  completer_->popup()->setAccessibleName(tr("What was found"));
   completer_->popup()->setItemDelegate(new RowDelegate(
       [](const QModelIndex& index) {
         return RowLook{index.data(SearchModel::IconRole).toString(), index.data().toString(),
                        index.data(SearchModel::HintRole).toString()};
       },
       28, this));
+  connect(this, &QLineEdit::textEdited, this, &SearchBox::search);
+  connect(model_, &SearchModel::finished, this, &SearchBox::showFound);
+  connect(this, &QLineEdit::returnPressed, this, [this] {
+    const QAbstractItemView* list = completer_->popup();
+    if (list->isVisible() && list->currentIndex().isValid()) return;  // that row is chosen
+    if (model_->hitCount() > 0) choose(0);
+  });
   connect(completer_, qOverload<const QModelIndex&>(&QCompleter::activated), this, [this](const QModelIndex& index) {
-    const auto target = static_cast<SearchModel::Target>(index.data(SearchModel::TargetRole).toInt());
-    const int id = index.data(SearchModel::IdRole).toInt();
-    // After the completer has put the text in.
-    QTimer::singleShot(0, this, [this, target, id] {
-      clear();
-      clearFocus();
-      Q_EMIT chosen(target, id);
-    });
+    choose(index.row());  // of the completer's own model, which holds every row of ours
   });
 }
 
 void SearchBox::setEntries(std::vector<SearchModel::Entry> entries) { model_->setEntries(std::move(entries)); }
 
+void SearchBox::setIndex(const ModelIndex* index) { model_->setIndex(index); }
+
 void SearchBox::begin() {
   setFocus(Qt::ShortcutFocusReason);
   selectAll();
+}
+
+void SearchBox::search(const QString& text) {
+  current_ = -1;
+  model_->setQuery(text);
+}
+
+void SearchBox::showFound() {
+  current_ = std::min(current_, model_->hitCount() - 1);
+  update();
+  if (!hasFocus() || text().isEmpty()) return;
+  if (model_->rowCount() == 0) {
+    completer_->popup()->hide();
+  } else if (current_ < 0) {
+    completer_->complete();
+  }
+}
+
+void SearchBox::choose(int number) {
+  const SearchModel::Entry entry = model_->hit(number);
+  completer_->popup()->hide();
+  current_ = number;
+  if (entry.target == SearchModel::Target::Command) {
+    clear();
+    search({});
+  }
+  clearFocus();
+  update();
+  // After the popup is gone: a command may open another.
+  QTimer::singleShot(0, this, [this, entry] { Q_EMIT chosen(entry.target, entry.id); });
+}
+
+void SearchBox::step(int by) {
+  const int count = model_->hitCount();
+  if (count == 0) {
+    begin();
+    return;
+  }
+  choose(current_ < 0 ? (by > 0 ? 0 : count - 1) : (current_ + by + count) % count);
+}
+
+void SearchBox::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    if (completer_->popup()->isVisible()) {
+      completer_->popup()->hide();
+      return;
+    }
+    clear();
+    search({});
+    clearFocus();
+    return;
+  }
+  if (event->key() == Qt::Key_Down && model_->rowCount() > 0) {
+    completer_->complete();
+    return;
+  }
+  QLineEdit::keyPressEvent(event);
+}
+
+QString SearchBox::countText() const {
+  if (text().isEmpty()) return tr("Ctrl K");
+  if (!model_->error().isEmpty()) return QStringLiteral("/ ?");
+  if (model_->searching()) return QStringLiteral("…");
+  const int count = model_->hitCount();
+  return current_ < 0 ? QString::number(count) : tr("%1 of %2").arg(current_ + 1).arg(count);
 }
 
 void SearchBox::paintEvent(QPaintEvent* event) {
@@ -59,14 +129,15 @@ void SearchBox::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   paintIcon(painter, QRectF(9, (height() - 14) / 2.0, 14, 14), QStringLiteral("search"), theme.textSoft);
-  if (!text().isEmpty()) return;
-  const QRectF key(width() - 46, (height() - 18) / 2.0, 40, 18);
+  painter.setFont(uiFont(11));
+  const QString note = countText();
+  const double width = std::max(40.0, painter.fontMetrics().horizontalAdvance(note) + 12.0);
+  const QRectF key(this->width() - width - 6, (height() - 18) / 2.0, width, 18);
   painter.setPen(theme.hairline);
   painter.setBrush(theme.chrome);
   painter.drawRoundedRect(key.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-  painter.setPen(theme.textSoft);
-  painter.setFont(uiFont(11));
-  painter.drawText(key, Qt::AlignCenter, tr("Ctrl K"));
+  painter.setPen(text().isEmpty() || model_->hitCount() > 0 || model_->searching() ? theme.textSoft : theme.blocked);
+  painter.drawText(key, Qt::AlignCenter, note);
 }
 
 }  // namespace normlens::ui

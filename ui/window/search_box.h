@@ -1,4 +1,5 @@
-// Finds norms, modules, operators and commands by any part of their name.
+// Finds norms, modules, operators and commands; see search_query.h for what can be typed. F3 steps through what was
+// found last.
 #pragma once
 
 #include <QLineEdit>
@@ -16,17 +17,26 @@ class SearchBox final : public QLineEdit {
   explicit SearchBox(QWidget* parent = nullptr);
 
   void setEntries(std::vector<SearchModel::Entry> entries);
-  void begin();  // focus, everything selected
+  void setIndex(const ModelIndex* index);  // not owned; call again when what it holds has changed
+  void begin();                            // focus, everything selected
+  void step(int by);                       // to the next (1) or previous (-1) of what was found
 
  Q_SIGNALS:
   void chosen(normlens::ui::SearchModel::Target target, int id);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
+  void search(const QString& text);
+  void showFound();
+  void choose(int number);
+  [[nodiscard]] QString countText() const;
+
   SearchModel* model_;
   QCompleter* completer_;
+  int current_ = -1;  // number of the hit that was gone to last
 };
 
 }  // namespace normlens::ui
