@@ -65,10 +65,10 @@ class EngineClient final : public QObject {
   [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }  // of the last ready engine
   [[nodiscard]] qint64 processId() const;                                   // 0 when none runs
 
-  // `context`: when it is gone, the reply is dropped.
+  // `context`: when it is gone, the reply is dropped. The reply is `done`'s to take apart.
   template <class T, class Params>
   RequestId request(std::string_view method, const Params& params, QObject* context,
-                    std::function<void(const Reply<T>&)> done);
+                    std::function<void(Reply<T>&)> done);
   void cancel(RequestId id);
   [[nodiscard]] bool isPending(RequestId id) const { return pending_.contains(id); }
 
@@ -115,7 +115,7 @@ class EngineClient final : public QObject {
 
 template <class T, class Params>
 EngineClient::RequestId EngineClient::request(std::string_view method, const Params& params, QObject* context,
-                                              std::function<void(const Reply<T>&)> done) {
+                                              std::function<void(Reply<T>&)> done) {
   const QPointer<QObject> alive(context);
   auto decode = [alive, done](const protocol::RpcMessage& message) -> Delivery {
     auto reply = std::make_shared<Reply<T>>();
@@ -134,7 +134,8 @@ EngineClient::RequestId EngineClient::request(std::string_view method, const Par
     };
   };
   auto fail = [alive, done](const EngineError& error) {
-    if (alive) done(tl::unexpected<EngineError>(error));
+    Reply<T> reply = tl::unexpected<EngineError>(error);
+    if (alive) done(reply);
   };
   return enqueue(method, protocol::toJson(params), std::move(decode), std::move(fail), false);
 }

@@ -1,8 +1,24 @@
 #include "ui/client/reply_decoder.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "core/protocol/methods.h"
 
 namespace normlens::ui {
+namespace {
+
+constexpr size_t kBigFrame = size_t{1} << 20;
+
+// A parsed document takes many times the memory of its text, in small pieces that glibc keeps for later.
+void giveBackMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace
 
 void ReplyDecoder::expect(int64_t id, Decode decode) {
   const std::lock_guard lock(mutex_);
@@ -25,7 +41,10 @@ void ReplyDecoder::feed(const QByteArray& chunk) {
   frames_.feed(std::string_view(chunk.constData(), static_cast<size_t>(chunk.size())));
   while (auto frame = frames_.next()) {
     if (frame->has_value()) {
+      const bool big = (*frame)->size() > kBigFrame;
       handle(**frame);
+      frame.reset();
+      if (big) giveBackMemory();
     } else {
       handlers_.deliver(handlers_.complaint(frame->error().message));
     }

@@ -96,6 +96,7 @@ void EdgePainter::paint(QPainter& painter, const EdgeView& view) {
       wide_.push_back(index);
       continue;
     }
+    if (view.camera.zoom < GraphPainter::kSpeckZoom) continue;
     if (thin_.empty()) thinLook = lookOf(view, index);
     addLines(view, index, thin_);
     if (edge.arrow && view.detailed) arrows.push_back(index);

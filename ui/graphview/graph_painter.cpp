@@ -41,6 +41,17 @@ struct GraphPainter::Frame {
     s.blocker = light.blocker;
     return s;
   }
+  // Too small to be seen, and in a group that shows in its stead. What is lit or chosen always shows.
+  [[nodiscard]] bool isSpeck(int index) const {
+    if (camera.zoom >= kSpeckZoom || box(index).frame < 0) return false;
+    return !(highlighting() && state.lighting->box(index).lit) && state.selectedBox != index;
+  }
+  // The first box in an open group follows it.
+  [[nodiscard]] bool holdsSpecks(int frame) const {
+    const auto first = static_cast<size_t>(frame) + 1;
+    return first < scene.layout->boxes.size() && scene.layout->boxes[first].frame == frame &&
+           scene.layout->boxes[first].kind != BoxKind::Frame;
+  }
   [[nodiscard]] char letterOf(int index) const {
     if (highlighting() && state.lighting->box(index).lit) return state.lighting->box(index).letter;
     return scene.itemOf(box(index)).role;
@@ -84,7 +95,7 @@ void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& ca
                        detailed};
   edges_.paint(painter, edges);
   for (const int index : foundBoxes_) {
-    if (f.box(index).kind == BoxKind::Frame) continue;
+    if (f.box(index).kind == BoxKind::Frame || f.isSpeck(index)) continue;
     if (detailed) {
       paintBox(f, index);
     } else {
@@ -104,6 +115,12 @@ void GraphPainter::paintFrame(const Frame& f, int index) {
   const QRectF rect = f.screen(index);
   // Only the part in sight: a huge rounded rectangle costs as much as its whole outline.
   const QRectF part = rect.intersected(f.viewport.adjusted(-40, -40, 40, 40));
+  if (f.camera.zoom < kSpeckZoom) {
+    f.painter.fillRect(part, style.border);
+    f.painter.fillRect(part.adjusted(1, 1, -1, -1),
+                       f.holdsSpecks(index) ? mixed(style.border, style.fill, 0.3) : style.fill);
+    return;
+  }
   BoxSprites::paint(f.painter, part, std::max(f.camera.zoom, 0.35), BoxKind::Frame, style);
   if (f.camera.zoom < kDetailZoom) return;
   const Box& box = f.box(index);

@@ -34,6 +34,8 @@ class GraphPainter {
  public:
   // Below this zoom boxes are plain rectangles without text.
   static constexpr double kDetailZoom = 0.5;
+  // Below this zoom an op is a speck: open groups are shaded instead of what is in them.
+  static constexpr double kSpeckZoom = 0.06;
 
   void paint(QPainter& painter, const Scene& scene, const Camera& camera, const QSizeF& viewport,
              const ViewState& state, const ui::Theme& theme);

@@ -6,7 +6,7 @@
 //
 //   auto* view = new GraphView;
 //   view->setDocument(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));
-//   view->updateValues(analysis.values);                      // shapes, streams
+//   view->updateDocument(documentWithShapes);                 // shapes, streams
 //   view->setNorms(analysis.norms);                           // verdict marks
 //   view->setHighlight(zeroMeanGraph, norm.blocker_path);     // dims everything else
 #pragma once
@@ -44,7 +44,8 @@ class GraphView : public QWidget {
 
   // ---- what is shown
   void setDocument(std::shared_ptr<const protocol::GraphDocument> document);  // null: empty state
-  void updateValues(const std::vector<protocol::GraphValue>& values);         // by id; lays out anew if streams changed
+  // The same nodes with other values: shapes have come. Lays out anew if streams changed.
+  void updateDocument(std::shared_ptr<const protocol::GraphDocument> document);
   void setNorms(const std::vector<protocol::NormInfo>& norms);  // marks the LayerNorms with their verdicts
   void setShowHelpers(bool show);
   void setBusy(const QString& stage);        // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner

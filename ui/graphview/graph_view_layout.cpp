@@ -44,19 +44,14 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   update();
 }
 
-void GraphView::updateValues(const std::vector<protocol::GraphValue>& values) {
-  if (document_ == nullptr || values.empty()) return;
-  auto changed = std::make_shared<protocol::GraphDocument>(*document_);
-  const std::vector<int> index = layout::indexById(changed->values);
-  bool streams = false;
-  for (const protocol::GraphValue& value : values) {
-    if (value.id < 0 || static_cast<size_t>(value.id) >= index.size() || index[static_cast<size_t>(value.id)] < 0)
-      continue;
-    protocol::GraphValue& mine = changed->values[static_cast<size_t>(index[static_cast<size_t>(value.id)])];
-    streams = streams || mine.stream != value.stream || mine.constant != value.constant;
-    mine = value;
-  }
-  document_ = std::move(changed);
+void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> document) {
+  if (document_ == nullptr || document == nullptr || document == document_) return;
+  const auto& before = document_->values;
+  const auto& now = document->values;
+  const bool streams = !std::equal(
+      before.begin(), before.end(), now.begin(), now.end(),
+      [](const auto& a, const auto& b) { return a.id == b.id && a.stream == b.stream && a.constant == b.constant; });
+  document_ = std::move(document);
   if (streams || worker_.busy() || hierarchy_ == nullptr) {
     rebuildHierarchy();
     return;

@@ -3,6 +3,7 @@
 #include <QLineF>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace normlens::graphview {
@@ -43,6 +44,8 @@ double distanceToSegment(const QPointF& p, const QPointF& a, const QPointF& b) {
 
 void GridIndex::build(const QRectF& bounds, const std::vector<QRectF>& rects) {
   rects_ = rects;
+  all_ = bounds;
+  for (const QRectF& rect : rects) all_ = all_.united(rect);
   large_.clear();
   origin_ = bounds.topLeft();
   columns_ = std::max(1, static_cast<int>(bounds.width() / kCell) + 1);
@@ -81,6 +84,11 @@ GridIndex::Range GridIndex::cellsOf(const QRectF& area) const {
 void GridIndex::query(const QRectF& area, std::vector<int>& found) const {
   found.clear();
   if (columns_ == 0) return;
+  if (area.contains(all_)) {
+    found.resize(rects_.size());
+    std::iota(found.begin(), found.end(), 0);
+    return;
+  }
   const Range r = cellsOf(area);
   for (int y = r.top; y <= r.bottom; ++y) {
     for (int x = r.left; x <= r.right; ++x) {

@@ -27,6 +27,7 @@ class GridIndex {
   };
   [[nodiscard]] Range cellsOf(const QRectF& area) const;
 
+  QRectF all_;  // around every rectangle
   QPointF origin_;
   int columns_ = 0, rows_ = 0;
   std::vector<int> start_, entries_;  // compressed rows: entries of cell c are [start_[c], start_[c + 1])

@@ -1,6 +1,7 @@
 #include "ui/session/model_index.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ui/session/format.h"
 
@@ -18,33 +19,36 @@ bool partOfName(QChar c) { return c.isLetterOrNumber() || c == u'_' || c == u'.'
 
 }  // namespace
 
-ModelIndex::ModelIndex(const protocol::GraphDocument& graph) : graph_(graph) {
-  for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-    nodes_.emplace(graph_.nodes[i].id, i);
-    if (!graph_.nodes[i].helper) ++opsInScope_[graph_.nodes[i].scope];
-    for (const int output : graph_.nodes[i].outputs) producers_.emplace(output, graph_.nodes[i].id);
+ModelIndex::ModelIndex(std::shared_ptr<const protocol::GraphDocument> graph) : graph_(std::move(graph)) {
+  for (size_t i = 0; i < graph_->nodes.size(); ++i) {
+    nodes_.emplace(graph_->nodes[i].id, i);
+    if (!graph_->nodes[i].helper) ++opsInScope_[graph_->nodes[i].scope];
+    for (const int output : graph_->nodes[i].outputs) producers_.emplace(output, graph_->nodes[i].id);
   }
-  for (size_t i = 0; i < graph_.values.size(); ++i) {
-    values_.emplace(graph_.values[i].id, i);
-    if (graph_.values[i].constant) constants_.insert(text(graph_.values[i].name), graph_.values[i].id);
+  for (size_t i = 0; i < graph_->values.size(); ++i) {
+    values_.emplace(graph_->values[i].id, i);
+    if (graph_->values[i].constant) constants_.insert(text(graph_->values[i].name), graph_->values[i].id);
   }
-  for (size_t i = 0; i < graph_.scopes.size(); ++i) scopes_.emplace(graph_.scopes[i].id, i);
+  for (size_t i = 0; i < graph_->scopes.size(); ++i) scopes_.emplace(graph_->scopes[i].id, i);
 }
 
 void ModelIndex::merge(const std::vector<protocol::GraphValue>& values) {
+  auto merged = std::make_shared<protocol::GraphDocument>(*graph_);
   for (const protocol::GraphValue& update : values) {
-    if (protocol::GraphValue* own = find(values_, graph_.values, update.id)) {
+    if (protocol::GraphValue* own = find(values_, merged->values, update.id)) {
       own->dtype = update.dtype;
       own->shape = update.shape;
       own->has_shape = update.has_shape;
-      own->stream = own->stream || update.stream;
+      own->stream = update.stream;
+      own->constant = update.constant;
     }
   }
+  graph_ = std::move(merged);
 }
 
-const protocol::GraphNode* ModelIndex::node(int id) const { return find(nodes_, graph_.nodes, id); }
-const protocol::GraphValue* ModelIndex::value(int id) const { return find(values_, graph_.values, id); }
-const protocol::GraphScope* ModelIndex::scope(int id) const { return find(scopes_, graph_.scopes, id); }
+const protocol::GraphNode* ModelIndex::node(int id) const { return find(nodes_, graph_->nodes, id); }
+const protocol::GraphValue* ModelIndex::value(int id) const { return find(values_, graph_->values, id); }
+const protocol::GraphScope* ModelIndex::scope(int id) const { return find(scopes_, graph_->scopes, id); }
 
 const protocol::GraphNode* ModelIndex::producer(int value) const {
   const auto found = producers_.find(value);
@@ -52,9 +56,9 @@ const protocol::GraphNode* ModelIndex::producer(int value) const {
 }
 
 const protocol::GraphScope* ModelIndex::scopeByPath(const std::string& path) const {
-  const auto found = std::find_if(graph_.scopes.begin(), graph_.scopes.end(),
+  const auto found = std::find_if(graph_->scopes.begin(), graph_->scopes.end(),
                                   [&](const protocol::GraphScope& scope) { return scope.path == path; });
-  return found == graph_.scopes.end() ? nullptr : &*found;
+  return found == graph_->scopes.end() ? nullptr : &*found;
 }
 
 int ModelIndex::constantNamedIn(const QString& sentence) const {

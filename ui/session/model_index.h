@@ -4,6 +4,7 @@
 #include <QHash>
 #include <QString>
 #include <QStringList>
+#include <memory>
 #include <unordered_map>
 
 #include "core/protocol/messages.h"
@@ -13,12 +14,13 @@ namespace normlens::ui {
 class ModelIndex {
  public:
   ModelIndex() = default;
-  explicit ModelIndex(const protocol::GraphDocument& graph);
+  explicit ModelIndex(std::shared_ptr<const protocol::GraphDocument> graph);
 
-  // Dtypes and shapes that the probe run added.
+  // Dtypes and shapes that the probe run added. Makes a new document: others may hold the one before.
   void merge(const std::vector<protocol::GraphValue>& values);
 
-  [[nodiscard]] const protocol::GraphDocument& graph() const { return graph_; }
+  [[nodiscard]] const protocol::GraphDocument& graph() const { return *graph_; }
+  [[nodiscard]] const std::shared_ptr<const protocol::GraphDocument>& document() const { return graph_; }
   // nullptr when there is no such id.
   [[nodiscard]] const protocol::GraphNode* node(int id) const;
   [[nodiscard]] const protocol::GraphValue* value(int id) const;
@@ -35,7 +37,7 @@ class ModelIndex {
   [[nodiscard]] QString nodeTitle(int node) const;
 
  private:
-  protocol::GraphDocument graph_;
+  std::shared_ptr<const protocol::GraphDocument> graph_ = std::make_shared<const protocol::GraphDocument>();
   std::unordered_map<int, size_t> nodes_, values_, scopes_;
   std::unordered_map<int, int> producers_;   // value -> node
   std::unordered_map<int, int> opsInScope_;  // helpers left out

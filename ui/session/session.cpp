@@ -76,11 +76,11 @@ void Session::endJob() {
 }
 
 template <class T, class Params>
-void Session::runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(const T&)> done,
+void Session::runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(T&)> done,
                      std::function<void()> failed) {
   startJob(kind);
   auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = engine_->request<T>(method, params, this, [this, id, done, failed](const Reply<T>& reply) {
+  *id = engine_->request<T>(method, params, this, [this, id, done, failed](Reply<T>& reply) {
     if (*id != job_.request) return;  // superseded
     endJob();
     if (reply) {
@@ -110,7 +110,7 @@ void Session::open(const QString& path) {
   protocol::OpenParams params;
   params.path = path.toStdString();
   runJob<protocol::ModelInfo>(
-      JobKind::Opening, methods::kOpen, params, [this](const protocol::ModelInfo& info) { opened(info); },
+      JobKind::Opening, methods::kOpen, params, [this](protocol::ModelInfo& info) { opened(std::move(info)); },
       [this] { Q_EMIT openFailed(); });
 }
 
@@ -141,7 +141,7 @@ void Session::recover() {
 
 void Session::analyze() {
   runJob<protocol::Analysis>(JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
-                             [this](const protocol::Analysis& analysis) { analyzed(analysis); });
+                             [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); });
 }
 
 void Session::requestPlan() {

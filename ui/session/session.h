@@ -51,8 +51,11 @@ class Session final : public QObject {
   [[nodiscard]] QString path() const { return path_; }  // of the model last asked for; kept when the engine dies
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
   [[nodiscard]] const ModelIndex& index() const { return index_; }
-  // The graph as it was read, for the drawing; null when no model is open.
-  [[nodiscard]] const std::shared_ptr<const protocol::GraphDocument>& document() const { return document_; }
+  // The graph for the drawing: as it was read, after the analysis with shapes; null when no model is open.
+  [[nodiscard]] std::shared_ptr<const protocol::GraphDocument> document() const {
+    return model_ ? index_.document() : nullptr;
+  }
+  // Without its values: index() has them.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
@@ -116,15 +119,15 @@ class Session final : public QObject {
 
  private:
   template <class T, class Params>
-  void runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(const T&)> done,
+  void runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(T&)> done,
               std::function<void()> failed = {});
   void startJob(JobKind kind);
   void endJob();
   void clearModel();
   void voidProof();
-  void opened(const protocol::ModelInfo& info);
+  void opened(protocol::ModelInfo&& info);
   void analyze();
-  void analyzed(const protocol::Analysis& analysis);
+  void analyzed(protocol::Analysis&& analysis);
   void requestPlan();
   void pushParams(const protocol::PlanParams& params, const QString& text);
   void select(const Selection& selection);
@@ -134,7 +137,6 @@ class Session final : public QObject {
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   ModelIndex index_;
-  std::shared_ptr<const protocol::GraphDocument> document_;
   std::optional<protocol::Analysis> analysis_;
   std::optional<protocol::PlanInfo> plan_;
   std::optional<protocol::FoldResult> fold_;

@@ -1,5 +1,6 @@
 // Session: what arrives from the engine, and the selection.
 #include <algorithm>
+#include <utility>
 
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
@@ -13,7 +14,6 @@ namespace methods = protocol::methods;
 void Session::clearModel() {
   model_.reset();
   index_ = {};
-  document_.reset();
   analysis_.reset();
   plan_.reset();
   fold_.reset();
@@ -39,15 +39,14 @@ void Session::voidProof() {
   Q_EMIT benchChanged();
 }
 
-void Session::opened(const protocol::ModelInfo& info) {
+void Session::opened(protocol::ModelInfo&& info) {
   const Selection before = selection_;
   // An engine that had to be started again opens the file anew.
   const bool sameModel =
       model_ && model_->path == info.path && model_->file_bytes == info.file_bytes && model_->modified == info.modified;
-  model_ = info;
-  model_->graph = {};
-  index_ = ModelIndex(info.graph);
-  document_ = std::make_shared<const protocol::GraphDocument>(info.graph);
+  index_ = ModelIndex(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));
+  info.graph = {};
+  model_ = std::move(info);
   analysis_.reset();
   plan_.reset();
   statsCache_.clear();
@@ -64,10 +63,10 @@ void Session::opened(const protocol::ModelInfo& info) {
   analyze();
 }
 
-void Session::analyzed(const protocol::Analysis& analysis) {
-  analysis_ = analysis;
-  index_.merge(analysis.values);
-  const protocol::Totals& totals = analysis.totals;
+void Session::analyzed(protocol::Analysis&& analysis) {
+  index_.merge(std::exchange(analysis.values, {}));
+  analysis_ = std::move(analysis);
+  const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
   Q_EMIT analysisChanged();
   requestZeroMean();

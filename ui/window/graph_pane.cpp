@@ -86,7 +86,7 @@ void GraphPane::showModel() {
 
 void GraphPane::showAnalysis() {
   if (!session_->analysis()) return;
-  view_->updateValues(session_->analysis()->values);
+  view_->updateDocument(session_->document());
   view_->setNorms(session_->analysis()->norms);
 }
 

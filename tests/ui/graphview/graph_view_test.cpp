@@ -249,16 +249,17 @@ class GraphViewTest : public QObject {
     show(gpt2Document());
     openScope("transformer.h.3");
     const Camera before = view_->camera();
-    std::vector<protocol::GraphValue> values = document_->values;
-    for (auto& value : values) {
+    auto shaped = std::make_shared<protocol::GraphDocument>(*document_);
+    for (auto& value : shaped->values) {
       if (!value.shape.empty()) value.shape[0] = 8;
     }
-    view_->updateValues(values);
+    view_->updateDocument(shaped);
     QVERIFY(view_->waitForLayout(5000));
     QCOMPARE(view_->camera().offset, before.offset);
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3")));
-    for (auto& value : values) value.stream = false;
-    view_->updateValues(values);
+    auto streamless = std::make_shared<protocol::GraphDocument>(*shaped);
+    for (auto& value : streamless->values) value.stream = false;
+    view_->updateDocument(streamless);
     QVERIFY(view_->waitForLayout(5000));
     QVERIFY(view_->isScopeOpen(scopeOf("transformer.h.3")));
   }
