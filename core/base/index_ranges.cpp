@@ -67,11 +67,11 @@ int64_t IndexRanges::size() const {
                          [](int64_t sum, const IndexRange& range) { return sum + range.last - range.first + 1; });
 }
 
-std::vector<int> IndexRanges::indices() const {
+std::vector<int> IndexRanges::indices(size_t most) const {
   std::vector<int> out;
-  out.reserve(static_cast<size_t>(size()));
+  out.reserve(std::min(most, static_cast<size_t>(size())));
   for (const IndexRange& range : ranges_) {
-    for (int index = range.first; index <= range.last; ++index) out.push_back(index);
+    for (int index = range.first; index <= range.last && out.size() < most; ++index) out.push_back(index);
   }
   return out;
 }

@@ -34,7 +34,8 @@ class IndexRanges {
   [[nodiscard]] bool empty() const { return ranges_.empty(); }
   [[nodiscard]] int64_t size() const;
   [[nodiscard]] std::span<const IndexRange> ranges() const { return ranges_; }
-  [[nodiscard]] std::vector<int> indices() const;
+  // In order; the first ones where there are more than `most`.
+  [[nodiscard]] std::vector<int> indices(size_t most = SIZE_MAX) const;
 
   bool operator==(const IndexRanges&) const = default;
 

@@ -40,6 +40,7 @@ TEST(IndexRanges, AppendRefusesWhatIsNotBehind) {
   EXPECT_FALSE(set.append({0, 0}));
   EXPECT_TRUE(set.append({7, 7}));
   EXPECT_EQ(set.indices(), (std::vector{2, 3, 4, 5, 7}));
+  EXPECT_EQ(set.indices(3), (std::vector{2, 3, 4}));
 }
 
 TEST(IndexRanges, AgreesWithASetOfNumbers) {

@@ -1,5 +1,7 @@
 #include "ui/models/edit_model.h"
 
+#include <algorithm>
+
 #include "ui/session/format.h"
 
 namespace normlens::ui {
@@ -41,73 +43,137 @@ QChar classOf(const std::string& kind) {
   return u'L';
 }
 
-QString freesText(const IndexRanges& frees) {
-  if (frees.empty()) return {};
-  return frees.size() == 1 ? EditModel::tr("1 norm") : EditModel::tr("%1 norms").arg(frees.size());
+QString microseconds(double value) {
+  return EditModel::tr("%1 µs a run")
+      .arg(QStringLiteral("%1%2")
+               .arg(value < 0 ? QStringLiteral("−") : QStringLiteral("+"))
+               .arg(qAbs(value), 0, 'f', 1));
+}
+
+QString costOf(const protocol::EditInfo& edit, const protocol::NormPrices& prices) {
+  const bool measured = prices.rows > 0;
+  if (edit.kind == "insert_centering") {
+    return measured ? microseconds(prices.centering_us) : EditModel::tr("one mean a run");
+  }
+  if (edit.kind == "replace_norm") {
+    return measured ? microseconds(prices.rms_norm_us - prices.layer_norm_us) : EditModel::tr("saves a mean a run");
+  }
+  if (edit.bytes_grown > 0) return EditModel::tr("file grows by %1").arg(formatBytes(edit.bytes_grown));
+  return edit.bytes > 0 ? EditModel::tr("rewrites %1").arg(formatBytes(edit.bytes)) : QString();
+}
+
+QString freesText(const EditLine& line) {
+  const int64_t count = line.row.edit.frees.size();
+  if (count == 1 && !line.norms.isEmpty()) return line.norms.constFirst();
+  return count > 0 ? EditModel::tr("%1 norms").arg(count) : QString();
+}
+
+QString nameList(const EditLine& line) {
+  QString list = line.norms.join(u'\n');
+  const int64_t more = line.row.edit.frees.size() - line.norms.size();
+  if (more > 0) list += u'\n' + EditModel::tr("and %n more", nullptr, static_cast<int>(more));
+  return list;
+}
+
+bool sameEdits(const std::vector<EditLine>& a, const std::vector<EditLine>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const EditLine& x, const EditLine& y) {
+    return x.row.edit.kind == y.row.edit.kind && x.row.edit.text == y.row.edit.text &&
+           x.row.edit.node == y.row.edit.node;
+  });
 }
 
 }  // namespace
 
-void EditModel::setEdits(const std::vector<protocol::EditInfo>& edits) {
-  beginResetModel();
-  edits_ = edits;
-  endResetModel();
+void EditModel::setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices) {
+  const bool same = sameEdits(lines_, lines);  // then selection and scroll position stay
+  if (!same) beginResetModel();
+  lines_ = std::move(lines);
+  prices_ = prices;
+  if (!same) {
+    endResetModel();
+  } else if (!lines_.empty()) {
+    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+  }
 }
 
 int EditModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(edits_.size());
+  return parent.isValid() ? 0 : static_cast<int>(lines_.size());
 }
 
 int EditModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
-QVariant EditModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const protocol::EditInfo& edit = edits_[static_cast<size_t>(index.row())];
-  if (role == NodeRole) return edit.node;
-  if (role == KindNameRole) return text(edit.kind);
-  if (role == ClassRole) return QString(classOf(edit.kind));
-  const bool number = index.column() == Bytes || index.column() == Grows || index.column() == Frees;
-  if (role == Qt::TextAlignmentRole)
-    return QVariant::fromValue(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft));
-  if (role == Qt::ToolTipRole) return index.column() == Kind ? kindMeaning(edit.kind) : text(edit.text);
-  if (role != Qt::DisplayRole) return {};
-  switch (index.column()) {
+QString EditModel::shown(const EditLine& line, int column) const {
+  switch (column) {
     case Kind:
-      return kindWord(edit.kind);
+      return kindWord(line.row.edit.kind);
     case What:
-      return text(edit.text);
-    case Bytes:
-      return edit.bytes > 0 ? formatBytes(edit.bytes) : QString();
-    case Grows:
-      return edit.bytes_grown > 0 ? u'+' + formatBytes(edit.bytes_grown) : QString();
+      return text(line.row.edit.text);
+    case Where:
+      return line.where;
+    case Cost:
+      return costOf(line.row.edit, prices_);
     case Frees:
-      return freesText(edit.frees);
+      return freesText(line);
     default:
       return {};
   }
 }
 
-QVariant EditModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (role == Qt::TextAlignmentRole && orientation == Qt::Horizontal) {
-    const bool number = section == Bytes || section == Grows || section == Frees;
-    return QVariant::fromValue(Qt::AlignVCenter | (number ? Qt::AlignRight : Qt::AlignLeft));
-  }
-  if (orientation == Qt::Vertical) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
-  if (role != Qt::DisplayRole) return {};
-  switch (section) {
-    case Kind:
-      return tr("Edit");
-    case What:
-      return tr("What");
-    case Bytes:
-      return tr("Written");
-    case Grows:
-      return tr("File grows");
-    case Frees:
-      return tr("Needed by");
+QVariant EditModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const EditLine& at = line(index.row());
+  const protocol::EditInfo& edit = at.row.edit;
+  switch (role) {
+    case Qt::DisplayRole:
+      return shown(at, index.column());
+    case Qt::CheckStateRole:
+      return index.column() == Kind ? QVariant(static_cast<int>(at.row.on ? Qt::Checked : Qt::Unchecked)) : QVariant();
+    case Qt::ToolTipRole:
+      if (index.column() == Kind) return kindMeaning(edit.kind);
+      if (index.column() == Frees) return nameList(at);
+      return shown(at, index.column());
+    case Qt::AccessibleTextRole:
+      return index.column() == Kind ? QStringLiteral("%1: %2").arg(kindWord(edit.kind), text(edit.text))
+                                    : shown(at, index.column());
+    case NodeRole:
+      return edit.node;
+    case KindNameRole:
+      return text(edit.kind);
+    case ClassRole:
+      return QString(classOf(edit.kind));
     default:
       return {};
   }
+}
+
+bool EditModel::setData(const QModelIndex& index, const QVariant& value, int role) {
+  if (!index.isValid() || role != Qt::CheckStateRole || index.column() != Kind) return false;
+  const bool on = value.toInt() == Qt::Checked;
+  if (on == line(index.row()).row.on) return false;
+  Q_EMIT switched(index.row(), on);
+  return true;
+}
+
+Qt::ItemFlags EditModel::flags(const QModelIndex& index) const {
+  if (!index.isValid()) return Qt::NoItemFlags;
+  const Qt::ItemFlags flags = QAbstractTableModel::flags(index) | Qt::ItemNeverHasChildren;
+  return index.column() == Kind ? flags | Qt::ItemIsUserCheckable : flags;
+}
+
+QVariant EditModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Vertical) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
+  if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | Qt::AlignLeft);
+  static const char* const titles[] = {QT_TR_NOOP("Edit"), QT_TR_NOOP("What"), QT_TR_NOOP("Where"),
+                                       QT_TR_NOOP("Cost or gain"), QT_TR_NOOP("Needed by")};
+  static const char* const meanings[] = {
+      QT_TR_NOOP("Untick an edit to leave it out: the norms that need it then stay LayerNorms."),
+      QT_TR_NOOP("What is done, in words."), QT_TR_NOOP("The module in which it is done."),
+      QT_TR_NOOP("What it writes into the file, or costs or saves at each run."),
+      QT_TR_NOOP("The LayerNorms that cannot fold without this edit.")};
+  if (section < 0 || section >= ColumnCount) return {};
+  if (role == Qt::DisplayRole) return tr(titles[section]);
+  if (role == Qt::ToolTipRole) return tr(meanings[section]);
+  return {};
 }
 
 }  // namespace normlens::ui

@@ -1,31 +1,52 @@
-// The plan as a table: one row per edit, in the order in which they are applied.
+// The plan as a table: one row per edit, in the order in which they are applied, with a tick that turns it on or off.
 #pragma once
 
 #include <QAbstractTableModel>
+#include <QStringList>
 #include <vector>
 
-#include "core/protocol/messages.h"
+#include "ui/session/plan_rows.h"
 
 namespace normlens::ui {
+
+// A row and what the protocol says only by number.
+inline constexpr size_t kNamedNorms = 12;
+
+struct EditLine {
+  PlanRow row;
+  QString where;      // module path of its node
+  QStringList norms;  // names of the first kNamedNorms that need it
+};
 
 class EditModel final : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column { Kind, What, Bytes, Grows, Frees, ColumnCount };
+  enum Column { Kind, What, Where, Cost, Frees, ColumnCount };
   enum Role { NodeRole = Qt::UserRole + 1, KindNameRole, ClassRole };  // ClassRole: letter of the mark
 
   explicit EditModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
 
-  void setEdits(const std::vector<protocol::EditInfo>& edits);
+  // prices: of the plan; costs in microseconds where they were measured.
+  void setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices);
+  [[nodiscard]] const EditLine& line(int row) const { return lines_[static_cast<size_t>(row)]; }
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  // Qt::CheckStateRole: asks for the change by switched(); the tick moves when the lines are set anew.
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
   [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ Q_SIGNALS:
+  void switched(int row, bool on);  // by the user
 
  private:
-  std::vector<protocol::EditInfo> edits_;
+  [[nodiscard]] QString shown(const EditLine& line, int column) const;
+
+  std::vector<EditLine> lines_;
+  protocol::NormPrices prices_;
 };
 
 }  // namespace normlens::ui

@@ -1,6 +1,7 @@
 #include "ui/session/session.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
@@ -28,6 +29,10 @@ Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engin
 const protocol::NormInfo* Session::norm(int index) const {
   if (!analysis_) return nullptr;
   const auto& norms = analysis_->norms;
+  // They come in order of execution, so the place is nearly always the index.
+  if (index >= 0 && static_cast<size_t>(index) < norms.size() && norms[static_cast<size_t>(index)].index == index) {
+    return &norms[static_cast<size_t>(index)];
+  }
   const auto found = std::find_if(norms.begin(), norms.end(), [&](const auto& n) { return n.index == index; });
   return found == norms.end() ? nullptr : &*found;
 }
@@ -148,8 +153,28 @@ void Session::requestPlan() {
   if (!analysis_) return;
   runJob<protocol::PlanInfo>(JobKind::Planning, methods::kPlan, params_, [this](const protocol::PlanInfo& plan) {
     plan_ = plan;
+    if (params_.keep_norms.empty()) {
+      offered_ = plan;
+      offeredFor_ = params_;
+    }
     Q_EMIT planChanged();
   });
+  requestOffer();
+}
+
+// What the plan would hold if no norm were kept: the edits that can be turned on again.
+void Session::requestOffer() {
+  if (params_.keep_norms.empty() || (offered_ && sameOffer(offeredFor_, params_))) return;
+  offered_.reset();
+  protocol::PlanParams params = params_;
+  params.keep_norms.clear();
+  engine_->request<protocol::PlanInfo>(methods::kPlan, params, this,
+                                       [this, params](const Reply<protocol::PlanInfo>& reply) {
+                                         if (!reply || !sameOffer(params, params_)) return;  // moved on
+                                         offered_ = *reply;
+                                         offeredFor_ = params;
+                                         Q_EMIT planChanged();
+                                       });
 }
 
 void Session::fold() {
@@ -221,17 +246,56 @@ void Session::centerValue(int value, bool centered) {
   std::erase(params.center_values, value);
   if (centered) params.center_values.push_back(value);
   if (params.center_values == params_.center_values) return;
-  pushParams(params, centered ? tr("center here") : tr("remove a centering"));
+  const protocol::GraphNode* producer = index_.producer(value);
+  const QString where = producer != nullptr ? shortName(index_.nodeTitle(producer->id), 2) : QString::number(value);
+  pushParams(params, centered ? tr("center the output of %1").arg(where) : tr("center %1 no more").arg(where));
 }
 
-void Session::keepNorm(int norm, bool keep) {
+void Session::keepNorms(const std::vector<int>& norms, bool keep) {
+  if (norms.empty()) return;
+  std::set<int> kept(params_.keep_norms.begin(), params_.keep_norms.end());
+  for (const int norm : norms) {
+    if (keep) {
+      kept.insert(norm);
+    } else {
+      kept.erase(norm);
+    }
+  }
   protocol::PlanParams params = params_;
-  std::erase(params.keep_norms, norm);
-  if (keep) params.keep_norms.push_back(norm);
+  params.keep_norms.assign(kept.begin(), kept.end());
   if (params.keep_norms == params_.keep_norms) return;
-  const protocol::NormInfo* info = this->norm(norm);
-  const QString name = info != nullptr ? shortName(text(info->name), 2) : QString::number(norm);
+  const protocol::NormInfo* info = norm(norms.front());
+  QString name = info != nullptr ? shortName(text(info->name), 2) : QString::number(norms.front());
+  if (norms.size() > 1) name = tr("%n LayerNorms", nullptr, static_cast<int>(norms.size()));
   pushParams(params, keep ? tr("keep %1").arg(name) : tr("fold %1").arg(name));
 }
+
+std::vector<PlanRow> Session::planRows() const {
+  if (!plan_) return {};
+  return ui::planRows(offered_ ? *offered_ : *plan_, *plan_);
+}
+
+void Session::setEditOn(const protocol::EditInfo& edit, bool on) {
+  const protocol::PlanParams params = toggled(params_, edit, on);
+  if (params.keep_norms == params_.keep_norms) return;
+  // "center wte.weight over 48 columns (copy: ...)": the head of it is enough for a menu.
+  const QString what = text(edit.text).section(QLatin1String(" over "), 0, 0).section(QLatin1String(" ("), 0, 0);
+  pushParams(params, (on ? tr("turn on: %1") : tr("turn off: %1")).arg(what));
+}
+
+void Session::foldAll() {
+  protocol::PlanParams params = params_;
+  params.policy = "all";
+  params.keep_norms.clear();
+  pushParams(params, tr("fold all"));
+}
+
+void Session::suggestBest() {
+  protocol::PlanParams params;
+  params.prices = "measured";
+  pushParams(params, tr("suggest best"));
+}
+
+void Session::resetPlan() { pushParams({}, tr("reset the plan")); }
 
 }  // namespace normlens::ui

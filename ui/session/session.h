@@ -20,6 +20,7 @@
 #include "core/protocol/messages.h"
 #include "ui/client/engine_client.h"
 #include "ui/session/model_index.h"
+#include "ui/session/plan_rows.h"
 
 namespace normlens::ui {
 
@@ -62,6 +63,8 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::BenchResult>& bench() const { return bench_; }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
+  // The plan's edits and those that the user turned off; empty while there is no plan.
+  [[nodiscard]] std::vector<PlanRow> planRows() const;
   [[nodiscard]] const std::optional<protocol::ZeroMeanGraph>& zeroMean() const {
     return zeroMean_;
   }  // of the selection
@@ -92,7 +95,12 @@ class Session final : public QObject {
   // ---- plan, undoable
   void setPolicy(const QString& policy);
   void centerValue(int value, bool centered);
-  void keepNorm(int norm, bool keep);
+  void keepNorm(int norm, bool keep) { keepNorms({norm}, keep); }
+  void keepNorms(const std::vector<int>& norms, bool keep);  // one step
+  void setEditOn(const protocol::EditInfo& edit, bool on);   // see plan_rows.h
+  void foldAll();                                            // policy 'all', no norm kept
+  void suggestBest();  // the planner's choice with prices measured where the model runs; nothing kept, nothing added
+  void resetPlan();    // as after the analysis
   void replacePlanParams(const protocol::PlanParams& params);  // for the undo commands only
 
   // ---- selection and the inspector's questions
@@ -129,6 +137,7 @@ class Session final : public QObject {
   void analyze();
   void analyzed(protocol::Analysis&& analysis);
   void requestPlan();
+  void requestOffer();
   void pushParams(const protocol::PlanParams& params, const QString& text);
   void select(const Selection& selection);
   void requestZeroMean();
@@ -139,6 +148,8 @@ class Session final : public QObject {
   ModelIndex index_;
   std::optional<protocol::Analysis> analysis_;
   std::optional<protocol::PlanInfo> plan_;
+  std::optional<protocol::PlanInfo> offered_;  // the plan if no norm were kept
+  protocol::PlanParams offeredFor_;
   std::optional<protocol::FoldResult> fold_;
   std::optional<protocol::BenchResult> bench_;
   std::optional<protocol::ExportResult> exported_;

@@ -16,6 +16,7 @@ void Session::clearModel() {
   index_ = {};
   analysis_.reset();
   plan_.reset();
+  offered_.reset();
   fold_.reset();
   bench_.reset();
   exported_.reset();
@@ -49,6 +50,7 @@ void Session::opened(protocol::ModelInfo&& info) {
   model_ = std::move(info);
   analysis_.reset();
   plan_.reset();
+  offered_.reset();
   statsCache_.clear();
   voidProof();
   Q_EMIT modelChanged();

@@ -1,4 +1,4 @@
-// Paints the class mark in front of an edit's kind in the plan table.
+// Paints the tick and the class mark in front of an edit's kind in the plan table; an edit that is off is quiet.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -11,6 +11,11 @@ class EditDelegate final : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  [[nodiscard]] static QRect tickArea(const QRect& cell);
+
+ protected:
+  bool editorEvent(QEvent* event, QAbstractItemModel* model, const QStyleOptionViewItem& option,
+                   const QModelIndex& index) override;
 };
 
 }  // namespace normlens::ui

@@ -8,24 +8,13 @@
 #include "ui/session/format.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/verdict_color.h"
 
 namespace normlens::ui {
 
 namespace {
 
 constexpr int kRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBottom = 6;
-
-QColor verdictColor(Verdict verdict, const Theme& theme) {
-  switch (verdict) {
-    case Verdict::Free:
-      return theme.good;
-    case Verdict::WithCentering:
-      return theme.centering;
-    case Verdict::Blocked:
-      break;
-  }
-  return theme.blocked;
-}
 
 Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
 

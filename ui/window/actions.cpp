@@ -52,7 +52,9 @@ Actions::Actions(QWidget* window) : QObject(window) {
   exportModel =
       add(QStringLiteral("export"), tr("Export"), QKeySequence::Save, tr("Write the folded model to a file."));
   undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
-  redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence::Redo, tr("Do the change of the plan again."));
+  redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z),
+             tr("Do the change of the plan again."));
+  redo->setShortcuts({redo->shortcut(), QKeySequence(Qt::CTRL | Qt::Key_Y)});
   find = add(QStringLiteral("find"), tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
   findNext = add(QStringLiteral("findNext"), tr("Find next"), QKeySequence(Qt::Key_F3),
                  tr("Go to the next of what the search found."));
@@ -73,9 +75,54 @@ Actions::Actions(QWidget* window) : QObject(window) {
     toggle->setCheckable(true);
     toggle->setChecked(true);
   }
+  addPlanActions();
   addPolicies(window);
   addFlavours(window);
   addThemes(window);
+  addMenus(window);
+}
+
+void Actions::addMenus(QWidget* window) {
+  const auto make = [&](const QString& title, const char* name) {
+    auto* menu = new QMenu(title, window);
+    menu->setObjectName(QLatin1String(name));
+    menu->setToolTipsVisible(true);
+    return menu;
+  };
+  fileMenu = make(tr("File"), "fileMenu");
+  fileMenu->addAction(open);
+  fileMenu->addSeparator();
+  fileMenu->addAction(exportModel);
+  fileMenu->addMenu(exportMenu);
+  fileMenu->addSeparator();
+  fileMenu->addAction(closeModel);
+  editMenu = make(tr("Edit"), "editMenu");
+  editMenu->addActions({undo, redo});
+  editMenu->addSeparator();
+  editMenu->addActions({foldNorm, centerHere});
+  editMenu->addSeparator();
+  editMenu->addActions({suggestBest, foldAll, resetPlan});
+  editMenu->addMenu(foldMenu);
+  viewMenu = make(tr("View"), "viewMenu");
+  viewMenu->addActions({find, command});
+  viewMenu->addSeparator();
+  viewMenu->addActions({toggleInspector, toggleBottom});
+  viewMenu->addMenu(themeMenu);
+}
+
+void Actions::addPlanActions() {
+  suggestBest =
+      add(QStringLiteral("suggestBest"), tr("Suggest best"), {},
+          tr("Let the planner choose, with what norms and centerings cost measured on the engine's machine."));
+  foldAll = add(QStringLiteral("foldAll"), tr("Fold all"), {},
+                tr("Fold every LayerNorm that can be folded, even where it needs a centering of its own."));
+  resetPlan = add(QStringLiteral("resetPlan"), tr("Reset"), {},
+                  tr("Take back every choice: the plan as it was after the analysis."));
+  foldNorm = add(QStringLiteral("foldNorm"), tr("Fold this LayerNorm"), QKeySequence(Qt::CTRL | Qt::Key_L),
+                 tr("Fold the selected LayerNorm, or keep it where the plan folds it."));
+  centerHere =
+      add(QStringLiteral("centerHereAction"), tr("Center here"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
+          tr("Ask what centering the selected value at run time would free."));
 }
 
 QAction* Actions::add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip) {
@@ -145,11 +192,7 @@ void Actions::update(Session& session) {
   measure->setEnabled(folded && idle);
   exportModel->setEnabled(folded && session.foldResult()->ok && idle);
   exportMenu->setEnabled(analysed);
-  undo->setEnabled(session.undoStack()->canUndo());
-  redo->setEnabled(session.undoStack()->canRedo());
-  const QString undone = session.undoStack()->undoText(), redone = session.undoStack()->redoText();
-  undo->setToolTip(undone.isEmpty() ? tr("Take back the last change of the plan.") : tr("Take back: %1").arg(undone));
-  redo->setToolTip(redone.isEmpty() ? tr("Do the change of the plan again.") : tr("Do again: %1").arg(redone));
+  updatePlan(session);
   stop->setEnabled(session.busy());
   closeModel->setEnabled(!session.path().isEmpty());
   for (QAction* action : policyGroup->actions()) {
@@ -157,9 +200,30 @@ void Actions::update(Session& session) {
   }
 }
 
+void Actions::updatePlan(Session& session) {
+  const bool analysed = session.analysis().has_value();
+  const bool alive = session.engine()->state() != EngineClient::State::Dead;
+  const QUndoStack& stack = *session.undoStack();
+  const QString undone = stack.undoText(), redone = stack.redoText();
+  undo->setEnabled(stack.canUndo());
+  redo->setEnabled(stack.canRedo());
+  undo->setText(undone.isEmpty() ? tr("Undo") : tr("Undo: %1").arg(undone));
+  redo->setText(redone.isEmpty() ? tr("Redo") : tr("Redo: %1").arg(redone));
+  undo->setToolTip(undone.isEmpty() ? tr("Take back the last change of the plan.") : tr("Take back: %1").arg(undone));
+  redo->setToolTip(redone.isEmpty() ? tr("Do the change of the plan again.") : tr("Do again: %1").arg(redone));
+  const bool some = analysed && alive && session.analysis()->totals.layer_norms > 0;
+  for (QAction* action : {suggestBest, foldAll, resetPlan}) action->setEnabled(some);
+  const Selection& selection = session.selection();
+  const bool norm = analysed && alive && selection.norm >= 0;
+  foldNorm->setEnabled(norm);
+  foldNorm->setText(norm && session.folds(selection.norm) ? tr("Keep this LayerNorm") : tr("Fold this LayerNorm"));
+  centerHere->setEnabled(analysed && alive && (norm || selection.node >= 0 || selection.value >= 0));
+}
+
 QList<QAction*> Actions::searchable() const {
-  QList<QAction*> all{open, fold, verify,        measure,    exportModel,     undo,
-                      redo, stop, restartEngine, closeModel, toggleInspector, toggleBottom};
+  QList<QAction*> all{open, fold,          verify,     measure,         exportModel, undo,
+                      redo, foldNorm,      centerHere, foldAll,         resetPlan,   suggestBest,
+                      stop, restartEngine, closeModel, toggleInspector, toggleBottom};
   all += policyGroup->actions();
   all += flavourGroup->actions();
   all += themeGroup->actions();

@@ -39,6 +39,11 @@ class Actions final : public QObject {
   QAction* exportModel;  // in the flavour that was folded
   QAction* undo;
   QAction* redo;
+  QAction* suggestBest;
+  QAction* foldAll;
+  QAction* resetPlan;
+  QAction* foldNorm;    // the selected one: folds it, or keeps it as it is
+  QAction* centerHere;  // at the selection
   QAction* find;
   QAction* findNext;
   QAction* findPrevious;
@@ -53,6 +58,9 @@ class Actions final : public QObject {
   QActionGroup* themeGroup;    // data(): light, dark, system
   QMenu* foldMenu;             // policies
   QMenu* exportMenu;           // flavours
+  QMenu* fileMenu;
+  QMenu* editMenu;  // undo, redo by name, changes of the plan
+  QMenu* viewMenu;
   QMenu* themeMenu;
 
   // What makes sense in the session's state is enabled, the rest is not.
@@ -60,6 +68,9 @@ class Actions final : public QObject {
   [[nodiscard]] QList<QAction*> searchable() const;
 
  private:
+  void addPlanActions();
+  void addMenus(QWidget* window);
+  void updatePlan(Session& session);
   QAction* add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip);
   void addPolicies(QWidget* window);
   void addFlavours(QWidget* window);

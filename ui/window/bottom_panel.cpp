@@ -1,22 +1,25 @@
 #include "ui/window/bottom_panel.h"
 
 #include <QHBoxLayout>
-#include <QLabel>
+#include <QPushButton>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QVBoxLayout>
 
 #include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
+#include "ui/window/actions.h"
 #include "ui/window/bench_page.h"
 #include "ui/window/log_page.h"
+#include "ui/window/norm_table_page.h"
 #include "ui/window/plan_page.h"
 #include "ui/window/proof_page.h"
 
 namespace normlens::ui {
 
-BottomPanel::BottomPanel(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
+BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
   setObjectName(QStringLiteral("panel"));
   setAccessibleName(tr("Plan, proof, benchmark and log"));
   auto* layout = new QVBoxLayout(this);
@@ -28,21 +31,27 @@ BottomPanel::BottomPanel(Session* session, QWidget* parent) : QFrame(parent), se
   tabs_->setObjectName(QStringLiteral("bottomTabs"));
   tabs_->setExpanding(false);
   const QPair<QString, QString> titles[] = {
-      {tr("Plan"), tr("The edits, in the order in which they are made.")},
+      {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
+      {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
       {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
       {tr("Log"), tr("What the engine said.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
-  summary_ = makeLabel({}, "faint", header);
+  summary_ = new ElidedLabel({}, Qt::ElideRight, header);
+  summary_->setProperty("kind", "faint");
+  summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  planButtons_ = makePlanButtons(actions);
   layoutOf(header)->addWidget(tabs_, 0, Qt::AlignBottom);
-  layoutOf(header)->addStretch(1);
-  layoutOf(header)->addWidget(summary_);
+  layoutOf(header)->addSpacing(16);
+  layoutOf(header)->addWidget(summary_, 1);
+  layoutOf(header)->addWidget(planButtons_);
   layout->addWidget(header);
   pages_ = new QStackedWidget(this);
   auto* plan = new PlanPage(session, pages_);
   auto* proof = new ProofPage(session, pages_);
   log_ = new LogPage(pages_);
   pages_->addWidget(plan);
+  pages_->addWidget(new NormTablePage(session, pages_));
   pages_->addWidget(proof);
   pages_->addWidget(new BenchPage(session, pages_));
   pages_->addWidget(log_);
@@ -53,10 +62,28 @@ BottomPanel::BottomPanel(Session* session, QWidget* parent) : QFrame(parent), se
   });
   connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
   connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
-  for (const auto signal :
-       {&Session::planChanged, &Session::foldChanged, &Session::benchChanged, &Session::modelChanged}) {
+  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::benchChanged,
+                            &Session::modelChanged, &Session::analysisChanged}) {
     connect(session_, signal, this, &BottomPanel::showSummary);
   }
+  showSummary();
+}
+
+QWidget* BottomPanel::makePlanButtons(Actions* actions) {
+  auto* row = new QWidget(this);
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(12, 0, 0, 0);
+  layout->setSpacing(2);
+  for (QAction* action : {actions->suggestBest, actions->foldAll, actions->resetPlan}) {
+    auto* button = makeButton(action->text(), "link", row);
+    button->setObjectName(action->objectName() + QStringLiteral("Button"));
+    button->setToolTip(action->toolTip());
+    button->setEnabled(action->isEnabled());
+    connect(button, &QPushButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+    layout->addWidget(button);
+  }
+  return row;
 }
 
 void BottomPanel::showTab(Tab tab) { tabs_->setCurrentIndex(tab); }
@@ -80,7 +107,8 @@ void BottomPanel::showSummary() {
   } else if (tab() == Proof && session_->foldResult()) {
     summary = tr("same plan, original against folded, same inputs");
   }
-  summary_->setText(summary);
+  summary_->setFullText(summary);
+  planButtons_->setVisible(tab() == Plan && session_->analysis().has_value());
 }
 
 }  // namespace normlens::ui

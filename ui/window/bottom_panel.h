@@ -1,14 +1,15 @@
-// The bottom dock: Plan, Proof, Benchmark, Log.
+// The bottom dock: Plan, LayerNorms, Proof, Benchmark, Log.
 #pragma once
 
 #include <QFrame>
 
-class QLabel;
 class QStackedWidget;
 class QTabBar;
 
 namespace normlens::ui {
 
+class Actions;
+class ElidedLabel;
 class LogPage;
 class Session;
 
@@ -16,9 +17,9 @@ class BottomPanel final : public QFrame {
   Q_OBJECT
 
  public:
-  enum Tab { Plan, Proof, Benchmark, Log };
+  enum Tab { Plan, Norms, Proof, Benchmark, Log };
 
-  BottomPanel(Session* session, QWidget* parent);  // session: not owned
+  BottomPanel(Session* session, Actions* actions, QWidget* parent);  // session, actions: not owned
 
   void showTab(Tab tab);
   [[nodiscard]] Tab tab() const;
@@ -29,12 +30,14 @@ class BottomPanel final : public QFrame {
   void exportAnywayClicked();
 
  private:
+  [[nodiscard]] QWidget* makePlanButtons(Actions* actions);
   void showSummary();
 
   Session* session_;  // Not owned.
   QTabBar* tabs_;
   QStackedWidget* pages_;
-  QLabel* summary_;
+  QWidget* planButtons_;
+  ElidedLabel* summary_;
   LogPage* log_;
 };
 

@@ -79,6 +79,18 @@ void Inspector::askCenter(int value) {
   node_->askCenter(value);
 }
 
+void Inspector::foldSelected() {
+  if (pages_->currentWidget() == norm_) norm_->foldThis();
+}
+
+void Inspector::centerSelected() {
+  if (pages_->currentWidget() == norm_) {
+    norm_->centerHere();
+  } else if (pages_->currentWidget() == node_) {
+    node_->centerHere();
+  }
+}
+
 void Inspector::showSelection() {
   const Selection& selection = session_->selection();
   if (selection.norm >= 0 && session_->norm(selection.norm) != nullptr) {

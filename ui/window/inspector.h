@@ -32,6 +32,8 @@ class Inspector final : public QFrame {
   Inspector(Session* session, QWidget* parent);  // session: not owned
 
   void askCenter(int value);  // selects the edge and asks what centering it would do
+  void foldSelected();        // the button 'Fold this LayerNorm' of the norm shown
+  void centerSelected();      // 'Center here' of what is shown
 
  Q_SIGNALS:
   void nodeChosen(int node);

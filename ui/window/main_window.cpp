@@ -73,7 +73,7 @@ void MainWindow::build() {
   pages_->setObjectName(QStringLiteral("pages"));
   pages_->setFocusPolicy(Qt::ClickFocus);
   welcome_ = new WelcomePage(pages_);
-  workspace_ = new Workspace(session_, pages_);
+  workspace_ = new Workspace(session_, actions_, pages_);
   pages_->addWidget(welcome_);
   pages_->addWidget(workspace_);
   status_ = new StatusStrip(central);
@@ -93,6 +93,14 @@ void MainWindow::connectActions() {
   connect(actions_->exportModel, &QAction::triggered, this, [this] { askForExport(false); });
   connect(actions_->undo, &QAction::triggered, session_->undoStack(), &QUndoStack::undo);
   connect(actions_->redo, &QAction::triggered, session_->undoStack(), &QUndoStack::redo);
+  connect(actions_->suggestBest, &QAction::triggered, session_, &Session::suggestBest);
+  connect(actions_->foldAll, &QAction::triggered, session_, &Session::foldAll);
+  connect(actions_->resetPlan, &QAction::triggered, session_, &Session::resetPlan);
+  connect(actions_->foldNorm, &QAction::triggered, workspace_->inspector(), &Inspector::foldSelected);
+  connect(actions_->centerHere, &QAction::triggered, this, [this] {
+    actions_->toggleInspector->setChecked(true);
+    workspace_->inspector()->centerSelected();
+  });
   connect(actions_->stop, &QAction::triggered, session_, &Session::cancel);
   connect(actions_->restartEngine, &QAction::triggered, session_, &Session::recover);
   connect(actions_->closeModel, &QAction::triggered, this, &MainWindow::closeModel);

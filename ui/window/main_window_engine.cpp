@@ -69,7 +69,7 @@ void MainWindow::connectSession() {
   connect(session_, &Session::exportDone, this, &MainWindow::showExport);
   for (const auto signal :
        {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged, &Session::foldChanged,
-        &Session::benchChanged, &Session::jobChanged, &Session::exportDone}) {
+        &Session::benchChanged, &Session::jobChanged, &Session::exportDone, &Session::selectionChanged}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
   connect(session_->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);

@@ -76,7 +76,7 @@ NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session
   page.layout->addStretch(1);
   centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHereNode"));
   centerHere_->setToolTip(tr("Subtract the mean of this value at run time; shows first what that would free."));
-  connect(centerHere_, &QPushButton::clicked, this, [this] { center_->ask(centerValue_); });
+  connect(centerHere_, &QPushButton::clicked, this, &NodePage::centerHere);
 }
 
 void NodePage::clear() {
@@ -158,6 +158,10 @@ QVector<Need> NodePage::values(const std::vector<int>& ids, bool inputs) const {
     rows.push_back({mark, name, {}, typeOf(*value), Need::State::Plain, value->constant || inputs ? id : -1});
   }
   return rows;
+}
+
+void NodePage::centerHere() {
+  if (centerValue_ >= 0) center_->ask(centerValue_);
 }
 
 void NodePage::askCenter(int value) {

@@ -29,6 +29,7 @@ class NodePage final : public QWidget {
   void showNode(int node);
   void showValue(int value);  // an edge
   void askCenter(int value);
+  void centerHere();  // what is shown
 
  private:
   [[nodiscard]] QVector<Need> values(const std::vector<int>& ids, bool inputs) const;

@@ -107,8 +107,8 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), QStringLiteral("foldThis"));
   centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHere"));
   centerHere_->setToolTip(tr("Subtract the mean of this norm's input at run time; shows first what that would free."));
-  connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThisClicked);
-  connect(centerHere_, &QPushButton::clicked, this, [this] { center_->ask(session_->inputOfNorm(norm_)); });
+  connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThis);
+  connect(centerHere_, &QPushButton::clicked, this, &NormPage::centerHere);
   connect(needs_, &NeedsList::activated, this, [this](int target) {
     const protocol::NormInfo* norm = session_->norm(norm_);
     if (norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked) {
@@ -163,7 +163,7 @@ void NormPage::refreshPlan() {
   centerHere_->setEnabled(session_->inputOfNorm(norm_) >= 0);
 }
 
-void NormPage::foldThisClicked() {
+void NormPage::foldThis() {
   const bool kept = contains(session_->planParams().keep_norms, norm_);
   if (kept) {
     session_->keepNorm(norm_, false);
@@ -173,6 +173,8 @@ void NormPage::foldThisClicked() {
     center_->ask(session_->inputOfNorm(norm_));  // nothing but a centering of its input folds it
   }
 }
+
+void NormPage::centerHere() { center_->ask(session_->inputOfNorm(norm_)); }
 
 void NormPage::showNeeds() {
   const protocol::NormInfo* norm = session_->norm(norm_);

@@ -26,6 +26,8 @@ class NormPage final : public QWidget {
 
   void showNorm(int norm);
   void refreshPlan();  // plan, proof or zero-mean graph changed
+  void foldThis();     // or keep it, where the plan folds it
+  void centerHere();   // asks first
 
  Q_SIGNALS:
   void nodeChosen(int node);
@@ -35,7 +37,6 @@ class NormPage final : public QWidget {
   [[nodiscard]] QVector<Need> neededEdits() const;
   [[nodiscard]] QVector<Need> pathsToIt() const;
   void showAttributes();
-  void foldThisClicked();
 
   Session* session_;  // Not owned.
   int norm_ = -1;

@@ -1,4 +1,4 @@
-// The plan as a table of edits; a click shows where in the graph.
+// The plan as a table of edits: a click shows where in the graph, a tick turns an edit on or off.
 #pragma once
 
 #include <QWidget>
@@ -21,12 +21,16 @@ class PlanPage final : public QWidget {
   void nodeChosen(int node);
 
  private:
+  void buildTable();
   void showPlan();
+  void showState();
+  void showMenu(const QPoint& position);
 
   Session* session_;  // Not owned.
   EditModel* model_;
   QTableView* table_;
   QLabel* empty_;
+  bool ticked_ = false;  // the click under way was on a tick
 };
 
 }  // namespace normlens::ui

@@ -50,14 +50,22 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   device_->setPopupMode(QToolButton::InstantPopup);
   auto* menu = new QMenu(device_);
   menu->addAction(actions->restartEngine);
-  menu->addMenu(actions->themeMenu);
-  menu->addSeparator();
-  menu->addAction(actions->toggleInspector);
-  menu->addAction(actions->toggleBottom);
-  menu->addAction(actions->closeModel);
   device_->setMenu(menu);
   device_->setFixedHeight(28);
   layout->addWidget(device_);
+  layout->addSpacing(4);
+  addMainMenu(actions);
+}
+
+void ToolBar::addMainMenu(Actions* actions) {
+  auto* menu = new QMenu(tr("Menu"), this);
+  menu->setObjectName(QStringLiteral("mainMenu"));
+  for (QMenu* part : {actions->fileMenu, actions->editMenu, actions->viewMenu}) menu->addMenu(part);
+  auto* button = new IconButton(QStringLiteral("more"), {}, tr("All commands: file, edit, view."), this);
+  button->setObjectName(QStringLiteral("mainMenuButton"));
+  button->setMenu(menu);
+  button->setPopupMode(QToolButton::InstantPopup);
+  layout()->addWidget(button);
 }
 
 IconButton* ToolBar::addButton(const QString& icon, QAction* action, bool withText) {

@@ -23,6 +23,7 @@ class ToolBar final : public QFrame {
 
  private:
   IconButton* addButton(const QString& icon, QAction* action, bool withText);
+  void addMainMenu(Actions* actions);
   IconButton* addMenuArrow(QMenu* menu, const QString& tip);
 
   SearchBox* search_;

@@ -22,7 +22,7 @@ QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent) {
 
 }  // namespace
 
-Workspace::Workspace(Session* session, QWidget* parent) : QWidget(parent) {
+Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWidget(parent) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   across_ = makeSplitter(Qt::Horizontal, this);
@@ -30,7 +30,7 @@ Workspace::Workspace(Session* session, QWidget* parent) : QWidget(parent) {
   upper_ = makeSplitter(Qt::Horizontal, down_);
   norms_ = new NormPanel(session, upper_);
   graph_ = new GraphPane(session, upper_);
-  bottom_ = new BottomPanel(session, down_);
+  bottom_ = new BottomPanel(session, actions, down_);
   inspector_ = new Inspector(session, across_);
   norms_->setMinimumWidth(200);
   inspector_->setMinimumWidth(260);

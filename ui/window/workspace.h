@@ -7,6 +7,7 @@ class QSplitter;
 
 namespace normlens::ui {
 
+class Actions;
 class BottomPanel;
 class GraphPane;
 class Inspector;
@@ -17,7 +18,7 @@ class Workspace final : public QWidget {
   Q_OBJECT
 
  public:
-  Workspace(Session* session, QWidget* parent);  // session: not owned
+  Workspace(Session* session, Actions* actions, QWidget* parent);  // session, actions: not owned
 
   [[nodiscard]] NormPanel* norms() const { return norms_; }
   [[nodiscard]] GraphPane* graph() const { return graph_; }

@@ -151,35 +151,33 @@ protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
   return graph;
 }
 
+namespace {
+
+// One edit per weight, in the order in which norms first need it, with all folded norms that need it.
+}  // namespace
+
 protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params) {
   protocol::PlanInfo info;
   info.policy = params.policy;
   info.layer_norms = static_cast<int>(model.normNodes.size());
+  if (params.prices == "measured") info.prices = {16, 64, 3.4, 2.1, 1.9};
   for (int norm = 0; norm < info.layer_norms; ++norm) {
-    if (!folds(model, params, norm)) continue;
-    info.folded.push_back(norm);
-    if (foldsFree(model, norm)) continue;
-    info.edits.push_back({"insert_centering",
-                          "center the input of " + normInfo(model, norm).name + " at run time",
-                          model.normNodes[static_cast<size_t>(norm)],
-                          0,
-                          0,
-                          {norm}});
-    ++info.centerings;
+    if (folds(model, params, norm)) info.folded.push_back(norm);
   }
-  for (protocol::EditInfo& edit : weightEdits(model, info.folded)) {
-    ++info.tensors_centered;
+  info.edits = weightEdits(model, info.folded);
+  info.tensors_centered = static_cast<int>(info.edits.size());
+  for (const protocol::EditInfo& edit : info.edits) {
     info.bytes_centered += edit.bytes;
     info.bytes_grown += edit.bytes_grown;
-    info.edits.push_back(std::move(edit));
   }
   for (const int norm : info.folded) {
-    info.edits.push_back({"replace_norm",
-                          "replace " + normInfo(model, norm).name + " by an RMSNorm",
-                          model.normNodes[static_cast<size_t>(norm)],
-                          0,
-                          0,
-                          {}});
+    const int node = model.normNodes[static_cast<size_t>(norm)];
+    const std::string name = normInfo(model, norm).name;
+    if (!foldsFree(model, norm)) {
+      info.edits.push_back({"insert_centering", "center the input of " + name + " at run time", node, 0, 0, {norm}});
+      ++info.centerings;
+    }
+    info.edits.push_back({"replace_norm", "replace " + name + " by an RMSNorm", node, 0, 0, {norm}});
   }
   return info;
 }

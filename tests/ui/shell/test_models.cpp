@@ -1,5 +1,6 @@
 // Every model of the window under QAbstractItemModelTester, empty, filled, changed and emptied again.
 #include <QAbstractItemModelTester>
+#include <QStandardItemModel>
 
 #include "tests/support/graph_documents.h"
 #include "tests/ui/shell/shell_test.h"
@@ -7,9 +8,11 @@
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_filter.h"
 #include "ui/models/norm_model.h"
+#include "ui/models/norm_table.h"
 #include "ui/models/scope_model.h"
 #include "ui/models/search_model.h"
 #include "ui/session/model_index.h"
+#include "ui/models/table_text.h"
 
 namespace normlens::ui {
 
@@ -172,19 +175,91 @@ class TestModels final : public QObject {
     QCOMPARE(printed(model), QStringLiteral("a\n  b\nc\n"));
   }
 
-  void editsAreATable() {
+  void editsAreATableWithTicks() {
     EditModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
-    model.setEdits({{"center_constant", "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}},
-                    {"replace_norm", "replace ln_f", 9, 0, 0, {}}});
+    const protocol::EditInfo center{"center_constant", "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
+    const protocol::EditInfo replace{"replace_norm", "replace ln_f", 9, 0, 0, {1}};
+    const QStringList both{QStringLiteral("h.ln_1"), QStringLiteral("ln_f")};
+    model.setLines({{{center, true}, QStringLiteral("wte"), both}, {{replace, false}, {}, both.mid(1)}}, {});
     QCOMPARE(model.rowCount(), 2);
     QCOMPARE(model.index(0, EditModel::What).data().toString(), QStringLiteral("center wte.weight over 48 columns"));
-    QCOMPARE(model.index(0, EditModel::Bytes).data().toString(), QStringLiteral("40 kB"));
-    QCOMPARE(model.index(0, EditModel::Grows).data().toString(), QStringLiteral("+40 kB"));
-    QCOMPARE(model.index(1, EditModel::Bytes).data().toString(), QString());
+    QCOMPARE(model.index(0, EditModel::Cost).data().toString(), QStringLiteral("file grows by 40 kB"));
+    QCOMPARE(model.index(0, EditModel::Frees).data().toString(), QStringLiteral("2 norms"));
+    QCOMPARE(model.index(1, EditModel::Frees).data().toString(), QStringLiteral("ln_f"));
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves a mean a run"));
     QCOMPARE(model.index(0, 0).data(EditModel::NodeRole).toInt(), 3);
-    model.setEdits({});
+    QCOMPARE(model.index(1, 0).data(Qt::CheckStateRole).toInt(), static_cast<int>(Qt::Unchecked));
+    QSignalSpy switched(&model, &EditModel::switched), reset(&model, &QAbstractItemModel::modelReset);
+    QVERIFY(model.setData(model.index(1, 0), Qt::Checked, Qt::CheckStateRole));
+    QVERIFY(!model.setData(model.index(0, 0), Qt::Checked, Qt::CheckStateRole));
+    QCOMPARE(switched.count(), 1);
+    // The same edits, one of them switched: no reset, so a view keeps its place.
+    model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
+    QCOMPARE(reset.count(), 0);
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("−1.0 µs a run"));
+    model.setLines({}, {});
     QCOMPARE(model.rowCount(), 0);
+  }
+
+  void editsTurnedOffStayInTheList() {
+    const protocol::EditInfo a{"center_constant", "center a", 1, 8, 0, {0, 2}},
+        b{"center_constant", "center b", 2, 8, 0, {1}}, alone{"center_constant", "center a (copy)", 1, 8, 8, {2}};
+    protocol::PlanInfo offered, plan;
+    offered.edits = {a, b};
+    plan.edits = {alone};
+    const std::vector<PlanRow> rows = planRows(offered, plan);
+    QCOMPARE(rows.size(), size_t{3});
+    QVERIFY(!rows[0].on && !rows[1].on && rows[2].on);
+    QCOMPARE(rows[2].edit.text, alone.text);
+    protocol::PlanParams params;
+    params.keep_norms = {5};
+    params = toggled(params, a, false);
+    QCOMPARE(params.keep_norms, (std::vector<int>{0, 2, 5}));
+    params = toggled(params, a, true);
+    QCOMPARE(params.keep_norms, std::vector<int>{5});
+  }
+
+  void theNormTableSortsFiltersAndGroups() {
+    NormTable model;
+    NormSorter sorter;
+    const QAbstractItemModelTester tester(&model, kFatal), sorterTester(&sorter, kFatal);
+    sorter.setSourceModel(&model);
+    auto norms = someNorms();
+    norms[0].normalized_shape = {1024};
+    norms[1].normalized_shape = {64};
+    model.setNorms(norms);
+    const auto order = [&] {
+      QStringList names;
+      for (int row = 0; row < sorter.rowCount(); ++row) names << sorter.index(row, NormTable::Name).data().toString();
+      return names.join(u' ');
+    };
+    sorter.sort(NormTable::Over, Qt::AscendingOrder);  // as numbers: 64 before 768 before 1024
+    QCOMPARE(order(), QStringLiteral("h.0.ln_2 h.1.ln_1 ln_f h.0.ln_1"));
+    sorter.setGrouped(true);
+    QCOMPARE(order(), QStringLiteral("h.1.ln_1 h.0.ln_1 ln_f h.0.ln_2"));
+    sorter.sort(NormTable::Place, Qt::DescendingOrder);
+    QCOMPARE(order(), QStringLiteral("h.1.ln_1 h.0.ln_1 ln_f h.0.ln_2"));
+    sorter.setWords(QStringLiteral("free LN_1"));
+    QCOMPARE(order(), QStringLiteral("h.1.ln_1 h.0.ln_1"));
+    model.setPlan({2}, {0});
+    QCOMPARE(sorter.index(0, NormTable::InPlan).data().toString(), QStringLiteral("kept"));
+    QCOMPARE(sorter.index(1, NormTable::InPlan).data().toString(), QStringLiteral("folds"));
+    model.setNorms({});
+    QCOMPARE(sorter.rowCount(), 0);
+  }
+
+  void tablesAreCopiedAsCsvAndMarkdown() {
+    QStandardItemModel model(2, 2);
+    model.setHorizontalHeaderLabels({QStringLiteral("name"), QStringLiteral("why")});
+    model.setItem(0, 0, new QStandardItem(QStringLiteral("a,b")));
+    model.setItem(0, 1, new QStandardItem(QStringLiteral("he said \"no\"")));
+    model.setItem(1, 0, new QStandardItem(QStringLiteral("c|d")));
+    model.setItem(1, 1, new QStandardItem(QStringLiteral("plain")));
+    QCOMPARE(tableText(model, allRows(model), TableFormat::Csv),
+             QStringLiteral("name,why\r\n\"a,b\",\"he said \"\"no\"\"\"\r\nc|d,plain\r\n"));
+    QCOMPARE(tableText(model, {1}, TableFormat::Markdown),
+             QStringLiteral("| name | why |\n| --- | --- |\n| c\\|d | plain |\n"));
   }
 
   void searchFindsByNameBestFirst() {

@@ -10,7 +10,7 @@
 #include <QTreeView>
 #include <csignal>
 
-#include "tests/ui/shell/shell_test.h"
+#include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
@@ -26,51 +26,6 @@
 #include "ui/window/workspace.h"
 
 namespace normlens::ui {
-
-namespace {
-
-// A shown window with a fake engine.
-struct Shown {
-  explicit Shown(const QStringList& mischief = {})
-      : window({test::fakeEngine(mischief), ColorScheme::Light, false, false}), session(*window.session()) {
-    window.resize(1440, 900);
-    window.show();
-  }
-
-  void openAndAnalyse(const QString& model) {
-    window.openFile(model);
-    QTRY_VERIFY(session.plan().has_value() && !session.busy());
-  }
-  template <class T>
-  T* child(const char* name) {
-    T* found = window.findChild<T*>(QLatin1String(name));
-    if (found == nullptr) qFatal("no child named %s", name);
-    return found;
-  }
-  void click(const char* name) { QTest::mouseClick(child<QAbstractButton>(name), Qt::LeftButton); }
-  // Chooses `path` in the file dialog that is open.
-  void answerFileDialog(const char* name, const QString& path) {
-    auto* dialog = child<QFileDialog>(name);
-    dialog->selectFile(path);
-    auto* edit = dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"));
-    QVERIFY(edit != nullptr);
-    edit->setText(path);
-    QMetaObject::invokeMethod(dialog, "accept");
-  }
-  void clickNorm(int norm) {
-    auto* list = child<QTreeView>("normList");
-    const QModelIndexList found = list->model()->match(list->model()->index(0, 0), NormModel::NormRole, norm, 1,
-                                                       Qt::MatchExactly | Qt::MatchRecursive);
-    QVERIFY(!found.isEmpty());
-    list->scrollTo(found.first());
-    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(found.first()).center());
-  }
-
-  MainWindow window;
-  Session& session;
-};
-
-}  // namespace
 
 class TestWindow final : public QObject {
   Q_OBJECT

@@ -1,0 +1,207 @@
+// The plan as a panel and the table of LayerNorms, by clicks and keys.
+#include <QCheckBox>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QMenu>
+#include <QTableView>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/models/edit_model.h"
+#include "ui/models/norm_table.h"
+#include "ui/widgets/edit_delegate.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QTableView* planTable(Shown& shown) { return shown.child<QTableView>("planTable"); }
+
+int rowOf(const QAbstractItemModel& model, const QString& what, int column = EditModel::What) {
+  for (int row = 0; row < model.rowCount(); ++row) {
+    if (model.index(row, column).data().toString() == what) return row;
+  }
+  return -1;
+}
+
+bool isOn(const QTableView* table, int row) {
+  return table->model()->index(row, EditModel::Kind).data(Qt::CheckStateRole).toInt() == Qt::Checked;
+}
+
+void clickTick(QTableView* table, int row) {
+  const QModelIndex at = table->model()->index(row, EditModel::Kind);
+  table->scrollTo(at);
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, EditDelegate::tickArea(table->visualRect(at)).center());
+}
+
+// The entry of the context menu that opens at a row.
+void chooseInMenu(QTableView* table, int row, const char* menuName, const char* entry) {
+  const QModelIndex at = table->model()->index(row, 1);
+  Q_EMIT table->customContextMenuRequested(table->visualRect(at).center());
+  auto* menu = table->window()->findChild<QMenu*>(QLatin1String(menuName));
+  QVERIFY(menu != nullptr);
+  auto* action = menu->findChild<QAction*>(QLatin1String(entry));
+  QVERIFY(action != nullptr);
+  action->trigger();
+  menu->close();
+}
+
+}  // namespace
+
+class TestPlanPanel final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    model_ = test::modelFile(folder_);
+    postNormModel_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
+    QGuiApplication::clipboard()->clear();
+  }
+
+  void anEditIsTurnedOffAndOnByItsTick() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QTableView* table = planTable(shown);
+    const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
+    QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
+    const int rows = table->model()->rowCount();
+    clickTick(table, rowOf(*table->model(), last));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    // Only ln_f reads what that layer writes, so ln_f stays a LayerNorm and every other norm folds.
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{8});
+    QVERIFY(!shown.session.folds(8));
+    QTRY_COMPARE(table->model()->rowCount(), rows);  // what was left out can be put back
+    const int row = rowOf(*table->model(), last);
+    QVERIFY(!isOn(table, row));
+    QVERIFY(!isOn(table, rowOf(*table->model(), QStringLiteral("replace ln_f by an RMSNorm"))));
+    QVERIFY(isOn(table, rowOf(*table->model(), QStringLiteral("center h.0.mlp.c_proj.weight over 64 columns"))));
+    clickTick(table, row);
+    QTRY_VERIFY(shown.session.plan() && shown.session.folds(8));
+    QVERIFY(isOn(table, row));
+  }
+
+  void aTickCanBeSetByTheKeyboard() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QTableView* table = planTable(shown);
+    table->setFocus();
+    table->setCurrentIndex(table->model()->index(0, EditModel::What));
+    QTest::keyClick(table, Qt::Key_Space);
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.empty());  // all norms read the first table
+    QTRY_VERIFY(!isOn(table, 0));
+    QTest::keyClick(table, Qt::Key_Space);
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
+  }
+
+  void everyChangeIsAStepThatIsNamedInTheEditMenu() {
+    Shown shown;
+    shown.openAndAnalyse(postNormModel_);
+    const auto done = [&] { return shown.session.plan() && !shown.session.busy(); };
+    shown.click("foldAllButton");
+    QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 9);
+    shown.child<QAction>("suggestBest")->trigger();
+    QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 1);
+    QCOMPARE(shown.session.planParams().prices, std::string("measured"));
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(done());
+    shown.session.selectNorm(4);
+    shown.child<QAction>("foldNorm")->trigger();
+    QTRY_VERIFY(done() && !shown.session.folds(4));
+    clickTick(planTable(shown), 0);
+    QTRY_VERIFY(done() && !shown.session.folds(0));
+    shown.click("resetPlanButton");
+    QTRY_VERIFY(done() && shown.session.planParams().policy == "balanced");
+
+    const QStringList steps{
+        QStringLiteral("reset the plan"),     QStringLiteral("turn off: center word_embeddings.weight"),
+        QStringLiteral("keep 1.output_norm"), QStringLiteral("policy all"),
+        QStringLiteral("suggest best"),       QStringLiteral("fold all")};
+    QAction* undo = shown.child<QAction>("undo");
+    QVERIFY(shown.window.actions()->editMenu->actions().contains(undo));
+    for (const QString& step : steps) {
+      QCOMPARE(undo->text(), QStringLiteral("Undo: ") + step);
+      QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier);
+      QTRY_VERIFY(done());
+    }
+    QVERIFY(!undo->isEnabled());
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{1});
+    QCOMPARE(shown.child<QAction>("redo")->text(), QStringLiteral("Redo: fold all"));
+    QTest::keyClick(&shown.window, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 9);
+  }
+
+  void costsAreTimesWhereTheyWereMeasured() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    const auto cost = [&] {
+      const QAbstractItemModel& model = *planTable(shown)->model();
+      return model.index(rowOf(model, QStringLiteral("replace ln_f by an RMSNorm")), EditModel::Cost).data().toString();
+    };
+    QCOMPARE(cost(), QStringLiteral("saves a mean a run"));
+    shown.click("suggestBestButton");
+    QTRY_COMPARE(cost(), QStringLiteral("−1.3 µs a run"));
+  }
+
+  void thePlanIsCopied() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QTableView* table = planTable(shown);
+    table->setFocus();
+    table->selectRow(1);
+    QTest::keyClick(table, Qt::Key_C, Qt::ControlModifier);
+    const QString csv = QGuiApplication::clipboard()->text();
+    QCOMPARE(csv.count(QStringLiteral("\r\n")), 2);
+    QVERIFY2(csv.contains(QStringLiteral("center wpe.weight over 64 columns,wpe,rewrites 16 kB,9 norms")),
+             qPrintable(csv));
+  }
+
+  void theNormTableSortsFiltersAndCopies() {
+    Shown shown;
+    shown.openAndAnalyse(postNormModel_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
+    auto* table = shown.child<QTableView>("normTable");
+    QCOMPARE(table->model()->rowCount(), 9);
+    QHeaderView* header = table->horizontalHeader();
+    const int middle = header->sectionViewportPosition(NormTable::Place) + 20;
+    QTest::mouseClick(header->viewport(), Qt::LeftButton, {}, QPoint(middle, header->height() / 2));
+    QCOMPARE(table->model()->index(0, NormTable::Place).data().toString(), QStringLiteral("9"));
+    QTest::mouseClick(shown.child<QCheckBox>("normTableGrouped"), Qt::LeftButton, {}, QPoint(8, 8));
+    QCOMPARE(table->model()->index(0, NormTable::Verdict).data().toString(), QStringLiteral("Folds free"));
+    QTest::keyClicks(shown.child<QLineEdit>("normTableFilter"), QStringLiteral("blocked layer.3"));
+    QCOMPARE(table->model()->rowCount(), 2);
+    chooseInMenu(table, 0, "normTableMenu", "copyMarkdown");
+    const QString markdown = QGuiApplication::clipboard()->text();
+    QCOMPARE(markdown.count(u'\n'), 4);
+    QVERIFY(markdown.startsWith(QStringLiteral("| # | LayerNorm | Verdict |")));
+    QVERIFY(markdown.contains(QStringLiteral("layer.3.attention_norm")));
+  }
+
+  void rowsOfTheNormTableAreSelectedAndKept() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
+    auto* table = shown.child<QTableView>("normTable");
+    const QModelIndex third = table->model()->index(2, NormTable::Name);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(third).center());
+    QCOMPARE(shown.session.selection().norm, 2);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::ShiftModifier,
+                      table->visualRect(table->model()->index(4, NormTable::Name)).center());
+    QCOMPARE(table->selectionModel()->selectedRows().size(), 3);
+    chooseInMenu(table, 2, "normTableMenu", "keepChosen");
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 6);
+    QCOMPARE(shown.child<QAction>("undo")->text(), QStringLiteral("Undo: keep 3 LayerNorms"));
+    QCOMPARE(table->model()->index(3, NormTable::InPlan).data().toString(), QStringLiteral("kept"));
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_, postNormModel_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestPlanPanel>(argc, argv); }
+
+#include "test_plan_panel.moc"

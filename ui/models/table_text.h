@@ -1,0 +1,16 @@
+// Rows of a table model as text for the clipboard: what is shown, with the headers.
+#pragma once
+
+#include <QAbstractItemModel>
+#include <QString>
+#include <QVector>
+
+namespace normlens::ui {
+
+enum class TableFormat { Csv, Markdown };
+
+// rows: of the model's root, in this order. CSV as in RFC 4180 (quotes doubled, lines end in CR LF).
+[[nodiscard]] QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, TableFormat format);
+[[nodiscard]] QVector<int> allRows(const QAbstractItemModel& model);
+
+}  // namespace normlens::ui

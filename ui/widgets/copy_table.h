@@ -1,0 +1,18 @@
+// Copying from a table: Ctrl+C copies the chosen rows (all, where none is chosen) as CSV, the context menu as CSV or
+// Markdown. Both take what is shown, in the order in which it is shown.
+#pragma once
+
+#include <QMenu>
+#include <QTableView>
+
+#include "ui/models/table_text.h"
+
+namespace normlens::ui {
+
+void copyTable(const QTableView& table, TableFormat format);
+// Two entries, "Copy as CSV" and "Copy as Markdown".
+void addCopyActions(QMenu* menu, QTableView* table);
+// Ctrl+C while the table has the focus.
+void addCopyShortcut(QTableView* table);
+
+}  // namespace normlens::ui
