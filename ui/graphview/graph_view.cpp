@@ -69,6 +69,19 @@ void GraphView::setError(const QString& message) {
   update();
 }
 
+void GraphView::setMarks(std::vector<NodeMark> marks) {
+  nodeMarks_ = std::move(marks);
+  diffMarks_ = scene_.hierarchy != nullptr ? DiffMarks(*scene_.hierarchy, nodeMarks_) : DiffMarks();
+  update();
+}
+
+void GraphView::setCamera(const Camera& camera) {
+  if (animation_) animation_->stop();
+  userMoved_ = true;
+  camera_ = camera;
+  cameraChanged();
+}
+
 void GraphView::setPlaceholder(const QString& text) {
   placeholder_ = text;
   update();
@@ -171,6 +184,7 @@ void GraphView::cameraChanged() {
   zoomControl_->setZoom(camera_.zoom);
   minimap_->setVisibleArea(camera_.toWorld(QRectF(rect())));
   Q_EMIT zoomChanged(camera_.zoom);
+  Q_EMIT viewMoved();
   update();
 }
 
@@ -231,6 +245,7 @@ void GraphView::paintEvent(QPaintEvent*) {
     paintMessage(painter);
   } else {
     painter_.paint(painter, scene_, camera_, size(), viewState(), theme_);
+    diffMarks_.paint(painter, scene_, camera_, QRectF(rect()), theme_);
     if (spinnerTimer_ != 0) paintMessage(painter);
   }
   frameMs_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;

@@ -22,6 +22,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/graphview/camera.h"
+#include "ui/graphview/diff_marks.h"
 #include "ui/graphview/graph_painter.h"
 #include "ui/graphview/lighting.h"
 #include "ui/graphview/scene.h"
@@ -58,6 +59,9 @@ class GraphView : public QWidget {
   void clearHighlight();
   [[nodiscard]] bool hasHighlight() const { return lighting_.active(); }
 
+  // ---- a comparison with another graph. By place in the document's nodes; empty: no marks
+  void setMarks(std::vector<NodeMark> marks);
+
   // ---- selection and search
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
   [[nodiscard]] int selectedNode() const;  // of a slim group its main op; -1
@@ -74,6 +78,7 @@ class GraphView : public QWidget {
   void zoomIn();
   void zoomOut();
   void fit();
+  void setCamera(const Camera& camera);  // at once
   void setAnimated(bool animated) { animated_ = animated; }
   // The graph as it stands, at this size, without the overlays; for screenshots and reports.
   [[nodiscard]] QImage renderToImage(const QSize& size, double devicePixelRatio = 1.0, bool fitAll = false) const;
@@ -100,6 +105,7 @@ class GraphView : public QWidget {
   void edgeSelected(int value);
   void centerHereRequested(int value);  // 'Center here' on an edge, or on a node: its first output
   void zoomChanged(double zoom);
+  void viewMoved();  // another zoom, or another place
   void layoutFinished();
 
  protected:
@@ -167,6 +173,8 @@ class GraphView : public QWidget {
   Scene scene_;
   Camera camera_;
   Lighting lighting_;
+  std::vector<NodeMark> nodeMarks_;
+  DiffMarks diffMarks_;
   mutable GraphPainter painter_;
 
   std::optional<layout::GroupSet> open_;  // the user's wishes; nullopt until the first layout says what is usual

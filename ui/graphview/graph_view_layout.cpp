@@ -130,6 +130,7 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   hover_ = {};
   stage_.clear();
   judgeNorms();
+  diffMarks_ = DiffMarks(*scene_.hierarchy, nodeMarks_);
   relight();
   updateSpinner();
   if (anchor && moveTo_ == MoveTo::Nowhere) {

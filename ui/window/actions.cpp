@@ -55,6 +55,10 @@ Actions::Actions(QWidget* window) : QObject(window) {
   redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z),
              tr("Do the change of the plan again."));
   redo->setShortcuts({redo->shortcut(), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+  compareFolded = add(QStringLiteral("compareFolded"), tr("Compare with the folded model"),
+                      QKeySequence(Qt::CTRL | Qt::Key_D), tr("Original and folded graph side by side."));
+  compareWith = add(QStringLiteral("compareWith"), tr("Compare with…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
+                    tr("The graph of another file beside this one."));
   find = add(QStringLiteral("find"), tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
   findNext = add(QStringLiteral("findNext"), tr("Find next"), QKeySequence(Qt::Key_F3),
                  tr("Go to the next of what the search found."));
@@ -107,6 +111,7 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addActions({find, command});
   viewMenu->addSeparator();
   viewMenu->addActions({toggleInspector, toggleBottom});
+  viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
 }
 
@@ -195,6 +200,8 @@ void Actions::update(Session& session) {
   updatePlan(session);
   stop->setEnabled(session.busy());
   closeModel->setEnabled(!session.path().isEmpty());
+  compareFolded->setEnabled(folded && idle);
+  compareWith->setEnabled(session.document() != nullptr && idle);
   for (QAction* action : policyGroup->actions()) {
     action->setChecked(action->data().toString() == text(session.planParams().policy));
   }
@@ -221,9 +228,10 @@ void Actions::updatePlan(Session& session) {
 }
 
 QList<QAction*> Actions::searchable() const {
-  QList<QAction*> all{open, fold,          verify,     measure,         exportModel, undo,
-                      redo, foldNorm,      centerHere, foldAll,         resetPlan,   suggestBest,
-                      stop, restartEngine, closeModel, toggleInspector, toggleBottom};
+  QList<QAction*> all{open,       fold,          verify,     measure,         exportModel,  undo,
+                      redo,       foldNorm,      centerHere, foldAll,         resetPlan,    suggestBest,
+                      stop,       restartEngine, closeModel, toggleInspector, toggleBottom, compareFolded,
+                      compareWith};
   all += policyGroup->actions();
   all += flavourGroup->actions();
   all += themeGroup->actions();

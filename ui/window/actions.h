@@ -44,6 +44,8 @@ class Actions final : public QObject {
   QAction* resetPlan;
   QAction* foldNorm;    // the selected one: folds it, or keeps it as it is
   QAction* centerHere;  // at the selection
+  QAction* compareFolded;
+  QAction* compareWith;
   QAction* find;
   QAction* findNext;
   QAction* findPrevious;

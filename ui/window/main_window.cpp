@@ -18,6 +18,7 @@
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom_panel.h"
+#include "ui/window/compare_view.h"
 #include "ui/window/graph_pane.h"
 #include "ui/window/inspector.h"
 #include "ui/window/norm_panel.h"
@@ -107,6 +108,8 @@ void MainWindow::connectActions() {
   for (QAction* action : {actions_->find, actions_->command}) {
     connect(action, &QAction::triggered, tools_->search(), &SearchBox::begin);
   }
+  connect(actions_->compareFolded, &QAction::triggered, this, [this] { showComparison({}); });
+  connect(actions_->compareWith, &QAction::triggered, this, &MainWindow::askForComparison);
   connect(actions_->findNext, &QAction::triggered, this, [this] { tools_->search()->step(1); });
   connect(actions_->findPrevious, &QAction::triggered, this, [this] { tools_->search()->step(-1); });
   connect(actions_->toggleInspector, &QAction::toggled, workspace_->inspector(), &QWidget::setVisible);
@@ -163,20 +166,46 @@ void MainWindow::openFile(const QString& path) {
   refresh();
 }
 
-void MainWindow::askForModel() {
-  auto* dialog = new QFileDialog(this, tr("Open a model"));
+QFileDialog* MainWindow::makeModelDialog(const QString& title) {
+  auto* dialog = new QFileDialog(this, title);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("openDialog"));
   dialog->setFileMode(QFileDialog::ExistingFile);
   dialog->setNameFilters({tr("Models (*.pt *.pth *.ts *.onnx)"), tr("All files (*)")});
   const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
                                                   : QFileInfo(session_->path()).absolutePath();
   if (!last.isEmpty()) dialog->setDirectory(last);
+  return dialog;
+}
+
+void MainWindow::askForModel() {
+  QFileDialog* dialog = makeModelDialog(tr("Open a model"));
+  dialog->setObjectName(QStringLiteral("openDialog"));
   connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
     if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), QFileInfo(path).absolutePath());
     openFile(path);
   });
   dialog->open();
+}
+
+void MainWindow::askForComparison() {
+  QFileDialog* dialog = makeModelDialog(tr("Compare with"));
+  dialog->setObjectName(QStringLiteral("compareDialog"));
+  connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::showComparison);
+  dialog->open();
+}
+
+void MainWindow::showComparison(const QString& path) {
+  if (compare_ == nullptr) {
+    compare_ = new CompareView(session_, pages_);
+    pages_->addWidget(compare_);
+    connect(compare_, &CompareView::closed, this, [this] {
+      pages_->setCurrentWidget(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_);
+      refresh();
+    });
+  }
+  pages_->setCurrentWidget(compare_);
+  compare_->compareWith(path);
+  refresh();
 }
 
 void MainWindow::askForExport(bool force) {

@@ -13,11 +13,13 @@
 #include "ui/theme/theme.h"
 #include "ui/window/story.h"
 
+class QFileDialog;
 class QStackedWidget;
 
 namespace normlens::ui {
 
 class Actions;
+class CompareView;
 class EngineClient;
 class InfoBar;
 class Session;
@@ -63,12 +65,15 @@ class MainWindow final : public QMainWindow {
   void connectViews();
   void connectTheme();
   void refresh();  // actions, story, status: after any change of the session
+  QFileDialog* makeModelDialog(const QString& title);
   void askForModel();
   void askForExport(bool force);
   void closeModel();
   void nextAction(NextAction action);
   void showStep(int step);
   void fillSearch();
+  void showComparison(const QString& path);  // empty: with the folded model
+  void askForComparison();
   void goTo(int target, int id);  // target: SearchModel::Target
   void showEngineLost(const QString& reason);
   void showFoldResult();
@@ -85,6 +90,7 @@ class MainWindow final : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   WelcomePage* welcome_ = nullptr;
   Workspace* workspace_ = nullptr;
+  CompareView* compare_ = nullptr;  // made when it is first asked for
   StatusStrip* status_ = nullptr;
   bool shown_ = false;
 };

@@ -47,9 +47,8 @@ class Engine {
       return info;
     });
     bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
-    bindNeedingModel<protocol::ReadGraphParams, protocol::ModelInfo>(methods::kReadGraph, [this](const auto& p) {
-      return p.path.empty() ? foldedInfo(*model_) : modelInfo(*model_, p.path);
-    });
+    bindNeedingModel<protocol::ReadGraphParams, protocol::ModelInfo>(methods::kReadGraph,
+                                                                     [this](const auto& p) { return readGraph(p); });
     bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze,
                                                              [this](const auto&) { return analysis(*model_); });
     bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(
@@ -105,6 +104,14 @@ class Engine {
     }
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
+    return modelInfo(*model_, params.path);
+  }
+
+  Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params) const {
+    if (params.path.empty()) return foldedInfo(*model_);
+    if (!std::filesystem::exists(params.path)) {
+      return fail(ErrorCode::Unreadable, "There is no file " + params.path + ".", "Check the path.");
+    }
     return modelInfo(*model_, params.path);
   }
 

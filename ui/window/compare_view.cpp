@@ -1,0 +1,153 @@
+#include "ui/window/compare_view.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QShortcut>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "core/protocol/methods.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/graphview/linked_views.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/push_button.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kBarHeight = 44;
+constexpr int kTitleHeight = 30;
+
+}  // namespace
+
+CompareView::CompareView(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  setObjectName(QStringLiteral("compare"));
+  build();
+  views_ = new graphview::LinkedViews(viewA_, viewB_, this);
+  connect(previous_, &IconButton::clicked, this, [this] { views_->showNextDifference(false); });
+  connect(next_, &IconButton::clicked, this, [this] { views_->showNextDifference(true); });
+  connect(link_, &IconButton::toggled, this, [this](bool on) { views_->setLinked(on); });
+  // The open model is another one now, or none.
+  connect(session_, &Session::modelChanged, this, [this] {
+    if (isVisible()) leave();
+  });
+}
+
+void CompareView::build() {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* bar = makeBar(QStringLiteral("compareBar"), kBarHeight, this);
+  layoutOf(bar)->setContentsMargins(14, 0, 12, 0);
+  layoutOf(bar)->setSpacing(8);
+  summary_ = new ElidedLabel({}, Qt::ElideRight, bar);
+  summary_->setAccessibleName(tr("What differs"));
+  layoutOf(bar)->addWidget(summary_, 1);
+  link_ = new IconButton({}, tr("Linked"), tr("Move, zoom and open both graphs together."), bar);
+  link_->setCheckable(true);
+  link_->setChecked(true);
+  link_->setLook(IconButton::Look::Outlined);
+  previous_ = new IconButton({}, tr("Previous"), tr("Go to the difference before this one (Shift+F8)."), bar);
+  next_ = new IconButton({}, tr("Next"), tr("Go to the next difference (F8)."), bar);
+  previous_->setShortcut(QKeySequence(Qt::SHIFT | Qt::Key_F8));
+  next_->setShortcut(QKeySequence(Qt::Key_F8));
+  for (QWidget* button : {link_, previous_, next_}) layoutOf(bar)->addWidget(button);
+  auto* close = new PushButton(tr("Back to the model"), PushButton::Look::Outlined, bar);
+  close->setObjectName(QStringLiteral("leaveCompare"));
+  close->setToolTip(tr("Leave the comparison (Esc)."));
+  layoutOf(bar)->addWidget(close);
+  connect(close, &PushButton::clicked, this, &CompareView::leave);
+  auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
+  connect(escape, &QShortcut::activated, this, &CompareView::leave);
+  layout->addWidget(bar);
+  auto* sides = new QSplitter(Qt::Horizontal, this);
+  sides->setHandleWidth(1);
+  sides->setChildrenCollapsible(false);
+  sides->addWidget(makeSide(titleA_, viewA_, tr("Graph of the open model")));
+  sides->addWidget(makeSide(titleB_, viewB_, tr("Graph of the other model")));
+  sides->setSizes({1, 1});
+  layout->addWidget(sides, 1);
+}
+
+QWidget* CompareView::makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name) {
+  auto* side = new QWidget(this);
+  auto* layout = new QVBoxLayout(side);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* bar = makeBar(QStringLiteral("crumbBar"), kTitleHeight, side);
+  layoutOf(bar)->setContentsMargins(14, 0, 12, 0);
+  title = new ElidedLabel({}, Qt::ElideMiddle, bar);
+  layoutOf(bar)->addWidget(title, 1);
+  layout->addWidget(bar);
+  view = new graphview::GraphView(side);
+  view->setAccessibleName(name);
+  layout->addWidget(view, 1);
+  return side;
+}
+
+void CompareView::compareWith(const QString& path) {
+  path_ = path;
+  other_.reset();
+  titleA_->setFullText(QFileInfo(session_->path()).fileName());
+  titleB_->setFullText(path.isEmpty() ? tr("folded") : QFileInfo(path).fileName());
+  for (graphview::GraphView* view : {viewA_, viewB_}) {
+    view->setError({});
+    view->setMarks({});
+  }
+  views_->setDiff({});
+  viewA_->setDocument(session_->document());
+  viewB_->setDocument(nullptr);
+  viewB_->setBusy(path.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path).fileName()));
+  showSummary();
+  if (request_ != 0) session_->engine()->cancel(request_);
+  request_ = session_->engine()->request<protocol::ModelInfo>(
+      protocol::methods::kReadGraph, protocol::ReadGraphParams{path.toStdString()}, this,
+      [this](const Reply<protocol::ModelInfo>& reply) { showReply(reply); });
+}
+
+void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
+  request_ = 0;
+  viewB_->setBusy({});
+  if (!reply) {
+    const QString problem = asSentence(reply.error().message);
+    viewB_->setError(problem);
+    summary_->setFullText(problem);
+    return;
+  }
+  other_ = std::make_shared<const protocol::GraphDocument>(reply->graph);
+  auto diff = graphview::compareGraphs(*session_->document(), *other_);
+  viewB_->setDocument(other_);
+  viewA_->setMarks(diff.a.marks);
+  viewB_->setMarks(diff.b.marks);
+  views_->setDiff(std::move(diff));
+  showSummary();
+}
+
+void CompareView::showSummary() {
+  const auto& diff = views_->diff();
+  const bool some = other_ != nullptr && !diff.same();
+  previous_->setEnabled(some);
+  next_->setEnabled(some);
+  if (other_ == nullptr) {
+    summary_->setFullText(tr("The graphs are compared when both are read."));
+  } else if (!some) {
+    summary_->setFullText(tr("The same operators in the same modules; weights are not compared here."));
+  } else {
+    summary_->setFullText(tr("≠ %1 changed   + %2 only on the left   + %3 only on the right")
+                              .arg(diff.changed)
+                              .arg(diff.onlyA)
+                              .arg(diff.onlyB));
+  }
+}
+
+void CompareView::leave() {
+  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  Q_EMIT closed();
+}
+
+}  // namespace normlens::ui

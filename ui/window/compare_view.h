@@ -1,0 +1,62 @@
+// Two models side by side: the open one and what it was folded to, or any other file. What differs is marked, and both
+// graphs move and open together.
+//
+// The other model is read by the engine beside the open one, which stays as it is. Thread: GUI thread.
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <memory>
+
+#include "core/protocol/messages.h"
+#include "ui/client/engine_client.h"
+
+class QLabel;
+class QPushButton;
+
+namespace normlens::graphview {
+class GraphView;
+class LinkedViews;
+}  // namespace normlens::graphview
+
+namespace normlens::ui {
+
+class ElidedLabel;
+class IconButton;
+class Session;
+
+class CompareView final : public QWidget {
+  Q_OBJECT
+
+ public:
+  CompareView(Session* session, QWidget* parent);  // session: not owned
+
+  // path: empty for the folded model. Shows the open model at once, the other when it was read.
+  void compareWith(const QString& path);
+
+ Q_SIGNALS:
+  void closed();
+
+ private:
+  void build();
+  QWidget* makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name);
+  void showReply(const Reply<protocol::ModelInfo>& reply);
+  void showSummary();
+  void leave();
+
+  Session* session_;  // not owned
+  EngineClient::RequestId request_ = 0;
+  QString path_;
+  std::shared_ptr<const protocol::GraphDocument> other_;
+  ElidedLabel* titleA_ = nullptr;
+  ElidedLabel* titleB_ = nullptr;
+  ElidedLabel* summary_ = nullptr;
+  IconButton* previous_ = nullptr;
+  IconButton* next_ = nullptr;
+  IconButton* link_ = nullptr;
+  graphview::GraphView* viewA_ = nullptr;
+  graphview::GraphView* viewB_ = nullptr;
+  graphview::LinkedViews* views_ = nullptr;
+};
+
+}  // namespace normlens::ui
