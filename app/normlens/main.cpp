@@ -54,6 +54,9 @@ int parse(const QCoreApplication& application, CommandLine& line) {
                                QStringLiteral("[MODEL]"));
   const QCommandLineOption screenshot(
       QStringLiteral("screenshot"), QStringLiteral("Render the window to FILE and exit."), QStringLiteral("FILE.png"));
+  const QCommandLineOption picture(QStringLiteral("picture"),
+                                   QStringLiteral("Write the whole graph to FILE as SVG, PDF or PNG and exit."),
+                                   QStringLiteral("FILE.svg"));
   const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of the window."), QStringLiteral("WxH"));
   const QCommandLineOption select(QStringLiteral("select"), QStringLiteral("Select this LayerNorm, by name."),
                                   QStringLiteral("LN"));
@@ -62,11 +65,12 @@ int parse(const QCoreApplication& application, CommandLine& line) {
   const QCommandLineOption times(
       QStringLiteral("times"),
       QStringLiteral("Print to stderr when the window, the graph and the analysis were on the screen."));
-  parser.addOptions({screenshot, size, select, theme, times});
+  parser.addOptions({screenshot, picture, size, select, theme, times});
   parser.process(application);
   if (parser.positionalArguments().size() > 1) return usageError(QStringLiteral("give one model, or none."));
   line.model = parser.positionalArguments().value(0);
   line.screenshot.file = parser.value(screenshot);
+  line.screenshot.picture = parser.value(picture);
   line.screenshot.select = parser.value(select);
   line.times = parser.isSet(times);
   line.themeGiven = parser.isSet(theme);
@@ -78,15 +82,18 @@ int parse(const QCoreApplication& application, CommandLine& line) {
     return usageError(QStringLiteral("--size is WIDTHxHEIGHT, such as 1440x900."));
   }
   if (line.size.isValid()) line.screenshot.size = line.size;
-  if (parser.isSet(select) && (line.screenshot.file.isEmpty() || line.model.isEmpty())) {
-    return usageError(QStringLiteral("--select needs a MODEL and --screenshot."));
+  const bool pictures = !line.screenshot.file.isEmpty() || !line.screenshot.picture.isEmpty();
+  if (parser.isSet(select) && (!pictures || line.model.isEmpty())) {
+    return usageError(QStringLiteral("--select needs a MODEL and --screenshot or --picture."));
   }
+  if (parser.isSet(picture) && line.model.isEmpty()) return usageError(QStringLiteral("--picture needs a MODEL."));
   return 0;
 }
 
 bool wantsScreenshot(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]).starts_with("--screenshot")) return true;
+    const std::string_view word(argv[i]);
+    if (word.starts_with("--screenshot") || word.starts_with("--picture")) return true;
   }
   return false;
 }

@@ -29,6 +29,12 @@ class DocumentBuilder {
     return id;
   }
 
+  int weight(const std::string& name, std::vector<int64_t> shape) {
+    const int id = value(name, std::move(shape));
+    document_.values.back().constant = true;
+    return id;
+  }
+
   // A node with one output; returns the value.
   int op(int scope, const std::string& label, const std::string& role, std::vector<int> inputs,
          std::vector<int64_t> shape, bool stream = false) {

@@ -25,6 +25,10 @@ bool sameValue(const EdgeView& view, int edge, int value) {
   return false;
 }
 
+QColor sideColor(Side side, const ui::Theme& theme) {
+  return side == Side::Upstream ? theme.accentText : theme.classes.chosen;
+}
+
 double lineScale(double zoom) { return std::clamp(zoom, 0.55, 1.4); }
 
 }  // namespace
@@ -57,6 +61,13 @@ EdgePainter::Look EdgePainter::lookOf(const EdgeView& view, int index) const {
       look = {t.streamLine, 2};
       break;
   }
+  if (view.means != nullptr && view.means->active() && !active) {
+    const MeanState mean = view.means->edge(index);
+    look.color = meanColor(mean, t);
+    if (mean != MeanState::Unknown) look.width = std::max(look.width, 2.2);
+  }
+  const Side side = sideOf(view, index);
+  if (side != Side::None) look = {sideColor(side, t), std::max(look.width, 2.0)};
   if (sameValue(view, index, view.selectedValue)) {
     look = {t.accentText, std::max(look.width, 2.5)};
   } else if (sameValue(view, index, view.hoveredValue)) {
@@ -85,26 +96,29 @@ void EdgePainter::paint(QPainter& painter, const EdgeView& view) {
   view.scene.edgeIndex.query(view.visible, found_);
   wide_.clear();
   const bool active = view.lighting != nullptr && view.lighting->active();
-  Look thinLook;
-  thin_.clear();
-  std::vector<int> arrows;
+  for (Batch& batch : batches_) {
+    batch.lines.clear();
+    batch.arrows.clear();
+  }
   for (const int index : found_) {
     const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];
     const bool special = edge.stream || edge.bridge || (active && view.lighting->edge(index) != LitEdge::Dark) ||
-                         sameValue(view, index, view.selectedValue) || sameValue(view, index, view.hoveredValue);
+                         sameValue(view, index, view.selectedValue) || sameValue(view, index, view.hoveredValue) ||
+                         (view.detailed && meanOf(view, index) > MeanState::Now);  // dashes
     if (special) {
       wide_.push_back(index);
       continue;
     }
     if (view.camera.zoom < GraphPainter::kSpeckZoom) continue;
-    if (thin_.empty()) thinLook = lookOf(view, index);
-    addLines(view, index, thin_);
-    if (edge.arrow && view.detailed) arrows.push_back(index);
+    const MeanState mean = meanOf(view, index);
+    const size_t kind =
+        mean == MeanState::Unknown ? static_cast<size_t>(sideOf(view, index)) : 2 + static_cast<size_t>(mean);
+    Batch& batch = batches_[kind];
+    if (batch.lines.empty()) batch.look = lookOf(view, index);
+    addLines(view, index, batch.lines);
+    if (edge.arrow && view.detailed) batch.arrows.push_back(index);
   }
-  painter.setPen(QPen(thinLook.color, view.detailed ? thinLook.width : 1, Qt::SolidLine, Qt::FlatCap));
-  painter.drawLines(thin_.data(), static_cast<int>(thin_.size()));
-  painter.setPen(Qt::NoPen);
-  for (const int index : arrows) paintArrow(painter, view, index, thinLook);
+  for (const Batch& batch : batches_) paintBatch(painter, view, batch);
   // The stream under what is lit, dark under lit.
   std::stable_sort(wide_.begin(), wide_.end(), [&](int a, int b) {
     const auto rank = [&](int i) {
@@ -124,6 +138,21 @@ void EdgePainter::paint(QPainter& painter, const EdgeView& view) {
   if (!partsDone) paintLitParts(painter, view);
 }
 
+Side EdgePainter::sideOf(const EdgeView& view, int edge) {
+  return view.reach != nullptr && view.reach->active() ? view.reach->edge(edge) : Side::None;
+}
+
+MeanState EdgePainter::meanOf(const EdgeView& view, int edge) {
+  return view.means != nullptr && view.means->active() ? view.means->edge(edge) : MeanState::Unknown;
+}
+
+void EdgePainter::paintBatch(QPainter& painter, const EdgeView& view, const Batch& batch) const {
+  painter.setPen(QPen(batch.look.color, view.detailed ? batch.look.width : 1, Qt::SolidLine, Qt::FlatCap));
+  painter.drawLines(batch.lines.data(), static_cast<int>(batch.lines.size()));
+  painter.setPen(Qt::NoPen);
+  for (const int index : batch.arrows) paintArrow(painter, view, index, batch.look);
+}
+
 void EdgePainter::paintWide(QPainter& painter, const EdgeView& view, int index, const Look& look) {
   thin_.clear();
   addLines(view, index, thin_);
@@ -131,6 +160,7 @@ void EdgePainter::paintWide(QPainter& painter, const EdgeView& view, int index, 
   const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];
   QPen pen(look.color, look.width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin);
   if (edge.bridge) pen.setDashPattern({3, 3});
+  if (view.detailed) setMeanDashes(pen, meanOf(view, index));
   painter.setPen(pen);
   if (thin_.size() == 1) {
     painter.drawLine(thin_.front());
@@ -149,10 +179,12 @@ void EdgePainter::paintLitParts(QPainter& painter, const EdgeView& view) const {
   for (const LitPart& part : view.lighting->parts()) {
     const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(part.edge)];
     const QPointF top = view.scene.layout->points[static_cast<size_t>(edge.firstPoint)];
-    const QPointF a = view.camera.toScreen(top), b = view.camera.toScreen(QPointF(top.x(), part.untilY));
+    const bool down = view.scene.layout->direction == layout::Direction::Down;
+    const QPointF end = down ? QPointF(top.x(), part.until.y() + 1) : QPointF(part.until.x() + 1, top.y());
+    const QPointF a = view.camera.toScreen(top), b = view.camera.toScreen(end);
     const double width = 4 * lineScale(view.camera.zoom);
     painter.setPen(QPen(view.theme.streamLine, width, Qt::SolidLine, Qt::FlatCap));
-    painter.drawLine(a, b + QPointF(0, 1));
+    painter.drawLine(a, b);
   }
 }
 
@@ -227,7 +259,7 @@ void EdgePainter::paintLabels(QPainter& painter, const EdgeView& view, TextCache
       if (edge.stream && !chosen) continue;
       const int value = view.scene.valueOfEdge(index);
       if (value < 0) continue;
-      const QString text = shapeText(view.scene.hierarchy->document->values[static_cast<size_t>(value)]);
+      const QString text = valueText(view.scene.hierarchy->document->values[static_cast<size_t>(value)]);
       if (text.isEmpty()) continue;
       QRectF place;
       if (!placeLabel(view, index, {texts.width(text, TextStyle::Mono, pixels) + 8, pixels + 4.0}, place)) continue;

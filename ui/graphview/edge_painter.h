@@ -5,10 +5,13 @@
 #include <QLineF>
 #include <QPolygonF>
 #include <QRectF>
+#include <array>
 #include <vector>
 
 #include "ui/graphview/camera.h"
 #include "ui/graphview/lighting.h"
+#include "ui/graphview/mean_states.h"
+#include "ui/graphview/reach.h"
 #include "ui/graphview/scene.h"
 #include "ui/graphview/text_cache.h"
 #include "ui/theme/theme.h"
@@ -23,6 +26,8 @@ struct EdgeView {
   QRectF visible;  // world
   const ui::Theme& theme;
   const Lighting* lighting = nullptr;
+  const Reach* reach = nullptr;
+  const MeanStates* means = nullptr;
   int selectedValue = -1;  // document value indices
   int hoveredValue = -1;
   bool detailed = true;  // arrows, labels, all points of a curve
@@ -40,6 +45,15 @@ class EdgePainter {
     double width = 1.5;
   };
   [[nodiscard]] Look lookOf(const EdgeView& view, int edge) const;
+  // Edges of one look, drawn together.
+  struct Batch {
+    Look look;
+    std::vector<QLineF> lines;
+    std::vector<int> arrows;
+  };
+  [[nodiscard]] static Side sideOf(const EdgeView& view, int edge);
+  [[nodiscard]] static MeanState meanOf(const EdgeView& view, int edge);
+  void paintBatch(QPainter& painter, const EdgeView& view, const Batch& batch) const;
   void addLines(const EdgeView& view, int edge, std::vector<QLineF>& lines) const;
   void paintWide(QPainter& painter, const EdgeView& view, int edge, const Look& look);
   void paintArrow(QPainter& painter, const EdgeView& view, int edge, const Look& look) const;
@@ -49,6 +63,7 @@ class EdgePainter {
   std::vector<int> found_, near_;
   std::vector<int> wide_;
   std::vector<QLineF> thin_;
+  std::array<Batch, 6> batches_;  // by Side, then by MeanState without Unknown
   std::vector<QRectF> placed_;
 };
 

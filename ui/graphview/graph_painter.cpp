@@ -69,6 +69,12 @@ QString shapeText(const protocol::GraphValue& value) {
   return text;
 }
 
+QString valueText(const protocol::GraphValue& value) {
+  QString text = shapeText(value);
+  if (!text.isEmpty() && !value.dtype.empty()) text += QLatin1Char(' ');
+  return text + QString::fromStdString(value.dtype);
+}
+
 void GraphPainter::clearCaches() {
   sprites_.clear();
   texts_.clear();
@@ -91,10 +97,19 @@ void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& ca
   for (const int index : foundBoxes_) {
     if (f.box(index).kind == BoxKind::Frame) paintFrame(f, index);
   }
-  const EdgeView edges{scene,   camera, f.visible, theme, state.lighting, state.selectedValue, state.hoveredValue,
+  const EdgeView edges{scene,
+                       camera,
+                       f.visible,
+                       theme,
+                       state.lighting,
+                       state.reach,
+                       state.means,
+                       state.selectedValue,
+                       state.hoveredValue,
                        detailed};
   edges_.paint(painter, edges);
   for (const int index : foundBoxes_) {
+    if (state.stop != nullptr && state.stop->stop_requested()) return;
     if (f.box(index).kind == BoxKind::Frame || f.isSpeck(index)) continue;
     if (detailed) {
       paintBox(f, index);
@@ -145,7 +160,12 @@ void GraphPainter::paintBox(const Frame& f, int index) {
   const Box& box = f.box(index);
   const QRectF rect = f.screen(index);
   const BoxState state = f.stateOf(index);
-  sprites_.draw(f.painter, rect, f.camera.zoom, box.kind, f.letterOf(index), state, f.theme);
+  if (f.scene.itemOf(box).repeats > 1) paintStack(f, index, rect, state);
+  if (use_ == Use::Screen) {
+    sprites_.draw(f.painter, rect, f.camera.zoom, box.kind, f.letterOf(index), state, f.theme);
+  } else {
+    BoxSprites::paint(f.painter, rect, f.camera.zoom, box.kind, boxStyle(box.kind, f.letterOf(index), state, f.theme));
+  }
   switch (box.kind) {
     case BoxKind::Card:
       paintCardText(f, index, rect, state);
@@ -153,7 +173,10 @@ void GraphPainter::paintBox(const Frame& f, int index) {
     case BoxKind::Sum:
       if (state.lit) {
         const double size = 14 * f.camera.zoom;
-        const QPointF c(rect.left() - 14 * f.camera.zoom, rect.center().y());
+        const double away = 14 * f.camera.zoom;  // of the stream
+        const bool down = f.scene.layout->direction == layout::Direction::Down;
+        const QPointF c =
+            down ? QPointF(rect.left() - away, rect.center().y()) : QPointF(rect.center().x(), rect.top() - away * 0.8);
         ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size),
                            QLatin1Char(f.letterOf(index)), f.theme);
       }
@@ -207,8 +230,14 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
     paintChips(f, f.state.lighting->box(index), {x, second});
   } else {
     f.painter.setPen(state.dim ? soft : f.theme.textFaint);
-    texts_.draw(f.painter, {x, second + TextCache::middleToBaseline(smallPixels)}, layout::groupSummary(item),
-                TextStyle::Regular, smallPixels, room);
+    QString summary = layout::opSummary(item);
+    const bool judged =
+        !state.dim && f.state.verdictCounts != nullptr && f.state.verdictCounts->contains(f.box(index).item);
+    if (!judged && item.layerNorms > 0) summary += QStringLiteral(" · ") + layout::normSummary(item);
+    texts_.draw(f.painter, {x, second + TextCache::middleToBaseline(smallPixels)}, summary, TextStyle::Regular,
+                smallPixels, room);
+    const double after = x + texts_.width(summary, TextStyle::Regular, smallPixels) + 9 * zoom;
+    if (judged) paintVerdictCounts(f, index, {after, second});
   }
   paintBadge(f, index, true);
 }
@@ -254,10 +283,19 @@ void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
   if (f.state.verdicts == nullptr || box.kind == BoxKind::Slim) return;
   const auto found = f.state.verdicts->find(box.item);
   if (found == f.state.verdicts->end() || found->second == Verdict::None) return;
+  const int size = f.pixels(13);
+  paintVerdictIcon(f, found->second, {rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0}, size);
+}
+
+void GraphPainter::paintVerdictIcon(const Frame& f, Verdict verdict, const QPointF& corner, int size) {
   const char* names[] = {"", "free", "centering", "blocked"};
   const QColor colors[] = {{}, f.theme.good, f.theme.centering, f.theme.blocked};
-  const auto which = static_cast<size_t>(found->second);
-  const int size = f.pixels(13);
+  const auto which = static_cast<size_t>(verdict);
+  const QString name = QString::fromLatin1(names[which]);
+  if (use_ == Use::Picture) {
+    ui::paintIcon(f.painter, QRectF(corner, QSizeF(size, size)), name, colors[which]);
+    return;
+  }
   QPixmap& icon = icons_[static_cast<quint64>(which) << 32 | static_cast<quint64>(size)];
   if (icon.isNull()) {
     icon = QPixmap(QSize(size, size) * ratio_);
@@ -265,9 +303,38 @@ void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
     icon.fill(Qt::transparent);
     QPainter pen(&icon);
     pen.setRenderHint(QPainter::Antialiasing);
-    ui::paintIcon(pen, QRectF(0, 0, size, size), QString::fromLatin1(names[which]), colors[which]);
+    ui::paintIcon(pen, QRectF(0, 0, size, size), name, colors[which]);
   }
-  f.painter.drawPixmap(QPointF(rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0), icon);
+  f.painter.drawPixmap(corner, icon);
+}
+
+// "✓ 2  ⊘ 1": the LayerNorms in a closed group.
+void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle) {
+  const VerdictCounts& counts = f.state.verdictCounts->at(f.box(index).item);
+  const double zoom = f.camera.zoom;
+  const int pixels = f.pixels(11), size = f.pixels(12);
+  for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked}) {
+    const int count = counts[static_cast<size_t>(verdict)];
+    if (count == 0) continue;
+    paintVerdictIcon(f, verdict, leftMiddle - QPointF(0, size / 2.0), size);
+    const QString text = QString::number(count);
+    leftMiddle.rx() += size + 3 * zoom;
+    f.painter.setPen(f.theme.textSoft);
+    texts_.draw(f.painter, leftMiddle + QPointF(0, TextCache::middleToBaseline(pixels)), text, TextStyle::Regular,
+                pixels);
+    leftMiddle.rx() += texts_.width(text, TextStyle::Regular, pixels) + 8 * zoom;
+  }
+}
+
+// The edges of more cards under the first one.
+void GraphPainter::paintStack(const Frame& f, int index, const QRectF& rect, const BoxState& state) {
+  const BoxStyle style = boxStyle(f.box(index).kind, 'O', state, f.theme);
+  for (const int sheet : {2, 1}) {
+    const double shift = 4 * sheet * f.camera.zoom;
+    BoxStyle below = style;
+    below.glow = QColor();
+    BoxSprites::paint(f.painter, rect.adjusted(shift, shift, shift, shift), f.camera.zoom, BoxKind::Card, below);
+  }
 }
 
 void GraphPainter::paintRough(const Frame& f, int index) {

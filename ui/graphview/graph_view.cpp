@@ -10,7 +10,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/graphview/mean_legend.h"
 #include "ui/graphview/minimap.h"
+#include "ui/graphview/shortcut_sheet.h"
 #include "ui/graphview/zoom_control.h"
 
 namespace normlens::graphview {
@@ -31,9 +33,14 @@ GraphView::GraphView(QWidget* parent)
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Model graph"));
-  setAccessibleDescription(tr("Arrow keys move between nodes, Enter opens and closes a group, plus and minus zoom."));
+  setAccessibleDescription(tr(
+      "Arrow keys move along the edges, Enter opens and closes a group, plus and minus zoom, question mark lists all "
+      "keys."));
   minimap_ = new Minimap(this);
   zoomControl_ = new ZoomControl(this);
+  shortcuts_ = new ShortcutSheet(this);
+  meanLegend_ = new MeanLegend(this);
+  meanLegend_->hide();
   minimap_->hide();
   zoomControl_->hide();
   zoomControl_->setTheme(theme_);
@@ -114,6 +121,13 @@ Camera GraphView::firstCamera() const {
   const QRectF bounds = scene_.layout->bounds;
   const Camera whole = Camera::fitting(bounds, freeArea());
   if (whole.zoom >= kReadableZoom) return whole;
+  if (scene_.layout->direction == layout::Direction::Right) {
+    const double zoom = std::clamp(freeArea().height() / bounds.height(), kReadableZoom, 1.0);
+    const double y = bounds.height() * zoom > freeArea().height() && !scene_.layout->points.empty()
+                         ? scene_.layout->boxes.front().rect.center().y()
+                         : bounds.center().y();
+    return Camera{zoom, {}}.placing({bounds.left(), y}, {freeArea().left(), freeArea().center().y()});
+  }
   const double zoom = std::clamp(freeArea().width() / bounds.width(), kReadableZoom, 1.0);
   const double x = bounds.width() * zoom > freeArea().width() && !scene_.layout->points.empty()
                        ? scene_.layout->boxes.front().rect.center().x()
@@ -131,6 +145,7 @@ void GraphView::zoomOut() { setZoom(camera_.zoom / kZoomStep); }
 
 void GraphView::fit() {
   if (scene_.empty()) return;
+  rememberPlace();
   userMoved_ = false;
   moveCamera(Camera::fitting(scene_.layout->bounds, freeArea()), true);
 }
@@ -194,6 +209,7 @@ void GraphView::placeOverlays() {
   const QSize map = minimap_->sizeHint(), control = zoomControl_->sizeHint();
   const int right = width() - static_cast<int>(kOverlayGap), bottom = height() - static_cast<int>(kOverlayGap);
   minimap_->setGeometry(right - map.width(), bottom - map.height(), map.width(), map.height());
+  meanLegend_->move(static_cast<int>(kOverlayGap), bottom - meanLegend_->height());
   const int controlRight = minimap_->isHidden() ? right : minimap_->x() - 8;
   zoomControl_->setGeometry(controlRight - control.width(), bottom - control.height(), control.width(),
                             control.height());
@@ -203,6 +219,8 @@ void GraphView::updateOverlays() {
   const bool shown = !scene_.empty() && error_.isEmpty() && document_ != nullptr;
   zoomControl_->setVisible(shown);
   minimap_->setVisible(shown && width() > 480 && height() > 300);
+  meanLegend_->setStates(means_, theme_);
+  meanLegend_->setVisible(shown && means_.active());
   minimap_->setScene(&scene_, &lighting_, theme_);
   minimap_->setVisibleArea(camera_.toWorld(QRectF(rect())));
   placeOverlays();
@@ -233,6 +251,9 @@ ViewState GraphView::viewState() const {
   state.hoveredValue = hover_.edge >= 0 ? scene_.valueOfEdge(hover_.edge) : -1;
   state.lighting = &lighting_;
   state.verdicts = &verdicts_;
+  state.verdictCounts = &verdictCounts_;
+  state.reach = &reach_;
+  state.means = &means_;
   return state;
 }
 
@@ -298,6 +319,11 @@ void GraphView::updateSpinner() {
 }
 
 void GraphView::timerEvent(QTimerEvent* event) {
+  if (event->timerId() == hoverTimer_) {
+    killTimer(std::exchange(hoverTimer_, 0));
+    followPath();
+    return;
+  }
   if (event->timerId() != spinnerTimer_) return;
   spinnerAngle_ = std::fmod(spinnerAngle_ + 12, 360);
   update();
@@ -320,6 +346,19 @@ QImage GraphView::renderToImage(const QSize& size, double devicePixelRatio, bool
   QPainter painter(&image);
   painter_.paint(painter, scene_, camera, size, state, theme_);
   return image;
+}
+
+PictureOrder GraphView::orderPicture(const QString& path, Extent extent) const {
+  constexpr double kSharpness = 2;
+  PictureOrder order{path,           scene_, camera_,   size(),         kSharpness,
+                     lighting_,      means_, verdicts_, verdictCounts_, viewState().selectedBox,
+                     selectedValue_, theme_};
+  if (extent == Extent::Whole) {
+    const QRectF bounds = scene_.layout->bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);
+    order.camera = Camera{1, -bounds.topLeft()};
+    order.size = bounds.size();
+  }
+  return order;
 }
 
 }  // namespace normlens::graphview

@@ -24,7 +24,11 @@
 #include "ui/graphview/camera.h"
 #include "ui/graphview/diff_marks.h"
 #include "ui/graphview/graph_painter.h"
+#include "ui/graphview/history.h"
 #include "ui/graphview/lighting.h"
+#include "ui/graphview/mean_states.h"
+#include "ui/graphview/picture_job.h"
+#include "ui/graphview/reach.h"
 #include "ui/graphview/scene.h"
 #include "ui/layout/layout_worker.h"
 #include "ui/theme/theme.h"
@@ -33,7 +37,9 @@ class QVariantAnimation;
 
 namespace normlens::graphview {
 
+class MeanLegend;
 class Minimap;
+class ShortcutSheet;
 class ZoomControl;
 
 class GraphView : public QWidget {
@@ -48,7 +54,10 @@ class GraphView : public QWidget {
   // The same nodes with other values: shapes have come. Lays out anew if streams changed.
   void updateDocument(std::shared_ptr<const protocol::GraphDocument> document);
   void setNorms(const std::vector<protocol::NormInfo>& norms);  // marks the LayerNorms with their verdicts
-  void setShowHelpers(bool show);
+  void setOptions(const layout::HierarchyOptions& options);     // helpers, repeated blocks
+  [[nodiscard]] const layout::HierarchyOptions& options() const { return options_; }
+  void setDirection(layout::Direction direction);
+  [[nodiscard]] layout::Direction direction() const { return direction_; }
   void setBusy(const QString& stage);        // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
   void setError(const QString& message);     // one plain sentence instead of a graph; empty text: none
   void setPlaceholder(const QString& text);  // shown while there is no document
@@ -62,6 +71,10 @@ class GraphView : public QWidget {
   // ---- a comparison with another graph. By place in the document's nodes; empty: no marks
   void setMarks(std::vector<NodeMark> marks);
 
+  // ---- the whole model: which values are zero-mean now, after the plan, or not. nullopt: the overlay is off.
+  void setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map);
+  [[nodiscard]] const MeanStates& meanStates() const { return means_; }
+
   // ---- selection and search
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
   [[nodiscard]] int selectedNode() const;  // of a slim group its main op; -1
@@ -69,8 +82,16 @@ class GraphView : public QWidget {
   void reveal(int node, bool select = true);                            // opens the groups around it and moves there
   void revealScope(int scope);
   void expandScope(int scope, bool open = true);
+  void expandToDepth(int levels);  // groups that many levels below the model, and no others
   void expandAll();
   void collapseAll();
+  void resetGroups();  // as a model is shown at first
+
+  // ---- back and forward between the places that were left by a jump
+  void goBack();
+  void goForward();
+  [[nodiscard]] bool canGoBack() const { return history_.canGoBack(); }
+  [[nodiscard]] bool canGoForward() const { return history_.canGoForward(); }
 
   // ---- the view
   [[nodiscard]] double zoom() const { return camera_.zoom; }
@@ -82,6 +103,9 @@ class GraphView : public QWidget {
   void setAnimated(bool animated) { animated_ = animated; }
   // The graph as it stands, at this size, without the overlays; for screenshots and reports.
   [[nodiscard]] QImage renderToImage(const QSize& size, double devicePixelRatio = 1.0, bool fitAll = false) const;
+  // What a PictureJob needs to write the graph as it stands: the part in sight, or all of it at full detail.
+  enum class Extent : uint8_t { View, Whole };
+  [[nodiscard]] PictureOrder orderPicture(const QString& path, Extent extent) const;
   // Until every request so far is laid out and shown. False after the timeout.
   bool waitForLayout(int milliseconds);
   [[nodiscard]] bool isLaidOut() const { return scene_.layout != nullptr && !worker_.busy(); }
@@ -90,6 +114,7 @@ class GraphView : public QWidget {
   [[nodiscard]] const Scene& scene() const { return scene_; }
   [[nodiscard]] const Camera& camera() const { return camera_; }
   [[nodiscard]] const Lighting& lighting() const { return lighting_; }
+  [[nodiscard]] const Reach& reach() const { return reach_; }
   [[nodiscard]] QRectF screenRectOf(int node) const;  // of the box that shows it; empty when not laid out
   [[nodiscard]] QRectF screenRectOfScope(int scope) const;
   [[nodiscard]] bool isScopeOpen(int scope) const;
@@ -103,10 +128,12 @@ class GraphView : public QWidget {
   void nodeSelected(int node);    // by the user; -1 when the selection was cleared
   void scopeSelected(int scope);  // a group
   void edgeSelected(int value);
+  void shiftConeRequested(int node);    // what the centering of a layer's weights reaches
   void centerHereRequested(int value);  // 'Center here' on an edge, or on a node: its first output
   void zoomChanged(double zoom);
   void viewMoved();  // another zoom, or another place
   void layoutFinished();
+  void historyChanged();
 
  protected:
   bool event(QEvent* event) override;
@@ -124,7 +151,7 @@ class GraphView : public QWidget {
   void timerEvent(QTimerEvent* event) override;
 
  private:
-  enum class MoveTo : uint8_t { Nowhere, FirstLook, Item, Highlight };
+  enum class MoveTo : uint8_t { Nowhere, FirstLook, Item, Place, Highlight };
 
   // graph_view_layout.cpp: what is open, and what to do when a layout comes
   void requestLayout();
@@ -154,7 +181,16 @@ class GraphView : public QWidget {
   void paintSpinner(QPainter& painter, const QPointF& center, double radius) const;
   [[nodiscard]] ViewState viewState() const;
 
+  // graph_view_places.cpp
+  [[nodiscard]] std::optional<Place> currentPlace() const;
+  void rememberPlace();
+  void showPlace(const Place& place);
+  void followPath();
+  [[nodiscard]] int boxAlongEdges(int from, bool forward) const;  // the nearest; -1
+
   // graph_view_input.cpp
+  void selectAround();
+  void handleLetter(QKeyEvent* event);
   void select(int item, int value);
   void selectByUser(const Hit& hit);
   void moveSelection(int dx, int dy);
@@ -163,18 +199,26 @@ class GraphView : public QWidget {
   [[nodiscard]] Hit hitAt(const QPointF& position) const;
   [[nodiscard]] QString tooltipFor(const Hit& hit) const;
   [[nodiscard]] int outputValueOf(int item) const;
+  [[nodiscard]] QString opCounts(int group) const;
+  [[nodiscard]] QString verdictWords(int group) const;
 
   ui::Theme theme_;
   bool ownTheme_ = false;  // set by setTheme(): palette changes do not touch it
   std::shared_ptr<const protocol::GraphDocument> document_;
   std::shared_ptr<const layout::Hierarchy> hierarchy_;  // newest; the scene's may be the one before
   layout::HierarchyOptions options_;
+  layout::Direction direction_ = layout::Direction::Down;
   layout::LayoutWorker worker_;
   Scene scene_;
   Camera camera_;
   Lighting lighting_;
   std::vector<NodeMark> nodeMarks_;
   DiffMarks diffMarks_;
+  std::optional<protocol::ZeroMeanMap> meanMap_;
+  MeanStates means_;
+  Reach reach_;  // of what the pointer is on
+  History history_;
+  Place place_;  // to go to
   mutable GraphPainter painter_;
 
   std::optional<layout::GroupSet> open_;  // the user's wishes; nullopt until the first layout says what is usual
@@ -184,7 +228,8 @@ class GraphView : public QWidget {
   std::vector<int> blockerPath_;
   bool highlightIsNew_ = false;  // the groups it needs are not opened yet
   std::vector<protocol::NormInfo> norms_;
-  std::unordered_map<int, Verdict> verdicts_;  // by item
+  std::unordered_map<int, Verdict> verdicts_;             // by item
+  std::unordered_map<int, VerdictCounts> verdictCounts_;  // by group
 
   int selectedItem_ = -1;
   int selectedValue_ = -1;  // value index
@@ -200,11 +245,13 @@ class GraphView : public QWidget {
   bool userMoved_ = false;  // until then a resize fits the picture again
   QPointer<QVariantAnimation> animation_;
   QString busy_, error_, placeholder_, stage_;
-  int spinnerTimer_ = 0;
+  int spinnerTimer_ = 0, hoverTimer_ = 0;
   double spinnerAngle_ = 0;
   double frameMs_ = 0;
   Minimap* minimap_ = nullptr;          // Owned by Qt.
   ZoomControl* zoomControl_ = nullptr;  // Owned by Qt.
+  MeanLegend* meanLegend_ = nullptr;    // Owned by Qt.
+  ShortcutSheet* shortcuts_ = nullptr;  // Owned by Qt.
 };
 
 }  // namespace normlens::graphview

@@ -12,10 +12,12 @@
 #include <utility>
 
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/shortcut_sheet.h"
 
 namespace normlens::graphview {
 namespace {
 
+constexpr int kHoverMs = 90;             // until the path through what is under the pointer is shown
 constexpr double kEdgeSlack = 5;         // pixels beside an edge that still count
 constexpr double kWheelFactor = 1.0016;  // per eighth of a degree; one notch (120) is 1.21
 
@@ -112,14 +114,16 @@ QRectF GraphView::screenRectOfScope(int scope) const {
   return box < 0 ? QRectF() : camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
 }
 
-// The nearest box in a direction; what lies off to the side counts double.
+// Along the data: the nearest box at the other end of an edge. Else, and sideways, the nearest box in that direction;
+// what lies off to the side counts double.
 void GraphView::moveSelection(int dx, int dy) {
   if (scene_.empty()) return;
   const int current = selectedItem_ < 0 ? -1 : scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
   const QPointF from = current < 0 ? camera_.toWorld(QRectF(rect()).center())
                                    : scene_.layout->boxes[static_cast<size_t>(current)].rect.center();
-  int best = -1;
-  double bestCost = std::numeric_limits<double>::max();
+  const int along = scene_.layout->direction == layout::Direction::Down ? dy : dx;
+  int best = current >= 0 && along != 0 ? boxAlongEdges(current, along > 0) : -1;
+  double bestCost = best >= 0 ? -1 : std::numeric_limits<double>::max();  // -1: nothing is nearer
   for (size_t i = 0; i < scene_.layout->boxes.size(); ++i) {
     const layout::Box& box = scene_.layout->boxes[i];
     if (static_cast<int>(i) == current || box.kind == layout::BoxKind::Frame) continue;
@@ -146,6 +150,9 @@ void GraphView::updateHover(const QPointF& position) {
   const Hit hit = hitAt(position);
   if (hit == hover_) return;
   hover_ = hit;
+  reach_ = {};
+  if (hoverTimer_ != 0) killTimer(hoverTimer_);
+  hoverTimer_ = startTimer(kHoverMs);
   const bool hand = hit.onBadge || hit.edge >= 0 ||
                     (hit.box >= 0 && scene_.layout->boxes[static_cast<size_t>(hit.box)].kind != layout::BoxKind::Frame);
   setCursor(hand ? Qt::PointingHandCursor : Qt::ArrowCursor);
@@ -153,6 +160,8 @@ void GraphView::updateHover(const QPointF& position) {
 }
 
 void GraphView::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::BackButton) return goBack();
+  if (event->button() == Qt::ForwardButton) return goForward();
   if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return;
   if (animation_ != nullptr) animation_->stop();
   pressed_ = true;
@@ -167,6 +176,7 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
   }
   if (!dragging_ && (event->position() - pressedAt_).manhattanLength() < QApplication::startDragDistance()) return;
   dragging_ = true;
+  reach_ = {};
   userMoved_ = true;
   setCursor(Qt::ClosedHandCursor);
   camera_.offset += event->position() - lastDrag_;
@@ -202,6 +212,7 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
   if (scene_.hierarchy->item(item).kind == layout::ItemKind::Group) {
     toggle(item);
   } else {
+    rememberPlace();
     showItem(item, true);
   }
 }
@@ -222,51 +233,63 @@ void GraphView::wheelEvent(QWheelEvent* event) {
 
 void GraphView::leaveEvent(QEvent*) {
   hover_ = {};
+  reach_ = {};
   update();
 }
 
 // ---- keyboard
 
 void GraphView::keyPressEvent(QKeyEvent* event) {
+  const bool alt = event->modifiers() & Qt::AltModifier;
   switch (event->key()) {
     case Qt::Key_Left:
-      moveSelection(-1, 0);
-      break;
+      return alt ? goBack() : moveSelection(-1, 0);
     case Qt::Key_Right:
-      moveSelection(1, 0);
-      break;
+      return alt ? goForward() : moveSelection(1, 0);
     case Qt::Key_Up:
-      moveSelection(0, -1);
-      break;
+      return moveSelection(0, -1);
     case Qt::Key_Down:
-      moveSelection(0, 1);
-      break;
+      return moveSelection(0, 1);
     case Qt::Key_Plus:
     case Qt::Key_Equal:
-      zoomIn();
-      break;
+      return zoomIn();
     case Qt::Key_Minus:
-      zoomOut();
-      break;
-    case Qt::Key_0:
-      if (!(event->modifiers() & Qt::ControlModifier)) return QWidget::keyPressEvent(event);
-      setZoom(1);
-      break;
+      return zoomOut();
     case Qt::Key_F:
     case Qt::Key_Home:
-      fit();
-      break;
+      return fit();
     case Qt::Key_Return:
     case Qt::Key_Enter:
     case Qt::Key_Space:
       if (selectedItem_ >= 0 && hierarchy_->item(selectedItem_).kind == layout::ItemKind::Group) toggle(selectedItem_);
-      break;
+      return;
+    case Qt::Key_Backspace:
+      return selectAround();
+    case Qt::Key_Question:
+      return shortcuts_->toggle();
     case Qt::Key_Escape:
-      selectByUser({});
-      break;
+      if (shortcuts_->isVisible()) return shortcuts_->hide();
+      return selectByUser({});
     default:
-      QWidget::keyPressEvent(event);
+      handleLetter(event);
   }
+}
+
+void GraphView::handleLetter(QKeyEvent* event) {
+  const bool shift = event->modifiers() & Qt::ShiftModifier, control = event->modifiers() & Qt::ControlModifier;
+  if (event->key() == Qt::Key_0) return control ? setZoom(1) : fit();
+  if (event->key() > Qt::Key_0 && event->key() <= Qt::Key_9 && !control) return expandToDepth(event->key() - Qt::Key_0);
+  if (event->key() == Qt::Key_E && shift) return expandAll();
+  if (event->key() == Qt::Key_C && shift) return collapseAll();
+  QWidget::keyPressEvent(event);
+}
+
+// The open group around what is selected.
+void GraphView::selectAround() {
+  if (selectedItem_ < 0 || scene_.empty()) return;
+  const int box = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
+  const int frame = box < 0 ? -1 : scene_.layout->boxes[static_cast<size_t>(box)].frame;
+  if (frame >= 0) selectByUser({frame, -1, false});
 }
 
 // ---- tooltips

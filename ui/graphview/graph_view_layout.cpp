@@ -30,6 +30,11 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   reopen_.clear();
   highlight_.reset();
   lighting_ = {};
+  reach_ = {};
+  meanMap_.reset();
+  means_ = {};
+  history_.clear();
+  Q_EMIT historyChanged();
   norms_.clear();
   verdicts_.clear();
   hover_ = {};
@@ -72,17 +77,16 @@ void GraphView::setNorms(const std::vector<protocol::NormInfo>& norms) {
 
 void GraphView::judgeNorms() {
   verdicts_.clear();
+  verdictCounts_.clear();
   if (scene_.hierarchy == nullptr) return;
   for (const protocol::NormInfo& norm : norms_) {
     const int item = scene_.hierarchy->itemOfId(norm.node);
-    if (item >= 0) verdicts_[item] = verdictOf(norm.verdict);
+    if (item < 0) continue;
+    const Verdict verdict = verdictOf(norm.verdict);
+    verdicts_[item] = verdict;
+    for (int group = scene_.hierarchy->item(item).parent; group >= 0; group = scene_.hierarchy->item(group).parent)
+      ++verdictCounts_[group][static_cast<size_t>(verdict)];
   }
-}
-
-void GraphView::setShowHelpers(bool show) {
-  if (options_.showHelpers == show) return;
-  options_.showHelpers = show;
-  if (document_ != nullptr) rebuildHierarchy();
 }
 
 // Items are numbered anew: what is open is carried over by path.
@@ -105,7 +109,7 @@ void GraphView::rebuildHierarchy() {
 
 void GraphView::requestLayout() {
   if (document_ == nullptr) return;
-  layout::LayoutRequest request{document_, hierarchy_, options_, std::nullopt};
+  layout::LayoutRequest request{document_, hierarchy_, options_, std::nullopt, direction_};
   if (open_) {
     request.expanded = open_;
     request.expanded->insert(openForLight_.begin(), openForLight_.end());
@@ -128,10 +132,12 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   const QPointF anchorScreen = anchor ? before.toScreen(*anchor) : QPointF();
   scene_ = Scene(result.hierarchy, result.layout);
   hover_ = {};
+  reach_ = {};
   stage_.clear();
   judgeNorms();
   diffMarks_ = DiffMarks(*scene_.hierarchy, nodeMarks_);
   relight();
+  if (meanMap_) means_ = MeanStates(scene_, *meanMap_);
   updateSpinner();
   if (anchor && moveTo_ == MoveTo::Nowhere) {
     if (const auto now = anchorPoint(anchorItem_)) camera_ = camera_.placing(*now, anchorScreen);
@@ -190,6 +196,13 @@ void GraphView::restoreView(const Camera& before) {
     case MoveTo::Item:
       showItem(moveItem_, before.zoom != 1 || scene_.layout != nullptr);
       break;
+    case MoveTo::Place: {
+      const int box = scene_.layout->shownBox(*scene_.hierarchy, moveItem_);
+      if (box < 0) break;
+      const QPointF middle = scene_.layout->boxes[static_cast<size_t>(box)].rect.center();
+      moveCamera(Camera{place_.zoom, {}}.placing(middle, place_.screen), true);
+      break;
+    }
     case MoveTo::Highlight: {
       const QRectF near = lighting_.nearBounds();
       if (near.isEmpty()) break;
@@ -213,15 +226,19 @@ std::optional<QPointF> GraphView::anchorPoint(int item) const {
   const QRectF rect = scene_.layout->boxes[static_cast<size_t>(box)].rect;
   for (const layout::Edge& edge : scene_.layout->edges) {
     const QPointF end = scene_.layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
-    if (edge.stream && std::abs(end.y() - rect.top()) < 1.5 && end.x() >= rect.left() && end.x() <= rect.right())
-      return end;
+    const bool down = scene_.layout->direction == layout::Direction::Down;
+    const double off = down ? end.y() - rect.top() : end.x() - rect.left();
+    if (edge.stream && std::abs(off) < 1.5 && rect.adjusted(-2, -2, 2, 2).contains(end)) return end;
   }
-  return QPointF(rect.center().x(), rect.top());
+  return scene_.layout->direction == layout::Direction::Down ? QPointF(rect.center().x(), rect.top())
+                                                             : QPointF(rect.left(), rect.center().y());
 }
 
 void GraphView::relight() { lighting_ = highlight_ ? Lighting(scene_, *highlight_, blockerPath_) : Lighting(); }
 
 void GraphView::setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath) {
+  rememberPlace();
+  reach_ = {};
   highlight_ = graph;
   blockerPath_ = blockerPath;
   openForLight_.clear();
@@ -238,6 +255,13 @@ void GraphView::clearHighlight() {
   if (open_) open_->insert(openForLight_.begin(), openForLight_.end());
   openForLight_.clear();
   relight();
+  updateOverlays();
+  update();
+}
+
+void GraphView::setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map) {
+  meanMap_ = std::move(map);
+  means_ = meanMap_ && !scene_.empty() ? MeanStates(scene_, *meanMap_) : MeanStates();
   updateOverlays();
   update();
 }
@@ -291,6 +315,7 @@ void GraphView::anchorAt(int item) {
 
 void GraphView::toggle(int item) {
   if (!open_) return;
+  rememberPlace();
   anchorAt(item);
   setOpen(item, !open_->contains(item) && !openForLight_.contains(item), false);
   requestLayout();
@@ -305,6 +330,7 @@ void GraphView::reveal(int node, bool select) {
   }
   const int item = hierarchy_->itemOfId(node);
   if (item < 0) return;
+  rememberPlace();
   if (select) this->select(item, -1);
   moveItem_ = item;
   if (openGroupsAround(item) || worker_.busy()) {
@@ -322,6 +348,7 @@ void GraphView::revealScope(int scope) {
   }
   const int item = itemOfScope(scope);
   if (item < 0) return;
+  rememberPlace();
   moveItem_ = item;
   select(item, -1);
   if (item > 0 && (openGroupsAround(item) || worker_.busy())) {
@@ -340,19 +367,6 @@ void GraphView::expandScope(int scope, bool open) {
   if (open) openGroupsAround(item);
   anchorAt(item);
   setOpen(item, open, false);
-  requestLayout();
-}
-
-void GraphView::expandAll() {
-  setOpen(0, true, true);
-  requestLayout();
-}
-
-void GraphView::collapseAll() {
-  if (hierarchy_ == nullptr) return;
-  const std::vector<int> usual = layout::defaultExpanded(*hierarchy_);
-  open_ = layout::GroupSet(usual.begin(), usual.end());
-  openForLight_.clear();
   requestLayout();
 }
 

@@ -3,8 +3,11 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QMenu>
+#include <algorithm>
+#include <map>
 
 #include "ui/graphview/graph_view.h"
+#include "ui/graphview/shortcut_sheet.h"
 
 namespace normlens::graphview {
 namespace {
@@ -49,6 +52,13 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
     QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
     center->setToolTip(tr("Subtract the mean at run time at this place"));
   }
+  if (item >= 0 && scene_.hierarchy->item(item).role == 'L' && scene_.hierarchy->item(item).node >= 0) {
+    const int node = scene_.hierarchy->document->nodes[static_cast<size_t>(scene_.hierarchy->item(item).node)].id;
+    QAction* cone =
+        menu->addAction(tr("Show what its centering reaches"), this, [this, node] { Q_EMIT shiftConeRequested(node); });
+    cone->setToolTip(
+        tr("Light up the values that shift when the plan centers its weights, as far as anything notices"));
+  }
   if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
   if (group) {
     const bool open = scene_.layout->boxes[static_cast<size_t>(hit.box)].kind == layout::BoxKind::Frame;
@@ -62,18 +72,53 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   }
   if (item < 0) {
     menu->addAction(tr("Show everything"), this, &GraphView::fit);
+    menu->addAction(tr("Expand all"), this, &GraphView::expandAll);
     menu->addAction(tr("Collapse all"), this, &GraphView::collapseAll);
+    menu->addAction(tr("Groups as at first"), this, &GraphView::resetGroups);
+    menu->addAction(tr("Keys and gestures"), this, [this] { shortcuts_->toggle(); });
   }
   menu->popup(globalPosition);
 }
 
+// "12 MatMul, 6 Add, …": what a group is made of, the most frequent first.
+QString GraphView::opCounts(int group) const {
+  constexpr size_t kMost = 6;
+  std::map<std::string, int> counts;
+  std::vector<int> open{group};
+  while (!open.empty()) {
+    const layout::Item& item = scene_.hierarchy->item(open.back());
+    open.pop_back();
+    open.insert(open.end(), item.children.begin(), item.children.end());
+    if (item.kind != layout::ItemKind::Op || item.ops == 0) continue;
+    const auto& node = scene_.hierarchy->document->nodes[static_cast<size_t>(item.node)];
+    ++counts[node.label.empty() ? node.op : node.label];
+  }
+  std::vector<std::pair<int, std::string>> ranked;
+  for (const auto& [label, count] : counts) ranked.emplace_back(count, label);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  QStringList words;
+  for (size_t i = 0; i < std::min(ranked.size(), kMost); ++i)
+    words << QStringLiteral("%1 %2").arg(ranked[i].first).arg(escaped(ranked[i].second));
+  if (ranked.size() > kMost) words << QStringLiteral("…");
+  return words.isEmpty() ? QString() : QStringLiteral("<br>") + words.join(QStringLiteral(", "));
+}
+
+QString GraphView::verdictWords(int group) const {
+  const auto found = verdictCounts_.find(group);
+  if (found == verdictCounts_.end()) {
+    const QString norms = layout::normSummary(scene_.hierarchy->item(group));
+    return norms.isEmpty() ? QString() : QStringLiteral("<br>") + norms;
+  }
+  const auto of = [&](Verdict verdict) { return found->second[static_cast<size_t>(verdict)]; };
+  return QStringLiteral("<br>") + tr("LayerNorms: %1 free, %2 with centering, %3 blocked")
+                                      .arg(of(Verdict::Free))
+                                      .arg(of(Verdict::Centering))
+                                      .arg(of(Verdict::Blocked));
+}
+
 QString GraphView::tooltipFor(const Hit& hit) const {
   const auto& document = *scene_.hierarchy->document;
-  const auto describe = [&](const protocol::GraphValue& value) {
-    QString text = shapeText(value);
-    if (!value.dtype.empty()) text += (text.isEmpty() ? QString() : QStringLiteral(" ")) + escaped(value.dtype);
-    return text;
-  };
+  const auto describe = [&](const protocol::GraphValue& value) { return valueText(value).toHtmlEscaped(); };
   if (hit.edge >= 0) {
     const int index = scene_.valueOfEdge(hit.edge);
     if (index < 0) return tr("%n values", nullptr, scene_.layout->edges[static_cast<size_t>(hit.edge)].dataCount);
@@ -86,7 +131,8 @@ QString GraphView::tooltipFor(const Hit& hit) const {
   QString text = QStringLiteral("<b>%1</b>").arg(escaped(scene_.hierarchy->path(index)));
   if (item.kind == layout::ItemKind::Group) {
     if (!item.type.empty()) text += QStringLiteral("<br>") + escaped(item.type);
-    text += QStringLiteral("<br>") + layout::groupSummary(item);
+    text += QStringLiteral("<br>") + layout::opSummary(item);
+    text += opCounts(index) + verdictWords(index);
   } else {
     const auto& node = document.nodes[static_cast<size_t>(item.node)];
     text += QStringLiteral("<br>") + escaped(node.op);

@@ -155,7 +155,7 @@ void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& gra
   }
 }
 
-// A branch that leaves the stream half-way down: the stream is lit as far as there.
+// A branch that leaves the stream half-way: the stream, a straight line, is lit as far as there.
 void Lighting::lightStreamParts(const Scene& scene) {
   const auto& layout = *scene.layout;
   for (size_t i = 0; i < edges_.size(); ++i) {
@@ -164,8 +164,9 @@ void Lighting::lightStreamParts(const Scene& scene) {
     for (size_t s = 0; s < edges_.size(); ++s) {
       const layout::Edge& stream = layout.edges[s];
       if (!stream.stream || edges_[s] != LitEdge::Dark || !stream.bounds.contains(start)) continue;
-      if (std::abs(layout.points[static_cast<size_t>(stream.firstPoint)].x() - start.x()) > 1) continue;
-      parts_.push_back({static_cast<int>(s), start.y()});
+      const QPointF away = layout.points[static_cast<size_t>(stream.firstPoint)] - start;
+      const bool down = layout.direction == layout::Direction::Down;
+      if (std::abs(down ? away.x() : away.y()) <= 1) parts_.push_back({static_cast<int>(s), start});
     }
   }
 }

@@ -25,10 +25,10 @@ struct BoxLight {
   std::map<char, int> inside;  // of a closed group: vertices by class
 };
 
-// The lit upper part of a stream edge that is itself dark: down to where a lit branch leaves it.
+// The lit upper part of a stream edge that is itself dark: as far as where a lit branch leaves it.
 struct LitPart {
   int edge = -1;
-  double untilY = 0;
+  QPointF until;
 };
 
 class Lighting {

@@ -14,14 +14,16 @@ namespace {
 constexpr int kBasePixels = 64;
 constexpr qsizetype kMaxTexts = 20000;
 
-QFont baseFont(TextStyle style) {
-  if (style != TextStyle::Mono) return layout::labelFont(kBasePixels, style == TextStyle::Bold);
+QFont fontOf(TextStyle style, int pixels) {
+  if (style != TextStyle::Mono) return layout::labelFont(pixels, style == TextStyle::Bold);
   QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   font.setFamilies({QStringLiteral("JetBrains Mono"), QStringLiteral("DejaVu Sans Mono"), font.family()});
-  font.setPixelSize(kBasePixels);
+  font.setPixelSize(pixels);
   font.setHintingPreference(QFont::PreferNoHinting);
   return font;
 }
+
+QFont baseFont(TextStyle style) { return fontOf(style, kBasePixels); }
 
 }  // namespace
 
@@ -87,6 +89,11 @@ const QString& TextCache::elided(const QString& text, TextStyle style, int pixel
 
 void TextCache::draw(QPainter& painter, QPointF baseline, const QString& text, TextStyle style, int pixels,
                      double maxWidth) {
+  if (asText_) {
+    painter.setFont(fontOf(style, pixels));
+    painter.drawText(baseline, elided(text, style, pixels, maxWidth));
+    return;
+  }
   for (const QGlyphRun& run : sized(elided(text, style, pixels, maxWidth), style, pixels).runs) {
     painter.drawGlyphRun(baseline, run);
   }

@@ -17,6 +17,9 @@ enum class TextStyle : uint8_t { Regular, Bold, Mono };
 
 class TextCache {
  public:
+  // asText: draw() gives the painter words, not glyphs, so that a file has them as text.
+  explicit TextCache(bool asText = false) : asText_(asText) {}
+
   // Width in pixels at a font size.
   [[nodiscard]] double width(const QString& text, TextStyle style, double pixels);
   // baseline: left end of the base line. Text wider than maxWidth (if positive) ends in an ellipsis.
@@ -38,6 +41,7 @@ class TextCache {
   const QString& elided(const QString& text, TextStyle style, int pixels, double maxWidth);
   const Sized& sized(const QString& text, TextStyle style, int pixels);
 
+  bool asText_;
   QHash<QString, Shaped> shaped_[3];
   QHash<QString, Sized> sized_[3];
   QHash<QString, QString> elided_;

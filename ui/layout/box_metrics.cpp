@@ -3,6 +3,7 @@
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace normlens::layout {
 namespace {
@@ -28,11 +29,26 @@ BoxKind closedKind(const Hierarchy& hierarchy, int index) {
   return item.role == 'I' || item.role == 'G' ? BoxKind::Terminal : BoxKind::Op;
 }
 
-QString groupSummary(const Item& item) {
+QString shortCount(int64_t count) {
+  const double value = static_cast<double>(count);
+  if (count < 10'000) return QString::number(count);
+  constexpr std::pair<double, char> kUnits[] = {{1e12, 'T'}, {1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}};
+  for (const auto& [size, letter] : kUnits) {
+    if (value < size) continue;
+    return QString::number(value / size, 'f', value < 100 * size ? 1 : 0) + QLatin1Char(letter);
+  }
+  return QString::number(count);
+}
+
+QString opSummary(const Item& item) {
   QString text = item.ops == 1 ? QStringLiteral("1 op") : QStringLiteral("%1 ops").arg(item.ops);
-  if (item.layerNorms == 1) text += QStringLiteral(" · 1 LayerNorm");
-  if (item.layerNorms > 1) text += QStringLiteral(" · %1 LayerNorms").arg(item.layerNorms);
+  if (item.parameters > 0) text += QStringLiteral(" · %1 params").arg(shortCount(item.parameters));
   return text;
+}
+
+QString normSummary(const Item& item) {
+  if (item.layerNorms == 0) return {};
+  return item.layerNorms == 1 ? QStringLiteral("1 LayerNorm") : QStringLiteral("%1 LayerNorms").arg(item.layerNorms);
 }
 
 QString shortType(const Item& item) {
@@ -57,7 +73,8 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
       return {kSumDiameter, kSumDiameter};
     case BoxKind::Card: {
       const double first = textWidth(title, 13, true) + 8 + textWidth(shortType(item), 12, false);
-      const double second = textWidth(groupSummary(item), 11, false);
+      double second = textWidth(opSummary(item), 11, false);
+      if (item.layerNorms > 0) second += textWidth(QStringLiteral(" · ") + normSummary(item), 11, false);
       return {onGrid(std::clamp(std::max(first, second) + 14 + 38, 184.0, 340.0)), kCardHeight};
     }
     default: {

@@ -23,8 +23,12 @@ enum class BoxKind : uint8_t { Op, Sum, Terminal, Slim, Card, Frame };
 // How an item is drawn while it is closed.
 [[nodiscard]] BoxKind closedKind(const Hierarchy& hierarchy, int item);
 
-// "22 ops · 2 LayerNorms"
-[[nodiscard]] QString groupSummary(const Item& item);
+// "22 ops · 7.1M parameters"
+[[nodiscard]] QString opSummary(const Item& item);
+// "2 LayerNorms"; empty when there is none.
+[[nodiscard]] QString normSummary(const Item& item);
+// "7.1M", "540"
+[[nodiscard]] QString shortCount(int64_t count);
 // The class without its module path: "GPT2Block"
 [[nodiscard]] QString shortType(const Item& item);
 

@@ -79,15 +79,29 @@ void raiseStreamNodes(LocalInput& input) {
   for (const LocalEdge& edge : input.graph.edges) {
     for (const Place* place : {&edge.from, &edge.to}) {
       if (!edge.stream || place->kind != PlaceKind::Box) continue;
-      ChildBox& box = input.boxes[static_cast<size_t>(place->box)];
-      if (box.size.height() == kNodeHeight) box.size.setHeight(kStreamNodeHeight);
+      QSizeF& size = input.boxes[static_cast<size_t>(place->box)].size;
+      double& height = input.sideways ? size.rwidth() : size.rheight();
+      if (height == kNodeHeight) height = kStreamNodeHeight;
     }
   }
 }
 
+QPointF turned(const QPointF& p) { return {p.y(), p.x()}; }
+QRectF turned(const QRectF& r) { return {r.y(), r.x(), r.height(), r.width()}; }
+
+// Over its diagonal: what ran down runs to the right.
+void turn(Layout& layout) {
+  for (Box& box : layout.boxes) box.rect = turned(box.rect);
+  for (Edge& edge : layout.edges) edge.bounds = turned(edge.bounds);
+  for (QPointF& p : layout.points) p = turned(p);
+  layout.bounds = turned(layout.bounds);
+  layout.direction = Direction::Right;
+}
+
 LocalInput inputFor(const Hierarchy& hierarchy, const LocalGraph& graph, BoxMetrics& metrics, const VisibleGraph& all,
-                    const std::vector<std::shared_ptr<const LocalLayout>>& locals) {
+                    const std::vector<std::shared_ptr<const LocalLayout>>& locals, Direction direction) {
   LocalInput input;
+  input.sideways = direction == Direction::Right;
   input.graph = graph;
   input.isModel = graph.group == 0;
   if (!input.isModel) {
@@ -97,7 +111,8 @@ LocalInput inputFor(const Hierarchy& hierarchy, const LocalGraph& graph, BoxMetr
   for (const int item : graph.boxes) {
     const auto open = all.indexOfGroup.find(item);
     if (open == all.indexOfGroup.end()) {
-      input.boxes.push_back({closedKind(hierarchy, item), metrics.closedSize(hierarchy, item), {}, {}});
+      const QSizeF size = metrics.closedSize(hierarchy, item);
+      input.boxes.push_back({closedKind(hierarchy, item), input.sideways ? size.transposed() : size, {}, {}});
     } else {
       const LocalLayout& inner = *locals[static_cast<size_t>(open->second)];
       input.boxes.push_back({BoxKind::Frame, inner.size, inner.inPorts, inner.outPorts});
@@ -125,7 +140,8 @@ Result<GroupLayouter::Known> GroupLayouter::local(const LocalInput& input) {
   return known;
 }
 
-Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task) {
+Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task,
+                                     Direction direction) {
   const auto start = std::chrono::steady_clock::now();
   const int runsBefore = runs_;
   const VisibleGraph graph = visibleGraph(hierarchy, expanded);
@@ -135,12 +151,13 @@ Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet&
     if (const Status go = task.check(); !go) return tl::unexpected(go.error());
     const double done = static_cast<double>(graph.groups.size() - i) / static_cast<double>(graph.groups.size());
     task.report("Arranging " + hierarchy.item(graph.groups[i].group).title, done);
-    inputs[i] = inputFor(hierarchy, graph.groups[i], metrics_, graph, locals);
+    inputs[i] = inputFor(hierarchy, graph.groups[i], metrics_, graph, locals, direction);
     Result<Known> made = local(inputs[i]);
     if (!made) return tl::unexpected(made.error());
     locals[i] = std::move(*made);
   }
   Layout layout = Assembler(hierarchy, graph, inputs, locals).take();
+  if (direction == Direction::Right) turn(layout);
   layout.groupsLaidOut = runs_ - runsBefore;
   layout.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return layout;

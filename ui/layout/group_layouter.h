@@ -19,7 +19,8 @@ class GroupLayouter {
   static constexpr size_t kCapacity = 512;
 
   // Errors: Cancelled (checked between two groups, each well under a second), or what Graphviz could not do.
-  [[nodiscard]] Result<Layout> layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task);
+  [[nodiscard]] Result<Layout> layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task,
+                                      Direction direction = Direction::Down);
 
   // Graphviz runs since it was made.
   [[nodiscard]] int runs() const { return runs_; }

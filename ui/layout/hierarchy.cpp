@@ -13,6 +13,18 @@ int at(const std::vector<int>& table, int id) {
   return id < 0 || static_cast<size_t>(id) >= table.size() ? kNone : table[static_cast<size_t>(id)];
 }
 
+EdgesByItem edgesAt(const Hierarchy& hierarchy, int DataEdge::*end) {
+  EdgesByItem table;
+  table.start.assign(hierarchy.items.size() + 1, 0);
+  for (const DataEdge& edge : hierarchy.edges) ++table.start[static_cast<size_t>(edge.*end) + 1];
+  for (size_t i = 1; i < table.start.size(); ++i) table.start[i] += table.start[i - 1];
+  table.edges.resize(hierarchy.edges.size());
+  std::vector<int> next(table.start.begin(), table.start.end() - 1);
+  for (size_t i = 0; i < hierarchy.edges.size(); ++i)
+    table.edges[static_cast<size_t>(next[static_cast<size_t>(hierarchy.edges[i].*end)]++)] = static_cast<int>(i);
+  return table;
+}
+
 }  // namespace
 
 int Hierarchy::nodeIndex(int nodeId) const { return at(nodeOfId, nodeId); }
@@ -51,7 +63,9 @@ Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document
     hierarchy.edges.push_back(
         {at(hierarchy.itemOfNode, edge.from), at(hierarchy.itemOfNode, edge.to), edge.value, edge.stream});
   }
-  applyHierarchyRules(hierarchy);
+  applyHierarchyRules(hierarchy, options);
+  hierarchy.entering = edgesAt(hierarchy, &DataEdge::to);
+  hierarchy.leaving = edgesAt(hierarchy, &DataEdge::from);
   return hierarchy;
 }
 
@@ -63,7 +77,7 @@ std::vector<int> defaultExpanded(const Hierarchy& hierarchy) {
   for (size_t i = 0; i < open.size(); ++i) {
     for (const int child : hierarchy.item(open[i]).children) {
       const Item& item = hierarchy.item(child);
-      if (item.kind != ItemKind::Group || item.slim) continue;
+      if (item.kind != ItemKind::Group || item.slim || item.repeats > 1) continue;
       if (total <= kFewOps || item.ops >= kNearlyAll * total) open.push_back(child);
     }
   }

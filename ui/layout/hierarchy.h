@@ -7,12 +7,14 @@
 //   - a group of one real op and reshapes, or of pointwise ops only, is `slim`: closed, it is drawn as one op;
 //   - ops that no weight has touched yet, where there are many, are one group "masks and positions";
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
+//   - if asked for, equal groups in a row are one group that says how many there are;
 //   - more than kMaxFlat children in one group are bundled into runs ("ops 1–200").
 // Value type, immutable after buildHierarchy. Thread: any.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +42,8 @@ struct Item {
   bool slim = false;
   int ops = 0;  // visible ops in it
   int layerNorms = 0;
+  int64_t parameters = 0;  // numbers in the weights that it reads, each weight once
+  int repeats = 1;         // of a run of equal groups: how many there are
 };
 
 struct DataEdge {
@@ -50,15 +54,28 @@ struct DataEdge {
 
 struct HierarchyOptions {
   bool showHelpers = false;
+  bool foldRepeats = false;  // equal groups in a row are one group
+  friend bool operator==(const HierarchyOptions&, const HierarchyOptions&) = default;
+};
+
+// The edges at each item, as ranges of one list.
+struct EdgesByItem {
+  std::vector<int> start, edges;  // those of item i: edges[start[i]] up to edges[start[i + 1]]
+
+  [[nodiscard]] std::span<const int> of(int item) const {
+    const auto begin = static_cast<size_t>(start[static_cast<size_t>(item)]);
+    return {edges.data() + begin, static_cast<size_t>(start[static_cast<size_t>(item) + 1]) - begin};
+  }
 };
 
 struct Hierarchy {
   std::shared_ptr<const protocol::GraphDocument> document;
   std::vector<Item> items;
   std::vector<DataEdge> edges;
-  std::vector<int> itemOfNode;  // by node index: its op item, kNone when hidden
-  std::vector<int> nodeOfId;    // by node id: its index, kNone when there is none
-  std::vector<int> valueOfId;   // by value id: its index
+  EdgesByItem entering, leaving;  // indices into edges, by op item
+  std::vector<int> itemOfNode;    // by node index: its op item, kNone when hidden
+  std::vector<int> nodeOfId;      // by node id: its index, kNone when there is none
+  std::vector<int> valueOfId;     // by value id: its index
 
   [[nodiscard]] const Item& item(int index) const { return items[static_cast<size_t>(index)]; }
   // Item of a node id; kNone when unknown or hidden.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ui/layout/preparation.h"
+#include "ui/layout/repeats.h"
 
 namespace normlens::layout {
 namespace {
@@ -23,16 +24,18 @@ class Rules {
     for (const DataEdge& edge : h_.edges) ++inputs_[static_cast<size_t>(edge.to)];
   }
 
-  void run() {
+  void run(const HierarchyOptions& options) {
     tidy(0);
     gatherPreparation(h_);
     inputs_.resize(h_.items.size(), 0);
     markSlim(0);
     dropBridges();
+    if (options.foldRepeats) foldRepeats(h_);
     bundle(0);
     renumber();
     seenNorms_.clear();
     count(0);
+    countParameters();
   }
 
  private:
@@ -227,6 +230,39 @@ class Rules {
     }
   }
 
+  // A weight that several ops read counts once in each group around them.
+  void countParameters() {
+    const auto& values = h_.document->values;
+    std::vector<int> lastValue(h_.items.size(), kNone);  // by item: counted there last
+    std::vector<std::pair<int, int>> reads;              // value, op item
+    for (size_t i = 0; i < h_.document->nodes.size(); ++i) {
+      const int item = h_.itemOfNode[i];
+      if (item < 0) continue;
+      for (const int id : h_.document->nodes[i].inputs) {
+        const int value = h_.valueIndex(id);
+        if (value >= 0 && isWeight(values[static_cast<size_t>(value)])) reads.emplace_back(value, item);
+      }
+    }
+    std::sort(reads.begin(), reads.end());
+    for (const auto& [value, op] : reads) {
+      for (int item = op; item >= 0 && lastValue[static_cast<size_t>(item)] != value; item = at(item).parent) {
+        lastValue[static_cast<size_t>(item)] = value;
+        at(item).parameters += elements(values[static_cast<size_t>(value)]);
+      }
+    }
+  }
+
+  static bool isWeight(const protocol::GraphValue& value) {
+    return value.constant && value.has_shape && !value.shape.empty() && value.dtype.find("float") != std::string::npos;
+  }
+
+  static int64_t elements(const protocol::GraphValue& value) {
+    constexpr double kMost = 9e18;
+    double count = 1;
+    for (const int64_t size : value.shape) count *= static_cast<double>(std::max<int64_t>(size, 0));
+    return static_cast<int64_t>(std::min(count, kMost));
+  }
+
   Hierarchy& h_;
   std::vector<int> inputs_;  // data edges into each op item, before renumbering
   std::set<int> seenNorms_;
@@ -234,6 +270,6 @@ class Rules {
 
 }  // namespace
 
-void applyHierarchyRules(Hierarchy& hierarchy) { Rules(hierarchy).run(); }
+void applyHierarchyRules(Hierarchy& hierarchy, const HierarchyOptions& options) { Rules(hierarchy).run(options); }
 
 }  // namespace normlens::layout

@@ -6,6 +6,6 @@
 namespace normlens::layout {
 
 // Works on items and itemOfNode in place; afterwards items are numbered in preorder, without gaps.
-void applyHierarchyRules(Hierarchy& hierarchy);
+void applyHierarchyRules(Hierarchy& hierarchy, const HierarchyOptions& options);
 
 }  // namespace normlens::layout

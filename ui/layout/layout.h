@@ -10,6 +10,8 @@
 
 namespace normlens::layout {
 
+enum class Direction : uint8_t { Down, Right };  // which way the data runs
+
 struct Box {
   QRectF rect;
   int item = kNone;   // into Hierarchy::items
@@ -37,6 +39,7 @@ struct Layout {
   std::vector<int> edgeData;   // indices into Hierarchy::edges
   std::vector<int> boxOfItem;  // by item: its box; kNone when it is inside a closed group
   QRectF bounds;
+  Direction direction = Direction::Down;
   int groupsLaidOut = 0;  // by Graphviz, for this layout; the others were known
   double milliseconds = 0;
 

@@ -83,7 +83,7 @@ void LayoutWorker::carryOut(const Job& job, GroupLayouter& layouter) {
   } else {
     for (const int group : defaultExpanded(*result.hierarchy)) result.expanded.insert(group);
   }
-  Result<Layout> layout = layouter.layOut(*result.hierarchy, result.expanded, task);
+  Result<Layout> layout = layouter.layOut(*result.hierarchy, result.expanded, task, job.request.direction);
   if (layout) {
     result.layout = std::make_shared<const Layout>(std::move(*layout));
     deliver(job.generation, [this, result, generation = job.generation] {

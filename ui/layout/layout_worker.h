@@ -22,6 +22,7 @@ struct LayoutRequest {
   std::shared_ptr<const Hierarchy> hierarchy;  // of the document, when it is known already
   HierarchyOptions options;
   std::optional<GroupSet> expanded;  // nullopt: as defaultExpanded() says
+  Direction direction = Direction::Down;
 };
 
 struct LayoutResult {

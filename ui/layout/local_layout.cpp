@@ -257,8 +257,9 @@ class GroupLayout {
     if (!input_.isModel) {
       const bool hasSum = std::any_of(input_.boxes.begin(), input_.boxes.end(),
                                       [](const ChildBox& box) { return box.kind == BoxKind::Sum; });
-      area.adjust(-kSidePad - (hasSum ? kSumMark : 0), 0, kSidePad, 0);
-      if (ins == 0) area.setTop(area.top() - kTitleBand - 8);
+      const double title = input_.sideways ? kTitleBand - 8 : 0;
+      area.adjust(-kSidePad - (hasSum ? kSumMark : 0) - title, 0, kSidePad, 0);
+      if (ins == 0) area.setTop(area.top() - (input_.sideways ? kBottomPad : kTitleBand + 8));
       if (outs == 0) area.setBottom(area.bottom() + kBottomPad);
       if (ins + outs > 0) {
         // Whole pixels between the border and the first port, so that the stream meets its other half exactly.
@@ -311,9 +312,26 @@ class GroupLayout {
   }
 
   void placeTitle(LocalLayout& layout) const {
+    if (input_.sideways && !input_.isModel) {
+      layout.titleX = 6;
+      layout.titleShort = layout.size.height() < input_.titleWidth;
+      if (layout.size.height() < input_.shortTitleWidth) lengthen(layout, input_.shortTitleWidth);
+      return;
+    }
     if (input_.isModel || fitTitle(layout, input_.titleWidth, input_.shortTitleWidth)) return;
     raiseBorder(layout, kTitleBand - 8);  // a band of its own
     if (!fitTitle(layout, input_.titleWidth, input_.shortTitleWidth)) widenForTitle(layout, input_.shortTitleWidth);
+  }
+
+  // Moves the bottom border, and what ends there.
+  void lengthen(LocalLayout& layout, double height) const {
+    const double reach = layout.size.height() - 3;
+    layout.size.setHeight(std::ceil(height));
+    for (size_t i = 0; i < layout.curves.size(); ++i) {
+      auto& curve = layout.curves[i];
+      if (input_.graph.edges[i].to.kind == PlaceKind::Out && curve.back().y() > reach)
+        curve.back().setY(layout.size.height());
+    }
   }
 
   // Moves everything but the ports down.
@@ -349,6 +367,7 @@ void put(std::string& key, const Place& place) {
 std::string layoutKey(const LocalInput& input) {
   std::string key;
   put(key, input.isModel);
+  put(key, input.sideways);
   put(key, input.titleWidth);
   put(key, input.shortTitleWidth);
   for (const ChildBox& box : input.boxes) {

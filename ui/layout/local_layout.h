@@ -26,6 +26,9 @@ struct LocalInput {
   double titleWidth = 0;        // of name and class
   double shortTitleWidth = 0;   // of the name alone
   bool isModel = false;         // no border, no title
+  // The picture will be turned over its diagonal, so that what runs down here runs to the right there: boxes lie on
+  // their side, and the title's band is on the left.
+  bool sideways = false;
 };
 
 struct LocalLayout {

@@ -1,24 +1,40 @@
 #include "ui/window/graph_pane.h"
 
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QPainter>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "core/protocol/methods.h"
+#include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/format.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/graph_actions.h"
+#include "ui/window/picture_bar.h"
 
 namespace normlens::ui {
 
 namespace {
 
-enum Mode { kZeroMean, kTypes };
+enum Mode { kZeroMean, kTensors, kTypes };
+
+void addButton(QFrame* bar, const QString& icon, QAction* action) {
+  auto* button = new IconButton(icon, {}, action->toolTip(), bar);
+  button->setObjectName(action->objectName() + QStringLiteral("Button"));
+  button->setIconExtent(14);
+  button->setEnabled(action->isEnabled());
+  QObject::connect(button, &QToolButton::clicked, action, &QAction::trigger);
+  QObject::connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+  layoutOf(bar)->addWidget(button);
+}
 
 class CrumbArrow final : public QWidget {
  public:
@@ -40,6 +56,9 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layout->setSpacing(0);
   QFrame* bar = makeBar(QStringLiteral("crumbBar"), 36, this);
   layoutOf(bar)->setContentsMargins(11, 0, 12, 0);
+  actions_ = new GraphActions(view_, this);
+  addButton(bar, QStringLiteral("chevron_left"), actions_->back);
+  addButton(bar, QStringLiteral("chevron_right"), actions_->forward);
   crumbs_ = new QFrame(bar);
   crumbs_->setAccessibleName(tr("Place in the model"));
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
@@ -47,21 +66,39 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   crumbLayout_->setContentsMargins(0, 0, 0, 0);
   crumbLayout_->setSpacing(1);
   layoutOf(bar)->addWidget(crumbs_, 1);
-  mode_ = new Segmented({{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
-                         {tr("Types"), tr("Show every operator in the colour of its role.")}},
-                        bar);
+  mode_ = new Segmented(
+      {{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
+       {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
+       {tr("Types"), tr("Show every operator in the colour of its role.")}},
+      bar);
   mode_->setAccessibleName(tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
+  auto* options = new IconButton(QStringLiteral("view"), {}, tr("Choose how the graph is shown."), bar);
+  options->setObjectName(QStringLiteral("graphOptions"));
+  options->setMenu(actions_->menu);
+  options->setPopupMode(QToolButton::InstantPopup);
+  layoutOf(bar)->addSpacing(4);
+  layoutOf(bar)->addWidget(options);
   layout->addWidget(bar);
+  pictures_ = new PictureBar(this);
+  layout->addWidget(pictures_);
   view_->setObjectName(QStringLiteral("graph"));
   view_->setAccessibleName(tr("Graph of the model"));
   layout->addWidget(view_, 1);
-  connect(mode_, &Segmented::chosen, this, &GraphPane::showZeroMean);
+  connect(actions_, &GraphActions::pictureWanted, this, &GraphPane::askForPicture);
+  connect(pictures_, &PictureBar::done, this, [this](bool written, const QString& message) {
+    if (!message.isEmpty()) Q_EMIT told(message);
+    Q_EMIT pictureDone(written);
+  });
+  connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
+  connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
+  connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
     if (node >= 0) {
       session_->selectNode(node);
     } else {
       session_->clearSelection();
+      if (coneShown_) showZeroMean();
     }
   });
   connect(view_, &graphview::GraphView::edgeSelected, session_, &Session::selectValue);
@@ -105,7 +142,55 @@ void GraphPane::showSelection() {
   showCrumbsOfSelection();
 }
 
+void GraphPane::showMode() {
+  showZeroMean();
+  if (mode_->current() != kTensors) view_->setZeroMeanMap(std::nullopt);
+  requestMap();
+}
+
+void GraphPane::requestMap() {
+  if (mode_->current() != kTensors || !session_->analysis()) return;
+  const int asked = ++asked_;
+  session_->engine()->request<protocol::ZeroMeanMap>(protocol::methods::kZeroMeanMap, session_->planParams(), this,
+                                                     [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
+                                                       if (asked != asked_ || mode_->current() != kTensors) return;
+                                                       if (reply) view_->setZeroMeanMap(*reply);
+                                                     });
+}
+
+void GraphPane::requestCone(int node) {
+  if (!session_->analysis()) return;
+  protocol::ShiftConeParams params;
+  params.node = node;
+  params.plan = session_->planParams();
+  session_->engine()->request<protocol::ShiftCone>(protocol::methods::kShiftCone, params, this,
+                                                   [this, node](const Reply<protocol::ShiftCone>& reply) {
+                                                     if (reply) showCone(node, *reply);
+                                                   });
+}
+
+// As a zero-mean graph is shown: the layer, what carries its shift, and the norms that do not notice.
+void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
+  if (cone.values.empty()) {
+    Q_EMIT told(cone.reason.empty() ? tr("Nothing reads what this layer makes.") : text(cone.reason));
+    return;
+  }
+  protocol::ZeroMeanGraph graph;
+  graph.norm = -1;
+  graph.values = cone.values;
+  graph.vertices.push_back({node, "L", tr("centered by the plan").toStdString()});
+  for (const int value : cone.values) {
+    const protocol::GraphNode* maker = session_->index().producer(value);
+    if (maker == nullptr || maker->id == node) continue;
+    graph.vertices.push_back({maker->id, maker->role == "R" ? "R" : "S", tr("carries the shift").toStdString()});
+  }
+  for (const int end : cone.ends) graph.vertices.push_back({end, "Z", tr("does not notice the shift").toStdString()});
+  coneShown_ = true;
+  view_->setHighlight(graph);
+}
+
 void GraphPane::showZeroMean() {
+  coneShown_ = false;
   const auto& graph = session_->zeroMean();
   const protocol::NormInfo* norm = graph ? session_->norm(graph->norm) : nullptr;
   if (norm == nullptr || mode_->current() != kZeroMean) {
@@ -113,6 +198,28 @@ void GraphPane::showZeroMean() {
     return;
   }
   view_->setHighlight(*graph, norm->blocker_path);
+}
+
+void GraphPane::askForPicture(bool whole) {
+  auto* dialog = new QFileDialog(this, whole ? tr("Save picture of the whole graph") : tr("Save picture of the view"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("pictureDialog"));
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  const QFileInfo model(session_->path());
+  dialog->setDirectory(model.absolutePath());
+  dialog->setNameFilters({tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")});
+  dialog->setDefaultSuffix(QStringLiteral("svg"));
+  connect(dialog, &QFileDialog::filterSelected, dialog,
+          [dialog](const QString& filter) { dialog->setDefaultSuffix(filter.section(u'.', -1).chopped(1)); });
+  dialog->selectFile(model.completeBaseName() + QStringLiteral(".svg"));
+  connect(dialog, &QFileDialog::fileSelected, this, [this, whole](const QString& path) { savePicture(path, whole); });
+  dialog->open();
+}
+
+void GraphPane::savePicture(const QString& path, bool whole) {
+  if (view_->scene().empty()) return;
+  using Extent = graphview::GraphView::Extent;
+  pictures_->start(view_->orderPicture(path, whole ? Extent::Whole : Extent::View));
 }
 
 void GraphPane::goToNode(int node) {

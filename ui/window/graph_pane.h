@@ -3,6 +3,8 @@
 
 #include <QFrame>
 
+#include "core/protocol/messages.h"
+
 class QHBoxLayout;
 
 namespace normlens::graphview {
@@ -11,6 +13,8 @@ class GraphView;
 
 namespace normlens::ui {
 
+class GraphActions;
+class PictureBar;
 class Segmented;
 class Session;
 
@@ -21,10 +25,15 @@ class GraphPane final : public QFrame {
   GraphPane(Session* session, QWidget* parent);  // session: not owned
 
   [[nodiscard]] graphview::GraphView* view() const { return view_; }
+  [[nodiscard]] GraphActions* actions() const { return actions_; }
   void goToNode(int node);
   void goToScope(int scope);
+  // Writes a picture in the background; told() says how it went. One at a time: another replaces it.
+  void savePicture(const QString& path, bool whole);
 
  Q_SIGNALS:
+  void told(const QString& message);  // why there is nothing to show; what was written
+  void pictureDone(bool written);
   void scopeShown(int scope);
   void centerHereRequested(int value);
 
@@ -33,15 +42,24 @@ class GraphPane final : public QFrame {
   void showAnalysis();
   void showSelection();
   void showZeroMean();
+  void showMode();
+  void requestMap();
+  void requestCone(int node);
+  void askForPicture(bool whole);
+  void showCone(int node, const protocol::ShiftCone& cone);
   void showJob();
   void showCrumbs(int scope, const QString& last);
   void showCrumbsOfSelection();
 
   Session* session_;  // Not owned.
   graphview::GraphView* view_;
+  GraphActions* actions_;
+  PictureBar* pictures_;
   Segmented* mode_;
   QFrame* crumbs_;
   QHBoxLayout* crumbLayout_;
+  bool coneShown_ = false;
+  int asked_ = 0;  // for maps: only the last answer counts
 };
 
 }  // namespace normlens::ui

@@ -135,6 +135,8 @@ void MainWindow::connectViews() {
     actions_->toggleInspector->setChecked(true);
     workspace_->inspector()->askCenter(value);
   });
+  connect(graph, &GraphPane::told, this,
+          [this](const QString& message) { info_->show(InfoBar::Tone::Message, message); });
   connect(workspace_->inspector(), &Inspector::nodeChosen, graph, &GraphPane::goToNode);
   connect(workspace_->inspector(), &Inspector::hideClicked, this,
           [this] { actions_->toggleInspector->setChecked(false); });

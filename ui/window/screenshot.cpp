@@ -61,8 +61,23 @@ void Screenshot::check() {
   }
   if (selected_ && !session->zeroMean()) return;
   if (selected_ && calm_ < 3 * kCalmPolls) return;  // the highlight may have opened groups, which are laid out
-  const bool written = window_->grab().save(options_.file);
-  finish(written ? 0 : 3, written ? problem_ : tr("The picture could not be written to %1.").arg(options_.file));
+  poll_.stop();
+  takePictures();
+}
+
+void Screenshot::takePictures() {
+  if (!options_.file.isEmpty() && !window_->grab().save(options_.file)) {
+    finish(3, tr("The picture could not be written to %1.").arg(options_.file));
+    return;
+  }
+  if (options_.picture.isEmpty()) {
+    finish(0, problem_);
+    return;
+  }
+  GraphPane* pane = window_->workspace()->graph();
+  connect(pane, &GraphPane::told, this, [this](const QString& message) { problem_ = message; });
+  connect(pane, &GraphPane::pictureDone, this, [this](bool written) { finish(written ? 0 : 3, problem_); });
+  pane->savePicture(options_.picture, true);
 }
 
 void Screenshot::finish(int status, const QString& line) {

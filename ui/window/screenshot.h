@@ -1,4 +1,5 @@
-// Renders the window once its model is shown and analysed, for `normlens MODEL --screenshot FILE`.
+// Renders the window, or the graph, once its model is shown and analysed, for `normlens MODEL --screenshot FILE` and
+// `--picture FILE`.
 #pragma once
 
 #include <QObject>
@@ -12,9 +13,10 @@ namespace normlens::ui {
 class MainWindow;
 
 struct ScreenshotOptions {
-  QString file;
+  QString file;  // of the window; empty: none
   QSize size{1440, 900};
-  QString select;  // name of a LayerNorm; empty: none
+  QString select;   // name of a LayerNorm; empty: none
+  QString picture;  // of the whole graph, as SVG, PDF or PNG; empty: none
 };
 
 // Watches the window by events and a timer; calls `done` once: exit status 0, 2 (no such LayerNorm) or 3 (the model
@@ -31,6 +33,7 @@ class Screenshot final : public QObject {
  private:
   void check();
   [[nodiscard]] bool settled();
+  void takePictures();
   void finish(int status, const QString& line);
 
   MainWindow* window_;  // Not owned.

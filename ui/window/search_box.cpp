@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QPainter>
 #include <QTimer>
+#include <utility>
 
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -40,9 +41,9 @@ SearchBox::SearchBox(QWidget* parent)
   connect(this, &QLineEdit::textEdited, this, &SearchBox::search);
   connect(model_, &SearchModel::finished, this, &SearchBox::showFound);
   connect(this, &QLineEdit::returnPressed, this, [this] {
-    const QAbstractItemView* list = completer_->popup();
-    if (list->isVisible() && list->currentIndex().isValid()) return;  // that row is chosen
-    if (model_->hitCount() > 0) choose(0);
+    const QModelIndexList picked = completer_->popup()->selectionModel()->selectedIndexes();
+    if (model_->hitCount() > 0)
+      choose(completer_->popup()->isVisible() && !picked.isEmpty() ? picked.first().row() : 0);
   });
   connect(completer_, qOverload<const QModelIndex&>(&QCompleter::activated), this, [this](const QModelIndex& index) {
     choose(index.row());  // of the completer's own model, which holds every row of ours
@@ -75,6 +76,7 @@ void SearchBox::showFound() {
 }
 
 void SearchBox::choose(int number) {
+  if (std::exchange(choosing_, true)) return;  // Enter in the list is told by the box and by the list
   const SearchModel::Entry entry = model_->hit(number);
   completer_->popup()->hide();
   current_ = number;
@@ -85,7 +87,10 @@ void SearchBox::choose(int number) {
   clearFocus();
   update();
   // After the popup is gone: a command may open another.
-  QTimer::singleShot(0, this, [this, entry] { Q_EMIT chosen(entry.target, entry.id); });
+  QTimer::singleShot(0, this, [this, entry] {
+    choosing_ = false;
+    Q_EMIT chosen(entry.target, entry.id);
+  });
 }
 
 void SearchBox::step(int by) {

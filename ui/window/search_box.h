@@ -36,7 +36,8 @@ class SearchBox final : public QLineEdit {
 
   SearchModel* model_;
   QCompleter* completer_;
-  int current_ = -1;  // number of the hit that was gone to last
+  bool choosing_ = false;  // chosen() is on its way
+  int current_ = -1;       // number of the hit that was gone to last
 };
 
 }  // namespace normlens::ui

@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 
 #include "ui/window/bottom_panel.h"
+#include "ui/window/graph_actions.h"
 #include "ui/window/graph_pane.h"
 #include "ui/window/inspector.h"
 #include "ui/window/norm_panel.h"
@@ -59,6 +60,7 @@ void Workspace::saveSizes() const {
   settings.setValue(QStringLiteral("window/across"), across_->saveState());
   settings.setValue(QStringLiteral("window/down"), down_->saveState());
   settings.setValue(QStringLiteral("window/upper"), upper_->saveState());
+  graph_->actions()->save();
 }
 
 void Workspace::restoreSizes() {
@@ -67,6 +69,7 @@ void Workspace::restoreSizes() {
   down_->restoreState(settings.value(QStringLiteral("window/down")).toByteArray());
   upper_->restoreState(settings.value(QStringLiteral("window/upper")).toByteArray());
   for (QSplitter* splitter : {across_, down_, upper_}) splitter->setHandleWidth(1);
+  graph_->actions()->restore();
 }
 
 }  // namespace normlens::ui

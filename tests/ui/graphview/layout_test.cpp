@@ -32,9 +32,9 @@ GroupSet byDefault(const Hierarchy& hierarchy) {
   return {open.begin(), open.end()};
 }
 
-Layout mustLayOut(const Hierarchy& hierarchy, const GroupSet& open) {
+Layout mustLayOut(const Hierarchy& hierarchy, const GroupSet& open, Direction direction = Direction::Down) {
   GroupLayouter layouter;
-  Result<Layout> layout = layouter.layOut(hierarchy, open, {});
+  Result<Layout> layout = layouter.layOut(hierarchy, open, {}, direction);
   if (!layout) qFatal("%s", layout.error().message.c_str());
   return std::move(*layout);
 }
@@ -140,6 +140,19 @@ class LayoutTest : public QObject {
     QTest::addColumn<bool>("everything");
     QTest::newRow("collapsed") << false;
     QTest::newRow("all open") << true;
+  }
+  void boxesDoNotOverlapLeftToRight() {
+    const Hierarchy h = buildHierarchy(test::gpt2Document());
+    const Layout layout = mustLayOut(h, allGroups(h), Direction::Right);
+    QCOMPARE(overlap(h, layout), QString());
+    QVERIFY(layout.bounds.width() > layout.bounds.height());
+    for (const Box& box : layout.boxes) {
+      QVERIFY(layout.bounds.contains(box.rect));
+      if (box.frame >= 0) QVERIFY(layout.boxes[static_cast<size_t>(box.frame)].rect.contains(box.rect));
+      // Nothing stands where the title of a group does.
+      if (box.frame >= 0)
+        QVERIFY(box.rect.top() >= layout.boxes[static_cast<size_t>(box.frame)].rect.top() + kTitleBand - 8);
+    }
   }
   void boxesDoNotOverlap() {
     QFETCH(bool, everything);

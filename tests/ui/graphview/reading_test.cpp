@@ -1,0 +1,215 @@
+// Finding one's way in a graph: depth, direction, repeated blocks, keys, back and forward, the path under the pointer,
+// the overlay of zero-mean values.
+#include <QSignalSpy>
+#include <QTest>
+#include <algorithm>
+
+#include "tests/ui/graphview/shown_graph.h"
+#include "ui/graphview/shortcut_sheet.h"
+
+namespace normlens::graphview {
+
+using test::gpt2Document;
+using test::ShownGraph;
+
+class ReadingTest : public QObject {
+  Q_OBJECT
+
+  static int openGroups(const GraphView& view) {
+    const auto& boxes = view.scene().layout->boxes;
+    return static_cast<int>(
+        std::count_if(boxes.begin(), boxes.end(), [](const auto& box) { return box.kind == layout::BoxKind::Frame; }));
+  }
+
+ private Q_SLOTS:
+  void digitsOpenThatManyLevels() {
+    ShownGraph graph(gpt2Document());
+    QTest::keyClick(&graph.view, Qt::Key_C, Qt::ShiftModifier);
+    graph.settle();
+    QCOMPARE(openGroups(graph.view), 0);
+    QTest::keyClick(&graph.view, Qt::Key_1);
+    graph.settle();
+    QCOMPARE(openGroups(graph.view), 1);  // transformer
+    QTest::keyClick(&graph.view, Qt::Key_2);
+    graph.settle();
+    QCOMPARE(openGroups(graph.view), 13);  // and its blocks
+    QVERIFY(!graph.view.isScopeOpen(graph.scopeOf("transformer.h.3.attn")));
+    QTest::keyClick(&graph.view, Qt::Key_E, Qt::ShiftModifier);
+    graph.settle();
+    QVERIFY(graph.view.isScopeOpen(graph.scopeOf("transformer.h.3.attn")));
+  }
+
+  void dataRunsToTheRightWhenAsked() {
+    ShownGraph graph(gpt2Document());
+    graph.view.setDirection(layout::Direction::Right);
+    graph.settle();
+    for (int block = 1; block < 12; ++block) {
+      const QRectF before = graph.view.screenRectOfScope(graph.scopeOf("transformer.h." + std::to_string(block - 1)));
+      const QRectF after = graph.view.screenRectOfScope(graph.scopeOf("transformer.h." + std::to_string(block)));
+      QVERIFY(before.right() < after.left());
+      QVERIFY(before.width() > before.height());  // the box itself is not turned
+    }
+    graph.click(graph.view.screenRectOfScope(graph.scopeOf("transformer.h.0")));
+    QSignalSpy scopes(&graph.view, &GraphView::scopeSelected);
+    QTest::keyClick(&graph.view, Qt::Key_Right);
+    QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.1"));
+  }
+
+  void equalBlocksAreShownOnce() {
+    ShownGraph graph(gpt2Document());
+    const size_t before = graph.view.scene().layout->boxes.size();
+    graph.view.setOptions({.showHelpers = false, .foldRepeats = true});
+    graph.settle();
+    const Scene& scene = graph.view.scene();
+    QCOMPARE(scene.layout->boxes.size(), before - 11);
+    const auto run = std::find_if(scene.layout->boxes.begin(), scene.layout->boxes.end(),
+                                  [&](const auto& box) { return scene.itemOf(box).repeats > 1; });
+    QVERIFY(run != scene.layout->boxes.end());
+    QCOMPARE(scene.itemOf(*run).repeats, 12);
+    QCOMPARE(scene.itemOf(*run).title, std::string("h.0 … h.11"));
+    // What it holds can be gone to.
+    graph.view.reveal(graph.nodeIn("transformer.h.7.mlp.c_fc", "addmm"));
+    graph.settle();
+    QVERIFY(graph.view.isScopeOpen(graph.scopeOf("transformer.h.7.mlp")));
+  }
+
+  void blocksThatDifferAreNotFolded() {
+    test::DocumentBuilder b;
+    int x = b.op(0, "input", "I", {}, {8, 32});
+    for (const char* inner : {"relu", "gelu"}) {
+      const int block = b.scope(0, inner, "Block");
+      for (int i = 0; i < 14; ++i) x = b.op(block, i % 2 == 0 ? "linear" : inner, i % 2 == 0 ? "L" : "O", {x}, {8, 32});
+    }
+    b.node(0, "output", "y", "G", {x}, {});
+    ShownGraph graph(b.take());
+    graph.view.setOptions({.showHelpers = false, .foldRepeats = true});
+    graph.settle();
+    for (const auto& item : graph.view.scene().hierarchy->items) QCOMPARE(item.repeats, 1);
+  }
+
+  void arrowsFollowTheEdges() {
+    ShownGraph graph(gpt2Document());
+    graph.open("transformer.h.3");
+    const int norm = graph.nodeIn("transformer.h.3.ln_2", "layer_norm");
+    graph.click(graph.view.screenRectOf(norm));
+    QSignalSpy nodes(&graph.view, &GraphView::nodeSelected), scopes(&graph.view, &GraphView::scopeSelected);
+    QTest::keyClick(&graph.view, Qt::Key_Down);
+    QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.3.mlp"));
+    QTest::keyClick(&graph.view, Qt::Key_Up);
+    QCOMPARE(nodes.last().first().toInt(), norm);
+    QTest::keyClick(&graph.view, Qt::Key_Backspace);  // to the block around
+    QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.3"));
+    QTest::keyClick(&graph.view, Qt::Key_Escape);
+    QCOMPARE(nodes.last().first().toInt(), -1);
+  }
+
+  void backAndForwardReturnToPlaces() {
+    ShownGraph graph(gpt2Document());
+    QVERIFY(!graph.view.canGoBack());
+    graph.view.reveal(graph.nodeIn("transformer.h.2.mlp.c_fc", "addmm"));
+    graph.settle();
+    const int first = graph.nodeIn("transformer.h.2.mlp.c_fc", "addmm");
+    const QPointF there = graph.view.screenRectOf(first).center();
+    graph.view.reveal(graph.nodeIn("transformer.h.10.mlp.c_fc", "addmm"));
+    graph.settle();
+    QVERIFY(!graph.view.rect().contains(graph.view.screenRectOf(first).center().toPoint()));
+    QTest::keyClick(&graph.view, Qt::Key_Left, Qt::AltModifier);
+    graph.settle();
+    QVERIFY((graph.view.screenRectOf(first).center() - there).manhattanLength() < 3);
+    QVERIFY(graph.view.canGoForward());
+    QTest::mouseClick(&graph.view, Qt::ForwardButton, {}, {300, 300});
+    graph.settle();
+    const QRectF second = graph.view.screenRectOf(graph.nodeIn("transformer.h.10.mlp.c_fc", "addmm"));
+    QVERIFY(graph.view.rect().contains(second.center().toPoint()));
+    QVERIFY(!graph.view.canGoForward());
+  }
+
+  void thePathUnderThePointerIsLit() {
+    ShownGraph graph(gpt2Document());
+    graph.open("transformer.h.3");
+    const QImage before = graph.view.grab().toImage();
+    const QRectF norm = graph.view.screenRectOf(graph.nodeIn("transformer.h.3.ln_2", "layer_norm"));
+    QTest::mouseMove(&graph.view, norm.center().toPoint());
+    QTRY_VERIFY(graph.view.reach().active());
+    QVERIFY(graph.view.grab().toImage() != before);
+    const Scene& scene = graph.view.scene();
+    const auto sideInto = [&](int node) {
+      const int item = scene.hierarchy->itemOfId(node);
+      for (size_t i = 0; i < scene.layout->edges.size(); ++i) {
+        const auto& edge = scene.layout->edges[i];
+        for (int k = 0; k < edge.dataCount; ++k) {
+          const int data = scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)];
+          if (scene.hierarchy->edges[static_cast<size_t>(data)].to == item)
+            return graph.view.reach().edge(static_cast<int>(i));
+        }
+      }
+      return Side::None;
+    };
+    QCOMPARE(sideInto(graph.nodeIn("transformer.h.3.ln_1", "layer_norm")), Side::Upstream);
+    QCOMPARE(sideInto(graph.nodeIn("transformer.h.9.ln_1", "layer_norm")), Side::Downstream);
+    // q and k of the same block are no way to a norm's own branch: the feed forward beside the second sum is not above.
+    QTest::mouseMove(&graph.view, {3, 3});
+    QTRY_VERIFY(!graph.view.reach().active());
+  }
+
+  void valuesAreMarkedByTheirMean() {
+    ShownGraph graph(gpt2Document(2));
+    protocol::ZeroMeanMap map;
+    const auto& nodes = graph.document->nodes;
+    const auto outputOf = [&](int node) { return nodes[static_cast<size_t>(node)].outputs.front(); };
+    map.now = {outputOf(graph.nodeIn("transformer.wte", "embedding"))};
+    map.planned = {outputOf(graph.nodeIn("transformer.wpe", "embedding"))};
+    map.not_zero = {outputOf(graph.nodeIn("transformer.drop", "dropout"))};
+    const QImage before = graph.view.grab().toImage();
+    graph.view.setZeroMeanMap(map);
+    const QImage with = graph.view.grab().toImage();
+    QVERIFY(with != before);
+    const MeanStates& states = graph.view.meanStates();
+    QCOMPARE(states.count(MeanState::Now), 1);
+    std::array<int, 4> edges{};
+    for (size_t i = 0; i < graph.view.scene().layout->edges.size(); ++i)
+      ++edges[static_cast<size_t>(states.edge(static_cast<int>(i)))];
+    QVERIFY(edges[1] >= 1 && edges[2] >= 1 && edges[3] >= 1 && edges[0] > 3);
+    // A new layout keeps the overlay.
+    graph.view.expandAll();
+    graph.settle();
+    QVERIFY(graph.view.meanStates().active());
+    graph.view.setZeroMeanMap(std::nullopt);
+    QVERIFY(!graph.view.meanStates().active());
+  }
+
+  void groupsTellTheirParameters() {
+    test::DocumentBuilder b;
+    const int x = b.value("x", {8, 32});
+    b.node(0, "input", "x", "I", {}, {x});
+    const int block = b.scope(0, "block", "Block");
+    const int shared = b.weight("shared.weight", {100, 32}), own = b.weight("own.bias", {32});
+    int y = b.op(block, "linear", "L", {x, shared, own}, {8, 100});
+    y = b.op(block, "linear", "L", {y, shared}, {8, 32});
+    y = b.op(0, "linear", "L", {y, shared}, {8, 100});
+    b.node(0, "output", "y", "G", {y}, {});
+    const auto hierarchy = layout::buildHierarchy(b.take());
+    QCOMPARE(hierarchy.item(0).parameters, 3232);
+    for (const auto& item : hierarchy.items) {
+      if (item.title == "block") QCOMPARE(item.parameters, 3232);
+    }
+    QCOMPARE(layout::shortCount(3232), QStringLiteral("3232"));
+    QCOMPARE(layout::shortCount(124'439'808), QStringLiteral("124M"));
+    QCOMPARE(layout::shortCount(7'100'000), QStringLiteral("7.1M"));
+  }
+
+  void theSheetOfKeysComesAndGoes() {
+    ShownGraph graph(gpt2Document(2));
+    auto* sheet = graph.view.findChild<ShortcutSheet*>();
+    QVERIFY(sheet != nullptr && !sheet->isVisible());
+    QTest::keyClick(&graph.view, Qt::Key_Question, Qt::ShiftModifier);
+    QVERIFY(sheet->isVisible());
+    QTest::keyClick(&graph.view, Qt::Key_Escape);
+    QVERIFY(!sheet->isVisible());
+  }
+};
+
+}  // namespace normlens::graphview
+
+QTEST_MAIN(normlens::graphview::ReadingTest)
+#include "reading_test.moc"

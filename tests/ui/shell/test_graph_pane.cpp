@@ -1,0 +1,139 @@
+// The graph in the window, by clicks: the overlay of all tensors, a layer's cone, pictures, the menu, search with F3.
+#include <QAbstractButton>
+#include <QAction>
+#include <QFileDialog>
+#include <QLineEdit>
+#include <QSignalSpy>
+
+#include "tests/ui/shell/shell_test.h"
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/session/session.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/graph_actions.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/main_window.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+class TestGraphPane final : public QObject {
+  Q_OBJECT
+
+  std::unique_ptr<MainWindow> window_;
+  GraphPane* pane_ = nullptr;
+  graphview::GraphView* view_ = nullptr;
+
+  void chooseMode(int number) {
+    auto* mode = pane_->findChild<Segmented*>();
+    mode->setFocus();
+    const double cell = mode->width() / 3.0;
+    QTest::mouseClick(mode, Qt::LeftButton, {}, QPointF(cell * (number + 0.5), mode->height() / 2.0).toPoint());
+    QCOMPARE(mode->current(), number);
+  }
+
+ private Q_SLOTS:
+  void init() {
+    window_ = std::make_unique<MainWindow>(WindowOptions{test::fakeEngine(), ColorScheme::Light, false, false});
+    window_->resize(1440, 900);
+    window_->show();
+    pane_ = window_->workspace()->graph();
+    view_ = pane_->view();
+    view_->setAnimated(false);
+    window_->openFile(test::modelFile(folder_));
+    QTRY_VERIFY(window_->session()->plan().has_value() && !window_->session()->busy());
+    QTRY_VERIFY(view_->isLaidOut());
+  }
+  void cleanup() { window_.reset(); }
+
+  void allTensorsShowTheirMeans() {
+    QVERIFY(!view_->meanStates().active());
+    chooseMode(1);
+    QTRY_VERIFY(view_->meanStates().active());
+    const int planned = view_->meanStates().count(graphview::MeanState::Planned);
+    QVERIFY(planned > 0);
+    // The overlay follows the plan.
+    window_->session()->keepNorm(2, true);
+    QTRY_COMPARE(view_->meanStates().count(graphview::MeanState::Planned), planned - 1);
+    QCOMPARE(view_->meanStates().count(graphview::MeanState::NotZero), 1);
+    chooseMode(2);
+    QVERIFY(!view_->meanStates().active());
+  }
+
+  void theConeOfALayerIsLit() {
+    int linear = -1;
+    for (const auto& node : window_->session()->index().graph().nodes) {
+      if (linear < 0 && node.role == "L") linear = node.id;
+    }
+    Q_EMIT view_->shiftConeRequested(linear);
+    QTRY_VERIFY(view_->hasHighlight());
+    QTRY_VERIFY(view_->isLaidOut());
+    view_->setFocus();
+    QTest::keyClick(view_, Qt::Key_Escape);
+    QTRY_VERIFY(!view_->hasHighlight());
+  }
+
+  void aLayerWithoutAConeIsTold() {
+    int sum = -1;
+    for (const auto& node : window_->session()->index().graph().nodes) {
+      if (sum < 0 && node.role == "R") sum = node.id;
+    }
+    QSignalSpy told(pane_, &GraphPane::told);
+    Q_EMIT view_->shiftConeRequested(sum);
+    QTRY_COMPARE(told.count(), 1);
+    QVERIFY(!view_->hasHighlight());
+  }
+
+  void aPictureIsWritten() {
+    pane_->actions()->saveWhole->trigger();
+    auto* dialog = pane_->findChild<QFileDialog*>(QStringLiteral("pictureDialog"));
+    QVERIFY(dialog != nullptr);
+    const QString path = folder_.filePath(QStringLiteral("graph.svg"));
+    dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(path);
+    QSignalSpy done(pane_, &GraphPane::pictureDone);
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_COMPARE(done.count(), 1);
+    QVERIFY(done.first().first().toBool());
+    QVERIFY(QFile::exists(path));
+    QVERIFY(window_->findChild<InfoBar*>()->isVisible());
+  }
+
+  void theMenuTurnsAndFolds() {
+    GraphActions* actions = pane_->actions();
+    actions->leftToRight->trigger();
+    QTRY_VERIFY(view_->isLaidOut());
+    QCOMPARE(view_->direction(), layout::Direction::Right);
+    actions->foldRepeats->trigger();
+    QTRY_VERIFY(view_->isLaidOut());
+    QVERIFY(view_->options().foldRepeats);
+    actions->expandAll->trigger();
+    QTRY_VERIFY(view_->isLaidOut());
+    QVERIFY(actions->back->isEnabled());
+    QTest::mouseClick(pane_->findChild<QAbstractButton*>(QStringLiteral("graphBackButton")), Qt::LeftButton);
+    QVERIFY(actions->forward->isEnabled());
+  }
+
+  void searchGoesFromOneToTheNext() {
+    auto* search = window_->findChild<QLineEdit*>(QStringLiteral("search"));
+    search->setFocus();
+    QTest::keyClicks(search, QStringLiteral("op:linear"));
+    QTest::keyClick(search, Qt::Key_Return);
+    QTRY_VERIFY(window_->session()->selection().node >= 0);
+    const int first = window_->session()->selection().node;
+    window_->findChild<QAction*>(QStringLiteral("findNext"))->trigger();
+    QTRY_VERIFY(window_->session()->selection().node != first);
+    window_->findChild<QAction*>(QStringLiteral("findPrevious"))->trigger();
+    QTRY_COMPARE(window_->session()->selection().node, first);
+    QCOMPARE(search->text(), QStringLiteral("op:linear"));
+  }
+
+ private:
+  QTemporaryDir folder_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestGraphPane>(argc, argv); }
+
+#include "test_graph_pane.moc"

@@ -1,0 +1,173 @@
+// GraphView: how deep groups stand open, which way the data runs, back and forward.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "ui/graphview/graph_view.h"
+
+namespace normlens::graphview {
+
+void GraphView::setOptions(const layout::HierarchyOptions& options) {
+  if (options == options_) return;
+  options_ = options;
+  if (document_ != nullptr) rebuildHierarchy();
+}
+
+void GraphView::setDirection(layout::Direction direction) {
+  if (direction == direction_) return;
+  direction_ = direction;
+  if (document_ == nullptr) return;
+  anchorItem_ = -1;
+  userMoved_ = false;
+  moveTo_ = MoveTo::FirstLook;
+  requestLayout();
+}
+
+void GraphView::expandToDepth(int levels) {
+  if (hierarchy_ == nullptr || !open_) return;
+  rememberPlace();
+  open_ = layout::GroupSet{0};
+  openForLight_.clear();
+  std::vector<int> level{0};
+  for (int depth = 0; depth < levels && !level.empty(); ++depth) {
+    std::vector<int> below;
+    for (const int group : level) {
+      for (const int child : hierarchy_->item(group).children) {
+        const layout::Item& item = hierarchy_->item(child);
+        if (item.kind == layout::ItemKind::Group && !item.slim) below.push_back(child);
+      }
+    }
+    open_->insert(below.begin(), below.end());
+    level = std::move(below);
+  }
+  userMoved_ = false;
+  moveTo_ = MoveTo::FirstLook;
+  requestLayout();
+}
+
+void GraphView::expandAll() { expandToDepth(std::numeric_limits<int>::max()); }
+
+void GraphView::collapseAll() { expandToDepth(0); }
+
+// As a model is shown at first.
+void GraphView::resetGroups() {
+  if (hierarchy_ == nullptr) return;
+  rememberPlace();
+  const std::vector<int> usual = layout::defaultExpanded(*hierarchy_);
+  open_ = layout::GroupSet(usual.begin(), usual.end());
+  openForLight_.clear();
+  userMoved_ = false;
+  moveTo_ = MoveTo::FirstLook;
+  requestLayout();
+}
+
+// ---- back and forward
+
+std::optional<Place> GraphView::currentPlace() const {
+  if (scene_.empty()) return std::nullopt;
+  const QPointF middle = camera_.toWorld(QRectF(rect()).center());
+  const layout::Box* nearest = nullptr;
+  double least = std::numeric_limits<double>::max();
+  for (const layout::Box& box : scene_.layout->boxes) {
+    const double distance = (box.rect.center() - middle).manhattanLength();
+    if (box.kind == layout::BoxKind::Frame || distance >= least) continue;
+    nearest = &box;
+    least = distance;
+  }
+  if (nearest == nullptr) return std::nullopt;
+  int item = nearest->item;
+  while (scene_.hierarchy->item(item).repeats > 1) item = scene_.hierarchy->item(item).children.front();
+  const layout::Item& it = scene_.hierarchy->item(item);
+  Place place{-1, -1, camera_.toScreen(nearest->rect.center()), camera_.zoom};
+  const auto& document = *scene_.hierarchy->document;
+  if (it.node >= 0) {
+    place.node = document.nodes[static_cast<size_t>(it.node)].id;
+  } else if (it.scope >= 0) {
+    place.scope = document.scopes[static_cast<size_t>(it.scope)].id;
+  }
+  return place;
+}
+
+void GraphView::rememberPlace() {
+  if (const auto here = currentPlace()) history_.leave(*here);
+  Q_EMIT historyChanged();
+}
+
+void GraphView::goBack() {
+  const auto here = currentPlace();
+  if (!here) return;
+  if (const auto there = history_.back(*here)) showPlace(*there);
+}
+
+void GraphView::goForward() {
+  const auto here = currentPlace();
+  if (!here) return;
+  if (const auto there = history_.forward(*here)) showPlace(*there);
+}
+
+void GraphView::showPlace(const Place& place) {
+  Q_EMIT historyChanged();
+  const int item = place.node >= 0 ? hierarchy_->itemOfId(place.node) : itemOfScope(place.scope);
+  if (item < 0) return;
+  userMoved_ = true;
+  place_ = place;
+  moveItem_ = item;
+  moveTo_ = MoveTo::Place;
+  if (openGroupsAround(item) || worker_.busy()) {
+    requestLayout();
+  } else {
+    restoreView(camera_);
+  }
+}
+
+// ---- the path under the pointer
+
+void GraphView::followPath() {
+  reach_ = Reach();
+  if (!scene_.empty() && !lighting_.active() && !means_.active() && !dragging_) {
+    if (hover_.edge >= 0 && scene_.valueOfEdge(hover_.edge) >= 0) {
+      reach_ = Reach::ofValue(scene_, scene_.valueOfEdge(hover_.edge));
+    } else if (hover_.box >= 0) {
+      const layout::Box& box = scene_.layout->boxes[static_cast<size_t>(hover_.box)];
+      // The ground of an open group is under the pointer nearly always.
+      if (box.kind != layout::BoxKind::Frame) reach_ = Reach::ofItem(scene_, box.item);
+    }
+  }
+  update();
+}
+
+// ---- along the edges
+
+int GraphView::boxAlongEdges(int from, bool forward) const {
+  const layout::Hierarchy& hierarchy = *scene_.hierarchy;
+  const auto& boxes = scene_.layout->boxes;
+  const layout::Box& here = boxes[static_cast<size_t>(from)];
+  if (here.kind == layout::BoxKind::Frame && forward) {  // into an open group
+    for (size_t i = static_cast<size_t>(from) + 1; i < boxes.size(); ++i) {
+      if (boxes[i].kind != layout::BoxKind::Frame)
+        return hierarchy.contains(here.item, boxes[i].item) ? static_cast<int>(i) : -1;
+    }
+    return -1;
+  }
+  int best = -1;
+  double least = std::numeric_limits<double>::max();
+  std::vector<int> open{here.item};
+  while (!open.empty()) {
+    const int index = open.back();
+    open.pop_back();
+    const std::vector<int>& children = hierarchy.item(index).children;
+    open.insert(open.end(), children.begin(), children.end());
+    for (const int e : forward ? hierarchy.leaving.of(index) : hierarchy.entering.of(index)) {
+      const layout::DataEdge& edge = hierarchy.edges[static_cast<size_t>(e)];
+      const int box = scene_.layout->shownBox(hierarchy, forward ? edge.to : edge.from);
+      if (box < 0 || box == from || hierarchy.contains(here.item, boxes[static_cast<size_t>(box)].item)) continue;
+      const double distance = (boxes[static_cast<size_t>(box)].rect.center() - here.rect.center()).manhattanLength();
+      if (distance >= least) continue;
+      best = box;
+      least = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace normlens::graphview

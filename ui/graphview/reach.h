@@ -1,0 +1,31 @@
+// The path through one box or edge: all that it is computed from, and all that is computed from it.
+#pragma once
+
+#include <vector>
+
+#include "ui/graphview/scene.h"
+
+namespace normlens::graphview {
+
+enum class Side : uint8_t { None, Upstream, Downstream };
+
+class Reach {
+ public:
+  Reach() = default;
+  // From every op in an item.
+  static Reach ofItem(const Scene& scene, int item);
+  // From a value: index into document.values.
+  static Reach ofValue(const Scene& scene, int value);
+
+  [[nodiscard]] bool active() const { return !edges_.empty(); }
+  [[nodiscard]] Side edge(int index) const { return edges_[static_cast<size_t>(index)]; }
+
+ private:
+  void follow(const Scene& scene, std::vector<int> items, Side side);
+  void settle(const Scene& scene);
+
+  std::vector<Side> data_;   // by data edge
+  std::vector<Side> edges_;  // by edge of the layout
+};
+
+}  // namespace normlens::graphview
