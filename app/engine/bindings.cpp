@@ -32,6 +32,10 @@ void bindMethods(Dispatcher& to, service::Service& s) {
   to.bind<NoParams, Analysis>(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
   to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph,
                                      [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
+  to.bind<PlanParams, ZeroMeanMap>(methods::kZeroMeanMap,
+                                   [&](const auto& p, const Task& t) { return s.zeroMeanMap(p, t); });
+  to.bind<ShiftConeParams, ShiftCone>(methods::kShiftCone,
+                                      [&](const auto& p, const Task& t) { return s.shiftCone(p, t); });
   to.bind<PlanParams, PlanInfo>(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
   to.bind<CenterParams, CenterPreview>(methods::kPreviewCenter,
                                        [&](const auto& p, const Task&) { return s.previewCenter(p); });

@@ -163,6 +163,24 @@ struct FieldsOf<ZeroMeanGraph> {
 };
 
 template <>
+struct FieldsOf<ZeroMeanMap> {
+  using M = ZeroMeanMap;
+  static constexpr std::tuple list{NORMLENS_FIELD(now), NORMLENS_FIELD(planned), NORMLENS_FIELD(not_zero)};
+};
+
+template <>
+struct FieldsOf<ShiftConeParams> {
+  using M = ShiftConeParams;
+  static constexpr std::tuple list{NORMLENS_FIELD(node), NORMLENS_FIELD(plan)};
+};
+
+template <>
+struct FieldsOf<ShiftCone> {
+  using M = ShiftCone;
+  static constexpr std::tuple list{NORMLENS_FIELD(values), NORMLENS_FIELD(ends), NORMLENS_FIELD(reason)};
+};
+
+template <>
 struct FieldsOf<PlanParams> {
   using M = PlanParams;
   static constexpr std::tuple list{NORMLENS_FIELD(policy), NORMLENS_FIELD(center_values), NORMLENS_FIELD(keep_norms),

@@ -159,7 +159,7 @@ struct ZeroMeanGraph {
   std::vector<std::string> leaves;  // constants and inputs at its border, with what happens to each
 };
 
-// ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
+// What a plan is to be like; asked of the planner by several methods.
 struct PlanParams {
   std::string policy = "balanced";  // free, balanced, all, paper
   std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
@@ -167,6 +167,26 @@ struct PlanParams {
   double max_growth_percent = 10;
   std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now
 };
+
+// ---- zero_mean_map: PlanParams -> ZeroMeanMap. The values that LayerNorms depend on, by whether they have zero mean.
+struct ZeroMeanMap {
+  std::vector<int> now;       // as the model is, for every input
+  std::vector<int> planned;   // not yet, but after the plan
+  std::vector<int> not_zero;  // neither
+};
+
+// ---- shift_cone: ShiftConeParams -> ShiftCone. How far it is felt that the plan centers a layer's weights.
+struct ShiftConeParams {
+  int node = 0;
+  PlanParams plan;
+};
+struct ShiftCone {
+  std::vector<int> values;  // those that differ from the original's by a shift
+  std::vector<int> ends;    // nodes that do not notice it any more
+  std::string reason;       // why there is none; empty otherwise
+};
+
+// ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
 struct NormPrices {
   int64_t rows = 0, width = 0;

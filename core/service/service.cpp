@@ -16,6 +16,7 @@
 #include "core/service/plan_file.h"
 #include "core/service/plan_maker.h"
 #include "core/service/tensor_stats.h"
+#include "core/service/zero_mean_map.h"
 
 namespace normlens::service {
 namespace {
@@ -170,6 +171,23 @@ Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParam
     return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(params.norm));
   }
   return describeZeroMeanGraph(*state_->analysis, params.norm);
+}
+
+Result<protocol::ZeroMeanMap> Service::zeroMeanMap(const protocol::PlanParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  const auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
+  if (!planned) return tl::unexpected(planned.error());
+  return service::zeroMeanMap(*state_->analysis, planned->plan);
+}
+
+Result<protocol::ShiftCone> Service::shiftCone(const protocol::ShiftConeParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (params.node < 0 || static_cast<size_t>(params.node) >= state_->model->graph().nodes.size()) {
+    return fail(ErrorCode::Usage, "there is no node " + std::to_string(params.node));
+  }
+  const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
+  if (!planned) return tl::unexpected(planned.error());
+  return service::shiftCone(*state_->analysis, planned->plan, params.node);
 }
 
 Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, const Task& task) {

@@ -52,6 +52,8 @@ class Service {
   // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
   [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task);
   [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
+  [[nodiscard]] Result<protocol::ZeroMeanMap> zeroMeanMap(const protocol::PlanParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::ShiftCone> shiftCone(const protocol::ShiftConeParams& params, const Task& task);
   [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
   // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.

@@ -10,8 +10,9 @@ namespace normlens::protocol {
 using AllMessages =
     ::testing::Types<NoParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument,
                      OpenParams, ReadGraphParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
-                     NormParams, ZeroMeanVertex, ZeroMeanGraph, PlanParams, EditInfo, NormPrices, PlanInfo,
-                     CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult, FoldResult, ExportParams,
-                     ExportResult, BenchParams, LatencyStats, BenchResult, TensorParams, TensorStats, Progress>;
+                     NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
+                     EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult,
+                     FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, TensorParams,
+                     TensorStats, Progress>;
 
 }  // namespace normlens::protocol

@@ -151,10 +151,32 @@ protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm) {
   return graph;
 }
 
-namespace {
+// The input of a norm that folds is zero-mean after the plan; nothing is now but the first of all.
+protocol::ZeroMeanMap zeroMeanMap(const CannedModel& model, const protocol::PlanParams& params) {
+  protocol::ZeroMeanMap map;
+  for (size_t norm = 0; norm < model.normInputs.size(); ++norm) {
+    const bool folded = folds(model, params, static_cast<int>(norm));
+    (norm == 0 ? map.now : folded ? map.planned : map.not_zero).push_back(model.normInputs[norm]);
+  }
+  return map;
+}
 
-// One edit per weight, in the order in which norms first need it, with all folded norms that need it.
-}  // namespace
+// A layer is felt as far as the next norm.
+protocol::ShiftCone shiftCone(const CannedModel& model, int node) {
+  protocol::ShiftCone cone;
+  const auto& nodes = model.graph.nodes;
+  const auto next = std::find_if(model.normNodes.begin(), model.normNodes.end(), [&](int norm) { return norm > node; });
+  if (next == model.normNodes.end() || nodes[static_cast<size_t>(node)].role != "L") {
+    cone.reason = "The plan centers none of its weights.";
+    return cone;
+  }
+  for (int at = node; at < *next; ++at) {
+    const auto& outputs = nodes[static_cast<size_t>(at)].outputs;
+    cone.values.insert(cone.values.end(), outputs.begin(), outputs.end());
+  }
+  cone.ends = {*next};
+  return cone;
+}
 
 protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params) {
   protocol::PlanInfo info;

@@ -10,6 +10,8 @@ namespace normlens::fake {
 // The same with an RMSNorm in the place of each LayerNorm that folds free.
 [[nodiscard]] protocol::ModelInfo foldedInfo(const CannedModel& model);
 [[nodiscard]] protocol::Analysis analysis(const CannedModel& model);
+[[nodiscard]] protocol::ZeroMeanMap zeroMeanMap(const CannedModel& model, const protocol::PlanParams& params);
+[[nodiscard]] protocol::ShiftCone shiftCone(const CannedModel& model, int node);
 [[nodiscard]] protocol::ZeroMeanGraph zeroMeanGraph(const CannedModel& model, int norm);
 [[nodiscard]] protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::CenterPreview preview(const CannedModel& model, int value);

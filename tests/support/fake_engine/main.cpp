@@ -59,6 +59,10 @@ class Engine {
         methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel<protocol::FoldParams, protocol::FoldResult>(
         methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
+    bindNeedingModel<protocol::PlanParams, protocol::ZeroMeanMap>(
+        methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
+    bindNeedingModel<protocol::ShiftConeParams, protocol::ShiftCone>(
+        methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
     bindNeedingModel<protocol::BenchParams, protocol::BenchResult>(methods::kBench,
                                                                    [](const auto&) { return benchResult(); });
     bindNeedingModel<protocol::TensorParams, protocol::TensorStats>(

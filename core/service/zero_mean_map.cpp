@@ -1,0 +1,221 @@
+#include "core/service/zero_mean_map.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace normlens::service {
+namespace {
+
+using analysis::Claim;
+using analysis::ClaimId;
+using graph::ConstantId;
+using graph::kNone;
+using graph::NodeId;
+using graph::Use;
+using graph::ValueId;
+using ops::Pattern;
+
+// What a plan does to the values and constants of the graph.
+struct Edits {
+  std::set<std::pair<ConstantId, Pattern>> centered;  // all reads of the constant
+  std::set<ClaimId> forTolerantUses;                  // a copy of a constant, or a centering at run time
+  std::set<ValueId> atRunTime;
+};
+
+Edits editsOf(const analysis::Plan& plan) {
+  Edits edits;
+  for (const analysis::PlannedEdit& planned : plan.edits) {
+    if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
+      if (center->split) {
+        edits.forTolerantUses.insert(planned.claim);
+        continue;
+      }
+      for (const auto& part : center->parts) edits.centered.emplace(part.constant, part.pattern);
+    } else if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
+      edits.forTolerantUses.insert(planned.claim);
+      edits.atRunTime.insert(insert->value);
+    }
+  }
+  return edits;
+}
+
+// Which claims hold once the edits are made: everything does until something it needs does not.
+class Holding {
+ public:
+  Holding(const analysis::Analysis& analysis, const Edits& edits)
+      : graph_(analysis.scales.graph), claims_(analysis.claims.all()), edits_(edits), holds_(claims_.size(), true) {
+    settle();
+  }
+
+  [[nodiscard]] bool operator[](size_t claim) const { return holds_[claim]; }
+
+ private:
+  [[nodiscard]] bool holdsByItself(const Claim& claim) const {
+    if (claim.kind == Claim::Kind::Refused) return false;
+    if (claim.kind != Claim::Kind::Constant && claim.kind != Claim::Kind::Joint) return true;
+    return edits_.centered.contains({graph_.value(claim.value).constant, claim.pattern});
+  }
+
+  [[nodiscard]] bool served(const analysis::Need& need) const {
+    return need.throughTolerantUse && edits_.forTolerantUses.contains(need.claim);
+  }
+
+  void settle() {
+    std::vector<std::vector<size_t>> dependents(claims_.size());
+    std::vector<size_t> fallen;
+    for (size_t i = 0; i < claims_.size(); ++i) {
+      for (const analysis::Need& need : claims_[i].needs) {
+        if (!served(need)) dependents[static_cast<size_t>(need.claim)].push_back(i);
+      }
+      if (holdsByItself(claims_[i])) continue;
+      holds_[i] = false;
+      fallen.push_back(i);
+    }
+    while (!fallen.empty()) {
+      const size_t claim = fallen.back();
+      fallen.pop_back();
+      for (const size_t dependent : dependents[claim]) {
+        if (!holds_[dependent]) continue;
+        holds_[dependent] = false;
+        fallen.push_back(dependent);
+      }
+    }
+  }
+
+  const graph::Graph& graph_;
+  const std::vector<Claim>& claims_;
+  const Edits& edits_;
+  std::vector<bool> holds_;
+};
+
+// The constants that a node reads directly or through a chain of transposes and reshapes.
+std::set<ConstantId> constantsBehind(const graph::Graph& graph, NodeId node) {
+  constexpr int kLongestChain = 8;
+  std::set<ConstantId> found;
+  for (ValueId id : graph.node(node).operands) {
+    for (int step = 0; step < kLongestChain && id != graph::kNoValue; ++step) {
+      const auto& value = graph.value(id);
+      if (value.constant != kNone) found.insert(value.constant);
+      if (value.producer == kNone) break;
+      const auto& maker = graph.node(value.producer);
+      if (maker.operands.empty() || (maker.kind != graph::OpKind::Permute && maker.kind != graph::OpKind::Reshape))
+        break;
+      id = maker.operands.front();
+    }
+  }
+  return found;
+}
+
+// kNone where the use does not read a constant.
+ConstantId constantRead(const graph::Graph& graph, const Use& use) {
+  if (use.node == kNone) return kNone;
+  const ValueId operand = graph.node(use.node).operands.at(static_cast<size_t>(use.operand));
+  return operand == graph::kNoValue ? kNone : graph.value(operand).constant;
+}
+
+// The nodes through which a shift with a pattern runs, and where it ends.
+class Cone {
+ public:
+  explicit Cone(const graph::Graph& graph) : graph_(graph) {}
+
+  void add(const Pattern& pattern, const std::vector<Use>& uses) {
+    for (const Use& use : uses) step(use, pattern);
+    while (!open_.empty()) {
+      const auto [next, with] = std::move(open_.back());
+      open_.pop_back();
+      for (const Use& use : graph_.value(next).uses) step(use, with);
+    }
+  }
+
+  protocol::ShiftCone take() {
+    protocol::ShiftCone cone;
+    for (const ValueId value : values_) {
+      if (graph_.value(value).constant == kNone) cone.values.push_back(value);
+    }
+    cone.ends.assign(ends_.begin(), ends_.end());
+    return cone;
+  }
+
+ private:
+  void step(const Use& use, const Pattern& pattern) {
+    if (use.node == kNone) return stepOut(use, pattern);
+    const auto& node = graph_.node(use.node);
+    const ops::Shift shift = ops::opRow(node.kind).shift(graph_, node, use.operand, pattern);
+    if (shift.verdict != ops::Shift::Verdict::Carried) {
+      ends_.insert(use.node);
+      return;
+    }
+    for (const ops::Demand& output : shift.outputs) visit(output.value, output.pattern);
+  }
+
+  // Out of a block, as analysis::ShiftTolerance goes.
+  void stepOut(const Use& use, const Pattern& pattern) {
+    const NodeId owner = graph_.block(use.block).owner;
+    if (owner == kNone) return;
+    const auto& node = graph_.node(owner);
+    const auto index = static_cast<size_t>(use.operand);
+    if (node.kind == graph::OpKind::If) return visit(node.outputs.at(index), pattern);
+    if (index == 0) return;
+    visit(node.outputs.at(index - 1), pattern);
+    visit(graph_.block(use.block).params.at(index), pattern);
+  }
+
+  void visit(ValueId value, const Pattern& pattern) {
+    if (!seen_.emplace(value, pattern).second) return;
+    values_.insert(value);
+    open_.emplace_back(value, pattern);
+  }
+
+  const graph::Graph& graph_;
+  std::set<std::pair<ValueId, Pattern>> seen_;
+  std::vector<std::pair<ValueId, Pattern>> open_;
+  std::set<ValueId> values_;
+  std::set<NodeId> ends_;
+};
+
+}  // namespace
+
+protocol::ZeroMeanMap zeroMeanMap(const analysis::Analysis& analysis, const analysis::Plan& plan) {
+  const auto& graph = analysis.scales.graph;
+  const auto& claims = analysis.claims.all();
+  const Edits planned = editsOf(plan);
+  const Holding now(analysis, {}), after(analysis, planned);
+  std::map<ValueId, int> best;  // 0 not, 1 after the plan, 2 now
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const ValueId value = claims[i].value;
+    if (graph.value(value).constant != kNone || graph.value(value).literal) continue;
+    const bool centered = planned.atRunTime.contains(value);
+    const int state = now[i] ? 2 : after[i] || centered ? 1 : 0;
+    int& known = best.try_emplace(value, state).first->second;
+    known = std::max(known, state);
+  }
+  protocol::ZeroMeanMap map;
+  for (const auto& [value, state] : best)
+    (state == 2 ? map.now : state == 1 ? map.planned : map.not_zero).push_back(value);
+  return map;
+}
+
+protocol::ShiftCone shiftCone(const analysis::Analysis& analysis, const analysis::Plan& plan, NodeId node) {
+  const auto& graph = analysis.scales.graph;
+  const std::set<ConstantId> weights = constantsBehind(graph, node);
+  Cone cone(graph);
+  bool any = false;
+  for (const analysis::PlannedEdit& planned : plan.edits) {
+    const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+    if (center == nullptr) continue;
+    for (const auto& part : center->parts) {
+      if (!weights.contains(part.constant)) continue;
+      std::vector<Use> uses = center->uses;
+      std::erase_if(uses, [&](const Use& use) { return constantRead(graph, use) != part.constant; });
+      cone.add(part.pattern, uses);
+      any = true;
+    }
+  }
+  auto told = cone.take();
+  if (!any) told.reason = "The plan centers none of its weights.";
+  return told;
+}
+
+}  // namespace normlens::service
