@@ -44,7 +44,10 @@ void bindMethods(Dispatcher& to, service::Service& s) {
                                       [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
   to.bind<BenchParams, BenchResult>(methods::kBench, [&](const auto& p, const Task& task) { return s.bench(p, task); });
   to.bind<TensorParams, TensorStats>(methods::kTensorStats,
-                                     [&](const auto& p, const Task&) { return s.tensorStats(p); });
+                                     [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
+  to.bind<SaveTensorParams, SavedTensor>(methods::kSaveTensor,
+                                         [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });
+  to.bind<InputsParams, InputsInfo>(methods::kSetInputs, [&](const auto& p, const Task&) { return s.chooseInputs(p); });
 }
 
 }  // namespace normlens::engine

@@ -2,16 +2,17 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QElapsedTimer>
-#include <QSettings>
 #include <clocale>
 #include <cstdio>
 #include <optional>
 
 #include "app/normlens/run_verb.h"
 #include "ui/client/engine_command.h"
+#include "ui/session/recovery.h"
 #include "ui/theme/theme.h"
 #include "ui/window/main_window.h"
 #include "ui/window/milestones.h"
+#include "ui/window/preferences.h"
 #include "ui/window/screenshot.h"
 
 namespace ui = normlens::ui;
@@ -124,14 +125,14 @@ int main(int argc, char** argv) {
   QCoreApplication::setApplicationVersion(QStringLiteral(NORMLENS_VERSION));
   CommandLine line;
   if (const int status = parse(application, line)) return status;
-  if (!line.themeGiven) {
-    line.scheme = ui::colorSchemeFromName(QSettings().value(QStringLiteral("window/theme")).toString());
-  }
+  const ui::Preferences preferences = screenshot ? ui::Preferences() : ui::preferencesFromSettings();
+  if (!line.themeGiven) line.scheme = ui::preferencesFromSettings().scheme;
   const bool desktopDark = ui::desktopIsDark(QGuiApplication::palette());
   const bool dark =
       line.scheme == ui::ColorScheme::Dark || (line.scheme == ui::ColorScheme::FollowDesktop && desktopDark);
-  ui::applyTheme(application, dark ? ui::darkTheme() : ui::lightTheme());
-  ui::MainWindow window({ui::engineCommandFromSettings(), line.scheme, desktopDark, !screenshot});
+  ui::applyTheme(application, dark ? ui::darkTheme() : ui::lightTheme(), preferences.fontPixels);
+  ui::MainWindow window({ui::engineCommandFromSettings(), line.scheme, desktopDark, !screenshot,
+                         screenshot ? QString() : ui::Recovery::usualFolder()});
   std::optional<ui::Milestones> milestones;
   if (line.times) milestones.emplace(&window, sinceStart);
   if (screenshot) return takeScreenshot(application, window, line);

@@ -131,8 +131,21 @@ struct FieldsOf<Totals> {
 template <>
 struct FieldsOf<InputSpec> {
   using M = InputSpec;
-  static constexpr std::tuple list{NORMLENS_FIELD(name), NORMLENS_FIELD(dtype), NORMLENS_FIELD(shape),
-                                   NORMLENS_FIELD(low),  NORMLENS_FIELD(high),  NORMLENS_FIELD(assumed)};
+  static constexpr std::tuple list{NORMLENS_FIELD(name),   NORMLENS_FIELD(dtype), NORMLENS_FIELD(shape),
+                                   NORMLENS_FIELD(low),    NORMLENS_FIELD(high),  NORMLENS_FIELD(uniform),
+                                   NORMLENS_FIELD(assumed)};
+};
+
+template <>
+struct FieldsOf<InputsParams> {
+  using M = InputsParams;
+  static constexpr std::tuple list{NORMLENS_FIELD(npz), NORMLENS_FIELD(specs)};
+};
+
+template <>
+struct FieldsOf<InputsInfo> {
+  using M = InputsInfo;
+  static constexpr std::tuple list{NORMLENS_FIELD(inputs)};
 };
 
 template <>
@@ -298,11 +311,36 @@ struct FieldsOf<TensorParams> {
 };
 
 template <>
+struct FieldsOf<TensorFigures> {
+  using M = TensorFigures;
+  static constexpr std::tuple list{NORMLENS_FIELD(min),
+                                   NORMLENS_FIELD(max),
+                                   NORMLENS_FIELD(mean),
+                                   NORMLENS_FIELD(deviation),
+                                   NORMLENS_FIELD(histogram),
+                                   NORMLENS_FIELD(heat),
+                                   NORMLENS_FIELD(largest_column_mean)};
+};
+
+template <>
 struct FieldsOf<TensorStats> {
   using M = TensorStats;
-  static constexpr std::tuple list{NORMLENS_FIELD(name),      NORMLENS_FIELD(dtype),       NORMLENS_FIELD(shape),
-                                   NORMLENS_FIELD(min),       NORMLENS_FIELD(max),         NORMLENS_FIELD(mean),
-                                   NORMLENS_FIELD(deviation), NORMLENS_FIELD(column_means)};
+  static constexpr std::tuple list{NORMLENS_FIELD(name),       NORMLENS_FIELD(dtype),        NORMLENS_FIELD(shape),
+                                   NORMLENS_FIELD(not_finite), NORMLENS_FIELD(low),          NORMLENS_FIELD(high),
+                                   NORMLENS_FIELD(heat_rows),  NORMLENS_FIELD(heat_columns), NORMLENS_FIELD(before),
+                                   NORMLENS_FIELD(after),      NORMLENS_FIELD(column_means)};
+};
+
+template <>
+struct FieldsOf<SaveTensorParams> {
+  using M = SaveTensorParams;
+  static constexpr std::tuple list{NORMLENS_FIELD(value), NORMLENS_FIELD(path)};
+};
+
+template <>
+struct FieldsOf<SavedTensor> {
+  using M = SavedTensor;
+  static constexpr std::tuple list{NORMLENS_FIELD(path), NORMLENS_FIELD(bytes)};
 };
 
 template <>

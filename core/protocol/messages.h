@@ -129,8 +129,9 @@ struct Totals {
 struct InputSpec {
   std::string name, dtype;
   std::vector<int64_t> shape;
-  double low = 0, high = 1;
-  std::string assumed;  // what was assumed and why; empty when given by the user
+  double low = 0, high = 1;  // of the numbers drawn
+  bool uniform = true;       // false: drawn from normal(0, 1), whatever low and high are
+  std::string assumed;       // what was assumed and why; empty when given by the user
 };
 struct Analysis {
   std::vector<GraphValue> values;  // those whose dtype or shape the probe run added
@@ -141,6 +142,16 @@ struct Analysis {
   std::vector<InputSpec> inputs;
   std::string probe_error;  // why the model could not be run; empty when it ran
   std::string note;         // a sentence on what was found, or was not; may be empty
+};
+
+// ---- set_inputs: InputsParams -> InputsInfo. What the next analyze runs the model with; refused, the choice before
+// stays.
+struct InputsParams {
+  std::string npz;                 // a .npz or .npy file; empty: drawn by the specs
+  std::vector<std::string> specs;  // as on the command line: "in_0=int64[1,16]:0..199"; inputs left out are guessed
+};
+struct InputsInfo {
+  std::vector<InputSpec> inputs;
 };
 
 // ---- zero_mean_graph: NormParams -> ZeroMeanGraph. What decides one norm.
@@ -273,11 +284,32 @@ struct BenchResult {
 struct TensorParams {
   int value = 0;  // a constant
 };
+// Of the finite elements.
+struct TensorFigures {
+  double min = 0, max = 0, mean = 0, deviation = 0;
+  std::vector<int64_t> histogram;  // of bins of equal width over [low, high] of the stats
+  std::vector<double> heat;        // means of the cells of the heat map, row by row
+  double largest_column_mean = 0;  // absolute; 0 where the plan does not center it
+};
 struct TensorStats {
   std::string name, dtype;
   std::vector<int64_t> shape;
-  double min = 0, max = 0, mean = 0, deviation = 0;
-  std::vector<double> column_means;  // at most 256, evenly picked: what centering removes; empty if not centered
+  int64_t not_finite = 0;               // elements that are NaN or infinite
+  double low = 0, high = 0;             // of both histograms
+  int heat_rows = 0, heat_columns = 0;  // axis 0 down, all others across
+  TensorFigures before;                 // as in the file
+  std::optional<TensorFigures> after;   // centered, rounded to its type; nullopt: the plan does not center it
+  std::vector<double> column_means;     // at most 256, evenly picked: what centering removes; empty if not centered
+};
+
+// ---- save_tensor: SaveTensorParams -> SavedTensor. As .npy; all or nothing.
+struct SaveTensorParams {
+  int value = 0;  // a constant
+  std::string path;
+};
+struct SavedTensor {
+  std::string path;
+  int64_t bytes = 0;
 };
 
 // ---- notifications, engine -> window

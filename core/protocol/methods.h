@@ -10,6 +10,7 @@ inline constexpr std::string_view kInitialize = "initialize";          // Initia
 inline constexpr std::string_view kOpen = "open";                      // OpenParams -> ModelInfo
 inline constexpr std::string_view kReadGraph = "read_graph";           // ReadGraphParams -> ModelInfo
 inline constexpr std::string_view kAnalyze = "analyze";                // NoParams -> Analysis
+inline constexpr std::string_view kSetInputs = "set_inputs";           // InputsParams -> InputsInfo
 inline constexpr std::string_view kZeroMeanGraph = "zero_mean_graph";  // NormParams -> ZeroMeanGraph
 inline constexpr std::string_view kZeroMeanMap = "zero_mean_map";      // PlanParams -> ZeroMeanMap
 inline constexpr std::string_view kShiftCone = "shift_cone";           // ShiftConeParams -> ShiftCone
@@ -19,6 +20,7 @@ inline constexpr std::string_view kFold = "fold";                      // FoldPa
 inline constexpr std::string_view kExport = "export";                  // ExportParams -> ExportResult
 inline constexpr std::string_view kBench = "bench";                    // BenchParams -> BenchResult
 inline constexpr std::string_view kTensorStats = "tensor_stats";       // TensorParams -> TensorStats
+inline constexpr std::string_view kSaveTensor = "save_tensor";         // SaveTensorParams -> SavedTensor
 inline constexpr std::string_view kShutdown = "shutdown";              // NoParams -> null; the engine then ends
 
 // Notifications.

@@ -230,30 +230,34 @@ Result<graph::TensorView> parseNpy(std::span<const std::byte> file) {
   return ownedTensor(view.dtype, view.shape, std::move(*dense));
 }
 
-Result<std::vector<std::byte>> formatNpy(const graph::TensorView& given) {
-  const graph::TensorView view = given.dtype == DType::BFloat16 ? castFloat(given, DType::Float32) : given;
-  const std::string_view code = codeOf(view.dtype);
+Result<std::string> npyHeader(DType dtype, const graph::Shape& shape) {
+  const std::string_view code = codeOf(dtype);
   if (code.empty()) {
     return fail(ErrorCode::Unsupported,
-                "an array of type " + std::string(graph::dtypeName(view.dtype)) + " cannot be written as .npy");
+                "an array of type " + std::string(graph::dtypeName(dtype)) + " cannot be written as .npy");
   }
-  auto data = denseBytes(view);
-  if (!data) return data;
-  std::string header = "{'descr': '" + std::string(graph::dtypeBytes(view.dtype) == 1 ? "|" : "<") + std::string(code) +
+  std::string header = "{'descr': '" + std::string(graph::dtypeBytes(dtype) == 1 ? "|" : "<") + std::string(code) +
                        "', 'fortran_order': False, 'shape': (";
-  for (const int64_t size : view.shape) header += std::to_string(size) + (view.shape.size() == 1 ? "," : ", ");
+  for (const int64_t size : shape) header += std::to_string(size) + (shape.size() == 1 ? "," : ", ");
   header += "), }";
   constexpr size_t kPrefix = 10, kAlign = 64;  // the data starts at a multiple of 64
   header.append(kAlign - (kPrefix + header.size() + 1) % kAlign, ' ');
   header += '\n';
   std::string prefix(kMagic);
   prefix += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  return prefix + header;
+}
+
+Result<std::vector<std::byte>> formatNpy(const graph::TensorView& given) {
+  const graph::TensorView view = given.dtype == DType::BFloat16 ? castFloat(given, DType::Float32) : given;
+  const auto header = npyHeader(view.dtype, view.shape);
+  if (!header) return tl::unexpected(header.error());
+  auto data = denseBytes(view);
+  if (!data) return data;
   std::vector<std::byte> file;
-  file.reserve(prefix.size() + header.size() + data->size());
-  for (const std::string& part : {prefix, header}) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(part.data());
-    file.insert(file.end(), bytes, bytes + part.size());
-  }
+  file.reserve(header->size() + data->size());
+  const auto* bytes = reinterpret_cast<const std::byte*>(header->data());
+  file.insert(file.end(), bytes, bytes + header->size());
   file.insert(file.end(), data->begin(), data->end());
   return file;
 }

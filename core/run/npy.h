@@ -6,6 +6,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -14,6 +15,9 @@
 namespace normlens::run {
 
 [[nodiscard]] Result<graph::TensorView> parseNpy(std::span<const std::byte> file);
+
+// What stands before the elements of a little-endian, row-major array. Error: a type that .npy lacks.
+[[nodiscard]] Result<std::string> npyHeader(graph::DType dtype, const graph::Shape& shape);
 
 // bfloat16, which NumPy lacks, is written as float32. Error: a type without plain elements.
 [[nodiscard]] Result<std::vector<std::byte>> formatNpy(const graph::TensorView& view);

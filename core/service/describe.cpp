@@ -134,6 +134,12 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
   if (out.norms.empty()) out.note = "There is no LayerNorm in this model.";
+  out.inputs = describeInputs(inputs);
+  return out;
+}
+
+std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs) {
+  std::vector<protocol::InputSpec> out;
   for (const auto& spec : inputs) {
     protocol::InputSpec item;
     item.name = spec.name;
@@ -141,8 +147,9 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
     item.shape = spec.shape;
     item.low = spec.low;
     item.high = spec.high;
+    item.uniform = spec.uniform || !graph::isFloat(spec.dtype);
     item.assumed = spec.assumed;
-    out.inputs.push_back(std::move(item));
+    out.push_back(std::move(item));
   }
   return out;
 }

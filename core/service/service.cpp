@@ -9,6 +9,7 @@
 #include "core/analysis/preview.h"
 #include "core/formats/formats.h"
 #include "core/run/bench.h"
+#include "core/run/npy_file.h"
 #include "core/run/verify.h"
 #include "core/service/describe.h"
 #include "core/service/engine_info.h"
@@ -72,6 +73,29 @@ struct Service::State {
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 
+  // The constant behind a value.
+  [[nodiscard]] Result<graph::ConstantId> constantOf(int value) const {
+    if (auto status = needModel(); !status) return tl::unexpected(status.error());
+    const auto& graph = model->graph();
+    const bool known = value >= 0 && static_cast<size_t>(value) < graph.values.size();
+    if (known && graph.value(value).constant != graph::kNone) return graph.value(value).constant;
+    return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
+  }
+
+  // nullptr: the best plan does not center it.
+  [[nodiscard]] const ops::Pattern* centeredOver(graph::ConstantId constant) const {
+    const ops::Pattern* centered = nullptr;
+    if (!analysis) return centered;
+    for (const auto& planned : analysis->best.edits) {
+      const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+      if (center == nullptr) continue;
+      for (const auto& part : center->parts) {
+        if (part.constant == constant) centered = &part.pattern;
+      }
+    }
+    return centered;
+  }
+
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
     auto info = describePlan(model->graph(), *analysis, planned.plan);
     if (planned.times) info.prices = describePrices(*planned.times);
@@ -133,6 +157,15 @@ Result<protocol::ModelInfo> Service::readGraph(const protocol::ReadGraphParams& 
 }
 
 void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }
+
+Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams& params) {
+  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  InputChoice choice{params.npz, params.specs};
+  const auto inputs = chooseModelInputs(*state_->model, choice);
+  if (!inputs) return tl::unexpected(inputs.error());
+  state_->choice = std::move(choice);
+  return protocol::InputsInfo{describeInputs(inputs->specs)};
+}
 
 Result<protocol::Analysis> Service::analyze(const Task& task) {
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
@@ -292,25 +325,23 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
   return describeBench(*report);
 }
 
-Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params) const {
-  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
-  const auto& graph = state_->model->graph();
-  if (params.value < 0 || static_cast<size_t>(params.value) >= graph.values.size() ||
-      graph.value(params.value).constant == graph::kNone) {
-    return fail(ErrorCode::Usage, "value " + std::to_string(params.value) + " is not a tensor of the file");
+Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params, const Task& task) const {
+  const auto constant = state_->constantOf(params.value);
+  if (!constant) return tl::unexpected(constant.error());
+  return service::tensorStats(state_->model->graph().constant(*constant), state_->centeredOver(*constant), task);
+}
+
+Result<protocol::SavedTensor> Service::saveTensor(const protocol::SaveTensorParams& params, const Task& task) const {
+  const auto constant = state_->constantOf(params.value);
+  if (!constant) return tl::unexpected(constant.error());
+  const std::filesystem::path path = params.path;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path, state_->model->facts().path, ignored)) {
+    return fail(ErrorCode::Usage, "a tensor may not overwrite the model " + path.string(), "choose another name");
   }
-  const auto constant = graph.value(params.value).constant;
-  const ops::Pattern* centered = nullptr;
-  if (state_->analysis) {
-    for (const auto& planned : state_->analysis->best.edits) {
-      const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
-      if (center == nullptr) continue;
-      for (const auto& part : center->parts) {
-        if (part.constant == constant) centered = &part.pattern;
-      }
-    }
-  }
-  return service::tensorStats(graph.constant(constant), centered);
+  const auto bytes = run::writeNpyFile(path, state_->model->graph().constant(*constant).view, task);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return protocol::SavedTensor{params.path, *bytes};
 }
 
 Status Service::usePlanFile(const std::filesystem::path& path) {

@@ -49,6 +49,8 @@ class Service {
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params, const Task& task) const;
   // Checked when they are used.
   void setInputs(InputChoice inputs);
+  // The same, checked now and told as they will be; refused, the choice before stays.
+  [[nodiscard]] Result<protocol::InputsInfo> chooseInputs(const protocol::InputsParams& params);
   // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
   [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task);
   [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
@@ -60,7 +62,9 @@ class Service {
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
   [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const Task& task);
-  [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params) const;
+  [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task) const;
+  [[nodiscard]] Result<protocol::SavedTensor> saveTensor(const protocol::SaveTensorParams& params,
+                                                         const Task& task) const;
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);

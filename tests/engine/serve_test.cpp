@@ -81,6 +81,8 @@ TEST_F(Serve, OutlivesEveryWrongRequest) {
       {methods::kExport, {{"path", "/tmp/never_written.pt"}}},
       {methods::kBench, {{"rounds", -4}}},
       {methods::kTensorStats, {{"value", -7}}},
+      {methods::kSaveTensor, {{"value", 0}, {"path", "/tmp/never_written.npy"}}},
+      {methods::kSetInputs, {{"specs", {"nonsense"}}}},
       {"no_such_method", nullptr},
   };
   for (const auto& [method, params] : rows) {

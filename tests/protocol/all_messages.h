@@ -13,6 +13,6 @@ using AllMessages =
                      NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
                      EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult,
                      FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, TensorParams,
-                     TensorStats, Progress>;
+                     TensorFigures, TensorStats, SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress>;
 
 }  // namespace normlens::protocol

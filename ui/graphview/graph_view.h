@@ -42,6 +42,13 @@ class Minimap;
 class ShortcutSheet;
 class ZoomControl;
 
+// Where a user is in a drawing: which groups stand open, by path, and what is in the middle. zoom 0: nowhere.
+struct ViewPlace {
+  std::vector<std::string> openGroups;
+  double zoom = 0;
+  QPointF center;
+};
+
 class GraphView : public QWidget {
   Q_OBJECT
 
@@ -100,6 +107,8 @@ class GraphView : public QWidget {
   void zoomOut();
   void fit();
   void setCamera(const Camera& camera);  // at once
+  [[nodiscard]] ViewPlace place() const;
+  void setPlace(const ViewPlace& place);  // once it is laid out; unknown groups are left out
   void setAnimated(bool animated) { animated_ = animated; }
   // The graph as it stands, at this size, without the overlays; for screenshots and reports.
   [[nodiscard]] QImage renderToImage(const QSize& size, double devicePixelRatio = 1.0, bool fitAll = false) const;
@@ -168,6 +177,10 @@ class GraphView : public QWidget {
   void toggle(int item);
   [[nodiscard]] int itemOfScope(int scope) const;
 
+  // graph_view_place.cpp
+  bool openWantedGroups();
+  void goToWantedPlace();
+
   // graph_view.cpp
   void moveCamera(const Camera& target, bool animated);
   void cameraChanged();
@@ -235,6 +248,7 @@ class GraphView : public QWidget {
   int selectedValue_ = -1;  // value index
   int pendingNode_ = -1;    // to reveal when there is a layout
   int pendingScope_ = -1;
+  std::optional<ViewPlace> wantedPlace_;  // until a layout comes
   MoveTo moveTo_ = MoveTo::FirstLook;
   int moveItem_ = -1;
   int anchorItem_ = -1;  // keeps its place on the screen over a change of layout

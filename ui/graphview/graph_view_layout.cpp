@@ -123,7 +123,7 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   const bool newHierarchy = hierarchy_ != result.hierarchy;
   hierarchy_ = result.hierarchy;
   if (!open_) open_ = result.expanded;
-  if (openWhatIsPending()) {
+  if (openWhatIsPending() || openWantedGroups()) {
     requestLayout();
     return;
   }
@@ -143,6 +143,7 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
     if (const auto now = anchorPoint(anchorItem_)) camera_ = camera_.placing(*now, anchorScreen);
   }
   anchorItem_ = -1;
+  goToWantedPlace();
   restoreView(before);
   updateOverlays();
   cameraChanged();

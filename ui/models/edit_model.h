@@ -9,9 +9,9 @@
 
 namespace normlens::ui {
 
-// A row and what the protocol says only by number.
 inline constexpr size_t kNamedNorms = 12;
 
+// A row and what the protocol says only by number.
 struct EditLine {
   PlanRow row;
   QString where;      // module path of its node

@@ -1,21 +1,28 @@
 #include "ui/session/session.h"
 
 #include <algorithm>
-#include <set>
 
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
-#include "ui/session/plan_commands.h"
+#include "ui/session/input_presets.h"
 
 namespace normlens::ui {
 
 namespace methods = protocol::methods;
+
+namespace {
+
+bool noInputs(const protocol::InputsParams& inputs) { return inputs.npz.empty() && inputs.specs.empty(); }
+
+}  // namespace
 
 Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engine_(engine) {
   connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
     if (id != job_.request || !busy()) return;
     job_.stage = stage;
     job_.fraction = fraction;
+    remaining_.report(stage, fraction, clock_.elapsed());
+    job_.remainingMs = remaining_.milliseconds();
     Q_EMIT jobChanged();
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
@@ -70,7 +77,9 @@ int Session::inputOfNorm(int index) const {
 
 void Session::startJob(JobKind kind) {
   if (busy()) engine_->cancel(job_.request);
-  job_ = {kind, 0, {}, -1};
+  job_ = {kind, 0, {}, -1, -1};
+  clock_.start();
+  remaining_.begin(0);
   Q_EMIT jobChanged();
 }
 
@@ -105,8 +114,10 @@ void Session::cancel() {
 
 void Session::open(const QString& path) {
   path_ = path;
+  restoring_.reset();
   if (!std::exchange(keepPlan_, false)) {
     params_ = {};
+    inputs_ = {};
     undo_.clear();
     clearModel();
   }
@@ -123,7 +134,9 @@ void Session::close() {
   cancel();
   endJob();
   path_.clear();
+  restoring_.reset();
   params_ = {};
+  inputs_ = {};
   undo_.clear();
   clearModel();
 }
@@ -144,9 +157,51 @@ void Session::recover() {
   open(path_);
 }
 
+void Session::openProject(const Project& project) {
+  open(project.model.path);
+  restoring_ = project;
+}
+
 void Session::analyze() {
-  runJob<protocol::Analysis>(JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
-                             [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); });
+  if (noInputs(inputs_)) {
+    runAnalysis();
+    return;
+  }
+  // What does not fit any more is told, and the engine guesses.
+  runJob<protocol::InputsInfo>(
+      JobKind::Analyzing, methods::kSetInputs, inputs_, [this](const protocol::InputsInfo&) { runAnalysis(); },
+      [this] {
+        inputs_ = {};
+        Q_EMIT inputsChanged();
+        runAnalysis();
+      });
+}
+
+void Session::runAnalysis(std::function<void()> failed) {
+  runJob<protocol::Analysis>(
+      JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
+      [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, std::move(failed));
+}
+
+void Session::setInputs(const protocol::InputsParams& inputs) {
+  if (!model_) return;
+  const protocol::InputsParams before = inputs_;
+  runJob<protocol::InputsInfo>(JobKind::Analyzing, methods::kSetInputs, inputs,
+                               [this, inputs, before](const protocol::InputsInfo&) {
+                                 inputs_ = inputs;
+                                 rememberInputs(path_, inputs);
+                                 voidProof();
+                                 Q_EMIT inputsChanged();
+                                 runAnalysis([this, before] { inputsRefused(before); });
+                               });
+}
+
+// The model cannot be run with them: the engine gets those back that it ran with.
+void Session::inputsRefused(const protocol::InputsParams& before) {
+  inputs_ = before;
+  rememberInputs(path_, before);
+  engine_->request<protocol::InputsInfo>(methods::kSetInputs, before, this, [](const Reply<protocol::InputsInfo>&) {});
+  Q_EMIT inputsChanged();
 }
 
 void Session::requestPlan() {
@@ -158,6 +213,7 @@ void Session::requestPlan() {
       offeredFor_ = params_;
     }
     Q_EMIT planChanged();
+    restoreProject();
   });
   requestOffer();
 }
@@ -220,82 +276,13 @@ void Session::exportTo(const QString& path, bool force) {
                                  });
 }
 
-// ---- plan
-
-void Session::pushParams(const protocol::PlanParams& params, const QString& text) {
-  undo_.push(new ChangePlan(this, params_, params, text));  // owned by the stack, which calls replacePlanParams
+void Session::saveTensor(int value, const QString& path) {
+  protocol::SaveTensorParams params;
+  params.value = value;
+  params.path = path.toStdString();
+  runJob<protocol::SavedTensor>(
+      JobKind::SavingTensor, methods::kSaveTensor, params,
+      [this](const protocol::SavedTensor& saved) { Q_EMIT tensorSaved(text(saved.path), saved.bytes); });
 }
-
-void Session::replacePlanParams(const protocol::PlanParams& params) {
-  params_ = params;
-  plan_.reset();
-  voidProof();
-  Q_EMIT planChanged();
-  requestPlan();
-}
-
-void Session::setPolicy(const QString& policy) {
-  if (text(params_.policy) == policy) return;
-  protocol::PlanParams params = params_;
-  params.policy = policy.toStdString();
-  pushParams(params, tr("policy %1").arg(policy));
-}
-
-void Session::centerValue(int value, bool centered) {
-  protocol::PlanParams params = params_;
-  std::erase(params.center_values, value);
-  if (centered) params.center_values.push_back(value);
-  if (params.center_values == params_.center_values) return;
-  const protocol::GraphNode* producer = index_.producer(value);
-  const QString where = producer != nullptr ? shortName(index_.nodeTitle(producer->id), 2) : QString::number(value);
-  pushParams(params, centered ? tr("center the output of %1").arg(where) : tr("center %1 no more").arg(where));
-}
-
-void Session::keepNorms(const std::vector<int>& norms, bool keep) {
-  if (norms.empty()) return;
-  std::set<int> kept(params_.keep_norms.begin(), params_.keep_norms.end());
-  for (const int norm : norms) {
-    if (keep) {
-      kept.insert(norm);
-    } else {
-      kept.erase(norm);
-    }
-  }
-  protocol::PlanParams params = params_;
-  params.keep_norms.assign(kept.begin(), kept.end());
-  if (params.keep_norms == params_.keep_norms) return;
-  const protocol::NormInfo* info = norm(norms.front());
-  QString name = info != nullptr ? shortName(text(info->name), 2) : QString::number(norms.front());
-  if (norms.size() > 1) name = tr("%n LayerNorms", nullptr, static_cast<int>(norms.size()));
-  pushParams(params, keep ? tr("keep %1").arg(name) : tr("fold %1").arg(name));
-}
-
-std::vector<PlanRow> Session::planRows() const {
-  if (!plan_) return {};
-  return ui::planRows(offered_ ? *offered_ : *plan_, *plan_);
-}
-
-void Session::setEditOn(const protocol::EditInfo& edit, bool on) {
-  const protocol::PlanParams params = toggled(params_, edit, on);
-  if (params.keep_norms == params_.keep_norms) return;
-  // "center wte.weight over 48 columns (copy: ...)": the head of it is enough for a menu.
-  const QString what = text(edit.text).section(QLatin1String(" over "), 0, 0).section(QLatin1String(" ("), 0, 0);
-  pushParams(params, (on ? tr("turn on: %1") : tr("turn off: %1")).arg(what));
-}
-
-void Session::foldAll() {
-  protocol::PlanParams params = params_;
-  params.policy = "all";
-  params.keep_norms.clear();
-  pushParams(params, tr("fold all"));
-}
-
-void Session::suggestBest() {
-  protocol::PlanParams params;
-  params.prices = "measured";
-  pushParams(params, tr("suggest best"));
-}
-
-void Session::resetPlan() { pushParams({}, tr("reset the plan")); }
 
 }  // namespace normlens::ui

@@ -9,6 +9,7 @@
 // and opens the model again. Thread: GUI thread.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QHash>
 #include <QObject>
 #include <QString>
@@ -21,16 +22,19 @@
 #include "ui/client/engine_client.h"
 #include "ui/session/model_index.h"
 #include "ui/session/plan_rows.h"
+#include "ui/session/project.h"
+#include "ui/session/remaining_time.h"
 
 namespace normlens::ui {
 
-enum class JobKind { None, Opening, Analyzing, Planning, Folding, Measuring, Exporting };
+enum class JobKind { None, Opening, Analyzing, Planning, Folding, Measuring, Exporting, SavingTensor };
 
 struct Job {
   JobKind kind = JobKind::None;
   EngineClient::RequestId request = 0;
-  QString stage;         // in words, from the engine
-  double fraction = -1;  // negative: unknown
+  QString stage;            // in words, from the engine
+  double fraction = -1;     // negative: unknown
+  qint64 remainingMs = -1;  // of the stage; negative: unknown
 };
 
 // At most one of the three is set.
@@ -80,13 +84,19 @@ class Session final : public QObject {
 
   // ---- work
   void open(const QString& path);
-  void close();    // no model
-  void recover();  // restart the engine, open the model again, keep the plan
-  void resume();   // what was stopped on the way to a plan
-  void fold();     // applies the plan and proves it; again: proves anew
+  void openProject(const Project& project);  // its model, then its plan; see projectRestored()
+  void close();                              // no model
+  void recover();                            // restart the engine, open the model again, keep the plan
+  void resume();                             // what was stopped on the way to a plan
+  void fold();                               // applies the plan and proves it; again: proves anew
   void measure();
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
   void cancel();                                           // the running job
+
+  // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
+  // What the engine refuses is told by problem() and changes nothing.
+  void setInputs(const protocol::InputsParams& inputs);
+  [[nodiscard]] const protocol::InputsParams& inputs() const { return inputs_; }
 
   // Norm flavour of the folded model. A change makes the proof void: it was of another file.
   void setFlavour(const QString& norm);
@@ -103,15 +113,24 @@ class Session final : public QObject {
   void resetPlan();    // as after the analysis
   void replacePlanParams(const protocol::PlanParams& params);  // for the undo commands only
 
+  // Significant digits of the numbers that the inspector shows.
+  void setDigits(int digits);
+  [[nodiscard]] int digits() const { return digits_; }
+
   // ---- selection and the inspector's questions
   void selectNorm(int norm);
   void selectNode(int node);  // a node of a norm selects the norm
   void selectValue(int value);
   void clearSelection();
-  void requestTensorStats(int value, QObject* context, std::function<void(const Reply<protocol::TensorStats>&)> done);
+  // 0: known already, and done() was called. Else the request, to cancel it by.
+  EngineClient::RequestId requestTensorStats(int value, QObject* context,
+                                             std::function<void(const Reply<protocol::TensorStats>&)> done);
+  void saveTensor(int value, const QString& path);  // a job
   void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
 
  Q_SIGNALS:
+  void projectRestored(const normlens::ui::Project& project);  // its plan is shown
+  void inputsChanged();
   void modelChanged();  // also when there is none any more
   void analysisChanged();
   void planChanged();  // also when only its parameters changed
@@ -121,6 +140,8 @@ class Session final : public QObject {
   void zeroMeanChanged();
   void jobChanged();
   void exportDone();
+  void digitsChanged();
+  void tensorSaved(const QString& path, qint64 bytes);
   void openFailed();  // after problem()
   void problem(const QString& message, const QString& hint);
   void engineLost(const QString& reason);
@@ -134,7 +155,10 @@ class Session final : public QObject {
   void clearModel();
   void voidProof();
   void opened(protocol::ModelInfo&& info);
-  void analyze();
+  void analyze();  // with the inputs that are set
+  void runAnalysis(std::function<void()> failed = {});
+  void inputsRefused(const protocol::InputsParams& before);
+  void restoreProject();
   void analyzed(protocol::Analysis&& analysis);
   void requestPlan();
   void requestOffer();
@@ -156,11 +180,16 @@ class Session final : public QObject {
   std::optional<protocol::ZeroMeanGraph> zeroMean_;
   protocol::PlanParams params_;
   std::string flavour_ = protocol::FoldParams().norm;
+  int digits_ = 4;
   Selection selection_;
   Job job_;
+  QElapsedTimer clock_;
+  RemainingTime remaining_;
   QUndoStack undo_;
   QHash<int, protocol::TensorStats> statsCache_;
   bool keepPlan_ = false;  // the open under way is a recovery
+  protocol::InputsParams inputs_;
+  std::optional<Project> restoring_;  // until its plan is there
 };
 
 }  // namespace normlens::ui

@@ -4,6 +4,7 @@
 
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
+#include "ui/session/input_presets.h"
 #include "ui/session/recent_files.h"
 #include "ui/session/session.h"
 
@@ -61,21 +62,48 @@ void Session::opened(protocol::ModelInfo&& info) {
     params_ = {};
     undo_.clear();
     select({});
+    inputs_ = restoring_ ? restoring_->inputs : inputPreset(path_);
   }
+  Q_EMIT inputsChanged();
   analyze();
 }
 
 void Session::analyzed(protocol::Analysis&& analysis) {
   index_.merge(std::exchange(analysis.values, {}));
   analysis_ = std::move(analysis);
+  statsCache_.clear();  // what a plan centers is known only now
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
+  if (restoring_) {
+    params_ = planOf(*restoring_, *this, restoring_->lost);
+    flavour_ = restoring_->flavour;
+  }
   Q_EMIT analysisChanged();
   requestZeroMean();
   requestPlan();
 }
 
+// Its plan is there: what remains is what was measured, and the selection.
+void Session::restoreProject() {
+  if (!restoring_) return;
+  const Project project = std::move(*restoring_);
+  restoring_.reset();
+  if (project.bench) {
+    bench_ = project.bench;
+    Q_EMIT benchChanged();
+  }
+  const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
+  if (norm >= 0) selectNorm(norm);
+  Q_EMIT projectRestored(project);
+}
+
 // ---- selection
+
+void Session::setDigits(int digits) {
+  if (digits == digits_) return;
+  digits_ = digits;
+  Q_EMIT digitsChanged();
+}
 
 void Session::select(const Selection& selection) {
   if (selection == selection_) return;
@@ -116,19 +144,19 @@ void Session::requestZeroMean() {
                                             });
 }
 
-void Session::requestTensorStats(int value, QObject* context,
-                                 std::function<void(const Reply<protocol::TensorStats>&)> done) {
+EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
+                                                    std::function<void(const Reply<protocol::TensorStats>&)> done) {
   if (const auto cached = statsCache_.constFind(value); cached != statsCache_.constEnd()) {
     done(*cached);
-    return;
+    return 0;
   }
   protocol::TensorParams params;
   params.value = value;
-  engine_->request<protocol::TensorStats>(methods::kTensorStats, params, context,
-                                          [this, value, done](const Reply<protocol::TensorStats>& reply) {
-                                            if (reply) statsCache_.insert(value, *reply);
-                                            done(reply);
-                                          });
+  return engine_->request<protocol::TensorStats>(methods::kTensorStats, params, context,
+                                                 [this, value, done](const Reply<protocol::TensorStats>& reply) {
+                                                   if (reply) statsCache_.insert(value, *reply);
+                                                   done(reply);
+                                                 });
 }
 
 void Session::previewCenter(int value, QObject* context,

@@ -2,13 +2,31 @@
 
 #include <QFile>
 #include <QPair>
+#include <QRegularExpression>
 #include <QVector>
 
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
 
-QString styleSheetFor(const Theme& theme) {
+namespace {
+
+QString withTextScaled(const QString& sheet, double scale) {
+  static const QRegularExpression size(QStringLiteral("font-size: (\\d+)px"));
+  QString scaled;
+  qsizetype done = 0;
+  for (auto found = size.globalMatch(sheet); found.hasNext();) {
+    const QRegularExpressionMatch match = found.next();
+    scaled +=
+        sheet.mid(done, match.capturedStart(1) - done) + QString::number(qRound(match.captured(1).toInt() * scale));
+    done = match.capturedEnd(1);
+  }
+  return scaled + sheet.mid(done);
+}
+
+}  // namespace
+
+QString styleSheetFor(const Theme& theme, double textScale) {
   QFile file(QStringLiteral(":/normlens/style/normlens.qss"));
   if (!file.open(QIODevice::ReadOnly)) return {};
   QString sheet = QString::fromUtf8(file.readAll());
@@ -34,7 +52,7 @@ QString styleSheetFor(const Theme& theme) {
       {"@blocked", theme.blocked},
   };
   for (const auto& [name, color] : colors) sheet.replace(QLatin1String(name), color.name());
-  return sheet;
+  return withTextScaled(sheet, textScale);
 }
 
 }  // namespace normlens::ui

@@ -18,6 +18,14 @@ QString firstInstalled(const QStringList& wanted) {
   return {};
 }
 
+// The application's own font says which size of text was chosen.
+int scaledPixels(int pixels) {
+  const int base = QFont().pixelSize();
+  return base > 0 ? qRound(pixels * static_cast<double>(base) / kBaseFontPixels) : pixels;
+}
+
+QString uiFamily() { return firstInstalled({QStringLiteral("Inter"), QStringLiteral("Inter Variable")}); }
+
 QPalette paletteFor(const Theme& theme) {
   QPalette palette;
   palette.setColor(QPalette::Window, theme.panel);
@@ -155,9 +163,8 @@ bool desktopIsDark(const QPalette& desktopPalette) {
 
 QFont uiFont(int pixels, QFont::Weight weight) {
   QFont font;
-  const QString family = firstInstalled({QStringLiteral("Inter"), QStringLiteral("Inter Variable")});
-  if (!family.isEmpty()) font.setFamily(family);
-  font.setPixelSize(pixels);
+  if (const QString family = uiFamily(); !family.isEmpty()) font.setFamily(family);
+  font.setPixelSize(scaledPixels(pixels));
   font.setWeight(weight);
   return font;
 }
@@ -168,16 +175,20 @@ QFont monoFont(int pixels, QFont::Weight weight) {
                                          QStringLiteral("DejaVu Sans Mono"), QStringLiteral("Liberation Mono")});
   if (!family.isEmpty()) font.setFamily(family);
   font.setStyleHint(QFont::Monospace);
-  font.setPixelSize(pixels);
+  font.setPixelSize(scaledPixels(pixels));
   font.setWeight(weight);
   return font;
 }
 
-void applyTheme(QApplication& application, const Theme& theme) {
+void applyTheme(QApplication& application, const Theme& theme, int basePixels) {
   application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   application.setPalette(paletteFor(theme));
-  application.setFont(uiFont());
-  application.setStyleSheet(styleSheetFor(theme));
+  QFont font;
+  if (const QString family = uiFamily(); !family.isEmpty()) font.setFamily(family);
+  font.setPixelSize(basePixels);
+  font.setWeight(QFont::Normal);
+  application.setFont(font);
+  application.setStyleSheet(styleSheetFor(theme, static_cast<double>(basePixels) / kBaseFontPixels));
 }
 
 }  // namespace normlens::ui

@@ -52,13 +52,15 @@ struct Theme {
 // True when the palette that the desktop gave the application is a dark one. Call before applyTheme().
 [[nodiscard]] bool desktopIsDark(const QPalette& desktopPalette);
 
+inline constexpr int kBaseFontPixels = 13;
+
 // Inter where it is installed, else the system's font. Sizes in device-independent pixels; base 13, rows 12,
-// captions 11, titles 15 and 28.
+// captions 11, titles 15 and 28. They are those of the usual text size and follow the one that was chosen.
 [[nodiscard]] QFont uiFont(int pixels = 13, QFont::Weight weight = QFont::Normal);
 // A monospaced font for numbers that are compared.
 [[nodiscard]] QFont monoFont(int pixels = 12, QFont::Weight weight = QFont::Normal);
 
 // Palette, font and style sheet of the whole application.
-void applyTheme(QApplication& application, const Theme& theme);
+void applyTheme(QApplication& application, const Theme& theme, int basePixels = kBaseFontPixels);
 
 }  // namespace normlens::ui

@@ -32,20 +32,27 @@ InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
   action_ = makeButton({}, "secondary", this);
   action_->setObjectName(QStringLiteral("infoAction"));
   layout->addWidget(action_, 0, Qt::AlignVCenter);
+  other_ = makeButton({}, "link", this);
+  other_->setObjectName(QStringLiteral("infoOther"));
+  layout->addWidget(other_, 0, Qt::AlignVCenter);
   auto* close = new IconButton(QStringLiteral("close"), {}, tr("Close this message"), this);
   close->setObjectName(QStringLiteral("infoClose"));
   layout->addWidget(close, 0, Qt::AlignTop);
   connect(close, &QToolButton::clicked, this, &InfoBar::dismiss);
-  connect(action_, &QPushButton::clicked, this, [this] {
-    const auto run = onAction_;
-    dismiss();
-    if (run) run();
-  });
+  const auto runs = [this](QPushButton* button, std::function<void()> InfoBar::*action) {
+    connect(button, &QPushButton::clicked, this, [this, action] {
+      const auto run = this->*action;
+      dismiss();
+      if (run) run();
+    });
+  };
+  runs(action_, &InfoBar::onAction_);
+  runs(other_, &InfoBar::onOther_);
   hide();
 }
 
 void InfoBar::show(Tone tone, const QString& message, const QString& hint, const QString& actionText,
-                   std::function<void()> action) {
+                   std::function<void()> action, const QString& otherText, std::function<void()> other) {
   if (tone == Tone::Message && showsError()) return;  // an error is not pushed aside
   tone_ = tone;
   setKind(this, tone == Tone::Error ? "errorBar" : "infoBar");
@@ -55,6 +62,9 @@ void InfoBar::show(Tone tone, const QString& message, const QString& hint, const
   action_->setText(actionText);
   action_->setVisible(!actionText.isEmpty());
   onAction_ = std::move(action);
+  other_->setText(otherText);
+  other_->setVisible(!otherText.isEmpty());
+  onOther_ = std::move(other);
   setAccessibleName(tone == Tone::Error ? tr("Error: %1").arg(message) : message);
   setVisible(true);
   update();
@@ -62,6 +72,7 @@ void InfoBar::show(Tone tone, const QString& message, const QString& hint, const
 
 void InfoBar::dismiss() {
   onAction_ = {};
+  onOther_ = {};
   hide();
 }
 

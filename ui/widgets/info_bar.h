@@ -18,9 +18,9 @@ class InfoBar final : public QFrame {
 
   explicit InfoBar(QWidget* parent = nullptr);
 
-  // hint: what to do about it. action: a button's text and what it does; it also closes the bar.
+  // hint: what to do about it. action, other: a button's text and what it does; both close the bar.
   void show(Tone tone, const QString& message, const QString& hint = {}, const QString& actionText = {},
-            std::function<void()> action = {});
+            std::function<void()> action = {}, const QString& otherText = {}, std::function<void()> other = {});
   void dismiss();
   [[nodiscard]] QString message() const;
   [[nodiscard]] bool showsError() const { return isVisibleTo(parentWidget()) && tone_ == Tone::Error; }
@@ -34,7 +34,8 @@ class InfoBar final : public QFrame {
   QLabel* message_;
   QLabel* hint_;
   QPushButton* action_;
-  std::function<void()> onAction_;
+  QPushButton* other_;
+  std::function<void()> onAction_, onOther_;
 };
 
 }  // namespace normlens::ui

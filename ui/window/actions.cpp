@@ -42,15 +42,20 @@ const QVector<NormFlavour>& normFlavours() {
 }
 
 Actions::Actions(QWidget* window) : QObject(window) {
-  open = add(QStringLiteral("open"), tr("Open"), QKeySequence::Open, tr("Open a TorchScript or ONNX model."));
+  open = add(QStringLiteral("open"), tr("Open"), QKeySequence::Open,
+             tr("Open a TorchScript or ONNX model, or a project."));
+  saveProject = add(QStringLiteral("saveProject"), tr("Save project"), QKeySequence::Save,
+                    tr("Save plan, inputs, view and measurements beside the path of the model."));
+  saveProjectAs = add(QStringLiteral("saveProjectAs"), tr("Save project as"),
+                      QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), tr("Save the project under another name."));
   fold = add(QStringLiteral("fold"), tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
              tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms, and prove the result."));
   verify = add(QStringLiteral("verify"), tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Run the proof again: original against folded, in float64 and in the file's own type."));
   measure = add(QStringLiteral("measure"), tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
                 tr("Time the original and the folded model in alternating rounds."));
-  exportModel =
-      add(QStringLiteral("export"), tr("Export"), QKeySequence::Save, tr("Write the folded model to a file."));
+  exportModel = add(QStringLiteral("export"), tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
+                    tr("Write the folded model to a file."));
   undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
   redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z),
              tr("Do the change of the plan again."));
@@ -64,8 +69,8 @@ Actions::Actions(QWidget* window) : QObject(window) {
                  tr("Go to the next of what the search found."));
   findPrevious = add(QStringLiteral("findPrevious"), tr("Find previous"), QKeySequence(Qt::SHIFT | Qt::Key_F3),
                      tr("Go to the previous of what the search found."));
-  command =
-      add(QStringLiteral("command"), tr("Command"), QKeySequence(Qt::CTRL | Qt::Key_K), tr("Run a command by name."));
+  command = add(QStringLiteral("command"), tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
+                tr("Run a command, or go to a LayerNorm or a panel, by a few letters of its name."));
   stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape),
              tr("Stop the running job."));
   restartEngine = add(QStringLiteral("restartEngine"), tr("Restart engine"), {},
@@ -79,7 +84,10 @@ Actions::Actions(QWidget* window) : QObject(window) {
     toggle->setCheckable(true);
     toggle->setChecked(true);
   }
+  preferences = add(QStringLiteral("preferences"), tr("Preferences"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
+                    tr("Theme, text size, precision and the engine's command."));
   addPlanActions();
+  addPanels();
   addPolicies(window);
   addFlavours(window);
   addThemes(window);
@@ -95,6 +103,7 @@ void Actions::addMenus(QWidget* window) {
   };
   fileMenu = make(tr("File"), "fileMenu");
   fileMenu->addAction(open);
+  fileMenu->addActions({saveProject, saveProjectAs});
   fileMenu->addSeparator();
   fileMenu->addAction(exportModel);
   fileMenu->addMenu(exportMenu);
@@ -110,9 +119,35 @@ void Actions::addMenus(QWidget* window) {
   viewMenu = make(tr("View"), "viewMenu");
   viewMenu->addActions({find, command});
   viewMenu->addSeparator();
+  viewMenu->addActions(panels);
+  viewMenu->addSeparator();
   viewMenu->addActions({toggleInspector, toggleBottom});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
+  viewMenu->addAction(preferences);
+}
+
+void Actions::addPanels() {
+  struct Panel {
+    ActionPanel panel;
+    const char* name;
+    QString title, tip;
+  };
+  const Panel rows[] = {
+      {ActionPanel::NormList, "showNormList", tr("Norms by verdict"), tr("Go to the list of LayerNorms at the left.")},
+      {ActionPanel::Modules, "showModules", tr("Modules"), tr("Go to the tree of modules at the left.")},
+      {ActionPanel::Plan, "showPlan", tr("Plan"), tr("Go to the edits of the plan.")},
+      {ActionPanel::NormTable, "showNormTable", tr("Table of LayerNorms"), tr("Go to the table of all LayerNorms.")},
+      {ActionPanel::Inputs, "showInputs", tr("Inputs"), tr("Go to what the model is run with.")},
+      {ActionPanel::Proof, "showProof", tr("Proof"), tr("Go to what was proved of the fold.")},
+      {ActionPanel::Benchmark, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
+      {ActionPanel::Log, "showLog", tr("Log"), tr("Go to what the engine said.")}};
+  int number = 0;
+  for (const Panel& row : rows) {
+    QAction* action = add(QLatin1String(row.name), row.title, QKeySequence(Qt::ALT | (Qt::Key_1 + number++)), row.tip);
+    action->setData(static_cast<int>(row.panel));
+    panels << action;
+  }
 }
 
 void Actions::addPlanActions() {
@@ -137,6 +172,7 @@ QAction* Actions::add(const QString& name, const QString& text, const QKeySequen
   action->setToolTip(keys.isEmpty() ? tip
                                     : QStringLiteral("%1 (%2)").arg(tip, keys.toString(QKeySequence::NativeText)));
   static_cast<QWidget*>(parent())->addAction(action);
+  all_ << action;
   return action;
 }
 
@@ -199,9 +235,11 @@ void Actions::update(Session& session) {
   exportMenu->setEnabled(analysed);
   updatePlan(session);
   stop->setEnabled(session.busy());
+  for (QAction* save : {saveProject, saveProjectAs}) save->setEnabled(analysed);
   closeModel->setEnabled(!session.path().isEmpty());
   compareFolded->setEnabled(folded && idle);
   compareWith->setEnabled(session.document() != nullptr && idle);
+  for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
   for (QAction* action : policyGroup->actions()) {
     action->setChecked(action->data().toString() == text(session.planParams().policy));
   }
@@ -228,14 +266,7 @@ void Actions::updatePlan(Session& session) {
 }
 
 QList<QAction*> Actions::searchable() const {
-  QList<QAction*> all{open,       fold,          verify,     measure,         exportModel,  undo,
-                      redo,       foldNorm,      centerHere, foldAll,         resetPlan,    suggestBest,
-                      stop,       restartEngine, closeModel, toggleInspector, toggleBottom, compareFolded,
-                      compareWith};
-  all += policyGroup->actions();
-  all += flavourGroup->actions();
-  all += themeGroup->actions();
-  return all;
+  return all_ + policyGroup->actions() + flavourGroup->actions() + themeGroup->actions();
 }
 
 }  // namespace normlens::ui

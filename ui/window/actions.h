@@ -25,6 +25,9 @@ struct Policy {
 };
 [[nodiscard]] const QVector<Policy>& policies();
 
+// The places of the window that an action leads to.
+enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Benchmark, Log };
+
 // Owned by the window; the names are those of what they do.
 class Actions final : public QObject {
   Q_OBJECT
@@ -32,7 +35,9 @@ class Actions final : public QObject {
  public:
   explicit Actions(QWidget* window);
 
-  QAction* open;
+  QAction* open;  // a model or a project
+  QAction* saveProject;
+  QAction* saveProjectAs;
   QAction* fold;
   QAction* verify;
   QAction* measure;
@@ -55,6 +60,8 @@ class Actions final : public QObject {
   QAction* closeModel;
   QAction* toggleInspector;
   QAction* toggleBottom;
+  QAction* preferences;
+  QVector<QAction*> panels;    // data(): what they show, an ActionPanel
   QActionGroup* policyGroup;   // data(): name of the policy
   QActionGroup* flavourGroup;  // data(): name of the flavour
   QActionGroup* themeGroup;    // data(): light, dark, system
@@ -67,16 +74,19 @@ class Actions final : public QObject {
 
   // What makes sense in the session's state is enabled, the rest is not.
   void update(Session& session);
-  [[nodiscard]] QList<QAction*> searchable() const;
+  [[nodiscard]] QList<QAction*> searchable() const;  // all of them
 
  private:
   void addPlanActions();
+  void addPanels();
   void addMenus(QWidget* window);
   void updatePlan(Session& session);
   QAction* add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip);
   void addPolicies(QWidget* window);
   void addFlavours(QWidget* window);
   void addThemes(QWidget* window);
+
+  QList<QAction*> all_;  // in the order in which they were made
 };
 
 }  // namespace normlens::ui

@@ -1,5 +1,6 @@
 #include "ui/window/bottom_panel.h"
 
+#include <QAbstractItemView>
 #include <QHBoxLayout>
 #include <QPushButton>
 #include <QStackedWidget>
@@ -12,6 +13,7 @@
 #include "ui/widgets/frames.h"
 #include "ui/window/actions.h"
 #include "ui/window/bench_page.h"
+#include "ui/window/inputs_page.h"
 #include "ui/window/log_page.h"
 #include "ui/window/norm_table_page.h"
 #include "ui/window/plan_page.h"
@@ -33,6 +35,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   const QPair<QString, QString> titles[] = {
       {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
       {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
+      {tr("Inputs"), tr("What the model is run with; yours can be set or loaded.")},
       {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
       {tr("Log"), tr("What the engine said.")}};
@@ -52,6 +55,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   log_ = new LogPage(pages_);
   pages_->addWidget(plan);
   pages_->addWidget(new NormTablePage(session, pages_));
+  pages_->addWidget(new InputsPage(session, pages_));
   pages_->addWidget(proof);
   pages_->addWidget(new BenchPage(session, pages_));
   pages_->addWidget(log_);
@@ -87,6 +91,15 @@ QWidget* BottomPanel::makePlanButtons(Actions* actions) {
 }
 
 void BottomPanel::showTab(Tab tab) { tabs_->setCurrentIndex(tab); }
+
+void BottomPanel::focusTab() {
+  for (auto* view : pages_->currentWidget()->findChildren<QAbstractItemView*>()) {
+    if (!view->isVisible()) continue;
+    view->setFocus(Qt::ShortcutFocusReason);
+    return;
+  }
+  tabs_->setFocus(Qt::ShortcutFocusReason);
+}
 
 BottomPanel::Tab BottomPanel::tab() const { return static_cast<Tab>(tabs_->currentIndex()); }
 

@@ -1,4 +1,4 @@
-// The bottom dock: Plan, LayerNorms, Proof, Benchmark, Log.
+// The bottom dock: Plan, LayerNorms, Inputs, Proof, Benchmark, Log.
 #pragma once
 
 #include <QFrame>
@@ -17,11 +17,12 @@ class BottomPanel final : public QFrame {
   Q_OBJECT
 
  public:
-  enum Tab { Plan, Norms, Proof, Benchmark, Log };
+  enum Tab { Plan, Norms, Inputs, Proof, Benchmark, Log };
 
   BottomPanel(Session* session, Actions* actions, QWidget* parent);  // session, actions: not owned
 
   void showTab(Tab tab);
+  void focusTab();  // the keyboard goes to what the tab shows
   [[nodiscard]] Tab tab() const;
   [[nodiscard]] LogPage* log() const { return log_; }
 

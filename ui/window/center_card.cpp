@@ -27,7 +27,9 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
   auto* buttons = new QHBoxLayout;
   add_ = makeButton({}, "secondary", this);
   add_->setObjectName(QStringLiteral("addCentering") + suffix);
+  add_->setToolTip(tr("Change the plan so; Undo takes it back."));
   auto* close = makeButton(tr("Close"), "link", this);
+  close->setToolTip(tr("Leave the plan as it is."));
   buttons->addWidget(add_);
   buttons->addWidget(close);
   buttons->addStretch(1);

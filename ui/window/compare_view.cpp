@@ -46,7 +46,7 @@ void CompareView::build() {
   layoutOf(bar)->setContentsMargins(14, 0, 12, 0);
   layoutOf(bar)->setSpacing(8);
   summary_ = new ElidedLabel({}, Qt::ElideRight, bar);
-  summary_->setAccessibleName(tr("What differs"));
+  summary_->setObjectName(QStringLiteral("compareSummary"));
   layoutOf(bar)->addWidget(summary_, 1);
   link_ = new IconButton({}, tr("Linked"), tr("Move, zoom and open both graphs together."), bar);
   link_->setCheckable(true);

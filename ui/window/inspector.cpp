@@ -1,10 +1,13 @@
 #include "ui/window/inspector.h"
 
+#include <QClipboard>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "ui/session/selection_text.h"
 #include "ui/session/session.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
@@ -52,6 +55,11 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->addWidget(makeLabel(tr("Inspector"), "strong", header));
   layoutOf(header)->addStretch(1);
+  auto* copyButton = new IconButton(QStringLiteral("copy"), {}, tr("Copy what is shown here as text"), header);
+  copyButton->setObjectName(QStringLiteral("copyInspector"));
+  connect(copyButton, &QToolButton::clicked, this,
+          [this] { QGuiApplication::clipboard()->setText(selectionText(*session_)); });
+  layoutOf(header)->addWidget(copyButton);
   auto* hideButton = new IconButton(QStringLiteral("panel"), {}, tr("Hide the inspector (Ctrl+I)"), header);
   connect(hideButton, &QToolButton::clicked, this, &Inspector::hideClicked);
   layoutOf(header)->addWidget(hideButton);
@@ -106,6 +114,9 @@ void Inspector::showSelection() {
     model_->showModel();
     pages_->setCurrentWidget(model_);
   }
+  // What is no longer looked at need not be read to its end.
+  if (pages_->currentWidget() != norm_) norm_->leave();
+  if (pages_->currentWidget() != node_) node_->leave();
 }
 
 }  // namespace normlens::ui

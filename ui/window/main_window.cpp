@@ -1,6 +1,5 @@
 #include "ui/window/main_window.h"
 
-#include <QApplication>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QFileDialog>
@@ -13,15 +12,18 @@
 #include <QVBoxLayout>
 
 #include "ui/client/engine_client.h"
+#include "ui/session/project_keeper.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom_panel.h"
+#include "ui/window/command_palette.h"
 #include "ui/window/compare_view.h"
 #include "ui/window/graph_pane.h"
 #include "ui/window/inspector.h"
 #include "ui/window/norm_panel.h"
+#include "ui/window/preferences_page.h"
 #include "ui/window/search_box.h"
 #include "ui/window/status_strip.h"
 #include "ui/window/story_bar.h"
@@ -47,6 +49,12 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   connectSession();
   connectViews();
   connectTheme();
+  connectCommands();
+  connectProject();
+  if (options_.rememberLayout) preferences_ = preferencesFromSettings();
+  preferences_.scheme = options_.scheme;
+  session_->setDigits(preferences_.digits);
+  project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (options_.rememberLayout) {
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     workspace_->restoreSizes();
@@ -57,6 +65,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
 MainWindow::~MainWindow() {
   // The children go after this: what they say then finds no window any more.
   session_->undoStack()->disconnect();
+  delete project_;  // an orderly end: nothing is left aside
   session_->disconnect();
   engine_->disconnect();
 }
@@ -77,6 +86,8 @@ void MainWindow::build() {
   workspace_ = new Workspace(session_, actions_, pages_);
   pages_->addWidget(welcome_);
   pages_->addWidget(workspace_);
+  preferencesPage_ = new PreferencesPage(pages_);
+  pages_->addWidget(preferencesPage_);
   status_ = new StatusStrip(central);
   layout->addWidget(tools_);
   layout->addWidget(story_);
@@ -84,6 +95,7 @@ void MainWindow::build() {
   layout->addWidget(pages_, 1);
   layout->addWidget(status_);
   setCentralWidget(central);
+  palette_ = new CommandPalette(central);
 }
 
 void MainWindow::connectActions() {
@@ -105,9 +117,7 @@ void MainWindow::connectActions() {
   connect(actions_->stop, &QAction::triggered, session_, &Session::cancel);
   connect(actions_->restartEngine, &QAction::triggered, session_, &Session::recover);
   connect(actions_->closeModel, &QAction::triggered, this, &MainWindow::closeModel);
-  for (QAction* action : {actions_->find, actions_->command}) {
-    connect(action, &QAction::triggered, tools_->search(), &SearchBox::begin);
-  }
+  connect(actions_->find, &QAction::triggered, tools_->search(), &SearchBox::begin);
   connect(actions_->compareFolded, &QAction::triggered, this, [this] { showComparison({}); });
   connect(actions_->compareWith, &QAction::triggered, this, &MainWindow::askForComparison);
   connect(actions_->findNext, &QAction::triggered, this, [this] { tools_->search()->step(1); });
@@ -149,18 +159,18 @@ void MainWindow::connectTheme() {
     action->setChecked(action->data().toString() == colorSchemeName(options_.scheme));
   }
   connect(actions_->themeGroup, &QActionGroup::triggered, this, [this](QAction* action) {
-    const ColorScheme scheme = colorSchemeFromName(action->data().toString());
-    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/theme"), colorSchemeName(scheme));
-    applyScheme(scheme);
+    Preferences chosen = preferences_;
+    chosen.scheme = colorSchemeFromName(action->data().toString());
+    applyPreferences(chosen);
+    preferencesPage_->setPreferences(chosen);
   });
 }
 
-void MainWindow::applyScheme(ColorScheme scheme) {
-  const bool dark = scheme == ColorScheme::Dark || (scheme == ColorScheme::FollowDesktop && options_.desktopDark);
-  applyTheme(*qApp, dark ? darkTheme() : lightTheme());
-}
-
 void MainWindow::openFile(const QString& path) {
+  if (isProjectFile(path)) {
+    openProjectFile(path);
+    return;
+  }
   const QFileInfo info(path);
   info_->dismiss();
   session_->open(info.exists() ? info.absoluteFilePath() : path);
@@ -172,7 +182,7 @@ QFileDialog* MainWindow::makeModelDialog(const QString& title) {
   auto* dialog = new QFileDialog(this, title);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setFileMode(QFileDialog::ExistingFile);
-  dialog->setNameFilters({tr("Models (*.pt *.pth *.ts *.onnx)"), tr("All files (*)")});
+  dialog->setNameFilters({tr("Models and projects (*.pt *.pth *.ts *.onnx *.normlens)"), tr("All files (*)")});
   const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
                                                   : QFileInfo(session_->path()).absolutePath();
   if (!last.isEmpty()) dialog->setDirectory(last);
@@ -232,7 +242,6 @@ void MainWindow::closeModel() {
   welcome_->refresh();
   pages_->setCurrentWidget(welcome_);
   pages_->setFocus();
-  setWindowTitle(QStringLiteral("NormLens"));
   refresh();
 }
 
@@ -243,6 +252,7 @@ void MainWindow::showEvent(QShowEvent* event) {
   pages_->setFocus();  // no button looks chosen before the keyboard is used
   QTimer::singleShot(0, this, [this] {
     if (engine_->state() == EngineClient::State::Stopped) engine_->start();
+    offerRecovery();
   });
 }
 
@@ -251,6 +261,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings().setValue(QStringLiteral("window/geometry"), saveGeometry());
     workspace_->saveSizes();
   }
+  project_->end();
   QMainWindow::closeEvent(event);
 }
 

@@ -11,6 +11,7 @@
 
 #include "ui/client/engine_command.h"
 #include "ui/theme/theme.h"
+#include "ui/window/preferences.h"
 #include "ui/window/story.h"
 
 class QFileDialog;
@@ -19,21 +20,27 @@ class QStackedWidget;
 namespace normlens::ui {
 
 class Actions;
+class CommandPalette;
 class CompareView;
 class EngineClient;
 class InfoBar;
+class PreferencesPage;
+class ProjectKeeper;
 class Session;
 class StatusStrip;
 class StoryBar;
 class ToolBar;
+struct PaletteEntry;
+enum class ActionPanel;
 class WelcomePage;
 class Workspace;
 
 struct WindowOptions {
   EngineCommand engine;
   ColorScheme scheme = ColorScheme::FollowDesktop;
-  bool desktopDark = false;    // what FollowDesktop means now
-  bool rememberLayout = true;  // sizes from and to QSettings; off for screenshots and tests
+  bool desktopDark = false;     // what FollowDesktop means now
+  bool rememberLayout = true;   // sizes and preferences from and to QSettings; off for screenshots and tests
+  QString recoveryFolder = {};  // where work is put aside against a crash; empty: nowhere
 };
 
 class MainWindow final : public QMainWindow {
@@ -50,6 +57,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] Workspace* workspace() const { return workspace_; }
   [[nodiscard]] InfoBar* infoBar() const { return info_; }
   [[nodiscard]] StoryBar* storyBar() const { return story_; }
+  [[nodiscard]] ProjectKeeper* project() const { return project_; }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -63,10 +71,21 @@ class MainWindow final : public QMainWindow {
   void connectActions();
   void connectSession();  // main_window_engine.cpp
   void connectViews();
+  void connectCommands();  // main_window_commands.cpp
+  void connectProject();   // main_window_project.cpp
   void connectTheme();
   void refresh();  // actions, story, status: after any change of the session
   QFileDialog* makeModelDialog(const QString& title);
+  void openProjectFile(const QString& path);
   void askForModel();
+  void saveProject();
+  void askForProject();  // where to save it
+  void writeProject(const QString& path);
+  void locateModel();
+  void reloadModel(const QString& path);
+  void offerRecovery();
+  void tellRestored(const QStringList& lost);
+  void showTitle();
   void askForExport(bool force);
   void closeModel();
   void nextAction(NextAction action);
@@ -78,11 +97,18 @@ class MainWindow final : public QMainWindow {
   void showEngineLost(const QString& reason);
   void showFoldResult();
   void showExport();
-  void applyScheme(ColorScheme scheme);
+  [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
+  void showPanel(ActionPanel panel);
+  void showPreferences();
+  void leavePreferences();
+  void applyPreferences(const Preferences& preferences);
+  void applyLook();
 
   WindowOptions options_;
+  Preferences preferences_;
   EngineClient* engine_;
   Session* session_;
+  ProjectKeeper* project_ = nullptr;
   Actions* actions_;
   ToolBar* tools_ = nullptr;
   StoryBar* story_ = nullptr;
@@ -90,6 +116,8 @@ class MainWindow final : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   WelcomePage* welcome_ = nullptr;
   Workspace* workspace_ = nullptr;
+  PreferencesPage* preferencesPage_ = nullptr;
+  CommandPalette* palette_ = nullptr;
   CompareView* compare_ = nullptr;  // made when it is first asked for
   StatusStrip* status_ = nullptr;
   bool shown_ = false;

@@ -1,6 +1,5 @@
 // MainWindow: what it does when the session or the engine says something, and where a click leads.
 #include <QClipboard>
-#include <QFileInfo>
 #include <QGuiApplication>
 #include <QStackedWidget>
 
@@ -48,7 +47,6 @@ void MainWindow::connectSession() {
   connect(session_, &Session::modelChanged, this, [this] {
     fillSearch();
     if (!session_->model()) return;
-    setWindowTitle(QStringLiteral("%1 – NormLens").arg(QFileInfo(session_->path()).fileName()));
     if (!session_->model()->note.empty())
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
   });
@@ -67,6 +65,10 @@ void MainWindow::connectSession() {
     if (session_->bench()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
   connect(session_, &Session::exportDone, this, &MainWindow::showExport);
+  connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
+    info_->show(InfoBar::Tone::Message, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)), {}, tr("Copy path"),
+                [path] { QGuiApplication::clipboard()->setText(path); });
+  });
   for (const auto signal :
        {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged, &Session::foldChanged,
         &Session::benchChanged, &Session::jobChanged, &Session::exportDone, &Session::selectionChanged}) {
@@ -83,6 +85,7 @@ void MainWindow::refresh() {
   status_->showModel(*session_);
   status_->showJob(session_->job());
   const bool ready = engine_->state() == EngineClient::State::Ready;
+  showTitle();
   tools_->setDevice(ready ? text(engine_->info().device) : tr("No engine"));
 }
 

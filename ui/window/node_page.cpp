@@ -103,6 +103,7 @@ void NodePage::showNode(int id) {
   for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
   if (!node->source.empty())
     rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});
+  rows.push_back(deviceRow());
   attributesTitle_->setVisible(!rows.isEmpty());
   attributes_->setProperties(rows);
   if (!node->outputs.empty()) centerValue_ = node->outputs.front();
@@ -132,9 +133,15 @@ void NodePage::showValue(int id) {
   outputs_->setNeeds(readers);
   attributesTitle_->show();
   attributes_->setProperties({{tr("shape"), value->has_shape ? formatShape(value->shape) : tr("not known")},
-                              {tr("type"), value->dtype.empty() ? tr("not known") : text(value->dtype)}});
+                              {tr("type"), value->dtype.empty() ? tr("not known") : text(value->dtype)},
+                              deviceRow()});
   centerValue_ = value->constant ? -1 : id;
   centerHere_->setEnabled(centerValue_ >= 0);
+}
+
+Property NodePage::deviceRow() const {
+  const QString device = text(session_->engine()->info().device);
+  return {tr("device"), device.isEmpty() ? tr("not known") : device, tr("Where the engine computes it.")};
 }
 
 void NodePage::showClass(const QString& role) {
@@ -159,6 +166,8 @@ QVector<Need> NodePage::values(const std::vector<int>& ids, bool inputs) const {
   }
   return rows;
 }
+
+void NodePage::leave() { weight_->showConstant(-1); }
 
 void NodePage::centerHere() {
   if (centerValue_ >= 0) center_->ask(centerValue_);

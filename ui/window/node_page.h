@@ -4,6 +4,7 @@
 #include <QWidget>
 
 #include "ui/widgets/needs_list.h"
+#include "ui/widgets/property_list.h"
 
 class QLabel;
 
@@ -15,7 +16,6 @@ namespace normlens::ui {
 
 class CenterCard;
 class ElidedLabel;
-class PropertyList;
 class PushButton;
 class Session;
 class WeightView;
@@ -28,12 +28,14 @@ class NodePage final : public QWidget {
 
   void showNode(int node);
   void showValue(int value);  // an edge
+  void leave();               // another page is shown
   void askCenter(int value);
   void centerHere();  // what is shown
 
  private:
   [[nodiscard]] QVector<Need> values(const std::vector<int>& ids, bool inputs) const;
   void clear();
+  [[nodiscard]] Property deviceRow() const;
   void showClass(const QString& role);
 
   Session* session_;  // Not owned.

@@ -51,7 +51,9 @@ QString centered(QString edit) {
   return edit;
 }
 
-QString range(double low, double high) { return QStringLiteral("%1 … %2").arg(formatNumber(low), formatNumber(high)); }
+QString range(double low, double high, int digits) {
+  return QStringLiteral("%1 … %2").arg(formatNumber(low, digits), formatNumber(high, digits));
+}
 
 }  // namespace
 
@@ -109,6 +111,7 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   centerHere_->setToolTip(tr("Subtract the mean of this norm's input at run time; shows first what that would free."));
   connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThis);
   connect(centerHere_, &QPushButton::clicked, this, &NormPage::centerHere);
+  connect(session_, &Session::digitsChanged, this, &NormPage::showAttributes);
   connect(needs_, &NeedsList::activated, this, [this](int target) {
     const protocol::NormInfo* norm = session_->norm(norm_);
     if (norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked) {
@@ -148,6 +151,8 @@ void NormPage::showNorm(int index) {
     break;
   }
 }
+
+void NormPage::leave() { weight_->showConstant(-1); }
 
 void NormPage::refreshPlan() {
   const protocol::NormInfo* norm = session_->norm(norm_);
@@ -239,14 +244,18 @@ QVector<Need> NormPage::pathsToIt() const {
 
 void NormPage::showAttributes() {
   const protocol::NormInfo* norm = session_->norm(norm_);
+  if (norm == nullptr) return;
   QVector<Property> rows;
   rows.push_back({tr("normalized_shape"),
                   u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
                   tr("The trailing axes over which mean and variance are taken.")});
-  rows.push_back({tr("eps"), formatNumber(norm->eps), tr("Added to the variance; RMSNorm keeps the same.")});
-  rows.push_back({tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max) : tr("none"),
+  rows.push_back(
+      {tr("eps"), formatNumber(norm->eps, session_->digits()), tr("Added to the variance; RMSNorm keeps the same.")});
+  rows.push_back({tr("γ range"),
+                  norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, session_->digits()) : tr("none"),
                   tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")});
-  rows.push_back({tr("β range"), norm->has_beta ? range(norm->beta_min, norm->beta_max) : tr("none"),
+  rows.push_back({tr("β range"),
+                  norm->has_beta ? range(norm->beta_min, norm->beta_max, session_->digits()) : tr("none"),
                   tr("The norm's bias; it is kept, or moved into the layers that follow.")});
   rows.push_back({tr("place"), tr("%1 of %2").arg(norm->index + 1).arg(session_->analysis()->totals.layer_norms),
                   tr("Its place among the LayerNorms, in order of execution.")});

@@ -25,6 +25,7 @@ class NormPage final : public QWidget {
   NormPage(Session* session, QWidget* parent);  // session: not owned
 
   void showNorm(int norm);
+  void leave();        // another page is shown
   void refreshPlan();  // plan, proof or zero-mean graph changed
   void foldThis();     // or keep it, where the plan folds it
   void centerHere();   // asks first

@@ -188,6 +188,11 @@ void NormPanel::showNorms() {
   norms_->setFocus();
 }
 
+void NormPanel::showModules() {
+  tabs_->setCurrentIndex(1);
+  modules_->setFocus();
+}
+
 void NormPanel::revealScope(int scope) {
   following_ = true;
   const QModelIndex at = scopeModel_->indexOfScope(scope);

@@ -25,6 +25,7 @@ class NormPanel final : public QFrame {
   [[nodiscard]] QTreeView* normView() const { return norms_; }
   [[nodiscard]] NormModel* normModel() const { return normModel_; }
   void showNorms();
+  void showModules();
   void revealScope(int scope);  // in the module tree, without a signal
 
  Q_SIGNALS:

@@ -31,6 +31,8 @@ QString jobWord(JobKind kind) {
       return StatusStrip::tr("Measuring");
     case JobKind::Exporting:
       return StatusStrip::tr("Exporting");
+    case JobKind::SavingTensor:
+      return StatusStrip::tr("Saving the tensor");
     case JobKind::None:
       break;
   }
@@ -134,7 +136,10 @@ void StatusStrip::showJob(const Job& job) {
     widget->setVisible(running);
   }
   if (!running) return;
-  stage_->setText(job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage));
+  QString words = job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage);
+  const QString left = remainingWords(job.remainingMs);
+  if (!left.isEmpty()) words += QStringLiteral(" · ") + left;
+  stage_->setText(words);
   bar_->setRange(0, job.fraction < 0 ? 0 : 1000);
   if (job.fraction >= 0) bar_->setValue(static_cast<int>(qBound(0.0, job.fraction, 1.0) * 1000));
 }

@@ -61,6 +61,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   layout->addStretch(1);
   button_ = new PushButton({}, PushButton::Look::Filled, this);
   button_->setObjectName(QStringLiteral("nextAction"));
+  button_->setToolTip(tr("The next sensible step; every other one is in the bar above."));
   connect(button_, &QPushButton::clicked, this, &StoryBar::nextClicked);
   layout->addWidget(button_);
 }

@@ -1,14 +1,23 @@
-// One constant looked at: what centering takes away from its columns, and its range.
+// One constant looked at: figures, histogram, heat map, what centering takes away from its columns; as it is in the
+// file, or as the plan leaves it. The numbers stay in the engine: it counts, draws and saves them.
 #pragma once
 
 #include <QWidget>
+#include <optional>
+
+#include "ui/client/engine_client.h"
 
 class QLabel;
+class QPushButton;
 
 namespace normlens::ui {
 
 class ColumnPlot;
+class ElidedLabel;
+class HeatMap;
+class HistogramPlot;
 class PropertyList;
+class Segmented;
 class Session;
 
 class WeightView final : public QWidget {
@@ -21,13 +30,30 @@ class WeightView final : public QWidget {
   [[nodiscard]] int constant() const { return value_; }
 
  private:
+  void build();
+  QWidget* makeButtons();
+  void showReading();
+  void showProblem(const EngineError& error);
+  void showStats();
+  void showFigures();
+  void copyAsText();
+  void save();
+
   Session* session_;  // Not owned.
   int value_ = -1;
-  QLabel* title_;
+  EngineClient::RequestId request_ = 0;  // under way; 0: none
+  std::optional<protocol::TensorStats> stats_;
+  ElidedLabel* title_;
   QLabel* shape_;
-  QLabel* note_;
-  ColumnPlot* plot_;
+  QLabel* state_;  // reading, or why it cannot be read
+  QWidget* body_;
+  Segmented* when_;
+  QLabel* columnsTitle_;
+  ColumnPlot* columns_;
+  HistogramPlot* histogram_;
+  HeatMap* heat_;
   PropertyList* facts_;
+  QPushButton* save_;
 };
 
 }  // namespace normlens::ui

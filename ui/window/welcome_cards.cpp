@@ -188,6 +188,7 @@ DropArea::DropArea(QWidget* parent) : QFrame(parent) {
   open_ = new PushButton(tr("Open model"), PushButton::Look::Filled, this);
   open_->setObjectName(QStringLiteral("welcomeOpen"));
   open_->setIconName(QStringLiteral("open"));
+  open_->setToolTip(tr("Choose a TorchScript or ONNX model, or a project, to open (Ctrl+O)."));
   connect(open_, &QPushButton::clicked, this, &DropArea::openClicked);
   for (QWidget* widget : {static_cast<QWidget*>(title), static_cast<QWidget*>(text), static_cast<QWidget*>(open_)}) {
     layout->addWidget(widget, 0, Qt::AlignHCenter);

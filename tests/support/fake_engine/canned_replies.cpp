@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <sstream>
 
 namespace normlens::fake {
 
@@ -108,6 +109,10 @@ protocol::ModelInfo foldedInfo(const CannedModel& model) {
   return info;
 }
 
+std::vector<protocol::InputSpec> analysisInputs() {
+  return {{"input_ids", "int64", {1, 16}, 0, 210, true, "below the 211 rows of the first table"}};
+}
+
 protocol::Analysis analysis(const CannedModel& model) {
   protocol::Analysis result;
   for (const protocol::GraphValue& value : model.graph.values) {
@@ -127,7 +132,7 @@ protocol::Analysis analysis(const CannedModel& model) {
   result.edits = weightEdits(model, all);
   result.totals.layer_norms = count;
   result.totals.paper_practical = result.totals.paper;
-  result.inputs = {{"input_ids", "int64", {1, 16}, 0, 210, "below the 211 rows of the first table"}};
+  result.inputs = analysisInputs();
   return result;
 }
 
@@ -245,21 +250,64 @@ protocol::BenchResult benchResult() {
   return result;
 }
 
+namespace {
+
+protocol::TensorFigures figuresOf(int value, bool centered) {
+  protocol::TensorFigures figures;
+  figures.min = -0.413;
+  figures.max = 0.391;
+  figures.mean = centered ? 0 : 0.0007;
+  figures.deviation = 0.09;
+  for (int bin = 0; bin < 64; ++bin) {
+    const double x = (bin - 31.5) / 10;
+    figures.histogram.push_back(static_cast<int64_t>(1000 * std::exp(-x * x / 2)));
+  }
+  for (int cell = 0; cell < 32 * 96; ++cell) {
+    const double bias = centered ? 0 : 0.05 * std::sin(0.7 * (cell % 96));
+    figures.heat.push_back(0.09 * std::sin(12.9898 * cell + value) + bias);
+  }
+  figures.largest_column_mean = centered ? 1.2e-9 : 0.011;
+  return figures;
+}
+
+}  // namespace
+
 protocol::TensorStats tensorStats(const CannedModel& model, int value) {
   const protocol::GraphValue& constant = model.graph.values[static_cast<size_t>(value)];
   protocol::TensorStats stats;
   stats.name = constant.name;
   stats.dtype = constant.dtype;
   stats.shape = constant.shape;
-  stats.min = -0.413;
-  stats.max = 0.391;
-  stats.mean = 0.0007;
-  stats.deviation = 0.09;
+  stats.low = -0.424;
+  stats.high = 0.402;
+  stats.heat_rows = 32;
+  stats.heat_columns = 96;
+  stats.before = figuresOf(value, false);
   if (constant.shape.size() < 2) return stats;
+  stats.after = figuresOf(value, true);
   for (int i = 0; i < 96; ++i) {
     stats.column_means.push_back(0.011 * std::sin(1.7 * i + value) * std::cos(0.31 * i * i));
   }
   return stats;
+}
+
+protocol::InputsInfo inputsInfo(const protocol::InputsParams& params) {
+  protocol::InputsInfo info;
+  protocol::InputSpec spec = analysisInputs().front();
+  if (!params.npz.empty()) {
+    spec.shape = {4, 12};
+    spec.assumed.clear();
+  }
+  for (const std::string& text : params.specs) {
+    const size_t open = text.find('['), close = text.find(']');
+    spec.dtype = text.substr(text.find('=') + 1, open - text.find('=') - 1);
+    spec.assumed.clear();
+    spec.shape.clear();
+    std::stringstream sizes(text.substr(open + 1, close - open - 1));
+    for (std::string size; std::getline(sizes, size, ',');) spec.shape.push_back(std::stoll(size));
+  }
+  info.inputs = {spec};
+  return info;
 }
 
 }  // namespace normlens::fake

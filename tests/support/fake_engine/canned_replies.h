@@ -19,4 +19,8 @@ namespace normlens::fake {
 [[nodiscard]] protocol::BenchResult benchResult();
 [[nodiscard]] protocol::TensorStats tensorStats(const CannedModel& model, int value);
 
+[[nodiscard]] std::vector<protocol::InputSpec> analysisInputs();
+// Believes whatever it is told; one input.
+[[nodiscard]] protocol::InputsInfo inputsInfo(const protocol::InputsParams& params);
+
 }  // namespace normlens::fake

@@ -49,8 +49,11 @@ class Engine {
     bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
     bindNeedingModel<protocol::ReadGraphParams, protocol::ModelInfo>(methods::kReadGraph,
                                                                      [this](const auto& p) { return readGraph(p); });
-    bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze,
-                                                             [this](const auto&) { return analysis(*model_); });
+    bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze, [this](const auto&) {
+      auto told = analysis(*model_);
+      if (!inputs_.empty()) told.inputs = inputs_;
+      return told;
+    });
     bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(
         methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel<protocol::PlanParams, protocol::PlanInfo>(methods::kPlan,
@@ -67,6 +70,12 @@ class Engine {
                                                                    [](const auto&) { return benchResult(); });
     bindNeedingModel<protocol::TensorParams, protocol::TensorStats>(
         methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
+    bindNeedingModel<protocol::SaveTensorParams, protocol::SavedTensor>(methods::kSaveTensor, [](const auto& p) {
+      std::ofstream(p.path) << "tensor " << p.value << "\n";
+      return protocol::SavedTensor{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path))};
+    });
+    bindNeedingModel<protocol::InputsParams, protocol::InputsInfo>(methods::kSetInputs,
+                                                                   [this](const auto& p) { return setInputs(p); });
     bindNeedingModel<protocol::ExportParams, protocol::ExportResult>(methods::kExport, [](const auto& p) {
       std::ofstream(p.path) << "folded with " << p.norm << "\n";
       return protocol::ExportResult{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path)), 0.7};
@@ -103,6 +112,7 @@ class Engine {
 
   Result<protocol::ModelInfo> open(const protocol::OpenParams& params) {
     model_.reset();
+    inputs_.clear();
     if (!std::filesystem::exists(params.path)) {
       return fail(ErrorCode::Unreadable, "There is no file " + params.path + ".", "Check the path.");
     }
@@ -119,9 +129,19 @@ class Engine {
     return modelInfo(*model_, params.path);
   }
 
+  Result<protocol::InputsInfo> setInputs(const protocol::InputsParams& params) {
+    if (!params.npz.empty() && !std::filesystem::exists(params.npz)) {
+      return fail(ErrorCode::Unreadable, "there is no file " + params.npz);
+    }
+    const auto info = inputsInfo(params);
+    inputs_ = info.inputs;
+    return info;
+  }
+
   Mischief mischief_;
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;
+  std::vector<protocol::InputSpec> inputs_;  // set by the window; empty: guessed
 };
 
 }  // namespace

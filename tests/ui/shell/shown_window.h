@@ -15,8 +15,10 @@ namespace normlens::ui {
 
 // A shown window with a fake engine.
 struct Shown {
-  explicit Shown(const QStringList& mischief = {})
-      : window({test::fakeEngine(mischief), ColorScheme::Light, false, false}), session(*window.session()) {
+  // remember: preferences and sizes go to QSettings; recovery: a folder where work is put aside.
+  explicit Shown(const QStringList& mischief = {}, bool remember = false, const QString& recovery = {})
+      : window({test::fakeEngine(mischief), ColorScheme::Light, false, remember, recovery}),
+        session(*window.session()) {
     window.resize(1440, 900);
     window.show();
   }

@@ -15,10 +15,7 @@ namespace {
 
 // What the bar over the two graphs says.
 QString summaryOf(const CompareView* compare) {
-  for (const ElidedLabel* label : compare->findChildren<ElidedLabel*>()) {
-    if (label->accessibleName() == QStringLiteral("What differs")) return label->fullText();
-  }
-  return {};
+  return compare->findChild<ElidedLabel*>(QStringLiteral("compareSummary"))->fullText();
 }
 
 // Left, right.

@@ -13,6 +13,7 @@
 #include "ui/models/search_model.h"
 #include "ui/session/model_index.h"
 #include "ui/models/table_text.h"
+#include "ui/session/remaining_time.h"
 
 namespace normlens::ui {
 
@@ -181,7 +182,7 @@ class TestModels final : public QObject {
     const protocol::EditInfo center{"center_constant", "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
     const protocol::EditInfo replace{"replace_norm", "replace ln_f", 9, 0, 0, {1}};
     const QStringList both{QStringLiteral("h.ln_1"), QStringLiteral("ln_f")};
-    model.setLines({{{center, true}, QStringLiteral("wte"), both}, {{replace, false}, {}, both.mid(1)}}, {});
+    model.setLines({{{center, true}, QStringLiteral("wte"), 2, both}, {{replace, false}, {}, 1, both.mid(1)}}, {});
     QCOMPARE(model.rowCount(), 2);
     QCOMPARE(model.index(0, EditModel::What).data().toString(), QStringLiteral("center wte.weight over 48 columns"));
     QCOMPARE(model.index(0, EditModel::Cost).data().toString(), QStringLiteral("file grows by 40 kB"));
@@ -195,7 +196,7 @@ class TestModels final : public QObject {
     QVERIFY(!model.setData(model.index(0, 0), Qt::Checked, Qt::CheckStateRole));
     QCOMPARE(switched.count(), 1);
     // The same edits, one of them switched: no reset, so a view keeps its place.
-    model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
+    model.setLines({{{center, true}, {}, 0, {}}, {{replace, true}, {}, 0, {}}}, {16, 48, 3.0, 2.0, 1.5});
     QCOMPARE(reset.count(), 0);
     QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("−1.0 µs a run"));
     model.setLines({}, {});
@@ -260,6 +261,25 @@ class TestModels final : public QObject {
              QStringLiteral("name,why\r\n\"a,b\",\"he said \"\"no\"\"\"\r\nc|d,plain\r\n"));
     QCOMPARE(tableText(model, {1}, TableFormat::Markdown),
              QStringLiteral("| name | why |\n| --- | --- |\n| c\\|d | plain |\n"));
+  }
+
+  void whatRemainsIsEstimatedPerStage() {
+    RemainingTime time;
+    time.begin(0);
+    time.report(QStringLiteral("a"), 0.0, 0);
+    time.report(QStringLiteral("a"), 0.5, 400);
+    QCOMPARE(time.milliseconds(), qint64{-1});  // too early to tell
+    time.report(QStringLiteral("a"), 0.5, 2000);
+    QCOMPARE(time.milliseconds(), qint64{2000});
+    time.report(QStringLiteral("b"), 0.0, 2100);
+    QCOMPARE(time.milliseconds(), qint64{-1});
+    time.report(QStringLiteral("b"), 0.25, 5100);
+    QCOMPARE(time.milliseconds(), qint64{9000});
+    time.report(QStringLiteral("c"), -1, 6000);
+    QCOMPARE(time.milliseconds(), qint64{-1});
+    QCOMPARE(remainingWords(12400), QStringLiteral("about 12 s left"));
+    QCOMPARE(remainingWords(170000), QStringLiteral("about 3 min left"));
+    QVERIFY(remainingWords(-1).isEmpty());
   }
 
   void searchFindsByNameBestFirst() {

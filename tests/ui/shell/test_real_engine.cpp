@@ -76,6 +76,85 @@ class TestRealEngine final : public QObject {
     QVERIFY(blocked->paper);  // the papers take a LayerNorm's output for zero-mean
   }
 
+  void aTensorIsCountedBeforeAndAfterThePlanAndSaved() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    const int weight = session.index().constantNamedIn(QStringLiteral("center h.0.attn.proj.weight"));
+    QVERIFY(weight >= 0);
+    std::optional<protocol::TensorStats> stats;
+    session.requestTensorStats(weight, &window, [&](const Reply<protocol::TensorStats>& reply) {
+      QVERIFY(reply.has_value());
+      stats = *reply;
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(stats.has_value(), kPatienceMs);
+    int64_t counted = 0;
+    for (const int64_t bin : stats->before.histogram) counted += bin;
+    QCOMPARE(counted, stats->shape[0] * stats->shape[1]);
+    QVERIFY(stats->after.has_value());
+    QVERIFY(stats->before.largest_column_mean > 1e-3);
+    QVERIFY(stats->after->largest_column_mean < 1e-7);
+
+    const QString target = folder_.filePath(QStringLiteral("weight.npy"));
+    QSignalSpy saved(&session, &Session::tensorSaved);
+    session.saveTensor(weight, target);
+    QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, kPatienceMs);
+    QFile file(target);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QVERIFY(file.read(6) == QByteArray("\x93NUMPY"));
+    QCOMPARE(file.size(), 128 + 4 * counted);
+  }
+
+  void editsAreLeftOutAndTheRestIsStillExact() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    const auto rows = session.planRows();
+    // The edit that fewest norms need, yet more than replacing one does.
+    const auto fewest =
+        std::find_if(rows.rbegin(), rows.rend(), [](const PlanRow& row) { return row.edit.kind == "center_constant"; });
+    QVERIFY(fewest != rows.rend());
+    const size_t left = rows.size(), needed = static_cast<size_t>(fewest->edit.frees.size());
+    const size_t folded = session.plan()->folded.size();
+    session.setEditOn(fewest->edit, false);
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    QCOMPARE(session.plan()->folded.size(), folded - needed);
+    QTRY_COMPARE_WITH_TIMEOUT(session.planRows().size(), left, kPatienceMs);
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
+    session.undoStack()->undo();
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && session.plan()->folded.size() == folded, kPatienceMs);
+  }
+
+  void otherInputsAreRunAndRefusedOnesChangeNothing() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    protocol::InputsParams inputs;
+    inputs.specs = {"in_0=int64[3,5]:0..9"};
+    session.setInputs(inputs);
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    QCOMPARE(session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 5}));
+    QVERIFY(session.analysis()->probe_error.empty());
+    const protocol::InputsParams before = session.inputs();
+    inputs.specs = {"in_0=int64[3,5]:1000000..1000001"};  // beyond the rows of the table
+    session.setInputs(inputs);
+    QTRY_VERIFY_WITH_TIMEOUT(window.infoBar()->showsError() && !session.busy(), kPatienceMs);
+    QCOMPARE(session.inputs().specs, before.specs);
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
+    QVERIFY(session.foldResult()->ok);
+    session.setInputs({});  // forgets the preset
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+  }
+
   void killedWhileItFoldsTheWindowCarriesOn() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     window.show();

@@ -1,10 +1,14 @@
 // The whole window against the fake engine, by clicks: open, select, fold, export; cancel; crash and recovery; errors.
 #include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractSpinBox>
 #include <QElapsedTimer>
 #include <QFileDialog>
+#include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QTabBar>
 #include <QTableView>
 #include <QToolButton>
 #include <QTreeView>
@@ -291,15 +295,44 @@ class TestWindow final : public QObject {
     QVERIFY(!QFile::exists(folder_.filePath(QStringLiteral("none.png"))));
   }
 
-  void everyControlHasANameForAssistiveTools() {
+  void everyControlHasANameAndATooltip() {
     Shown shown;
+    QStringList lacking;
+    const auto check = [&](const QString& where) {
+      QTest::qWait(50);
+      for (QWidget* control : shown.window.findChildren<QWidget*>()) {
+        const bool field = qobject_cast<QAbstractButton*>(control) || qobject_cast<QAbstractSpinBox*>(control) ||
+                           (qobject_cast<QLineEdit*>(control) && !qobject_cast<QAbstractSpinBox*>(control->parent()));
+        const bool view = qobject_cast<QAbstractItemView*>(control) && !qobject_cast<QHeaderView*>(control);
+        if (!control->isVisible() || !(field || view) || control->objectName().startsWith(QLatin1String("qt_")))
+          continue;
+        // Parts that Qt makes: the buttons in a field, the arrows of a tab bar, the corner of a table.
+        if (qobject_cast<QLineEdit*>(control->parent()) || qobject_cast<QTabBar*>(control->parent()) ||
+            qobject_cast<QTableView*>(control->parent())) {
+          continue;
+        }
+        const auto* button = qobject_cast<QAbstractButton*>(control);
+        const QString what = where + u' ' + QLatin1String(control->metaObject()->className()) + u' ' +
+                             control->objectName() + (button != nullptr ? u' ' + button->text() : QString());
+        const bool named = !control->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
+        if (!named || (field && control->toolTip().isEmpty())) lacking << what;
+      }
+    };
+    check(QStringLiteral("welcome"));
     shown.openAndAnalyse(model_);
     shown.session.selectNorm(2);
-    QTest::qWait(100);
-    for (QAbstractButton* button : shown.window.findChildren<QAbstractButton*>()) {
-      if (!button->isVisible() || button->objectName().startsWith(QLatin1String("qt_"))) continue;
-      QVERIFY2(!button->accessibleName().isEmpty() || !button->text().isEmpty(), qPrintable(button->objectName()));
+    for (QAction* panel : shown.window.actions()->panels) {
+      panel->trigger();
+      check(panel->objectName());
     }
+    shown.session.selectNode(shown.session.index().graph().nodes[2].id);
+    check(QStringLiteral("node page"));
+    shown.child<QAction>("preferences")->trigger();
+    check(QStringLiteral("preferences"));
+    shown.child<QAction>("command")->trigger();
+    check(QStringLiteral("palette"));
+    lacking.removeDuplicates();
+    QCOMPARE(lacking.join(u'\n'), QString());
   }
 
  private:

@@ -1,0 +1,189 @@
+#include "tests/ui/screens/scenes.h"
+
+#include <QAbstractButton>
+#include <QAction>
+#include <QCheckBox>
+#include <QLineEdit>
+#include <QMenu>
+#include <QTableView>
+#include <QtTest>
+#include <csignal>
+
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/models/inputs_model.h"
+#include "ui/session/session.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/weight_view.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::screens {
+
+namespace {
+
+constexpr int kPatienceMs = 120'000;
+
+using ui::BottomPanel;
+
+bool waitFor(const std::function<bool()>& there) { return QTest::qWaitFor(there, kPatienceMs); }
+
+void open(Stage& stage, const QString& model) {
+  ui::Session& session = *stage.window.session();
+  stage.window.openFile(model);
+  (void)waitFor([&] { return session.plan().has_value() && !session.busy(); });
+  stage.window.workspace()->graph()->view()->waitForLayout(5000);
+}
+
+void idle(Stage& stage) {
+  (void)waitFor([&] { return stage.window.session()->plan().has_value() && !stage.window.session()->busy(); });
+}
+
+void trigger(Stage& stage, const char* action) {
+  if (auto* found = stage.window.findChild<QAction*>(QLatin1String(action))) found->trigger();
+}
+
+void showTab(Stage& stage, BottomPanel::Tab tab) { stage.window.workspace()->bottom()->showTab(tab); }
+
+void fold(Stage& stage) {
+  stage.window.session()->fold();
+  (void)waitFor([&] { return stage.window.session()->foldResult().has_value(); });
+}
+
+void selectNorm(Stage& stage, int norm) {
+  ui::Session& session = *stage.window.session();
+  session.selectNorm(norm);
+  (void)waitFor([&] { return session.zeroMean().has_value(); });
+  QTest::qWait(500);
+}
+
+ui::WeightView* shownWeight(Stage& stage) {
+  for (auto* view : stage.window.findChildren<ui::WeightView*>()) {
+    if (view->isVisible()) return view;
+  }
+  return nullptr;
+}
+
+void selectOperator(Stage& stage, const std::string& label) {
+  for (const protocol::GraphNode& node : stage.window.session()->index().graph().nodes) {
+    if (node.label != label) continue;
+    stage.window.session()->selectNode(node.id);
+    break;
+  }
+}
+
+void afterThePlan(Stage& stage) {
+  open(stage, stage.model);
+  selectNorm(stage, 3);
+  if (ui::WeightView* view = shownWeight(stage)) {
+    auto* when = view->findChild<ui::Segmented*>(QStringLiteral("weightWhen"));
+    QTest::mouseClick(when, Qt::LeftButton, {}, QPoint(when->width() * 3 / 4, when->height() / 2));
+  }
+}
+
+void editsTurnedOff(Stage& stage) {
+  open(stage, stage.model);
+  stage.window.session()->keepNorms({2, 4}, true);
+  idle(stage);
+  showTab(stage, BottomPanel::Plan);
+  QTest::qWait(200);
+  auto* table = stage.window.findChild<QTableView*>(QStringLiteral("planTable"));
+  table->scrollToBottom();
+}
+
+void inputsWrong(Stage& stage) {
+  open(stage, stage.model);
+  showTab(stage, BottomPanel::Inputs);
+  auto* table = stage.window.findChild<QTableView*>(QStringLiteral("inputsTable"));
+  table->model()->setData(table->model()->index(0, ui::InputsModel::Shape), QStringLiteral("2, -3"), Qt::EditRole);
+}
+
+void palette(Stage& stage) {
+  open(stage, stage.model);
+  trigger(stage, "command");
+  QTest::keyClicks(stage.window.findChild<QLineEdit*>(QStringLiteral("paletteField")), QStringLiteral("fol"));
+}
+
+void normTable(Stage& stage) {
+  open(stage, stage.other);
+  showTab(stage, BottomPanel::Norms);
+  stage.window.findChild<QCheckBox*>(QStringLiteral("normTableGrouped"))->setChecked(true);
+}
+
+void engineLost(Stage& stage) {
+  open(stage, stage.model);
+  ::kill(static_cast<pid_t>(stage.window.engine()->processId()), SIGKILL);
+  (void)waitFor([&] { return stage.window.engine()->state() == ui::EngineClient::State::Dead; });
+}
+
+void measured(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  stage.window.session()->measure();
+  (void)waitFor([&] { return stage.window.session()->bench().has_value(); });
+}
+
+}  // namespace
+
+QVector<Scene> scenes() {
+  const auto at = [](BottomPanel::Tab tab) {
+    return [tab](Stage& stage) {
+      open(stage, stage.model);
+      showTab(stage, tab);
+    };
+  };
+  return {
+      {QStringLiteral("welcome"), [](Stage&) { QTest::qWait(300); }, {}},
+      {QStringLiteral("opening"),
+       [](Stage& stage) {
+         stage.window.openFile(stage.model);
+         QTest::qWait(1800);
+       },
+       {QStringLiteral("--slow"), QStringLiteral("open=60000")}},
+      {QStringLiteral("plan"), at(BottomPanel::Plan), {}},
+      {QStringLiteral("plan_edits_off"), editsTurnedOff, {}},
+      {QStringLiteral("norm_table"), normTable, {}},
+      {QStringLiteral("inputs"), at(BottomPanel::Inputs), {}},
+      {QStringLiteral("inputs_wrong"), inputsWrong, {}},
+      {QStringLiteral("proof"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         fold(stage);
+       },
+       {}},
+      {QStringLiteral("benchmark"), measured, {}},
+      {QStringLiteral("log"), at(BottomPanel::Log), {}},
+      {QStringLiteral("norm_page"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         selectNorm(stage, 5);
+       },
+       {}},
+      {QStringLiteral("norm_blocked"),
+       [](Stage& stage) {
+         open(stage, stage.other);
+         selectNorm(stage, 4);
+       },
+       {}},
+      {QStringLiteral("weight_after"), afterThePlan, {}},
+      {QStringLiteral("node_page"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         selectOperator(stage, "gelu");
+       },
+       {}},
+      {QStringLiteral("palette"), palette, {}},
+      {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }, {}},
+      {QStringLiteral("engine_lost"), engineLost, {}},
+      {QStringLiteral("folding"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         stage.window.session()->fold();
+         QTest::qWait(2500);
+       },
+       {QStringLiteral("--slow"), QStringLiteral("fold=60000")}},
+  };
+}
+
+}  // namespace normlens::screens

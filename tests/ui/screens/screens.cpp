@@ -1,0 +1,69 @@
+// normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME]: writes one PNG per scene. NORMLENS_ENGINE names the
+// engine; without it, and where a scene needs one that dawdles, the fake engine serves.
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QDir>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QtTest>
+#include <clocale>
+#include <cstdio>
+
+#include "tests/ui/screens/scenes.h"
+#include "ui/client/engine_command.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/theme/theme.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/workspace.h"
+
+namespace {
+
+namespace ui = normlens::ui;
+
+ui::EngineCommand engineFor(const normlens::screens::Scene& scene) {
+  const ui::EngineCommand fake{QStringLiteral(NORMLENS_FAKE_ENGINE), QStringLiteral("serve")};
+  if (!scene.engine.isEmpty()) return fake + scene.engine;
+  return qEnvironmentVariableIsEmpty("NORMLENS_ENGINE") ? fake : ui::engineCommandFromSettings();
+}
+
+bool photograph(const normlens::screens::Scene& scene, const QStringList& words, bool dark) {
+  QSettings().clear();
+  ui::applyTheme(*qApp, dark ? ui::darkTheme() : ui::lightTheme());
+  ui::MainWindow window(
+      {engineFor(scene), dark ? ui::ColorScheme::Dark : ui::ColorScheme::Light, false, false, QString()});
+  window.resize(1440, 900);
+  window.workspace()->graph()->view()->setAnimated(false);
+  window.show();
+  normlens::screens::Stage stage{window, words[1], words[2]};
+  scene.set(stage);
+  QTest::qWait(250);
+  return window.grab().save(QDir(words[0]).filePath(scene.name + QStringLiteral(".png")));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QStandardPaths::setTestModeEnabled(true);
+  QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
+  QApplication application(argc, argv);
+  std::setlocale(LC_NUMERIC, "C");
+  QCoreApplication::setOrganizationName(QStringLiteral("NormLensTest"));
+  QCoreApplication::setApplicationName(QStringLiteral("screens"));
+  QCommandLineParser parser;
+  const QCommandLineOption dark(QStringLiteral("dark"));
+  const QCommandLineOption only(QStringLiteral("only"), {}, QStringLiteral("NAME"));
+  parser.addOptions({dark, only});
+  parser.process(application);
+  const QStringList words = parser.positionalArguments();
+  if (words.size() != 3 || !QDir().mkpath(words[0])) {
+    std::fputs("normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME]\n", stderr);
+    return 2;
+  }
+  int failed = 0;
+  for (const normlens::screens::Scene& scene : normlens::screens::scenes()) {
+    if (parser.isSet(only) && scene.name != parser.value(only)) continue;
+    if (!photograph(scene, words, parser.isSet(dark))) ++failed;
+  }
+  return failed == 0 ? 0 : 1;
+}

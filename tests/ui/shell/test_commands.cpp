@@ -1,0 +1,204 @@
+// The command palette by keys alone, and the preferences: what is chosen holds at once and is kept.
+#include <QAbstractItemModelTester>
+#include <QLabel>
+#include <QListView>
+#include <QSpinBox>
+#include <QStackedWidget>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
+#include "ui/models/palette_model.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/command_palette.h"
+#include "ui/window/preferences_page.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+void openPalette(Shown& shown) {
+  QVERIFY(QTest::qWaitForWindowActive(&shown.window));
+  QTest::keyClick(&shown.window, Qt::Key_K, Qt::ControlModifier);
+  QVERIFY(shown.child<CommandPalette>("commandPalette")->isVisible());
+}
+
+void type(Shown& shown, const QString& letters) { QTest::keyClicks(shown.child<QLineEdit>("paletteField"), letters); }
+
+void press(Shown& shown, Qt::Key key) { QTest::keyClick(shown.child<QLineEdit>("paletteField"), key); }
+
+QString current(Shown& shown) { return shown.child<QListView>("paletteList")->currentIndex().data().toString(); }
+
+}  // namespace
+
+class TestCommands final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    QSettings().clear();
+    model_ = test::modelFile(folder_);
+  }
+
+  void cleanup() { applyTheme(*qApp, lightTheme()); }
+
+  void lettersInOrderFindATitle() {
+    QVERIFY(fuzzyMatch(QStringLiteral("fa"), QStringLiteral("Fold all")));
+    QVERIFY(!fuzzyMatch(QStringLiteral("af"), QStringLiteral("Fold ll")));
+    QCOMPARE(fuzzyMatch(QStringLiteral("fa"), QStringLiteral("Fold all"))->positions, (QVector<int>{0, 5}));
+    const auto score = [](const char* pattern, const char* title) {
+      return fuzzyMatch(QString::fromLatin1(pattern), QString::fromLatin1(title))->score;
+    };
+    QVERIFY(score("fold", "Fold all") > score("fold", "Find old"));
+    QVERIFY(score("ln_2", "h.3.ln_2") > score("ln_2", "h.3.ln_20"));
+    QVERIFY(score("h3", "h.3.ln_2") > score("h3", "the layer 13"));
+    QVERIFY(fuzzyMatch(QStringLiteral("ln h.3"), QStringLiteral("h.3.ln_2")));  // words in any order
+    QCOMPARE(fuzzyMatch({}, QStringLiteral("anything"))->score, 0);
+    QVERIFY(!fuzzyMatch(QStringLiteral("x"), {}));
+  }
+
+  void thePaletteModelNarrowsAndOrders() {
+    PaletteModel model;
+    const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    int ran = 0;
+    model.setEntries({{QStringLiteral("Find"), {}, {}, true, {}},
+                      {QStringLiteral("Fold"), {}, {}, false, [&] { ran += 10; }},
+                      {QStringLiteral("Fold all"), {}, {}, true, [&] { ran += 1; }}});
+    QCOMPARE(model.rowCount(), 3);
+    model.setPattern(QStringLiteral("fol"));
+    QCOMPARE(model.rowCount(), 2);
+    QCOMPARE(model.index(0).data().toString(), QStringLiteral("Fold all"));  // what cannot be done comes last
+    model.run(0);
+    model.run(1);
+    QCOMPARE(ran, 1);
+    model.setPattern(QStringLiteral("zzz"));
+    QCOMPARE(model.rowCount(), 0);
+  }
+
+  void aCommandIsRunByKeysAlone() {
+    Shown shown;
+    shown.openAndAnalyse(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    openPalette(shown);
+    type(shown, QStringLiteral("fold all"));
+    QCOMPARE(current(shown), QStringLiteral("Fold all"));
+    press(shown, Qt::Key_Return);
+    QVERIFY(!shown.child<CommandPalette>("commandPalette")->isVisible());
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
+  }
+
+  void aNormAndAPanelAreGoneTo() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    openPalette(shown);
+    type(shown, QStringLiteral("h2ln2"));
+    QCOMPARE(current(shown), QStringLiteral("h.2.ln_2"));
+    press(shown, Qt::Key_Return);
+    QCOMPARE(shown.session.selection().norm, 5);
+    openPalette(shown);
+    type(shown, QStringLiteral("go table"));
+    press(shown, Qt::Key_Return);
+    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Norms);
+    QTest::keyClick(&shown.window, Qt::Key_3, Qt::AltModifier);
+    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Plan);
+  }
+
+  void arrowsMoveAndEscapeCloses() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=5000")});
+    shown.openAndAnalyse(model_);
+    shown.session.fold();
+    openPalette(shown);
+    const QString first = current(shown);
+    press(shown, Qt::Key_Down);
+    QVERIFY(current(shown) != first);
+    press(shown, Qt::Key_Up);
+    QCOMPARE(current(shown), first);
+    press(shown, Qt::Key_Escape);
+    QVERIFY(!shown.child<CommandPalette>("commandPalette")->isVisible());
+    QVERIFY(shown.session.busy());  // Escape was the palette's, not the job's
+  }
+
+  void whatCannotBeDoneIsNotDone() {
+    Shown shown;
+    openPalette(shown);
+    type(shown, QStringLiteral("fold all"));
+    press(shown, Qt::Key_Return);
+    QVERIFY(shown.child<CommandPalette>("commandPalette")->isVisible());
+    type(shown, QStringLiteral("zzzz"));
+    QVERIFY(!shown.child<QListView>("paletteList")->isVisible());
+  }
+
+  void everyActionIsInThePalette() {
+    Shown shown;
+    const QList<QAction*> listed = shown.window.actions()->searchable();
+    for (QAction* action : shown.window.actions()->findChildren<QAction*>()) {
+      if (action->objectName().isEmpty()) continue;
+      QVERIFY2(listed.contains(action), qPrintable(action->objectName()));
+    }
+    QVERIFY(listed.size() > 25);
+  }
+
+  void preferencesHoldAtOnceAndAreKept() {
+    {
+      Shown shown({}, true);
+      shown.openAndAnalyse(model_);
+      shown.clickNorm(3);
+      QTest::keyClick(&shown.window, Qt::Key_Comma, Qt::ControlModifier);
+      auto* page = shown.child<PreferencesPage>("preferences");
+      QVERIFY(page->isVisible());
+      auto* scheme = shown.child<Segmented>("preferScheme");
+      QTest::mouseClick(scheme, Qt::LeftButton, {}, QPoint(scheme->width() * 5 / 6, scheme->height() / 2));
+      QVERIFY(themeOf(&shown.window).dark);
+      shown.child<QSpinBox>("preferFont")->setValue(16);
+      QCOMPARE(QApplication::font().pixelSize(), 16);
+      QCOMPARE(uiFont(11).pixelSize(), 14);
+      shown.child<QSpinBox>("preferDigits")->setValue(2);
+      QCOMPARE(shown.session.digits(), 2);
+      shown.click("preferencesDone");
+      QVERIFY(shown.window.workspace()->isVisible());
+    }
+    const Preferences kept = preferencesFromSettings();
+    QCOMPARE(kept.scheme, ColorScheme::Dark);
+    QCOMPARE(kept.fontPixels, 16);
+    QCOMPARE(kept.digits, 2);
+    Shown again({}, true);
+    QCOMPARE(again.session.digits(), 2);
+  }
+
+  void anotherEngineIsStartedAndTheModelReopened() {
+    Shown shown({}, true);
+    shown.openAndAnalyse(model_);
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    const qint64 before = shown.window.engine()->processId();
+    shown.child<QAction>("preferences")->trigger();
+    auto* field = shown.child<QLineEdit>("preferEngine");
+    QVERIFY(!shown.child<QAbstractButton>("preferEngineApply")->isEnabled());
+    field->setFocus();
+    QTest::keyClicks(field, test::fakeEngine({QStringLiteral("--blocks"), QStringLiteral("2")}).join(u' '));
+    shown.click("preferEngineApply");
+    QTRY_VERIFY(shown.window.engine()->processId() != before);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.analysis()->totals.layer_norms, 5);  // the new engine's model has two blocks
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QVERIFY(preferencesFromSettings().engineCommand.contains(QStringLiteral("--blocks 2")));
+  }
+
+  void preferencesOutOfRangeBecomeTheNearest() {
+    QSettings().setValue(QStringLiteral("window/font"), 400);
+    QSettings().setValue(QStringLiteral("numbers/digits"), QStringLiteral("none"));
+    QCOMPARE(preferencesFromSettings().fontPixels, kMostFontPixels);
+    QCOMPARE(preferencesFromSettings().digits, kLeastDigits);
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestCommands>(argc, argv); }
+
+#include "test_commands.moc"

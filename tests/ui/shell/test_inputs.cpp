@@ -1,0 +1,168 @@
+// The inputs of a model: edited in a table, checked, loaded from a file, remembered, guessed again.
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QTableView>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
+#include "ui/models/inputs_model.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+std::vector<protocol::InputSpec> someInputs() {
+  return {{"ids", "int64", {1, 16}, 0, 210, true, "below the rows of wte"}, {"x", "float32", {2, 3}, 0, 1, false, ""}};
+}
+
+// All in one line; where there is none, why.
+QString specsOf(const InputsModel& model) {
+  const auto specs = model.specs();
+  if (!specs) return model.firstError();
+  QStringList words;
+  for (const std::string& spec : *specs) words << QString::fromStdString(spec);
+  return words.join(u' ');
+}
+
+// Types into a cell as a user does: double click, text, Enter. The model has it a moment later.
+void edit(QTableView* table, int row, int column, const QString& words) {
+  const QModelIndex at = table->model()->index(row, column);
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(at).center());
+  QTest::mouseDClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(at).center());
+  auto* editor = table->viewport()->findChild<QLineEdit*>();
+  QVERIFY(editor != nullptr);
+  editor->selectAll();
+  QTest::keyClicks(editor, words);
+  QTest::keyClick(editor, Qt::Key_Return);
+}
+
+QString state(Shown& shown) { return shown.child<ElidedLabel>("inputsState")->fullText(); }
+
+}  // namespace
+
+class TestInputs final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    QSettings().clear();
+    model_ = test::modelFile(folder_);
+  }
+
+  void theTableGivesSpecsOrSaysWhatIsWrong() {
+    InputsModel model;
+    const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    model.setInputs(someInputs());
+    QCOMPARE(specsOf(model), QStringLiteral("in_0=int64[1,16]:0..210 in_1=float32[2,3]"));
+    QVERIFY(!model.edited());
+    QCOMPARE(model.index(1, InputsModel::Low).data().toString(), QStringLiteral("normal(0, 1)"));
+    const auto set = [&](int row, int column, const char* words) {
+      return model.setData(model.index(row, column), QString::fromUtf8(words), Qt::EditRole);
+    };
+    QVERIFY(!set(0, InputsModel::Name, "other"));
+    QVERIFY(set(0, InputsModel::Shape, "4 x 12"));
+    QCOMPARE(specsOf(model), QStringLiteral("in_0=int64[4,12]:0..210 in_1=float32[2,3]"));
+    QVERIFY(model.edited());
+    const struct {
+      int row, column;
+      const char *words, *sentence;
+    } wrong[] = {{0, InputsModel::Shape, "1, -2", "whole numbers"},
+                 {0, InputsModel::Shape, "1,,2", "whole numbers"},
+                 {0, InputsModel::Shape, "100000, 100000", "memory"},
+                 {0, InputsModel::Type, "int7", "no element type"},
+                 {0, InputsModel::Low, "300", "ends before it begins"},
+                 {0, InputsModel::High, "many", "no number"},
+                 {1, InputsModel::Low, "1", "no number"}};
+    for (const auto& row : wrong) {
+      model.setInputs(someInputs());
+      QVERIFY(set(row.row, row.column, row.words));
+      QVERIFY2(model.firstError().contains(QLatin1String(row.sentence)), qPrintable(model.firstError()));
+      QVERIFY(!model.specs());
+    }
+    model.setInputs(someInputs());
+    set(0, InputsModel::Low, "");
+    set(0, InputsModel::High, "");
+    QVERIFY(model.firstError().contains(QStringLiteral("ids: Whole numbers need a range")));
+    set(1, InputsModel::Shape, "");
+    QCOMPARE(model.index(1, InputsModel::Shape).data(InputsModel::ErrorRole).toString(), QString());  // a scalar
+    model.setEditable(false);
+    QVERIFY(!set(1, InputsModel::Shape, "1"));
+    model.setInputs({});
+    QCOMPARE(model.rowCount(), 0);
+  }
+
+  void editedInTheWindowAndRemembered() {
+    {
+      Shown shown;
+      shown.openAndAnalyse(model_);
+      shown.session.setPolicy(QStringLiteral("all"));
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+      auto* table = shown.child<QTableView>("inputsTable");
+      auto* apply = shown.child<QAbstractButton>("inputsApply");
+      QVERIFY(!apply->isEnabled());
+      edit(table, 0, InputsModel::Shape, QStringLiteral("3, 7q"));
+      QTRY_VERIFY2(state(shown).contains(QStringLiteral("whole numbers")), qPrintable(state(shown)));
+      QVERIFY(!apply->isEnabled());
+      edit(table, 0, InputsModel::Shape, QStringLiteral("3, 7"));
+      QTRY_VERIFY(apply->isEnabled());
+      QTest::mouseClick(apply, Qt::LeftButton);
+      QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+      QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
+      QCOMPARE(shown.session.planParams().policy, std::string("all"));
+      QVERIFY(state(shown).contains(QStringLiteral("As you set them")));
+    }
+    Shown again;
+    again.openAndAnalyse(model_);
+    QCOMPARE(again.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
+    again.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    again.click("inputsGuess");
+    QTRY_VERIFY(!again.session.busy() && again.session.plan());
+    QCOMPARE(again.session.analysis()->inputs.front().shape, (std::vector<int64_t>{1, 16}));
+    QVERIFY(state(again).contains(QStringLiteral("Guessed")));
+  }
+
+  void arraysAreLoadedFromAFile() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    const QString npz = test::modelFile(folder_, QStringLiteral("sample.npz"));
+    shown.click("inputsLoad");
+    shown.answerFileDialog("inputsDialog", npz);
+    QTRY_COMPARE(shown.session.inputs().npz, npz.toStdString());
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+    QVERIFY(state(shown).contains(QStringLiteral("From sample.npz")));
+    QVERIFY(
+        !(shown.child<QTableView>("inputsTable")->model()->index(0, InputsModel::Shape).flags() & Qt::ItemIsEditable));
+    // They are set again for an engine that had to be started anew.
+    shown.window.engine()->start();
+    shown.session.recover();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+    QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{4, 12}));
+  }
+
+  void whatTheEngineRefusesChangesNothing() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
+    shown.openAndAnalyse(model_);
+    protocol::InputsParams inputs;
+    inputs.specs = {"in_0=int64[9]:0..1"};
+    shown.session.setInputs(inputs);
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    QVERIFY(shown.session.inputs().specs.empty());
+    QVERIFY(shown.session.plan().has_value());
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestInputs>(argc, argv); }
+
+#include "test_inputs.moc"

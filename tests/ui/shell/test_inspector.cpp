@@ -1,0 +1,127 @@
+// The inspector: a tensor looked at before and after the plan, copied, saved; a slow answer dropped when one moves on.
+#include <QClipboard>
+#include <QLabel>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
+#include "ui/widgets/heat_map.h"
+#include "ui/widgets/histogram_plot.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/weight_view.h"
+
+namespace normlens::ui {
+
+namespace {
+
+// Of the page that is shown; each has one.
+WeightView* weightView(Shown& shown) {
+  for (auto* view : shown.window.findChildren<WeightView*>()) {
+    if (view->isVisible()) return view;
+  }
+  return nullptr;
+}
+
+template <class T>
+T* part(Shown& shown, const char* name) {
+  return weightView(shown)->findChild<T*>(QLatin1String(name));
+}
+
+bool statesShown(Shown& shown, const QString& words) {
+  WeightView* view = weightView(shown);
+  return view != nullptr && view->findChild<QLabel*>(QStringLiteral("weightState"))->text().contains(words);
+}
+
+}  // namespace
+
+class TestInspector final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    model_ = test::modelFile(folder_);
+    QGuiApplication::clipboard()->clear();
+  }
+
+  void aTensorIsShownBeforeAndAfterThePlan() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.clickNorm(3);
+    QTRY_VERIFY(weightView(shown) && part<HistogramPlot>(shown, "histogram")->isVisible());
+    QVERIFY(part<HeatMap>(shown, "heatMap")->isVisible());
+    const QImage before = part<HeatMap>(shown, "heatMap")->grab().toImage();
+    auto* when = part<Segmented>(shown, "weightWhen");
+    QTest::mouseClick(when, Qt::LeftButton, {}, QPoint(when->width() * 3 / 4, when->height() / 2));
+    QCOMPARE(when->current(), 1);
+    QVERIFY(part<HeatMap>(shown, "heatMap")->grab().toImage() != before);
+    QTest::mouseClick(part<QAbstractButton>(shown, "copyTensor"), Qt::LeftButton);
+    const QString text = QGuiApplication::clipboard()->text();
+    QVERIFY(text.startsWith(QStringLiteral("wte.weight  211×64\n  type: float32\n  range: -0.413 … 0.391\n")));
+    QVERIFY(text.contains(QStringLiteral("after the plan")));
+    QVERIFY(text.contains(QStringLiteral("largest column mean: 1.2e-09")));
+  }
+
+  void aTensorIsSavedByTheEngine() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.clickNorm(3);
+    QTRY_VERIFY(weightView(shown) && part<QAbstractButton>(shown, "saveTensor")->isVisible());
+    QTest::mouseClick(part<QAbstractButton>(shown, "saveTensor"), Qt::LeftButton);
+    const QString target = folder_.filePath(QStringLiteral("wte.npy"));
+    shown.answerFileDialog("saveTensorDialog", target);
+    QTRY_VERIFY(shown.window.infoBar()->isVisible());
+    QVERIFY(shown.window.infoBar()->message().contains(target));
+    QFile file(target);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QVERIFY(file.readAll().startsWith("tensor "));
+  }
+
+  void readingALargeTensorStopsWhenOneMovesOn() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("tensor_stats=60000")});
+    shown.openAndAnalyse(model_);
+    shown.clickNorm(3);
+    QTRY_VERIFY(statesShown(shown, QStringLiteral("reads the tensor")));
+    QTest::qWait(50);
+    // The next question is answered at once, not after a minute: the first was cancelled.
+    shown.session.clearSelection();
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY_WITH_TIMEOUT(shown.session.plan() && shown.session.plan()->policy == "all", 1000);
+  }
+
+  void whatCannotBeReadIsSaid() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("tensor_stats")});
+    shown.openAndAnalyse(model_);
+    shown.clickNorm(3);
+    QTRY_VERIFY(statesShown(shown, QStringLiteral("cut off after 12 of 40 kB")));
+  }
+
+  void theSelectionIsCopiedAsText() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    const auto copied = [&] {
+      shown.click("copyInspector");
+      return QGuiApplication::clipboard()->text();
+    };
+    QVERIFY(copied().contains(QStringLiteral("LayerNorms: 9")));
+    shown.clickNorm(3);
+    QVERIFY(copied().startsWith(QStringLiteral("h.1.ln_2\n  verdict: free\n")));
+    for (const protocol::GraphNode& node : shown.session.index().graph().nodes) {
+      if (node.op != "aten::gelu") continue;
+      shown.session.selectNode(node.id);
+      break;
+    }
+    const QString node = copied();
+    QVERIFY(node.contains(QStringLiteral("operator: aten::gelu")));
+    QVERIFY(node.contains(QStringLiteral("output: bent 1×16×256 float32")));
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestInspector>(argc, argv); }
+
+#include "test_inspector.moc"

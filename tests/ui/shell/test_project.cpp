@@ -1,0 +1,321 @@
+// Projects: saved, opened, recovered after a crash; a model that is gone, changed or another.
+#include <QFileInfo>
+#include <csignal>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/session/project_keeper.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/window/graph_pane.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+void write(const QString& path, const QByteArray& content) {
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  file.write(content);
+}
+
+QByteArray contentOf(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+bool shows(Shown& shown, const QString& words) {
+  return shown.window.infoBar()->isVisible() && shown.window.infoBar()->message().contains(words);
+}
+
+}  // namespace
+
+class TestProject final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    QSettings().clear();
+    folder_ = std::make_unique<QTemporaryDir>();
+    model_ = test::modelFile(*folder_, QStringLiteral("bert.pt"));
+    project_ = folder_->filePath(QStringLiteral("mine.normlens"));
+    recovery_ = folder_->filePath(QStringLiteral("recovery"));
+  }
+
+  void aProjectIsAFileThatRoundTrips() {
+    Project project;
+    project.model = {QStringLiteral("/a/b.pt"), QStringLiteral("00ff"), 12, 34};
+    project.policy = "all";
+    project.prices = "measured";
+    project.kept = QStringList{QStringLiteral("h.0.ln_1")};
+    project.centered = {{7, QStringLiteral("sum.3")}};
+    project.flavour = "fast";
+    project.inputs.specs = {"in_0=int64[2,8]:0..9"};
+    project.view = {{"", "h.0"}, 0.5, 10, 20, QStringLiteral("ln_f")};
+    project.bench = protocol::BenchResult();
+    project.bench->speedup = 1.25;
+    const std::string written = projectToJson(project);
+    const auto read = projectFromJson(written);
+    QVERIFY(read.has_value());
+    QCOMPARE(projectToJson(*read), written);
+    QCOMPARE(read->view.norm, QStringLiteral("ln_f"));
+    QCOMPARE(read->bench->speedup, 1.25);
+  }
+
+  void whatIsNoProjectIsRefusedInASentence() {
+    const auto error = [](const std::string& text) {
+      const auto read = projectFromJson(text);
+      return read ? QString() : QString::fromStdString(read.error().message);
+    };
+    QVERIFY(error("").contains(QStringLiteral("not a NormLens project")));
+    QVERIFY(error("{\"normlens_project\": 1, \"model\": {\"path\": \"x\"").contains(QStringLiteral("cut off")));
+    QVERIFY(error("{\"normlens_project\": 99}").contains(QStringLiteral("newer")));
+    QVERIFY(error("{\"normlens_project\": 1, \"model\": 3}").contains(QStringLiteral("lacks its model")));
+    QVERIFY(error("{\"normlens_project\": 1, \"model\": {\"path\": \"x\"}, \"plan\": {\"policy\": []}}")
+                .contains(QStringLiteral("lacks its model")));
+  }
+
+  void savedAndOpenedByClicks() {
+    {
+      Shown shown;
+      shown.openAndAnalyse(model_);
+      shown.session.setPolicy(QStringLiteral("all"));
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.session.keepNorm(2, true);
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.session.fold();
+      QTRY_VERIFY(shown.session.foldResult().has_value());
+      shown.session.measure();
+      QTRY_VERIFY(shown.session.bench().has_value());
+      auto* view = shown.window.workspace()->graph()->view();
+      QVERIFY(view->waitForLayout(5000));
+      view->expandAll();
+      QVERIFY(view->waitForLayout(5000));
+      shown.clickNorm(5);
+      QTRY_VERIFY(shown.session.zeroMean().has_value());
+      QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
+      shown.answerFileDialog("projectDialog", project_);
+      QTRY_VERIFY(QFile::exists(project_));
+      QVERIFY(shows(shown, QStringLiteral("Saved")));
+      QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine (bert.pt)")));
+      QVERIFY(!shown.window.project()->dirty());
+      shown.session.keepNorm(3, true);
+      QVERIFY(shown.window.project()->dirty());
+    }
+    Shown shown;
+    shown.click("openButton");
+    shown.answerFileDialog("openDialog", project_);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.path(), model_);
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{8});
+    QCOMPARE(shown.session.selection().norm, 5);
+    QVERIFY(shown.session.bench().has_value());
+    QVERIFY(!shown.window.infoBar()->isVisible());
+    QVERIFY(!shown.window.project()->dirty());
+    // The next save needs no question.
+    shown.session.keepNorm(4, true);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&shown.window));
+    QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
+    QTRY_VERIFY(contentOf(project_).contains("layer.1.output_norm"));
+  }
+
+  void theViewIsAsItWas() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    auto* view = shown.window.workspace()->graph()->view();
+    QVERIFY(view->waitForLayout(5000));
+    view->expandAll();
+    QVERIFY(view->waitForLayout(5000));
+    view->setZoom(0.37);
+    QTest::qWait(400);
+    const auto before = view->place();
+    QVERIFY(before.openGroups.size() > 4);
+    QVERIFY(shown.window.project()->save(project_).has_value());
+    shown.openAndAnalyse(test::modelFile(*folder_));
+    shown.openAndAnalyse(project_);
+    QTRY_COMPARE(view->place().openGroups, before.openGroups);
+    QTRY_VERIFY(qAbs(view->place().zoom - before.zoom) < 1e-9);
+    QTRY_VERIFY((view->place().center - before.center).manhattanLength() < 1);
+  }
+
+  void aModelThatIsGoneIsLocated() {
+    Shown first;
+    first.openAndAnalyse(model_);
+    first.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(first.session.plan() && !first.session.busy());
+    QVERIFY(first.window.project()->save(project_).has_value());
+    const QString moved = folder_->filePath(QStringLiteral("elsewhere/bert_moved.pt"));
+    QVERIFY(QDir(folder_->path()).mkpath(QStringLiteral("elsewhere")));
+    first.session.close();
+    QVERIFY(QFile::rename(model_, moved));
+
+    Shown shown;
+    shown.window.openFile(project_);
+    QVERIFY(shows(shown, QStringLiteral("not there any more")));
+    QVERIFY(!shown.session.model().has_value());
+    shown.click("infoAction");
+    shown.answerFileDialog("locateDialog", moved);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.path(), moved);
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine")));
+  }
+
+  void aModelBesideItsProjectMayMoveWithIt() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QVERIFY(shown.window.project()->save(project_).has_value());
+    const QString other = folder_->filePath(QStringLiteral("other"));
+    QVERIFY(QDir().mkpath(other));
+    QVERIFY(QFile::copy(model_, other + QStringLiteral("/bert.pt")));
+    QVERIFY(QFile::copy(project_, other + QStringLiteral("/mine.normlens")));
+    const auto loaded = loadProject(other + QStringLiteral("/mine.normlens"));
+    QVERIFY(loaded.has_value());
+    QCOMPARE(loaded->model.path, QFileInfo(other + QStringLiteral("/bert.pt")).canonicalFilePath());
+  }
+
+  void aModelThatIsAnotherIsTold() {
+    {
+      Shown shown;
+      write(model_, "the first content");
+      shown.openAndAnalyse(model_);
+      shown.session.keepNorm(0, true);
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      // The hash is there a moment after the model.
+      QTRY_VERIFY(shown.window.project()->save(project_).has_value() &&
+                  contentOf(project_).contains("\"sha256\": \"") && !contentOf(project_).contains("\"sha256\": \"\""));
+    }
+    write(model_, "other content");
+    Shown shown;
+    shown.window.openFile(project_);
+    QTRY_VERIFY(shows(shown, QStringLiteral("not the one that this project was made with")));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{0});
+  }
+
+  void whatThePlanNamesAndTheModelLacksIsTold() {
+    Project project;
+    project.model.path = model_;
+    project.policy = "all";
+    project.kept = QStringList{QStringLiteral("layer.0.output_norm"), QStringLiteral("no.such_norm")};
+    project.flavour = "portable";
+    QVERIFY(saveProject(project_, project).has_value());
+    Shown shown;
+    shown.window.openFile(project_);
+    QTRY_VERIFY(shows(shown, QStringLiteral("no.such_norm")));
+    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
+  }
+
+  void aModelThatChangesOnTheDiskIsReloaded() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    write(model_, "written by somebody else");
+    QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QVERIFY(!shown.window.infoBar()->isVisible());
+    QVERIFY(QFile::remove(model_));
+    QTRY_VERIFY(shows(shown, QStringLiteral("moved or removed")));
+  }
+
+  void workIsRecoveredAfterACrash() {
+    Project project;
+    project.model.path = model_;
+    project.policy = "all";
+    project.kept = QStringList{QStringLiteral("embeddings_norm")};
+    project.flavour = "portable";
+    QVERIFY(QDir().mkpath(recovery_));
+    // What a window leaves that was killed: its file, and no one who holds its lock.
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    write(orphan, QByteArray::fromStdString(projectToJson(project)));
+
+    Shown shown({}, false, recovery_);
+    QTRY_VERIFY(shows(shown, QStringLiteral("Work on bert.pt was not saved")));
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{0});
+    QVERIFY(!QFile::exists(orphan));
+    QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));  // a second crash loses nothing
+  }
+
+  void recoveryMayBeDiscarded() {
+    QVERIFY(QDir().mkpath(recovery_));
+    Project project;
+    project.model.path = model_;
+    project.policy = "all";
+    const QString orphan = QDir(recovery_).filePath(QStringLiteral("dead.normlens"));
+    write(orphan, QByteArray::fromStdString(projectToJson(project)));
+    Shown shown({}, false, recovery_);
+    QTRY_VERIFY(shown.window.infoBar()->isVisible());
+    shown.click("infoOther");
+    QVERIFY(!QFile::exists(orphan));
+    QVERIFY(!shown.window.infoBar()->isVisible());
+  }
+
+  void onlyTouchedWorkIsPutAsideAndAnOrderlyEndLeavesNothing() {
+    QString file;
+    {
+      Shown shown({}, false, recovery_);
+      shown.openAndAnalyse(model_);
+      shown.window.project()->putAside();
+      file = shown.window.project()->recoveryFile();
+      QVERIFY(!QFile::exists(file));
+      shown.session.setPolicy(QStringLiteral("all"));
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.window.project()->putAside();
+      QVERIFY(contentOf(file).contains("\"policy\": \"all\""));
+      // Another window that starts now does not take it for an orphan.
+      QVERIFY(Recovery(recovery_).orphans().isEmpty());
+    }
+    QVERIFY(!QFile::exists(file));
+    QVERIFY(Recovery(recovery_).orphans().isEmpty());
+  }
+
+  void changesOfAProjectThatWereNotSavedAreOfferedAgain() {
+    {
+      Shown shown({}, false, recovery_);
+      shown.openAndAnalyse(model_);
+      QVERIFY(shown.window.project()->save(project_).has_value());
+      shown.session.setPolicy(QStringLiteral("all"));
+      QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+      shown.window.close();
+    }
+    QCOMPARE(Recovery(recovery_).orphans().size(), 1);
+    Shown shown({}, false, recovery_);
+    QTRY_VERIFY(shows(shown, QStringLiteral("was not saved")));
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+  }
+
+  void theProjectOutlivesTheEngine() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QVERIFY(shown.window.project()->save(project_).has_value());
+    ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.window.project()->path(), project_);
+    QVERIFY(!shown.window.project()->dirty());
+  }
+
+ private:
+  std::unique_ptr<QTemporaryDir> folder_;
+  QString model_, project_, recovery_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestProject>(argc, argv); }
+
+#include "test_project.moc"

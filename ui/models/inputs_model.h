@@ -1,0 +1,51 @@
+// The model's inputs as a table that can be edited: type, shape, and the range that numbers are drawn from.
+//
+// A cell takes whatever is typed; what cannot be meant is marked, with a sentence, and the table then gives no specs.
+#pragma once
+
+#include <QAbstractTableModel>
+#include <QStringList>
+#include <optional>
+#include <vector>
+
+#include "core/protocol/messages.h"
+
+namespace normlens::ui {
+
+class InputsModel final : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  enum Column { Name, Type, Shape, Low, High, Note, ColumnCount };
+  enum Role { ErrorRole = Qt::UserRole + 1 };  // a sentence; empty: the cell is fine
+
+  explicit InputsModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+
+  void setInputs(const std::vector<protocol::InputSpec>& inputs);
+  void setEditable(bool editable);
+  [[nodiscard]] bool edited() const;
+  [[nodiscard]] QString firstError() const;  // "input_ids: ..."; empty: all is fine
+  // As set_inputs wants them, by place: "in_0=int64[1,16]:0..199". nullopt while there is an error.
+  [[nodiscard]] std::optional<std::vector<std::string>> specs() const;
+  [[nodiscard]] static QStringList types();
+
+  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+  bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+
+ private:
+  struct Row {
+    QString cells[ColumnCount];
+  };
+  [[nodiscard]] static Row rowOf(const protocol::InputSpec& input);
+  [[nodiscard]] QString errorOf(const Row& row, int column) const;
+  [[nodiscard]] const Row& row(int index) const { return rows_[static_cast<size_t>(index)]; }
+
+  std::vector<Row> rows_, before_;
+  bool editable_ = true;
+};
+
+}  // namespace normlens::ui

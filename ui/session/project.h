@@ -1,0 +1,75 @@
+// A project: what the user did with a model, as a file. JSON, versioned, suffix ".normlens".
+//
+// Norms and values are written by name beside their numbers: an engine of another version, or a model that was exported
+// anew, may number them otherwise. The model itself is not in it, only where it is and what it was (SHA-256).
+// Thread: value types, pure functions but for the two that touch files.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <optional>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/protocol/messages.h"
+
+namespace normlens::ui {
+
+class Session;
+
+inline constexpr int kProjectVersion = 1;
+
+struct ModelFile {
+  QString path;
+  QString sha256;  // lower-case hex; empty: not known yet
+  qint64 bytes = 0;
+  qint64 modifiedMs = 0;  // since 1970
+
+  bool operator==(const ModelFile&) const = default;
+};
+
+// Where the user was looking.
+struct ProjectView {
+  std::vector<std::string> openGroups;  // paths
+  double zoom = 0;                      // 0: as on opening
+  double centerX = 0, centerY = 0;      // of the drawing
+  QString norm;                         // selected; empty: none
+};
+
+struct CenteredValue {
+  int value = -1;
+  QString name;
+};
+
+struct Project {
+  ModelFile model;
+  std::string policy, prices;
+  double maxGrowthPercent = 10;
+  QStringList kept;  // norms, by name
+  std::vector<CenteredValue> centered;
+  std::string flavour;
+  protocol::InputsParams inputs;
+  ProjectView view;
+  std::optional<protocol::BenchResult> bench;
+  QStringList lost;  // once restored: what the plan names and the model has not; not written
+};
+
+[[nodiscard]] std::string projectToJson(const Project& project);
+// Errors: Unreadable (no JSON, no project, cut off), Unsupported (a newer version).
+[[nodiscard]] Result<Project> projectFromJson(const std::string& text);
+
+// All or nothing (QSaveFile). Beside the model's path the file gets its path from the project's folder, so that both
+// can be moved together.
+[[nodiscard]] Status saveProject(const QString& path, const Project& project);
+// The model's path is one that exists where there is one: beside the project first, then where it was.
+[[nodiscard]] Result<Project> loadProject(const QString& path);
+
+// The session as it stands; the view is the caller's to fill in, and so is the hash.
+[[nodiscard]] Project projectOf(const Session& session);
+// The plan's parameters in this session's numbers. What the model has not goes into `lost`, by name.
+[[nodiscard]] protocol::PlanParams planOf(const Project& project, const Session& session, QStringList& lost);
+
+[[nodiscard]] bool isProjectFile(const QString& path);     // by its suffix
+[[nodiscard]] ModelFile modelFileAt(const QString& path);  // size and time; no hash
+
+}  // namespace normlens::ui

@@ -1,0 +1,189 @@
+#include "ui/session/project_keeper.h"
+
+#include <QFileInfo>
+
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kSettleMs = 400;
+
+}  // namespace
+
+ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent)
+    : QObject(parent), session_(session), view_(std::move(view)), recovery_(recoveryFolder) {
+  connect(&timer_, &QTimer::timeout, this, &ProjectKeeper::putAside);
+  connect(&hash_, &FileHash::done, this, &ProjectKeeper::hashed);
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { settle_.start(kSettleMs); });
+  settle_.setSingleShot(true);
+  connect(&settle_, &QTimer::timeout, this, &ProjectKeeper::lookAtModel);
+  connect(session_, &Session::modelChanged, this, &ProjectKeeper::modelOpened);
+  connect(session_, &Session::projectRestored, this, [this](const Project& project) {
+    view_.show(project.view);
+    written_ = projectToJson(this->project());
+    if (!recovering_.isEmpty()) {
+      written_.clear();  // it is nowhere but here
+      recovered_ = true;
+      putAside();
+      Recovery::discard(std::exchange(recovering_, {}));
+    }
+    Q_EMIT restored(project.lost);
+  });
+}
+
+void ProjectKeeper::setPath(const QString& path) {
+  if (path == path_) return;
+  path_ = path;
+  Q_EMIT pathChanged();
+}
+
+Project ProjectKeeper::project() const {
+  Project project = projectOf(*session_);
+  project.model = model_;
+  const QString norm = project.view.norm;
+  project.view = view_.take();
+  project.view.norm = norm;
+  return project;
+}
+
+bool ProjectKeeper::dirty() const {
+  if (!session_->analysis() || written_.empty()) return false;
+  // Where one looks is saved, but looking around is no change worth a warning.
+  Project now = project();
+  auto before = projectFromJson(written_);
+  if (!before) return true;
+  now.view = {};
+  before->view = {};
+  before->model = now.model;
+  return projectToJson(now) != projectToJson(*before);
+}
+
+Status ProjectKeeper::save(const QString& path) {
+  const Project now = project();
+  const Status status = saveProject(path, now);
+  if (!status) return status;
+  written_ = projectToJson(now);
+  recovery_.drop();
+  putAside_.clear();
+  setPath(path);
+  return {};
+}
+
+Status ProjectKeeper::open(const QString& path) {
+  recovering_.clear();
+  auto project = loadProject(path);
+  if (!project) return tl::unexpected(project.error());
+  return start(std::move(*project), QFileInfo(path).absoluteFilePath());
+}
+
+Status ProjectKeeper::start(Project project, const QString& path) {
+  opening_ = std::move(project);
+  if (!QFileInfo(opening_->model.path).isFile()) {
+    path_ = path;
+    Q_EMIT pathChanged();
+    Q_EMIT modelMissing(opening_->model.path);
+    return {};
+  }
+  const Project wanted = *opening_;
+  session_->openProject(wanted);
+  setPath(path);
+  return {};
+}
+
+void ProjectKeeper::reload(const QString& modelPath) {
+  Project wanted = opening_ ? *opening_ : project();
+  wanted.model.path = modelPath;
+  wanted.model.sha256.clear();  // that it is another is known
+  wanted.bench.reset();
+  (void)start(std::move(wanted), QString(path_));
+}
+
+// Also when there is no model any more.
+void ProjectKeeper::modelOpened() {
+  // An engine that had to be started again opens the same file.
+  const ModelFile now = modelFileAt(session_->path());
+  const bool same = now.path == model_.path && now.bytes == model_.bytes && now.modifiedMs == model_.modifiedMs;
+  if (session_->model() && same && !opening_) return;
+  if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
+  hash_.stop();
+  settle_.stop();
+  written_.clear();
+  recovered_ = false;
+  expectedHash_.clear();
+  model_ = {};
+  if (!session_->model()) {
+    if (!opening_ || opening_->model.path != session_->path()) setPath({});
+    recovery_.drop();
+    putAside_.clear();
+    return;
+  }
+  model_ = now;
+  if (opening_ && opening_->model.path == session_->path()) {
+    expectedHash_ = opening_->model.sha256;
+  } else {
+    setPath({});
+  }
+  opening_.reset();
+  watcher_.addPath(session_->path());
+  hash_.start(session_->path());
+}
+
+void ProjectKeeper::hashed(const QString& path, const QString& sha256) {
+  if (path != model_.path) return;
+  model_.sha256 = sha256;
+  compareHash();
+}
+
+void ProjectKeeper::compareHash() {
+  const QString expected = std::exchange(expectedHash_, {});
+  if (!expected.isEmpty() && !model_.sha256.isEmpty() && expected != model_.sha256) Q_EMIT modelIsAnother();
+}
+
+void ProjectKeeper::lookAtModel() {
+  const ModelFile now = modelFileAt(model_.path);
+  const bool gone = !QFileInfo::exists(model_.path);
+  // A file that was replaced is no longer watched.
+  if (!gone && !watcher_.files().contains(model_.path)) watcher_.addPath(model_.path);
+  if (gone || now.bytes != model_.bytes || now.modifiedMs != model_.modifiedMs) {
+    Q_EMIT modelChangedOnDisk(model_.path, gone);
+  }
+}
+
+// ---- against crashes
+
+void ProjectKeeper::setInterval(int seconds) {
+  if (seconds <= 0) {
+    timer_.stop();
+    recovery_.drop();
+  } else {
+    timer_.start(seconds * 1000);
+  }
+}
+
+void ProjectKeeper::putAside() {
+  if (!session_->analysis()) return;
+  const std::string now = projectToJson(project());
+  // An untouched model is opened again as quickly as it is recovered.
+  const bool touched = recovered_ || session_->undoStack()->canUndo() || session_->bench() || !path_.isEmpty() ||
+                       !session_->inputs().npz.empty() || !session_->inputs().specs.empty();
+  if (!touched || now == putAside_ || now == written_) return;
+  if (recovery_.keep(now)) putAside_ = now;
+}
+
+void ProjectKeeper::end() {
+  timer_.stop();
+  if (path_.isEmpty() || !dirty()) return;
+  putAside();
+  recovery_.leave();
+}
+
+Status ProjectKeeper::recover(const QString& orphan) {
+  auto project = loadProject(orphan);
+  if (!project) return tl::unexpected(project.error());
+  recovering_ = orphan;  // kept until its plan is shown
+  return start(std::move(*project), {});
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,78 @@
+// Keeps what the user does with a model: the project file, what is put aside against a crash, and an eye on the model's
+// file.
+//
+// It knows nothing of widgets: the view is asked for and handed over by functions. A project is dirty when what would
+// be written differs from what was last written or loaded. Thread: GUI thread; hashing is done by a worker.
+#pragma once
+
+#include <QFileSystemWatcher>
+#include <QObject>
+#include <QTimer>
+#include <functional>
+
+#include "ui/session/file_hash.h"
+#include "ui/session/project.h"
+#include "ui/session/recovery.h"
+
+namespace normlens::ui {
+
+class ProjectKeeper final : public QObject {
+  Q_OBJECT
+
+ public:
+  struct View {
+    std::function<ProjectView()> take;
+    std::function<void(const ProjectView&)> show;
+  };
+  ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent);  // session: not owned
+
+  // The project's file; empty: none yet.
+  [[nodiscard]] const QString& path() const { return path_; }
+  [[nodiscard]] bool dirty() const;
+  [[nodiscard]] Status save(const QString& path);
+  [[nodiscard]] Status open(const QString& path);  // the session then opens the model
+  // What is open, or was asked for, with the model that lies there now.
+  void reload(const QString& modelPath);
+
+  // ---- against crashes
+  void setInterval(int seconds);  // 0: never
+  void putAside();                // now, if there is something new
+  void end();                     // the window closes: changes of a project that were not saved are left aside
+  [[nodiscard]] QStringList orphans() const { return recovery_.orphans(); }
+  [[nodiscard]] Status recover(const QString& orphan);
+  [[nodiscard]] QString recoveryFile() const { return recovery_.file(); }
+
+ Q_SIGNALS:
+  void pathChanged();
+  void restored(const QStringList& lost);
+  void modelMissing(const QString& modelPath);  // the project's model is not where it was
+  void modelIsAnother();                        // it is there, but it is not the one the project was made with
+  void modelChangedOnDisk(const QString& modelPath, bool gone);
+
+ private:
+  [[nodiscard]] Project project() const;
+  [[nodiscard]] Status start(Project project, const QString& path);
+  void modelOpened();
+  void hashed(const QString& path, const QString& sha256);
+  void compareHash();
+  void lookAtModel();
+  void setPath(const QString& path);
+
+  Session* session_;  // Not owned.
+  View view_;
+  QString path_;
+  std::string written_;  // as last saved or loaded; empty: nothing was
+  Recovery recovery_;
+  std::string putAside_;
+  QTimer timer_;
+  FileHash hash_;
+  ModelFile model_;       // as it was opened; its hash once it is known
+  QString expectedHash_;  // of the project's model, until it is compared
+  QFileSystemWatcher watcher_;
+  QTimer settle_;                   // a file that is being written changes many times
+  std::optional<Project> opening_;  // until its model is open
+  bool recovered_ = false;          // what is open came from an orphan
+  QString recovering_;              // the orphan that it comes from
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,34 @@
+// A tensor as a picture: means of cells, blue below zero, orange above, the ground colour at zero.
+#pragma once
+
+#include <QImage>
+#include <QWidget>
+#include <vector>
+
+namespace normlens::ui {
+
+class HeatMap final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit HeatMap(QWidget* parent = nullptr);
+
+  // reach: the absolute value with the full colour; cells beyond it take it too. rows * columns cells, row by row.
+  void setCells(const std::vector<double>& cells, int rows, int columns, double reach);
+  [[nodiscard]] QSize sizeHint() const override { return {280, 96}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;  // a tooltip for the cell under the mouse
+
+ private:
+  void colour();
+
+  std::vector<double> cells_;
+  int rows_ = 0, columns_ = 0;
+  double reach_ = 0;
+  QImage image_;  // one pixel a cell
+};
+
+}  // namespace normlens::ui

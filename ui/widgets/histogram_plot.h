@@ -1,0 +1,30 @@
+// Where a tensor's numbers lie: bars of equal width between two numbers, the tallest full height.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+namespace normlens::ui {
+
+class HistogramPlot final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit HistogramPlot(QWidget* parent = nullptr);
+
+  void setBins(const std::vector<int64_t>& bins, double low, double high);
+  [[nodiscard]] QSize sizeHint() const override { return {280, 84}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;  // a tooltip for the bar under the mouse
+
+ private:
+  [[nodiscard]] QRectF plotArea() const;
+
+  std::vector<int64_t> bins_;
+  int64_t most_ = 0;
+  double low_ = 0, high_ = 0;
+};
+
+}  // namespace normlens::ui

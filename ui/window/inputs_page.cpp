@@ -1,0 +1,143 @@
+#include "ui/window/inputs_page.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QPushButton>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "ui/models/inputs_model.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/inputs_delegate.h"
+
+namespace normlens::ui {
+
+InputsPage::InputsPage(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), model_(new InputsModel(this)) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  buildBar();
+  buildTable();
+  layout->addWidget(table_, 1);
+  connect(model_, &QAbstractItemModel::dataChanged, this, &InputsPage::showState);
+  for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::inputsChanged}) {
+    connect(session_, signal, this, &InputsPage::fill);
+  }
+  connect(session_, &Session::jobChanged, this, &InputsPage::showState);
+  fill();
+}
+
+void InputsPage::buildBar() {
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(16, 6, 12, 6);
+  bar->setSpacing(8);
+  state_ = new ElidedLabel({}, Qt::ElideRight, this);
+  state_->setObjectName(QStringLiteral("inputsState"));
+  bar->addWidget(state_, 1);
+  const auto add = [&](const QString& title, const char* name, const QString& tip) {
+    auto* button = makeButton(title, "secondary", this);
+    button->setObjectName(QLatin1String(name));
+    button->setToolTip(tip);
+    bar->addWidget(button);
+    return button;
+  };
+  load_ = add(tr("Load .npy or .npz"), "inputsLoad",
+              tr("Run the model on arrays from a file: in_0, in_1 and so on, or by the names of the inputs."));
+  guess_ =
+      add(tr("Guess again"), "inputsGuess", tr("Forget what you set; the engine infers the inputs from the graph."));
+  apply_ = add(tr("Use these inputs"), "inputsApply",
+               tr("Run the model on numbers drawn by this table and analyse anew; the plan is kept."));
+  static_cast<QVBoxLayout*>(layout())->addLayout(bar);
+  connect(load_, &QPushButton::clicked, this, &InputsPage::askForFile);
+  connect(guess_, &QPushButton::clicked, this, [this] { session_->setInputs({}); });
+  connect(apply_, &QPushButton::clicked, this, &InputsPage::apply);
+}
+
+void InputsPage::buildTable() {
+  table_ = new QTableView(this);
+  table_->setObjectName(QStringLiteral("inputsTable"));
+  table_->setAccessibleName(tr("Inputs of the model"));
+  table_->setModel(model_);
+  table_->setItemDelegate(new InputsDelegate(table_));
+  table_->setShowGrid(false);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
+                          QAbstractItemView::AnyKeyPressed | QAbstractItemView::SelectedClicked);
+  table_->setTabKeyNavigation(false);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(28);
+  QHeaderView* header = table_->horizontalHeader();
+  header->setHighlightSections(false);
+  header->setStretchLastSection(true);
+  const QPair<int, int> widths[] = {{InputsModel::Name, 190},
+                                    {InputsModel::Type, 110},
+                                    {InputsModel::Shape, 180},
+                                    {InputsModel::Low, 120},
+                                    {InputsModel::High, 120}};
+  for (const auto& [column, width] : widths) header->resizeSection(column, width);
+}
+
+void InputsPage::fill() {
+  model_->setEditable(session_->inputs().npz.empty());
+  model_->setInputs(session_->analysis() ? session_->analysis()->inputs : std::vector<protocol::InputSpec>());
+  showState();
+}
+
+void InputsPage::showState() {
+  const protocol::InputsParams& inputs = session_->inputs();
+  const QString error = model_->firstError();
+  const bool set = !inputs.npz.empty() || !inputs.specs.empty();
+  const bool free = session_->analysis().has_value() && !session_->busy();
+  load_->setEnabled(free);
+  guess_->setEnabled(free && set);
+  apply_->setEnabled(free && model_->edited() && error.isEmpty());
+  QString words;
+  if (!session_->model()) {
+    words = tr("The inputs come with the model.");
+  } else if (session_->job().kind == JobKind::Analyzing) {
+    words = tr("The engine runs the model on them.");
+  } else if (!error.isEmpty()) {
+    words = error;
+  } else if (model_->edited()) {
+    words = tr("Changed, not used yet.");
+  } else if (!inputs.npz.empty()) {
+    words = tr("From %1.").arg(QFileInfo(text(inputs.npz)).fileName());
+  } else if (set) {
+    words = tr("As you set them; kept for this model.");
+  } else {
+    words = tr("Guessed from the graph. Double-click a cell to change it.");
+  }
+  setKind(state_, error.isEmpty() ? "soft" : "error");
+  state_->setFullText(words);
+}
+
+void InputsPage::apply() {
+  const auto specs = model_->specs();
+  if (!specs) return;
+  protocol::InputsParams inputs;
+  inputs.specs = *specs;
+  session_->setInputs(inputs);
+}
+
+void InputsPage::askForFile() {
+  auto* dialog = new QFileDialog(this, tr("Load inputs"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("inputsDialog"));
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
+  dialog->setNameFilters({tr("NumPy arrays (*.npz *.npy)"), tr("All files (*)")});
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    protocol::InputsParams inputs;
+    inputs.npz = path.toStdString();
+    session_->setInputs(inputs);
+  });
+  dialog->open();
+}
+
+}  // namespace normlens::ui

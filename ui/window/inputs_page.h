@@ -1,0 +1,40 @@
+// What the model is run with: the engine's guess, edited in a table, or arrays from a file.
+#pragma once
+
+#include <QWidget>
+
+class QLabel;
+class QPushButton;
+class QTableView;
+
+namespace normlens::ui {
+
+class ElidedLabel;
+class InputsModel;
+class Session;
+
+class InputsPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  InputsPage(Session* session, QWidget* parent);  // session: not owned
+
+  void askForFile();  // .npy or .npz
+
+ private:
+  void buildBar();
+  void buildTable();
+  void fill();
+  void showState();
+  void apply();
+
+  Session* session_;  // Not owned.
+  InputsModel* model_;
+  QTableView* table_;
+  ElidedLabel* state_;
+  QPushButton* apply_;
+  QPushButton* load_;
+  QPushButton* guess_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,137 @@
+// MainWindow: the command palette, the places that commands lead to, and the preferences.
+#include <QApplication>
+#include <QFileInfo>
+#include <QStackedWidget>
+
+#include "ui/client/engine_client.h"
+#include "ui/models/norm_model.h"
+#include "ui/session/format.h"
+#include "ui/session/project_keeper.h"
+#include "ui/session/recent_files.h"
+#include "ui/session/session.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/command_palette.h"
+#include "ui/window/main_window.h"
+#include "ui/window/norm_panel.h"
+#include "ui/window/preferences_page.h"
+#include "ui/window/welcome_page.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+void MainWindow::connectCommands() {
+  connect(actions_->command, &QAction::triggered, this, [this] { palette_->open(paletteEntries()); });
+  connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
+  for (QAction* panel : actions_->panels) {
+    connect(panel, &QAction::triggered, this,
+            [this, panel] { showPanel(static_cast<ActionPanel>(panel->data().toInt())); });
+  }
+  connect(preferencesPage_, &PreferencesPage::closed, this, &MainWindow::leavePreferences);
+  connect(preferencesPage_, &PreferencesPage::changed, this,
+          [this] { applyPreferences(preferencesPage_->preferences()); });
+  connect(preferencesPage_, &PreferencesPage::engineCommandChanged, this, [this] {
+    applyPreferences(preferencesPage_->preferences());
+    options_.engine = engineCommandFromSettings();
+    engine_->setCommand(options_.engine);
+    session_->recover();
+  });
+}
+
+std::vector<PaletteEntry> MainWindow::paletteEntries() {
+  std::vector<PaletteEntry> entries;
+  const auto titleOf = [&](QAction* action) {
+    if (action->actionGroup() == actions_->policyGroup) return tr("Policy: %1").arg(action->text());
+    if (action->actionGroup() == actions_->flavourGroup) return tr("Exported norm: %1").arg(action->text());
+    if (action->actionGroup() == actions_->themeGroup) return tr("Theme: %1").arg(action->text());
+    if (actions_->panels.contains(action)) return tr("Go to: %1").arg(action->text());
+    return action->text();
+  };
+  for (QAction* action : actions_->searchable()) {
+    if (action == actions_->command) continue;
+    entries.push_back({titleOf(action), action->shortcut().toString(QKeySequence::NativeText),
+                       QStringLiteral("chevron_right"), action->isEnabled(), [action] { action->trigger(); }});
+  }
+  if (session_->analysis()) {
+    for (const protocol::NormInfo& norm : session_->analysis()->norms) {
+      const Verdict verdict = verdictFromName(norm.verdict);
+      entries.push_back({text(norm.name), verdictBadge(verdict), verdictIcon(verdict), true,
+                         [this, index = norm.index] { session_->selectNorm(index); }});
+    }
+  }
+  for (const RecentFile& file : recentFiles()) {
+    entries.push_back({tr("Open %1").arg(QFileInfo(file.path).fileName()), QFileInfo(file.path).absolutePath(),
+                       QStringLiteral("file"), true, [this, path = file.path] { openFile(path); }});
+  }
+  return entries;
+}
+
+void MainWindow::showPanel(ActionPanel panel) {
+  if (session_->path().isEmpty()) return;
+  pages_->setCurrentWidget(workspace_);
+  const auto bottom = [&](BottomPanel::Tab tab) {
+    actions_->toggleBottom->setChecked(true);
+    workspace_->bottom()->showTab(tab);
+    workspace_->bottom()->focusTab();
+  };
+  switch (panel) {
+    case ActionPanel::NormList:
+      workspace_->norms()->showNorms();
+      break;
+    case ActionPanel::Modules:
+      workspace_->norms()->showModules();
+      break;
+    case ActionPanel::Plan:
+      bottom(BottomPanel::Plan);
+      break;
+    case ActionPanel::NormTable:
+      bottom(BottomPanel::Norms);
+      break;
+    case ActionPanel::Inputs:
+      bottom(BottomPanel::Inputs);
+      break;
+    case ActionPanel::Proof:
+      bottom(BottomPanel::Proof);
+      break;
+    case ActionPanel::Benchmark:
+      bottom(BottomPanel::Benchmark);
+      break;
+    case ActionPanel::Log:
+      bottom(BottomPanel::Log);
+      break;
+  }
+  refresh();
+}
+
+void MainWindow::showPreferences() {
+  preferencesPage_->setPreferences(preferences_);
+  pages_->setCurrentWidget(preferencesPage_);
+  preferencesPage_->setFocus();
+  refresh();
+}
+
+void MainWindow::leavePreferences() {
+  pages_->setCurrentWidget(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_);
+  pages_->setFocus();
+  refresh();
+}
+
+void MainWindow::applyPreferences(const Preferences& preferences) {
+  const bool look = preferences.scheme != preferences_.scheme || preferences.fontPixels != preferences_.fontPixels;
+  preferences_ = preferences;
+  if (options_.rememberLayout) savePreferences(preferences_);
+  session_->setDigits(preferences_.digits);
+  project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
+  if (look) applyLook();
+}
+
+void MainWindow::applyLook() {
+  const ColorScheme scheme = preferences_.scheme;
+  const bool dark = scheme == ColorScheme::Dark || (scheme == ColorScheme::FollowDesktop && options_.desktopDark);
+  applyTheme(*qApp, dark ? darkTheme() : lightTheme(), preferences_.fontPixels);
+  for (QAction* action : actions_->themeGroup->actions()) {
+    action->setChecked(action->data().toString() == colorSchemeName(scheme));
+  }
+}
+
+}  // namespace normlens::ui

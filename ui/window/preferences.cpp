@@ -1,0 +1,30 @@
+#include "ui/window/preferences.h"
+
+#include <QSettings>
+
+namespace normlens::ui {
+
+Preferences preferencesFromSettings() {
+  const QSettings settings;
+  Preferences chosen;
+  const auto number = [&](const char* key, int usual, int least, int most) {
+    return qBound(least, settings.value(QLatin1String(key), usual).toInt(), most);
+  };
+  chosen.scheme = colorSchemeFromName(settings.value(QStringLiteral("window/theme")).toString());
+  chosen.fontPixels = number("window/font", chosen.fontPixels, kLeastFontPixels, kMostFontPixels);
+  chosen.digits = number("numbers/digits", chosen.digits, kLeastDigits, kMostDigits);
+  chosen.engineCommand = settings.value(QStringLiteral("engine/command")).toString();
+  chosen.autosaveSeconds = number("projects/autosave", chosen.autosaveSeconds, 0, 3600);
+  return chosen;
+}
+
+void savePreferences(const Preferences& preferences) {
+  QSettings settings;
+  settings.setValue(QStringLiteral("window/theme"), colorSchemeName(preferences.scheme));
+  settings.setValue(QStringLiteral("window/font"), preferences.fontPixels);
+  settings.setValue(QStringLiteral("numbers/digits"), preferences.digits);
+  settings.setValue(QStringLiteral("engine/command"), preferences.engineCommand);
+  settings.setValue(QStringLiteral("projects/autosave"), preferences.autosaveSeconds);
+}
+
+}  // namespace normlens::ui

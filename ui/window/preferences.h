@@ -1,0 +1,26 @@
+// What the user chose once for all models. Kept in QSettings; value type.
+#pragma once
+
+#include <QString>
+
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+struct Preferences {
+  ColorScheme scheme = ColorScheme::FollowDesktop;
+  int fontPixels = kBaseFontPixels;
+  int digits = 4;            // significant digits of numbers in the inspector
+  QString engineCommand;     // as on a command line; empty: the engine beside the window
+  int autosaveSeconds = 30;  // of a project; 0: never
+
+  bool operator==(const Preferences&) const = default;
+};
+
+inline constexpr int kLeastFontPixels = 11, kMostFontPixels = 17;
+inline constexpr int kLeastDigits = 2, kMostDigits = 17;
+
+[[nodiscard]] Preferences preferencesFromSettings();  // values out of range become the nearest
+void savePreferences(const Preferences& preferences);
+
+}  // namespace normlens::ui
