@@ -25,6 +25,8 @@ bool sameValue(const EdgeView& view, int edge, int value) {
   return false;
 }
 
+bool stopped(const EdgeView& view) { return view.stop != nullptr && view.stop->stop_requested(); }
+
 QColor sideColor(Side side, const ui::Theme& theme) {
   return side == Side::Upstream ? theme.accentText : theme.classes.chosen;
 }
@@ -129,6 +131,7 @@ void EdgePainter::paint(QPainter& painter, const EdgeView& view) {
   });
   bool partsDone = !active;
   for (const int index : wide_) {
+    if (stopped(view)) return;
     if (!partsDone && view.lighting->edge(index) != LitEdge::Dark) {
       paintLitParts(painter, view);
       partsDone = true;
@@ -148,9 +151,16 @@ MeanState EdgePainter::meanOf(const EdgeView& view, int edge) {
 
 void EdgePainter::paintBatch(QPainter& painter, const EdgeView& view, const Batch& batch) const {
   painter.setPen(QPen(batch.look.color, view.detailed ? batch.look.width : 1, Qt::SolidLine, Qt::FlatCap));
-  painter.drawLines(batch.lines.data(), static_cast<int>(batch.lines.size()));
+  constexpr size_t kAtOnce = 4096;
+  for (size_t first = 0; first < batch.lines.size() && !stopped(view); first += kAtOnce) {
+    const size_t count = std::min(kAtOnce, batch.lines.size() - first);
+    painter.drawLines(batch.lines.data() + first, static_cast<int>(count));
+  }
   painter.setPen(Qt::NoPen);
-  for (const int index : batch.arrows) paintArrow(painter, view, index, batch.look);
+  for (const int index : batch.arrows) {
+    if (stopped(view)) return;
+    paintArrow(painter, view, index, batch.look);
+  }
 }
 
 void EdgePainter::paintWide(QPainter& painter, const EdgeView& view, int index, const Look& look) {
@@ -251,6 +261,7 @@ void EdgePainter::paintLabels(QPainter& painter, const EdgeView& view, TextCache
   const int pixels = std::clamp(static_cast<int>(std::lround(kLabelPixels * zoom)), 9, 15);
   for (const int pass : {0, 1}) {  // what stands out first, so that it gets its place
     for (const int index : found_) {
+      if (stopped(view)) return;
       const bool chosen = sameValue(view, index, view.selectedValue) || sameValue(view, index, view.hoveredValue);
       const bool lit = active && view.lighting->edge(index) != LitEdge::Dark;
       const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];

@@ -6,6 +6,7 @@
 #include <QPolygonF>
 #include <QRectF>
 #include <array>
+#include <stop_token>
 #include <vector>
 
 #include "ui/graphview/camera.h"
@@ -30,7 +31,8 @@ struct EdgeView {
   const MeanStates* means = nullptr;
   int selectedValue = -1;  // document value indices
   int hoveredValue = -1;
-  bool detailed = true;  // arrows, labels, all points of a curve
+  const std::stop_token* stop = nullptr;  // ends the painting early
+  bool detailed = true;                   // arrows, labels, all points of a curve
 };
 
 class EdgePainter {

@@ -106,6 +106,7 @@ void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& ca
                        state.means,
                        state.selectedValue,
                        state.hoveredValue,
+                       state.stop,
                        detailed};
   edges_.paint(painter, edges);
   for (const int index : foundBoxes_) {

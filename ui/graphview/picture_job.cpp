@@ -20,6 +20,25 @@ namespace {
 
 using Progress = std::function<void(double)>;
 
+// Hands on to a file until it is to stop: then the one who packs a picture gives up.
+class StoppableFile : public QIODevice {
+ public:
+  StoppableFile(QIODevice& file, const std::stop_token& stop) : file_(file), stop_(stop) {
+    open(WriteOnly | Unbuffered);
+  }
+  [[nodiscard]] bool isSequential() const override { return true; }
+
+ protected:
+  qint64 readData(char*, qint64) override { return -1; }
+  qint64 writeData(const char* data, qint64 size) override {
+    return stop_.stop_requested() ? -1 : file_.write(data, size);
+  }
+
+ private:
+  QIODevice& file_;
+  const std::stop_token& stop_;
+};
+
 // One kind of file; throws nothing, says what went wrong.
 class Writer {
  public:
@@ -146,7 +165,7 @@ class Writer {
 
   // In strips, so that a word to stop is heard soon.
   Status writeTile(const QString& path, const QPointF& corner, const QSize& size, const Progress& progress) {
-    constexpr int kStrip = 512;
+    constexpr int kStrip = 256;
     constexpr double kPainting = 0.6;  // of the time; the rest is packing
     QImage image(size, QImage::Format_RGB32);
     if (image.isNull()) return fail(ErrorCode::Unsupported, tr("There is not enough memory for the picture."));
@@ -163,8 +182,10 @@ class Writer {
     }
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly)) return unwritable(path);
-    QImageWriter writer(&file, "png");
-    if (!writer.write(image)) return unwritable(path);
+    StoppableFile stoppable(file, stop_);
+    const bool written = QImageWriter(&stoppable, "png").write(image);
+    if (auto go = check(); !go) return go;
+    if (!written) return unwritable(path);
     return commit(file);
   }
 

@@ -16,6 +16,8 @@ using test::gpt2Document;
 using test::ShownGraph;
 using Extent = GraphView::Extent;
 
+constexpr qint64 kPatientMs = 2000;  // the window promises a tenth of it; a shared machine is no stop-watch
+
 class PictureTest : public QObject {
   Q_OBJECT
 
@@ -116,7 +118,7 @@ class PictureTest : public QObject {
       QElapsedTimer timer;
       timer.start();
       QTRY_COMPARE(failed.count(), 1);
-      QVERIFY2(timer.elapsed() < 2000, qPrintable(QString::number(timer.elapsed())));
+      QVERIFY2(timer.elapsed() < kPatientMs, qPrintable(QString::number(timer.elapsed())));
       QVERIFY(failed.first().first().toString().isEmpty());
       QCOMPARE(finished.count(), 0);
       QVERIFY(!QFile::exists(path(name)));
