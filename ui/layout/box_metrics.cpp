@@ -72,10 +72,11 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
     case BoxKind::Sum:
       return {kSumDiameter, kSumDiameter};
     case BoxKind::Card: {
+      constexpr double kSlack = 1.07;  // zoomed out, whole pixels make letters wider than their share
       const double first = textWidth(title, 13, true) + 8 + textWidth(shortType(item), 12, false);
       double second = textWidth(opSummary(item), 11, false);
       if (item.layerNorms > 0) second += textWidth(QStringLiteral(" · ") + normSummary(item), 11, false);
-      return {onGrid(std::clamp(std::max(first, second) + 14 + 38, 184.0, 340.0)), kCardHeight};
+      return {onGrid(std::clamp(kSlack * std::max(first, second) + 14 + 38, 184.0, 340.0)), kCardHeight};
     }
     default: {
       // Bold, because a lit node's label is: its box must not change.
