@@ -60,12 +60,14 @@ QString valueText(const Session& session, const protocol::GraphValue& value) {
   return lines.text();
 }
 
-QString normText(const protocol::NormInfo& norm) {
+QString normText(const Session& session, const protocol::NormInfo& norm) {
   Lines lines;
   lines.head(text(norm.name));
   lines.fact(tr("verdict"), text(norm.verdict));
   lines.fact(tr("reason"), text(norm.reason));
-  for (const std::string& edit : norm.edits) lines.fact(tr("edit"), text(edit));
+  for (const protocol::EditInfo& edit : session.analysis()->edits) {
+    if (edit.frees.contains(norm.index)) lines.fact(tr("edit"), text(edit.text));
+  }
   lines.fact(tr("normalized_shape"), formatShape(norm.normalized_shape));
   lines.fact(tr("eps"), formatNumber(norm.eps));
   const auto range = [](double low, double high) {
@@ -100,7 +102,7 @@ QString modelText(const Session& session) {
 QString selectionText(const Session& session) {
   if (!session.model()) return {};
   const Selection& selection = session.selection();
-  if (const protocol::NormInfo* norm = session.norm(selection.norm)) return normText(*norm);
+  if (const protocol::NormInfo* norm = session.norm(selection.norm)) return normText(session, *norm);
   if (const protocol::GraphNode* node = session.index().node(selection.node)) return nodeText(session, *node);
   if (const protocol::GraphValue* value = session.index().value(selection.value)) return valueText(session, *value);
   return modelText(session);
