@@ -28,7 +28,7 @@ bool sameValue(const EdgeView& view, int edge, int value) {
 bool stopped(const EdgeView& view) { return view.stop != nullptr && view.stop->stop_requested(); }
 
 QColor sideColor(Side side, const ui::Theme& theme) {
-  return side == Side::Upstream ? theme.accentText : theme.classes.chosen;
+  return side == Side::Upstream ? theme.classes.centering : theme.classes.chosen;
 }
 
 double lineScale(double zoom) { return std::clamp(zoom, 0.55, 1.4); }

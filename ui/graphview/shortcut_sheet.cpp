@@ -3,6 +3,10 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+
+#include "ui/theme/theme.h"
 
 namespace normlens::graphview {
 namespace {
@@ -40,10 +44,8 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-ShortcutSheet::ShortcutSheet(QWidget* parent) : QFrame(parent) {
+ShortcutSheet::ShortcutSheet(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("shortcutSheet"));
-  setFrameShape(QFrame::StyledPanel);
-  setAutoFillBackground(true);
   setAccessibleName(tr("Keys of the graph"));
   setToolTip(tr("Click to take this card away."));
   auto* grid = new QGridLayout(this);
@@ -68,6 +70,15 @@ void ShortcutSheet::toggle() {
   move(std::max(8, (around.width() - width()) / 2), std::max(8, (around.height() - height()) / 2));
   setVisible(!isVisible());
   raise();
+}
+
+void ShortcutSheet::paintEvent(QPaintEvent*) {
+  const ui::Theme theme = ui::themeOf(this);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(theme.control, 1));
+  painter.setBrush(theme.panel);
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 8, 8);
 }
 
 void ShortcutSheet::mousePressEvent(QMouseEvent* event) {

@@ -1,11 +1,11 @@
 // The keys and mouse gestures of the graph, on a card over it. Escape, a click or the same key again takes it away.
 #pragma once
 
-#include <QFrame>
+#include <QWidget>
 
 namespace normlens::graphview {
 
-class ShortcutSheet : public QFrame {
+class ShortcutSheet : public QWidget {
   Q_OBJECT
 
  public:
@@ -14,6 +14,7 @@ class ShortcutSheet : public QFrame {
   void toggle();
 
  protected:
+  void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
 };
 

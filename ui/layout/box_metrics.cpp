@@ -35,7 +35,9 @@ QString shortCount(int64_t count) {
   constexpr std::pair<double, char> kUnits[] = {{1e12, 'T'}, {1e9, 'G'}, {1e6, 'M'}, {1e3, 'k'}};
   for (const auto& [size, letter] : kUnits) {
     if (value < size) continue;
-    return QString::number(value / size, 'f', value < 100 * size ? 1 : 0) + QLatin1Char(letter);
+    QString digits = QString::number(value / size, 'f', value < 100 * size ? 1 : 0);
+    if (digits.endsWith(QStringLiteral(".0"))) digits.chop(2);
+    return digits + QLatin1Char(letter);
   }
   return QString::number(count);
 }

@@ -34,9 +34,9 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
   menu->addSeparator();
   fit = add(QStringLiteral("fitGraph"), tr("Show everything"), QKeySequence(Qt::Key_0), tr("Zoom to the whole graph."));
   menu->addSeparator();
-  saveView = add(QStringLiteral("savePictureOfView"), tr("Save picture of the view …"), {},
+  saveView = add(QStringLiteral("savePictureOfView"), tr("Save picture of the view…"), {},
                  tr("Write what is in sight as SVG, PDF or PNG."));
-  saveWhole = add(QStringLiteral("savePictureOfAll"), tr("Save picture of the whole graph …"), {},
+  saveWhole = add(QStringLiteral("savePictureOfAll"), tr("Save picture of the whole graph…"), {},
                   tr("Write the graph with the groups as they stand as SVG, PDF or PNG, however large it is."));
   connect(saveView, &QAction::triggered, this, [this] { Q_EMIT pictureWanted(false); });
   connect(saveWhole, &QAction::triggered, this, [this] { Q_EMIT pictureWanted(true); });

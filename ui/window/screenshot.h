@@ -15,7 +15,7 @@ class MainWindow;
 struct ScreenshotOptions {
   QString file;  // of the window; empty: none
   QSize size{1440, 900};
-  QString select{};   // name of a LayerNorm; empty: none
+  QString select;     // name of a LayerNorm; empty: none
   QString picture{};  // of the whole graph, as SVG, PDF or PNG; empty: none
 };
 

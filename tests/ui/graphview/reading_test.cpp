@@ -196,6 +196,7 @@ class ReadingTest : public QObject {
     QCOMPARE(layout::shortCount(3232), QStringLiteral("3232"));
     QCOMPARE(layout::shortCount(124'439'808), QStringLiteral("124M"));
     QCOMPARE(layout::shortCount(7'100'000), QStringLiteral("7.1M"));
+    QCOMPARE(layout::shortCount(50'000), QStringLiteral("50k"));
   }
 
   void theSheetOfKeysComesAndGoes() {
