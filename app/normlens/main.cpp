@@ -51,7 +51,8 @@ int parse(const QCoreApplication& application, CommandLine& line) {
                      "normlens VERB ... runs the engine without a window; normlens-engine --help lists its verbs."));
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument(QStringLiteral("MODEL"), QStringLiteral("A TorchScript or ONNX file to open."),
+  parser.addPositionalArgument(QStringLiteral("MODEL"),
+                               QStringLiteral("A TorchScript or ONNX file, or a project, to open."),
                                QStringLiteral("[MODEL]"));
   const QCommandLineOption screenshot(
       QStringLiteral("screenshot"), QStringLiteral("Render the window to FILE and exit."), QStringLiteral("FILE.png"));

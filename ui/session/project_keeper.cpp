@@ -9,6 +9,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kSettleMs = 400;
+constexpr qint64 kMostHashed = qint64{1} << 30;  // of larger files the size has to do
 
 }  // namespace
 
@@ -20,6 +21,7 @@ ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recover
   settle_.setSingleShot(true);
   connect(&settle_, &QTimer::timeout, this, &ProjectKeeper::lookAtModel);
   connect(session_, &Session::modelChanged, this, &ProjectKeeper::modelOpened);
+  connect(session_, &Session::planChanged, this, &ProjectKeeper::identify);
   connect(session_, &Session::projectRestored, this, [this](const Project& project) {
     view_.show(project.view);
     written_ = projectToJson(this->project());
@@ -94,8 +96,7 @@ Status ProjectKeeper::start(Project project, const QString& path) {
 
 void ProjectKeeper::reload(const QString& modelPath) {
   Project wanted = opening_ ? *opening_ : project();
-  wanted.model.path = modelPath;
-  wanted.model.sha256.clear();  // that it is another is known
+  wanted.model = {modelPath, {}, 0, 0};  // that it is another is known
   wanted.bench.reset();
   (void)start(std::move(wanted), QString(path_));
 }
@@ -111,7 +112,8 @@ void ProjectKeeper::modelOpened() {
   settle_.stop();
   written_.clear();
   recovered_ = false;
-  expectedHash_.clear();
+  expected_.reset();
+  hashing_ = false;
   model_ = {};
   if (!session_->model()) {
     if (!opening_ || opening_->model.path != session_->path()) setPath({});
@@ -121,24 +123,37 @@ void ProjectKeeper::modelOpened() {
   }
   model_ = now;
   if (opening_ && opening_->model.path == session_->path()) {
-    expectedHash_ = opening_->model.sha256;
+    expected_ = opening_->model;
   } else {
     setPath({});
   }
   opening_.reset();
   watcher_.addPath(session_->path());
-  hash_.start(session_->path());
+}
+
+// Once the plan is there: before, the engine wants the disk and the processor for what the user waits for.
+void ProjectKeeper::identify() {
+  if (hashing_ || !session_->plan()) return;
+  hashing_ = true;
+  if (model_.bytes <= kMostHashed) {
+    hash_.start(model_.path);
+  } else {
+    compare();
+  }
 }
 
 void ProjectKeeper::hashed(const QString& path, const QString& sha256) {
   if (path != model_.path) return;
   model_.sha256 = sha256;
-  compareHash();
+  compare();
 }
 
-void ProjectKeeper::compareHash() {
-  const QString expected = std::exchange(expectedHash_, {});
-  if (!expected.isEmpty() && !model_.sha256.isEmpty() && expected != model_.sha256) Q_EMIT modelIsAnother();
+void ProjectKeeper::compare() {
+  if (!expected_) return;
+  const ModelFile expected = *std::exchange(expected_, std::nullopt);
+  const bool hashes = !expected.sha256.isEmpty() && !model_.sha256.isEmpty();
+  const bool sizes = expected.bytes > 0 && expected.bytes != model_.bytes;
+  if (hashes ? expected.sha256 != model_.sha256 : sizes) Q_EMIT modelIsAnother();
 }
 
 void ProjectKeeper::lookAtModel() {

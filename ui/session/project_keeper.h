@@ -54,7 +54,8 @@ class ProjectKeeper final : public QObject {
   [[nodiscard]] Status start(Project project, const QString& path);
   void modelOpened();
   void hashed(const QString& path, const QString& sha256);
-  void compareHash();
+  void identify();
+  void compare();
   void lookAtModel();
   void setPath(const QString& path);
 
@@ -66,8 +67,9 @@ class ProjectKeeper final : public QObject {
   std::string putAside_;
   QTimer timer_;
   FileHash hash_;
-  ModelFile model_;       // as it was opened; its hash once it is known
-  QString expectedHash_;  // of the project's model, until it is compared
+  ModelFile model_;                    // as it was opened; its hash once it is known
+  std::optional<ModelFile> expected_;  // the project's model, until it is compared
+  bool hashing_ = false;               // the hash was asked for
   QFileSystemWatcher watcher_;
   QTimer settle_;                   // a file that is being written changes many times
   std::optional<Project> opening_;  // until its model is open
