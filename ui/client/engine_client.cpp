@@ -4,6 +4,8 @@
 #include <QTimer>
 #include <csignal>
 
+#include "ui/client/handover.h"
+
 namespace normlens::ui {
 
 EngineError engineErrorOf(const protocol::RpcFailure& failure) {
@@ -48,8 +50,8 @@ void EngineClient::start() {
   process_ = new QProcess(this);
   connect(process_, &QProcess::readyReadStandardOutput, this, [this] {
     const QByteArray chunk = process_->readAllStandardOutput();
-    QMetaObject::invokeMethod(
-        worker_, [decoder = decoder_, chunk] { decoder->feed(chunk); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(worker_, HandedOver([decoder = decoder_, chunk] { decoder->feed(chunk); }),
+                              Qt::QueuedConnection);
   });
   connect(process_, &QProcess::readyReadStandardError, this, &EngineClient::readErrors);
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
@@ -78,7 +80,7 @@ void EngineClient::startDecoder() {
   };
   ReplyDecoder::Handlers handlers;
   handlers.deliver = [this](Delivery delivery) {
-    QMetaObject::invokeMethod(this, std::move(delivery), Qt::QueuedConnection);
+    QMetaObject::invokeMethod(this, HandedOver(std::move(delivery)), Qt::QueuedConnection);
   };
   handlers.progress = [this, current](const protocol::Progress& progress) {
     return current([this, progress] {
