@@ -4,7 +4,7 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QLineEdit>
-#include <QMenu>
+#include <QSpinBox>
 #include <QTableView>
 #include <QtTest>
 #include <csignal>
@@ -111,6 +111,12 @@ void normTable(Stage& stage) {
   stage.window.findChild<QCheckBox*>(QStringLiteral("normTableGrouped"))->setChecked(true);
 }
 
+void largeText(Stage& stage) {
+  open(stage, stage.model);
+  selectNorm(stage, 5);
+  stage.window.findChild<QSpinBox*>(QStringLiteral("preferFont"))->setValue(17);
+}
+
 void engineLost(Stage& stage) {
   open(stage, stage.model);
   ::kill(static_cast<pid_t>(stage.window.engine()->processId()), SIGKILL);
@@ -175,6 +181,7 @@ QVector<Scene> scenes() {
        {}},
       {QStringLiteral("palette"), palette, {}},
       {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }, {}},
+      {QStringLiteral("large_text"), largeText, {}},
       {QStringLiteral("engine_lost"), engineLost, {}},
       {QStringLiteral("folding"),
        [](Stage& stage) {
