@@ -51,6 +51,7 @@ void WeightView::build() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(6);
   columnsTitle_ = makeLabel(tr("Column means: what centering takes away"), "soft", body_);
+  columnsTitle_->setWordWrap(true);
   columns_ = new ColumnPlot(body_);
   when_ = new Segmented({{tr("In the file"), tr("The tensor as it is in the file.")},
                          {tr("After the plan"), tr("The tensor centered, and rounded to its type.")}},

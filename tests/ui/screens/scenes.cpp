@@ -114,7 +114,7 @@ void normTable(Stage& stage) {
 void largeText(Stage& stage) {
   open(stage, stage.model);
   selectNorm(stage, 5);
-  stage.window.findChild<QSpinBox*>(QStringLiteral("preferFont"))->setValue(17);
+  stage.window.findChild<QSpinBox*>(QStringLiteral("preferFont"))->setValue(15);
 }
 
 void engineLost(Stage& stage) {

@@ -150,9 +150,9 @@ class TestCommands final : public QObject {
       auto* scheme = shown.child<Segmented>("preferScheme");
       QTest::mouseClick(scheme, Qt::LeftButton, {}, QPoint(scheme->width() * 5 / 6, scheme->height() / 2));
       QVERIFY(themeOf(&shown.window).dark);
-      shown.child<QSpinBox>("preferFont")->setValue(16);
-      QCOMPARE(QApplication::font().pixelSize(), 16);
-      QCOMPARE(uiFont(11).pixelSize(), 14);
+      shown.child<QSpinBox>("preferFont")->setValue(15);
+      QCOMPARE(QApplication::font().pixelSize(), 15);
+      QCOMPARE(uiFont(11).pixelSize(), 13);
       shown.child<QSpinBox>("preferDigits")->setValue(2);
       QCOMPARE(shown.session.digits(), 2);
       shown.click("preferencesDone");
@@ -160,7 +160,7 @@ class TestCommands final : public QObject {
     }
     const Preferences kept = preferencesFromSettings();
     QCOMPARE(kept.scheme, ColorScheme::Dark);
-    QCOMPARE(kept.fontPixels, 16);
+    QCOMPARE(kept.fontPixels, 15);
     QCOMPARE(kept.digits, 2);
     Shown again({}, true);
     QCOMPARE(again.session.digits(), 2);
