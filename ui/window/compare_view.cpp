@@ -101,6 +101,7 @@ void CompareView::compareWith(const QString& path) {
   }
   views_->setDiff({});
   viewA_->setDocument(session_->document());
+  viewA_->setFocus();
   viewB_->setDocument(nullptr);
   viewB_->setBusy(path.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path).fileName()));
   showSummary();

@@ -182,7 +182,7 @@ class TestModels final : public QObject {
     const protocol::EditInfo center{"center_constant", "center wte.weight over 48 columns", 3, 40000, 40000, {0, 1}};
     const protocol::EditInfo replace{"replace_norm", "replace ln_f", 9, 0, 0, {1}};
     const QStringList both{QStringLiteral("h.ln_1"), QStringLiteral("ln_f")};
-    model.setLines({{{center, true}, QStringLiteral("wte"), 2, both}, {{replace, false}, {}, 1, both.mid(1)}}, {});
+    model.setLines({{{center, true}, QStringLiteral("wte"), both}, {{replace, false}, {}, both.mid(1)}}, {});
     QCOMPARE(model.rowCount(), 2);
     QCOMPARE(model.index(0, EditModel::What).data().toString(), QStringLiteral("center wte.weight over 48 columns"));
     QCOMPARE(model.index(0, EditModel::Cost).data().toString(), QStringLiteral("file grows by 40 kB"));
@@ -196,7 +196,7 @@ class TestModels final : public QObject {
     QVERIFY(!model.setData(model.index(0, 0), Qt::Checked, Qt::CheckStateRole));
     QCOMPARE(switched.count(), 1);
     // The same edits, one of them switched: no reset, so a view keeps its place.
-    model.setLines({{{center, true}, {}, 0, {}}, {{replace, true}, {}, 0, {}}}, {16, 48, 3.0, 2.0, 1.5});
+    model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
     QCOMPARE(reset.count(), 0);
     QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("−1.0 µs a run"));
     model.setLines({}, {});
