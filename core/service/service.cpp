@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <map>
 #include <sstream>
 
@@ -61,6 +62,17 @@ struct Service::State {
   protocol::FoldParams foldParams;
   bool foldOk = false;
   FoldTimes times;
+  mutable std::future<void> hashing;  // last: it ends before the model does
+
+  // An export tells the hash of its source. Reading a large file again takes as long as folding it, so it starts early.
+  void startHashing() {
+    if (!model->takesAnnotations() || hashing.valid()) return;
+    hashing = std::async(std::launch::async, [source = model.get()] { static_cast<void>(source->fileSha256()); });
+  }
+  [[nodiscard]] const std::string& sourceSha256() const {
+    if (hashing.valid()) hashing.wait();
+    return model->fileSha256();
+  }
 
   [[nodiscard]] Status needModel() const {
     if (model) return {};
@@ -104,7 +116,7 @@ struct Service::State {
 
   // What the exported file says of its making.
   [[nodiscard]] std::map<std::string, std::string> history() const {
-    const std::string& sha256 = model->fileSha256();
+    const std::string& sha256 = sourceSha256();
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
                                 " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));
@@ -256,6 +268,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
                                                  : "no LayerNorm of this model can be folded under this policy";
     return result;
   }
+  state_->startHashing();
   task.report("centering weights and rewriting the graph");
   const auto foldPlan = toFoldPlan(planned->plan);
   auto folded = state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
@@ -350,7 +363,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   if (!file) return fail(ErrorCode::Unreadable, "cannot read the plan " + path.string());
   std::stringstream text;
   text << file.rdbuf();
-  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->model->fileSha256());
+  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->sourceSha256());
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};
@@ -359,8 +372,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (auto status = state_->needAnalysis(); !status) return status;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(),
-                     state_->model->fileSha256());
+  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->sourceSha256());
   file.flush();
   if (!file) return fail(ErrorCode::WriteFailed, "cannot write the plan " + path.string());
   return {};

@@ -1,6 +1,7 @@
 #include "core/formats/onnx/lift_opset.h"
 
 #include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
 #include <onnx/version_converter/convert.h>
 
 #include <algorithm>
@@ -177,8 +178,8 @@ class LiftPlanner {
     }
   }
 
-  std::shared_ptr<const Form> changedForm(const ModelProto& mini) const {
-    const ModelProto result = ::ONNX_NAMESPACE::version_conversion::ConvertVersion(mini, target_);
+  std::shared_ptr<const Form> changedForm(const ModelProto& mini) {
+    const ModelProto result = converted(mini);
     const auto& graph = result.graph();
     if (graph.node_size() == 1 && sameNode(graph.node(0), mini.graph().node(0))) return nullptr;
     auto form = std::make_shared<Form>();
@@ -186,6 +187,14 @@ class LiftPlanner {
     for (const auto& node : graph.node()) form->push_back(node);
     checkComplete(*form, mini.graph());
     return form;
+  }
+
+  // As the library's ConvertVersion, which makes a converter each time: that takes 10 ms, for it reads all schemas.
+  ModelProto converted(ModelProto mini) {
+    using ::ONNX_NAMESPACE::OpSetID;
+    ::ONNX_NAMESPACE::shape_inference::InferShapes(mini);
+    if (!converter_) converter_.emplace();
+    return converter_->convert_version(mini, OpSetID(source_), OpSetID(target_));
   }
 
   static bool sameNode(const NodeProto& a, const NodeProto& b) {
@@ -232,6 +241,7 @@ class LiftPlanner {
   EditableModel& model_;
   int source_;
   int target_;
+  std::optional<::ONNX_NAMESPACE::version_conversion::DefaultVersionConverter> converter_;
   OpsetLift lift_;
   std::unordered_map<std::string, const graph::Value*> types_;
   std::map<std::pair<std::string, int>, const OpSchema*> schemas_;
