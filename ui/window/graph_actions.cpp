@@ -93,6 +93,11 @@ void GraphActions::apply() {
   view_->setOptions(options);
 }
 
+QList<QAction*> GraphActions::all() const {
+  return {back,        forward,     leftToRight, showHelpers, foldRepeats, expandAll,
+          collapseAll, resetGroups, fit,         saveView,    saveWhole};
+}
+
 void GraphActions::save() const {
   for (const QAction* action : {leftToRight, showHelpers, foldRepeats})
     QSettings().setValue(QStringLiteral("graph/") + action->objectName(), action->isChecked());

@@ -31,6 +31,8 @@ class GraphActions final : public QObject {
   QAction* saveWhole;
   QMenu* menu;  // all of them
 
+  [[nodiscard]] QList<QAction*> all() const;
+
   // Direction and what is left out, to and from QSettings.
   void save() const;
   void restore();

@@ -12,6 +12,8 @@
 #include "ui/window/actions.h"
 #include "ui/window/bottom_panel.h"
 #include "ui/window/command_palette.h"
+#include "ui/window/graph_actions.h"
+#include "ui/window/graph_pane.h"
 #include "ui/window/main_window.h"
 #include "ui/window/norm_panel.h"
 #include "ui/window/preferences_page.h"
@@ -22,6 +24,9 @@ namespace normlens::ui {
 
 void MainWindow::connectCommands() {
   connect(actions_->command, &QAction::triggered, this, [this] { palette_->open(paletteEntries()); });
+  const GraphActions& graph = *workspace_->graph()->actions();
+  actions_->fileMenu->insertActions(actions_->closeModel, {graph.saveView, graph.saveWhole});
+  actions_->fileMenu->insertSeparator(actions_->closeModel);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
     connect(panel, &QAction::triggered, this,
@@ -45,12 +50,16 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
     if (action->actionGroup() == actions_->flavourGroup) return tr("Exported norm: %1").arg(action->text());
     if (action->actionGroup() == actions_->themeGroup) return tr("Theme: %1").arg(action->text());
     if (actions_->panels.contains(action)) return tr("Go to: %1").arg(action->text());
-    return action->text();
+    return action->text().section(u'\t', 0, 0);
   };
-  for (QAction* action : actions_->searchable()) {
+  const auto keysOf = [](const QAction* action) {
+    const QString keys = action->shortcut().toString(QKeySequence::NativeText);
+    return keys.isEmpty() ? action->text().section(u'\t', 1) : keys;
+  };
+  for (QAction* action : actions_->searchable() + workspace_->graph()->actions()->all()) {
     if (action == actions_->command) continue;
-    entries.push_back({titleOf(action), action->shortcut().toString(QKeySequence::NativeText),
-                       QStringLiteral("chevron_right"), action->isEnabled(), [action] { action->trigger(); }});
+    entries.push_back({titleOf(action), keysOf(action), QStringLiteral("chevron_right"), action->isEnabled(),
+                       [action] { action->trigger(); }});
   }
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {

@@ -20,7 +20,7 @@ SearchBox::SearchBox(QWidget* parent)
   setAccessibleName(tr("Search norms, modules, operators and commands"));
   setToolTip(
       tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
-         "Enter goes there, F3 to the next. Ctrl+F or Ctrl+K brings you here."));
+         "Enter goes there, F3 to the next. Ctrl+F brings you here."));
   setTextMargins(18, 0, 46, 0);
   setAcceptDrops(false);  // a file dropped here is opened by the window
   setMinimumWidth(180);
@@ -121,7 +121,7 @@ void SearchBox::keyPressEvent(QKeyEvent* event) {
 }
 
 QString SearchBox::countText() const {
-  if (text().isEmpty()) return tr("Ctrl K");
+  if (text().isEmpty()) return tr("Ctrl F");
   if (!model_->error().isEmpty()) return QStringLiteral("/ ?");
   if (model_->searching()) return QStringLiteral("…");
   const int count = model_->hitCount();
