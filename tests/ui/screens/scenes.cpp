@@ -7,6 +7,7 @@
 #include <QSpinBox>
 #include <QTableView>
 #include <QtTest>
+#include <algorithm>
 #include <csignal>
 
 #include "ui/client/engine_client.h"
@@ -123,6 +124,18 @@ void engineLost(Stage& stage) {
   (void)waitFor([&] { return stage.window.engine()->state() == ui::EngineClient::State::Dead; });
 }
 
+void compared(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  trigger(stage, "compareFolded");
+  const auto graphs = [&] {
+    return stage.window.findChild<QWidget*>(QStringLiteral("compare"))->findChildren<graphview::GraphView*>();
+  };
+  (void)waitFor([&] { return std::ranges::all_of(graphs(), [](auto* graph) { return graph->isLaidOut(); }); });
+  QTest::keyClick(&stage.window, Qt::Key_F8);
+  QTest::qWait(600);
+}
+
 void measured(Stage& stage) {
   open(stage, stage.model);
   fold(stage);
@@ -182,6 +195,7 @@ QVector<Scene> scenes() {
       {QStringLiteral("palette"), palette, {}},
       {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }, {}},
       {QStringLiteral("large_text"), largeText, {}},
+      {QStringLiteral("compared"), compared, {}},
       {QStringLiteral("engine_lost"), engineLost, {}},
       {QStringLiteral("folding"),
        [](Stage& stage) {
