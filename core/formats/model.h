@@ -52,7 +52,7 @@ struct ModelFacts {
   int64_t parameters = 0;  // elements, tied ones counted once
   int64_t parameterBytes = 0;
   graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
-  std::string note;  // one sentence worth saying: quantised, in training mode ...
+  std::string note;                            // one sentence worth saying: quantised, in training mode ...
 };
 
 // What takes LayerNorm's place (command line: --norm).

@@ -113,8 +113,9 @@ Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs) const {
 Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
   auto done = probeByRunning(inputs, task);
   if (done || shapes_ || done.error().code == ErrorCode::Cancelled) return done;
-  // What cannot be run can still be looked at. Where that is for want of a runtime or an operator, shapes are those that
-  // follow from the inputs'; where the run itself failed, the inputs may be to blame, and the file's own claims count.
+  // What cannot be run can still be looked at. Where that is for want of a runtime or an operator, shapes are those
+  // that follow from the inputs'; where the run itself failed, the inputs may be to blame, and the file's own claims
+  // count.
   StaticShapes inferred;
   if (done.error().code == ErrorCode::Unsupported) inferred = staticShapes(source_, inputs);
   for (const std::string& path : inferred.alsoTapped) inferred.shapes.erase(path);

@@ -11,8 +11,8 @@
 #include "ui/models/norm_table.h"
 #include "ui/models/scope_model.h"
 #include "ui/models/search_model.h"
-#include "ui/session/model_index.h"
 #include "ui/models/table_text.h"
+#include "ui/session/model_index.h"
 #include "ui/session/remaining_time.h"
 
 namespace normlens::ui {
