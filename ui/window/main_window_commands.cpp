@@ -27,6 +27,7 @@ void MainWindow::connectCommands() {
   const GraphActions& graph = *workspace_->graph()->actions();
   actions_->fileMenu->insertActions(actions_->closeModel, {graph.saveView, graph.saveWhole});
   actions_->fileMenu->insertSeparator(actions_->closeModel);
+  preferencesPage_->addDirection(graph.leftToRight);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
     connect(panel, &QAction::triggered, this,

@@ -1,5 +1,6 @@
 #include "ui/window/preferences_page.h"
 
+#include <QAction>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -71,6 +72,19 @@ PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
   setPreferences({});
 }
 
+void PreferencesPage::addDirection(QAction* leftToRight) {
+  auto* direction = new Segmented({{tr("Down"), tr("The data runs from the top to the bottom.")},
+                                   {tr("To the right"), tr("The data runs from the left to the right.")}},
+                                  column_->parentWidget());
+  direction->setObjectName(QStringLiteral("preferDirection"));
+  const auto follow = [direction, leftToRight] { direction->setCurrent(leftToRight->isChecked() ? 1 : 0); };
+  connect(direction, &Segmented::chosen, leftToRight,
+          [leftToRight](int index) { leftToRight->setChecked(index == 1); });
+  connect(leftToRight, &QAction::toggled, direction, follow);
+  follow();
+  addRow(appearance_, tr("Direction of the graph"), direction, tr("Which way the data runs in the graph."));
+}
+
 QVBoxLayout* PreferencesPage::addSection(const QString& title, const QString& meaning) {
   auto* card = new QFrame(column_->parentWidget());
   card->setProperty("kind", "card");
@@ -120,7 +134,7 @@ QSpinBox* PreferencesPage::makeSpin(const char* name, int least, int most, const
 }
 
 void PreferencesPage::addAppearance() {
-  QVBoxLayout* section = addSection(tr("Appearance"), {});
+  appearance_ = addSection(tr("Appearance"), {});
   scheme_ = new Segmented({{tr("As the desktop"), tr("Light or dark as the desktop was when the window opened.")},
                            {tr("Light"), tr("Dark text on a light ground.")},
                            {tr("Dark"), tr("Light text on a dark ground.")}},
@@ -130,9 +144,9 @@ void PreferencesPage::addAppearance() {
     chosen_.scheme = kSchemes[index];
     Q_EMIT changed();
   });
-  addRow(section, tr("Theme"), scheme_, tr("The colours of the window."));
+  addRow(appearance_, tr("Theme"), scheme_, tr("The colours of the window."));
   font_ = makeSpin("preferFont", kLeastFontPixels, kMostFontPixels, tr(" px"), &Preferences::fontPixels);
-  addRow(section, tr("Text size"), font_, tr("The size of ordinary text; everything else follows it."));
+  addRow(appearance_, tr("Text size"), font_, tr("The size of ordinary text; everything else follows it."));
 }
 
 void PreferencesPage::addNumbers() {

@@ -5,6 +5,7 @@
 
 #include "ui/window/preferences.h"
 
+class QAction;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -22,6 +23,8 @@ class PreferencesPage final : public QWidget {
   explicit PreferencesPage(QWidget* parent);
 
   void setPreferences(const Preferences& preferences);  // no signal
+  // A row for the graph's direction, which is the graph's own switch and follows it. Not owned.
+  void addDirection(QAction* leftToRight);
   [[nodiscard]] const Preferences& preferences() const { return chosen_; }
 
  Q_SIGNALS:
@@ -44,6 +47,7 @@ class PreferencesPage final : public QWidget {
 
   Preferences chosen_;
   QVBoxLayout* column_;
+  QVBoxLayout* appearance_ = nullptr;
   Segmented* scheme_;
   QSpinBox* font_;
   QSpinBox* digits_;

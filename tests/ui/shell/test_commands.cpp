@@ -7,11 +7,13 @@
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
 #include "ui/models/palette_model.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom_panel.h"
 #include "ui/window/command_palette.h"
+#include "ui/window/graph_pane.h"
 #include "ui/window/preferences_page.h"
 #include "ui/window/workspace.h"
 
@@ -153,6 +155,11 @@ class TestCommands final : public QObject {
       shown.child<QSpinBox>("preferFont")->setValue(15);
       QCOMPARE(QApplication::font().pixelSize(), 15);
       QCOMPARE(uiFont(11).pixelSize(), 13);
+      auto* direction = shown.child<Segmented>("preferDirection");
+      QTest::mouseClick(direction, Qt::LeftButton, {}, QPoint(direction->width() * 3 / 4, direction->height() / 2));
+      QCOMPARE(shown.window.workspace()->graph()->view()->direction(), layout::Direction::Right);
+      QTest::mouseClick(direction, Qt::LeftButton, {}, QPoint(direction->width() / 4, direction->height() / 2));
+      QCOMPARE(shown.window.workspace()->graph()->view()->direction(), layout::Direction::Down);
       shown.child<QSpinBox>("preferDigits")->setValue(2);
       QCOMPARE(shown.session.digits(), 2);
       shown.click("preferencesDone");
