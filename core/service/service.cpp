@@ -8,6 +8,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/analysis/preview.h"
+#include "core/analysis/zero_mean_map.h"
 #include "core/formats/formats.h"
 #include "core/run/bench.h"
 #include "core/run/npy_file.h"
@@ -18,7 +19,6 @@
 #include "core/service/plan_file.h"
 #include "core/service/plan_maker.h"
 #include "core/service/tensor_stats.h"
-#include "core/service/zero_mean_map.h"
 
 namespace normlens::service {
 namespace {
@@ -222,7 +222,8 @@ Result<protocol::ZeroMeanMap> Service::zeroMeanMap(const protocol::PlanParams& p
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   const auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
   if (!planned) return tl::unexpected(planned.error());
-  return service::zeroMeanMap(*state_->analysis, planned->plan);
+  auto map = analysis::zeroMeanMap(*state_->analysis, planned->plan);
+  return protocol::ZeroMeanMap{std::move(map.now), std::move(map.planned), std::move(map.notZero)};
 }
 
 Result<protocol::ShiftCone> Service::shiftCone(const protocol::ShiftConeParams& params, const Task& task) {
@@ -232,7 +233,8 @@ Result<protocol::ShiftCone> Service::shiftCone(const protocol::ShiftConeParams& 
   }
   const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
   if (!planned) return tl::unexpected(planned.error());
-  return service::shiftCone(*state_->analysis, planned->plan, params.node);
+  auto cone = analysis::shiftCone(*state_->analysis, planned->plan, params.node);
+  return protocol::ShiftCone{std::move(cone.values), std::move(cone.ends), std::move(cone.reason)};
 }
 
 Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, const Task& task) {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "core/analysis/zero_mean_map.h"
 #include "core/graph/text.h"
-#include "core/service/zero_mean_map.h"
 
-namespace normlens::service {
+namespace normlens::analysis {
 namespace {
 
 // A table feeds a stream; a linear adds to it; two norms read it. Behind them a norm of an activation, which is
@@ -62,19 +62,19 @@ class ZeroMeanMapTest : public ::testing::Test {
 TEST_F(ZeroMeanMapTest, streamIsZeroMeanAfterThePlanAndTheActivationIsNot) {
   const auto map = zeroMeanMap(*analysis_, planOf(analysis::Policy::Free));
   EXPECT_EQ(names(map.planned), (std::vector<std::string>{"s", "f", "r"}));
-  EXPECT_EQ(names(map.not_zero), std::vector<std::string>{"e"});
+  EXPECT_EQ(names(map.notZero), std::vector<std::string>{"e"});
   EXPECT_TRUE(map.now.empty());
 }
 
 TEST_F(ZeroMeanMapTest, withoutAPlanNothingIsPlanned) {
   const auto map = zeroMeanMap(*analysis_, {});
   EXPECT_TRUE(map.planned.empty());
-  EXPECT_EQ(map.not_zero.size(), 4U);
+  EXPECT_EQ(map.notZero.size(), 4U);
 }
 
 TEST_F(ZeroMeanMapTest, aCenteringAtRunTimeCounts) {
   const auto map = zeroMeanMap(*analysis_, planOf(analysis::Policy::All));
-  EXPECT_TRUE(map.not_zero.empty());
+  EXPECT_TRUE(map.notZero.empty());
   EXPECT_EQ(map.planned.size(), 4U);
 }
 
@@ -112,4 +112,4 @@ TEST_F(ZeroMeanMapTest, aNodeWithoutCenteredWeightsHasNoCone) {
 }
 
 }  // namespace
-}  // namespace normlens::service
+}  // namespace normlens::analysis

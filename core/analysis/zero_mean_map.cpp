@@ -1,15 +1,13 @@
-#include "core/service/zero_mean_map.h"
+#include "core/analysis/zero_mean_map.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-namespace normlens::service {
+namespace normlens::analysis {
 namespace {
 
-using analysis::Claim;
-using analysis::ClaimId;
 using graph::ConstantId;
 using graph::kNone;
 using graph::NodeId;
@@ -24,9 +22,9 @@ struct Edits {
   std::set<ValueId> atRunTime;
 };
 
-Edits editsOf(const analysis::Plan& plan) {
+Edits editsOf(const Plan& plan) {
   Edits edits;
-  for (const analysis::PlannedEdit& planned : plan.edits) {
+  for (const PlannedEdit& planned : plan.edits) {
     if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
       if (center->split) {
         edits.forTolerantUses.insert(planned.claim);
@@ -44,7 +42,7 @@ Edits editsOf(const analysis::Plan& plan) {
 // Which claims hold once the edits are made: everything does until something it needs does not.
 class Holding {
  public:
-  Holding(const analysis::Analysis& analysis, const Edits& edits)
+  Holding(const Analysis& analysis, const Edits& edits)
       : graph_(analysis.scales.graph), claims_(analysis.claims.all()), edits_(edits), holds_(claims_.size(), true) {
     settle();
   }
@@ -58,7 +56,7 @@ class Holding {
     return edits_.centered.contains({graph_.value(claim.value).constant, claim.pattern});
   }
 
-  [[nodiscard]] bool served(const analysis::Need& need) const {
+  [[nodiscard]] bool served(const Need& need) const {
     return need.throughTolerantUse && edits_.forTolerantUses.contains(need.claim);
   }
 
@@ -66,7 +64,7 @@ class Holding {
     std::vector<std::vector<size_t>> dependents(claims_.size());
     std::vector<size_t> fallen;
     for (size_t i = 0; i < claims_.size(); ++i) {
-      for (const analysis::Need& need : claims_[i].needs) {
+      for (const Need& need : claims_[i].needs) {
         if (!served(need)) dependents[static_cast<size_t>(need.claim)].push_back(i);
       }
       if (holdsByItself(claims_[i])) continue;
@@ -129,8 +127,8 @@ class Cone {
     }
   }
 
-  protocol::ShiftCone take() {
-    protocol::ShiftCone cone;
+  ShiftCone take() {
+    ShiftCone cone;
     for (const ValueId value : values_) {
       if (graph_.value(value).constant == kNone) cone.values.push_back(value);
     }
@@ -150,7 +148,7 @@ class Cone {
     for (const ops::Demand& output : shift.outputs) visit(output.value, output.pattern);
   }
 
-  // Out of a block, as analysis::ShiftTolerance goes.
+  // Out of a block, as ShiftTolerance goes.
   void stepOut(const Use& use, const Pattern& pattern) {
     const NodeId owner = graph_.block(use.block).owner;
     if (owner == kNone) return;
@@ -177,7 +175,7 @@ class Cone {
 
 }  // namespace
 
-protocol::ZeroMeanMap zeroMeanMap(const analysis::Analysis& analysis, const analysis::Plan& plan) {
+ZeroMeanMap zeroMeanMap(const Analysis& analysis, const Plan& plan) {
   const auto& graph = analysis.scales.graph;
   const auto& claims = analysis.claims.all();
   const Edits planned = editsOf(plan);
@@ -191,18 +189,18 @@ protocol::ZeroMeanMap zeroMeanMap(const analysis::Analysis& analysis, const anal
     int& known = best.try_emplace(value, state).first->second;
     known = std::max(known, state);
   }
-  protocol::ZeroMeanMap map;
+  ZeroMeanMap map;
   for (const auto& [value, state] : best)
-    (state == 2 ? map.now : state == 1 ? map.planned : map.not_zero).push_back(value);
+    (state == 2 ? map.now : state == 1 ? map.planned : map.notZero).push_back(value);
   return map;
 }
 
-protocol::ShiftCone shiftCone(const analysis::Analysis& analysis, const analysis::Plan& plan, NodeId node) {
+ShiftCone shiftCone(const Analysis& analysis, const Plan& plan, NodeId node) {
   const auto& graph = analysis.scales.graph;
   const std::set<ConstantId> weights = constantsBehind(graph, node);
   Cone cone(graph);
   bool any = false;
-  for (const analysis::PlannedEdit& planned : plan.edits) {
+  for (const PlannedEdit& planned : plan.edits) {
     const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
     if (center == nullptr) continue;
     for (const auto& part : center->parts) {
@@ -218,4 +216,4 @@ protocol::ShiftCone shiftCone(const analysis::Analysis& analysis, const analysis
   return told;
 }
 
-}  // namespace normlens::service
+}  // namespace normlens::analysis
