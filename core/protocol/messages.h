@@ -15,7 +15,7 @@
 
 namespace normlens::protocol {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;  // grows with every change that an older other end would misread
 
 // ---- initialize: InitializeParams -> EngineInfo. The first request; any other before it is refused.
 struct InitializeParams {
