@@ -61,7 +61,8 @@ TEST_F(Serve, IntroducesItselfAndEnds) {
 TEST_F(Serve, RefusesAnotherProtocol) {
   const auto failure = ask(methods::kInitialize, {{"protocol", 999}}).failure;
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->message, "this engine speaks protocol 1 and the window protocol 999");
+  EXPECT_EQ(failure->message,
+            "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol 999");
   EXPECT_EQ(ask(methods::kAnalyze).failure->code, RpcError::NotInitialized);
 }
 
