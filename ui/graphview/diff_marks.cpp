@@ -36,8 +36,9 @@ void paintSign(QPainter& painter, const QRectF& outline, const QString& sign, co
 
 }  // namespace
 
-DiffMarks::DiffMarks(const layout::Hierarchy& hierarchy, const std::vector<NodeMark>& marks)
-    : counts_(hierarchy.items.size()) {
+DiffMarks::DiffMarks(const layout::Hierarchy& hierarchy, const std::vector<NodeMark>& marks) {
+  if (marks.empty()) return;  // a view that is compared with nothing pays nothing when it paints
+  counts_.resize(hierarchy.items.size());
   const auto& nodes = hierarchy.itemOfNode;
   for (size_t node = 0; node < std::min(marks.size(), nodes.size()); ++node) {
     if (marks[node] == NodeMark::Same) continue;

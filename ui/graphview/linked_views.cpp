@@ -79,6 +79,20 @@ void LinkedViews::showNextDifference(bool forward) {
   show(b_, difference.b);
 }
 
+// Made once per layout: a view moves at every step of a drag.
+const std::unordered_map<std::string, int>& LinkedViews::groupBoxesOf(const GraphView* view) {
+  GroupBoxes& known = view == a_ ? groupsA_ : groupsB_;
+  const Scene& scene = view->scene();
+  if (known.layout == scene.layout) return known.boxByPath;
+  known = {scene.layout, {}};
+  for (size_t i = 0; i < scene.layout->boxes.size(); ++i) {
+    const Box& box = scene.layout->boxes[i];
+    if (scene.itemOf(box).kind != layout::ItemKind::Group) continue;
+    known.boxByPath.emplace(scene.hierarchy->path(box.item), static_cast<int>(i));
+  }
+  return known.boxByPath;
+}
+
 // The box nearest to the middle that the other graph has as well comes to the same place on the screen there.
 void LinkedViews::follow(GraphView* moved) {
   GraphView* follower = other(moved);
@@ -86,15 +100,12 @@ void LinkedViews::follow(GraphView* moved) {
   const Scene& from = moved->scene();
   const Scene& to = follower->scene();
   const auto& partners = sideOf(moved).partners;
-  std::unordered_map<std::string, int> groups;  // of the follower, by path
-  for (const Box& box : to.layout->boxes) {
-    if (to.itemOf(box).kind == layout::ItemKind::Group) groups.emplace(to.hierarchy->path(box.item), box.item);
-  }
+  const auto& groups = groupBoxesOf(follower);
   const auto counterpart = [&](const Box& box) {
     const Item& item = from.itemOf(box);
     if (item.kind == layout::ItemKind::Group) {
       const auto found = groups.find(from.hierarchy->path(box.item));
-      return found == groups.end() ? -1 : to.layout->boxOfItem[static_cast<size_t>(found->second)];
+      return found == groups.end() ? -1 : found->second;
     }
     const bool paired = item.node >= 0 && static_cast<size_t>(item.node) < partners.size();
     const int node = paired ? partners[static_cast<size_t>(item.node)] : -1;

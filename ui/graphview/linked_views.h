@@ -5,9 +5,13 @@
 #pragma once
 
 #include <QObject>
+#include <memory>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ui/graphview/graph_diff.h"
+#include "ui/layout/layout.h"
 
 namespace normlens::graphview {
 
@@ -31,6 +35,11 @@ class LinkedViews final : public QObject {
   struct Difference {
     int a = -1, b = -1;  // places of nodes; one may be -1
   };
+  struct GroupBoxes {
+    std::shared_ptr<const layout::Layout> layout;  // that they are of
+    std::unordered_map<std::string, int> boxByPath;
+  };
+  const std::unordered_map<std::string, int>& groupBoxesOf(const GraphView* view);
   void follow(GraphView* moved);
   void openTheSame(GraphView* changed);
   void collectDifferences();
@@ -40,6 +49,7 @@ class LinkedViews final : public QObject {
   GraphView* a_;  // not owned
   GraphView* b_;  // not owned
   GraphDiff diff_;
+  GroupBoxes groupsA_, groupsB_;
   std::vector<Difference> differences_;
   int current_ = -1;
   bool linked_ = true;
