@@ -14,6 +14,7 @@
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/inputs_delegate.h"
+#include "ui/widgets/row_table.h"
 
 namespace normlens::ui {
 
@@ -60,20 +61,13 @@ void InputsPage::buildBar() {
 }
 
 void InputsPage::buildTable() {
-  table_ = new QTableView(this);
-  table_->setObjectName(QStringLiteral("inputsTable"));
-  table_->setAccessibleName(tr("Inputs of the model"));
+  table_ = makeRowTable(QStringLiteral("inputsTable"), tr("Inputs of the model"), 28, this);
   table_->setModel(model_);
   table_->setItemDelegate(new InputsDelegate(table_));
-  table_->setShowGrid(false);
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                           QAbstractItemView::AnyKeyPressed | QAbstractItemView::SelectedClicked);
-  table_->setTabKeyNavigation(false);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(28);
   QHeaderView* header = table_->horizontalHeader();
-  header->setHighlightSections(false);
   header->setStretchLastSection(true);
   const QPair<int, int> widths[] = {{InputsModel::Name, 190},
                                     {InputsModel::Type, 110},

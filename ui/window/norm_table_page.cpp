@@ -14,6 +14,7 @@
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/norm_table_delegate.h"
+#include "ui/widgets/row_table.h"
 
 namespace normlens::ui {
 
@@ -61,25 +62,13 @@ void NormTablePage::buildBar() {
 }
 
 void NormTablePage::buildTable() {
-  table_ = new QTableView(this);
-  table_->setObjectName(QStringLiteral("normTable"));
-  table_->setAccessibleName(tr("Table of LayerNorms"));
+  table_ = makeRowTable(QStringLiteral("normTable"), tr("Table of LayerNorms"), 25, this);
+  makeRowsSelectable(table_);
   table_->setModel(sorter_);
   table_->setItemDelegate(new NormTableDelegate(table_));
-  table_->setShowGrid(false);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->setTabKeyNavigation(false);
-  table_->setWordWrap(false);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(25);
   table_->setSortingEnabled(true);
   table_->sortByColumn(NormTable::Place, Qt::AscendingOrder);
   QHeaderView* header = table_->horizontalHeader();
-  header->setHighlightSections(false);
   header->setStretchLastSection(true);
   header->setSectionsMovable(true);
   const QPair<int, int> widths[] = {{NormTable::Place, 56},      {NormTable::Name, 210},  {NormTable::Verdict, 120},

@@ -12,6 +12,7 @@
 #include "ui/widgets/copy_table.h"
 #include "ui/widgets/edit_delegate.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/row_table.h"
 
 namespace normlens::ui {
 
@@ -59,23 +60,11 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
 }
 
 void PlanPage::buildTable() {
-  table_ = new QTableView(this);
-  table_->setObjectName(QStringLiteral("planTable"));
-  table_->setAccessibleName(tr("Edits of the plan"));
+  table_ = makeRowTable(QStringLiteral("planTable"), tr("Edits of the plan"), 25, this);
+  makeRowsSelectable(table_);
   table_->setModel(model_);
   table_->setItemDelegate(new EditDelegate(table_));
-  table_->setShowGrid(false);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->setTabKeyNavigation(false);
-  table_->setWordWrap(false);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(25);
   QHeaderView* header = table_->horizontalHeader();
-  header->setHighlightSections(false);
   header->setSectionResizeMode(QHeaderView::Interactive);
   header->setSectionResizeMode(EditModel::What, QHeaderView::Stretch);
   header->setMinimumSectionSize(60);
