@@ -126,8 +126,9 @@ int main(int argc, char** argv) {
   QCoreApplication::setApplicationVersion(QStringLiteral(NORMLENS_VERSION));
   CommandLine line;
   if (const int status = parse(application, line)) return status;
-  const ui::Preferences preferences = screenshot ? ui::Preferences() : ui::preferencesFromSettings();
-  if (!line.themeGiven) line.scheme = ui::preferencesFromSettings().scheme;
+  const ui::Preferences chosen = ui::preferencesFromSettings();
+  const ui::Preferences preferences = screenshot ? ui::Preferences() : chosen;
+  if (!line.themeGiven) line.scheme = chosen.scheme;
   const bool desktopDark = ui::desktopIsDark(QGuiApplication::palette());
   const bool dark =
       line.scheme == ui::ColorScheme::Dark || (line.scheme == ui::ColorScheme::FollowDesktop && desktopDark);
