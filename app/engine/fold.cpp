@@ -139,6 +139,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   if (!info) return console.fail(info.error());
   if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
   if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
+  service.expectExport();
   const auto analysis = analyzeModel(service, options.model, options.inputs, console, task);
   if (!analysis) return console.fail(analysis.error());
   auto outcome = foldModel(service, options, task);

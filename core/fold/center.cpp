@@ -238,8 +238,10 @@ std::vector<int64_t> outputStrides(const TensorView& in) {
 Status centerTensors(std::span<const CenterJob> jobs, int threads) {
   std::vector<Work> copies;
   std::vector<Work> centerings;
+  std::vector<TensorView> weights;
   Strange strange = false;
   for (const auto& job : jobs) {
+    weights.push_back(job.in);
     if (auto status = checkJob(job); !status) return status;
     if (job.out.empty()) continue;
     const auto strides = outputStrides(job.in);
@@ -250,6 +252,7 @@ Status centerTensors(std::span<const CenterJob> jobs, int threads) {
       centerings.push_back(centerWork<T>(job, std::move(*nest), strange));
     });
   }
+  mapWeightsAhead(weights, threads);
   runAll(copies, threads);
   runAll(centerings, threads);
   return checkFinite(strange);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/map_ahead.h"
 #include "core/fold/parallel.h"
 
 namespace normlens::fold {
@@ -15,6 +16,18 @@ void runAll(const std::vector<Work>& works, int threads) {
     const auto& work = works[static_cast<size_t>(end - ends.begin())];
     work.run(unit - (*end - work.units));
   });
+}
+
+void mapWeightsAhead(const std::vector<graph::TensorView>& weights, int threads) {
+  std::vector<std::span<const std::byte>> strokes;
+  for (const auto& weight : weights) {
+    const auto bytes = static_cast<size_t>(graph::byteCount(weight));
+    for (size_t at = 0; at < bytes; at += kMapAheadBytes) {
+      strokes.emplace_back(weight.data + at, std::min(kMapAheadBytes, bytes - at));
+    }
+  }
+  parallelFor(threads, static_cast<int64_t>(strokes.size()),
+              [&](int64_t i) { mapAhead(strokes[static_cast<size_t>(i)]); });
 }
 
 Status checkFit(const graph::TensorView& in, std::span<std::byte> out) {

@@ -25,6 +25,9 @@ struct Work {
 // All units of several works as one parallel loop.
 void runAll(const std::vector<Work>& works, int threads);
 
+// The pages of weights that lie in a mapped file, before they are read.
+void mapWeightsAhead(const std::vector<graph::TensorView>& weights, int threads);
+
 // Calls body with a null pointer of the element type; false for a type that is not a real floating one.
 template <class Body>
 bool withElementType(graph::DType dtype, Body body) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,10 +82,11 @@ class Model {
   virtual ~Model() = default;
 
   [[nodiscard]] virtual const ModelFacts& facts() const = 0;
-  // Of the file it was opened from, as it was then, and of the data files beside it, one after another in the order of
-  // their names: what `cat model.onnx model.onnx.data | sha256sum` says. Hashed when first asked for (a second for a
-  // gigabyte or two). Empty when a file cannot be read any more.
-  [[nodiscard]] virtual const std::string& fileSha256() const = 0;
+  // SHA-256 of the file it was opened from, as it was then, and of the data files beside it, one after another in the
+  // order of their names: what `cat model.onnx model.onnx.data | sha256sum` says. Takes a second for a gigabyte or two.
+  // goOn is asked before each piece (nullptr: never) and may wait; false ends it. Empty then, and when a file cannot be
+  // read any more.
+  [[nodiscard]] virtual std::string fileSha256(const std::function<bool()>& goOn) const = 0;
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
   // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2.

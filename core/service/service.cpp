@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <fstream>
-#include <future>
 #include <map>
 #include <sstream>
 
@@ -18,6 +17,7 @@
 #include "core/service/model_inputs.h"
 #include "core/service/plan_file.h"
 #include "core/service/plan_maker.h"
+#include "core/service/source_hash.h"
 #include "core/service/tensor_stats.h"
 
 namespace normlens::service {
@@ -62,17 +62,7 @@ struct Service::State {
   protocol::FoldParams foldParams;
   bool foldOk = false;
   FoldTimes times;
-  mutable std::future<void> hashing;  // last: it ends before the model does
-
-  // An export tells the hash of its source. Reading a large file again takes as long as folding it, so it starts early.
-  void startHashing() {
-    if (!model->takesAnnotations() || hashing.valid()) return;
-    hashing = std::async(std::launch::async, [source = model.get()] { static_cast<void>(source->fileSha256()); });
-  }
-  [[nodiscard]] const std::string& sourceSha256() const {
-    if (hashing.valid()) hashing.wait();
-    return model->fileSha256();
-  }
+  std::unique_ptr<SourceHash> hash;  // last: it ends before the model does
 
   [[nodiscard]] Status needModel() const {
     if (model) return {};
@@ -116,7 +106,7 @@ struct Service::State {
 
   // What the exported file says of its making.
   [[nodiscard]] std::map<std::string, std::string> history() const {
-    const std::string& sha256 = sourceSha256();
+    const std::string& sha256 = hash->get();
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
                                 " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));
@@ -152,6 +142,7 @@ Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, con
   if (!opened) return tl::unexpected(opened.error());
   auto fresh = std::make_unique<State>();
   fresh->model = std::move(*opened);
+  fresh->hash = std::make_unique<SourceHash>(*fresh->model);
   fresh->norms = analysis::findNorms(fresh->model->graph());
   fresh->times.load_ms = watch.ms();
   state_ = std::move(fresh);
@@ -253,6 +244,10 @@ Result<protocol::CenterPreview> Service::previewCenter(const protocol::CenterPar
   return protocol::CenterPreview{preview.allowed, std::move(preview.reason), std::move(preview.frees)};
 }
 
+void Service::expectExport() {
+  if (state_->model && state_->model->takesAnnotations()) state_->hash->start();
+}
+
 Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, const Task& task) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   const auto flavour = formats::normFlavourFromName(params.norm);
@@ -270,13 +265,16 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
                                                  : "no LayerNorm of this model can be folded under this policy";
     return result;
   }
-  state_->startHashing();
   task.report("centering weights and rewriting the graph");
   const auto foldPlan = toFoldPlan(planned->plan);
-  auto folded = state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
+  auto folded = [&] {
+    const SourceHash::Rest rest(*state_->hash);
+    return state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
+  }();
   if (!folded) return tl::unexpected(folded.error());
   state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
   result.fold_ms = state_->times.fold_ms;
+  expectExport();
   state_->plan = std::move(planned->plan);
   state_->folded = std::move(*folded);
   state_->flavour = *flavour;
@@ -365,7 +363,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   if (!file) return fail(ErrorCode::Unreadable, "cannot read the plan " + path.string());
   std::stringstream text;
   text << file.rdbuf();
-  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->sourceSha256());
+  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->hash->get());
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};
@@ -374,7 +372,7 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (auto status = state_->needAnalysis(); !status) return status;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->sourceSha256());
+  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->hash->get());
   file.flush();
   if (!file) return fail(ErrorCode::WriteFailed, "cannot write the plan " + path.string());
   return {};

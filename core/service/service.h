@@ -58,6 +58,9 @@ class Service {
   [[nodiscard]] Result<protocol::ShiftCone> shiftCone(const protocol::ShiftConeParams& params, const Task& task);
   [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
+  // To be called early by who is going to export the open model: what an export needs of the source is then found while
+  // the model is analysed.
+  void expectExport();
   // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);

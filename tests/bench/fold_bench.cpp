@@ -59,6 +59,7 @@ Pass foldOnce(const fs::path& path, const fs::path& output) {
   pass.wholeMs = elapsedMs([&] {
     service::Service service;
     get(service.open(path, {}));
+    service.expectExport();
     pass.analyzeMs = elapsedMs([&] { get(service.analyze({})); });
     pass.plan = get(service.fold(foldParams(), {})).plan;
     protocol::ExportParams params;

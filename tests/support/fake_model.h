@@ -56,7 +56,7 @@ class FakeModel final : public formats::Model {
   }
 
   const formats::ModelFacts& facts() const override { return facts_; }
-  const std::string& fileSha256() const override { return sha256_; }
+  std::string fileSha256(const std::function<bool()>& /*goOn*/) const override { return sha256_; }
   const graph::Graph& graph() const override { return graph_; }
   Result<std::vector<formats::InputSpec>> inferInputs() const override {
     formats::InputSpec spec;

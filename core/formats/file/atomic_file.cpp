@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/map_ahead.h"
+
 namespace normlens::formats {
 namespace {
-
-constexpr size_t kWriteBytes = size_t{8} << 20;
 
 tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
   const std::string file = path.string() + " cannot be written: ";
@@ -92,7 +92,9 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_
 Status AtomicFile::writeAt(uint64_t offset, const void* data, size_t size) {
   const auto* at = static_cast<const char*>(data);
   while (size > 0) {
-    const ssize_t written = ::pwrite(descriptor_, at, std::min(size, kWriteBytes), static_cast<off_t>(offset));
+    const size_t stroke = std::min(size, kMapAheadBytes);
+    mapAhead({reinterpret_cast<const std::byte*>(at), stroke});
+    const ssize_t written = ::pwrite(descriptor_, at, stroke, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return failed(written < 0 ? errno : EIO);
     at += written;

@@ -19,13 +19,14 @@ class Sha256 {
   void add(std::span<const std::byte> bytes) {
     good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
   }
-  // False where the file cannot be read any more.
-  [[nodiscard]] bool add(const MappedFile& file) {
+  // False where the file cannot be read any more, or goOn ended it.
+  [[nodiscard]] bool add(const MappedFile& file, const std::function<bool()>& goOn) {
     constexpr size_t kPiece = 1 << 18;
     std::vector<std::byte> buffer(kPiece);
     const size_t size = file.bytes().size();
     for (size_t done = 0; done < size; done += kPiece) {
       const auto piece = std::span(buffer).first(std::min(kPiece, size - done));
+      if (goOn && !goOn()) return false;
       if (!file.readAt(done, piece)) return false;
       add(piece);
     }
@@ -57,17 +58,17 @@ std::string sha256Hex(std::span<const std::byte> bytes) {
   return sha.hex();
 }
 
-std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files) {
+std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files, const std::function<bool()>& goOn) {
   Sha256 sha;
   for (const auto& file : files) {
-    if (!sha.add(*file)) return {};
+    if (!sha.add(*file, goOn)) return {};
   }
   return sha.hex();
 }
 
-std::string sha256Hex(const MappedFile& file) {
+std::string sha256Hex(const MappedFile& file, const std::function<bool()>& goOn) {
   Sha256 sha;
-  return sha.add(file) ? sha.hex() : std::string();
+  return sha.add(file, goOn) ? sha.hex() : std::string();
 }
 
 }  // namespace normlens::formats

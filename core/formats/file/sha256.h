@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,8 +13,10 @@ namespace normlens::formats {
 
 // 64 lower-case hex digits.
 [[nodiscard]] std::string sha256Hex(std::span<const std::byte> bytes);
-// Of whole files one after another, read in pieces; empty when one cannot be read.
-[[nodiscard]] std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files);
-[[nodiscard]] std::string sha256Hex(const MappedFile& file);
+// Of whole files one after another, read in pieces; empty when one cannot be read, or when goOn, which is asked before
+// each piece (nullptr: never) and may wait, says no.
+[[nodiscard]] std::string sha256Hex(std::span<const std::shared_ptr<const MappedFile>> files,
+                                    const std::function<bool()>& goOn);
+[[nodiscard]] std::string sha256Hex(const MappedFile& file, const std::function<bool()>& goOn);
 
 }  // namespace normlens::formats

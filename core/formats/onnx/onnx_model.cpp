@@ -176,9 +176,8 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
   return model;
 }
 
-const std::string& OnnxModel::fileSha256() const {
-  if (sha256_.empty() && source_.file) sha256_ = sha256Hex(filesOf(source_));
-  return sha256_;
+std::string OnnxModel::fileSha256(const std::function<bool()>& goOn) const {
+  return source_.file ? sha256Hex(filesOf(source_), goOn) : std::string();
 }
 
 Result<std::unique_ptr<Model>> openOnnx(const std::filesystem::path& path, const Task& task) {

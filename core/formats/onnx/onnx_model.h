@@ -27,7 +27,7 @@ class OnnxModel final : public Model {
   [[nodiscard]] static Result<std::unique_ptr<OnnxModel>> fromSource(OnnxSource source, ModelFacts facts);
 
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
-  [[nodiscard]] const std::string& fileSha256() const override;
+  [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
   // Fails where the model cannot be run; graph() then has the shapes that onnx infers.
@@ -63,7 +63,6 @@ class OnnxModel final : public Model {
   ModelFacts facts_;
   std::map<std::string, std::string> properties_;  // see annotate()
   mutable std::shared_ptr<Session> session_;       // null until the model is run
-  mutable std::string sha256_;                     // empty until it is asked for
 };
 
 }  // namespace normlens::formats::onnx

@@ -121,9 +121,8 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   return model;
 }
 
-const std::string& TorchScriptModel::fileSha256() const {
-  if (sha256_.empty() && source_.archive) sha256_ = sha256Hex(source_.archive->file());
-  return sha256_;
+std::string TorchScriptModel::fileSha256(const std::function<bool()>& goOn) const {
+  return source_.archive ? sha256Hex(source_.archive->file(), goOn) : std::string();
 }
 
 Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {

@@ -41,7 +41,7 @@ class TorchScriptModel final : public Model {
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> fromModule(ModuleSource source, ModelFacts facts);
 
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
-  [[nodiscard]] const std::string& fileSha256() const override;
+  [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
   Status probe(const Tensors& inputs, const Task& task) override;
@@ -79,7 +79,6 @@ class TorchScriptModel final : public Model {
   std::optional<ProbeRecords> records_;  // of the last successful probe
   Lowered lowered_;
   ModelFacts facts_;
-  mutable std::string sha256_;  // empty until it is asked for
 };
 
 // at::Tensor <-> the border's tensors. The view shares memory with the tensor and keeps it alive.
