@@ -1,6 +1,6 @@
 // Vectors of one instruction set, and how each scalar type is loaded into and stored from them.
 //
-// Included by the rms_norm_<isa>.cpp files only, each of which defines NORMLENS_ISA (a namespace name) and
+// Included by the row_norm_<isa>.cpp files only, each of which defines NORMLENS_ISA (a namespace name) and
 // NORMLENS_VECTOR_BYTES first. Everything lives in that namespace and uses no inline function of the standard library:
 // two files compiled for different processors must not share a symbol, or the linker could keep the wrong one.
 #pragma once

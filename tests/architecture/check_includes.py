@@ -22,8 +22,9 @@ OWN = {
     "core/protocol": ["core/base", "core/protocol"],
     "core/service": ["core", "kernels"],
     "kernels": ["kernels"],
-    "kernels/cpu": ["kernels/cpu"],
-    "kernels/reference": ["kernels/reference"],
+    "kernels/cpu": ["kernels/norm_rows.h", "kernels/cpu"],
+    "kernels/cuda": ["kernels/norm_rows.h", "kernels/cuda"],
+    "kernels/reference": ["kernels/norm_rows.h", "kernels/reference"],
     "ui": ["core/base", "core/protocol", "ui"],
     "app/normlens": ["core/base", "core/protocol", "ui", "app/normlens"],
     # bench and diff hold two models, the service one: these verbs call run themselves.

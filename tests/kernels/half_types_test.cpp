@@ -6,12 +6,13 @@
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/row_norm.h"
 #include "tests/kernels/small_float.h"
 
 namespace normlens::kernels::test {
 namespace {
 
-std::vector<uint16_t> sumOf(const RmsNormVariant& variant, Scalar scalar, const std::vector<uint16_t>& a,
+std::vector<uint16_t> sumOf(const RowNormVariant& variant, Scalar scalar, const std::vector<uint16_t>& a,
                             const std::vector<uint16_t>& b) {
   std::vector<uint16_t> sum(a.size());
   std::vector<uint16_t> output(a.size());
@@ -50,7 +51,7 @@ TEST_P(HalfTypes, EveryValueSurvivesAddingZero) {
   std::vector<uint16_t> all(65536);
   std::iota(all.begin(), all.end(), uint16_t{0});
   const std::vector<uint16_t> minusZeros(all.size(), 0x8000);  // x + (-0) is x, for x = -0 too
-  for (const RmsNormVariant& variant : rmsNormVariants()) {
+  for (const RowNormVariant& variant : rowNormVariants()) {
     if (!variant.supported()) continue;
     const auto sum = sumOf(variant, type.scalar, all, minusZeros);
     for (size_t i = 0; i < all.size(); ++i) {
@@ -67,7 +68,7 @@ TEST_P(HalfTypes, SumsAreRoundedToNearestEven) {
   for (auto& bits : a) bits = static_cast<uint16_t>(random());
   // Neighbouring exponents make ties and carries common.
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<uint16_t>(a[i] + (random() % 4096) - 2048);
-  for (const RmsNormVariant& variant : rmsNormVariants()) {
+  for (const RowNormVariant& variant : rowNormVariants()) {
     if (!variant.supported()) continue;
     const auto sum = sumOf(variant, type.scalar, a, b);
     for (size_t i = 0; i < a.size(); ++i) {

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/rms_norm.h"
-
 namespace normlens::kernels::test {
 
 struct SmallFloat {

@@ -1,4 +1,4 @@
 // The variant that runs on every processor.
 #define NORMLENS_ISA baseline
 #define NORMLENS_VECTOR_BYTES 16
-#include "kernels/cpu/rms_norm_rows.h"
+#include "kernels/cpu/row_norm_loops.h"

@@ -1,0 +1,46 @@
+#include "kernels/cpu/row_norm.h"
+
+#include <algorithm>
+#include <array>
+
+namespace normlens::kernels {
+
+namespace baseline {
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t begin, int64_t end);
+}
+namespace avx2 {
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t begin, int64_t end);
+}
+namespace avx512 {
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t begin, int64_t end);
+}
+
+namespace {
+
+bool always() { return true; }
+
+#if defined(__x86_64__)
+bool hasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool hasAvx512() {
+  return hasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+constexpr std::array kVariants = {
+#if defined(__x86_64__)
+    RowNormVariant{"avx512", hasAvx512, avx512::normalizeRows},
+    RowNormVariant{"avx2", hasAvx2, avx2::normalizeRows},
+#endif
+    RowNormVariant{"baseline", always, baseline::normalizeRows},
+};
+
+}  // namespace
+
+std::span<const RowNormVariant> rowNormVariants() { return kVariants; }
+
+const RowNormVariant& bestRowNormVariant() {
+  return *std::ranges::find_if(kVariants, [](const RowNormVariant& variant) { return variant.supported(); });
+}
+
+}  // namespace normlens::kernels

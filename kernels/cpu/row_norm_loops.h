@@ -1,0 +1,315 @@
+// The row loops, once for all kinds of norm and all instruction sets; see lanes.h for how this file is compiled.
+//
+// A row is read twice: to add it up, and, while it is in the cache, to normalise it. What is subtracted as its mean is
+// a guess, the mean of its first elements, plus what adding up x - guess shows to be missing: so the digits of a large
+// mean cancel before anything is squared. A guess that is off by more than twice the spread (its error in the variance
+// would be above 4 roundings' worth) is corrected and the row added up again.
+#pragma once
+
+#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/row_norm.h"
+
+namespace normlens::kernels::NORMLENS_ISA {
+
+constexpr bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
+
+// The last, incomplete vector of a row goes through a zero-padded copy: nothing outside the row is read or written.
+template <class Lane>
+typename Lane::Vector loadSome(const typename Lane::Stored* from, int64_t count) {
+  typename Lane::Stored padded[Lane::kCount] = {};
+  __builtin_memcpy(padded, from, static_cast<size_t>(count) * sizeof padded[0]);
+  return Lane::load(padded);
+}
+
+template <class Lane>
+void storeSome(typename Lane::Stored* to, const typename Lane::Vector& v, int64_t count) {
+  typename Lane::Stored padded[Lane::kCount];
+  Lane::store(padded, v);
+  __builtin_memcpy(to, padded, static_cast<size_t>(count) * sizeof padded[0]);
+}
+
+// The first `count` lanes, zero in the others.
+template <class Lane>
+typename Lane::Vector firstLanes(const typename Lane::Vector& v, int64_t count) {
+  typename Lane::Vector kept{};
+  __builtin_memcpy(&kept, &v, static_cast<size_t>(count) * sizeof(typename Lane::Sum));
+  return kept;
+}
+
+// Weights and biases lie in memory in the type of the sums.
+template <class Sum>
+struct SumLane;
+template <>
+struct SumLane<float> {
+  using Lane = Float32Lane;
+};
+template <>
+struct SumLane<double> {
+  using Lane = Float64Lane;
+};
+
+template <class Lane>
+typename Lane::Sum total(const typename Lane::Vector& v) {
+  typename Lane::Sum lanes[Lane::kCount];
+  for (int i = 0; i < Lane::kCount; ++i) lanes[i] = v[i];
+  for (int half = Lane::kCount / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  }
+  return lanes[0];
+}
+
+// Four running sums: the processor starts a multiply-add each cycle but takes four to finish one.
+constexpr int kUnroll = 4;
+
+// Calls visit(offset, slot) for each complete vector of a row, slot cycling through the running sums, then
+// visitTail(offset, count) for what is left.
+template <class Lane, class Visit, class VisitTail>
+inline __attribute__((always_inline)) void forEachVector(int64_t width, const Visit& visit,
+                                                         const VisitTail& visitTail) {
+  constexpr int64_t step = Lane::kCount;
+  int64_t i = 0;
+  for (; i + kUnroll * step <= width; i += kUnroll * step) {
+    for (int slot = 0; slot < kUnroll; ++slot) visit(i + slot * step, slot);
+  }
+  for (; i + step <= width; i += step) visit(i, 0);
+  if (i < width) visitTail(i, width - i);
+}
+
+// The rows that come next are asked for while this one is worked on: the processor's own guesses end at the page, which
+// is a row of 1024 floats. Where a row will be written it is fetched for that, close by; the row to be read after it
+// into the second cache, because the first one is full with wide rows.
+inline __attribute__((always_inline)) void fetchToWrite(const void* at) { __builtin_prefetch(at, 1, 3); }
+inline __attribute__((always_inline)) void fetchToRead(const void* at) { __builtin_prefetch(at, 0, 2); }
+
+// A row to be read: x alone, or x + residual, which is written to `sum`, rounded, as it is read.
+template <class Lane>
+struct PlainRow {
+  using Stored = typename Lane::Stored;
+  const Stored* x;
+  typename Lane::Vector all(int64_t i) const { return Lane::load(x + i); }
+  typename Lane::Vector some(int64_t i, int64_t count) const { return loadSome<Lane>(x + i, count); }
+};
+
+template <class Lane>
+struct SummedRow {
+  using Stored = typename Lane::Stored;
+  const Stored* x;
+  const Stored* residual;
+  Stored* sum;
+  typename Lane::Vector all(int64_t i) const {
+    Lane::store(sum + i, Lane::load(x + i) + Lane::load(residual + i));
+    return Lane::load(sum + i);
+  }
+  typename Lane::Vector some(int64_t i, int64_t count) const {
+    storeSome<Lane>(sum + i, loadSome<Lane>(x + i, count) + loadSome<Lane>(residual + i, count), count);
+    return loadSome<Lane>(sum + i, count);
+  }
+};
+
+// Of x - shift over a row.
+template <class Sum>
+struct Moments {
+  Sum sum = 0;  // not added up for Rms
+  Sum squares = 0;
+};
+
+// `y`: where the row will be written.
+template <NormKind kind, class Lane, class Row>
+Moments<typename Lane::Sum> addUp(const Row& row, typename Lane::Sum shift, const typename Lane::Stored* y,
+                                  int64_t width) {
+  using Vector = typename Lane::Vector;
+  Vector sums[kUnroll] = {};
+  Vector squares[kUnroll] = {};
+  const auto add = [&](const Vector& v, int slot) {
+    if constexpr (kind != NormKind::Rms) sums[slot] += v;
+    squares[slot] += v * v;
+  };
+  forEachVector<Lane>(
+      width,
+      [&](int64_t i, int slot) {
+        fetchToWrite(y + i);
+        Vector v = row.all(i);
+        if constexpr (subtractsMean(kind)) v -= shift;
+        add(v, slot);
+      },
+      [&](int64_t i, int64_t count) {
+        Vector v = row.some(i, count);
+        if constexpr (subtractsMean(kind)) v = firstLanes<Lane>(v - shift, count);
+        add(v, 0);
+      });
+  Moments<typename Lane::Sum> moments;
+  if constexpr (kind != NormKind::Rms) moments.sum = total<Lane>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  moments.squares = total<Lane>((squares[0] + squares[1]) + (squares[2] + squares[3]));
+  return moments;
+}
+
+// The mean of the first elements. Zero where that is not finite, so that an infinity meets finite numbers as in torch's
+// sums; the row is not finite either then.
+template <class Lane>
+typename Lane::Sum guessMean(const typename Lane::Stored* x, const typename Lane::Stored* residual, int64_t width) {
+  using Sum = typename Lane::Sum;
+  const int64_t count = width < Lane::kCount ? width : Lane::kCount;
+  const auto first = [&](const typename Lane::Stored* from) {
+    return count == Lane::kCount ? Lane::load(from) : loadSome<Lane>(from, count);
+  };
+  typename Lane::Vector v = first(x);
+  if (residual) v += first(residual);
+  const Sum mean = total<Lane>(v) / static_cast<Sum>(count);
+  return __builtin_isfinite(mean) ? mean : 0;
+}
+
+// What becomes of each element: ((x - shift) - rest) * inverse, without what the kind of norm does not do.
+template <class Sum>
+struct RowScale {
+  Sum shift = 0;
+  Sum rest = 0;
+  Sum inverse = 1;
+  Sum last = 0;  // Crms: the element that the row stands for without holding it, normalised
+};
+
+template <class Sum>
+Sum inverseRoot(Sum meanSquare, double eps) {
+  return 1 / static_cast<Sum>(__builtin_sqrt(meanSquare + static_cast<Sum>(eps)));
+}
+
+template <NormKind kind, class Sum>
+RowScale<Sum> scaleOf(const Moments<Sum>& moments, Sum shift, int64_t width, double eps) {
+  const Sum count = static_cast<Sum>(width);
+  if constexpr (kind == NormKind::Rms) {
+    return {.inverse = inverseRoot(moments.squares / count, eps)};
+  } else if constexpr (kind == NormKind::Crms) {
+    const Sum squares = moments.squares + moments.sum * moments.sum;
+    const Sum inverse = inverseRoot(squares / (count + 1), eps);
+    return {.inverse = inverse, .last = -moments.sum * inverse};
+  } else {
+    const Sum rest = moments.sum / count;
+    if constexpr (kind == NormKind::Center) return {.shift = shift, .rest = rest};
+    const Sum variance = moments.squares / count - rest * rest;
+    return {.shift = shift, .rest = rest, .inverse = inverseRoot(variance < 0 ? Sum{0} : variance, eps)};
+  }
+}
+
+// Far off for what is spread around the mean: the variance would be the small difference of large numbers.
+template <class Sum>
+bool isFarOff(const Moments<Sum>& moments, int64_t width) {
+  const Sum count = static_cast<Sum>(width);
+  const Sum rest = moments.sum / count;
+  return rest * rest > 4 * (moments.squares / count - rest * rest);
+}
+
+// `next`, `nextResidual`: the row that is summed after this one; the latter may be null.
+template <NormKind kind, class Lane, bool hasWeight, bool hasBias>
+void scaleRow(const typename Lane::Stored* x, const RowScale<typename Lane::Sum>& scale,
+              const typename Lane::Sum* weight, const typename Lane::Sum* bias, typename Lane::Stored* y, int64_t width,
+              const typename Lane::Stored* next, const typename Lane::Stored* nextResidual) {
+  using Vector = typename Lane::Vector;
+  using Constants = typename SumLane<typename Lane::Sum>::Lane;
+  const auto scaled = [&](Vector v) {
+    if constexpr (subtractsMean(kind)) v = (v - scale.shift) - scale.rest;
+    if constexpr (kind != NormKind::Center) v *= scale.inverse;
+    return v;
+  };
+  forEachVector<Lane>(
+      width,
+      [&](int64_t i, int) {
+        fetchToRead(next + i);
+        if (nextResidual) fetchToRead(nextResidual + i);
+        Vector v = scaled(Lane::load(x + i));
+        if constexpr (hasWeight) v *= Constants::load(weight + i);
+        if constexpr (hasBias) v += Constants::load(bias + i);
+        Lane::store(y + i, v);
+      },
+      [&](int64_t i, int64_t count) {
+        Vector v = scaled(loadSome<Lane>(x + i, count));
+        if constexpr (hasWeight) v *= loadSome<Constants>(weight + i, count);
+        if constexpr (hasBias) v += loadSome<Constants>(bias + i, count);
+        storeSome<Lane>(y + i, v, count);
+      });
+}
+
+template <NormKind kind, class Lane>
+RowScale<typename Lane::Sum> summarize(const typename Lane::Stored* x, const typename Lane::Stored* residual,
+                                       typename Lane::Stored* sum, const typename Lane::Stored* y,
+                                       const NormRows& rows) {
+  using Sum = typename Lane::Sum;
+  Sum shift = 0;
+  if constexpr (subtractsMean(kind)) shift = guessMean<Lane>(x, residual, rows.width);
+  Moments<Sum> moments = residual ? addUp<kind, Lane>(SummedRow<Lane>{x, residual, sum}, shift, y, rows.width)
+                                  : addUp<kind, Lane>(PlainRow<Lane>{x}, shift, y, rows.width);
+  if constexpr (subtractsMean(kind)) {
+    if (isFarOff(moments, rows.width)) {
+      shift += moments.sum / static_cast<Sum>(rows.width);
+      moments = addUp<kind, Lane>(PlainRow<Lane>{residual ? sum : x}, shift, y, rows.width);
+    }
+  }
+  return scaleOf<kind>(moments, shift, rows.width, rows.eps);
+}
+
+template <class Lane>
+void storeLast(const NormRows& rows, typename Lane::Sum value, typename Lane::Stored* y) {
+  using Sum = typename Lane::Sum;
+  if (rows.weight) value *= static_cast<const Sum*>(rows.weight)[rows.width];
+  if (rows.bias) value += static_cast<const Sum*>(rows.bias)[rows.width];
+  storeSome<Lane>(y + rows.width, typename Lane::Vector{} + value, 1);
+}
+
+template <NormKind kind, class Lane, bool hasWeight, bool hasBias>
+void normalizeAs(const NormRows& rows, int64_t begin, int64_t end) {
+  using Stored = typename Lane::Stored;
+  using Sum = typename Lane::Sum;
+  const auto* input = static_cast<const Stored*>(rows.input);
+  const auto* residuals = static_cast<const Stored*>(rows.residual);
+  for (int64_t r = begin; r < end; ++r) {
+    const int64_t next = r + 1 < end ? r + 1 : r;
+    const Stored* x = input + r * rows.inputStride;
+    const Stored* residual = residuals ? residuals + r * rows.residualStride : nullptr;
+    Stored* sum = residual ? static_cast<Stored*>(rows.sum) + r * rows.width : nullptr;
+    Stored* y = static_cast<Stored*>(rows.output) + r * rows.outputWidth;
+    const RowScale<Sum> scale = summarize<kind, Lane>(x, residual, sum, y, rows);
+    scaleRow<kind, Lane, hasWeight, hasBias>(
+        residual ? sum : x, scale, static_cast<const Sum*>(rows.weight), static_cast<const Sum*>(rows.bias), y,
+        rows.width, input + next * rows.inputStride, residuals ? residuals + next * rows.residualStride : nullptr);
+    if constexpr (kind == NormKind::Crms) {
+      if (rows.outputWidth > rows.width) storeLast<Lane>(rows, scale.last, y);
+    }
+  }
+}
+
+template <NormKind kind, class Lane>
+void normalizeKind(const NormRows& rows, int64_t begin, int64_t end) {
+  if (rows.weight && rows.bias) return normalizeAs<kind, Lane, true, true>(rows, begin, end);
+  if (rows.weight) return normalizeAs<kind, Lane, true, false>(rows, begin, end);
+  if (rows.bias) return normalizeAs<kind, Lane, false, true>(rows, begin, end);
+  normalizeAs<kind, Lane, false, false>(rows, begin, end);
+}
+
+template <class Lane>
+void normalize(const NormRows& rows, int64_t begin, int64_t end) {
+  switch (rows.kind) {
+    case NormKind::Rms:
+      return normalizeKind<NormKind::Rms, Lane>(rows, begin, end);
+    case NormKind::Layer:
+      return normalizeKind<NormKind::Layer, Lane>(rows, begin, end);
+    case NormKind::Center:
+      return normalizeKind<NormKind::Center, Lane>(rows, begin, end);
+    case NormKind::Crms:
+      return normalizeKind<NormKind::Crms, Lane>(rows, begin, end);
+  }
+}
+
+// Each including file has a namespace of its own.
+// NOLINTNEXTLINE(misc-definitions-in-headers)
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t begin, int64_t end) {
+  switch (scalar) {
+    case Scalar::Float32:
+      return normalize<Float32Lane>(rows, begin, end);
+    case Scalar::Float64:
+      return normalize<Float64Lane>(rows, begin, end);
+    case Scalar::Float16:
+      return normalize<Float16Lane>(rows, begin, end);
+    case Scalar::BFloat16:
+      return normalize<BFloat16Lane>(rows, begin, end);
+  }
+}
+
+}  // namespace normlens::kernels::NORMLENS_ISA

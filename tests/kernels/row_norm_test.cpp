@@ -1,0 +1,158 @@
+// Every compiled variant against the double reference: kinds, types, widths, weights, strides, hostile numbers.
+#include "kernels/cpu/row_norm.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/reference/row_norm.h"
+#include "tests/kernels/norm_trial.h"
+
+namespace normlens::kernels::test {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center, NormKind::Crms};
+
+template <class Work>
+void forEachVariant(const Work& work) {
+  for (const RowNormVariant& variant : rowNormVariants()) {
+    if (variant.supported()) work(variant);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+void execute(NormTrial& trial, const RowNormVariant& variant, const Type& type, int64_t rows) {
+  trial.execute([&](const NormRows& work) { variant.run(type.scalar, work, 0, rows); });
+}
+
+void runAll(const Type& type, const NormCase& c) {
+  forEachVariant([&](const RowNormVariant& variant) {
+    NormTrial trial(type, c);
+    execute(trial, variant, type, c.rows);
+    trial.check(std::string(variant.name) + " " + describe(type, c));
+  });
+}
+
+class RowNorm : public testing::TestWithParam<Type> {};
+
+TEST_P(RowNorm, AgreesWithTheReferenceAtEveryWidth) {
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {1,  2,  3,  5,   7,   8,   15,  16,  17,  31,  32,   33,   47,   63,
+                                64, 65, 96, 127, 128, 129, 255, 257, 768, 769, 1023, 1024, 4097, 65536}) {
+      runAll(GetParam(), {.kind = kind, .rows = width > 4097 ? 1 : 3, .width = width, .weight = true, .bias = true});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(RowNorm, WeightBiasAndResidualAreOptional) {
+  for (const NormKind kind : kKinds) {
+    for (int options = 0; options < 8; ++options) {
+      runAll(GetParam(), {.kind = kind,
+                          .width = 77,
+                          .gap = 13,
+                          .weight = (options & 1) != 0,
+                          .bias = (options & 2) != 0,
+                          .residual = (options & 4) != 0});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(RowNorm, AResidualIsAddedFirst) {
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {1, 3, 16, 31, 64, 129, 768, 1025}) {
+      runAll(GetParam(),
+             {.kind = kind, .width = width, .gap = 5, .weight = true, .bias = true, .residual = true, .shift = 3});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(RowNorm, HostileNumbersCostNoDigits) {
+  for (const NormKind kind : kKinds) {
+    for (const Draw draw : {Draw::FarMean, Draw::Step, Draw::Spike, Draw::Subnormal, Draw::Constant}) {
+      for (const int64_t width : {3, 65, 768, 5125}) {
+        runAll(GetParam(), {.kind = kind, .width = width, .weight = true, .draw = draw, .eps = 1e-12});
+        runAll(GetParam(), {.kind = kind, .width = width, .residual = true, .draw = draw});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(RowNorm, TheImpliedNumberOfACompressedRowIsWritten) {
+  for (const int64_t width : {1, 2, 15, 16, 63, 767, 1023}) {
+    runAll(GetParam(), {.kind = NormKind::Crms, .width = width, .expand = true});
+    runAll(GetParam(),
+           {.kind = NormKind::Crms, .width = width, .gap = 3, .weight = true, .bias = true, .expand = true});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(RowNorm, NanAndInfinityStayInTheirRowAndSpreadAsInTheReference) {
+  for (const NormKind kind : kKinds) {
+    for (const double poison : {kNan, kInf, -kInf}) {
+      for (const int64_t column : {0, 20, 36}) {
+        forEachVariant([&](const RowNormVariant& variant) {
+          const NormCase c{.kind = kind, .rows = 3, .width = 37};
+          NormTrial trial(GetParam(), c);
+          trial.setInput(1, column, poison);
+          execute(trial, variant, GetParam(), c.rows);
+          trial.checkNonFinite(std::string(variant.name) + " " + describe(GetParam(), c) + " poisoned column " +
+                               std::to_string(column));
+        });
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(RowNorm, ARowOfZerosGivesZeros) {
+  for (const NormKind kind : kKinds) {
+    forEachVariant([&](const RowNormVariant& variant) {
+      const NormCase c{.kind = kind, .rows = 2, .width = 19, .weight = true};
+      NormTrial trial(GetParam(), c);
+      for (int64_t i = 0; i < c.width; ++i) trial.setInput(0, i, 0.0);
+      execute(trial, variant, GetParam(), c.rows);
+      for (int64_t i = 0; i < c.width; ++i) EXPECT_EQ(trial.output(0, i), 0.0) << variant.name;
+    });
+  }
+}
+
+TEST_P(RowNorm, NoRowsWriteNothing) {
+  forEachVariant([&](const RowNormVariant& variant) {
+    NormTrial trial(GetParam(), {.rows = 0, .width = 33, .weight = true, .bias = true});
+    execute(trial, variant, GetParam(), 0);
+    trial.check(variant.name);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, RowNorm, testing::ValuesIn(kTypes),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(RowNormVariants, TheLastOneRunsEverywhereAndTheBestIsSupported) {
+  ASSERT_FALSE(rowNormVariants().empty());
+  EXPECT_TRUE(rowNormVariants().back().supported());
+  EXPECT_TRUE(bestRowNormVariant().supported());
+}
+
+// Paper 003: what norm_rows.h says about Crms, for the formulas themselves.
+TEST(CompressedRows, AreTheLayerNormOfWhatTheyStandFor) {
+  const std::vector<double> x = {0.5, -2.0, 1.25, 3.0, -0.125};
+  const auto crms = reference::crmsNorm(x, 1e-5);
+  const auto layer = reference::layerNorm(reference::expand(x), 1e-5);
+  const auto rms = reference::rmsNorm(reference::expand(x), 1e-5);
+  ASSERT_EQ(crms.size(), layer.size());
+  for (size_t i = 0; i < crms.size(); ++i) {
+    EXPECT_NEAR(crms[i], layer[i], 1e-15);
+    EXPECT_NEAR(crms[i], rms[i], 1e-15);
+  }
+}
+
+}  // namespace
+}  // namespace normlens::kernels::test
