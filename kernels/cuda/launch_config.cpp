@@ -1,0 +1,93 @@
+#include "kernels/cuda/launch_config.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+
+namespace normlens::kernels::cuda {
+namespace {
+
+constexpr int64_t kWideRowBytes = 64 * 1024;  // from here on a few rows are worth a second kernel
+
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Of the 128 registers of a thread at most 32 hold the row: the rest of the kernel needs as many again.
+std::span<const int> itemsOf(int vector, int elementBytes) {
+  if (vector > 1) return kVectorItems;
+  return std::span<const int>(kScalarItems).first(elementBytes == 8 ? 3 : 4);
+}
+
+int64_t cappedBlocks(int64_t blocks, const DeviceLimits& limits) { return std::min(blocks, limits.maxBlocks); }
+
+// A row in at most one warp: nothing has to wait for another warp.
+std::optional<LaunchConfig> narrowRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
+  const int64_t slots = ceilDiv(shape.width, vector);
+  // With rows enough to fill the machine many times, two loads a thread hide more of the memory's latency than one.
+  const int atLeast = slots > 1 && shape.rows >= 64LL * limits.multiprocessors ? 2 : 1;
+  for (const int items : itemsOf(vector, shape.elementBytes)) {
+    if (items < atLeast || kWarp * static_cast<int64_t>(items) < slots) continue;
+    LaunchConfig config{.vector = vector, .items = items};
+    config.lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(ceilDiv(slots, items))));
+    config.rowsPerBlock = kThreadsOfNarrowRows / config.lanes;
+    while (config.threads() > kWarp && ceilDiv(shape.rows, config.rowsPerBlock) < limits.multiprocessors) {
+      config.rowsPerBlock /= 2;
+    }
+    config.blocks = cappedBlocks(ceilDiv(shape.rows, config.rowsPerBlock), limits);
+    return config;
+  }
+  return std::nullopt;
+}
+
+// A row in the registers of one block of several warps.
+std::optional<LaunchConfig> blockRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
+  const int64_t slots = ceilDiv(shape.width, vector);
+  const auto choices = itemsOf(vector, shape.elementBytes);
+  for (const int items : choices.subspan(choices.size() - 2)) {
+    const int64_t lanes = ceilDiv(ceilDiv(slots, items), kWarp) * kWarp;
+    if (lanes > kThreadsOfWideRows) continue;
+    return LaunchConfig{
+        .vector = vector, .items = items, .lanes = static_cast<int>(lanes), .blocks = cappedBlocks(shape.rows, limits)};
+  }
+  return std::nullopt;
+}
+
+std::optional<LaunchConfig> sharedRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
+  const int64_t bytes = shape.width * shape.elementBytes;
+  if (bytes > limits.sharedBytes) return std::nullopt;
+  return LaunchConfig{.path = LaunchConfig::Path::Shared,
+                      .vector = vector,
+                      .lanes = kMaxThreads,
+                      .blocks = cappedBlocks(shape.rows, limits),
+                      .sharedBytes = bytes};
+}
+
+// Chunks as large as leaves no multiprocessor without one.
+LaunchConfig splitRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
+  LaunchConfig config{.path = LaunchConfig::Path::Split, .vector = vector, .lanes = kThreadsOfChunks};
+  const auto choices = itemsOf(vector, shape.elementBytes);
+  for (const int items : choices) {
+    const int64_t chunkWidth = static_cast<int64_t>(items) * vector * kThreadsOfChunks;
+    const int64_t chunks = ceilDiv(shape.width, chunkWidth);
+    if (items != choices.front() && shape.rows * chunks < limits.multiprocessors) break;
+    config.items = items;
+    config.chunkWidth = chunkWidth;
+    config.chunks = chunks;
+  }
+  config.blocks = cappedBlocks(shape.rows * config.chunks, limits);
+  return config;
+}
+
+}  // namespace
+
+LaunchConfig chooseLaunch(const RowShape& shape, const DeviceLimits& limits) {
+  const int vector = shape.vectors ? 16 / shape.elementBytes : 1;
+  const bool fewAndWide = shape.rows * 4 <= limits.multiprocessors && shape.width * shape.elementBytes >= kWideRowBytes;
+  if (fewAndWide) return splitRows(shape, vector, limits);
+  if (const auto config = narrowRows(shape, vector, limits)) return *config;
+  if (const auto config = blockRows(shape, vector, limits)) return *config;
+  if (const auto config = sharedRows(shape, vector, limits)) return *config;
+  return splitRows(shape, vector, limits);
+}
+
+}  // namespace normlens::kernels::cuda

@@ -1,0 +1,54 @@
+// How many rows of a norm are laid out over blocks and threads of a GPU: a pure function of sizes, that needs no GPU.
+//
+// Three paths, by where a row waits between being read and being normalised (each is read from memory once):
+//   Registers  of the threads that share the row; several rows a block where they are narrow
+//   Shared     memory of the block, for rows that are too wide for its registers
+//   Split      nowhere: each row is cut into chunks, one block each, in two kernels; the second one reads the chunk
+//              again, from the second-level cache if it fits. For rows that fit no block, and for few, wide rows.
+// The numbers are heuristics, chosen from the sizes of the machine; they are data, so a caller may change them.
+#pragma once
+
+#include <cstdint>
+
+namespace normlens::kernels::cuda {
+
+struct DeviceLimits {
+  int multiprocessors = 1;
+  int64_t sharedBytes = 48 * 1024;      // that one block may ask for
+  int64_t maxBlocks = (1LL << 31) - 1;  // of a grid, along x
+};
+
+struct RowShape {
+  int elementBytes = 4;
+  int64_t rows = 0;      // at least 1
+  int64_t width = 0;     // at least 1
+  bool vectors = false;  // rows and constants may be read 16 bytes at a time, and the width is a multiple of that
+};
+
+struct LaunchConfig {
+  enum class Path { Registers, Shared, Split };
+  Path path = Path::Registers;
+  int vector = 1;           // elements that a thread reads at once: 16 bytes of them, or one
+  int items = 1;            // how many of these a thread holds; of Registers and Split
+  int lanes = 32;           // threads that share a row (of Split: a chunk): a power of two up to 32, or all of a block
+  int rowsPerBlock = 1;     // 1 where lanes is above 32
+  int64_t blocks = 1;       // each goes on with the row, or chunk, that many blocks further on
+  int64_t sharedBytes = 0;  // of Shared
+  int64_t chunks = 1;       // of Split: per row
+  int64_t chunkWidth = 0;   // of Split: elements, but for a row's last
+
+  [[nodiscard]] int threads() const { return lanes * rowsPerBlock; }
+};
+
+inline constexpr int kWarp = 32;
+inline constexpr int kMaxThreads = 1024;
+inline constexpr int kThreadsOfNarrowRows = 256;  // of a block that holds several rows, at most
+inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers: 128 for each thread
+inline constexpr int kThreadsOfChunks = 256;
+// What LaunchConfig::items can be, in the kernels that are compiled: 16-byte vectors; single elements.
+inline constexpr int kVectorItems[] = {1, 2, 4, 8};
+inline constexpr int kScalarItems[] = {2, 4, 8, 16};
+
+LaunchConfig chooseLaunch(const RowShape& shape, const DeviceLimits& limits);
+
+}  // namespace normlens::kernels::cuda

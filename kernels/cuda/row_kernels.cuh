@@ -1,0 +1,298 @@
+// The kernels: see launch_config.h for the three of them, kernels/norm_rows.h for what they compute.
+//
+// T is the type of the rows, C that of weight and bias; both pointers of NormRows are read as such. `vector` elements
+// are read at once: where it is above one, all rows and constants are aligned to that and the width is a multiple of
+// it. Compiled by nvcc, and by the tests, which run the same code on the CPU.
+#pragma once
+
+#include "kernels/cuda/row_sum.cuh"
+#include "kernels/norm_rows.h"
+
+namespace normlens::kernels::cuda {
+
+__device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
+
+template <class T, int vector>
+__device__ inline Pack<T, vector> loadPack(const T* from) {
+  return *reinterpret_cast<const Pack<T, vector>*>(from);
+}
+template <class T, int vector>
+__device__ inline void storePack(T* to, const Pack<T, vector>& v) {
+  *reinterpret_cast<Pack<T, vector>*>(to) = v;
+}
+
+// The part of a row that one thread holds, in registers. `width` elements are there; lanes threads share them.
+template <class T, int vector, int items>
+struct RegisterPart {
+  Pack<T, vector> kept[items];
+  int lane;
+  int lanes;
+  int width;  // at most what a block can hold: an int is enough for all that is counted inside a part
+
+  template <class Visit>
+  __device__ inline void each(const Visit& visit) {
+#pragma unroll
+    for (int item = 0; item < items; ++item) {
+      const int i = (item * lanes + lane) * vector;
+      if (i < width) visit(i, kept[item]);
+    }
+  }
+};
+
+// The same in shared memory, where element i of the row lies at i.
+template <class T, int vector>
+struct SharedPart {
+  T* kept;
+  int lane;
+  int lanes;
+  int width;
+
+  template <class Visit>
+  __device__ inline void each(const Visit& visit) {
+    for (int i = lane * vector; i < width; i += lanes * vector) {
+      visit(i, *reinterpret_cast<Pack<T, vector>*>(kept + i));
+    }
+  }
+};
+
+// Reads x, or x + residual, which is written to `sum`, rounded.
+template <class T, int vector, class Part>
+__device__ inline void readPart(Part& part, const T* x, const T* residual, T* sum) {
+  part.each([&](int i, Pack<T, vector>& kept) { kept = loadPack<T, vector>(x + i); });
+  if (!residual) return;
+  part.each([&](int i, Pack<T, vector>& kept) {
+    const auto added = loadPack<T, vector>(residual + i);
+#pragma unroll
+    for (int k = 0; k < vector; ++k) fromSum(toSum(kept.at[k]) + toSum(added.at[k]), kept.at[k]);
+    storePack<T, vector>(sum + i, kept);
+  });
+}
+
+template <class T, int vector, class Part>
+__device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
+  Moments<typename SumOf<T>::Type> moments;
+  part.each([&](int, Pack<T, vector>& kept) {
+#pragma unroll
+    for (int k = 0; k < vector; ++k) {
+      const auto v = toSum(kept.at[k]) - shift;
+      moments.sum += v;
+      moments.squares += v * v;
+    }
+  });
+  return moments;
+}
+
+// What is known of a row, or of a chunk of one: its moments about `shift`.
+template <class Sum>
+struct Summary {
+  Sum shift = 0;
+  Moments<Sum> moments;
+};
+
+// The row waits in registers or shared memory, so its mean costs no second reading: first the mean, as well as a sum of
+// large numbers gives it, then what x - mean shows to be missing, with the squares.
+template <class T, int vector, class Part>
+__device__ inline auto summarize(Part& part, NormKind kind, int lanes, int64_t width) {
+  using Sum = typename SumOf<T>::Type;
+  Summary<Sum> summary;
+  if (subtractsMean(kind)) {
+    const Moments<Sum> total = sumOverRow(momentsOf<T, vector>(part, Sum{0}), lanes);
+    const Sum mean = total.sum / static_cast<Sum>(width);
+    summary.shift = isfinite(mean) ? mean : Sum{0};  // infinities meet finite numbers as in torch's sums
+  }
+  summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), lanes);
+  return summary;
+}
+
+// y = ((x - shift) - rest) * inverse
+template <class Sum>
+struct RowScale {
+  Sum shift = 0;
+  Sum rest = 0;
+  Sum inverse = 1;
+  Sum last = 0;  // Crms: the implied element, normalised
+};
+
+template <class Sum>
+__device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>& row) {
+  const Sum count = static_cast<Sum>(rows.width);
+  const Sum eps = static_cast<Sum>(rows.eps);
+  const Moments<Sum>& of = row.moments;
+  RowScale<Sum> scale;
+  if (rows.kind == NormKind::Rms) {
+    scale.inverse = 1 / sqrt(of.squares / count + eps);
+  } else if (rows.kind == NormKind::Crms) {
+    scale.inverse = 1 / sqrt((of.squares + of.sum * of.sum) / (count + 1) + eps);
+    scale.last = -of.sum * scale.inverse;
+  } else {
+    scale.shift = row.shift;
+    scale.rest = of.sum / count;
+    const Sum variance = of.squares / count - scale.rest * scale.rest;
+    if (rows.kind == NormKind::Layer) scale.inverse = 1 / sqrt((variance < 0 ? Sum{0} : variance) + eps);
+  }
+  return scale;
+}
+
+// Writes elements that start at `first` of a row: y and the constants are those of the row's element `first`.
+template <class T, class C, int vector, class Part>
+__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale, const C* weight,
+                                 const C* bias, T* y) {
+  using Sum = typename SumOf<T>::Type;
+  part.each([&](int i, Pack<T, vector>& kept) {
+    Sum v[vector];
+#pragma unroll
+    for (int k = 0; k < vector; ++k) v[k] = ((toSum(kept.at[k]) - scale.shift) - scale.rest) * scale.inverse;
+    if (weight) {
+      const auto w = loadPack<C, vector>(weight + i);
+#pragma unroll
+      for (int k = 0; k < vector; ++k) v[k] *= static_cast<Sum>(toSum(w.at[k]));
+    }
+    if (bias) {
+      const auto b = loadPack<C, vector>(bias + i);
+#pragma unroll
+      for (int k = 0; k < vector; ++k) v[k] += static_cast<Sum>(toSum(b.at[k]));
+    }
+    Pack<T, vector> out;
+#pragma unroll
+    for (int k = 0; k < vector; ++k) fromSum(v[k], out.at[k]);
+    storePack<T, vector>(y + i, out);
+  });
+}
+
+template <class T, class C>
+__device__ inline void writeLast(const NormRows& rows, typename SumOf<T>::Type value, T* y) {
+  using Sum = typename SumOf<T>::Type;
+  if (rows.weight) value *= static_cast<Sum>(toSum(static_cast<const C*>(rows.weight)[rows.width]));
+  if (rows.bias) value += static_cast<Sum>(toSum(static_cast<const C*>(rows.bias)[rows.width]));
+  fromSum(value, y[rows.width]);
+}
+
+// The memory of row r, from element `first` on.
+template <class T>
+struct RowPointers {
+  const T* x;
+  const T* residual;
+  T* sum;
+  T* y;
+
+  __device__ inline RowPointers(const NormRows& rows, int64_t r, int64_t first = 0)
+      : x(static_cast<const T*>(rows.input) + r * rows.inputStride + first),
+        residual(rows.residual ? static_cast<const T*>(rows.residual) + r * rows.residualStride + first : nullptr),
+        sum(rows.residual ? static_cast<T*>(rows.sum) + r * rows.width + first : nullptr),
+        y(static_cast<T*>(rows.output) + r * rows.outputWidth + first) {}
+};
+
+// Every thread of the row's group comes here; `part` is empty (width 0) where the group has no row left.
+template <class T, class C, int vector, class Part>
+__device__ inline void normalizeRow(const NormRows& rows, int64_t r, Part& part) {
+  const bool live = part.width > 0;
+  const RowPointers<T> row(rows, live ? r : 0);
+  readPart<T, vector>(part, row.x, row.residual, row.sum);
+  const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, part.lanes, rows.width));
+  writePart<T, C, vector>(part, scale, static_cast<const C*>(rows.weight), static_cast<const C*>(rows.bias), row.y);
+  if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
+}
+
+template <class T, class C, int vector, int items, int maxThreads>
+__global__ void __launch_bounds__(maxThreads, 1) normalizeInRegisters(NormRows rows, int64_t count, int lanes) {
+  const int rowsPerBlock = static_cast<int>(blockDim.x) / lanes;
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * rowsPerBlock;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * rowsPerBlock; first < count; first += stride) {
+    const int64_t r = first + static_cast<int>(threadIdx.x) / lanes;
+    RegisterPart<T, vector, items> part{};
+    part.lane = static_cast<int>(threadIdx.x) % lanes;
+    part.lanes = lanes;
+    part.width = r < count ? static_cast<int>(rows.width) : 0;
+    normalizeRow<T, C, vector>(rows, r, part);
+  }
+}
+
+template <class T, class C, int vector>
+__global__ void __launch_bounds__(kMaxThreads, 1) normalizeInShared(NormRows rows, int64_t count) {
+  for (int64_t r = blockIdx.x; r < count; r += gridDim.x) {
+    SharedPart<T, vector> part{reinterpret_cast<T*>(dynamicShared()), static_cast<int>(threadIdx.x),
+                               static_cast<int>(blockDim.x), static_cast<int>(rows.width)};
+    normalizeRow<T, C, vector>(rows, r, part);
+  }
+}
+
+// A chunk of a row, by the number of the chunk among those of all rows.
+struct Chunk {
+  int64_t row;
+  int64_t first;
+  int width;
+
+  __device__ inline Chunk(int64_t index, int64_t chunks, int64_t chunkWidth, int64_t rowWidth)
+      : row(index / chunks), first((index % chunks) * chunkWidth) {
+    width = static_cast<int>(rowWidth - first < chunkWidth ? rowWidth - first : chunkWidth);
+  }
+};
+
+// First kernel of Split: the summary of each chunk, and x + residual.
+template <class T, int vector, int items>
+__global__ void __launch_bounds__(kThreadsOfChunks, 1)
+    summarizeChunks(NormRows rows, int64_t count, int64_t chunks, int64_t chunkWidth,
+                    Summary<typename SumOf<T>::Type>* summaries) {
+  for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
+    const Chunk chunk(index, chunks, chunkWidth, rows.width);
+    const RowPointers<T> row(rows, chunk.row, chunk.first);
+    RegisterPart<T, vector, items> part{};
+    part.lane = static_cast<int>(threadIdx.x);
+    part.lanes = static_cast<int>(blockDim.x);
+    part.width = chunk.width;
+    readPart<T, vector>(part, row.x, row.residual, row.sum);
+    const auto summary = summarize<T, vector>(part, rows.kind, part.lanes, chunk.width);
+    if (threadIdx.x == 0) summaries[index] = summary;
+  }
+}
+
+// The summary of a row about `shift` from those of its chunks: sum((x - s) + a)^2 = sum(x - s)^2 + 2 a sum(x - s) + n
+// a^2.
+template <class Sum>
+__device__ inline Summary<Sum> combined(const Summary<Sum>* of, int64_t chunks, int64_t chunkWidth, int64_t rowWidth,
+                                        Sum shift) {
+  Summary<Sum> row;
+  row.shift = shift;
+  for (int64_t c = 0; c < chunks; ++c) {
+    const Moments<Sum> chunk = of[c].moments;
+    const Sum apart = of[c].shift - shift;
+    const Sum width = static_cast<Sum>(c + 1 < chunks ? chunkWidth : rowWidth - c * chunkWidth);
+    row.moments.sum += chunk.sum;
+    row.moments.squares += chunk.squares;
+    if (apart != 0) {  // zero times an infinite sum would be NaN
+      row.moments.sum += width * apart;
+      row.moments.squares += apart * (2 * chunk.sum + width * apart);
+    }
+  }
+  return row;
+}
+
+// Second kernel of Split: each block puts its row's summary together and writes its chunk.
+template <class T, class C, int vector, int items>
+__global__ void __launch_bounds__(kThreadsOfChunks, 1)
+    writeChunks(NormRows rows, int64_t count, int64_t chunks, int64_t chunkWidth,
+                const Summary<typename SumOf<T>::Type>* summaries) {
+  using Sum = typename SumOf<T>::Type;
+  for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
+    const Chunk chunk(index, chunks, chunkWidth, rows.width);
+    const RowPointers<T> row(rows, chunk.row, chunk.first);
+    RegisterPart<T, vector, items> part{};
+    part.lane = static_cast<int>(threadIdx.x);
+    part.lanes = static_cast<int>(blockDim.x);
+    part.width = chunk.width;
+    readPart<T, vector>(part, row.residual ? row.sum : row.x, static_cast<const T*>(nullptr), row.sum);
+    const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
+    Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
+    const Sum mean = summary.shift + summary.moments.sum / static_cast<Sum>(rows.width);
+    if (subtractsMean(rows.kind) && isfinite(mean)) {
+      summary = combined(ofRow, chunks, chunkWidth, rows.width, mean);
+    }
+    const auto scale = scaleOf(rows, summary);
+    const C* weight = rows.weight ? static_cast<const C*>(rows.weight) + chunk.first : nullptr;
+    const C* bias = rows.bias ? static_cast<const C*>(rows.bias) + chunk.first : nullptr;
+    writePart<T, C, vector>(part, scale, weight, bias, row.y);
+    if (threadIdx.x == 0 && chunk.first == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
+  }
+}
+
+}  // namespace normlens::kernels::cuda

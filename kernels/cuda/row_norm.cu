@@ -1,0 +1,44 @@
+#include "kernels/cuda/row_norm.h"
+
+#include "kernels/cuda/start_kernel.cuh"
+
+namespace normlens::kernels::cuda {
+
+CurrentDevice::CurrentDevice(int device) {
+  check(cudaGetDevice(&previous_), "asking for the current device");
+  check(cudaSetDevice(device), "choosing a device");
+}
+
+CurrentDevice::~CurrentDevice() { cudaSetDevice(previous_); }
+
+DeviceLimits limitsOf(int device) {
+  const auto ask = [device](cudaDeviceAttr attribute) {
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, attribute, device), "asking for the device's sizes");
+    return value;
+  };
+  constexpr int64_t kOwnShared = 1024;  // what sumOverRow keeps, and what CUDA reserves for each block
+  return {.multiprocessors = ask(cudaDevAttrMultiProcessorCount),
+          .sharedBytes = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kOwnShared,
+          .maxBlocks = ask(cudaDevAttrMaxGridDimX)};
+}
+
+int64_t workspaceBytesOf(Scalar scalar, int64_t count, const LaunchConfig& config) {
+  return workspaceBytes(scalar, count, config);
+}
+
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t count, ConstantType constants,
+                   const LaunchConfig& config, void* workspace, void* stream) {
+  switch (scalar) {
+    case Scalar::Float32:
+      return normalizeFloat32(rows, count, config, workspace, stream);
+    case Scalar::Float64:
+      return normalizeFloat64(rows, count, config, workspace, stream);
+    case Scalar::Float16:
+      return normalizeFloat16(rows, count, constants, config, workspace, stream);
+    case Scalar::BFloat16:
+      return normalizeBFloat16(rows, count, constants, config, workspace, stream);
+  }
+}
+
+}  // namespace normlens::kernels::cuda

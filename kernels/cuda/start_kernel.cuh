@@ -1,0 +1,63 @@
+// Queues the kernels of row_launch.cuh on a stream.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+// What the kernels call the shared memory that a launch asks for.
+namespace normlens::kernels::cuda {
+__device__ inline unsigned char* dynamicShared() {
+  extern __shared__ __align__(16) unsigned char memory[];
+  return memory;
+}
+}  // namespace normlens::kernels::cuda
+
+#include "kernels/cuda/row_launch.cuh"
+#include "kernels/cuda/row_norm.h"
+
+namespace normlens::kernels::cuda {
+
+inline void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) {
+    throw std::runtime_error(std::string("normlens: ") + what + " failed: " + cudaGetErrorString(status));
+  }
+}
+
+class StartKernel {
+ public:
+  explicit StartKernel(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
+
+  template <class... Parameters, class... Arguments>
+  void operator()(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
+    constexpr int64_t kWithoutAsking = 48 * 1024;
+    if (config.sharedBytes > kWithoutAsking) {
+      check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(config.sharedBytes)),
+            "asking for shared memory");
+    }
+    kernel<<<static_cast<unsigned>(config.blocks), static_cast<unsigned>(config.threads()),
+             static_cast<size_t>(config.sharedBytes), stream_>>>(arguments...);
+    check(cudaGetLastError(), "starting a kernel");
+  }
+
+ private:
+  cudaStream_t stream_;
+};
+
+// One function for each type of rows, in a file of its own: they compile side by side.
+void normalizeFloat32(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream);
+void normalizeFloat64(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream);
+void normalizeFloat16(const NormRows& rows, int64_t count, ConstantType constants, const LaunchConfig& config,
+                      void* workspace, void* stream);
+void normalizeBFloat16(const NormRows& rows, int64_t count, ConstantType constants, const LaunchConfig& config,
+                       void* workspace, void* stream);
+
+template <class T, class C>
+void launchRows(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream) {
+  const StartKernel start(stream);
+  RowLaunch<T, C, StartKernel>(rows, count, config, workspace, start)();
+}
+
+}  // namespace normlens::kernels::cuda

@@ -1,0 +1,166 @@
+// The GPU's kernels, run on the CPU, against the double reference: each path, kind and type, at the widths where a
+// thread, a warp, a block or a chunk is just full.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "tests/kernels/host_grid.h"
+// After the words of CUDA.
+#include "kernels/cuda/alignment.h"
+#include "kernels/cuda/row_launch.cuh"
+#include "tests/kernels/norm_trial.h"
+#include "tests/kernels/small_float.h"
+
+namespace normlens::kernels::cuda {
+
+inline float toSum(Half x) { return static_cast<float>(test::kFloat16.decode(x.bits)); }
+inline float toSum(BFloat x) { return static_cast<float>(test::kBFloat16.decode(x.bits)); }
+inline void fromSum(float x, Half& to) { to.bits = test::kFloat16.encode(x); }
+inline void fromSum(float x, BFloat& to) { to.bits = test::kBFloat16.encode(x); }
+
+}  // namespace normlens::kernels::cuda
+
+namespace normlens::kernels::test {
+namespace {
+
+using cuda::DeviceLimits;
+using cuda::LaunchConfig;
+using Path = LaunchConfig::Path;
+
+constexpr NormKind kKinds[] = {NormKind::Rms, NormKind::Layer, NormKind::Center, NormKind::Crms};
+// A small machine: few rows reach the wide paths, and blocks go on with further rows.
+constexpr DeviceLimits kSmall{.multiprocessors = 4, .sharedBytes = 24 * 1024, .maxBlocks = 2};
+
+struct HostStart {
+  template <class... Parameters, class... Arguments>
+  void operator()(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
+    runGrid(config.blocks, config.threads(), config.sharedBytes, [&] { kernel(arguments...); });
+  }
+};
+
+template <class T, class C>
+void launch(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace) {
+  const HostStart start;
+  cuda::RowLaunch<T, C, HostStart>(rows, count, config, workspace, start)();
+}
+
+void launchAs(Scalar scalar, const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace) {
+  switch (scalar) {
+    case Scalar::Float32:
+      return launch<float, float>(rows, count, config, workspace);
+    case Scalar::Float64:
+      return launch<double, double>(rows, count, config, workspace);
+    case Scalar::Float16:
+      return launch<cuda::Half, float>(rows, count, config, workspace);
+    case Scalar::BFloat16:
+      return launch<cuda::BFloat, float>(rows, count, config, workspace);
+  }
+}
+
+// The path that was taken.
+Path execute(NormTrial& trial, const Type& type, const NormCase& c, const DeviceLimits& limits) {
+  Path path = Path::Registers;
+  trial.execute([&](const NormRows& rows) {
+    const cuda::RowShape shape{.elementBytes = cuda::elementBytes(type.scalar),
+                               .rows = c.rows,
+                               .width = c.width,
+                               .vectors = allowsVectors(type.scalar, rows, cuda::ConstantType::OfSums)};
+    const LaunchConfig config = chooseLaunch(shape, limits);
+    path = config.path;
+    std::vector<double> workspace(static_cast<size_t>(cuda::workspaceBytes(type.scalar, c.rows, config)) / 8 + 1);
+    launchAs(type.scalar, rows, c.rows, config, workspace.data());
+  });
+  return path;
+}
+
+void run(const Type& type, const NormCase& c, const DeviceLimits& limits = kSmall) {
+  NormTrial trial(type, c);
+  const Path path = execute(trial, type, c, limits);
+  trial.check(describe(type, c) + ", path " + std::to_string(static_cast<int>(path)));
+}
+
+class CudaRows : public testing::TestWithParam<Type> {};
+
+TEST_P(CudaRows, AgreeWithTheReferenceAtEveryWidth) {
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {1, 2, 7, 16, 31, 64, 65, 256, 513, 768, 1025, 4096, 5125}) {
+      run(GetParam(), {.kind = kind, .width = width, .weight = true, .bias = true});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(CudaRows, WeightBiasAndResidualAreOptional) {
+  for (const NormKind kind : kKinds) {
+    for (int options = 0; options < 8; ++options) {
+      for (const int64_t width : {64, 77}) {
+        run(GetParam(), {.kind = kind,
+                         .width = width,
+                         .gap = width == 64 ? 16 : 3,
+                         .weight = (options & 1) != 0,
+                         .bias = (options & 2) != 0,
+                         .residual = (options & 4) != 0});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(CudaRows, MisalignedRowsAreReadOneByOne) {
+  for (const int64_t width : {64, 1024}) {
+    run(GetParam(), {.kind = NormKind::Layer, .width = width, .weight = true, .residual = true, .shift = 1});
+    run(GetParam(), {.kind = NormKind::Rms, .width = width, .gap = 1, .bias = true});
+  }
+}
+
+TEST_P(CudaRows, WideRowsWaitInSharedMemoryOrAreSplit) {
+  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = 227 * 1024};
+  for (const NormKind kind : {NormKind::Rms, NormKind::Layer}) {
+    for (const int64_t width : {8193, 16384 + 64, 33000}) {
+      const NormCase c{.kind = kind, .rows = 1, .width = width, .weight = true, .residual = true};
+      run(GetParam(), c, kSmall);
+      run(GetParam(), c, roomy);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(CudaRows, HostileNumbersCostNoDigits) {
+  for (const NormKind kind : {NormKind::Layer, NormKind::Center, NormKind::Crms}) {
+    for (const Draw draw : {Draw::FarMean, Draw::Step, Draw::Spike, Draw::Subnormal, Draw::Constant}) {
+      for (const int64_t width : {65, 13000}) {
+        run(GetParam(), {.kind = kind, .rows = 1, .width = width, .weight = true, .draw = draw, .eps = 1e-12});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(CudaRows, TheImpliedNumberOfACompressedRowIsWritten) {
+  for (const int64_t width : {1, 63, 767, 13001}) {
+    run(GetParam(), {.kind = NormKind::Crms, .width = width, .weight = true, .bias = true, .expand = true});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(CudaRows, NanAndInfinityStayInTheirRowAndSpreadAsInTheReference) {
+  for (const NormKind kind : kKinds) {
+    for (const double poison : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+      for (const int64_t width : {37, 13000}) {
+        const NormCase c{.kind = kind, .rows = 3, .width = width};
+        NormTrial trial(GetParam(), c);
+        trial.setInput(1, 20, poison);
+        execute(trial, GetParam(), c, kSmall);
+        trial.checkNonFinite(describe(GetParam(), c));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CudaRows, testing::ValuesIn(kTypes),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace normlens::kernels::test

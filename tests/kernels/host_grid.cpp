@@ -1,0 +1,116 @@
+#include "tests/kernels/host_grid.h"
+
+#include <ucontext.h>
+
+#include <stdexcept>
+#include <vector>
+
+normlens::kernels::test::GridIndex threadIdx, blockIdx, blockDim, gridDim;
+
+namespace normlens::kernels::test {
+namespace {
+
+constexpr size_t kStackBytes = 64 * 1024;
+constexpr size_t kWarp = 32;
+constexpr unsigned char kPoison = 0xff;  // NaN in every type: shared memory that nobody wrote
+
+struct HostThread {
+  ucontext_t context;
+  std::vector<unsigned char> stack = std::vector<unsigned char>(kStackBytes);
+  double offered[2] = {};  // in turn: nobody offers the number after next before all have taken this one
+  int turn = 0;
+  bool done = false;
+};
+
+// One block at a time.
+class Block {
+ public:
+  void run(int threads, int64_t sharedBytes, const std::function<void()>& body) {
+    while (threads_.size() < static_cast<size_t>(threads)) threads_.emplace_back();
+    count_ = static_cast<size_t>(threads);
+    shared_.assign(static_cast<size_t>(sharedBytes) + 16, kPoison);
+    body_ = &body;
+    for (size_t i = 0; i < count_; ++i) start(i);
+    // Round after round: in each, every thread runs to its next barrier. All of a block meet at the same barriers.
+    for (size_t left = count_; left > 0;) {
+      for (size_t i = 0; i < count_; ++i) {
+        if (threads_[i].done) continue;
+        resume(i);
+        if (threads_[i].done) --left;
+      }
+    }
+  }
+
+  void yield() { swapcontext(&threads_[current_].context, &main_); }
+
+  double exchange(double mine, int step) {
+    HostThread& thread = threads_[current_];
+    const int turn = thread.turn;
+    thread.turn = 1 - turn;
+    thread.offered[turn] = mine;
+    yield();
+    const size_t warp = current_ / kWarp * kWarp;
+    return threads_[warp + ((current_ % kWarp) ^ static_cast<size_t>(step))].offered[turn];
+  }
+
+  unsigned char* shared() {
+    const auto address = reinterpret_cast<uintptr_t>(shared_.data());
+    return shared_.data() + (16 - address % 16) % 16;
+  }
+
+ private:
+  static void enter();
+
+  void start(size_t i) {
+    HostThread& thread = threads_[i];
+    thread.done = false;
+    thread.turn = 0;
+    getcontext(&thread.context);
+    thread.context.uc_stack.ss_sp = thread.stack.data();
+    thread.context.uc_stack.ss_size = thread.stack.size();
+    thread.context.uc_link = &main_;
+    makecontext(&thread.context, &Block::enter, 0);
+  }
+
+  void resume(size_t i) {
+    current_ = i;
+    threadIdx.x = static_cast<unsigned>(i);
+    swapcontext(&main_, &threads_[i].context);
+  }
+
+  std::vector<HostThread> threads_;
+  size_t count_ = 0;
+  size_t current_ = 0;
+  ucontext_t main_{};
+  const std::function<void()>* body_ = nullptr;
+  std::vector<unsigned char> shared_;
+};
+
+Block& theBlock() {
+  static Block block;
+  return block;
+}
+
+void Block::enter() {
+  Block& block = theBlock();
+  (*block.body_)();
+  block.threads_[block.current_].done = true;
+}
+
+}  // namespace
+
+void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::function<void()>& body) {
+  if (threads % static_cast<int>(kWarp) != 0) throw std::runtime_error("blocks are made of whole warps");
+  blockDim.x = static_cast<unsigned>(threads);
+  gridDim.x = static_cast<unsigned>(blocks);
+  for (int64_t b = 0; b < blocks; ++b) {
+    blockIdx.x = static_cast<unsigned>(b);
+    theBlock().run(threads, sharedBytes, body);
+  }
+}
+
+void waitForBlock() { theBlock().yield(); }
+double exchangeInWarp(double mine, int step) { return theBlock().exchange(mine, step); }
+unsigned char* sharedMemory() { return theBlock().shared(); }
+
+}  // namespace normlens::kernels::test

@@ -1,0 +1,48 @@
+// The words of CUDA that the kernels in kernels/cuda use, for running them on the CPU: the threads of a block take
+// turns as coroutines, from one barrier to the next; blocks run one after the other. Include this before the kernels.
+//
+// It shows whether each element is read, reduced and written as it should be; it says nothing about races between
+// barriers, memory alignment or speed.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+
+#define __global__
+#define __device__
+#define __launch_bounds__(...)
+#define __shared__ static
+
+namespace normlens::kernels::test {
+
+struct GridIndex {
+  unsigned x = 0;
+};
+
+// Runs body() once for each thread of each block.
+void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::function<void()>& body);
+
+// Leaves this thread until all of its block, or of its warp, have come as far.
+void waitForBlock();
+// Gives `mine` to the warp and takes what thread lane ^ step gave.
+double exchangeInWarp(double mine, int step);
+
+unsigned char* sharedMemory();
+
+}  // namespace normlens::kernels::test
+
+// Of the thread whose turn it is.
+extern normlens::kernels::test::GridIndex threadIdx, blockIdx, blockDim, gridDim;
+
+inline void __syncthreads() { normlens::kernels::test::waitForBlock(); }
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int step) {
+  return static_cast<T>(normlens::kernels::test::exchangeInWarp(value, step));
+}
+
+namespace normlens::kernels::cuda {
+using std::isfinite;
+using std::sqrt;
+inline unsigned char* dynamicShared() { return test::sharedMemory(); }
+}  // namespace normlens::kernels::cuda

@@ -1,0 +1,127 @@
+// The launch configuration over the grid of sizes that the kernels are measured on, for several machines.
+#include "kernels/cuda/launch_config.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace normlens::kernels::cuda::test {
+namespace {
+
+using Path = LaunchConfig::Path;
+
+constexpr DeviceLimits kMachines[] = {
+    {.multiprocessors = 132, .sharedBytes = 227 * 1024},  // H100, H200
+    {.multiprocessors = 40, .sharedBytes = 64 * 1024},    // T4
+    {.multiprocessors = 1, .sharedBytes = 48 * 1024, .maxBlocks = 65535},
+};
+
+std::string describe(const RowShape& shape, const LaunchConfig& config) {
+  return std::to_string(shape.rows) + " x " + std::to_string(shape.width) + " of " +
+         std::to_string(shape.elementBytes) + " bytes" + (shape.vectors ? ", vectors" : "") + ": path " +
+         std::to_string(static_cast<int>(config.path)) + ", vector " + std::to_string(config.vector) + ", items " +
+         std::to_string(config.items) + ", lanes " + std::to_string(config.lanes) + ", rows a block " +
+         std::to_string(config.rowsPerBlock) + ", blocks " + std::to_string(config.blocks);
+}
+
+void checkThreads(const LaunchConfig& config) {
+  EXPECT_GE(config.threads(), kWarp);
+  EXPECT_EQ(config.threads() % kWarp, 0);
+  EXPECT_LE(config.threads(), kMaxThreads);
+  if (config.lanes <= kWarp) {
+    EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(config.lanes)));
+    EXPECT_LE(config.threads(), kThreadsOfNarrowRows);
+  } else {
+    EXPECT_EQ(config.lanes % kWarp, 0);
+    EXPECT_EQ(config.rowsPerBlock, 1);
+  }
+}
+
+void checkItems(const RowShape& shape, const LaunchConfig& config) {
+  EXPECT_EQ(config.vector, shape.vectors ? 16 / shape.elementBytes : 1);
+  const bool known = config.vector > 1 ? std::ranges::count(kVectorItems, config.items) == 1
+                                       : std::ranges::count(kScalarItems, config.items) == 1;
+  EXPECT_TRUE(known) << "no kernel is compiled for " << config.items << " items";
+}
+
+void checkPath(const RowShape& shape, const LaunchConfig& config, const DeviceLimits& limits) {
+  const int64_t held = static_cast<int64_t>(config.lanes) * config.items * config.vector;
+  switch (config.path) {
+    case Path::Registers:
+      EXPECT_GE(held, shape.width) << "the row does not fit";
+      EXPECT_LE(config.threads(), kThreadsOfWideRows);
+      checkItems(shape, config);
+      break;
+    case Path::Shared:
+      EXPECT_EQ(config.sharedBytes, shape.width * shape.elementBytes);
+      EXPECT_LE(config.sharedBytes, limits.sharedBytes);
+      break;
+    case Path::Split:
+      EXPECT_EQ(config.lanes, kThreadsOfChunks);
+      EXPECT_GE(held, config.chunkWidth);
+      EXPECT_EQ(config.chunkWidth % config.vector, 0);
+      EXPECT_GE(config.chunks * config.chunkWidth, shape.width);
+      EXPECT_LT((config.chunks - 1) * config.chunkWidth, shape.width) << "the last chunk is empty";
+      checkItems(shape, config);
+      break;
+  }
+}
+
+TEST(LaunchConfigs, HoldOverTheGridOfSizes) {
+  for (const DeviceLimits& limits : kMachines) {
+    for (int64_t rows = 1; rows <= 65536; rows *= 4) {
+      for (int64_t width = 1; width <= 65536; width += 1 + width / 7) {
+        for (const int bytes : {2, 4, 8}) {
+          for (const bool vectors : {false, true}) {
+            if (vectors && width * bytes % 16 != 0) continue;
+            const RowShape shape{bytes, rows, width, vectors};
+            const LaunchConfig config = chooseLaunch(shape, limits);
+            SCOPED_TRACE(describe(shape, config));
+            checkThreads(config);
+            checkPath(shape, config, limits);
+            EXPECT_GE(config.blocks, 1);
+            EXPECT_LE(config.blocks, limits.maxBlocks);
+            if (testing::Test::HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+LaunchConfig onH200(int bytes, int64_t rows, int64_t width) {
+  return chooseLaunch({bytes, rows, width, width * bytes % 16 == 0}, kMachines[0]);
+}
+
+TEST(LaunchConfigs, NarrowRowsShareABlock) {
+  const LaunchConfig config = onH200(2, 65536, 64);
+  EXPECT_EQ(config.path, Path::Registers);
+  EXPECT_GE(config.rowsPerBlock, 32);
+  EXPECT_EQ(config.blocks * config.rowsPerBlock, 65536);
+}
+
+TEST(LaunchConfigs, FewNarrowRowsAreSpreadOverTheMachine) { EXPECT_EQ(onH200(4, 100, 768).blocks, 100); }
+
+TEST(LaunchConfigs, TheUsualWidthsStayInRegisters) {
+  for (const int bytes : {2, 4}) {
+    for (const int64_t width : {768, 1024, 4096, 8192, 16384}) {
+      EXPECT_EQ(onH200(bytes, 8192, width).path, Path::Registers) << width;
+    }
+  }
+}
+
+TEST(LaunchConfigs, WideRowsWaitInSharedMemoryAndWiderOnesAreSplit) {
+  EXPECT_EQ(onH200(8, 8192, 16384).path, Path::Shared);
+  EXPECT_EQ(onH200(4, 8192, 65536).path, Path::Split);
+}
+
+TEST(LaunchConfigs, FewWideRowsAreSplitOverTheMachine) {
+  const LaunchConfig config = onH200(4, 1, 65536);
+  EXPECT_EQ(config.path, Path::Split);
+  EXPECT_GE(config.blocks, 64);
+}
+
+}  // namespace
+}  // namespace normlens::kernels::cuda::test
