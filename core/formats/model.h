@@ -1,8 +1,8 @@
 // An opened model, whatever its file format: the only face that service, run and the tests know.
 //
 // A format implements Model once (formats/<name>/) and adds one row to the table in formats.cpp. A Model is never
-// edited: apply, toFloat64 and perturbed each make a new one. Copies share tensors that did not change.
-// Ids (nodes, values, constants) of the graph stay the same across probe, toFloat64 and perturbed, so a plan made for
+// edited: apply, converted and perturbed each make a new one. Copies share tensors that did not change.
+// Ids (nodes, values, constants) of the graph stay the same across probe, converted and perturbed, so a plan made for
 // a model can be applied to its float64 twin.
 //
 // Thread: one thread at a time per object; different objects are independent. Errors: Results, no exceptions.
@@ -53,7 +53,10 @@ struct ModelFacts {
   int64_t parameters = 0;  // elements, tied ones counted once
   int64_t parameterBytes = 0;
   graph::DType dtype = graph::DType::Float32;  // most common floating type of the weights; inputs are cast to it
-  std::string note;                            // one sentence worth saying: quantised, in training mode ...
+  // What the runtime computes in where that is not dtype, with weights rounded to dtype: ONNX Runtime has no bfloat16
+  // on the CPU and takes float32. Unknown: dtype itself.
+  graph::DType computedIn = graph::DType::Unknown;
+  std::string note;  // one sentence worth saying: quantised, in training mode ...
 };
 
 // What takes LayerNorm's place (command line: --norm).
@@ -100,8 +103,12 @@ class Model {
   [[nodiscard]] virtual Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                      const Task& task) const = 0;
 
-  // Everything in float64: parameters, buffers, constants, literal dtype arguments. Error: why it cannot be done.
-  [[nodiscard]] virtual Result<std::unique_ptr<Model>> toFloat64() const = 0;
+  // The same model with every floating type replaced by this one (float64, float32, float16, bfloat16): parameters,
+  // buffers, constants, literal dtype arguments; inputs are then cast to it. Finite numbers beyond its range become its
+  // largest. Only sums that an operator keeps to itself may be wider. Error: why it cannot be done (Unsupported); what
+  // the runtime has no kernel for shows when it is run. See facts().computedIn.
+  [[nodiscard]] virtual Result<std::unique_ptr<Model>> converted(graph::DType dtype) const = 0;
+  [[nodiscard]] Result<std::unique_ptr<Model>> toFloat64() const { return converted(graph::DType::Float64); }
   // Every floating weight moved by a seeded uniform draw of up to half a unit in its last place.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const = 0;
   // A value that was computed in less than float64 on the last run of a float64 twin: the op's name; empty if none.

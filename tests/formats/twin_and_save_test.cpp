@@ -51,6 +51,42 @@ TEST(Float64, EverythingThatMeansAFloatTypeIsWidened) {
   EXPECT_LT(relativeDifference(at::linear(h, w), y), 1e-14);
 }
 
+TEST(Converted, EachTypeComputesInItselfAndGivesNearlyTheSame) {
+  const auto x = draw({3, 8}, 3, at::kFloat);
+  const auto model = makeModel(manyTypes(), {x});
+  const auto expected = runOn(*model, {x}).to(at::kDouble);
+  const std::vector<std::pair<graph::DType, double>> types = {{graph::DType::Float16, 0x1p-8},
+                                                              {graph::DType::BFloat16, 0x1p-5},
+                                                              {graph::DType::Float32, 1e-6},
+                                                              {graph::DType::Float64, 1e-6}};
+  for (const auto& [dtype, tolerance] : types) {
+    const auto made = asTorchScript(model->converted(dtype));
+    EXPECT_EQ(made->facts().dtype, dtype);
+    const auto y = runOn(*made, {x});
+    EXPECT_EQ(dtypeOf(y.scalar_type()), dtype);
+    EXPECT_LT(relativeDifference(y.to(at::kDouble), expected), tolerance) << graph::dtypeName(dtype);
+    for (const auto& value : made->graph().values) {
+      if (value.literal || !graph::isFloat(value.dtype)) continue;  // a number in the code has no type of its own
+      EXPECT_EQ(value.dtype, dtype) << value.name;
+    }
+  }
+  EXPECT_FALSE(model->converted(graph::DType::Int8));
+}
+
+TEST(Converted, NumbersBeyondTheRangeBecomeItsLargest) {
+  torch::jit::Module m("Masked");
+  m.register_buffer("shift", at::tensor({-3.4e38F, 0.0F, -INFINITY}));
+  m.define("def forward(self, x):\n  return (x + self.shift).masked_fill(x > 2.5, -3.4e38)\n");
+  const auto x = at::tensor({1.0F, 2.0F, 3.0F});
+  const auto model = makeModel(m, {x});
+  const auto half = asTorchScript(model->converted(graph::DType::Float16));
+  const auto y = runOn(*half, {x}).to(at::kDouble);
+  EXPECT_EQ(y[0].item<double>(), -65504);
+  EXPECT_EQ(y[1].item<double>(), 2);
+  EXPECT_EQ(y[2].item<double>(), -65504);
+  EXPECT_EQ(half->source().module.attr("shift").toTensor()[2].item<double>(), -INFINITY) << "infinities stay";
+}
+
 TEST(Float64, IdsOfNodesValuesAndConstantsStay) {
   const auto model = makeModel(manyTypes(), {draw({3, 8}, 3, at::kFloat)});
   const auto twin = asTorchScript(model->toFloat64());

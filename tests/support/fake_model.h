@@ -46,7 +46,9 @@ class FakeModel final : public formats::Model {
     analysis::LayerNorm norm;
     norm.name = "ln";
     norm.node = 1;
+    norm.input = 2;
     norm.output = 3;
+    norm.axes = {1};
     return {norm};
   }
   static formats::Tensors sample(int64_t rows = 3) {
@@ -89,10 +91,11 @@ class FakeModel final : public formats::Model {
     };
     return std::make_unique<Counter>(folded_ ? 1.0 : 2.0);
   }
-  Result<std::unique_ptr<Model>> toFloat64() const override {
+  Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override {
     if (fault_ == Fault::NoFloat64) return fail(ErrorCode::Unsupported, "quantised weights have no float64 copy");
     auto twin = copy();
-    twin->facts_.dtype = graph::DType::Float64;
+    twin->facts_.dtype = dtype;
+    for (double& weight : twin->weight_) weight = twin->rounded(weight);
     return twin;
   }
   Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override {
@@ -125,7 +128,7 @@ class FakeModel final : public formats::Model {
     return other;
   }
   double rounded(double value) const {
-    return facts_.dtype == graph::DType::Float32 ? static_cast<double>(static_cast<float>(value)) : value;
+    return graph::toDoubles(run::fromDoubles(facts_.dtype, {}, {&value, 1}))->front();
   }
   double& weight(int64_t row, int64_t column) { return weight_[static_cast<size_t>(row * kWidth + column)]; }
 

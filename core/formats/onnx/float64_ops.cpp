@@ -261,26 +261,28 @@ bool isFunctionOf(const ModelProto& model, const NodeProto& node) {
   });
 }
 
-std::string obstacleIn(const ModelProto& model, const NodeProto& node);
+std::string obstacleIn(const ModelProto& model, const NodeProto& node, graph::DType to);
 
 template <class Nodes>
-std::string obstacleAmong(const ModelProto& model, const Nodes& nodes) {
+std::string obstacleAmong(const ModelProto& model, const Nodes& nodes, graph::DType to) {
   for (const NodeProto& node : nodes) {
-    std::string obstacle = obstacleIn(model, node);
+    std::string obstacle = obstacleIn(model, node, to);
     if (!obstacle.empty()) return obstacle;
   }
   return {};
 }
 
-std::string obstacleIn(const ModelProto& model, const NodeProto& node) {
+std::string obstacleIn(const ModelProto& model, const NodeProto& node, graph::DType to) {
   for (const auto& attribute : node.attribute()) {
     if (!attribute.has_g()) continue;
-    std::string obstacle = obstacleAmong(model, attribute.g().node());
+    std::string obstacle = obstacleAmong(model, attribute.g().node(), to);
     if (!obstacle.empty()) return obstacle;
   }
   if (isFunctionOf(model, node)) return {};
   if (isQuantised(node.op_type())) return "it is quantised (" + node.op_type() + ")";
-  if (isFloat32Only(node)) return node.op_type() + " is not defined in float64";
+  if (to != graph::DType::Float32 && isFloat32Only(node)) {
+    return node.op_type() + " is not defined in " + std::string(graph::dtypeName(to));
+  }
   if (!isStandardDomain(node.domain()) && !isRuntimeDomain(node.domain())) {
     return "the operator " + node.op_type() + " of '" + node.domain() + "' is not known";
   }
@@ -289,10 +291,10 @@ std::string obstacleIn(const ModelProto& model, const NodeProto& node) {
 
 }  // namespace
 
-std::string float64Obstacle(const ModelProto& model) {
-  std::string obstacle = obstacleAmong(model, model.graph().node());
+std::string conversionObstacle(const ModelProto& model, graph::DType to) {
+  std::string obstacle = obstacleAmong(model, model.graph().node(), to);
   for (const auto& function : model.functions()) {
-    if (obstacle.empty()) obstacle = obstacleAmong(model, function.node());
+    if (obstacle.empty()) obstacle = obstacleAmong(model, function.node(), to);
   }
   return obstacle;
 }

@@ -10,8 +10,9 @@ namespace normlens::formats::onnx {
 
 inline constexpr const char* kFloat64Domain = "normlens.float64";
 
-// Why the model has no float64 twin, as a clause ("it is quantised (QLinearMatMul)"); empty: nothing is in the way.
-[[nodiscard]] std::string float64Obstacle(const ModelProto& model);
+// Why the model cannot be run in this floating type, as a clause ("it is quantised (QLinearMatMul)"); empty: nothing is
+// known to be in the way.
+[[nodiscard]] std::string conversionObstacle(const ModelProto& model, graph::DType to);
 
 // In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are handed to our kernels,
 // under the same names. In a twin a value of unknown type is double: what shape inference does not know comes from

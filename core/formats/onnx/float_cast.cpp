@@ -1,7 +1,9 @@
 #include "core/formats/onnx/float_cast.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <thread>
 
@@ -46,16 +48,23 @@ void put(std::byte* data, int64_t index, T value) {
   std::memcpy(data + static_cast<size_t>(index) * sizeof(T), &value, sizeof(T));
 }
 
+// A finite number beyond the range of a narrow type becomes its largest, not infinite.
+double within(double value, double largest) {
+  return std::isfinite(value) ? std::clamp(value, -largest, largest) : value;
+}
+
+constexpr double kLargestHalf = 65504, kLargestBfloat16 = 0x1.FEp127;
+
 void store(std::byte* data, DType dtype, int64_t index, double value) {
   switch (dtype) {
     case DType::Float64:
       return put(data, index, value);
     case DType::Float16:
-      return put(data, index, graph::floatToHalf(static_cast<float>(value)));
+      return put(data, index, graph::floatToHalf(static_cast<float>(within(value, kLargestHalf))));
     case DType::BFloat16:
-      return put(data, index, graph::floatToBfloat16(static_cast<float>(value)));
+      return put(data, index, graph::floatToBfloat16(static_cast<float>(within(value, kLargestBfloat16))));
     default:
-      return put(data, index, static_cast<float>(value));
+      return put(data, index, static_cast<float>(within(value, std::numeric_limits<float>::max())));
   }
 }
 

@@ -5,7 +5,8 @@
 
 namespace normlens::formats::onnx {
 
-// A new dense tensor with the elements rounded to `to`. Both types are real floating types; the view is dense.
+// A new dense tensor with the elements rounded to `to`, finite ones beyond its range to its largest. Both types are
+// real floating types; the view is dense.
 [[nodiscard]] graph::TensorView castFloats(const graph::TensorView& view, graph::DType to);
 
 // A dense tensor in memory of its own, to be filled through `bytes`.

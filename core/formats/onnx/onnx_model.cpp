@@ -145,6 +145,8 @@ OnnxModel::OnnxModel(OnnxSource source, Lowered lowered, ModelFacts facts)
 Result<std::unique_ptr<OnnxModel>> OnnxModel::fromSource(OnnxSource source, ModelFacts facts) {
   facts.format = "onnx";
   countParameters(*source.skeleton, facts);
+  if (source.everyFloat != graph::DType::Unknown) facts.dtype = source.everyFloat;
+  facts.computedIn = facts.dtype == graph::DType::BFloat16 ? graph::DType::Float32 : graph::DType::Unknown;
   try {
     // Shapes come from a run, or from inference where it fails (see probe).
     Lowered lowered = lowerModel(source, nullptr, Inference::None);

@@ -1,7 +1,7 @@
 // An ONNX file as a formats::Model. Private to formats/onnx.
 //
 // Split over files: onnx_model.cpp (opening, facts), lower*.cpp (ModelProto -> Graph), infer_inputs.cpp, session*.cpp
-// (ONNX Runtime: run, probe, capturing), float64_twin*.cpp, perturb.cpp, apply*.cpp (folding), save*.cpp.
+// (ONNX Runtime: run, probe, capturing), converted.cpp, perturb.cpp, apply*.cpp (folding), save*.cpp.
 #pragma once
 
 #include <map>
@@ -37,7 +37,7 @@ class OnnxModel final : public Model {
   [[nodiscard]] Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                              const Task& task) const override;
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
-  [[nodiscard]] Result<std::unique_ptr<Model>> toFloat64() const override;
+  [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,

@@ -55,7 +55,8 @@ struct OnnxSource {
   std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
   DataFiles dataFiles;                     // as opened, those of nodes and bodies too
   bool externalData = false;               // the opened model kept (some) tensors in files of their own
-  bool float64Twin = false;                // made by toFloat64: every floating type is double, node by node as before
+  graph::DType everyFloat = graph::DType::Unknown;  // made by converted(): every floating type is this one
+  bool float64Twin = false;                         // that one is double
 };
 
 }  // namespace normlens::formats::onnx

@@ -15,6 +15,9 @@ namespace {
 using ::ONNX_NAMESPACE::AttributeProto;
 using ::ONNX_NAMESPACE::TypeProto;
 
+// Attributes that say in which type an operator computes.
+bool isInsideType(std::string_view name) { return name == "stash_type" || name == "softmax_precision"; }
+
 // Attributes that hold an element type.
 bool isTypeAttribute(std::string_view name) {
   static constexpr std::array<std::string_view, 7> kNames = {
@@ -132,7 +135,7 @@ class Retyper {
 
   void content(AttributeProto& attribute) {
     if (attribute.type() == AttributeProto::INT && isTypeAttribute(attribute.name()) &&
-        replaces(static_cast<int32_t>(attribute.i()))) {
+        (retype_.inside || !isInsideType(attribute.name())) && replaces(static_cast<int32_t>(attribute.i()))) {
       attribute.set_i(retype_.to);
     }
     if (attribute.has_t()) tensor(*attribute.mutable_t());
@@ -196,8 +199,12 @@ bool inGraph(const GraphProto& graph, int32_t type) {
 
 }  // namespace
 
-Retype allFloatsToDouble() {
-  return {{TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16}, TensorProto::DOUBLE};
+Retype allFloatsTo(graph::DType dtype) {
+  Retype retype{{TensorProto::FLOAT, TensorProto::FLOAT16, TensorProto::BFLOAT16, TensorProto::DOUBLE},
+                toOnnxType(dtype),
+                dtype == graph::DType::Float64};
+  retype.from.erase(retype.to);
+  return retype;
 }
 
 Retype bfloat16ToFloat32() { return {{TensorProto::BFLOAT16}, TensorProto::FLOAT}; }

@@ -180,7 +180,7 @@ Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWis
   const bool fromBfloat16 = !source.float64Twin && mentionsType(made.proto, TensorProto::BFLOAT16);
   if (wishes.taps) importTaps(made.proto);  // shape inference wants to know all domains
   // Again, or for the first time: attributes of calls have found their places.
-  if (source.float64Twin) retypeModel(made.proto, allFloatsToDouble());
+  if (source.everyFloat != graph::DType::Unknown) retypeModel(made.proto, allFloatsTo(source.everyFloat));
   if (wishes.taps || ownKernels) inferTypes(made.proto);
   if (fromBfloat16) {
     if (wishes.taps) noteBfloat16(made);

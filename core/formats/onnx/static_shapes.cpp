@@ -67,7 +67,7 @@ class Collector {
 }  // namespace
 
 StaticShapes staticShapes(const OnnxSource& source, const Tensors& inputs) {
-  if (source.float64Twin) return {};  // its nodes get their types when the session is made
+  if (source.everyFloat != graph::DType::Unknown) return {};  // its nodes get their types when the session is made
   const KnownTypes types = inferredTypes(source, givenShapes(*source.skeleton, inputs));
   StaticShapes found = Collector(source.skeleton->graph(), types).collect();
   found.onlyForShape = weightsOnlyForShape(source, types);

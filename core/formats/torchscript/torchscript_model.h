@@ -1,7 +1,7 @@
 // A TorchScript file as a formats::Model. Private to formats/torchscript: includes torch.
 //
 // Split over files: torchscript_model.cpp (opening, facts, probe, running), infer_inputs*.cpp, apply*.cpp (folding),
-// float64_twin*.cpp, perturb*.cpp, save*.cpp. A model made in memory (twin, folded) has no file of its own but keeps
+// converted.cpp, perturb*.cpp, save*.cpp. A model made in memory (twin, folded) has no file of its own but keeps
 // the archive it came from, so that save() copies unchanged records as they are.
 #pragma once
 
@@ -28,7 +28,7 @@ struct ModuleSource {
   torch::jit::ExtraFilesMap extraFiles;     // names without the "extra/" prefix
   std::shared_ptr<const Archive> archive;   // the opened file; kept by copies, may be null in tests
   std::shared_ptr<const SaveEdits> edits;   // null: as opened
-  at::ScalarType defaultType = at::kFloat;  // what torch makes of an int that meets a float function; double in a twin
+  at::ScalarType defaultType = at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
 };
 
 class TorchScriptModel final : public Model {
@@ -51,8 +51,8 @@ class TorchScriptModel final : public Model {
                                              const Task& task) const override;
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
 
-  // In float64_twin*.cpp, perturb*.cpp, apply*.cpp, save*.cpp.
-  [[nodiscard]] Result<std::unique_ptr<Model>> toFloat64() const override;
+  // In converted.cpp, perturb*.cpp, apply*.cpp, save*.cpp.
+  [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,

@@ -6,6 +6,7 @@
 
 #include "core/formats/onnx/session_model.h"
 #include "core/run/diff.h"
+#include "core/run/draw.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
@@ -276,6 +277,43 @@ TEST(Float64Twin, WidensConstantsDefaultsAndWeights) {
   EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
   EXPECT_EQ((*twin)->facts().dtype, DType::Float64);
   EXPECT_EQ((*twin)->graph().nodes.size(), model->graph().nodes.size());
+}
+
+TEST(Converted, EachTypeGivesNearlyTheSame) {
+  ModelProto proto = modelFromText(R"(<ir_version: 10, opset_import: ["" : 17]>
+    agraph (float[n, 32] x) => (float[n, 32] y) {
+      lowest = Constant<value = float {-3.4028235e38}>()
+      zero = Constant<value = float {0}>()
+      a = MatMul(x, w)
+      b = LayerNormalization<axis = -1>(a, gamma, beta)
+      positive = Greater(b, zero)
+      masked = Where(positive, b, lowest)
+      y = Softmax(masked)
+    })");
+  addTensor(proto, "w", {32, 32}, 1);
+  addTensor(proto, "gamma", {32}, 2);
+  addTensor(proto, "beta", {32}, 3);
+  const auto model = modelOf(proto);
+  const Tensors inputs = run::drawLike({floats("x", {2, 2}, {0, 1, -1, 2})}, {{2, 32}}, 1).value();
+  ASSERT_TRUE(model->probe(inputs, {}));
+  const auto expected = model->run(inputs, {});
+  ASSERT_TRUE(expected) << expected.error().message;
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::Float16, 0.02}, {DType::BFloat16, 0.1}, {DType::Float64, 1e-5}}) {
+    const auto made = model->converted(dtype);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ((*made)->facts().dtype, dtype);
+    EXPECT_EQ((*made)->facts().computedIn, dtype == DType::BFloat16 ? DType::Float32 : DType::Unknown);
+    const auto outputs = (*made)->run(inputs, {});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    const auto diff = run::compareOutputs(*expected, *outputs).value();
+    EXPECT_LT(diff[0].maxRel, tolerance) << graph::dtypeName(dtype);
+    EXPECT_GT(diff[0].maxRel, 0) << "it was computed in another type, or with other weights";
+    EXPECT_EQ((*made)->graph().nodes.size(), model->graph().nodes.size());
+    const auto seen = (*made)->runCapturing(inputs, {idAt(*model, "b")}, {});
+    ASSERT_TRUE(seen) << seen.error().message;
+    EXPECT_NE(seen->front().view.data, nullptr);
+  }
 }
 
 TEST(Float64Twin, NamesAnOperatorThatComputesInLess) {

@@ -1,9 +1,11 @@
-#include "core/formats/torchscript/float64_types.h"
+#include "core/formats/torchscript/retype.h"
 
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <unordered_set>
 
@@ -14,11 +16,6 @@ using torch::jit::Block;
 using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
-
-bool isNarrowFloat(int64_t type) {
-  return type == static_cast<int64_t>(at::kHalf) || type == static_cast<int64_t>(at::kFloat) ||
-         type == static_cast<int64_t>(at::kBFloat16);
-}
 
 // The arguments of an op, or of the method or function that a call enters.
 const c10::FunctionSchema* schemaOf(const Node& node) {
@@ -46,8 +43,6 @@ void setInput(Node& node, size_t input, const c10::IValue& literal) {
   node.replaceInput(input, node.owningGraph()->insertConstant(literal));
 }
 
-constexpr int64_t kFloat64 = static_cast<int64_t>(at::kDouble);
-
 bool isFloatNumber(const c10::TypePtr& type) {
   if (type->kind() == c10::TypeKind::FloatType) return true;
   const auto list = type->cast<c10::ListType>();
@@ -72,55 +67,104 @@ bool makesDefaultType(const Node& node) {
   return false;
 }
 
-void widenTypeArguments(Node& node) {
-  const auto* schema = schemaOf(node);
-  if (schema == nullptr) return;
-  const size_t shift = node.kind() == c10::prim::CallFunction ? 1 : 0;
-  for (size_t i = 0; i < schema->arguments().size() && i + shift < node.inputs().size(); ++i) {
-    if (schema->arguments()[i].name() != "dtype") continue;
-    const Value* input = node.input(i + shift);
-    const auto literal = constantInt(input);
-    if (literal ? isNarrowFloat(*literal) : input->mustBeNone() && makesDefaultType(node)) {
-      setInput(node, i + shift, kFloat64);
+double largestOf(at::ScalarType type) {
+  switch (type) {
+    case at::kHalf:
+      return static_cast<double>(std::numeric_limits<c10::Half>::max());
+    case at::kBFloat16:
+      return static_cast<double>(std::numeric_limits<c10::BFloat16>::max());
+    case at::kFloat:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+const char* tensorClassOf(at::ScalarType type) {
+  switch (type) {
+    case at::kHalf:
+      return "HalfTensor";
+    case at::kBFloat16:
+      return "BFloat16Tensor";
+    case at::kFloat:
+      return "FloatTensor";
+    default:
+      return "DoubleTensor";
+  }
+}
+
+class Retyper {
+ public:
+  explicit Retyper(at::ScalarType to) : to_(to) {}
+
+  void block(Block& block) {
+    for (Node* node : block.nodes()) {
+      typeArguments(*node);
+      typeComparison(*node);
+      if (node->kind() == c10::prim::Constant) number(*node);
+      if (node->kind() == c10::Symbol::fromQualString("aten::type")) typeName(*node);
+      if (node->hasAttribute(c10::attr::Subgraph)) this->block(*node->g(c10::attr::Subgraph)->block());
+      for (Block* inner : node->blocks()) this->block(*inner);
     }
   }
-}
 
-// x.dtype == torch.float32
-void widenTypeComparison(Node& node) {
-  if ((node.kind() != c10::aten::eq && node.kind() != c10::aten::ne) || node.inputs().size() != 2) return;
-  for (const size_t side : {size_t{0}, size_t{1}}) {
-    if (node.input(side)->node()->kind() != c10::prim::dtype) continue;
-    const auto literal = constantInt(node.input(1 - side));
-    if (literal && isNarrowFloat(*literal)) setInput(node, 1 - side, kFloat64);
+ private:
+  [[nodiscard]] bool replaces(int64_t type) const {
+    const bool real = type == static_cast<int64_t>(at::kHalf) || type == static_cast<int64_t>(at::kBFloat16) ||
+                      type == static_cast<int64_t>(at::kFloat) || type == static_cast<int64_t>(at::kDouble);
+    return real && type != static_cast<int64_t>(to_);
   }
-}
+  [[nodiscard]] c10::IValue literal() const { return static_cast<int64_t>(to_); }
 
-// x.type("torch.FloatTensor")
-void widenTypeName(Node& node) {
-  for (size_t i = 0; i < node.inputs().size(); ++i) {
-    if (node.input(i)->type()->kind() != c10::TypeKind::StringType) continue;
-    const auto known = torch::jit::toIValue(node.input(i));
-    if (!known || !known->isString()) continue;
-    std::string name = known->toStringRef();
-    for (const std::string narrow : {"FloatTensor", "HalfTensor", "BFloat16Tensor"}) {
-      const size_t at = name.rfind("." + narrow);
-      if (at == std::string::npos) continue;
-      setInput(node, i, name.substr(0, at) + ".DoubleTensor");
-      break;
+  void typeArguments(Node& node) const {
+    const auto* schema = schemaOf(node);
+    if (schema == nullptr) return;
+    const size_t shift = node.kind() == c10::prim::CallFunction ? 1 : 0;
+    for (size_t i = 0; i < schema->arguments().size() && i + shift < node.inputs().size(); ++i) {
+      if (schema->arguments()[i].name() != "dtype") continue;
+      const Value* input = node.input(i + shift);
+      const auto given = constantInt(input);
+      if (given ? replaces(*given) : input->mustBeNone() && makesDefaultType(node))
+        setInput(node, i + shift, literal());
     }
   }
-}
 
-void widenBlock(Block& block) {
-  for (Node* node : block.nodes()) {
-    widenTypeArguments(*node);
-    widenTypeComparison(*node);
-    if (node->kind() == c10::Symbol::fromQualString("aten::type")) widenTypeName(*node);
-    if (node->hasAttribute(c10::attr::Subgraph)) widenBlock(*node->g(c10::attr::Subgraph)->block());
-    for (Block* inner : node->blocks()) widenBlock(*inner);
+  // x.dtype == torch.float32
+  void typeComparison(Node& node) const {
+    if ((node.kind() != c10::aten::eq && node.kind() != c10::aten::ne) || node.inputs().size() != 2) return;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      if (node.input(side)->node()->kind() != c10::prim::dtype) continue;
+      const auto given = constantInt(node.input(1 - side));
+      if (given && replaces(*given)) setInput(node, 1 - side, literal());
+    }
   }
-}
+
+  // x.type("torch.FloatTensor")
+  void typeName(Node& node) const {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      if (node.input(i)->type()->kind() != c10::TypeKind::StringType) continue;
+      const auto known = torch::jit::toIValue(node.input(i));
+      if (!known || !known->isString()) continue;
+      const std::string name = known->toStringRef();
+      for (const at::ScalarType other : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
+        const size_t at = name.rfind(std::string(".") + tensorClassOf(other));
+        if (at == std::string::npos) continue;
+        setInput(node, i, name.substr(0, at + 1) + tensorClassOf(to_));
+        break;
+      }
+    }
+  }
+
+  void number(Node& constant) const {
+    if (constant.output()->type()->kind() != c10::TypeKind::FloatType) return;
+    const auto known = torch::jit::toIValue(constant.output());
+    const double largest = largestOf(to_);
+    if (!known || !std::isfinite(known->toDouble()) || std::abs(known->toDouble()) <= largest) return;
+    constant.f_(c10::attr::value, std::copysign(largest, known->toDouble()));
+  }
+
+  at::ScalarType to_;
+};
 
 // The first thing in the code or the attributes that exists in one type only.
 class ObstacleSearch {
@@ -176,8 +220,16 @@ class ObstacleSearch {
 
 }  // namespace
 
-void widenLiteralTypes(Graph& graph) { widenBlock(*graph.block()); }
+void retypeLiterals(Graph& graph, at::ScalarType to) { Retyper(to).block(*graph.block()); }
 
-std::string float64Obstacle(const torch::jit::Module& module) { return ObstacleSearch().search(*module._ivalue()); }
+at::Tensor saturated(const at::Tensor& elements, at::ScalarType to) {
+  at::Tensor made = elements.to(to, false, true);
+  if (largestOf(to) >= largestOf(elements.scalar_type())) return made;
+  const at::Tensor lost = at::isinf(made).logical_and_(at::isfinite(elements));
+  if (!lost.any().item<bool>()) return made;
+  return at::where(lost, at::sign(made.nan_to_num()).mul_(largestOf(to)), made);
+}
+
+std::string conversionObstacle(const torch::jit::Module& module) { return ObstacleSearch().search(*module._ivalue()); }
 
 }  // namespace normlens::formats::torchscript
