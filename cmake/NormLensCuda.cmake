@@ -3,7 +3,6 @@
 # NORMLENS_CUDA_ARCHITECTURES: "native" where a GPU is there, else 90 (H100, H200); "release" for a library
 # that is given away: every generation from Turing on, and PTX for later ones.
 
-
 set(release_architectures 75-real 80-real 86-real 89-real 90-real 100-real 120)
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   if(NOT NORMLENS_NVCC)

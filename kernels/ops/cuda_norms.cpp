@@ -44,9 +44,7 @@ class Constants {
     }
     return true;
   }
-  static const void* dataOf(const std::optional<Tensor>& tensor) {
-    return tensor ? tensor->const_data_ptr() : nullptr;
-  }
+  static const void* dataOf(const std::optional<Tensor>& tensor) { return tensor ? tensor->const_data_ptr() : nullptr; }
 
   std::array<std::optional<Tensor>, 2> given_;
   cuda::ConstantType type_;

@@ -1,45 +1,53 @@
-// normlens-bench FOLDER ENGINE OPS_LIBRARY [PART...]: prints what NormLens costs beside what the same bytes cost
-// without it. FOLDER holds the models (see run); PART is norms, torchscript, onnx-nodes or onnx; all of them unless
-// named.
+// normlens-bench FOLDER ENGINE OPS_LIBRARY [--json FILE] [PART...]: prints what NormLens costs beside what the same
+// bytes cost without it. FOLDER holds the models (see run); the parts are those of parts.h, all of them unless named.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
-#include "tests/bench/timing.h"
+#include "tests/bench/parts.h"
 
 namespace {
 
 using namespace normlens::bench;
 
-void benchTorchScript(const std::filesystem::path& model, const std::string& engine) {
-  benchCommand(model, engine);
-  benchTorchLoad(model);
-  benchFold(model, torchLoad(model));
+bool isKnown(const std::vector<Part>& parts, const std::string& name) {
+  return std::ranges::find(parts, name, &Part::name) != parts.end();
 }
 
-void benchOnnx(const std::filesystem::path& model, const std::string& engine) {
-  benchCommand(model, engine);
-  benchFold(model, onnxLoad(model));
+int usage(const std::vector<Part>& parts) {
+  std::string names;
+  for (const Part& part : parts) names += (names.empty() ? "" : "|") + part.name;
+  std::fprintf(stderr,
+               "usage: normlens-bench FOLDER NORMLENS_ENGINE LIBNORMLENS_OPS [--json FILE] [%s ...]"
+               " (tests/bench/run does it all)\n",
+               names.c_str());
+  return 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(stderr,
-                 "usage: normlens-bench FOLDER NORMLENS_ENGINE LIBNORMLENS_OPS [norms|torchscript|onnx-nodes|onnx ...]"
-                 " (tests/bench/run does it all)\n");
-    return 2;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  Setting setting;
+  if (const auto json = std::ranges::find(words, "--json"); json != words.end() && json + 1 != words.end()) {
+    setting.json = *(json + 1);
+    words.erase(json, json + 2);
   }
-  const std::filesystem::path folder = argv[1];
-  const std::vector<std::string> parts(argv + 4, argv + argc);
-  const auto wanted = [&](const char* part) { return parts.empty() || std::ranges::find(parts, part) != parts.end(); };
+  const std::vector<Part> parts = allParts();
+  if (words.size() < 3) return usage(parts);
+  setting.folder = words[0];
+  setting.engine = words[1];
+  setting.ops = words[2];
+  words.erase(words.begin(), words.begin() + 3);
+  if (!std::ranges::all_of(words, [&](const std::string& word) { return isKnown(parts, word); })) return usage(parts);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // rows appear as they are measured
   try {
-    if (wanted("norms")) benchNorms(argv[3]);
-    if (wanted("onnx-nodes")) benchOnnxOpen(folder / "nodes_10000.onnx", folder / "nodes_50000.onnx");
-    if (wanted("onnx")) benchOnnx(folder / "gpt2_124m.onnx", argv[2]);
-    if (wanted("torchscript")) benchTorchScript(folder / "gpt2_124m.pt", argv[2]);
+    for (const Part& part : parts) {
+      const bool wanted = words.empty() ? part.unnamed : std::ranges::find(words, part.name) != words.end();
+      if (wanted) part.run(setting);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "normlens-bench: %s\n", error.what());
     return 1;

@@ -40,8 +40,7 @@ void printRow(const std::string& what, double value, const char* unit, const std
 // Time spent in fsync by this process since the last call: fsync_clock.cpp stands in for libc's.
 double takeFsyncMs();
 
-// The parts of the program, one file each.
-void benchNorms(const std::string& opsLibrary);
+// The parts of the program that measure models, one file each.
 void benchTorchLoad(const std::filesystem::path& model);
 // What the format's own library takes to load the model; what it loaded is given back after the clock has stopped.
 struct LoadFloor {

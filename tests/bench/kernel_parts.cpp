@@ -1,0 +1,11 @@
+#include "tests/bench/norms/norm_bench.h"
+#include "tests/bench/parts.h"
+
+namespace normlens::bench {
+
+std::vector<Part> allParts() {
+  return {{"norms", true, [](const Setting& setting) { benchNorms(setting.ops); }},
+          {"kernels", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json); }}};
+}
+
+}  // namespace normlens::bench

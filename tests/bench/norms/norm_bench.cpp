@@ -1,0 +1,86 @@
+#include "tests/bench/norms/norm_bench.h"
+
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+#include <malloc.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "tests/bench/norms/machine.h"
+#include "tests/bench/norms/norm_report.h"
+
+namespace normlens::bench {
+namespace {
+
+constexpr at::ScalarType kTypes[] = {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble};
+constexpr int64_t kRows[] = {1, 16, 128, 1024, 8192, 65536};
+constexpr int64_t kWidths[] = {64, 768, 1024, 4096, 16384};
+
+// Results go to memory that the process already has: else page faults, which depend on what was freed before, are
+// measured.
+void keepMemory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
+std::vector<NormPoint> gridOf(at::Device device) {
+  std::vector<NormPoint> points;
+  for (const at::ScalarType type : kTypes) {
+    for (const int64_t rows : kRows) {
+      for (const int64_t width : kWidths) points.push_back({device, type, rows, width});
+    }
+  }
+  return points;
+}
+
+int64_t largestTensor(at::Device device) { return device.is_cuda() ? int64_t{8} << 30 : int64_t{128} << 20; }
+
+void measureGrid(at::Device device, std::vector<PointTimes>& points, std::vector<NormPoint>& leftOut) {
+  std::printf("%s: %s\n", device.str().c_str(), nameOf(device).c_str());
+  printTableHead();
+  for (const NormPoint& point : gridOf(device)) {
+    if (bytesOf(point) > largestTensor(device)) {
+      leftOut.push_back(point);
+      continue;
+    }
+    points.push_back(timePoint(point, device.is_cuda() ? 15 : 7));
+    printTableRow(points.back());
+  }
+}
+
+}  // namespace
+
+void benchNorms(const std::string& opsLibrary) {
+  loadOps(opsLibrary);
+  keepMemory();
+  const c10::InferenceMode inference;
+  std::printf("Norms\n");
+  printTableHead();
+  const int all = at::get_num_threads();
+  for (const int threads : {1, all}) {
+    at::set_num_threads(threads);
+    for (const int64_t width : {768, 1024, 4096}) printTableRow(timePoint({at::kCPU, at::kFloat, 2048, width}, 25));
+    if (all == 1) break;
+  }
+  at::set_num_threads(all);
+}
+
+void benchKernels(const std::string& opsLibrary, const std::string& json) {
+  loadOps(opsLibrary);
+  keepMemory();
+  const c10::InferenceMode inference;
+  std::vector<PointTimes> points;
+  std::vector<NormPoint> leftOut;
+  measureGrid(at::kCPU, points, leftOut);
+  if (hasGpu()) {
+    measureGrid(at::Device(at::kCUDA, 0), points, leftOut);
+  } else {
+    std::printf("cuda: there is no GPU here; its goals are not measured\n");
+  }
+  const std::vector<GoalResult> goals = checkGoals(points);
+  printGoals(points, goals);
+  if (!json.empty()) writeJson(json, points, goals, leftOut);
+}
+
+}  // namespace normlens::bench

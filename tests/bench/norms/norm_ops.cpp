@@ -1,0 +1,118 @@
+#include "tests/bench/norms/norm_ops.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+namespace normlens::bench {
+namespace {
+
+constexpr double kEps = 1e-5;
+using Optional = std::optional<at::Tensor>;
+using Norm = at::Tensor(const at::Tensor&, const Optional&, const Optional&, double);
+using AddNorm = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const Optional&,
+                                                   const Optional&, double);
+using Center = at::Tensor(const at::Tensor&, const Optional&, const Optional&);
+using AddCenter = std::tuple<at::Tensor, at::Tensor>(const at::Tensor&, const at::Tensor&, const Optional&,
+                                                     const Optional&);
+using Crms = at::Tensor(const at::Tensor&, const Optional&, const Optional&, double, bool);
+
+template <class Signature>
+auto findOp(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+// The inputs of a point, several times over on a GPU: its second-level cache would hold one.
+class Inputs {
+ public:
+  explicit Inputs(const NormPoint& point) : width_(point.width) {
+    constexpr int64_t kManyCaches = 256LL << 20;
+    const int64_t sets = point.device.is_cuda() ? std::clamp<int64_t>(kManyCaches / (2 * bytesOf(point)), 1, 16) : 1;
+    const auto draw = [&](at::IntArrayRef sizes) { return at::randn(sizes).to(point.device, point.type); };
+    for (int64_t i = 0; i < sets; ++i) {
+      x_.push_back(draw({point.rows, point.width}));
+      residual_.push_back(draw({point.rows, point.width}));
+    }
+    weight_ = draw({point.width});
+    bias_ = draw({point.width});
+  }
+
+  [[nodiscard]] const at::Tensor& x(int time) const { return x_[static_cast<size_t>(time) % x_.size()]; }
+  [[nodiscard]] const at::Tensor& residual(int time) const { return residual_[static_cast<size_t>(time) % x_.size()]; }
+  [[nodiscard]] const Optional& weight() const { return weight_; }
+  [[nodiscard]] const Optional& bias() const { return bias_; }
+  [[nodiscard]] int64_t width() const { return width_; }
+
+ private:
+  int64_t width_;
+  std::vector<at::Tensor> x_;
+  std::vector<at::Tensor> residual_;
+  Optional weight_;
+  Optional bias_;
+};
+
+NormOp own(const char* name, int64_t bytes, const std::shared_ptr<const Inputs>& in) {
+  const auto op = findOp<Norm>((std::string("normlens::") + name).c_str());
+  return {name, bytes, [in, op](int time) { op.call(in->x(time), in->weight(), in->bias(), kEps); }};
+}
+
+NormOp ownAdd(const char* name, int64_t bytes, const std::shared_ptr<const Inputs>& in) {
+  const auto op = findOp<AddNorm>((std::string("normlens::") + name).c_str());
+  return {name, bytes,
+          [in, op](int time) { op.call(in->x(time), in->residual(time), in->weight(), in->bias(), kEps); }};
+}
+
+std::vector<NormOp> torchOps(int64_t copied, const std::shared_ptr<const Inputs>& in) {
+  const auto layerNorm = [in](const at::Tensor& x) {
+    return at::layer_norm(x, {in->width()}, *in->weight(), *in->bias(), kEps);
+  };
+  return {{kCopy, copied, [in](int time) { in->x(time).clone(); }},
+          {kTorchLayerNorm, copied, [in, layerNorm](int time) { layerNorm(in->x(time)); }},
+          {kTorchRmsNorm, copied, [in](int time) { at::rms_norm(in->x(time), {in->width()}, in->weight(), kEps); }},
+          {kTorchAddLayerNorm, 2 * copied, [in, layerNorm](int time) { layerNorm(in->x(time) + in->residual(time)); }}};
+}
+
+}  // namespace
+
+void loadOps(const std::string& library) {
+  if (void* driver = dlopen("libcuda.so.1", RTLD_LAZY)) {
+    dlclose(driver);
+    dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL);
+  }
+  if (!dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
+}
+
+bool hasGpu() {
+  return c10::impl::hasDeviceGuardImpl(at::kCUDA) && c10::impl::getDeviceGuardImpl(at::kCUDA)->deviceCount() > 0;
+}
+
+int64_t bytesOf(const NormPoint& point) {
+  return point.rows * point.width * static_cast<int64_t>(c10::elementSize(point.type));
+}
+
+std::vector<NormOp> normOps(const NormPoint& point) {
+  const auto in = std::make_shared<const Inputs>(point);
+  const int64_t copied = 2 * bytesOf(point);
+  std::vector<NormOp> ops = torchOps(copied, in);
+  ops.push_back(own("rms_norm", copied, in));
+  ops.push_back(own("layer_norm", copied, in));
+  const auto center = findOp<Center>("normlens::center");
+  ops.push_back({"center", copied, [in, center](int time) { center.call(in->x(time), {}, {}); }});
+  const auto crms = findOp<Crms>("normlens::crms_norm");
+  ops.push_back({"crms_norm", copied, [in, crms](int time) { crms.call(in->x(time), {}, {}, kEps, false); }});
+  ops.push_back(ownAdd("add_rms_norm", 2 * copied, in));
+  ops.push_back(ownAdd("add_layer_norm", 2 * copied, in));
+  const auto addCenter = findOp<AddCenter>("normlens::add_center");
+  ops.push_back({"add_center", 2 * copied,
+                 [in, addCenter](int time) { addCenter.call(in->x(time), in->residual(time), {}, {}); }});
+  return ops;
+}
+
+}  // namespace normlens::bench

@@ -1,0 +1,102 @@
+#include "tests/bench/norms/norm_times.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/Event.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include "tests/bench/norms/machine.h"
+
+namespace normlens::bench {
+namespace {
+
+double wallMs(const NormOp& op, int calls) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls; ++i) op.call(i);
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+class GpuClock {
+ public:
+  explicit GpuClock(at::Device device)
+      : guard_(c10::impl::getDeviceGuardImpl(device.type())),
+        device_(device),
+        backlog_(at::zeros({int64_t{512} << 20}, at::TensorOptions().device(device).dtype(at::kByte))) {}
+
+  double ms(const NormOp& op, int calls) {
+    for (int i = 0; i < 4; ++i) backlog_.add_(1);
+    const c10::Stream stream = guard_->getStream(device_);
+    c10::Event before(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
+    c10::Event after(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
+    before.record(stream);
+    for (int i = 0; i < calls; ++i) op.call(i);
+    after.record(stream);
+    after.synchronize();
+    return before.elapsedTime(after);
+  }
+
+ private:
+  const c10::impl::DeviceGuardImplInterface* guard_;
+  at::Device device_;
+  at::Tensor backlog_;
+};
+
+double middle(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Enough calls for the clock: a quarter of a millisecond on the CPU; as many as the backlog of a GPU covers.
+int callsFor(double msOfOne, bool gpu) {
+  const double wanted = gpu ? 2.0 : 0.25;
+  return std::clamp(static_cast<int>(wanted / std::max(msOfOne, 1e-4)), 1, gpu ? 100 : 1000);
+}
+
+template <class Clock>
+std::vector<OpTime> timeOps(const std::vector<NormOp>& ops, int rounds, bool gpu, const Clock& clock) {
+  std::vector<int> calls;
+  for (const NormOp& op : ops) {
+    clock(op, 1);
+    calls.push_back(callsFor(clock(op, 1), gpu));
+  }
+  std::vector<std::vector<double>> times(ops.size());
+  for (int round = -1; round < rounds; ++round) {  // the first one does not count
+    for (size_t i = 0; i < ops.size(); ++i) {
+      const double ms = clock(ops[i], calls[i]) / calls[i];
+      if (round >= 0) times[i].push_back(ms);
+    }
+  }
+  std::vector<OpTime> result;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    result.push_back({ops[i].name, middle(times[i]), ops[i].bytes, static_cast<int64_t>(rounds) * calls[i]});
+  }
+  return result;
+}
+
+}  // namespace
+
+const OpTime& PointTimes::of(const std::string& op) const {
+  const auto found = std::ranges::find(ops, op, &OpTime::op);
+  if (found == ops.end()) throw std::runtime_error("not measured: " + op);
+  return *found;
+}
+
+PointTimes timePoint(const NormPoint& point, int rounds) {
+  const bool gpu = point.device.is_cuda();
+  PointTimes result{point, gpu ? 0 : at::get_num_threads(), {}, {}, {}};
+  const std::vector<NormOp> ops = normOps(point);
+  result.clocksBefore = clocksOf(point.device);
+  if (gpu) {
+    GpuClock clock(point.device);
+    result.ops = timeOps(ops, rounds, true, [&](const NormOp& op, int calls) { return clock.ms(op, calls); });
+  } else {
+    result.ops = timeOps(ops, rounds, false, [](const NormOp& op, int calls) { return wallMs(op, calls); });
+  }
+  result.clocksAfter = clocksOf(point.device);
+  return result;
+}
+
+}  // namespace normlens::bench

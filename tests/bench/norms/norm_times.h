@@ -1,0 +1,34 @@
+// Times of the ops of one point, taken in turn so that a drift of the clock hits all alike.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/bench/norms/norm_ops.h"
+
+namespace normlens::bench {
+
+struct OpTime {
+  std::string op;
+  double ms = 0;  // median of one call
+  int64_t bytes = 0;
+  int64_t calls = 0;  // that were timed
+
+  [[nodiscard]] double gigabytesPerSecond() const { return static_cast<double>(bytes) / ms / 1e6; }
+};
+
+struct PointTimes {
+  NormPoint point;
+  int threads = 0;
+  std::string clocksBefore;
+  std::string clocksAfter;
+  std::vector<OpTime> ops;
+
+  [[nodiscard]] const OpTime& of(const std::string& op) const;
+  [[nodiscard]] double ratio(const std::string& op, const std::string& to) const { return of(op).ms / of(to).ms; }
+};
+
+// On a GPU a long copy is queued before each measurement, so that the calls wait for the GPU and not the GPU for them.
+[[nodiscard]] PointTimes timePoint(const NormPoint& point, int rounds);
+
+}  // namespace normlens::bench
