@@ -1,7 +1,7 @@
 // The ops of namespace normlens, through torch's stable ABI (2.10 and later). What they compute: kernels/norm_rows.h.
 //
 // Over the last axis; float32, float64, float16, bfloat16. Outputs are contiguous. weight and bias may be of another
-// floating type than x. The add_ ops give x + residual, rounded to their type, and its norm.
+// floating type than x. The add_ ops give x + residual, broadcast and rounded as by torch, and its norm.
 //
 // For inference: there is no derivative. The stable ABI has neither a way to make an autograd node nor one to ask
 // whether a tensor wants a gradient, so an op could only guess. torch's own fallback does the rest: going backward

@@ -48,12 +48,25 @@ void checkConstant(const NormCall& call, const std::optional<Tensor>& given, con
 
 void checkResidual(const NormCall& call) {
   if (!call.residual) return;
-  const auto a = call.x.sizes();
-  const auto b = call.residual->sizes();
-  STD_TORCH_CHECK(call.residual->scalar_type() == call.x.scalar_type() && onSameDevice(*call.residual, call.x) &&
-                      std::equal(a.begin(), a.end(), b.begin(), b.end()),
-                  "normlens::", call.op, ": residual must have the shape, type and device of x");
+  STD_TORCH_CHECK(call.residual->scalar_type() == call.x.scalar_type() && onSameDevice(*call.residual, call.x),
+                  "normlens::", call.op, ": residual must have the type and device of x");
 }
+
+// An op of two tensors without further arguments.
+Tensor callBinary(const char* op, const Tensor& a, const Tensor& b) {
+  std::array<StableIValue, 2> stack{torch::stable::detail::from(a), torch::stable::detail::from(b)};
+  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(op, "", stack.data(), TORCH_TARGET_VERSION));
+  return torch::stable::detail::to<Tensor>(stack[0]);
+}
+
+bool haveSameShape(const Tensor& a, const Tensor& b) {
+  const auto sizes = a.sizes();
+  const auto others = b.sizes();
+  return std::equal(sizes.begin(), sizes.end(), others.begin(), others.end());
+}
+
+// Some tensor of the shape that a + b has; sizes may be symbolic.
+Tensor broadcastShape(const Tensor& a, const Tensor& b) { return callBinary("aten::maximum", a, b); }
 
 int64_t checkedWidth(const NormCall& call) {
   STD_TORCH_CHECK(call.x.dim() >= 1, "normlens::", call.op, ": x needs at least one axis");
@@ -79,17 +92,10 @@ Tensor widerOutput(const Tensor& x) {
   return torch::stable::new_empty(x, wider);
 }
 
-}  // namespace
-
-torch::headeronly::ScalarType sumType(Scalar scalar) {
-  return scalar == Scalar::Float64 ? ScalarType::Double : ScalarType::Float;
-}
-
-NormOutputs runNorm(const NormCall& call, NormBackend backend) {
+NormOutputs runChecked(const NormCall& call, NormBackend backend) {
   const int64_t width = checkedWidth(call);
   const int64_t outputWidth = width + (call.expand ? 1 : 0);
   const Scalar scalar = scalarOf(call);
-  checkResidual(call);
   checkConstant(call, call.weight, "weight", outputWidth);
   checkConstant(call, call.bias, "bias", outputWidth);
   NormOutputs outputs{.sum = std::nullopt, .y = call.expand ? widerOutput(call.x) : outputLike(call.x)};
@@ -114,12 +120,36 @@ NormOutputs runNorm(const NormCall& call, NormBackend backend) {
   return outputs;
 }
 
+}  // namespace
+
+torch::headeronly::ScalarType sumType(Scalar scalar) {
+  return scalar == Scalar::Float64 ? ScalarType::Double : ScalarType::Float;
+}
+
+NormOutputs runNorm(const NormCall& call, NormBackend backend) {
+  checkResidual(call);
+  if (!call.residual || haveSameShape(call.x, *call.residual)) return runChecked(call, backend);
+  const Tensor shape = broadcastShape(call.x, *call.residual);
+  const Tensor x = callBinary("aten::expand_as", call.x, shape);
+  const Tensor residual = callBinary("aten::expand_as", *call.residual, shape);
+  return runChecked({.op = call.op,
+                     .kind = call.kind,
+                     .x = x,
+                     .residual = &residual,
+                     .weight = call.weight,
+                     .bias = call.bias,
+                     .eps = call.eps,
+                     .expand = call.expand},
+                    backend);
+}
+
 NormOutputs normShapes(const NormCall& call) {
+  if (call.residual) {
+    const Tensor shape = broadcastShape(call.x, *call.residual);
+    return {.sum = outputLike(shape), .y = outputLike(shape)};
+  }
   // Padding keeps a symbolic size symbolic.
-  NormOutputs outputs{.sum = std::nullopt,
-                      .y = outputLike(call.expand ? torch::stable::pad(call.x, {{0, 1}}) : call.x)};
-  if (call.residual) outputs.sum = outputLike(call.x);
-  return outputs;
+  return {.sum = std::nullopt, .y = outputLike(call.expand ? torch::stable::pad(call.x, {{0, 1}}) : call.x)};
 }
 
 }  // namespace normlens::kernels

@@ -32,7 +32,7 @@ struct NormOutputs {
 // the device's affair.
 using NormBackend = void (*)(const NormCall& call, Scalar scalar, NormRows rows, int64_t count);
 
-// Outputs are contiguous; x and residual may be strided.
+// Outputs are contiguous; x and residual may be strided, and are broadcast as in torch's add.
 NormOutputs runNorm(const NormCall& call, NormBackend backend);
 
 // Outputs without values, for torch's meta and fake tensors; sizes may be symbolic.

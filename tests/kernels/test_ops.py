@@ -182,7 +182,7 @@ class Norms(unittest.TestCase):
             "layer_norm: .*at least one axis": lambda: norms.layer_norm(randn(1)[0], None, None, EPS),
             "center: .*float32, float64": lambda: norms.center(torch.ones(4, 8, device=DEVICE).int()),
             "weight must be float32": lambda: norms.center(x, torch.ones(8, device=DEVICE).int()),
-            "add_rms_norm: residual must have": lambda: norms.add_rms_norm(x, x[:2], None, None, EPS),
+            "add_rms_norm: residual must have": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
             "crms_norm: weight .*: 9": lambda: norms.crms_norm(x, randn(8), None, EPS, True),
         }.items():
             with self.subTest(words), self.assertRaisesRegex(RuntimeError, words):
@@ -217,6 +217,14 @@ class FusedNorms(unittest.TestCase):
             self.assertLess(relative(y, plain.expected(total)), 4e-6)
 
 
+    def test_broadcast(self):
+        for x_shape, residual_shape in (((3, 4, 8), (4, 8)), ((1, 4, 8), (3, 4, 8)), ((3, 1, 8), (1, 4, 8)), ((2, 8), (1,))):
+            x, residual = randn(*x_shape), randn(*residual_shape)
+            total, y = torch.ops.normlens.add_rms_norm(x, residual, None, None, EPS)
+            self.assertTrue(torch.equal(total, x + residual))
+            self.assertLess(relative(y, OPS[0].expected(total)), 4e-6)
+
+
 class Integration(unittest.TestCase):
     def test_opcheck(self):
         tests = ("test_schema", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -227,7 +235,8 @@ class Integration(unittest.TestCase):
         torch.library.opcheck(EXPANDING.default(), (x, randn(17), None, *EXPANDING.more), test_utils=tests)
         for name, plain in FUSED:
             fused = getattr(torch.ops.normlens, name).default
-            torch.library.opcheck(fused, (x, x * 2, weight, weight, *plain.more), test_utils=tests)
+            for residual in (x * 2, x[:1] * 2):
+                torch.library.opcheck(fused, (x, residual, weight, weight, *plain.more), test_utils=tests)
 
     def test_saved_and_loaded_torchscript(self):
         class Norm(torch.nn.Module):
