@@ -7,6 +7,7 @@
 
 #include "core/analysis/norms.h"
 #include "core/formats/edit_refused.h"
+#include "core/formats/torchscript/apply_fused_norm.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
 #include "core/formats/torchscript/fast_norm.h"
 #include "core/formats/torchscript/place_weights.h"
@@ -26,8 +27,10 @@ using graph::ValueId;
 
 class PlanTranslator {
  public:
-  PlanTranslator(const TorchScriptModel& model, const std::vector<LayerNorm>& norms, NormFlavour flavour)
-      : model_(model), norms_(norms), flavour_(flavour), frames_(model.program().frames.size()) {}
+  // `placed`: edits of the weights, which run before the code's own.
+  PlanTranslator(const TorchScriptModel& model, const std::vector<LayerNorm>& norms, NormFlavour flavour,
+                 const FrameEdits& placed)
+      : model_(model), norms_(norms), flavour_(flavour), placed_(placed), frames_(model.program().frames.size()) {}
 
   void add(const fold::AbsorbScale& edit) {
     if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
@@ -69,15 +72,60 @@ class PlanTranslator {
     if (kind != c10::aten::layer_norm && kind != c10::aten::native_layer_norm) {
       throw EditRefused("'" + norm.name + "' is part of a fused operation, " + kind.toQualString());
     }
-    edits(node.frame).push_back(replaceNorm(describe(norm, node.node, !betaMoved)));
+    replacements_.push_back({edit.norm, node.frame, describe(norm, node.node, !betaMoved)});
   }
 
   FrameEdits take() {
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
+    for (const Replacement& replacement : replacements_) replace(replacement);
     return std::move(frames_);
   }
 
  private:
+  struct Replacement {
+    int norm;
+    int frame;
+    NormReplacement how;
+  };
+
+  // Last of all edits: what they do around a norm decides whether its body is still nothing but the norm.
+  void replace(const Replacement& replacement) {
+    if (const auto site = siteWithAdd(replacement)) {
+      const int where = site->call ? frameAt(replacement.frame).parent : replacement.frame;
+      edits(where).push_back(fuseNorm(
+          {*site, "normlens::rms_norm", "normlens::add_rms_norm", replacement.how.gamma, replacement.how.beta}));
+    } else {
+      edits(replacement.frame).push_back(replaceNorm(replacement.how));
+    }
+  }
+
+  // The fast flavour takes the add before the norm into its op: where the two stand in one body, or where a submodule
+  // does nothing but normalise the sum.
+  [[nodiscard]] std::optional<NormSite> siteWithAdd(const Replacement& replacement) const {
+    const NormReplacement& how = replacement.how;
+    if (how.flavour != NormFlavour::Fast || how.axes != 1 || how.castBack) return std::nullopt;
+    if (how.node->kind() != c10::aten::layer_norm) return std::nullopt;
+    if (!readsAdd(norms_[static_cast<size_t>(replacement.norm)])) return std::nullopt;
+    const Frame& frame = frameAt(replacement.frame);
+    const auto index = static_cast<size_t>(replacement.frame);
+    const bool alone = frame.call != nullptr && frame.call->kind() == c10::prim::CallMethod && placed_[index].empty() &&
+                       frames_[index].empty() && isNormAlone(*frame.graph, *how.node);
+    const NormSite site{how.node, alone ? frame.call : nullptr};
+    return canFuse(site) ? std::optional(site) : std::nullopt;
+  }
+
+  // The norm's input is a sum of two values of its own type and shape.
+  [[nodiscard]] bool readsAdd(const LayerNorm& norm) const {
+    const auto& graph = model_.graph();
+    const NodeId producer = graph.value(norm.input).producer;
+    if (producer == graph::kNone) return false;
+    const auto& add = graph.node(producer);
+    return add.kind == OpKind::Add && add.operands.size() == 2 &&
+           std::all_of(add.operands.begin(), add.operands.end(), [&](ValueId operand) {
+             return operand != kNoValue && graph::sameTypeAndShape(graph, operand, norm.input);
+           });
+  }
+
   // The readers of the node's output read this operand of it.
   void bypass(NodeId id, int operand) {
     const auto& node = model_.graph().node(id);
@@ -91,6 +139,7 @@ class PlanTranslator {
   }
 
   std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
+  const Frame& frameAt(int frame) const { return model_.program().frames[static_cast<size_t>(frame)]; }
 
   const ProgramNode& programNode(NodeId node) const {
     return model_.program().nodes[static_cast<size_t>(model_.lowered().programNode[static_cast<size_t>(node)])];
@@ -143,7 +192,9 @@ class PlanTranslator {
   const TorchScriptModel& model_;
   const std::vector<LayerNorm>& norms_;
   NormFlavour flavour_;
+  const FrameEdits& placed_;
   std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
+  std::vector<Replacement> replacements_;
   FrameEdits frames_;
 };
 
@@ -187,8 +238,6 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     task.report("centering weights");
     WeightVersions weights(graph(), readByOthers(*this, others));
     weights.add(plan);
-    PlanTranslator code(*this, norms, flavour);
-    for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
 
     // Reads are redirected first: the code edits may remove the nodes that read.
@@ -196,6 +245,8 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     EditsByInstance instances;
     copyWrittenState(program_, instances);
     WeightPlacement(*this, others).place(weights, frames, instances);
+    PlanTranslator code(*this, norms, flavour, frames);
+    for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);
     auto codeEdits = code.take();
     for (size_t f = 0; f < frames.size(); ++f) {
       std::move(codeEdits[f].begin(), codeEdits[f].end(), std::back_inserter(frames[f]));
