@@ -1,7 +1,8 @@
-#include <cstdio>
+#include <algorithm>
+#include <sstream>
 
+#include "app/engine/diff_report.h"
 #include "app/engine/model_options.h"
-#include "app/engine/reports.h"
 #include "app/engine/verbs.h"
 #include "core/analysis/norms.h"
 
@@ -9,24 +10,102 @@ namespace normlens::engine {
 namespace {
 
 struct Options {
-  std::string a, b;
+  std::string a, b, dtypes;
   std::optional<double> failAbove;
+  int batches = 1;
+  uint64_t seed = 1;
+  std::vector<std::string> values;
   InputOptions inputs;
 };
 
-void printRows(const std::vector<run::TensorDiff>& rows, const std::string& title, Console& console) {
-  if (rows.empty()) return;
-  console.print(title);
-  for (const run::TensorDiff& row : rows) {
-    char figures[128];
-    std::snprintf(figures, sizeof figures, "max_abs %-9.3g max_rel %-9.3g mean_abs %-9.3g cosine %.9g", row.maxAbs,
-                  row.maxRel, row.meanAbs, row.cosine);
-    console.print("  " + std::string(figures) + "  " + row.name);
+// Of "float64,float32"; one Unknown where none is given: each model as it is.
+Result<std::vector<graph::DType>> dtypesOf(const std::string& text) {
+  std::vector<graph::DType> dtypes;
+  std::stringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    dtypes.push_back(graph::dtypeFromName(name));
+    if (!graph::isFloat(dtypes.back())) {
+      return fail(ErrorCode::Usage, "--dtype " + text + ": '" + name + "' is no floating type",
+                  "float64, float32, float16 or bfloat16");
+    }
   }
+  if (dtypes.empty()) dtypes.push_back(graph::DType::Unknown);
+  return dtypes;
+}
+
+Result<std::vector<graph::ValueId>> valuesNamed(const graph::Graph& graph, const std::vector<std::string>& names) {
+  std::vector<graph::ValueId> ids;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(graph.values, name, &graph::Value::name);
+    if (found == graph.values.end()) {
+      return fail(ErrorCode::Usage, "the first model has no value '" + name + "'",
+                  "names are those that the window shows");
+    }
+    ids.push_back(static_cast<graph::ValueId>(found - graph.values.begin()));
+  }
+  return ids;
+}
+
+struct Comparison {
+  const formats::Model& a;
+  const formats::Model& b;
+  std::vector<analysis::LayerNorm> norms;
+  std::vector<formats::Tensors> batches;
+  run::DiffOptions options;
+};
+
+DiffColumn compareIn(const Comparison& comparison, graph::DType dtype, const Task& task) {
+  const auto& [a, b, norms, batches, options] = comparison;
+  const bool asTheyAre = dtype == graph::DType::Unknown;
+  const auto pair = asTheyAre ? run::ModelPair{run::notOwned(a), run::notOwned(b)} : run::inType(a, b, dtype);
+  DiffColumn column{std::string(graph::dtypeName(asTheyAre ? a.facts().dtype : dtype)), {}, run::ModelDiff{}};
+  if (!pair) {
+    column.diff = tl::unexpected(pair.error());
+    return column;
+  }
+  column.note = run::typeNote(*pair);
+  // In a wider type than the files' the weights are still rounded as in the files.
+  run::DiffOptions wanted = options;
+  if (!wanted.limit) {
+    const graph::DType files = run::coarserType(a.facts().dtype, b.facts().dtype);
+    wanted.limit = run::divergenceLimit(asTheyAre ? files : run::coarserType(files, dtype));
+  }
+  column.diff = run::diffModels(*pair->a, norms, *pair->b, batches, wanted, task);
+  return column;
+}
+
+// Where only one type was asked for, what is in its way is an error like any other.
+Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const std::vector<graph::DType>& dtypes,
+                                             Console& console, const Task& task) {
+  std::vector<DiffColumn> columns;
+  for (const graph::DType dtype : dtypes) {
+    columns.push_back(compareIn(comparison, dtype, task));
+    const DiffColumn& column = columns.back();
+    if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+    if (!column.diff && dtypes.size() == 1) return tl::unexpected(column.diff.error());
+    if (!column.diff) console.note(column.dtype + ": " + column.diff.error().message);
+    if (!column.note.empty()) console.note(column.dtype + ": " + column.note);
+    if (column.diff && !column.diff->normsReason.empty()) {
+      console.note("the norms could not be compared: " + column.diff->normsReason);
+    }
+  }
+  return columns;
+}
+
+bool tooFar(const std::vector<DiffColumn>& columns, double limit) {
+  for (const DiffColumn& column : columns) {
+    if (!column.diff) continue;
+    return std::ranges::any_of(column.diff->rows, [&](const run::DiffRow& row) {
+      return row.kind == run::SiteKind::Output && !(row.diff.maxRel <= limit);
+    });
+  }
+  return true;
 }
 
 Exit run(const Options& options, Console& console, const std::stop_token& stop) {
   const Task task = console.task(stop);
+  const auto dtypes = dtypesOf(options.dtypes);
+  if (!dtypes) return console.fail(dtypes.error());
   service::Service serviceA, serviceB;
   const auto a = openModel(serviceA, options.a, options.inputs, console, task);
   if (!a) return console.fail(a.error());
@@ -35,16 +114,21 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   if (!b) return console.fail(b.error());
 
   const formats::Model& model = *serviceA.model();
-  const auto norms = analysis::findNorms(model.graph()).layerNorms;
-  const auto diff = run::diffModels(model, norms, *serviceB.model(), serviceA.inputs(), options.failAbove, task);
-  if (!diff) return console.fail(diff.error());
-  printRows(diff->outputs, "outputs", console);
-  printRows(diff->norms, "norms", console);
-  if (!diff->normsReason.empty()) console.note("the norms could not be compared: " + diff->normsReason);
-  if (!diff->firstDiverging.empty()) console.print("first norm that differs: " + diff->firstDiverging);
-  const bool tooFar = options.failAbove && !(run::worstOf(diff->outputs).maxRel <= *options.failAbove);
-  if (tooFar) console.note("the outputs differ by more than --fail-above");
-  return console.finish(diffReport(*diff), tooFar ? Exit::NotDone : Exit::Done);
+  auto values = valuesNamed(model.graph(), options.values);
+  if (!values) return console.fail(values.error());
+  auto batches = run::batchesLike(serviceA.inputs(), options.batches, options.seed);
+  if (!batches) return console.fail(batches.error());
+  const Comparison comparison{model,
+                              *serviceB.model(),
+                              analysis::findNorms(model.graph()).layerNorms,
+                              std::move(*batches),
+                              {std::move(*values), options.failAbove}};
+  const auto columns = compareInAll(comparison, *dtypes, console, task);
+  if (!columns) return console.fail(columns.error());
+  for (const std::string& line : diffLines(*columns)) console.print(line);
+  const bool failed = options.failAbove && tooFar(*columns, *options.failAbove);
+  if (failed) console.note("the outputs differ by more than --fail-above");
+  return console.finish(diffReport(*columns, options.seed), failed ? Exit::NotDone : Exit::Done);
 }
 
 }  // namespace
@@ -54,7 +138,20 @@ RunVerb declareDiff(CLI::App& app) {
   app.add_option("a", options->a, "The first model, which gives the inputs and the names")->required()->type_name("A");
   app.add_option("b", options->b, "The second model")->required()->type_name("B");
   options->inputs.addTo(app);
-  app.add_option("--fail-above", options->failAbove, "Exit with 1 where an output's max_rel is above this")
+  app.add_option("--dtype", options->dtypes,
+                 "Both models in this type, or in several: float64,float32,float16,bfloat16; else as the files are")
+      ->type_name("TYPES");
+  app.add_option("--batches", options->batches,
+                 "Input sets: the first as given, others drawn like it; the worst counts")
+      ->check(CLI::Range(1, 10'000))
+      ->type_name("N");
+  app.add_option("--seed", options->seed, "Of the input sets that are drawn")->type_name("N");
+  app.add_option("--value", options->values, "Also this value of A, against the one of the same name in B")
+      ->type_name("NAME")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--fail-above", options->failAbove,
+                 "Exit with 1 where an output's max_rel is above this, in the first type")
       ->check(CLI::NonNegativeNumber)
       ->type_name("REL");
   return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };

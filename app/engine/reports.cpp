@@ -34,20 +34,6 @@ std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& anal
   return edits;
 }
 
-json diffEntry(const run::TensorDiff& diff) {
-  return {{"name", diff.name},
-          {"max_abs", numberToJson(diff.maxAbs)},
-          {"max_rel", numberToJson(diff.maxRel)},
-          {"mean_abs", numberToJson(diff.meanAbs)},
-          {"cosine", numberToJson(diff.cosine)}};
-}
-
-json diffEntries(const std::vector<run::TensorDiff>& diffs) {
-  json list = json::array();
-  for (const auto& diff : diffs) list.push_back(diffEntry(diff));
-  return list;
-}
-
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};
   if (verify.algebra_done) {
@@ -136,14 +122,6 @@ json foldReport(const FoldOutcome& outcome) {
           {"fold_ms", numberToJson(outcome.times.fold_ms)},
           {"save_ms", numberToJson(outcome.times.save_ms)},
           {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
-}
-
-json diffReport(const run::ModelDiff& diff) {
-  json report = {{"outputs", diffEntries(diff.outputs)},
-                 {"norms", diffEntries(diff.norms)},
-                 {"first_diverging", diff.firstDiverging.empty() ? json(nullptr) : json(diff.firstDiverging)}};
-  if (!diff.normsReason.empty()) report["norms_reason"] = diff.normsReason;
-  return report;
 }
 
 json benchReport(const std::string& device, const std::string& dtype, const std::vector<BenchPoint>& points,

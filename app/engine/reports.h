@@ -8,7 +8,6 @@
 
 #include "core/protocol/messages.h"
 #include "core/run/bench.h"
-#include "core/run/compare_models.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
@@ -21,8 +20,6 @@ struct FoldOutcome {
   std::optional<std::string> output;  // path, where a file was written
 };
 [[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
-
-[[nodiscard]] nlohmann::json diffReport(const run::ModelDiff& diff);
 
 // One measurement; `batch` is axis 0 of the first input and gives the throughput in items per second.
 struct BenchPoint {

@@ -35,16 +35,30 @@ TensorDiff measure(std::string name, const std::vector<double>& a, const std::ve
   for (size_t i = 0; i < a.size(); ++i) {
     if (sameSpecial(a[i], b[i])) continue;
     if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      return {std::move(diff.name), kInfinity, kInfinity, kInfinity, std::numeric_limits<double>::quiet_NaN()};
+      return {.name = std::move(diff.name),
+              .maxAbs = kInfinity,
+              .maxRel = kInfinity,
+              .meanAbs = kInfinity,
+              .cosine = std::numeric_limits<double>::quiet_NaN(),
+              .worst = static_cast<int64_t>(i),
+              .worstA = a[i],
+              .worstB = b[i]};
     }
     const double apart = std::abs(a[i] - b[i]);
-    diff.maxAbs = std::max(diff.maxAbs, apart);
+    if (apart > diff.maxAbs) {
+      diff.maxAbs = apart;
+      diff.worst = static_cast<int64_t>(i);
+    }
     largest = std::max(largest, std::abs(a[i]));
     sum += apart;
     dot += a[i] * b[i];
     squaresA += a[i] * a[i];
     squaresB += b[i] * b[i];
     ++counted;
+  }
+  if (diff.worst >= 0) {
+    diff.worstA = a[static_cast<size_t>(diff.worst)];
+    diff.worstB = b[static_cast<size_t>(diff.worst)];
   }
   diff.maxRel = diff.maxAbs == 0 ? 0 : diff.maxAbs / largest;
   diff.vacuous = counted == 0 && !a.empty();

@@ -11,9 +11,7 @@
 
 namespace normlens::run {
 
-// One row per norm that has a partner and was reached on both sides, in execution order. A partner is the value of the
-// same name, else the norm (LayerNorm or RmsNorm) of the same rank where both graphs have equally many. Where beta was
-// split off, the sum that adds it counts as the norm's output; where it moved into the linears behind, output + beta.
+// One row per norm that has a partner (see sites.h) and was reached on both sides, in execution order.
 [[nodiscard]] Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a,
                                                            const std::vector<analysis::LayerNorm>& normsOfA,
                                                            const formats::Model& b, const formats::Tensors& inputs,

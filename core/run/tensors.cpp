@@ -66,6 +66,16 @@ std::vector<int64_t> rowMajorStrides(const graph::Shape& shape) {
   return strides;
 }
 
+std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    const int64_t size = std::max<int64_t>(1, shape[axis]);
+    index[axis] = place % size;
+    place /= size;
+  }
+  return index;
+}
+
 graph::TensorView ownedTensor(DType dtype, graph::Shape shape, std::vector<std::byte> bytes) {
   const auto memory = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   graph::TensorView view;

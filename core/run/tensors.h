@@ -14,6 +14,9 @@ namespace normlens::run {
 // Row-major strides of a shape, in elements.
 [[nodiscard]] std::vector<int64_t> rowMajorStrides(const graph::Shape& shape);
 
+// Of an element from its place in row-major order. Precondition: it lies in the shape.
+[[nodiscard]] std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape);
+
 // A dense tensor that owns its bytes. Precondition: bytes.size() == elements * dtypeBytes.
 [[nodiscard]] graph::TensorView ownedTensor(graph::DType dtype, graph::Shape shape, std::vector<std::byte> bytes);
 

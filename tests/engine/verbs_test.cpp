@@ -71,6 +71,16 @@ TEST_F(Verbs, FoldWritesWhatDiffFindsEqual) {
   EXPECT_TRUE(same.object["first_diverging"].is_null()) << same.object;
   EXPECT_EQ(ask({"diff", gpt2_, at("folded.pt"), "--fail-above", "0"}).status, 1);
 
+  const Answer types = ask({"diff", gpt2_, at("folded.pt"), "--dtype", "float64,bfloat16", "--batches", "2"});
+  EXPECT_EQ(types.status, 0) << types.err;
+  ASSERT_EQ(types.object["precisions"].size(), 2U);
+  EXPECT_EQ(types.object["dtype"], "float64");
+  EXPECT_EQ(types.object["batches"], 2);
+  EXPECT_LT(types.object["precisions"][0]["outputs"][0]["max_rel"].get<double>(),
+            types.object["precisions"][1]["outputs"][0]["max_rel"].get<double>());
+  EXPECT_EQ(ask({"diff", gpt2_, at("folded.pt"), "--dtype", "int8"}).status, 2);
+  EXPECT_EQ(ask({"diff", gpt2_, at("folded.pt"), "--value", "no such value"}).status, 2);
+
   const Answer bench =
       ask({"bench", gpt2_, at("folded.pt"), "--rounds", "2", "--iterations", "1", "--sweep", "batch=1,2"});
   EXPECT_EQ(bench.status, 0) << bench.err;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/run/compare_models.h"
 #include "core/run/norm_diff.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
@@ -80,6 +79,15 @@ TEST(Diff, ComplexTensorsByTheirParts) {
   EXPECT_DOUBLE_EQ(compareTensors("x", a, b)->maxAbs, 2);
 }
 
+TEST(Diff, TellsWhereTheyAreFarthestApart) {
+  const TensorDiff diff = compare({1, 2, 3}, {1, 2.5, 2.75});
+  EXPECT_EQ(diff.worst, 1);
+  EXPECT_EQ(diff.worstA, 2);
+  EXPECT_EQ(diff.worstB, 2.5);
+  EXPECT_EQ(compare({1, 2}, {1, 2}).worst, -1);
+  EXPECT_EQ(compare({1, kNan, 3}, {9, 2, 3}).worst, 1) << "what is not finite counts most";
+}
+
 TEST(Diff, OutputsAreComparedInOrder) {
   const formats::Tensors a = {{"out_0", vec({1})}, {"out_1", vec({2})}};
   const formats::Tensors b = {{"out_0", vec({1})}, {"out_1", vec({3})}};
@@ -98,18 +106,6 @@ TEST(NormDiff, NamesTheFirstNormThatDiffers) {
   ASSERT_EQ(rows->size(), 1U);
   EXPECT_EQ(firstDiverging(*rows, 1e-5), "ln");
   EXPECT_EQ(firstDiverging(*rows, kInf), "");
-}
-
-TEST(CompareModels, ListsOutputsAndNorms) {
-  const test::FakeModel right, wrong(test::Fault::NotCentered);
-  for (const auto& [model, name] : {std::pair{&right, ""}, {&wrong, "ln"}}) {
-    const auto folded = model->apply({}, test::FakeModel::norms(), formats::NormFlavour::Portable, {});
-    const auto diff = diffModels(*model, test::FakeModel::norms(), **folded, test::FakeModel::sample(), {}, {});
-    ASSERT_TRUE(diff) << diff.error().message;
-    EXPECT_EQ(diff->outputs.size(), 1U);
-    EXPECT_EQ(diff->norms.size(), 1U);
-    EXPECT_EQ(diff->firstDiverging, name);
-  }
 }
 
 }  // namespace

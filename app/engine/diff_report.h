@@ -1,0 +1,27 @@
+// What the verb `diff` says: its JSON object (DESIGN section 4; field names are stable) and its lines of text.
+// Thread: pure functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/run/compare_models.h"
+
+namespace normlens::engine {
+
+// Two models compared in one floating type, or why that could not be done.
+struct DiffColumn {
+  std::string dtype;
+  std::string note;  // what the figures are about where that is not the type itself
+  Result<run::ModelDiff> diff;
+};
+
+// outputs, norms, first_diverging: of the first column that could be done. With more than one, "precisions" has all.
+[[nodiscard]] nlohmann::json diffReport(const std::vector<DiffColumn>& columns, uint64_t seed);
+
+// Lines for a person. Of one column every measure, of several a table of max_rel by norm and type.
+[[nodiscard]] std::vector<std::string> diffLines(const std::vector<DiffColumn>& columns);
+
+}  // namespace normlens::engine

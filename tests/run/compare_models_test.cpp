@@ -1,0 +1,155 @@
+#include "core/run/compare_models.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_model.h"
+
+namespace normlens::run {
+namespace {
+
+using graph::DType;
+using test::Fault;
+
+const DiffRow* rowOf(const ModelDiff& diff, SiteKind kind) {
+  const auto found = std::ranges::find(diff.rows, kind, &DiffRow::kind);
+  return found == diff.rows.end() ? nullptr : &*found;
+}
+
+struct Folded {
+  explicit Folded(Fault fault = Fault::None) : original(fault) {
+    folded = std::move(*original.apply({}, test::FakeModel::norms(), formats::NormFlavour::Portable, {}));
+  }
+  [[nodiscard]] Result<ModelDiff> diff(int batches = 1, const DiffOptions& options = {}) const {
+    return diffModels(original, test::FakeModel::norms(), *folded, *batchesLike(test::FakeModel::sample(), batches, 1),
+                      options, {});
+  }
+  test::FakeModel original;
+  std::unique_ptr<formats::Model> folded;
+};
+
+TEST(CompareModels, ListsInputsAndOutputsOfNormsAndOutputs) {
+  for (const auto& [fault, name] : {std::pair{Fault::None, ""}, {Fault::NotCentered, "ln"}}) {
+    const auto diff = Folded(fault).diff();
+    ASSERT_TRUE(diff) << diff.error().message;
+    ASSERT_TRUE(rowOf(*diff, SiteKind::Output));
+    ASSERT_TRUE(rowOf(*diff, SiteKind::NormOutput));
+    ASSERT_TRUE(rowOf(*diff, SiteKind::NormInput));
+    EXPECT_EQ(diff->rows.back().kind, SiteKind::Output) << "outputs come last";
+    EXPECT_EQ(diff->firstDiverging, name);
+    EXPECT_EQ(rowOf(*diff, SiteKind::NormInput)->depth, 1);
+    EXPECT_EQ(rowOf(*diff, SiteKind::NormOutput)->depth, 2);
+    EXPECT_TRUE(rowOf(*diff, SiteKind::Output)->ulps);
+    EXPECT_TRUE(rowOf(*diff, SiteKind::Output)->top);
+  }
+}
+
+TEST(CompareModels, AnyValueCanBeComparedToo) {
+  const auto diff = Folded().diff(1, {.values = {2}, .limit = {}});
+  ASSERT_TRUE(diff) << diff.error().message;
+  const DiffRow* row = rowOf(*diff, SiteKind::Value);
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->name, "h");
+  EXPECT_EQ(row->value, 2);
+}
+
+TEST(CompareModels, OfSeveralBatchesTheWorstIsKept) {
+  const Folded models(Fault::SlightlyOff);
+  double worst = 0;
+  int64_t rows = 0;
+  const auto batches = batchesLike(test::FakeModel::sample(), 4, 1);
+  ASSERT_EQ(batches->size(), 4U);
+  int worstBatch = 0;
+  for (size_t i = 0; i < batches->size(); ++i) {
+    const auto one = diffModels(models.original, test::FakeModel::norms(), *models.folded, {(*batches)[i]}, {}, {});
+    const DiffRow* row = rowOf(*one, SiteKind::Output);
+    rows += row->top->rows;
+    if (row->diff.maxRel <= worst) continue;
+    worst = row->diff.maxRel;
+    worstBatch = static_cast<int>(i);
+  }
+  const auto all = models.diff(4);
+  EXPECT_EQ(all->batches, 4);
+  EXPECT_EQ(rowOf(*all, SiteKind::Output)->diff.maxRel, worst);
+  EXPECT_EQ(rowOf(*all, SiteKind::Output)->batch, worstBatch);
+  EXPECT_EQ(rowOf(*all, SiteKind::Output)->top->rows, rows) << "agreement is counted over all batches";
+}
+
+TEST(CompareModels, EachTypeHasItsOwnError) {
+  const Folded models;
+  double before = 0;
+  for (const DType dtype : {DType::Float64, DType::Float32, DType::Float16, DType::BFloat16}) {
+    const auto pair = inType(models.original, *models.folded, dtype);
+    ASSERT_TRUE(pair) << pair.error().message;
+    EXPECT_EQ(pair->a->facts().dtype, dtype);
+    const auto diff = diffModels(*pair->a, test::FakeModel::norms(), *pair->b, {test::FakeModel::sample()}, {}, {});
+    const double error = rowOf(*diff, SiteKind::Output)->diff.maxRel;
+    EXPECT_GT(error, before) << graph::dtypeName(dtype);
+    before = error;
+  }
+}
+
+TEST(CompareModels, ATypeThatThereIsNotIsAnError) {
+  const Folded models(Fault::NoFloat64);
+  EXPECT_FALSE(inType(models.original, *models.folded, DType::Float64));
+  EXPECT_TRUE(inType(models.original, *models.folded, DType::Float32)) << "they have it already";
+}
+
+TEST(CompareModels, TheTensorsOfARowAreThoseThatWereMeasured) {
+  const Folded models(Fault::NotCentered);
+  const auto diff = models.diff();
+  for (const DiffRow& row : diff->rows) {
+    const auto pair = tensorsAt(models.original, test::FakeModel::norms(), *models.folded, test::FakeModel::sample(),
+                                {row.output, row.kind, row.value}, {});
+    ASSERT_TRUE(pair) << pair.error().message;
+    EXPECT_EQ(pair->diff.maxRel, row.diff.maxRel) << row.name;
+    EXPECT_EQ(pair->alignment, row.alignment);
+  }
+}
+
+TEST(CompareModels, ACancelledTaskIsNoFinding) {
+  std::stop_source source;
+  source.request_stop();
+  const Folded models;
+  const auto diff = diffModels(models.original, test::FakeModel::norms(), *models.folded, {test::FakeModel::sample()},
+                               {}, Task{{}, source.get_token()});
+  ASSERT_FALSE(diff);
+  EXPECT_EQ(diff.error().code, ErrorCode::Cancelled);
+}
+
+// A norm over the last axis; `shifted` by a mean that it does not notice.
+TEST(Sites, AMeanThatANormDoesNotNoticeIsTakenOut) {
+  const auto tensor = [](std::vector<double> values) { return fromDoubles(DType::Float32, {2, 3}, values); };
+  Site site;
+  site.kind = SiteKind::NormInput;
+  site.value = 0;
+  site.axes = {1};
+  site.partners = {1};
+  const Captured ofA{{0, tensor({1, 2, 6, -1, 0, 4})}};
+  const Captured shifted{{1, tensor({-2, -1, 3, -2, -1, 3})}};
+  const auto pair = bestPair(site, ofA, shifted);
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->alignment, Alignment::Mean);
+  EXPECT_EQ(pair->diff.maxAbs, 0);
+
+  const auto same = bestPair(site, ofA, {{1, ofA.at(0)}});
+  EXPECT_EQ(same->alignment, Alignment::None);
+  site.axes.clear();
+  EXPECT_EQ(bestPair(site, ofA, shifted)->alignment, Alignment::None);
+}
+
+TEST(Sites, BetaThatMovedIsAdded) {
+  const auto tensor = [](std::vector<double> values) { return fromDoubles(DType::Float32, {1, 2}, values); };
+  const auto beta = fromDoubles(DType::Float32, {2}, std::vector<double>{0.5, -0.25});
+  Site site;
+  site.kind = SiteKind::NormOutput;
+  site.value = 0;
+  site.beta = beta;
+  site.partners = {1};
+  const auto pair = bestPair(site, {{0, tensor({1, 2})}}, {{1, tensor({0.5, 2.25})}});
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->alignment, Alignment::Beta);
+  EXPECT_EQ(pair->diff.maxAbs, 0);
+}
+
+}  // namespace
+}  // namespace normlens::run
