@@ -43,6 +43,9 @@ void bindMethods(Dispatcher& to, service::Service& s) {
   to.bind<ExportParams, ExportResult>(methods::kExport,
                                       [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
   to.bind<BenchParams, BenchResult>(methods::kBench, [&](const auto& p, const Task& task) { return s.bench(p, task); });
+  to.bind<DiffParams, DiffResult>(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
+  to.bind<TensorPairParams, TensorPair>(methods::kTensorPair,
+                                        [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
   to.bind<TensorParams, TensorStats>(methods::kTensorStats,
                                      [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
   to.bind<SaveTensorParams, SavedTensor>(methods::kSaveTensor,

@@ -13,6 +13,7 @@
 #include "core/run/npy_file.h"
 #include "core/run/verify.h"
 #include "core/service/describe.h"
+#include "core/service/differences.h"
 #include "core/service/engine_info.h"
 #include "core/service/model_inputs.h"
 #include "core/service/plan_file.h"
@@ -62,6 +63,7 @@ struct Service::State {
   protocol::FoldParams foldParams;
   bool foldOk = false;
   FoldTimes times;
+  Differences differences;
   std::unique_ptr<SourceHash> hash;  // last: it ends before the model does
 
   [[nodiscard]] Status needModel() const {
@@ -114,6 +116,12 @@ struct Service::State {
             {"normlens.source_sha256", sha256},
             {"normlens.summary", summary},
             {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
+  }
+
+  [[nodiscard]] DiffSubject diffSubject() const {
+    return {*model, layerNorms(), inputs.tensors, folded.get(), [this](const formats::Model& converted) {
+              return converted.apply(toFoldPlan(plan), layerNorms(), flavour, {});
+            }};
   }
 
   Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
@@ -196,6 +204,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   state_->plans.emplace(*state_->model, *state_->analysis);
   state_->times.analysis_ms = watch.ms();
   state_->folded.reset();
+  state_->differences.forget();
   auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs);
   told.probe_error = probeError;
   return told;
@@ -277,6 +286,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   expectExport();
   state_->plan = std::move(planned->plan);
   state_->folded = std::move(*folded);
+  state_->differences.forget();
   state_->flavour = *flavour;
   state_->foldParams = params;
   state_->foldOk = false;
@@ -336,6 +346,16 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
   const auto report = run::benchModels(*state_->model, state_->folded.get(), state_->inputs.tensors, options, task);
   if (!report) return tl::unexpected(report.error());
   return describeBench(*report);
+}
+
+Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  return state_->differences.compare(state_->diffSubject(), params, task);
+}
+
+Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  return state_->differences.tensorPair(state_->diffSubject(), params, task);
 }
 
 Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params, const Task& task) const {

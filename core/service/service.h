@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/base/task.h"
 #include "core/formats/model.h"
+#include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
 
 namespace normlens::service {
@@ -65,6 +66,9 @@ class Service {
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
   [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const Task& task);
+  // The open model against the last fold, whether it was proved or not, or against a file. See differences.h.
+  [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::TensorPair> tensorPair(const protocol::TensorPairParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task) const;
   [[nodiscard]] Result<protocol::SavedTensor> saveTensor(const protocol::SaveTensorParams& params,
                                                          const Task& task) const;

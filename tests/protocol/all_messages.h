@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/protocol/fields.h"
+#include "core/protocol/difference_messages.h"
 
 namespace normlens::protocol {
 
@@ -13,6 +13,7 @@ using AllMessages =
                      NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
                      EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult,
                      FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, TensorParams,
-                     TensorFigures, TensorStats, SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress>;
+                     TensorFigures, TensorStats, SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress,
+                     DiffParams, DiffRow, DiffResult, TensorTile, TensorPairParams, TensorPair>;
 
 }  // namespace normlens::protocol

@@ -1,0 +1,215 @@
+#include "core/service/differences.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/formats/formats.h"
+#include "core/run/compare_models.h"
+#include "core/run/tensor_tile.h"
+#include "core/run/tensors.h"
+
+namespace normlens::service {
+namespace {
+
+using graph::DType;
+using run::SiteKind;
+
+constexpr int kHeatRows = 48, kHeatColumns = 128;
+
+constexpr std::pair<SiteKind, const char*> kKinds[] = {{SiteKind::Output, "output"},
+                                                       {SiteKind::NormInput, "norm_input"},
+                                                       {SiteKind::NormOutput, "norm_output"},
+                                                       {SiteKind::Value, "value"}};
+
+const char* nameOf(SiteKind kind) {
+  return std::ranges::find(kKinds, kind, &std::pair<SiteKind, const char*>::first)->second;
+}
+
+std::optional<SiteKind> kindNamed(const std::string& name) {
+  const auto* found = std::ranges::find_if(kKinds, [&](const auto& kind) { return name == kind.second; });
+  return found == std::end(kKinds) ? std::nullopt : std::optional(found->first);
+}
+
+protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
+  protocol::DiffRow told;
+  told.kind = nameOf(row.kind);
+  told.name = row.name;
+  told.norm = row.norm;
+  told.value = row.value;
+  if (row.value != graph::kNoValue) told.node = graph.value(row.value).producer;
+  told.output = row.output;
+  told.step = row.step;
+  told.depth = row.depth;
+  told.shape = row.shape;
+  told.dtype = graph::dtypeName(row.dtype);
+  told.aligned = run::alignmentName(row.alignment);
+  told.batch = row.batch;
+  told.max_abs = row.diff.maxAbs;
+  told.max_rel = row.diff.maxRel;
+  told.mean_abs = row.diff.meanAbs;
+  told.cosine = row.diff.cosine;
+  if (row.diff.worst >= 0) {
+    told.worst_index = run::indexOf(row.diff.worst, row.shape);
+    told.worst_a = row.diff.worstA;
+    told.worst_b = row.diff.worstB;
+  }
+  if (row.ulps) {
+    told.ulps.assign(row.ulps->counts.begin(), row.ulps->counts.end());
+    told.max_ulp = static_cast<double>(row.ulps->most);
+  }
+  if (row.top) {
+    told.top1 = row.top->first();
+    if (row.top->hasMany) told.top5 = row.top->many();
+  }
+  return told;
+}
+
+// nullopt: each model as it is.
+Result<std::optional<DType>> dtypeNamed(const std::string& name) {
+  if (name.empty()) return std::optional<DType>();
+  const DType dtype = graph::dtypeFromName(name);
+  if (graph::isFloat(dtype)) return std::optional(dtype);
+  return fail(ErrorCode::Usage, "'" + name + "' is no floating type", "float64, float32, float16 or bfloat16");
+}
+
+run::Tile tileOf(const protocol::TensorTile& asked, const graph::Shape& shape) {
+  const run::Tile whole = run::wholeTile(shape);
+  return run::clipped({asked.row, asked.rows < 0 ? whole.rows : asked.rows, asked.column,
+                       asked.columns < 0 ? whole.columns : asked.columns},
+                      shape);
+}
+
+}  // namespace
+
+struct Differences::Kept {
+  std::string against, dtype;
+  std::unique_ptr<formats::Model> other;  // of a file
+  std::optional<run::ModelPair> pair;
+  // The tensors last looked at, and what they are.
+  std::string place;
+  std::optional<run::SitePair> tensors;
+};
+
+Differences::Differences() : kept_(std::make_unique<Kept>()) {}
+Differences::~Differences() = default;
+void Differences::forget() { *kept_ = {}; }
+
+Status Differences::makePair(const DiffSubject& subject, const std::string& against, const std::string& dtype,
+                             const Task& task) {
+  const auto type = dtypeNamed(dtype);
+  if (!type) return tl::unexpected(type.error());
+  if (kept_->pair && kept_->against == against && kept_->dtype == dtype) return {};
+  std::unique_ptr<formats::Model> other = kept_->against == against ? std::move(kept_->other) : nullptr;
+  forget();
+  if (against.empty() && !subject.folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  if (!against.empty() && !other) {
+    auto opened = formats::openModel(against, task);
+    if (!opened) return tl::unexpected(opened.error());
+    other = std::move(*opened);
+  }
+  kept_->against = against;
+  kept_->dtype = dtype;
+  kept_->other = std::move(other);
+  const formats::Model& second = kept_->other ? *kept_->other : *subject.folded;
+  const bool asTheyAre = !*type || (**type == subject.original.facts().dtype && **type == second.facts().dtype);
+  if (asTheyAre) {
+    kept_->pair = {run::notOwned(subject.original), run::notOwned(second)};
+    return {};
+  }
+  task.report("copying the models to " + dtype);
+  if (kept_->other) {
+    auto pair = run::inType(subject.original, second, **type);
+    if (!pair) return tl::unexpected(pair.error());
+    kept_->pair = std::move(*pair);
+    return {};
+  }
+  auto original = subject.original.converted(**type);
+  if (!original) return tl::unexpected(original.error());
+  auto folded = subject.foldAgain(**original);
+  if (!folded) return tl::unexpected(folded.error());
+  kept_->pair = {std::move(*original), std::move(*folded)};
+  return {};
+}
+
+Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, const protocol::DiffParams& params,
+                                                  const Task& task) {
+  protocol::DiffResult result;
+  result.dtype = params.dtype.empty() ? std::string(graph::dtypeName(subject.original.facts().dtype)) : params.dtype;
+  const auto isOfTheType = [](const Error& error) {
+    return error.code != ErrorCode::Cancelled && error.code != ErrorCode::Usage && error.code != ErrorCode::Unreadable;
+  };
+  const auto told = [&](const Error& error) -> Result<protocol::DiffResult> {
+    if (!isOfTheType(error)) return tl::unexpected(error);
+    result.error = error.message;
+    return result;
+  };
+  if (const Status made = makePair(subject, params.against, params.dtype, task); !made) return told(made.error());
+  result.note = run::typeNote(*kept_->pair);
+  const auto batches =
+      run::batchesLike(subject.inputs, std::max(1, params.batches), static_cast<uint64_t>(params.seed));
+  if (!batches) return tl::unexpected(batches.error());
+  run::DiffOptions options;
+  // In a wider type than the files' the weights of another file are still rounded as in it.
+  options.limit =
+      run::divergenceLimit(kept_->other ? run::coarserType(kept_->other->facts().dtype, kept_->pair->a->facts().dtype)
+                                        : kept_->pair->a->facts().dtype);
+  const graph::Graph& graph = kept_->pair->a->graph();
+  for (const int value : params.values) {
+    if (value >= 0 && static_cast<size_t>(value) < graph.values.size()) options.values.push_back(value);
+  }
+  const auto diff = run::diffModels(*kept_->pair->a, subject.norms, *kept_->pair->b, *batches, options, task);
+  if (!diff) return told(diff.error());
+  for (const run::DiffRow& row : diff->rows) result.rows.push_back(describe(row, graph));
+  result.batches = diff->batches;
+  result.norms_reason = diff->normsReason;
+  result.first_diverging = diff->firstDiverging;
+  return result;
+}
+
+Result<protocol::TensorPair> Differences::tensorPair(const DiffSubject& subject,
+                                                     const protocol::TensorPairParams& params, const Task& task) {
+  const auto kind = kindNamed(params.kind);
+  const auto& values = subject.original.graph().values;
+  const bool known =
+      kind && (*kind == SiteKind::Output || (params.value >= 0 && static_cast<size_t>(params.value) < values.size()));
+  if (!known) return fail(ErrorCode::Usage, "there is nothing to compare in this place");
+  if (const Status made = makePair(subject, params.against, params.dtype, task); !made) {
+    return tl::unexpected(made.error());
+  }
+  const std::string place = params.kind + " " + std::to_string(params.value) + " " + std::to_string(params.output) +
+                            " " + std::to_string(params.batch) + " " + std::to_string(params.seed);
+  if (!kept_->tensors || kept_->place != place) {
+    task.report("running both models");
+    const auto batches =
+        run::batchesLike(subject.inputs, std::max(0, params.batch) + 1, static_cast<uint64_t>(params.seed));
+    if (!batches) return tl::unexpected(batches.error());
+    auto tensors = run::tensorsAt(*kept_->pair->a, subject.norms, *kept_->pair->b, batches->back(),
+                                  {params.output, *kind, params.value}, task);
+    if (!tensors) return tl::unexpected(tensors.error());
+    kept_->tensors = std::move(*tensors);
+    kept_->place = place;
+  }
+  const run::SitePair& pair = *kept_->tensors;
+  const run::Tile whole = run::wholeTile(pair.a.shape), tile = tileOf(params.tile, pair.a.shape);
+  auto picture = run::pictureOf(pair.a, pair.b, tile, kHeatRows, kHeatColumns);
+  if (!picture) return tl::unexpected(picture.error());
+  protocol::TensorPair told;
+  told.name = pair.diff.name;
+  told.dtype = graph::dtypeName(pair.a.dtype);
+  told.aligned = run::alignmentName(pair.alignment);
+  told.shape = pair.a.shape;
+  told.rows = whole.rows;
+  told.columns = whole.columns;
+  told.tile = {tile.row, tile.rows, tile.column, tile.columns};
+  told.heat_rows = picture->rows;
+  told.heat_columns = picture->columns;
+  told.a = std::move(picture->a);
+  told.b = std::move(picture->b);
+  told.difference = std::move(picture->difference);
+  told.low = picture->low;
+  told.high = picture->high;
+  told.most = picture->most;
+  return told;
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,112 @@
+// The open model against its fold, in every type, on the bundled models.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/service/service.h"
+
+namespace normlens::service {
+namespace {
+
+const std::filesystem::path kDemos = NORMLENS_DEMO_MODELS;
+
+class DifferencesOfDemos : public testing::Test {
+ protected:
+  void foldWith(const char* model, const char* policy) {
+    ASSERT_TRUE(service_.open(kDemos / model, Task{}));
+    ASSERT_TRUE(service_.analyze(Task{}));
+    protocol::FoldParams params;
+    params.plan.policy = policy;
+    params.verify = false;
+    ASSERT_TRUE(service_.fold(params, Task{}));
+  }
+  protocol::DiffResult diff(const std::string& dtype, int batches = 1) {
+    protocol::DiffParams params;
+    params.dtype = dtype;
+    params.batches = batches;
+    auto result = service_.diff(params, Task{});
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *result : protocol::DiffResult{};
+  }
+  static const protocol::DiffRow& output(const protocol::DiffResult& result) {
+    return *std::ranges::find(result.rows, "output", &protocol::DiffRow::kind);
+  }
+
+  Service service_;
+};
+
+TEST_F(DifferencesOfDemos, AnExactFoldDiffersByTheRoundingOfEachType) {
+  foldWith("gpt2.pt", "balanced");
+  const std::pair<const char*, double> types[] = {
+      {"float64", 1e-13}, {"float32", 1e-5}, {"float16", 0.1}, {"bfloat16", 0.5}};
+  double before = 0;
+  for (const auto& [dtype, most] : types) {
+    const auto result = diff(dtype);
+    EXPECT_EQ(result.dtype, dtype);
+    EXPECT_EQ(result.error, "");
+    EXPECT_EQ(result.norms_reason, "");
+    ASSERT_FALSE(result.rows.empty());
+    const double error = output(result).max_rel;
+    EXPECT_LT(error, most) << dtype;
+    EXPECT_GT(error, before) << dtype;
+    before = error;
+    EXPECT_TRUE(output(result).top1);
+    EXPECT_EQ(std::ranges::count(result.rows, "norm_output", &protocol::DiffRow::kind), 9);
+    EXPECT_EQ(std::ranges::count(result.rows, "norm_input", &protocol::DiffRow::kind), 9);
+  }
+}
+
+TEST_F(DifferencesOfDemos, WhatThePaperPromisesAndGammaBreaksIsSeenInFloat64) {
+  foldWith("bert.pt", "paper");
+  const auto result = diff("float64");
+  EXPECT_GT(output(result).max_rel, 1e-3);
+  EXPECT_NE(result.first_diverging, "");
+}
+
+TEST_F(DifferencesOfDemos, TheTensorsOfARowAreThoseThatWereMeasured) {
+  foldWith("gpt2.pt", "balanced");
+  const auto result = diff("float32", 2);
+  for (const char* kind : {"norm_input", "norm_output", "output"}) {
+    const auto& row = *std::ranges::find(result.rows, kind, &protocol::DiffRow::kind);
+    protocol::TensorPairParams params;
+    params.dtype = "float32";
+    params.kind = row.kind;
+    params.value = row.value;
+    params.output = row.output;
+    params.batch = row.batch;
+    const auto pair = service_.tensorPair(params, Task{});
+    ASSERT_TRUE(pair) << pair.error().message;
+    EXPECT_DOUBLE_EQ(pair->most, row.max_abs) << kind;
+    EXPECT_EQ(pair->aligned, row.aligned);
+    EXPECT_EQ(pair->a.size(), static_cast<size_t>(pair->heat_rows * pair->heat_columns));
+    params.tile = {0, 2, 0, 3};
+    const auto piece = service_.tensorPair(params, Task{});
+    ASSERT_TRUE(piece) << piece.error().message;
+    EXPECT_EQ(piece->difference.size(), 6U);
+    EXPECT_EQ(piece->rows, pair->rows);
+  }
+}
+
+TEST_F(DifferencesOfDemos, AFileIsComparedWithoutAFold) {
+  ASSERT_TRUE(service_.open(kDemos / "gpt2.pt", Task{}));
+  ASSERT_TRUE(service_.analyze(Task{}));
+  protocol::DiffParams params;
+  EXPECT_FALSE(service_.diff(params, Task{})) << "nothing has been folded";
+  params.against = (kDemos / "gpt2.pt").string();
+  const auto same = service_.diff(params, Task{});
+  ASSERT_TRUE(same) << same.error().message;
+  EXPECT_EQ(output(*same).max_abs, 0);
+  params.against = (kDemos / "vit.pt").string();
+  const auto other = service_.diff(params, Task{});
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_NE(other->error, "") << "it takes other inputs";
+  params.against = "/no/such/model.pt";
+  EXPECT_FALSE(service_.diff(params, Task{}));
+  params.against.clear();
+  params.dtype = "int8";
+  EXPECT_FALSE(service_.diff(params, Task{}));
+}
+
+}  // namespace
+}  // namespace normlens::service
