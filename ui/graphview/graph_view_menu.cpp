@@ -51,6 +51,9 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   if (value >= 0) {
     QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
     center->setToolTip(tr("Subtract the mean at run time at this place"));
+    QAction* compare =
+        menu->addAction(tr("Compare values here"), this, [this, value] { Q_EMIT compareHereRequested(value); });
+    compare->setToolTip(tr("Add this value to the differences between the two models"));
   }
   if (item >= 0 && scene_.hierarchy->item(item).role == 'L' && scene_.hierarchy->item(item).node >= 0) {
     const int node = scene_.hierarchy->document->nodes[static_cast<size_t>(scene_.hierarchy->item(item).node)].id;

@@ -1,6 +1,7 @@
 #include "ui/widgets/heat_map.h"
 
 #include <QHelpEvent>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <algorithm>
@@ -60,15 +61,23 @@ void HeatMap::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
 }
 
+QPoint HeatMap::cellAt(const QPoint& position) const {
+  return {std::clamp(position.x() * columns_ / qMax(1, width()), 0, columns_ - 1),
+          std::clamp(position.y() * rows_ / qMax(1, height()), 0, rows_ - 1)};
+}
+
+void HeatMap::mousePressEvent(QMouseEvent* event) {
+  if (cells_.empty() || event->button() != Qt::LeftButton) return;
+  const QPoint cell = cellAt(event->position().toPoint());
+  Q_EMIT cellClicked(cell.y(), cell.x());
+}
+
 bool HeatMap::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip || cells_.empty()) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
-  const int column = std::clamp(help->pos().x() * columns_ / qMax(1, width()), 0, columns_ - 1);
-  const int row = std::clamp(help->pos().y() * rows_ / qMax(1, height()), 0, rows_ - 1);
-  QToolTip::showText(help->globalPos(),
-                     tr("Mean of this cell: %1. Axis 0 runs down, the others across.")
-                         .arg(formatNumber(cells_[static_cast<size_t>(row * columns_ + column)], 3)),
-                     this);
+  const QPoint cell = cellAt(help->pos());
+  const double number = cells_[static_cast<size_t>(cell.y() * columns_ + cell.x())];
+  QToolTip::showText(help->globalPos(), meaning_.arg(formatNumber(number, 3)), this);
   return true;
 }
 

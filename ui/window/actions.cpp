@@ -140,6 +140,7 @@ void Actions::addPanels() {
       {ActionPanel::NormTable, "showNormTable", tr("Table of LayerNorms"), tr("Go to the table of all LayerNorms.")},
       {ActionPanel::Inputs, "showInputs", tr("Inputs"), tr("Go to what the model is run with.")},
       {ActionPanel::Proof, "showProof", tr("Proof"), tr("Go to what was proved of the fold.")},
+      {ActionPanel::Differences, "showDifferences", tr("Differences"), tr("Go to where two models part.")},
       {ActionPanel::Benchmark, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
       {ActionPanel::Log, "showLog", tr("Log"), tr("Go to what the engine said.")}};
   int number = 0;

@@ -26,7 +26,7 @@ struct Policy {
 [[nodiscard]] const QVector<Policy>& policies();
 
 // The places of the window that an action leads to.
-enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Benchmark, Log };
+enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Log };
 
 // Owned by the window; the names are those of what they do.
 class Actions final : public QObject {

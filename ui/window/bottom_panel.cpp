@@ -13,6 +13,7 @@
 #include "ui/widgets/frames.h"
 #include "ui/window/actions.h"
 #include "ui/window/bench_page.h"
+#include "ui/window/differences_page.h"
 #include "ui/window/inputs_page.h"
 #include "ui/window/log_page.h"
 #include "ui/window/norm_table_page.h"
@@ -37,6 +38,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
       {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
       {tr("Inputs"), tr("What the model is run with; yours can be set or loaded.")},
       {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
+      {tr("Differences"), tr("Where two models part, LayerNorm by LayerNorm and precision by precision.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
       {tr("Log"), tr("What the engine said.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
@@ -57,6 +59,8 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   pages_->addWidget(new NormTablePage(session, pages_));
   pages_->addWidget(new InputsPage(session, pages_));
   pages_->addWidget(proof);
+  differences_ = new DifferencesPage(session, pages_);
+  pages_->addWidget(differences_);
   pages_->addWidget(new BenchPage(session, pages_));
   pages_->addWidget(log_);
   layout->addWidget(pages_, 1);
@@ -65,6 +69,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
     showSummary();
   });
   connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
+  connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
   connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
   for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::benchChanged,
                             &Session::modelChanged, &Session::analysisChanged}) {
@@ -117,6 +122,8 @@ void BottomPanel::showSummary() {
     summary = parts.join(QStringLiteral(" · "));
   } else if (tab() == Benchmark && session_->bench()) {
     summary = tr("on %1 · interleaved rounds, same inputs").arg(text(session_->bench()->device));
+  } else if (tab() == Differences && session_->foldResult()) {
+    summary = tr("both models on the same inputs");
   } else if (tab() == Proof && session_->foldResult()) {
     summary = tr("same plan, original against folded, same inputs");
   }

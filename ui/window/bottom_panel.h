@@ -1,4 +1,4 @@
-// The bottom dock: Plan, LayerNorms, Inputs, Proof, Benchmark, Log.
+// The bottom dock: Plan, LayerNorms, Inputs, Proof, Differences, Benchmark, Log.
 #pragma once
 
 #include <QFrame>
@@ -9,6 +9,7 @@ class QTabBar;
 namespace normlens::ui {
 
 class Actions;
+class DifferencesPage;
 class ElidedLabel;
 class LogPage;
 class Session;
@@ -17,7 +18,7 @@ class BottomPanel final : public QFrame {
   Q_OBJECT
 
  public:
-  enum Tab { Plan, Norms, Inputs, Proof, Benchmark, Log };
+  enum Tab { Plan, Norms, Inputs, Proof, Differences, Benchmark, Log };
 
   BottomPanel(Session* session, Actions* actions, QWidget* parent);  // session, actions: not owned
 
@@ -25,6 +26,7 @@ class BottomPanel final : public QFrame {
   void focusTab();  // the keyboard goes to what the tab shows
   [[nodiscard]] Tab tab() const;
   [[nodiscard]] LogPage* log() const { return log_; }
+  [[nodiscard]] DifferencesPage* differences() const { return differences_; }
 
  Q_SIGNALS:
   void nodeChosen(int node);
@@ -39,6 +41,7 @@ class BottomPanel final : public QFrame {
   QStackedWidget* pages_;
   QWidget* planButtons_;
   ElidedLabel* summary_;
+  DifferencesPage* differences_;
   LogPage* log_;
 };
 

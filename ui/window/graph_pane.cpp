@@ -107,6 +107,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
     Q_EMIT scopeShown(scope);
   });
   connect(view_, &graphview::GraphView::centerHereRequested, this, &GraphPane::centerHereRequested);
+  connect(view_, &graphview::GraphView::compareHereRequested, this, &GraphPane::compareHereRequested);
   connect(session_, &Session::modelChanged, this, &GraphPane::showModel);
   connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
   connect(session_, &Session::selectionChanged, this, &GraphPane::showSelection);

@@ -36,6 +36,7 @@ class GraphPane final : public QFrame {
   void pictureDone(bool written);
   void scopeShown(int scope);
   void centerHereRequested(int value);
+  void compareHereRequested(int value);
 
  private:
   void showModel();

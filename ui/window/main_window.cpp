@@ -20,6 +20,7 @@
 #include "ui/window/bottom_panel.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/compare_view.h"
+#include "ui/window/differences_page.h"
 #include "ui/window/graph_pane.h"
 #include "ui/window/inspector.h"
 #include "ui/window/norm_panel.h"
@@ -144,6 +145,10 @@ void MainWindow::connectViews() {
   connect(graph, &GraphPane::centerHereRequested, this, [this](int value) {
     actions_->toggleInspector->setChecked(true);
     workspace_->inspector()->askCenter(value);
+  });
+  connect(graph, &GraphPane::compareHereRequested, this, [this](int value) {
+    showPanel(ActionPanel::Differences);
+    workspace_->bottom()->differences()->compareValue(value);
   });
   connect(graph, &GraphPane::told, this,
           [this](const QString& message) { info_->show(InfoBar::Tone::Message, message); });

@@ -103,6 +103,9 @@ void MainWindow::showPanel(ActionPanel panel) {
     case ActionPanel::Proof:
       bottom(BottomPanel::Proof);
       break;
+    case ActionPanel::Differences:
+      bottom(BottomPanel::Differences);
+      break;
     case ActionPanel::Benchmark:
       bottom(BottomPanel::Benchmark);
       break;

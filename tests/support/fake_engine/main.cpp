@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/protocol/dispatcher.h"
+#include "tests/support/fake_engine/canned_differences.h"
 #include "tests/support/fake_engine/canned_replies.h"
 #include "tests/support/fake_engine/mischief.h"
 
@@ -68,6 +69,10 @@ class Engine {
         methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
     bindNeedingModel<protocol::BenchParams, protocol::BenchResult>(methods::kBench,
                                                                    [](const auto&) { return benchResult(); });
+    bindNeedingModel<protocol::DiffParams, protocol::DiffResult>(
+        methods::kDiff, [this](const auto& p) { return diffResult(*model_, p); });
+    bindNeedingModel<protocol::TensorPairParams, protocol::TensorPair>(
+        methods::kTensorPair, [this](const auto& p) { return tensorPair(*model_, p); });
     bindNeedingModel<protocol::TensorParams, protocol::TensorStats>(
         methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
     bindNeedingModel<protocol::SaveTensorParams, protocol::SavedTensor>(methods::kSaveTensor, [](const auto& p) {

@@ -12,6 +12,7 @@
 
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/models/difference_table.h"
 #include "ui/models/inputs_model.h"
 #include "ui/session/session.h"
 #include "ui/widgets/segmented.h"
@@ -143,6 +144,29 @@ void measured(Stage& stage) {
   (void)waitFor([&] { return stage.window.session()->bench().has_value(); });
 }
 
+// In all four precisions; `view`: what is shown beside the table.
+void differences(Stage& stage, const QString& model, int view) {
+  open(stage, model);
+  if (model == stage.other) stage.window.session()->setPolicy(QStringLiteral("paper"));
+  idle(stage);
+  fold(stage);
+  idle(stage);
+  showTab(stage, BottomPanel::Differences);
+  for (const char* type : {"difference_float16", "difference_bfloat16"}) {
+    stage.window.findChild<QCheckBox*>(QLatin1String(type))->setChecked(true);
+  }
+  auto* go = stage.window.findChild<QAbstractButton*>(QStringLiteral("differenceGo"));
+  go->click();
+  auto* figures = stage.window.findChild<QTableView*>(QStringLiteral("differenceFigures"));
+  (void)waitFor([&] {
+    return figures->model()->columnCount() == ui::DifferenceMatrix::FirstType + 4 &&
+           go->text() == QStringLiteral("Compare");
+  });
+  auto* shown = stage.window.findChild<ui::Segmented*>(QStringLiteral("differenceView"));
+  QTest::mouseClick(shown, Qt::LeftButton, {}, QPoint(shown->width() * (2 * view + 1) / 6, shown->height() / 2));
+  selectNorm(stage, 3);
+}
+
 }  // namespace
 
 QVector<Scene> scenes() {
@@ -171,6 +195,11 @@ QVector<Scene> scenes() {
          fold(stage);
        },
        {}},
+      {QStringLiteral("differences_empty"), at(BottomPanel::Differences), {}},
+      {QStringLiteral("differences"), [](Stage& stage) { differences(stage, stage.model, 0); }, {}},
+      {QStringLiteral("differences_figures"), [](Stage& stage) { differences(stage, stage.model, 1); }, {}},
+      {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }, {}},
+      {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }, {}},
       {QStringLiteral("benchmark"), measured, {}},
       {QStringLiteral("log"), at(BottomPanel::Log), {}},
       {QStringLiteral("norm_page"),

@@ -1,0 +1,136 @@
+#include "ui/session/difference_run.h"
+
+#include <algorithm>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+namespace methods = protocol::methods;
+
+DifferenceRun::DifferenceRun(Session* session) : QObject(session), session_(session) {
+  connect(session_->engine(), &EngineClient::progressed, this,
+          [this](qint64 id, const QString& stage, double fraction) {
+            if (id != request_ || !running()) return;
+            stage_ = stage;
+            share_ = std::clamp(fraction, 0.0, 1.0);
+            Q_EMIT progressed();
+          });
+  connect(session_, &Session::modelChanged, this, [this] {
+    values_.clear();
+    Q_EMIT valuesChanged();
+    forget();
+  });
+  connect(session_, &Session::inputsChanged, this, &DifferenceRun::forget);
+  connect(session_, &Session::foldChanged, this, [this] {
+    if (settings_.against.isEmpty()) forget();
+  });
+}
+
+QString DifferenceRun::obstacle(const DifferenceSettings& settings) const {
+  if (!session_->model()) return tr("Differences come with a model.");
+  if (!session_->analysis()) return tr("The model is being analysed.");
+  if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing can be compared.");
+  const auto& fold = session_->foldResult();
+  if (settings.against.isEmpty() && (!fold || fold->plan.folded.empty())) {
+    return tr("Fold first, or compare with another file.");
+  }
+  if (settings.dtypes.empty()) return tr("Choose a precision.");
+  return {};
+}
+
+void DifferenceRun::start(const DifferenceSettings& settings) {
+  stop();
+  settings_ = settings;
+  columns_.clear();
+  problem_ = obstacle(settings);
+  if (problem_.isEmpty()) {
+    next();
+  } else {
+    Q_EMIT changed();
+  }
+}
+
+void DifferenceRun::next() {
+  protocol::DiffParams params;
+  params.against = settings_.against.toStdString();
+  params.dtype = settings_.dtypes.at(columns_.size());
+  params.batches = settings_.batches;
+  params.seed = settings_.seed;
+  params.values = values_;
+  stage_ = tr("comparing in %1").arg(text(params.dtype));
+  share_ = 0;
+  auto id = std::make_shared<EngineClient::RequestId>(0);
+  *id = session_->engine()->request<protocol::DiffResult>(methods::kDiff, params, this,
+                                                          [this, id](Reply<protocol::DiffResult>& reply) {
+                                                            if (*id == request_) received(reply);  // not superseded
+                                                          });
+  request_ = *id;
+  Q_EMIT changed();
+}
+
+void DifferenceRun::received(Reply<protocol::DiffResult>& reply) {
+  request_ = 0;
+  if (reply) {
+    columns_.push_back(std::move(*reply));
+    if (columns_.size() < settings_.dtypes.size()) {
+      next();
+      return;
+    }
+  } else if (!reply.error().cancelled() && !reply.error().engineDied) {
+    problem_ = asSentence(reply.error().message);
+  }
+  Q_EMIT changed();
+}
+
+void DifferenceRun::stop() {
+  if (running()) session_->engine()->cancel(request_);
+  request_ = 0;
+}
+
+void DifferenceRun::cancel() {
+  stop();
+  Q_EMIT changed();
+}
+
+void DifferenceRun::forget() {
+  stop();
+  columns_.clear();
+  problem_.clear();
+  Q_EMIT changed();
+}
+
+void DifferenceRun::addValue(int value) {
+  if (std::find(values_.begin(), values_.end(), value) != values_.end()) return;
+  values_.push_back(value);
+  Q_EMIT valuesChanged();
+}
+
+double DifferenceRun::fraction() const {
+  const auto all = static_cast<double>(std::max<size_t>(1, settings_.dtypes.size()));
+  return (static_cast<double>(columns_.size()) + share_) / all;
+}
+
+void DifferenceRun::requestTile(const protocol::DiffRow& row, const std::string& dtype,
+                                const protocol::TensorTile& tile, QObject* context, const TileDone& done) {
+  if (tileRequest_ != 0) session_->engine()->cancel(tileRequest_);
+  protocol::TensorPairParams params;
+  params.against = settings_.against.toStdString();
+  params.dtype = dtype;
+  params.seed = settings_.seed;
+  params.batch = row.batch;
+  params.kind = row.kind;
+  params.value = row.value;
+  params.output = row.output;
+  params.tile = tile;
+  const int question = ++tileQuestion_;
+  tileRequest_ = session_->engine()->request<protocol::TensorPair>(
+      methods::kTensorPair, params, context, [this, question, done](const Reply<protocol::TensorPair>& reply) {
+        if (question != tileQuestion_) return;
+        tileRequest_ = 0;
+        done(reply);
+      });
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,51 @@
+// What is compared and how: precisions, batches, the other model, the inputs; Compare, and Cancel while it runs.
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+class QCheckBox;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+
+namespace normlens::ui {
+
+class DifferenceRun;
+class ElidedLabel;
+class Session;
+
+class DifferenceBar final : public QWidget {
+  Q_OBJECT
+
+ public:
+  DifferenceBar(Session* session, DifferenceRun* run, QWidget* parent);  // not owned
+
+  [[nodiscard]] QString against() const { return against_; }  // empty: the folded model
+
+ Q_SIGNALS:
+  void inputsWanted();  // the tab where they are set
+  void settingsChanged();
+
+ private:
+  void buildControls();
+  void buildMenu();
+  void compare();
+  void askForFile();
+  void setAgainst(const QString& path);
+  void showState();
+  [[nodiscard]] QString outcome() const;
+
+  Session* session_;    // Not owned.
+  DifferenceRun* run_;  // Not owned.
+  QString against_;
+  std::vector<QCheckBox*> types_;
+  QSpinBox* batches_;
+  QPushButton* other_;
+  QPushButton* inputs_;
+  QPushButton* go_;
+  QProgressBar* progress_;
+  ElidedLabel* words_;
+};
+
+}  // namespace normlens::ui

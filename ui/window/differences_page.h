@@ -1,0 +1,75 @@
+// How far two models are apart, place by place and precision by precision: a table, a heat map with a chart of error by
+// depth, the figures of the heat map as a table, and the tensors behind a row.
+#pragma once
+
+#include <QWidget>
+#include <string>
+
+class QComboBox;
+class QLabel;
+class QScrollArea;
+class QStackedWidget;
+class QTableView;
+
+namespace normlens::ui {
+
+class DepthPlot;
+class DifferenceBar;
+class DifferenceMatrix;
+class DifferenceRun;
+class DifferenceSorter;
+class DifferenceTable;
+class ElidedLabel;
+class PrecisionMap;
+class Segmented;
+class Session;
+class TensorPairView;
+
+class DifferencesPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  DifferencesPage(Session* session, QWidget* parent);  // session: not owned
+
+  // Adds the value as a row and compares anew where that is possible.
+  void compareValue(int value);
+
+ Q_SIGNALS:
+  void inputsWanted();
+
+ private:
+  enum View { ByDepth, Matrix, Tensors };
+
+  [[nodiscard]] QScrollArea* makeBarArea();
+  [[nodiscard]] QWidget* makeRows();
+  [[nodiscard]] QWidget* makeViews();
+  void showResult();
+  void showType();
+  void choose(int place, int type);
+  void rowChosen(const QModelIndex& index);
+  void followSelection();
+  void showTensors();
+  [[nodiscard]] int shownType() const;  // index among the columns that have rows; -1
+  [[nodiscard]] QString emptyWords() const;
+
+  Session* session_;  // Not owned.
+  DifferenceRun* run_;
+  DifferenceTable* rows_;
+  DifferenceSorter* sorter_;
+  DifferenceMatrix* matrix_;
+  DifferenceBar* bar_;
+  QStackedWidget* stack_;
+  QLabel* empty_;
+  QComboBox* type_;
+  ElidedLabel* agreement_;
+  QTableView* table_;
+  QTableView* figures_;
+  Segmented* view_;
+  QStackedWidget* views_;
+  PrecisionMap* map_;
+  DepthPlot* plot_;
+  TensorPairView* pair_;
+  bool following_ = false;  // the table follows the selection, it does not make one
+};
+
+}  // namespace normlens::ui
