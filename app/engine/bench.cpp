@@ -1,149 +1,151 @@
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <map>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "app/engine/model_options.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
-#include "core/run/draw.h"
-#include "core/run/input_spec.h"
 
 namespace normlens::engine {
 namespace {
 
-using run::DimSizes;
+using protocol::BenchParams;
+using protocol::BenchPoint;
 
 struct Options {
-  std::string a, b, device = "cpu";
+  std::string a, b, policy = "balanced", norm = "portable";
+  bool fold = false;
   std::optional<int> warmup;
-  int iterations = 5, rounds = 20;
-  std::vector<std::string> sweeps;
+  BenchParams params;
   InputOptions inputs;
+
+  [[nodiscard]] bool sweepsNorms() const {
+    return std::ranges::any_of(params.sweep, [](const std::string& sweep) { return sweep.starts_with("norm="); });
+  }
 };
 
-tl::unexpected<Error> badSweep(const std::string& text) {
-  return fail(ErrorCode::Usage, "--sweep " + text + " has not the form NAME=SIZE,SIZE...", "write --sweep batch=1,2,4");
+// As it was typed, for the report.
+std::string commandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string line((std::istreambuf_iterator<char>(file)), {});
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  std::ranges::replace(line, '\0', ' ');
+  return line;
 }
 
-// Every combination of the sizes of all sweeps; one empty point without a sweep.
-Result<std::vector<DimSizes>> sweepPoints(const std::vector<std::string>& sweeps) {
-  std::vector<DimSizes> points{{}};
-  for (const std::string& text : sweeps) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) return badSweep(text);
-    const std::string name = text.substr(0, equals);
-    std::vector<DimSizes> next;
-    for (const char* at = text.data() + equals + 1;;) {
-      const char* end = text.data() + text.size();
-      int64_t size = 0;
-      const auto [stop, status] = std::from_chars(at, end, size);
-      if (status != std::errc() || size < 1 || (stop != end && *stop != ',')) return badSweep(text);
-      for (DimSizes point : points) {
-        point[name] = size;
-        next.push_back(std::move(point));
-      }
-      if (stop == end) break;
-      at = stop + 1;
-    }
-    points = std::move(next);
-  }
-  return points;
+template <class... Values>
+std::string formatted(const char* form, Values... values) {
+  char text[200];
+  std::snprintf(text, sizeof text, form, values...);
+  return text;
 }
 
-// The inputs at a point of the sweep: sizes named in --input go by their names, others by axis.
-Result<formats::Tensors> inputsAt(const DimSizes& point, const std::vector<std::string>& specs,
-                                  const formats::Tensors& inputs) {
-  if (point.empty()) return inputs;
-  std::vector<run::InputRequest> requests;
-  bool named = true;
-  for (const std::string& text : specs) {
-    auto request = run::parseInputSpec(text);
-    if (!request) return tl::unexpected(request.error());
-    requests.push_back(std::move(*request));
-  }
-  for (const auto& [name, size] : point) {
-    named = named && std::ranges::any_of(requests, [&](const auto& request) {
-              return std::ranges::find(request.dimNames, name) != request.dimNames.end();
-            });
-  }
-  auto shapes = run::shapesOf(inputs);
-  if (named && requests.size() == inputs.size()) {
-    const auto sized = run::sized(requests, point);
-    for (size_t i = 0; i < sized.size(); ++i) {
-      const auto place = std::ranges::find(inputs, sized[i].name, &formats::NamedTensor::name);
-      shapes[place == inputs.end() ? i : static_cast<size_t>(place - inputs.begin())] = sized[i].shape;
-    }
-  } else {
-    auto swept = run::sweptShapes(std::move(shapes), point);
-    if (!swept) return tl::unexpected(swept.error());
-    shapes = std::move(*swept);
-  }
-  constexpr uint64_t kSeed = 1;
-  return run::drawLike(inputs, shapes, kSeed);
+std::string megabytes(int64_t bytes) { return formatted("%.3g MB", static_cast<double>(bytes) / 1e6); }
+
+void printSide(const std::string& where, const char* name, const protocol::BenchSide& side, Console& console) {
+  const protocol::LatencyStats& latency = side.latency;
+  std::string line =
+      where + formatted("%s: median %.3f ms (p5 %.3f, p95 %.3f, p99 %.3f), %.1f/s", name, latency.median_ms,
+                        latency.p5_ms, latency.p95_ms, latency.p99_ms, latency.throughput);
+  if (side.peak_bytes) line += ", peak " + megabytes(*side.peak_bytes);
+  if (side.norm_share) line += formatted(", norms %.1f%% with instrumentation", 100 * *side.norm_share);
+  console.print(line + ", " + side.runtime);
 }
 
 void printPoint(const BenchPoint& point, Console& console) {
-  std::string sizes;
-  for (const auto& [name, size] : point.sizes.items()) sizes += name + "=" + std::to_string(size.get<int64_t>()) + " ";
-  char text[160];
-  std::snprintf(text, sizeof text, "a: median %.3f ms (p5 %.3f, p95 %.3f)", point.report.a.medianMs,
-                point.report.a.p5Ms, point.report.a.p95Ms);
-  console.print(sizes + text);
-  if (!point.report.b) return;
-  std::snprintf(text, sizeof text, "b: median %.3f ms (p5 %.3f, p95 %.3f)", point.report.b->medianMs,
-                point.report.b->p5Ms, point.report.b->p95Ms);
-  console.print(sizes + text);
-  const run::Speedup& speedup = point.report.speedup;
-  std::snprintf(text, sizeof text, "speed-up %.3f, 95%% interval %.3f to %.3f%s", speedup.median, speedup.low,
-                speedup.high, speedup.noise ? ": noise" : "");
-  console.print(sizes + text);
+  std::string where;
+  for (const auto& [name, value] : point.at) where += name + "=" + value + " ";
+  if (!point.error.empty()) return console.print(where + "failed: " + point.error);
+  printSide(where, "a", point.a, console);
+  if (!point.b) return;
+  printSide(where, "b", *point.b, console);
+  console.print(where + formatted("speed-up %.3f, 95%% interval %.3f to %.3f%s", point.speedup, point.ci_low,
+                                  point.ci_high, point.noise ? ": noise" : ""));
+  if (point.break_even) {
+    console.print(where +
+                  formatted("the fold of %.0f ms is paid for after %.0f runs", *point.fold_ms, *point.break_even));
+  }
 }
 
-struct Models {
-  const formats::Model& a;
-  const formats::Model* b;
-};
-
-Result<BenchPoint> measure(const Models& models, const DimSizes& sizes, const formats::Tensors& inputs,
-                           const Options& options, const Task& task) {
-  run::BenchOptions settings;
-  settings.rounds = options.rounds;
-  settings.iterations = options.iterations;
-  settings.warmup = options.warmup;
-  auto report = run::benchModels(models.a, models.b, inputs, settings, task);
-  if (!report) return tl::unexpected(report.error());
-  BenchPoint point{.sizes = nlohmann::json::object(), .batch = 1, .report = std::move(*report)};
-  for (const auto& [name, size] : sizes) point.sizes[name] = size;
-  if (!inputs.empty() && !inputs.front().view.shape.empty()) point.batch = inputs.front().view.shape.front();
-  return point;
+// What the two spend on norms in theory, at the inputs' own sizes.
+void printWork(const protocol::BenchResult& result, Console& console) {
+  const auto sum = [](const std::vector<protocol::NormWork>& work) {
+    double flops = 0, bytes = 0;
+    for (const auto& norm : work) flops += norm.flops, bytes += norm.bytes;
+    return formatted("%.3g Mflop, %.3g MB", flops / 1e6, bytes / 1e6);
+  };
+  if (!result.work_a.empty()) console.print("norms of a by their shapes: " + sum(result.work_a));
+  if (!result.work_b.empty()) console.print("norms of b by their shapes: " + sum(result.work_b));
 }
 
-Exit runBench(const Options& options, Console& console, const std::stop_token& stop) {
+Status foldFirst(service::Service& service, const Options& options, const Task& task) {
+  protocol::FoldParams params;
+  params.plan.policy = options.policy;
+  params.norm = options.norm;
+  params.verify = false;
+  const auto folded = service.fold(params, task);
+  if (!folded) return tl::unexpected(folded.error());
+  if (folded->ok) return {};
+  return fail(ErrorCode::Refused, folded->reason + ", so there is nothing to measure " + options.a + " against");
+}
+
+Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   const Task task = console.task(stop);
-  const auto sizes = sweepPoints(options.sweeps);
-  if (!sizes) return console.fail(sizes.error());
-  service::Service serviceA, serviceB;
-  const auto a = openModel(serviceA, options.a, options.inputs, console, task);
-  if (!a) return console.fail(a.error());
-  if (const Status runs = requireRunnable(options.a, *a); !runs) return console.fail(runs.error());
-  if (!options.b.empty()) {
-    const auto b = serviceB.open(options.b, task);
-    if (!b) return console.fail(b.error());
+  const bool folds = options.fold || options.sweepsNorms();
+  if (folds && !options.b.empty()) {
+    return console.fail(Error{ErrorCode::Usage, "the first model is to be folded, and a second one was given",
+                              "leave one of the two out"});
   }
-  const Models models{*serviceA.model(), options.b.empty() ? nullptr : serviceB.model()};
-  std::vector<BenchPoint> points;
-  for (const DimSizes& point : *sizes) {
-    const auto inputs = inputsAt(point, options.inputs.specs, serviceA.inputs());
-    if (!inputs) return console.fail(inputs.error());
-    auto measured = measure(models, point, *inputs, options, task);
-    if (!measured) return console.fail(measured.error());
-    printPoint(*measured, console);
-    points.push_back(std::move(*measured));
+  if (const Status fits = service::checkBenchParams(options.params); !fits) return console.fail(fits.error());
+  service::Service service;
+  const auto opened = openModel(service, options.a, options.inputs, console, task);
+  if (!opened) return console.fail(opened.error());
+  if (const Status runs = requireRunnable(options.a, *opened); !runs) return console.fail(runs.error());
+  if (folds) {
+    if (const Status folded = foldFirst(service, options, task); !folded) return console.fail(folded.error());
   }
-  const std::string dtype(graph::dtypeName(models.a.facts().dtype));
-  return console.finish(benchReport(serviceA.info().device, dtype, points, !options.sweeps.empty()), Exit::Done);
+  BenchParams& params = options.params;
+  params.a = "original";
+  params.b = folds ? "folded" : options.b;
+  if (options.warmup) params.warmup = *options.warmup;
+  const auto tell = [&](int, int points, const BenchPoint& point) {
+    const bool failed = points > 1 && !point.error.empty();  // the only one's error is the command's
+    if (point.complete || failed) printPoint(point, console);
+  };
+  auto result = service.bench(params, tell, task);
+  if (!result) return console.fail(result.error());
+  for (BenchPoint& point : result->points) {
+    if (point.a.model == "original") point.a.model = options.a;
+  }
+  printWork(*result, console);
+  if (result->cancelled) console.note("stopped: what is told was measured, the rest was not");
+  return console.finish(benchReport(*result, !params.sweep.empty(), commandLine()),
+                        result->cancelled ? Exit::NotDone : Exit::Done);
+}
+
+void declareSettings(CLI::App& app, Options& options) {
+  BenchParams& params = options.params;
+  app.add_option("--device", params.device, "Where to run")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--dtype", params.dtype, "Type of weights and float inputs; without it: as in the file")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));
+  app.add_option("--threads", params.threads, "Threads of one operation; without it: the runtime's choice")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--warmup", options.warmup, "Runs before measuring; without it: until the clock settles")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--iterations", params.iterations, "Runs in each part of a round")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--rounds", params.rounds, "Rounds, each A B B A")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--sweep", params.sweep,
+                 "Measure at several values: batch=1,2,4, seq=64,256, dtype=float32,bfloat16, device=cpu,cuda, "
+                 "norm=portable,fast")
+      ->type_name("NAME=VALUES")
+      ->take_all()
+      ->allow_extra_args(false);
 }
 
 }  // namespace
@@ -153,19 +155,13 @@ RunVerb declareBench(CLI::App& app) {
   app.add_option("a", options->a, "The model, or the first of two")->required()->type_name("A");
   app.add_option("b", options->b, "The second model, measured against the first")->type_name("B");
   options->inputs.addTo(app);
-  app.add_option("--device", options->device, "Where to run")->check(CLI::IsMember({"cpu"}))->capture_default_str();
-  app.add_option("--warmup", options->warmup, "Runs before measuring; without it: until the clock settles")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--iterations", options->iterations, "Runs in each part of a round")
-      ->check(CLI::PositiveNumber)
+  app.add_flag("--fold", options->fold, "Measure A against A folded, which is made in memory first");
+  app.add_option("--policy", options->policy, "What --fold folds: free, balanced, all or paper")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
       ->capture_default_str();
-  app.add_option("--rounds", options->rounds, "Rounds, each A B B A")
-      ->check(CLI::PositiveNumber)
+  app.add_option("--norm", options->norm, "What --fold writes: portable, primitives, fast, standard or ort")
       ->capture_default_str();
-  app.add_option("--sweep", options->sweeps, "Measure at several sizes: batch=1,2,4")
-      ->type_name("NAME=SIZES")
-      ->take_all()
-      ->allow_extra_args(false);
+  declareSettings(app, *options);
   return [options](Console& console, const std::stop_token& stop) { return runBench(*options, console, stop); };
 }
 

@@ -1,5 +1,7 @@
 #include "app/engine/bindings.h"
 
+#include "core/protocol/bench_fields.h"
+
 namespace normlens::engine {
 namespace {
 
@@ -42,7 +44,13 @@ void bindMethods(Dispatcher& to, service::Service& s) {
   to.bind<FoldParams, FoldResult>(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
   to.bind<ExportParams, ExportResult>(methods::kExport,
                                       [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
-  to.bind<BenchParams, BenchResult>(methods::kBench, [&](const auto& p, const Task& task) { return s.bench(p, task); });
+  to.bind<BenchParams, BenchResult>(
+      methods::kBench, [&](const BenchParams& p, const Task& task, int64_t id, const Dispatcher::Notify& notify) {
+        const auto tell = [&](int index, int points, const BenchPoint& now) {
+          notify(methods::kBenchUpdate, toJson(BenchUpdate{id, index, points, now}));
+        };
+        return s.bench(p, tell, task);
+      });
   to.bind<DiffParams, DiffResult>(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
   to.bind<TensorPairParams, TensorPair>(methods::kTensorPair,
                                         [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });

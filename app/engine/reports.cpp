@@ -54,36 +54,6 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   return entry;
 }
 
-json latencyEntry(const run::LatencyStats& stats, int64_t batch) {
-  constexpr double kMsPerSecond = 1000;
-  const double perSecond = stats.medianMs > 0 ? kMsPerSecond * static_cast<double>(batch) / stats.medianMs : 0;
-  return {{"median_ms", numberToJson(stats.medianMs)}, {"mean_ms", numberToJson(stats.meanMs)},
-          {"p5_ms", numberToJson(stats.p5Ms)},         {"p95_ms", numberToJson(stats.p95Ms)},
-          {"p99_ms", numberToJson(stats.p99Ms)},       {"peak_bytes", nullptr},
-          {"throughput", numberToJson(perSecond)}};
-}
-
-void addPoint(json& object, const BenchPoint& point) {
-  object["a"] = latencyEntry(point.report.a, point.batch);
-  object["b"] = point.report.b ? latencyEntry(*point.report.b, point.batch) : json(nullptr);
-  object["speedup"] = nullptr;
-  if (point.report.b) {
-    const run::Speedup& speedup = point.report.speedup;
-    object["speedup"] = {{"median", numberToJson(speedup.median)},
-                         {"ci95", json::array({numberToJson(speedup.low), numberToJson(speedup.high)})},
-                         {"noise", speedup.noise}};
-  }
-  object["warmed_up"] = point.report.warmedUp;
-}
-
-// The first swept size from which on B is faster beyond doubt.
-json breakEven(const std::vector<BenchPoint>& points) {
-  const auto faster = [](const BenchPoint& point) { return point.report.b && point.report.speedup.low > 1; };
-  const auto first = std::ranges::find_if(points, faster);
-  if (first == points.end() || first->sizes.size() != 1) return nullptr;
-  return *first->sizes.begin();
-}
-
 }  // namespace
 
 json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis) {
@@ -122,20 +92,6 @@ json foldReport(const FoldOutcome& outcome) {
           {"fold_ms", numberToJson(outcome.times.fold_ms)},
           {"save_ms", numberToJson(outcome.times.save_ms)},
           {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
-}
-
-json benchReport(const std::string& device, const std::string& dtype, const std::vector<BenchPoint>& points,
-                 bool sweep) {
-  json report = {{"device", device}, {"dtype", dtype}, {"break_even", nullptr}, {"points", json::array()}};
-  addPoint(report, points.front());
-  if (!sweep) return report;
-  report["break_even"] = breakEven(points);
-  for (const BenchPoint& point : points) {
-    json entry = {{"device", device}, {"dtype", dtype}, {"sizes", point.sizes}};
-    addPoint(entry, point);
-    report["points"].push_back(std::move(entry));
-  }
-  return report;
 }
 
 }  // namespace normlens::engine

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
-#include "core/run/bench.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
@@ -21,14 +21,7 @@ struct FoldOutcome {
 };
 [[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
 
-// One measurement; `batch` is axis 0 of the first input and gives the throughput in items per second.
-struct BenchPoint {
-  nlohmann::json sizes = nlohmann::json::object();  // of a sweep: {"batch": 4}
-  int64_t batch = 1;
-  run::BenchReport report;
-};
-// `points` holds one unnamed point without a sweep.
-[[nodiscard]] nlohmann::json benchReport(const std::string& device, const std::string& dtype,
-                                         const std::vector<BenchPoint>& points, bool sweep);
+// `sweep`: whether anything was varied; `points` is empty otherwise. `command`: the line that asked for it.
+[[nodiscard]] nlohmann::json benchReport(const protocol::BenchResult& result, bool sweep, const std::string& command);
 
 }  // namespace normlens::engine

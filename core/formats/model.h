@@ -19,6 +19,7 @@
 #include "core/base/result.h"
 #include "core/base/task.h"
 #include "core/fold/plan.h"
+#include "core/formats/runner.h"
 #include "core/graph/graph.h"
 
 namespace normlens::analysis {
@@ -73,13 +74,6 @@ enum class NormFlavour {
 // Beta is part of the norm that this flavour writes; with all others it is an op of its own.
 [[nodiscard]] bool addsShift(NormFlavour flavour, std::string_view format);
 
-// Runs one model many times on the same inputs without copying them; for measurements.
-class Runner {
- public:
-  virtual ~Runner() = default;
-  virtual Result<double> runOnceMs() = 0;  // wall clock of one forward pass
-};
-
 class Model {
  public:
   virtual ~Model() = default;
@@ -98,7 +92,9 @@ class Model {
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
   // One forward pass in inference mode; float inputs are cast to facts().dtype. Outputs flattened, named out_0 ...
   [[nodiscard]] virtual Result<Tensors> run(const Tensors& inputs, const Task& task) const = 0;
-  [[nodiscard]] virtual Result<std::unique_ptr<Runner>> runner(const Tensors& inputs) const = 0;
+  // For measurements. The model outlives it.
+  [[nodiscard]] virtual Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
+                                                               const RunSettings& settings) const = 0;
   // The input of each LayerNorm and its output, in order, captured by the interpreter. For naming what diverges.
   [[nodiscard]] virtual Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                      const Task& task) const = 0;

@@ -106,8 +106,8 @@ void Dispatcher::work() {
   }
 }
 
-void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
-                        bool& initialized) {
+void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params,
+                        const std::stop_token& stop, bool& initialized) {
   ReplyOnce reply = session_->replyTo(id);
   if (stop.stop_requested()) return reply.failure(failure(RpcError::RequestCancelled, "stopped on request"));
   const bool first = method == methods::kInitialize;
@@ -128,8 +128,11 @@ void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::j
                         session_->send(notificationBody(methods::kProgress, toJson(progress)));
                       },
                   .stop = stop};
+  const Notify notify = [&](std::string_view notification, const nlohmann::json& about) {
+    session_->send(notificationBody(notification, about));
+  };
   try {
-    handler->second(params, task, reply);
+    handler->second({id, params, task, notify}, reply);
   } catch (const std::exception& error) {
     reply.failure(failure(RpcError::InternalError, method + " failed: " + error.what()));
   }

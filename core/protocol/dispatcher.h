@@ -76,8 +76,12 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
+  // Sends a notification about the request that runs, at once.
+  using Notify = std::function<void(std::string_view method, const nlohmann::json& params)>;
+
   // One line per method; "shutdown" is built in: it stops what runs, then answers null.
-  // function: Result<Reply>(const Params&, const Task&). A Reply of void answers null.
+  // function: Result<Reply>(const Params&, const Task&). A Reply of void answers null. With two arguments more it is
+  // given the request's id and how to tell things while it runs: (const Params&, const Task&, int64_t, const Notify&).
   template <Message Params, class Reply, class Function>
   void bind(std::string_view method, Function function);
 
@@ -85,7 +89,13 @@ class Dispatcher {
   ServeEnd serve(std::chrono::milliseconds patience = std::chrono::seconds(2));
 
  private:
-  using Handler = std::function<void(const nlohmann::json& params, const Task& task, ReplyOnce& reply)>;
+  struct Request {
+    int64_t id;
+    const nlohmann::json& params;
+    const Task& task;
+    const Notify& notify;
+  };
+  using Handler = std::function<void(const Request& request, ReplyOnce& reply)>;
   class Session;  // what the two threads share
 
   void receive(std::string_view body, std::optional<int64_t>& shutdownId);
@@ -105,11 +115,18 @@ RpcFailure invalidParams(std::string_view method, const Error& error);
 
 template <Message Params, class Reply, class Function>
 void Dispatcher::bind(std::string_view method, Function function) {
-  handlers_[std::string(method)] = [name = std::string(method), function = std::move(function)](
-                                       const nlohmann::json& params, const Task& task, ReplyOnce& reply) {
+  handlers_[std::string(method)] = [name = std::string(method), function = std::move(function)](const Request& request,
+                                                                                                ReplyOnce& reply) {
+    const auto& params = request.params;
     const Result<Params> decoded = decode<Params>(params.is_null() ? nlohmann::json::object() : params);
     if (!decoded) return reply.failure(detail::invalidParams(name, decoded.error()));
-    const auto result = function(*decoded, task);
+    const auto result = [&] {
+      if constexpr (std::is_invocable_v<Function, const Params&, const Task&>) {
+        return function(*decoded, request.task);
+      } else {
+        return function(*decoded, request.task, request.id, request.notify);
+      }
+    }();
     if (!result) return reply.failure(rpcFailure(result.error()));
     if constexpr (std::is_void_v<Reply>) {
       reply.result(nullptr);

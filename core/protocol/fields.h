@@ -284,27 +284,6 @@ struct FieldsOf<ExportResult> {
 };
 
 template <>
-struct FieldsOf<BenchParams> {
-  using M = BenchParams;
-  static constexpr std::tuple list{NORMLENS_FIELD(rounds), NORMLENS_FIELD(iterations)};
-};
-
-template <>
-struct FieldsOf<LatencyStats> {
-  using M = LatencyStats;
-  static constexpr std::tuple list{NORMLENS_FIELD(median_ms), NORMLENS_FIELD(mean_ms), NORMLENS_FIELD(p5_ms),
-                                   NORMLENS_FIELD(p95_ms)};
-};
-
-template <>
-struct FieldsOf<BenchResult> {
-  using M = BenchResult;
-  static constexpr std::tuple list{NORMLENS_FIELD(device),  NORMLENS_FIELD(original), NORMLENS_FIELD(folded),
-                                   NORMLENS_FIELD(speedup), NORMLENS_FIELD(ci_low),   NORMLENS_FIELD(ci_high),
-                                   NORMLENS_FIELD(noise)};
-};
-
-template <>
 struct FieldsOf<TensorParams> {
   using M = TensorParams;
   static constexpr std::tuple list{NORMLENS_FIELD(value)};

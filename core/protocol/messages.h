@@ -265,21 +265,6 @@ struct ExportResult {
   double save_ms = 0;
 };
 
-// ---- bench: BenchParams -> BenchResult. Original against folded, interleaved; progress notifications carry rounds.
-struct BenchParams {
-  int rounds = 20;
-  int iterations = 5;
-};
-struct LatencyStats {
-  double median_ms = 0, mean_ms = 0, p5_ms = 0, p95_ms = 0;
-};
-struct BenchResult {
-  std::string device;
-  LatencyStats original, folded;
-  double speedup = 0, ci_low = 0, ci_high = 0;
-  bool noise = false;  // the interval spans 1
-};
-
 // ---- tensor_stats: TensorParams -> TensorStats. For the inspector, computed in the engine.
 struct TensorParams {
   int value = 0;  // a constant

@@ -1,4 +1,4 @@
-// Method names of the protocol. Structs of each: messages.h.
+// Method names of the protocol. Structs of each: messages.h; those of bench: bench_messages.h.
 #pragma once
 
 #include <string_view>
@@ -25,6 +25,7 @@ inline constexpr std::string_view kShutdown = "shutdown";              // NoPara
 
 // Notifications.
 inline constexpr std::string_view kProgress = "$/progress";     // engine -> window: Progress
+inline constexpr std::string_view kBenchUpdate = "$/bench";     // engine -> window: BenchUpdate
 inline constexpr std::string_view kCancel = "$/cancelRequest";  // window -> engine: {"id": n}
 
 }  // namespace normlens::protocol::methods

@@ -49,15 +49,66 @@ Result<bool> warmUp(Runner& runner, const BenchOptions& options, const Task& tas
   return true;
 }
 
-// One A B B A round: appends to both sample lists and gives the ratio of this round's medians.
-Result<double> runRound(Runner& a, Runner& b, int iterations, Samples& samplesA, Samples& samplesB, const Task& task) {
+// One A B B A round, appended to both sample lists; without B as many runs of A alone.
+Result<RoundMedians> runRound(Runner& a, Runner* b, int iterations, BenchReport& report, const Task& task) {
   Samples roundA, roundB;
-  for (const auto& [runner, samples] : {std::pair{&a, &roundA}, {&b, &roundB}, {&b, &roundB}, {&a, &roundA}}) {
+  std::vector<std::pair<Runner*, Samples*>> parts{{&a, &roundA}, {&a, &roundA}};
+  if (b) parts = {{&a, &roundA}, {b, &roundB}, {b, &roundB}, {&a, &roundA}};
+  for (const auto& [runner, samples] : parts) {
     if (const Status done = runTimes(*runner, iterations, *samples, task); !done) return tl::unexpected(done.error());
   }
-  samplesA.insert(samplesA.end(), roundA.begin(), roundA.end());
-  samplesB.insert(samplesB.end(), roundB.begin(), roundB.end());
-  return median(roundA) / median(roundB);
+  report.a.samples.insert(report.a.samples.end(), roundA.begin(), roundA.end());
+  if (b) report.b->samples.insert(report.b->samples.end(), roundB.begin(), roundB.end());
+  return RoundMedians{median(roundA), b ? median(roundB) : 0};
+}
+
+void summarizeRounds(BenchReport& report, uint64_t seed) {
+  report.a.latency = summarize(report.a.samples);
+  if (!report.b) return;
+  report.b->latency = summarize(report.b->samples);
+  std::vector<double> ratios;
+  for (const RoundMedians& round : report.rounds) ratios.push_back(round.aMs / round.bMs);
+  report.speedup = bootstrapSpeedup(ratios, seed);
+}
+
+// Neither is worth losing the measurement for: why there is nothing goes into the report.
+void measureExtras(Runner& runner, SideReport& side, const Task& task) {
+  task.report("measuring memory");
+  if (const auto peak = runner.peakBytes()) {
+    side.peakBytes = *peak;
+  } else {
+    side.peakReason = peak.error().message;
+  }
+  task.report("timing single ops");
+  if (auto ops = runner.opTimes(task)) {
+    side.ops = std::move(*ops);
+  } else {
+    side.opsReason = ops.error().message;
+  }
+}
+
+SideReport describe(const Runner& runner) {
+  SideReport side;
+  side.runtime = runner.runtime();
+  side.clock = runner.clock();
+  side.threads = runner.threads();
+  return side;
+}
+
+// The rounds; true once all are done, false when stopped with at least one.
+Result<bool> runRounds(Runner& a, Runner* b, const BenchOptions& options, BenchReport& report, const Task& task) {
+  for (int round = 0; round < options.rounds; ++round) {
+    task.report("measuring", static_cast<double>(round) / options.rounds);
+    const auto medians = runRound(a, b, options.iterations, report, task);
+    if (!medians) {
+      if (medians.error().code == ErrorCode::Cancelled && !report.rounds.empty()) return false;
+      return tl::unexpected(medians.error());
+    }
+    report.rounds.push_back(*medians);
+    summarizeRounds(report, options.seed);
+    if (options.onRound) options.onRound(report);
+  }
+  return true;
 }
 
 }  // namespace
@@ -67,38 +118,31 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
   if (options.rounds < 1 || options.iterations < 1 || options.warmup.value_or(0) < 0) {
     return fail(ErrorCode::Usage, "rounds and iterations must be at least 1, and warmup at least 0");
   }
-  const auto runnerA = a.runner(inputs);
+  const auto runnerA = a.runner(inputs, options.settings);
   if (!runnerA) return tl::unexpected(runnerA.error());
   std::unique_ptr<Runner> runnerB;
+  BenchReport report;
+  report.a = describe(**runnerA);
   if (b) {
-    auto made = b->runner(inputs);
+    formats::RunSettings same = options.settings;
+    same.threads = report.a.threads;  // two runtimes need not agree on how many are best
+    auto made = b->runner(inputs, same);
     if (!made) return tl::unexpected(made.error());
     runnerB = std::move(*made);
+    report.b = describe(*runnerB);
   }
-  BenchReport report;
   for (Runner* runner : {runnerA->get(), runnerB.get()}) {
     if (!runner) continue;
     const auto settled = warmUp(*runner, options, task);
     if (!settled) return tl::unexpected(settled.error());
     report.warmedUp = report.warmedUp && *settled;
   }
-  Samples samplesA, samplesB, ratios;
-  for (int round = 0; round < options.rounds; ++round) {
-    task.report("measuring", static_cast<double>(round) / options.rounds);
-    if (!runnerB) {
-      const Status done = runTimes(**runnerA, 2 * options.iterations, samplesA, task);
-      if (!done) return tl::unexpected(done.error());
-      continue;
-    }
-    const auto ratio = runRound(**runnerA, *runnerB, options.iterations, samplesA, samplesB, task);
-    if (!ratio) return tl::unexpected(ratio.error());
-    ratios.push_back(*ratio);
-  }
-  report.a = summarize(samplesA);
-  if (runnerB) {
-    report.b = summarize(samplesB);
-    report.speedup = bootstrapSpeedup(ratios, options.seed);
-  }
+  const auto complete = runRounds(**runnerA, runnerB.get(), options, report, task);
+  if (!complete) return tl::unexpected(complete.error());
+  report.complete = *complete;
+  if (!options.extras || !report.complete) return report;
+  measureExtras(**runnerA, report.a, task);
+  if (runnerB) measureExtras(*runnerB, *report.b, task);
   return report;
 }
 

@@ -96,15 +96,6 @@ protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis&
 
 protocol::ErrorPair errorPair(const run::Worst& worst) { return {worst.maxAbs, worst.maxRel}; }
 
-protocol::LatencyStats latency(const run::LatencyStats& stats) {
-  protocol::LatencyStats out;
-  out.median_ms = stats.medianMs;
-  out.mean_ms = stats.meanMs;
-  out.p5_ms = stats.p5Ms;
-  out.p95_ms = stats.p95Ms;
-  return out;
-}
-
 }  // namespace
 
 protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms) {
@@ -200,18 +191,6 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.noise_floor = verification.noiseFloor;
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;
-  return out;
-}
-
-protocol::BenchResult describeBench(const run::BenchReport& report) {
-  protocol::BenchResult out;
-  out.device = "CPU";
-  out.original = latency(report.a);
-  if (report.b) out.folded = latency(*report.b);
-  out.speedup = report.speedup.median;
-  out.ci_low = report.speedup.low;
-  out.ci_high = report.speedup.high;
-  out.noise = report.speedup.noise;
   return out;
 }
 

@@ -4,7 +4,6 @@
 #include "core/analysis/analysis.h"
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
-#include "core/run/bench.h"
 #include "core/run/verify.h"
 #include "core/service/norm_times.h"
 
@@ -19,6 +18,5 @@ namespace normlens::service {
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
                                               const analysis::Plan& plan);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
-[[nodiscard]] protocol::BenchResult describeBench(const run::BenchReport& report);
 
 }  // namespace normlens::service

@@ -34,13 +34,15 @@ Result<NormTimes> timeNorms(const formats::Model& like, int64_t rows, int64_t wi
 
   run::BenchOptions options;
   options.rounds = 8;
+  options.extras = false;
   const auto replacing = run::benchModels(**single, replaced->get(), *inputs, options, task);
   if (!replacing) return tl::unexpected(replacing.error());
   const auto adding = run::benchModels(**replaced, centered->get(), *inputs, options, task);
   if (!adding) return tl::unexpected(adding.error());
   constexpr double kMicrosecondsPerMs = 1000;
-  return NormTimes{rows, width, replacing->a.medianMs * kMicrosecondsPerMs, replacing->b->medianMs * kMicrosecondsPerMs,
-                   std::max(0.0, adding->b->medianMs - adding->a.medianMs) * kMicrosecondsPerMs};
+  return NormTimes{rows, width, replacing->a.latency.medianMs * kMicrosecondsPerMs,
+                   replacing->b->latency.medianMs * kMicrosecondsPerMs,
+                   std::max(0.0, adding->b->latency.medianMs - adding->a.latency.medianMs) * kMicrosecondsPerMs};
 }
 
 }  // namespace normlens::service

@@ -9,7 +9,6 @@
 #include "core/analysis/preview.h"
 #include "core/analysis/zero_mean_map.h"
 #include "core/formats/formats.h"
-#include "core/run/bench.h"
 #include "core/run/npy_file.h"
 #include "core/run/verify.h"
 #include "core/service/describe.h"
@@ -122,6 +121,24 @@ struct Service::State {
     return {*model, layerNorms(), inputs.tensors, folded.get(), [this](const formats::Model& converted) {
               return converted.apply(toFoldPlan(plan), layerNorms(), flavour, {});
             }};
+  }
+
+  // A side of a measurement, and what keeps a model of a file alive. `name` empty: none.
+  struct Subject {
+    formats::Model* model = nullptr;
+    std::unique_ptr<formats::Model> opened;
+  };
+  [[nodiscard]] Result<Subject> subject(const std::string& name, const Task& task) const {
+    if (name.empty()) return Subject{};
+    if (name == "original") return Subject{model.get(), nullptr};
+    if (name == "folded") {
+      if (folded) return Subject{folded.get(), nullptr};
+      return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first, then measure");
+    }
+    auto opened = formats::openModel(name, task);
+    if (!opened) return tl::unexpected(opened.error());
+    formats::Model* file = opened->get();
+    return Subject{file, std::move(*opened)};
   }
 
   Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
@@ -337,15 +354,36 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   return protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), state_->times.save_ms};
 }
 
-Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const Task& task) {
+Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,
+                                             const Task& task) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first, then measure");
-  run::BenchOptions options;
-  options.rounds = params.rounds;
-  options.iterations = params.iterations;
-  const auto report = run::benchModels(*state_->model, state_->folded.get(), state_->inputs.tensors, options, task);
-  if (!report) return tl::unexpected(report.error());
-  return describeBench(*report);
+  auto a = state_->subject(params.a, task);
+  if (!a) return tl::unexpected(a.error());
+  if (a->model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
+  auto b = state_->subject(params.b, task);
+  if (!b) return tl::unexpected(b.error());
+  BenchModels models{.a = *a->model,
+                     .b = b->model,
+                     .aName = params.a,
+                     .bName = params.b,
+                     .foldMs = std::nullopt,
+                     .norm = {},
+                     .fold = {},
+                     .inputs = state_->inputs.tensors,
+                     .specs = state_->choice.specs};
+  std::unique_ptr<formats::Model> otherFlavour;
+  if (params.a == "original" && params.b == "folded") {
+    models.foldMs = state_->times.fold_ms;
+    models.norm = formats::normFlavourName(state_->flavour);
+    models.fold = [&](formats::NormFlavour flavour) -> Result<FoldedModel> {
+      const Stopwatch watch;
+      auto folded = state_->model->apply(toFoldPlan(state_->plan), state_->layerNorms(), flavour, task);
+      if (!folded) return tl::unexpected(folded.error());
+      otherFlavour = std::move(*folded);
+      return FoldedModel{otherFlavour.get(), state_->times.analysis_ms + watch.ms()};
+    };
+  }
+  return measureModels(models, params, listener, task);
 }
 
 Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {

@@ -15,6 +15,7 @@
 #include "core/formats/model.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
+#include "core/service/bench.h"
 
 namespace normlens::service {
 
@@ -65,7 +66,9 @@ class Service {
   // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
-  [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const Task& task);
+  // The original, the last fold or the model of a file against another of them; see bench.h.
+  [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const BenchListener& listener,
+                                                    const Task& task);
   // The open model against the last fold, whether it was proved or not, or against a file. See differences.h.
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorPair> tensorPair(const protocol::TensorPairParams& params, const Task& task);

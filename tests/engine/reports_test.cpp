@@ -65,36 +65,67 @@ TEST(FoldReport, WhatWasNotDoneIsNull) {
   EXPECT_TRUE(report["exact"].is_null());
 }
 
-BenchPoint point(int64_t batch, double low, double high) {
-  BenchPoint made;
-  made.sizes = {{"batch", batch}};
-  made.batch = batch;
-  made.report.a.medianMs = 2;
-  made.report.b = run::LatencyStats{};
-  made.report.speedup = {.median = (low + high) / 2, .low = low, .high = high, .noise = low <= 1 && high >= 1};
+protocol::BenchPoint point(int64_t batch, double low, double high) {
+  protocol::BenchPoint made;
+  made.at = {{"batch", std::to_string(batch)}};
+  made.device = "cpu";
+  made.dtype = "float32";
+  made.a.latency.median_ms = 2;
+  made.a.runtime = "LibTorch 2.15.0";
+  made.b.emplace().runtime = "ONNX Runtime 1.31.0";
+  made.rounds = {{2, 1.8}};
+  made.speedup = (low + high) / 2;
+  made.ci_low = low;
+  made.ci_high = high;
+  made.noise = low <= 1 && high >= 1;
+  made.complete = true;
   return made;
 }
 
-TEST(BenchReport, OnePointWithoutASweep) {
-  BenchPoint alone = point(4, 1.1, 1.3);
-  alone.sizes = json::object();
-  const json report = benchReport("CPU", "float32", {alone}, false);
-  expectKeys(report, {"device", "dtype", "a", "b", "speedup", "break_even", "points"});
-  expectKeys(report["a"], {"median_ms", "mean_ms", "p5_ms", "p95_ms", "p99_ms", "peak_bytes", "throughput"});
-  EXPECT_EQ(report["a"]["throughput"], 2000);
-  EXPECT_EQ(report["speedup"]["ci95"], json::array({1.1, 1.3}));
-  EXPECT_TRUE(report["points"].empty());
-  alone.report.b.reset();
-  EXPECT_TRUE(benchReport("CPU", "float32", {alone}, false)["b"].is_null());
+json reportOf(std::vector<protocol::BenchPoint> points, bool sweep) {
+  protocol::BenchResult result;
+  result.points = std::move(points);
+  return benchReport(result, sweep, "normlens bench a.pt");
 }
 
-TEST(BenchReport, TheBreakEvenIsTheFirstSizeBeyondDoubt) {
-  const json report =
-      benchReport("CPU", "float32", {point(1, 0.9, 1.2), point(2, 1.05, 1.2), point(4, 1.1, 1.2)}, true);
-  EXPECT_EQ(report["break_even"], 2);
+TEST(BenchReport, OnePointWithoutASweep) {
+  protocol::BenchPoint alone = point(4, 1.1, 1.3);
+  alone.at.clear();
+  alone.fold_ms = 30;
+  alone.break_even = 150;
+  const json report = reportOf({alone}, false);
+  expectKeys(report,
+             {"device", "dtype", "a", "b", "speedup", "break_even", "points", "machine", "command", "versions"});
+  expectKeys(report["a"], {"median_ms", "mean_ms", "p5_ms", "p95_ms", "p99_ms", "peak_bytes", "throughput"});
+  EXPECT_EQ(report["speedup"]["ci95"], json::array({1.1, 1.3}));
+  EXPECT_EQ(report["break_even"], 150);
+  EXPECT_EQ(report["mixed"], true);
+  EXPECT_EQ(report["complete"], true);
+  EXPECT_EQ(report["command"], "normlens bench a.pt");
+  EXPECT_TRUE(report["points"].empty());
+  alone.b.reset();
+  EXPECT_TRUE(reportOf({alone}, false)["b"].is_null());
+}
+
+TEST(BenchReport, TheBreakEvenSizeIsTheFirstBeyondDoubt) {
+  const json report = reportOf({point(1, 0.9, 1.2), point(2, 1.05, 1.2), point(4, 1.1, 1.2)}, true);
+  EXPECT_EQ(report["break_even_size"], 2);
+  EXPECT_TRUE(report["break_even"].is_null());
   EXPECT_EQ(report["points"].size(), 3U);
   EXPECT_EQ(report["points"][2]["sizes"]["batch"], 4);
-  EXPECT_TRUE(benchReport("CPU", "float32", {point(1, 0.9, 1.2)}, true)["break_even"].is_null());
+  EXPECT_TRUE(reportOf({point(1, 0.9, 1.2)}, true)["break_even_size"].is_null());
+}
+
+TEST(BenchReport, APointThatFailedSaysWhy) {
+  protocol::BenchPoint failed;
+  failed.at = {{"dtype", "bfloat16"}};
+  failed.error = "no kernel for bfloat16";
+  const json report = reportOf({failed, point(2, 1.05, 1.2)}, true);
+  EXPECT_EQ(report["points"][0]["error"], "no kernel for bfloat16");
+  EXPECT_EQ(report["points"][0]["sizes"]["dtype"], "bfloat16");
+  EXPECT_TRUE(report["points"][0]["a"].is_null());
+  EXPECT_FALSE(report.contains("error"));  // what was measured stands on top
+  EXPECT_EQ(report["a"]["median_ms"], 2);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,6 +89,37 @@ TEST_F(Verbs, FoldWritesWhatDiffFindsEqual) {
   EXPECT_GT(bench.object["a"]["median_ms"].get<double>(), 0);
 }
 
+TEST_F(Verbs, BenchGoesOnWhereAPointFails) {
+  // Its table of positions ends before 4096.
+  const Answer bench = ask({"bench", gpt2_, "--fold", "--rounds", "2", "--iterations", "1", "--sweep", "seq=4,4096"});
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  const auto& points = bench.object["points"];
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_GT(points[0]["b"]["peak_bytes"].get<int64_t>(), 0);
+  EXPECT_GT(points[0]["fold_ms"].get<double>(), 0);
+  EXPECT_GT(points[0]["a"]["norm_share"].get<double>(), 0);
+  EXPECT_LT(points[0]["a"]["norm_share"].get<double>(), 1);
+  EXPECT_FALSE(points[1]["error"].get<std::string>().empty());
+  const auto count = [&](const char* side, const char* kind) {
+    const auto& work = bench.object["work"][side];
+    return std::count_if(work.begin(), work.end(), [&](const auto& norm) { return norm["kind"] == kind; });
+  };
+  EXPECT_EQ(count("a", "LayerNorm"), static_cast<std::ptrdiff_t>(bench.object["work"]["a"].size()));
+  EXPECT_EQ(count("b", "RMSNorm"), count("a", "LayerNorm"));
+}
+
+TEST_F(Verbs, BenchRunsInOtherTypesAndFlavours) {
+  const Answer bench = ask({"bench", gpt2_, "--rounds", "1", "--iterations", "1", "--warmup", "1", "--sweep",
+                            "dtype=float16,bfloat16,float64", "--sweep", "norm=portable,primitives"});
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  ASSERT_EQ(bench.object["points"].size(), 6U);
+  for (const auto& point : bench.object["points"]) {
+    EXPECT_FALSE(point.contains("error")) << point;
+    EXPECT_EQ(point["sizes"]["dtype"], point["dtype"]);
+    EXPECT_EQ(point["sizes"]["norm"], point["norm"]);
+  }
+}
+
 TEST_F(Verbs, NothingToFoldLeavesAnOlderOutputAlone) {
   ASSERT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify", "--policy", "all"}).status, 0);
   std::ofstream(at("older.pt")) << "precious";
@@ -145,6 +177,10 @@ TEST_F(Verbs, WrongRequestsAreAnsweredBeforeAnythingIsWritten) {
       {{"fold", gpt2_, "-o", at("out.pt"), "--input", "in_0=int64"}, 2},
       {{"diff", gpt2_, (kDemos / "vit.pt").string()}, 3},
       {{"bench", gpt2_, "--sweep", "depth=3"}, 2},
+      {{"bench", gpt2_, "--sweep", "dtype=int8"}, 2},
+      {{"bench", gpt2_, "--dtype", "float8"}, 2},
+      {{"bench", gpt2_, bert_, "--fold"}, 2},
+      {{"bench", gpt2_, bert_, "--sweep", "norm=fast"}, 2},
   };
   for (const Row& row : rows) {
     const Answer answer = ask(row.arguments);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/protocol/bench_fields.h"
 #include "core/protocol/difference_messages.h"
 
 namespace normlens::protocol {
@@ -12,8 +13,9 @@ using AllMessages =
                      OpenParams, ReadGraphParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
                      NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
                      EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult,
-                     FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, TensorParams,
-                     TensorFigures, TensorStats, SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress,
-                     DiffParams, DiffRow, DiffResult, TensorTile, TensorPairParams, TensorPair>;
+                     FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
+                     BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats,
+                     SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult,
+                     TensorTile, TensorPairParams, TensorPair>;
 
 }  // namespace normlens::protocol

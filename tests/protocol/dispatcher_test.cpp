@@ -1,5 +1,7 @@
 #include "core/protocol/dispatcher.h"
 
+#include "core/protocol/bench_fields.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,6 +51,11 @@ class DispatcherTest : public ::testing::Test {
       for (int i = 0; i < p.rounds; ++i) task.report("measuring", i / static_cast<double>(p.rounds));
       return Result<BenchResult>(BenchResult{});
     });
+    dispatcher_.bind<ExportParams, ExportResult>(
+        methods::kExport, [](const ExportParams&, const Task&, int64_t id, const Dispatcher::Notify& notify) {
+          notify("$/told", {{"id", id}});
+          return Result<ExportResult>(ExportResult{});
+        });
     server_ = std::thread([this] { end_ = dispatcher_.serve(5s); });
   }
   void TearDown() override {
@@ -207,6 +214,15 @@ TEST_F(DispatcherTest, ProgressIsThrottledAndNamesItsRequest) {
   }
   EXPECT_GE(notes, 1);
   EXPECT_LE(notes, 200);  // 20 a second, however slow this machine is
+}
+
+TEST_F(DispatcherTest, AHandlerMayTellThingsWhileItRuns) {
+  initialize();
+  client_.request(2, methods::kExport);
+  const RpcMessage told = client_.take();
+  EXPECT_EQ(told.method, "$/told");
+  EXPECT_EQ(told.params["id"], 2);
+  EXPECT_TRUE(client_.takeReply().result.is_object());
 }
 
 TEST_F(DispatcherTest, ShutdownStopsWhatRunsAndAnswers) {

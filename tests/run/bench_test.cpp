@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
+#include "core/run/memory_ceiling.h"
 #include "tests/support/fake_model.h"
 
 namespace normlens::run {
@@ -58,11 +60,16 @@ TEST(Bench, TwoModelsSideBySide) {
   options.rounds = 6;
   const auto report = benchModels(a, b->get(), FakeModel::sample(), options, {});
   ASSERT_TRUE(report);
-  EXPECT_NEAR(report->a.medianMs, 2, 0.01);
-  EXPECT_NEAR(report->b->medianMs, 1, 0.01);
+  EXPECT_NEAR(report->a.latency.medianMs, 2, 0.01);
+  EXPECT_NEAR(report->b->latency.medianMs, 1, 0.01);
   EXPECT_NEAR(report->speedup.median, 2, 0.02);
   EXPECT_FALSE(report->speedup.noise);
   EXPECT_TRUE(report->warmedUp);
+  EXPECT_TRUE(report->complete);
+  EXPECT_EQ(report->rounds.size(), 6U);
+  EXPECT_EQ(report->a.samples.size(), 6U * 2 * static_cast<size_t>(options.iterations));
+  EXPECT_EQ(report->a.peakBytes, 4096);
+  EXPECT_EQ(report->b->ops.size(), 2U);
 }
 
 TEST(Bench, OneModelAlone) {
@@ -79,16 +86,58 @@ TEST(Bench, RefusesCountsBelowOne) {
   EXPECT_EQ(report.error().code, ErrorCode::Usage);
 }
 
-TEST(Bench, StopsWhenCancelled) {
+TEST(Bench, StoppedItKeepsWhatItHas) {
   std::stop_source stop;
   const Task task{.onProgress =
                       [&](std::string_view, double f) {
                         if (f > 0.4) stop.request_stop();
                       },
                   .stop = stop.get_token()};
-  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, task);
+  BenchOptions options;
+  options.rounds = 10;
+  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, task);
+  ASSERT_TRUE(report);
+  EXPECT_FALSE(report->complete);
+  EXPECT_EQ(report->rounds.size(), 5U);
+  EXPECT_NEAR(report->a.latency.medianMs, 2, 0.01);
+}
+
+TEST(Bench, StoppedBeforeTheFirstRoundItHasNothing) {
+  std::stop_source stop;
+  stop.request_stop();
+  const auto report =
+      benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, Task{.onProgress = {}, .stop = stop.get_token()});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::Cancelled);
+}
+
+TEST(Bench, TellsEachRound) {
+  std::vector<size_t> rounds;
+  BenchOptions options;
+  options.rounds = 4;
+  options.onRound = [&](const BenchReport& soFar) { rounds.push_back(soFar.rounds.size()); };
+  ASSERT_TRUE(benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {}));
+  EXPECT_EQ(rounds, (std::vector<size_t>{1, 2, 3, 4}));
+}
+
+TEST(Bench, SaysWhatADeviceCannotDo) {
+  BenchOptions options;
+  options.settings.device = formats::Device::Cuda;
+  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
+}
+
+TEST(Ceiling, AnAllocationBeyondWhatIsThereFails) {
+  const auto available = availableMemory();
+  if (!available) GTEST_SKIP() << "this kernel does not tell what is available";
+  const MemoryCeiling ceiling;
+  const auto tooMuch = static_cast<size_t>(*available) + (size_t{1} << 30);
+  void* memory = std::malloc(tooMuch);
+  EXPECT_EQ(memory, nullptr);
+  std::free(memory);
+  const std::vector<char> enough(size_t{1} << 20);
+  EXPECT_EQ(enough.size(), size_t{1} << 20);
 }
 
 }  // namespace

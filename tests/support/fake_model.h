@@ -82,14 +82,33 @@ class FakeModel final : public formats::Model {
     if (!outputs) return outputs;
     return formats::Tensors(values.size(), outputs->front());
   }
-  Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&) const override {
+  // 2 ms a pass, 1 ms once folded; refuses CUDA, and bfloat16 while it runs. Half of its time goes to the norm.
+  Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&,
+                                                  const formats::RunSettings& settings) const override {
     struct Counter : formats::Runner {
-      explicit Counter(double base) : ms(base) {}
-      Result<double> runOnceMs() override { return ms + 0.001 * (++runs % 3); }
-      double ms;
+      Result<double> runOnceMs() override {
+        if (onRun) onRun();
+        if (type == graph::DType::BFloat16) return fail(ErrorCode::RunFailed, "no kernel for bfloat16");
+        return ms + 0.001 * (++runs % 3);
+      }
+      Result<int64_t> peakBytes() override { return 4096; }
+      Result<std::vector<formats::OpTime>> opTimes(const Task&) override {
+        return std::vector<formats::OpTime>{{"linear", 0, ms / 2}, {"norm", 1, ms / 2}};
+      }
+      std::string clock() const override { return "wall clock"; }
+      std::string runtime() const override { return "Fake 1"; }
+      int threads() const override { return 1; }
+      double ms = 0;
+      graph::DType type = graph::DType::Unknown;
+      std::function<void()> onRun;
       int runs = 0;
     };
-    return std::make_unique<Counter>(folded_ ? 1.0 : 2.0);
+    if (settings.device == formats::Device::Cuda) return fail(ErrorCode::Unsupported, "there is no GPU");
+    auto counter = std::make_unique<Counter>();
+    counter->ms = folded_ ? 1.0 : 2.0;
+    counter->type = settings.dtype;
+    counter->onRun = onRun;
+    return counter;
   }
   Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override {
     if (fault_ == Fault::NoFloat64) return fail(ErrorCode::Unsupported, "quantised weights have no float64 copy");

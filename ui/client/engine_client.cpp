@@ -89,6 +89,11 @@ void EngineClient::startDecoder() {
       }
     });
   };
+  handlers.measured = [this, current](const protocol::BenchUpdate& update) {
+    return current([this, update] {
+      if (pending_.contains(update.id)) Q_EMIT measured(update);
+    });
+  };
   handlers.complaint = [this, current](std::string text) {
     return current(
         [this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });

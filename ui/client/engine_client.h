@@ -76,8 +76,9 @@ class EngineClient final : public QObject {
   void stateChanged(normlens::ui::EngineClient::State state);
   void ready();
   void progressed(qint64 id, const QString& stage, double fraction);
-  void engineDied(const QString& reason);  // one sentence
-  void logged(const QString& line);        // the engine's stderr, and complaints about what it sent
+  void measured(const normlens::protocol::BenchUpdate& update);  // of a request that is pending
+  void engineDied(const QString& reason);                        // one sentence
+  void logged(const QString& line);  // the engine's stderr, and complaints about what it sent
 
  private:
   using Fail = std::function<void(const EngineError&)>;

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #endif
 
+#include "core/protocol/bench_fields.h"
 #include "core/protocol/methods.h"
 
 namespace normlens::ui {
@@ -60,6 +61,12 @@ void ReplyDecoder::handle(const std::string& body) {
   if (message->method == protocol::methods::kProgress) {
     if (const auto progress = protocol::decode<protocol::Progress>(message->params)) {
       handlers_.deliver(handlers_.progress(*progress));
+    }
+    return;
+  }
+  if (message->method == protocol::methods::kBenchUpdate) {
+    if (const auto update = protocol::decode<protocol::BenchUpdate>(message->params)) {
+      handlers_.deliver(handlers_.measured(*update));
     }
     return;
   }

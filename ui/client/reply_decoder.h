@@ -11,6 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/framing.h"
 #include "core/protocol/rpc.h"
 
@@ -26,6 +27,7 @@ class ReplyDecoder {
   struct Handlers {
     std::function<void(Delivery)> deliver;  // called on the worker
     std::function<Delivery(const protocol::Progress&)> progress;
+    std::function<Delivery(const protocol::BenchUpdate&)> measured;
     std::function<Delivery(std::string)> complaint;  // something unreadable came
   };
 

@@ -6,6 +6,7 @@
 #include <QFileInfo>
 #include <QSaveFile>
 
+#include "core/protocol/bench_fields.h"
 #include "core/protocol/json.h"
 #include "ui/session/format.h"
 #include "ui/session/session.h"
@@ -80,6 +81,8 @@ Json toJson(const Project& project) {
                {"inputs", protocol::toJson(project.inputs)},
                {"view", viewJson(project.view)}};
   if (project.bench) json["bench"] = protocol::toJson(*project.bench);
+  for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
+  json["bench_params"] = protocol::toJson(project.benchParams);
   return json;
 }
 
@@ -101,6 +104,12 @@ Project fromJson(const Json& json) {
     project.inputs = decoded<protocol::InputsParams>(json["inputs"]).value_or(project.inputs);
   if (json.contains("view")) project.view = viewFrom(json["view"]);
   if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
+  for (const Json& run : json.value("bench_runs", Json::array())) {
+    if (auto read = decoded<protocol::BenchResult>(run)) project.benchRuns.push_back(std::move(*read));
+  }
+  if (json.contains("bench_params")) {
+    project.benchParams = decoded<protocol::BenchParams>(json["bench_params"]).value_or(project.benchParams);
+  }
   return project;
 }
 
@@ -172,6 +181,8 @@ Project projectOf(const Session& session) {
   project.flavour = session.flavour();
   project.inputs = session.inputs();
   project.bench = session.bench();
+  project.benchRuns = session.benchRuns();
+  project.benchParams = session.benchParams();
   if (const protocol::NormInfo* selected = session.norm(session.selection().norm)) {
     project.view.norm = text(selected->name);
   }

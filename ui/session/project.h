@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
 
 namespace normlens::ui {
@@ -51,6 +52,8 @@ struct Project {
   protocol::InputsParams inputs;
   ProjectView view;
   std::optional<protocol::BenchResult> bench;
+  std::vector<protocol::BenchResult> benchRuns;  // earlier ones
+  protocol::BenchParams benchParams;             // of the next one
   QStringList lost;  // once restored: what the plan names and the model has not; not written
 };
 

@@ -98,6 +98,7 @@ void ProjectKeeper::reload(const QString& modelPath) {
   Project wanted = opening_ ? *opening_ : project();
   wanted.model = {modelPath, {}, 0, 0};  // that it is another is known
   wanted.bench.reset();
+  wanted.benchRuns.clear();
   (void)start(std::move(wanted), QString(path_));
 }
 

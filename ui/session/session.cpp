@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/protocol/bench_fields.h"
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
 #include "ui/session/input_presets.h"
@@ -25,7 +26,13 @@ Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engin
     job_.remainingMs = remaining_.milliseconds();
     Q_EMIT jobChanged();
   });
+  connect(engine_, &EngineClient::measured, this, [this](const protocol::BenchUpdate& update) {
+    if (update.id != job_.request || job_.kind != JobKind::Measuring) return;
+    benchLive_.put(update);
+    Q_EMIT benchProgressed();
+  });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
+    if (job_.kind == JobKind::Measuring) benchEnded(std::nullopt);
     endJob();
     Q_EMIT engineLost(reason);
   });
@@ -77,6 +84,7 @@ int Session::inputOfNorm(int index) const {
 
 void Session::startJob(JobKind kind) {
   if (busy()) engine_->cancel(job_.request);
+  if (job_.kind == JobKind::Measuring) benchEnded(std::nullopt);
   job_ = {kind, 0, {}, -1, -1};
   clock_.start();
   remaining_.begin(0);
@@ -249,12 +257,10 @@ void Session::fold() {
 }
 
 void Session::measure() {
-  if (!fold_) return;
-  runJob<protocol::BenchResult>(JobKind::Measuring, methods::kBench, protocol::BenchParams{},
-                                [this](const protocol::BenchResult& result) {
-                                  bench_ = result;
-                                  Q_EMIT benchChanged();
-                                });
+  if (!analysis_ || (!fold_ && benchParams_.b == "folded")) return;
+  runJob<protocol::BenchResult>(
+      JobKind::Measuring, methods::kBench, benchParams_,
+      [this](protocol::BenchResult& result) { benchEnded(std::move(result)); }, [this] { benchEnded(std::nullopt); });
 }
 
 void Session::setFlavour(const QString& norm) {

@@ -18,8 +18,10 @@
 #include <memory>
 #include <optional>
 
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
 #include "ui/client/engine_client.h"
+#include "ui/session/bench_collector.h"
 #include "ui/session/model_index.h"
 #include "ui/session/plan_rows.h"
 #include "ui/session/project.h"
@@ -65,6 +67,11 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
   [[nodiscard]] const std::optional<protocol::BenchResult>& bench() const { return bench_; }
+  // What the measurement under way has told so far.
+  [[nodiscard]] const BenchCollector& benchLive() const { return benchLive_; }
+  // Earlier measurements of this model, the newest first; to lay over the last one. They outlive a change of the plan.
+  [[nodiscard]] const std::vector<protocol::BenchResult>& benchRuns() const { return benchRuns_; }
+  [[nodiscard]] const protocol::BenchParams& benchParams() const { return benchParams_; }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
   // The plan's edits and those that the user turned off; empty while there is no plan.
@@ -84,14 +91,15 @@ class Session final : public QObject {
 
   // ---- work
   void open(const QString& path);
-  void openProject(const Project& project);  // its model, then its plan; see projectRestored()
-  void close();                              // no model
-  void recover();                            // restart the engine, open the model again, keep the plan
-  void resume();                             // what was stopped on the way to a plan
-  void fold();                               // applies the plan and proves it; again: proves anew
-  void measure();
-  void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
-  void cancel();                                           // the running job
+  void openProject(const Project& project);                  // its model, then its plan; see projectRestored()
+  void close();                                              // no model
+  void recover();                                            // restart the engine, open the model again, keep the plan
+  void resume();                                             // what was stopped on the way to a plan
+  void fold();                                               // applies the plan and proves it; again: proves anew
+  void measure();                                            // by benchParams(); stopped, what was measured is kept
+  void setBenchParams(const protocol::BenchParams& params);  // of the next measurement
+  void exportTo(const QString& path, bool force = false);    // in the flavour that was folded
+  void cancel();                                             // the running job
 
   // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
   // What the engine refuses is told by problem() and changes nothing.
@@ -135,7 +143,9 @@ class Session final : public QObject {
   void analysisChanged();
   void planChanged();  // also when only its parameters changed
   void foldChanged();
-  void benchChanged();
+  void benchChanged();     // the last measurement: there is another one, or none any more
+  void benchProgressed();  // benchLive()
+  void benchParamsChanged();
   void selectionChanged();
   void zeroMeanChanged();
   void jobChanged();
@@ -154,6 +164,8 @@ class Session final : public QObject {
   void endJob();
   void clearModel();
   void voidProof();
+  void benchEnded(std::optional<protocol::BenchResult> result);
+  void keepRun();
   void opened(protocol::ModelInfo&& info);
   void analyze();  // with the inputs that are set
   void runAnalysis(std::function<void()> failed = {});
@@ -176,6 +188,9 @@ class Session final : public QObject {
   protocol::PlanParams offeredFor_;
   std::optional<protocol::FoldResult> fold_;
   std::optional<protocol::BenchResult> bench_;
+  BenchCollector benchLive_;
+  std::vector<protocol::BenchResult> benchRuns_;
+  protocol::BenchParams benchParams_;
   std::optional<protocol::ExportResult> exported_;
   std::optional<protocol::ZeroMeanGraph> zeroMean_;
   protocol::PlanParams params_;

@@ -20,6 +20,9 @@ void Session::clearModel() {
   offered_.reset();
   fold_.reset();
   bench_.reset();
+  benchLive_.clear();
+  benchRuns_.clear();
+  benchParams_ = {};
   exported_.reset();
   zeroMean_.reset();
   statsCache_.clear();
@@ -29,12 +32,13 @@ void Session::clearModel() {
   Q_EMIT planChanged();
   Q_EMIT foldChanged();
   Q_EMIT benchChanged();
+  Q_EMIT benchParamsChanged();
 }
 
 void Session::voidProof() {
   const bool had = fold_.has_value() || bench_.has_value();
   fold_.reset();
-  bench_.reset();
+  keepRun();
   exported_.reset();
   if (!had) return;
   Q_EMIT foldChanged();
@@ -88,10 +92,12 @@ void Session::restoreProject() {
   if (!restoring_) return;
   const Project project = std::move(*restoring_);
   restoring_.reset();
-  if (project.bench) {
+  benchRuns_ = project.benchRuns;
+  if (project.bench || !benchRuns_.empty()) {
     bench_ = project.bench;
     Q_EMIT benchChanged();
   }
+  setBenchParams(project.benchParams);
   const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
   if (norm >= 0) selectNorm(norm);
   Q_EMIT projectRestored(project);

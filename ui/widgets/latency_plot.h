@@ -4,7 +4,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "core/protocol/messages.h"
+#include "core/protocol/bench_messages.h"
 
 namespace normlens::ui {
 

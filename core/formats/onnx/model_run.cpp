@@ -7,22 +7,12 @@
 #include "core/formats/onnx/float_cast.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/session.h"
+#include "core/formats/onnx/session_runner.h"
 #include "core/formats/onnx/static_shapes.h"
 #include "core/formats/onnx/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
-
-class SessionRunner final : public Runner {
- public:
-  SessionRunner(std::shared_ptr<Session> session, std::function<Result<double>()> once)
-      : session_(std::move(session)), once_(std::move(once)) {}
-  Result<double> runOnceMs() override { return once_(); }
-
- private:
-  std::shared_ptr<Session> session_;
-  std::function<Result<double>()> once_;
-};
 
 // Shapes of all values that were reached. One that was seen with two shapes (in a loop) has none.
 class ShapeRecorder {
@@ -102,12 +92,8 @@ Result<Tensors> OnnxModel::run(const Tensors& inputs, const Task& task) const {
   return (*opened)->run(inputs, task);
 }
 
-Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs) const {
-  auto opened = Session::open(source_, {.optimised = true, .taps = {}});
-  if (!opened) return tl::unexpected(opened.error());
-  auto once = (*opened)->prepare(inputs);
-  if (!once) return tl::unexpected(once.error());
-  return std::make_unique<SessionRunner>(std::move(*opened), std::move(*once));
+Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs, const RunSettings& settings) const {
+  return makeRunner(*this, inputs, settings);
 }
 
 Status OnnxModel::probe(const Tensors& inputs, const Task& task) {

@@ -33,7 +33,8 @@ class OnnxModel final : public Model {
   // Fails where the model cannot be run; graph() then has the shapes that onnx infers.
   Status probe(const Tensors& inputs, const Task& task) override;
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
-  [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs) const override;
+  [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
+                                                       const RunSettings& settings) const override;
   [[nodiscard]] Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                              const Task& task) const override;
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;

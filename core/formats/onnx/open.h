@@ -14,5 +14,7 @@ namespace normlens::formats::onnx {
 
 // "1.31.0"; empty in a build without ONNX Runtime: models open and fold then, and do not run.
 [[nodiscard]] std::string runtimeVersion();
+// Whether the runtime that was loaded has the CUDA execution provider; not whether there is a GPU.
+[[nodiscard]] bool runtimeHasCuda();
 
 }  // namespace normlens::formats::onnx

@@ -2,6 +2,8 @@
 
 #ifdef NORMLENS_HAVE_ONNXRUNTIME
 #include <onnxruntime_cxx_api.h>
+
+#include <algorithm>
 #endif
 
 namespace normlens::formats::onnx {
@@ -11,6 +13,14 @@ std::string runtimeVersion() {
   return Ort::GetVersionString();
 #else
   return {};
+#endif
+}
+
+bool runtimeHasCuda() {
+#ifdef NORMLENS_HAVE_ONNXRUNTIME
+  return std::ranges::count(Ort::GetAvailableProviders(), "CUDAExecutionProvider") > 0;
+#else
+  return false;
 #endif
 }
 

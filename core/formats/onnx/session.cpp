@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/formats/onnx/counted_memory.h"
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/float_cast.h"
 #include "core/formats/onnx/input_sizes.h"
@@ -75,6 +76,7 @@ struct Session::Impl {
   std::vector<Ort::Value> weightValues;
   std::vector<Port> inputs, outputs;
   std::optional<Ort::Session> session;
+  Device device = Device::Cpu;
 
   // The weights as values on our memory. The runtime copies large initializers when it reads the model; inputs it takes
   // as they are. Where it optimises it has to know the numbers.
@@ -134,6 +136,7 @@ struct Session::Impl {
     weights = std::move(model.weights);
     file = std::move(model.file);
     ops.receiver().sites = &sites;
+    device = wanted.measures.device;
     Ort::SessionOptions options;
     options.SetGraphOptimizationLevel(wanted.optimised ? ORT_ENABLE_ALL : ORT_DISABLE_ALL);
     options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
@@ -149,6 +152,7 @@ struct Session::Impl {
       options.SetInterOpNumThreads(2);
       options.AddConfigEntry("session.inter_op.allow_spinning", "0");
     }
+    applyMeasures(options, wanted.measures);
     ops.addTo(options);
     shareWeights(options, wanted.onlyForShape, weightsAsInputs, model.proto);
     std::string bytes;
@@ -156,6 +160,18 @@ struct Session::Impl {
     model.proto.Clear();
     session.emplace(*environment, bytes.data(), bytes.size(), options);
     readPorts();
+  }
+
+  static void applyMeasures(Ort::SessionOptions& options, const SessionMeasures& measures) {
+    if (measures.threads > 0) options.SetIntraOpNumThreads(measures.threads);
+    if (!measures.profile.empty()) options.EnableProfiling(measures.profile.c_str());
+    if (measures.memory) {
+      // Each tensor by itself, so that what is released is seen.
+      options.DisableMemPattern();
+      options.DisableCpuMemArena();
+      options.AddConfigEntry("session.use_env_allocators", "1");
+    }
+    if (measures.device == Device::Cuda) options.AppendExecutionProvider_CUDA(OrtCUDAProviderOptions());
   }
 
   void readPorts() {
@@ -195,6 +211,17 @@ struct Session::Impl {
     return names;
   }
 
+  // The inputs go to the device once; the outputs stay there.
+  std::shared_ptr<Ort::IoBinding> bind(const std::vector<SharedValue>& values) {
+    auto binding = std::make_shared<Ort::IoBinding>(*session);
+    for (size_t i = 0; i < inputs.size(); ++i) binding->BindInput(inputs[i].name.c_str(), values[i].value);
+    for (size_t i = 0; i < weightNames.size(); ++i) binding->BindInput(weightNames[i].c_str(), weightValues[i]);
+    const Ort::MemoryInfo onDevice("Cuda", OrtDeviceAllocator, 0, OrtMemTypeDefault);
+    for (const Port& output : outputs) binding->BindOutput(output.name.c_str(), onDevice);
+    binding->SynchronizeInputs();
+    return binding;
+  }
+
   std::vector<Ort::Value> run(const std::vector<SharedValue>& values, const Ort::RunOptions& options) {
     auto in = namesOf(inputs);
     const auto out = namesOf(outputs);
@@ -225,7 +252,8 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
   // doubles needs some; else with fewer taps.
   std::vector<std::pair<SessionWishes, bool>> attempts{{{options.taps, false, false}, false}};
   if (!options.optimised) attempts.insert(attempts.begin(), {{options.taps, false, false}, true});
-  const bool doubles = !source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE);
+  const bool doubles =
+      options.measures.ownKernels && !source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE);
   if (doubles) attempts.push_back({{options.taps, false, true}, false});
   if (options.taps) attempts.push_back({{options.taps, true, doubles}, false});
   std::string problem;
@@ -271,17 +299,38 @@ Result<std::function<Result<double>()>> Session::prepare(const Tensors& inputs) 
   auto values = impl_->feed(inputs);
   if (!values) return tl::unexpected(values.error());
   auto kept = std::make_shared<std::vector<SharedValue>>(std::move(*values));
-  return [this, kept]() -> Result<double> {
+  std::shared_ptr<Ort::IoBinding> binding;
+  try {
+    if (impl_->device == Device::Cuda) binding = impl_->bind(*kept);
+  } catch (const std::exception& error) {
+    return runFailed(error.what());
+  }
+  return [this, kept, binding]() -> Result<double> {
     using Clock = std::chrono::steady_clock;
     try {
       const Ort::RunOptions options;
       const auto start = Clock::now();
-      const auto results = impl_->run(*kept, options);
+      std::vector<Ort::Value> results;
+      if (binding) {
+        impl_->session->Run(options, *binding);
+        binding->SynchronizeOutputs();
+      } else {
+        results = impl_->run(*kept, options);
+      }
       return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     } catch (const std::exception& error) {
       return runFailed(error.what());
     }
   };
+}
+
+Result<std::string> Session::endProfile() {
+  try {
+    Ort::AllocatorWithDefaultOptions allocator;
+    return std::string(impl_->session->EndProfilingAllocated(allocator).get());
+  } catch (const std::exception& error) {
+    return runFailed(error.what());
+  }
 }
 
 }  // namespace normlens::formats::onnx
@@ -305,6 +354,10 @@ Result<Tensors> Session::run(const Tensors&, const Task&, const TapSink&) {
 }
 
 Result<std::function<Result<double>()>> Session::prepare(const Tensors&) {
+  return fail(ErrorCode::Unsupported, "this build of NormLens has no ONNX Runtime");
+}
+
+Result<std::string> Session::endProfile() {
   return fail(ErrorCode::Unsupported, "this build of NormLens has no ONNX Runtime");
 }
 

@@ -17,14 +17,26 @@
 
 namespace normlens::formats::onnx {
 
+class CountedMemory;
+
 // Called when a tapped value is there; `value` is valid during the call only. Its dtype is Unknown, and its data null,
 // where TensorView has no such type.
 using TapSink = std::function<void(const TapSite& site, const graph::TensorView& value)>;
+
+// What only measurements ask for.
+struct SessionMeasures {
+  Device device = Device::Cpu;
+  int threads = 0;          // of one op; 0: the runtime's choice
+  bool ownKernels = true;   // doubles may go to our kernels where the runtime has none
+  std::string profile{};    // prefix of the file that times of nodes are written to; empty: none
+  CountedMemory* memory{};  // not owned, outlives the session: hears of every allocation; null: nobody does
+};
 
 struct SessionOptions {
   bool optimised = false;  // for measurements: all graph optimisations; else nodes run as the file has them
   TapFilter taps;          // empty: no taps
   std::unordered_set<std::string> onlyForShape{};  // weights of these names are zeros (stand_ins.h)
+  SessionMeasures measures{};
 };
 
 class Session {
@@ -35,8 +47,11 @@ class Session {
   // Inputs by the model's names, else "in_0" ..., else in order. Outputs carry the model's names.
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task, const TapSink& sink = {});
 
-  // The inputs prepared once, for many runs; each call gives the milliseconds of one run.
+  // The inputs prepared once, for many runs; each call gives the milliseconds of one run. The session outlives it.
   [[nodiscard]] Result<std::function<Result<double>()>> prepare(const Tensors& inputs);
+
+  // Ends the profile that was asked for; the path of its file. Errors: RunFailed.
+  [[nodiscard]] Result<std::string> endProfile();
 
  private:
   struct Impl;

@@ -1,10 +1,8 @@
 // Running: through torch's own executor, or op by op where values are to be seen.
-#include <chrono>
-#include <cstdlib>
-
 #include "core/formats/torchscript/arguments.h"
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/interpreter.h"
+#include "core/formats/torchscript/torch_runner.h"
 #include "core/formats/torchscript/torchscript_model.h"
 
 #include <torch/csrc/jit/runtime/graph_executor.h>
@@ -48,45 +46,6 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
   return tensorIn(value);
 }
 
-// A module that may be run: the model's own, or a copy where a run would change it.
-torch::jit::Module runnable(const torch::jit::Module& module, const Program& program) {
-  return program.writesState ? module.deepcopy() : module;
-}
-
-// torch's default floating type while a model runs: it decides what sqrt of an int is. Process-wide, so restored.
-class DefaultType {
- public:
-  explicit DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()) {
-    c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
-  }
-  ~DefaultType() { c10::set_default_dtype(before_); }
-  DefaultType(const DefaultType&) = delete;
-  DefaultType& operator=(const DefaultType&) = delete;
-
- private:
-  caffe2::TypeMeta before_;
-};
-
-class TorchRunner final : public Runner {
- public:
-  TorchRunner(torch::jit::Module module, std::vector<IValue> inputs)
-      : module_(std::move(module)), inputs_(std::move(inputs)) {}
-
-  Result<double> runOnceMs() override {
-    const c10::InferenceMode inference;
-    return guarded([&] {
-      using Clock = std::chrono::steady_clock;
-      const auto start = Clock::now();
-      const IValue result = module_.forward(inputs_);
-      return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    });
-  }
-
- private:
-  torch::jit::Module module_;
-  std::vector<IValue> inputs_;
-};
-
 }  // namespace
 
 Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
@@ -104,13 +63,11 @@ Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) c
   const c10::InferenceMode inference;
   // One pass is not worth the optimiser's time.
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
-  return guarded([&] { return toOutputs(runnable(source_.module, program_).forward(std::move(*arguments))); });
+  return guarded([&] { return toOutputs(runnable(*this).forward(std::move(*arguments))); });
 }
 
-Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs) const {
-  auto arguments = argumentsFor(inputs);
-  if (!arguments) return tl::unexpected(arguments.error());
-  return std::make_unique<TorchRunner>(runnable(source_.module, program_), std::move(*arguments));
+Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs, const RunSettings& settings) const {
+  return makeRunner(*this, inputs, settings);
 }
 
 Result<Tensors> TorchScriptModel::runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/formats/onnx/open.h"
 #include "core/formats/onnx/session_model.h"
 #include "core/run/diff.h"
 #include "core/run/draw.h"
@@ -470,12 +471,45 @@ TEST(Perturbed, LeavesExponentsAlone) {
 
 TEST(Runner, MeasuresOneRunAtATime) {
   const auto model = modelOf(weightModel());
-  const auto runner = model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})});
+  const auto runner = model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {});
   ASSERT_TRUE(runner) << runner.error().message;
   for (int i = 0; i < 3; ++i) {
     const auto ms = (*runner)->runOnceMs();
     ASSERT_TRUE(ms) << ms.error().message;
     EXPECT_GT(*ms, 0);
+  }
+}
+
+TEST(Runner, TellsMemoryAndTimesOfOps) {
+  const auto model = modelOf(weightModel());
+  const auto runner = model->runner({floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})}, {.threads = 1});
+  ASSERT_TRUE(runner) << runner.error().message;
+  EXPECT_EQ((*runner)->threads(), 1);
+  const auto peak = (*runner)->peakBytes();
+  ASSERT_TRUE(peak) << peak.error().message;
+  EXPECT_GT(*peak, 0);
+  EXPECT_LT(*peak, 1 << 16);  // of a few rows of eight numbers
+  const auto ops = (*runner)->opTimes({});
+  ASSERT_TRUE(ops) << ops.error().message;
+  ASSERT_FALSE(ops->empty());
+  for (const OpTime& op : *ops) EXPECT_FALSE(op.op.empty());
+}
+
+TEST(Runner, RunsInOtherTypesOrSaysWhyNot) {
+  const auto model = modelOf(weightModel());
+  const Tensors inputs = {floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})};
+  for (const auto type : {graph::DType::Float16, graph::DType::Float64}) {
+    const auto runner = model->runner(inputs, {.dtype = type});
+    ASSERT_TRUE(runner) << runner.error().message;
+    EXPECT_TRUE((*runner)->runOnceMs());
+  }
+  const auto brain = model->runner(inputs, {.dtype = graph::DType::BFloat16});
+  ASSERT_FALSE(brain);
+  EXPECT_EQ(brain.error().code, ErrorCode::Unsupported);
+  if (!runtimeHasCuda()) {
+    const auto cuda = model->runner(inputs, {.device = Device::Cuda});
+    ASSERT_FALSE(cuda);
+    EXPECT_EQ(cuda.error().code, ErrorCode::Unsupported);
   }
 }
 

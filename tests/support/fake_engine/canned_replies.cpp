@@ -239,17 +239,6 @@ protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldPa
   return result;
 }
 
-protocol::BenchResult benchResult() {
-  protocol::BenchResult result;
-  result.device = "CPU";
-  result.original = {4.241, 4.25, 4.18, 4.302};
-  result.folded = {4.001, 4.012, 3.95, 4.058};
-  result.speedup = 1.06;
-  result.ci_low = 1.05;
-  result.ci_high = 1.07;
-  return result;
-}
-
 namespace {
 
 protocol::TensorFigures figuresOf(int value, bool centered) {

@@ -16,7 +16,6 @@ namespace normlens::fake {
 [[nodiscard]] protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params);
 [[nodiscard]] protocol::CenterPreview preview(const CannedModel& model, int value);
 [[nodiscard]] protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldParams& params);
-[[nodiscard]] protocol::BenchResult benchResult();
 [[nodiscard]] protocol::TensorStats tensorStats(const CannedModel& model, int value);
 
 [[nodiscard]] std::vector<protocol::InputSpec> analysisInputs();

@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
 
+#include "core/protocol/bench_fields.h"
 #include "core/protocol/dispatcher.h"
+#include "tests/support/fake_engine/canned_bench.h"
 #include "tests/support/fake_engine/canned_differences.h"
 #include "tests/support/fake_engine/canned_replies.h"
 #include "tests/support/fake_engine/mischief.h"
@@ -67,8 +70,7 @@ class Engine {
         methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
     bindNeedingModel<protocol::ShiftConeParams, protocol::ShiftCone>(
         methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
-    bindNeedingModel<protocol::BenchParams, protocol::BenchResult>(methods::kBench,
-                                                                   [](const auto&) { return benchResult(); });
+    bindBench();
     bindNeedingModel<protocol::DiffParams, protocol::DiffResult>(
         methods::kDiff, [this](const auto& p) { return diffResult(*model_, p); });
     bindNeedingModel<protocol::TensorPairParams, protocol::TensorPair>(
@@ -105,6 +107,26 @@ class Engine {
                                         return tl::unexpected<Error>(status.error());
                                       return function(params);
                                     });
+  }
+
+  // Rounds come one after another, so that a window has something to follow and to stop.
+  void bindBench() {
+    const std::string name(methods::kBench);
+    dispatcher_.bind<protocol::BenchParams, protocol::BenchResult>(
+        methods::kBench,
+        [this, name](const protocol::BenchParams& params, const Task& task, int64_t id,
+                     const protocol::Dispatcher::Notify& notify) -> Result<protocol::BenchResult> {
+          if (auto status = mischief_.before(name, task); !status) return tl::unexpected<Error>(status.error());
+          if (!model_) return fail(ErrorCode::Usage, "No model is open.");
+          const auto tell = [&](protocol::BenchUpdate update) {
+            update.id = id;
+            notify(methods::kBenchUpdate, protocol::toJson(update));
+          };
+          return measure(params, tell, [&] {
+            std::this_thread::sleep_for(mischief_.roundPause);
+            return task.cancelled();
+          });
+        });
   }
 
   template <class Params, class Reply, class Function>

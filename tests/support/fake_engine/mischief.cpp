@@ -53,6 +53,7 @@ Mischief Mischief::fromArguments(int argc, char** argv) {
     if (option == "--nonsense") mischief.nonsense.push_back(value);
     if (option == "--while") mischief.onlyWhile = value;
     if (option == "--blocks") mischief.blocks = std::atoi(value.c_str());
+    if (option == "--round") mischief.roundPause = std::chrono::milliseconds(std::atoi(value.c_str()));
   }
   return mischief;
 }

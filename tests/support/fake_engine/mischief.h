@@ -7,8 +7,10 @@
 //   --nonsense METHOD   answers with an object of the wrong types
 //   --while FILE        misbehaves only as long as FILE exists, and removes it the first time
 //   --blocks N          size of the model
+//   --round MS          pause between the rounds of a measurement, not really mischief
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@ struct Mischief {
   std::vector<std::string> crash, garbage, error, nonsense;
   std::string onlyWhile;
   int blocks = 4;
+  std::chrono::milliseconds roundPause{2};
 
   static Mischief fromArguments(int argc, char** argv);
   // Called first by every handler. An error or a cancellation is the handler's answer.

@@ -1,0 +1,18 @@
+// ONNX Runtime's profile of a session: the times of its nodes. Private to formats/onnx.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/formats/runner.h"
+
+namespace normlens::formats::onnx {
+
+// Medians over the last `passes` runs that the file tells of, in order of execution. `nodeNamed`: the graph's node of a
+// name, kNone for one that the runtime made. Errors: RunFailed where the file cannot be read.
+[[nodiscard]] Result<std::vector<OpTime>> readProfile(
+    const std::filesystem::path& file, int passes, const std::function<graph::NodeId(const std::string&)>& nodeNamed);
+
+}  // namespace normlens::formats::onnx

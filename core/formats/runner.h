@@ -1,0 +1,57 @@
+// Running one model many times on the same inputs, for measurements.
+//
+// A Runner is made by Model::runner() and holds the inputs, and where the settings ask for it a copy of the model in
+// another type or on another device. Thread: one at a time. Errors: Unsupported for what this machine, runtime or model
+// cannot do, RunFailed (memory ran out, too), Cancelled; one plain sentence each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/task.h"
+#include "core/graph/graph.h"
+#include "core/graph/types.h"
+
+namespace normlens::formats {
+
+enum class Device : uint8_t { Cpu, Cuda };
+[[nodiscard]] std::string_view deviceName(Device device);  // "cpu", "cuda"
+[[nodiscard]] std::optional<Device> deviceFromName(std::string_view name);
+
+// Cores of this machine that the process may use, hyperthreads not counted; at least 1.
+[[nodiscard]] int physicalCores();
+
+struct RunSettings {
+  Device device = Device::Cpu;
+  graph::DType dtype = graph::DType::Unknown;  // of the weights and float inputs; Unknown: as the file has them
+  int threads = 0;                             // of one op; 0: as many as the runtime takes by itself
+  bool operator==(const RunSettings&) const = default;
+};
+
+// One op in one pass, with the instrumentation that it takes to see it.
+struct OpTime {
+  std::string op;                     // "aten::layer_norm", "SkipLayerNormalization"
+  graph::NodeId node = graph::kNone;  // of the model's graph; kNone: the runtime made the op itself
+  double ms = 0;
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // One forward pass in inference mode: from the call until the results are there, conversions of inputs not counted.
+  [[nodiscard]] virtual Result<double> runOnceMs() = 0;
+  // Most bytes that the tensors made by one pass (results included; weights and inputs not) take at a time, as the
+  // runtime asks for them. Runs the model, more slowly. Pools and scratch memory of math libraries are not seen.
+  [[nodiscard]] virtual Result<int64_t> peakBytes() = 0;
+  // The ops of one pass, in order; medians over a few passes.
+  [[nodiscard]] virtual Result<std::vector<OpTime>> opTimes(const Task& task) = 0;
+  [[nodiscard]] virtual std::string clock() const = 0;    // what runOnceMs reads: "wall clock", "CUDA events"
+  [[nodiscard]] virtual std::string runtime() const = 0;  // "LibTorch 2.15.0"
+  [[nodiscard]] virtual int threads() const = 0;          // of one op
+};
+
+}  // namespace normlens::formats

@@ -1,0 +1,203 @@
+#include "core/formats/torchscript/torch_runner.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include "core/formats/op_passes.h"
+#include "core/formats/torchscript/cuda_library.h"
+#include "core/formats/torchscript/device_copy.h"
+#include "core/formats/torchscript/error_text.h"
+#include "core/formats/torchscript/interpreter.h"
+#include "core/formats/torchscript/pass_timer.h"
+#include "core/formats/torchscript/peak_memory.h"
+#include "core/formats/torchscript/torch_version.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using c10::IValue;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kInstrumentedPasses = 5;
+
+// Threads of one op. Process-wide, so restored.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int wanted) : before_(at::get_num_threads()) {
+    if (wanted > 0 && wanted != before_) at::set_num_threads(wanted);
+  }
+  ~ThreadCount() {
+    if (at::get_num_threads() != before_) at::set_num_threads(before_);
+  }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
+// Times of the program's nodes. What passes between two values is put down to the node that made the later one.
+class NodeTimes {
+ public:
+  explicit NodeTimes(const Program& program) : program_(program), passes_(kInstrumentedPasses) {}
+
+  ValueHook hook(int pass) {
+    return [this, pass](int value, const IValue&) {
+      const ProgramValue& made = program_.values[static_cast<size_t>(value)];
+      if (!made.known && made.producer != kNone) {
+        const double ms = std::chrono::duration<double, std::milli>(Clock::now() - last_).count();
+        passes_.add(static_cast<size_t>(made.producer), static_cast<size_t>(pass), ms);
+      }
+      last_ = Clock::now();
+    };
+  }
+  [[nodiscard]] std::vector<double> medians() const { return passes_.medians(); }
+
+ private:
+  const Program& program_;
+  OpPasses passes_;
+  Clock::time_point last_ = Clock::now();
+};
+
+std::vector<int> graphNodes(const Lowered& lowered, size_t programNodes) {
+  std::vector<int> byProgramNode(programNodes, graph::kNone);
+  for (size_t i = 0; i < lowered.programNode.size(); ++i) {
+    if (lowered.programNode[i] != kNone)
+      byProgramNode[static_cast<size_t>(lowered.programNode[i])] = static_cast<int>(i);
+  }
+  return byProgramNode;
+}
+
+// What a conversion gives is of the format that it came from.
+const TorchScriptModel& usedModel(const TorchScriptModel& model, const std::unique_ptr<Model>& copy) {
+  return copy ? static_cast<const TorchScriptModel&>(*copy) : model;
+}
+
+class TorchRunner final : public Runner {
+ public:
+  struct Parts {
+    std::unique_ptr<Model> copy;  // in another type, of this format too; null: the model itself
+    torch::jit::Module module;    // of the model or the copy, on the device
+    std::vector<IValue> inputs;
+    RunSettings settings;
+    c10::Device device;
+  };
+  TorchRunner(const TorchScriptModel& model, Parts parts)
+      : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
+
+  Result<double> runOnceMs() override {
+    return run([&] {
+      result_ = {};
+      return timer_.time([&] { result_ = parts_.module.forward(parts_.inputs); });
+    });
+  }
+
+  Result<int64_t> peakBytes() override {
+    return run([&] {
+      result_ = {};
+      const auto peak = std::make_shared<PeakMemory>(parts_.device.type());
+      {
+        const c10::DebugInfoGuard watched(c10::DebugInfoKind::PROFILER_STATE, peak);
+        result_ = parts_.module.forward(parts_.inputs);
+      }
+      result_ = {};
+      return peak->most();
+    });
+  }
+
+  Result<std::vector<OpTime>> opTimes(const Task& task) override {
+    if (!parts_.device.is_cpu()) {
+      return fail(ErrorCode::Unsupported, "times of single ops are taken on the CPU only");
+    }
+    const DefaultType defaultType(model_.source().defaultType);
+    const ThreadCount threads(parts_.settings.threads);
+    const Program& program = model_.program();
+    Interpreter interpreter(program);
+    NodeTimes times(program);
+    for (int pass = -1; pass < kInstrumentedPasses; ++pass) {  // the first one warms up
+      const auto done = interpreter.run(parts_.inputs, pass < 0 ? ValueHook() : times.hook(pass), task);
+      if (!done) return tl::unexpected(done.error());
+    }
+    const std::vector<int> nodes = graphNodes(model_.lowered(), program.nodes.size());
+    const std::vector<double> medians = times.medians();
+    std::vector<OpTime> ops;
+    for (size_t i = 0; i < medians.size(); ++i) {
+      if (medians[i] > 0) ops.push_back({program.nodes[i].node->kind().toQualString(), nodes[i], medians[i]});
+    }
+    return ops;
+  }
+
+  std::string clock() const override { return timer_.name(); }
+  std::string runtime() const override { return "LibTorch " + torchVersion(); }
+  int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
+
+ private:
+  template <class Pass>
+  auto run(Pass&& pass) -> Result<decltype(pass())> {
+    const c10::InferenceMode inference;
+    const DefaultType defaultType(model_.source().defaultType);
+    const ThreadCount threads(parts_.settings.threads);
+    const auto failed = [](const std::string& why) {
+      return fail(ErrorCode::RunFailed, "the model raised an error: " + why, "check that the inputs fit the model");
+    };
+    try {
+      return pass();
+    } catch (const c10::Error& error) {
+      return failed(shortText(error));
+    } catch (const std::bad_alloc&) {
+      return failed("the memory does not suffice");
+    } catch (const std::exception& error) {
+      return failed(firstLine(error.what()));
+    }
+  }
+
+  Parts parts_;
+  const TorchScriptModel& model_;
+  PassTimer timer_;
+  IValue result_;  // of the last pass: releasing it is no part of the time
+};
+
+}  // namespace
+
+DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()) {
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
+}
+
+DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
+
+torch::jit::Module runnable(const TorchScriptModel& model) {
+  return model.program().writesState ? model.source().module.deepcopy() : model.source().module;
+}
+
+Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
+                                           const RunSettings& settings) {
+  const bool cuda = settings.device == Device::Cuda;
+  if (cuda) {
+    if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
+  }
+  TorchRunner::Parts parts{.copy = nullptr,
+                           .module = {},
+                           .inputs = {},
+                           .settings = settings,
+                           .device = cuda ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU)};
+  if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
+    auto copy = model.converted(settings.dtype);
+    if (!copy) return tl::unexpected(copy.error());
+    parts.copy = std::move(*copy);
+  }
+  const TorchScriptModel& used = usedModel(model, parts.copy);
+  auto arguments = used.argumentsFor(inputs);
+  if (!arguments) return tl::unexpected(arguments.error());
+  parts.inputs = std::move(*arguments);
+  try {
+    parts.module = cuda ? copyOnDevice(used.source().module, parts.device) : runnable(used);
+    if (cuda) {
+      for (IValue& input : parts.inputs) input = onDevice(input, parts.device);
+    }
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
+  }
+  return std::make_unique<TorchRunner>(model, std::move(parts));
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,107 @@
+// Messages of measurements: two models side by side, over a sweep. See messages.h for the rules, bench_fields.h for the
+// codec. Times in milliseconds unless the name says otherwise, sizes in bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace normlens::protocol {
+
+// ---- bench: BenchParams -> BenchResult. Interleaved rounds A B B A; "$/bench" tells what is known after each round.
+// Cancelled, what was told stays true: the window keeps it.
+struct BenchParams {
+  std::string a = "original";  // original, folded, or the path of a model
+  std::string b = "folded";    // the same; empty: A alone
+  int rounds = 20;
+  int iterations = 5;              // runs in each of the four parts of a round
+  int warmup = -1;                 // runs before; -1: until two windows of runs agree
+  std::vector<std::string> sweep;  // "batch=1,2,4", "dtype=float32,bfloat16", "device=cpu,cuda", "norm=portable,fast"
+  std::string device = "cpu";      // cpu, cuda
+  std::string dtype;               // of weights and float inputs; empty: as in the file
+  int threads = 0;                 // of one op; 0: the runtime's choice
+};
+
+struct LatencyStats {
+  double median_ms = 0, mean_ms = 0, p5_ms = 0, p95_ms = 0, p99_ms = 0;
+  double throughput = 0;  // items per second: axis 0 of the first input by the median
+};
+
+// Ops of one name in one pass, with the instrumentation that it takes to see them.
+struct OpShare {
+  std::string op;
+  int count = 0;
+  double ms = 0;
+  bool norm = false;  // LayerNorm, RMSNorm or a centering
+};
+
+struct BenchSide {
+  std::string model;    // original, folded, or a path
+  std::string runtime;  // "LibTorch 2.15.0"
+  LatencyStats latency;
+  std::vector<double> samples_ms;     // in order
+  std::optional<int64_t> peak_bytes;  // most that the tensors made by one pass take at a time
+  std::string peak_reason;            // why it is not known
+  std::vector<OpShare> ops;           // the longest first
+  std::string ops_reason;             // why they are not known
+  std::optional<double> norm_share;   // of the ops' time
+};
+
+// One point of the sweep; the only one where nothing is varied.
+struct BenchPoint {
+  std::vector<std::pair<std::string, std::string>> at;  // "batch" "4"
+  std::string device, dtype, norm, clock;               // norm: flavour of the fold; empty: a model of a file
+  int threads = 0;
+  int64_t batch = 1;  // axis 0 of the first input
+  BenchSide a;
+  std::optional<BenchSide> b;
+  std::vector<std::pair<double, double>> rounds;  // medians of A and B
+  double speedup = 0, ci_low = 0, ci_high = 0;    // median of A / B over rounds, its 95% bootstrap interval
+  bool noise = true;                              // the interval spans 1
+  bool warmed_up = true;                          // false: the clock never settled
+  bool complete = false;                          // false: still running, or stopped
+  std::optional<double> fold_ms;                  // analysis, centering and rewriting that made B
+  std::optional<double> break_even;               // runs after which the fold has paid for itself
+  std::string error;                              // why there is nothing; empty otherwise
+};
+
+// One norm at the shapes of the model's inputs.
+struct NormWork {
+  std::string name, kind;  // LayerNorm, RMSNorm, centering
+  int64_t rows = 0, width = 0;
+  int reductions = 0;  // passes over a row before the results can be written
+  double flops = 0, bytes = 0;
+};
+
+struct BenchMachine {
+  std::string cpu;  // name of the processor
+  int cores = 0;
+  double mhz_before = 0, mhz_after = 0;  // of the fastest core; 0: not told
+  std::string gpu, driver;               // empty: none
+  double gpu_mhz_before = 0, gpu_mhz_after = 0;
+};
+
+struct BenchResult {
+  // The first point that was measured. device: "CPU" or the GPU's name.
+  std::string device;
+  LatencyStats original, folded;
+  double speedup = 0, ci_low = 0, ci_high = 0;
+  bool noise = false;  // the interval spans 1
+  std::vector<BenchPoint> points;
+  std::vector<NormWork> work_a, work_b;
+  BenchMachine machine;
+  std::string versions;    // "NormLens 0.1.0, LibTorch 2.15.0, ONNX Runtime 1.31.0"
+  std::string taken;       // when, UTC: "2026-11-21T21:50:01Z"
+  bool cancelled = false;  // stopped before the last point was complete
+};
+
+// ---- notification "$/bench", engine -> window
+struct BenchUpdate {
+  int64_t id = 0;             // the request it belongs to
+  int index = 0, points = 1;  // which point of how many
+  BenchPoint now;
+};
+
+}  // namespace normlens::protocol

@@ -1,0 +1,22 @@
+// What a measurement ran on, and how fast its clocks ran then. Thread: any. Nothing here fails: what the machine does
+// not tell is empty or 0.
+#pragma once
+
+#include <string>
+
+namespace normlens::run {
+
+struct MachineFacts {
+  std::string cpu;          // "Intel(R) Xeon(R) Platinum 8488C"
+  int cores = 0;            // that may be used
+  std::string gpu, driver;  // of the first NVIDIA GPU: "NVIDIA H200", "580.65"
+};
+[[nodiscard]] MachineFacts machineFacts();
+
+struct ClockRates {
+  double cpuMhz = 0;  // of the fastest core, now
+  double gpuMhz = 0;  // of the first GPU's multiprocessors
+};
+[[nodiscard]] ClockRates clockRates();
+
+}  // namespace normlens::run

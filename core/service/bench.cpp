@@ -1,0 +1,205 @@
+#include "core/service/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "core/analysis/norms.h"
+#include "core/formats/formats.h"
+#include "core/run/memory_ceiling.h"
+#include "core/run/sweep.h"
+#include "core/service/describe_bench.h"
+
+namespace normlens::service {
+namespace {
+
+using protocol::BenchParams;
+using protocol::BenchPoint;
+using protocol::BenchResult;
+
+constexpr std::chrono::milliseconds kTellEvery{100};
+
+SideNames namesOf(const formats::Model& model, std::string name) {
+  return {std::move(name), run::normNodes(model.graph(), analysis::findNorms(model.graph()))};
+}
+
+std::vector<run::NormWork> workOf(const formats::Model& model) {
+  return run::normWork(model.graph(), analysis::findNorms(model.graph()));
+}
+
+std::string utcNow() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+std::string versions() {
+  std::string all = std::string("NormLens ") + NORMLENS_VERSION;
+  for (const auto& format : formats::formats()) {
+    const bool onnx = format.name == "ONNX";
+    if (!format.runtime.empty()) all += (onnx ? ", ONNX Runtime " : ", LibTorch ") + format.runtime;
+  }
+  return all;
+}
+
+Result<formats::RunSettings> settingsOf(const BenchParams& params) {
+  formats::RunSettings settings;
+  const auto device = formats::deviceFromName(params.device);
+  if (!device) return fail(ErrorCode::Usage, "there is no device '" + params.device + "'", "cpu or cuda");
+  settings.device = *device;
+  settings.threads = params.threads;
+  if (params.threads < 0) return fail(ErrorCode::Usage, "the number of threads must be at least 1");
+  if (params.dtype.empty()) return settings;
+  settings.dtype = graph::dtypeFromName(params.dtype);
+  if (graph::isFloat(settings.dtype)) return settings;
+  return fail(ErrorCode::Usage, "there is no floating type '" + params.dtype + "'",
+              "float32, float16, bfloat16 or float64");
+}
+
+// What was measured first stands for the whole.
+void summarize(BenchResult& result, const run::MachineFacts& facts) {
+  const auto measured = [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); };
+  const auto first = std::ranges::find_if(result.points, measured);
+  if (first == result.points.end()) return;
+  result.device = first->device == "cpu" ? "CPU" : facts.gpu.empty() ? "CUDA" : facts.gpu;
+  result.original = first->a.latency;
+  if (!first->b) return;
+  result.folded = first->b->latency;
+  result.speedup = first->speedup;
+  result.ci_low = first->ci_low;
+  result.ci_high = first->ci_high;
+  result.noise = first->noise;
+}
+
+class Measurement {
+ public:
+  Measurement(const BenchModels& models, const BenchParams& params, const BenchListener& listener, const Task& task)
+      : models_(models), params_(params), listener_(listener), task_(task), namesA_(namesOf(models.a, models.aName)) {}
+
+  Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
+    BenchResult result;
+    const auto facts = run::machineFacts();
+    const auto before = run::clockRates();
+    std::optional<Error> firstError;
+    count_ = static_cast<int>(points.size());
+    for (const run::SweepPoint& at : points) {
+      index_ = static_cast<int>(result.points.size());
+      BenchPoint point = describe(at);
+      if (const Status done = measure(at, point); !done) {
+        if (done.error().code == ErrorCode::Usage) return tl::unexpected(done.error());
+        if (done.error().code == ErrorCode::Cancelled) {
+          result.cancelled = true;
+          break;
+        }
+        if (!firstError) firstError = done.error();
+        point.error = done.error().message;
+        tell(point);
+      }
+      result.cancelled = point.error.empty() && !point.complete;
+      result.points.push_back(std::move(point));
+      if (result.cancelled) break;
+    }
+    const bool any = std::ranges::any_of(result.points, [](const BenchPoint& p) { return p.error.empty(); });
+    if (!any && firstError) return tl::unexpected(*firstError);
+    if (!any) return fail(ErrorCode::Cancelled, "stopped before anything was measured");
+    summarize(result, facts);
+    result.machine = describeMachine(facts, before, run::clockRates());
+    result.versions = versions();
+    result.taken = utcNow();
+    addWork(result);
+    return result;
+  }
+
+ private:
+  BenchPoint describe(const run::SweepPoint& at) const {
+    BenchPoint point;
+    point.at = at.at;
+    point.device = formats::deviceName(at.settings.device);
+    const bool asInFile = at.settings.dtype == graph::DType::Unknown;
+    point.dtype = graph::dtypeName(asInFile ? models_.a.facts().dtype : at.settings.dtype);
+    if (models_.b != nullptr) point.norm = at.norm ? formats::normFlavourName(*at.norm) : models_.norm;
+    return point;
+  }
+
+  Status measure(const run::SweepPoint& at, BenchPoint& point) {
+    const auto inputs = run::inputsAt(at.sizes, models_.specs, models_.inputs);
+    if (!inputs) return tl::unexpected(inputs.error());
+    if (!inputs->empty() && !inputs->front().view.shape.empty()) point.batch = inputs->front().view.shape.front();
+    FoldedModel b{models_.b, models_.foldMs.value_or(0)};
+    if (at.norm) {
+      auto folded = models_.fold(*at.norm);
+      if (!folded) return tl::unexpected(folded.error());
+      b = *folded;
+    }
+    if (at.norm || models_.foldMs) point.fold_ms = b.foldMs;
+    const SideNames namesB = b.model ? namesOf(*b.model, models_.bName) : SideNames{};
+    auto last = std::chrono::steady_clock::time_point();
+    run::BenchOptions options{.rounds = params_.rounds,
+                              .iterations = params_.iterations,
+                              .warmup = params_.warmup < 0 ? std::nullopt : std::optional(params_.warmup),
+                              .settings = at.settings,
+                              .onRound = [&](const run::BenchReport& soFar) {
+                                const auto now = std::chrono::steady_clock::now();
+                                if (now - last < kTellEvery) return;
+                                last = now;
+                                describeMeasured(soFar, namesA_, namesB, point);
+                                tell(point);
+                              }};
+    std::optional<run::MemoryCeiling> ceiling;  // CUDA maps more than there is
+    if (at.settings.device == formats::Device::Cpu) ceiling.emplace();
+    const auto report = run::benchModels(models_.a, b.model, *inputs, options, task_);
+    ceiling.reset();
+    if (!report) return tl::unexpected(report.error());
+    describeMeasured(*report, namesA_, namesB, point);
+    point.complete = report->complete;
+    tell(point);
+    return {};
+  }
+
+  void tell(const BenchPoint& point) const {
+    if (listener_) listener_(index_, count_, point);
+  }
+
+  // At the shapes of the inputs as they were given, whatever was swept.
+  void addWork(BenchResult& result) const {
+    result.work_a = describeWork(workOf(models_.a));
+    if (models_.b == nullptr) return;
+    auto work = workOf(*models_.b);
+    if (work.empty() && !result.work_a.empty() && models_.b->probe(models_.inputs, task_)) work = workOf(*models_.b);
+    result.work_b = describeWork(work);
+  }
+
+  const BenchModels& models_;
+  const BenchParams& params_;
+  const BenchListener& listener_;
+  const Task& task_;
+  SideNames namesA_;
+  int index_ = 0, count_ = 1;
+};
+
+}  // namespace
+
+Status checkBenchParams(const BenchParams& params) {
+  const auto settings = settingsOf(params);
+  if (!settings) return tl::unexpected(settings.error());
+  const auto points = run::sweepPoints(params.sweep, *settings);
+  if (!points) return tl::unexpected(points.error());
+  return {};
+}
+
+Result<BenchResult> measureModels(const BenchModels& models, const BenchParams& params, const BenchListener& listener,
+                                  const Task& task) {
+  const auto settings = settingsOf(params);
+  if (!settings) return tl::unexpected(settings.error());
+  const auto points = run::sweepPoints(params.sweep, *settings);
+  if (!points) return tl::unexpected(points.error());
+  if (points->front().norm && !models.fold) {
+    return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model", "leave the second model out");
+  }
+  return Measurement(models, params, listener, task).run(*points);
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,44 @@
+// Measurements over a sweep, in the protocol's structs: what the command line's bench and the window ask for.
+// Thread: one; nothing else should run meanwhile.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/formats/model.h"
+#include "core/protocol/bench_messages.h"
+
+namespace normlens::service {
+
+struct FoldedModel {
+  const formats::Model* model = nullptr;
+  double foldMs = 0;
+};
+
+struct BenchModels {
+  const formats::Model& a;
+  formats::Model* b = nullptr;   // null: A alone. Probed where its shapes are not known
+  std::string aName, bName;      // as the answer calls them
+  std::optional<double> foldMs;  // what it took to make B; nullopt: B is no fold that was made here
+  std::string norm;              // flavour of B; empty where it is not known
+  // A folded in another flavour, kept until the next call. Empty: norm flavours cannot be swept.
+  std::function<Result<FoldedModel>(formats::NormFlavour)> fold;
+  const formats::Tensors& inputs;    // of A
+  std::vector<std::string> specs{};  // --input, for sweeps over sizes that have names there
+};
+
+// Told after each round at most ten times a second, and when a point is complete.
+using BenchListener = std::function<void(int index, int points, const protocol::BenchPoint& now)>;
+
+// Whether it can be asked for at all, whatever the models: device, type, counts, sweeps. Error: Usage.
+[[nodiscard]] Status checkBenchParams(const protocol::BenchParams& params);
+
+// A point that fails says so in its `error` and the rest goes on. Stopped, what was measured comes back with
+// `cancelled` set. Errors: Usage; that of the first point where none could be measured; Cancelled before anything was.
+[[nodiscard]] Result<protocol::BenchResult> measureModels(const BenchModels& models,
+                                                          const protocol::BenchParams& params,
+                                                          const BenchListener& listener, const Task& task);
+
+}  // namespace normlens::service

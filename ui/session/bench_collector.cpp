@@ -1,0 +1,28 @@
+#include "ui/session/bench_collector.h"
+
+#include <algorithm>
+
+namespace normlens::ui {
+
+void BenchCollector::put(const protocol::BenchUpdate& update) {
+  if (!result_) result_.emplace().cancelled = true;
+  wanted_ = update.points;
+  auto& points = result_->points;
+  const auto index = static_cast<size_t>(std::max(0, update.index));
+  if (index > points.size()) return;  // one was never told of: an engine that counts otherwise
+  if (index == points.size()) points.emplace_back();
+  points[index] = update.now;
+  const auto first = std::find_if(points.begin(), points.end(), [](const protocol::BenchPoint& point) {
+    return point.error.empty() && !point.rounds.empty();
+  });
+  if (first == points.end()) return;
+  result_->device = first->device == "cpu" ? "CPU" : "CUDA";
+  result_->original = first->a.latency;
+  result_->folded = first->b ? first->b->latency : protocol::LatencyStats();
+  result_->speedup = first->speedup;
+  result_->ci_low = first->ci_low;
+  result_->ci_high = first->ci_high;
+  result_->noise = first->noise;
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,64 @@
+#include "ui/session/bench_text.h"
+
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QFileInfo>
+#include <QStringList>
+
+#include "core/protocol/bench_fields.h"
+#include "core/protocol/json.h"
+#include "ui/session/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QString tr(const char* words) { return QCoreApplication::translate("BenchText", words); }
+
+// "LibTorch 2.15.0" -> "LibTorch"
+std::string runtimeName(const protocol::BenchSide& side) { return side.runtime.substr(0, side.runtime.rfind(' ')); }
+
+}  // namespace
+
+QString pointName(const protocol::BenchPoint& point) {
+  if (point.at.empty()) return tr("as given");
+  QStringList parts;
+  for (const auto& [name, value] : point.at) {
+    const bool speaksForItself = name == "dtype" || name == "device" || name == "norm";
+    parts << (speaksForItself ? text(value) : text(name) + u' ' + text(value));
+  }
+  return parts.join(QStringLiteral(" · "));
+}
+
+QString sideName(const std::string& model) {
+  if (model == "original") return tr("original");
+  if (model == "folded") return tr("folded");
+  return QFileInfo(text(model)).fileName();
+}
+
+QString runName(const protocol::BenchResult& result) {
+  const QDateTime taken = QDateTime::fromString(text(result.taken), Qt::ISODate).toLocalTime();
+  QStringList parts;
+  if (taken.isValid()) parts << taken.toString(QStringLiteral("HH:mm"));
+  parts << formatRatio(result.speedup) << text(result.device);
+  if (result.points.size() > 1)
+    parts << tr("%n points").replace(QStringLiteral("%n"), QString::number(result.points.size()));
+  return parts.join(QStringLiteral(" · "));
+}
+
+std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& over) {
+  if (point.at.size() != 1 || text(point.at.front().first) != over) return std::nullopt;
+  bool isNumber = false;
+  const qint64 size = text(point.at.front().second).toLongLong(&isNumber);
+  return isNumber ? std::optional(size) : std::nullopt;
+}
+
+bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(point.a) != runtimeName(*point.b); }
+
+QByteArray benchJson(const protocol::BenchResult& result) {
+  return QByteArray::fromStdString(
+             protocol::toJson(result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) +
+         '\n';
+}
+
+}  // namespace normlens::ui
