@@ -103,7 +103,10 @@ void MainWindow::connectActions() {
   connect(actions_->open, &QAction::triggered, this, &MainWindow::askForModel);
   connect(actions_->fold, &QAction::triggered, session_, &Session::fold);
   connect(actions_->verify, &QAction::triggered, session_, &Session::fold);
-  connect(actions_->measure, &QAction::triggered, session_, &Session::measure);
+  connect(actions_->measure, &QAction::triggered, this, [this] {
+    session_->measure();
+    workspace_->bottom()->showTab(BottomPanel::Benchmark);
+  });
   connect(actions_->exportModel, &QAction::triggered, this, [this] { askForExport(false); });
   connect(actions_->undo, &QAction::triggered, session_->undoStack(), &QUndoStack::undo);
   connect(actions_->redo, &QAction::triggered, session_->undoStack(), &QUndoStack::redo);

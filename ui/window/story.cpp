@@ -94,6 +94,11 @@ StoryStep measuredStep(const Session& session) {
     return step;
   }
   const protocol::BenchResult& bench = *session.bench();
+  if (bench.folded.median_ms <= 0) {
+    step.pieces.push_back({formatMilliseconds(bench.original.median_ms), Tone::Strong});
+    step.pieces.push_back({tr("on %1, alone").arg(text(bench.device))});
+    return step;
+  }
   step.pieces.push_back({formatRatio(bench.speedup), Tone::Strong});
   step.pieces.push_back(
       {bench.noise ? tr("within noise on %1").arg(text(bench.device)) : tr("on %1").arg(text(bench.device))});

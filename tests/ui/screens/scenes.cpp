@@ -4,6 +4,8 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
 #include <QtTest>
@@ -137,11 +139,35 @@ void compared(Stage& stage) {
   QTest::qWait(600);
 }
 
+void measure(Stage& stage, const std::vector<std::string>& sweep) {
+  ui::Session& session = *stage.window.session();
+  protocol::BenchParams params = session.benchParams();
+  params.sweep = sweep;
+  session.setBenchParams(params);
+  session.measure();
+  (void)waitFor([&] { return session.bench().has_value() && !session.busy(); });
+}
+
 void measured(Stage& stage) {
   open(stage, stage.model);
   fold(stage);
-  stage.window.session()->measure();
-  (void)waitFor([&] { return stage.window.session()->bench().has_value(); });
+  measure(stage, {});
+}
+
+void showKind(Stage& stage, const char* kind) {
+  stage.window.findChild<QAbstractButton*>(QLatin1String(kind))->click();
+}
+
+// A sweep, one point of which fails, beside an earlier one and a paper's figures.
+void measuredOverSizes(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  measure(stage, {"seq=64,256,1024"});
+  measure(stage, {"seq=64,256,1024,4096,16384"});
+  showKind(stage, "benchSpeedup");
+  const QMenu* beside = stage.window.findChild<QPushButton*>(QStringLiteral("benchBeside"))->menu();
+  beside->actions().first()->menu()->actions()[1]->trigger();
+  beside->actions().last()->menu()->actions()[2]->trigger();
 }
 
 // In all four precisions; `view`: what is shown beside the table.
@@ -201,6 +227,42 @@ QVector<Scene> scenes() {
       {QStringLiteral("differences_tensors"), [](Stage& stage) { differences(stage, stage.model, 2); }, {}},
       {QStringLiteral("differences_paper"), [](Stage& stage) { differences(stage, stage.other, 0); }, {}},
       {QStringLiteral("benchmark"), measured, {}},
+      {QStringLiteral("benchmark_sizes"), measuredOverSizes, {}},
+      {QStringLiteral("benchmark_table"),
+       [](Stage& stage) {
+         measuredOverSizes(stage);
+         showKind(stage, "benchTableButton");
+       },
+       {}},
+      {QStringLiteral("benchmark_distribution"),
+       [](Stage& stage) {
+         measured(stage);
+         showKind(stage, "benchDistribution");
+       },
+       {}},
+      {QStringLiteral("benchmark_ops"),
+       [](Stage& stage) {
+         measured(stage);
+         showKind(stage, "benchOps");
+       },
+       {}},
+      {QStringLiteral("benchmark_break_even"),
+       [](Stage& stage) {
+         measured(stage);
+         showKind(stage, "benchBreakEven");
+       },
+       {}},
+      {QStringLiteral("benchmark_live"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         fold(stage);
+         trigger(stage, "measure");
+         (void)waitFor([&] {
+           const auto& live = stage.window.session()->benchLive().result();
+           return live && live->points.front().rounds.size() > 8;
+         });
+       },
+       {QStringLiteral("--round"), QStringLiteral("300")}},
       {QStringLiteral("log"), at(BottomPanel::Log), {}},
       {QStringLiteral("norm_page"),
        [](Stage& stage) {

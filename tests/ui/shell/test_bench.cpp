@@ -1,0 +1,317 @@
+// The Benchmark page: measuring live, sweeps, stopping, overlays, export.
+#include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QComboBox>
+#include <QLabel>
+#include <QLegend>
+#include <QLegendMarker>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTableView>
+#include <QValueAxis>
+#include <QXYSeries>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/charts/chart_view.h"
+#include "ui/models/bench_figures.h"
+#include "ui/models/bench_table.h"
+#include "ui/session/bench_collector.h"
+#include "ui/session/bench_text.h"
+#include "ui/session/format.h"
+#include "ui/session/paper_figures.h"
+#include "ui/session/project.h"
+#include "ui/window/bottom_panel.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QXYSeries* lineNamed(const ChartView& view, const QString& name) {
+  for (QAbstractSeries* series : view.chart()->series()) {
+    if (series->name() == name) return qobject_cast<QXYSeries*>(series);
+  }
+  return nullptr;
+}
+
+void type(Shown& shown, const char* field, const QString& words) {
+  auto* edit = shown.child<QLineEdit>(field);
+  edit->setFocus();
+  edit->selectAll();
+  QTest::keyClicks(edit, words);
+}
+
+protocol::BenchPoint measuredPoint(const std::string& seq, double speedup) {
+  protocol::BenchPoint point;
+  point.at = {{"seq", seq}};
+  point.a.runtime = "LibTorch 2.15.0";
+  point.a.latency.median_ms = 2;
+  point.b = point.a;
+  point.b->latency.median_ms = 2 / speedup;
+  point.rounds = {{2, 2 / speedup}, {2, 2 / speedup}};
+  point.speedup = speedup;
+  point.noise = false;
+  point.complete = true;
+  return point;
+}
+
+}  // namespace
+
+class TestBench final : public QObject {
+  Q_OBJECT
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
+
+  // A window on its Benchmark page, with a folded model.
+  void prepare(Shown& shown) {
+    shown.openAndAnalyse(model_);
+    shown.session.fold();
+    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
+  }
+
+ private Q_SLOTS:
+  void initTestCase() { model_ = test::modelFile(folder_); }
+
+  void theModelsAreModels() {
+    BenchTable table;
+    const QAbstractItemModelTester tableTester(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    BenchFigures figures;
+    const QAbstractItemModelTester figuresTester(&figures, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    protocol::BenchResult result;
+    result.points = {measuredPoint("64", 1.1), protocol::BenchPoint()};
+    result.points[1].at = {{"seq", "256"}};
+    result.points[1].error = "the memory does not suffice";
+    const PaperFigures papers = paperFigures();
+    QVERIFY(!papers.series.isEmpty());
+    table.setResult(result, papers.series[0]);
+    figures.setPoint(result.points[0]);
+    QCOMPARE(table.rowCount(), 2);
+    QCOMPARE(table.index(0, BenchTable::Speedup).data().toString(), QStringLiteral("1.100"));
+    QCOMPARE(table.index(0, BenchTable::Paper).data().toString(), QStringLiteral("1.02×"));
+    QCOMPARE(table.index(1, BenchTable::MedianA).data().toString(), QStringLiteral("failed"));
+    QVERIFY(table.index(1, BenchTable::MedianA).data(Qt::ToolTipRole).toString().contains(QStringLiteral("memory")));
+    QVERIFY(figures.rowCount() >= 8);
+    figures.setPoint(result.points[1]);
+    QCOMPARE(figures.rowCount(), 0);
+  }
+
+  void thePapersFiguresAreThePapers() {
+    const PaperFigures papers = paperFigures();
+    const auto gpt2 = std::find_if(papers.series.begin(), papers.series.end(),
+                                   [](const PaperSeries& s) { return s.label.startsWith(QStringLiteral("GPT-2 ")); });
+    QVERIFY(gpt2 != papers.series.end());
+    QCOMPARE(gpt2->over, QStringLiteral("seq"));
+    QCOMPARE(*gpt2->at(64), 1 / (1 - 0.0423));
+    QCOMPARE(*gpt2->at(16384), 1 / (1 - 0.2147));
+    QVERIFY(!gpt2->at(65));
+    const auto slowest = std::max_element(papers.folds.begin(), papers.folds.end(), [](const auto& a, const auto& b) {
+      return a.breakEven.value_or(0) < b.breakEven.value_or(0);
+    });
+    QCOMPARE(*slowest->breakEven, 327.8);
+    QVERIFY(slowest->label.contains(QStringLiteral("V100")));
+  }
+
+  void whatWasToldIsTheResultSoFar() {
+    BenchCollector collector;
+    QVERIFY(!collector.result());
+    protocol::BenchUpdate failed;
+    failed.points = 2;
+    failed.now.error = "no";
+    collector.put(failed);
+    QVERIFY(collector.result().has_value());
+    collector.put({0, 1, 2, measuredPoint("64", 1.1)});
+    collector.put({0, 1, 2, measuredPoint("64", 1.2)});
+    collector.put({0, 7, 2, measuredPoint("64", 9)});  // never told of 2 to 6
+    QCOMPARE(collector.result()->points.size(), size_t{2});
+    QCOMPARE(collector.result()->speedup, 1.2);
+    QVERIFY(collector.result()->cancelled);
+  }
+
+  void measuringDrawsAsItGoes() {
+    Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
+    prepare(shown);
+    shown.child<QSpinBox>("benchRounds")->setValue(30);
+    shown.click("benchStart");
+    auto* chart = shown.child<ChartView>("benchChart");
+    QTRY_VERIFY(shown.session.benchLive().result().has_value());
+    QTRY_VERIFY(chart->isVisible() && lineNamed(*chart, QStringLiteral("folded")) != nullptr);
+    const int early = static_cast<int>(lineNamed(*chart, QStringLiteral("folded"))->count());
+    QVERIFY(early < 30);
+    QVERIFY(shown.child<QAbstractButton>("benchStop")->isVisible());
+    QTRY_VERIFY(shown.session.bench().has_value());
+    QCOMPARE(lineNamed(*chart, QStringLiteral("folded"))->count(), 30);
+    QVERIFY(!shown.session.benchLive().result().has_value());
+    QVERIFY(!shown.session.bench()->cancelled);
+    for (const char* kind : {"benchDistribution", "benchSpeedup", "benchOps", "benchBreakEven"}) {
+      shown.click(kind);
+      QVERIFY2(chart->isVisible(), kind);
+      QVERIFY2(!chart->chart()->series().isEmpty(), kind);
+    }
+  }
+
+  void stoppedItKeepsWhatWasMeasured() {
+    Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
+    prepare(shown);
+    type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.benchLive().result() && shown.session.benchLive().result()->points.size() == 2);
+    shown.click("benchStop");
+    QTRY_VERIFY(!shown.session.busy());
+    QVERIFY(shown.session.bench().has_value());
+    QVERIFY(shown.session.bench()->cancelled);
+    QVERIFY(shown.session.bench()->points.size() >= 2);
+    QVERIFY(shown.session.bench()->points.front().complete);
+    QVERIFY(shown.child<QLabel>("benchNote")->isVisible());
+    shown.click("benchSpeedup");
+    QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
+  }
+
+  void aPointThatFailsSaysSoAndTheRestGoesOn() {
+    Shown shown;
+    prepare(shown);
+    type(shown, "benchSweep", QStringLiteral("seq=64,16384,256"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.bench().has_value());
+    QCOMPARE(shown.session.bench()->points.size(), size_t{3});
+    auto* point = shown.child<QComboBox>("benchPoint");
+    QCOMPARE(point->count(), 3);
+    point->setCurrentIndex(1);
+    Q_EMIT point->activated(1);
+    auto* empty = shown.child<QLabel>("benchEmpty");
+    QVERIFY(empty->isVisible());
+    QVERIFY(empty->text().contains(QStringLiteral("memory does not suffice")));
+    shown.click("benchSpeedup");
+    QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
+    shown.click("benchTableButton");
+    QVERIFY(shown.child<QTableView>("benchTable")->isVisible());
+  }
+
+  void zoomAndHiddenSeriesOutliveNewFigures() {
+    Shown shown;
+    prepare(shown);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.bench().has_value());
+    auto* chart = shown.child<ChartView>("benchChart");
+    const auto range = [&] {
+      auto* axis = qobject_cast<QValueAxis*>(chart->chart()->axes(Qt::Vertical).front());
+      return axis->max() - axis->min();
+    };
+    const double whole = range();
+    chart->zoomAt(chart->rect().center(), 2);
+    QVERIFY(chart->isZoomed());
+    const double near = range();
+    QVERIFY(near < whole);
+    const QString original = QStringLiteral("original");
+    for (QLegendMarker* marker : chart->chart()->legend()->markers()) {
+      if (marker->label() == original) Q_EMIT marker->clicked();
+    }
+    QVERIFY(chart->isHidden(original));
+    QVERIFY(!lineNamed(*chart, original)->isVisible());
+    shown.session.measure();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.benchRuns().size() == 1);
+    QVERIFY(!lineNamed(*chart, original)->isVisible());
+    QCOMPARE(range(), near);
+    QTest::mouseDClick(chart->viewport(), Qt::LeftButton, {}, chart->rect().center());
+    QVERIFY(!chart->isZoomed());
+    QCOMPARE(range(), whole);
+    chart->toggleSeries(original);
+    QVERIFY(lineNamed(*chart, original)->isVisible());
+  }
+
+  void thePointerReadsValues() {
+    Shown shown;
+    prepare(shown);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.bench().has_value());
+    auto* chart = shown.child<ChartView>("benchChart");
+    auto* line = lineNamed(*chart, QStringLiteral("folded"));
+    Q_EMIT line->hovered(line->at(3), true);
+    QVERIFY(chart->hoverText().startsWith(QStringLiteral("folded, round 4: ")));
+    Q_EMIT line->hovered(line->at(3), false);
+    QVERIFY(chart->hoverText().isEmpty());
+  }
+
+  void earlierRunsAndPapersLieBesideIt() {
+    Shown shown;
+    prepare(shown);
+    type(shown, "benchSweep", QStringLiteral("seq=64,256"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.bench().has_value());
+    shown.session.measure();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.benchRuns().size() == 1);
+    shown.click("benchSpeedup");
+    auto* chart = shown.child<ChartView>("benchChart");
+    const auto choose = [&](int menu, int entry) {
+      QMenu* beside = shown.child<QPushButton>("benchBeside")->menu();
+      beside->actions()[menu]->menu()->actions()[entry]->trigger();
+    };
+    QVERIFY(lineNamed(*chart, QStringLiteral("earlier")) == nullptr);
+    choose(0, 1);
+    QVERIFY(lineNamed(*chart, QStringLiteral("earlier")) != nullptr);
+    choose(1, 2);
+    const auto* paper = lineNamed(*chart, QStringLiteral("GPT-2 on A100-40GB, batch 4"));
+    QVERIFY(paper != nullptr);
+    QCOMPARE(paper->count(), 5);
+    QCOMPARE(paper->pen().style(), Qt::DashLine);
+  }
+
+  void figuresGoToFilesAndTheClipboard() {
+    Shown shown;
+    prepare(shown);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.bench().has_value());
+    shown.child<QAction>("benchCopyMarkdown")->trigger();
+    QVERIFY(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("| Point |")));
+    const auto save = [&](const char* action, const char* dialog, const QString& name) {
+      const QString path = folder_.filePath(name);
+      shown.child<QAction>(action)->trigger();
+      shown.answerFileDialog(dialog, path);
+      QFile file(path);
+      return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+    };
+    QVERIFY(save("benchSaveCsv", "benchCsvDialog", QStringLiteral("a.csv")).startsWith("Point,"));
+    QVERIFY(save("benchSaveJson", "benchJsonDialog", QStringLiteral("a.json")).contains("\"samples_ms\""));
+    QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.png")).startsWith("\x89PNG"));
+    QVERIFY(shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QStringLiteral("a.svg"))));
+    QFile svg(folder_.filePath(QStringLiteral("a.svg")));
+    QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().contains("<svg"));
+    QVERIFY(!shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QStringLiteral("none/a.svg"))));
+  }
+
+  void aProjectKeepsThemAll() {
+    Shown shown;
+    prepare(shown);
+    type(shown, "benchSweep", QStringLiteral("seq=64,256"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.bench().has_value());
+    shown.session.measure();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.benchRuns().size() == 1);
+    const auto read = projectFromJson(projectToJson(projectOf(shown.session)));
+    QVERIFY(read.has_value());
+    QCOMPARE(read->bench->points.size(), size_t{2});
+    QCOMPARE(read->benchRuns.size(), size_t{1});
+    QCOMPARE(text(read->benchParams.sweep.front()), QStringLiteral("seq=64,256"));
+  }
+
+  void aChangedPlanMakesItAnEarlierRun() {
+    Shown shown;
+    prepare(shown);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.bench().has_value());
+    shown.session.keepNorm(2, true);
+    QTRY_VERIFY(!shown.session.busy());
+    QVERIFY(!shown.session.bench().has_value());
+    QCOMPARE(shown.session.benchRuns().size(), size_t{1});
+  }
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestBench>(argc, argv); }
+
+#include "test_bench.moc"

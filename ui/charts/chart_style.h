@@ -1,0 +1,27 @@
+// How every chart of the window looks: the theme's colours and fonts, hairline grids, no frames. The two models of a
+// measurement are grey and the accent, which differ in lightness as well; references are dashed. Thread: GUI thread.
+#pragma once
+
+#include <QChart>
+#include <QPen>
+#include <QValueAxis>
+
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+// Of the first and the second model, and of what others measured.
+[[nodiscard]] QColor firstColor(const Theme& theme);
+[[nodiscard]] QColor secondColor(const Theme& theme);
+[[nodiscard]] QColor referenceColor(const Theme& theme);
+[[nodiscard]] QPen solidPen(const QColor& color, double width = 2);
+[[nodiscard]] QPen dashedPen(const QColor& color, double width = 1.5);
+
+// Background, margins, legend. Call before the axes are made.
+void styleChart(QChart& chart, const Theme& theme);
+void styleAxis(QAbstractAxis& axis, const Theme& theme, const QString& title);
+// An axis of numbers with round ticks that holds [low, high]; added to the chart. The chart owns it.
+QValueAxis* addNumberAxis(QChart& chart, Qt::Alignment side, double low, double high, const QString& title,
+                          const Theme& theme);
+
+}  // namespace normlens::ui

@@ -1,0 +1,288 @@
+#include "ui/charts/chart_view.h"
+
+#include <QAreaSeries>
+#include <QBarCategoryAxis>
+#include <QBarLegendMarker>
+#include <QBarSet>
+#include <QHorizontalStackedBarSeries>
+#include <QLabel>
+#include <QLegend>
+#include <QLegendMarker>
+#include <QLineSeries>
+#include <QSvgGenerator>
+#include <QValueAxis>
+#include <QWheelEvent>
+#include <QXYSeries>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/charts/chart_style.h"
+#include "ui/session/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr double kWheelStep = 1.2;
+constexpr int kHoverOffset = 14;
+constexpr int kLowChart = 240;  // pixels
+constexpr double kHiddenOpacity = 0.35;
+
+// What stands at x: the category, or the number.
+QString placeOf(const QChart& chart, QXYSeries* series, double x) {
+  for (const QAbstractAxis* axis : chart.axes(Qt::Horizontal, series)) {
+    if (const auto* categories = qobject_cast<const QBarCategoryAxis*>(axis)) {
+      return categories->at(std::clamp(static_cast<int>(std::lround(x)), 0, categories->count() - 1));
+    }
+    return axis->titleText() + u' ' + formatNumber(x, 4);
+  }
+  return {};
+}
+
+// The point of the series that is nearest along x.
+QPointF nearest(const QXYSeries& series, double x) {
+  const auto points = series.points();
+  return *std::min_element(points.begin(), points.end(), [&](const QPointF& a, const QPointF& b) {
+    return std::abs(a.x() - x) < std::abs(b.x() - x);
+  });
+}
+
+QString nameOf(const QLegendMarker& marker) { return marker.label(); }
+
+// Those of areas and bars come without a filling.
+void fillMarker(QLegendMarker& marker) {
+  if (auto* bar = qobject_cast<QBarLegendMarker*>(&marker)) {
+    marker.setBrush(bar->barset()->color());
+  } else if (auto* area = qobject_cast<QAreaSeries*>(marker.series())) {
+    marker.setBrush(area->pen().color());
+  } else {
+    return;
+  }
+  marker.setShape(QLegend::MarkerShapeRectangle);
+  marker.setPen(Qt::NoPen);
+}
+
+}  // namespace
+
+ChartView::ChartView(QWidget* parent) : QChartView(parent) {
+  setFrameShape(QFrame::NoFrame);
+  setRenderHint(QPainter::Antialiasing);
+  setRubberBand(QChartView::RectangleRubberBand);
+  setMinimumSize(220, 100);
+  setMouseTracking(true);
+  hover_ = new QLabel(this);
+  hover_->setObjectName(QStringLiteral("chartHover"));
+  hover_->setProperty("kind", "chartHover");
+  hover_->setAttribute(Qt::WA_TransparentForMouseEvents);
+  hover_->hide();
+}
+
+void ChartView::showChart(std::unique_ptr<QChart> next) {
+  const std::unique_ptr<QChart> before(chart());
+  if (!before || before->objectName() != next->objectName()) zoom_.clear();
+  hover_->hide();
+  setBackgroundBrush(next->backgroundBrush());
+  setChart(next.release());
+  whole_.clear();
+  for (QAbstractAxis* axis : chart()->axes()) {
+    if (const auto* numbers = qobject_cast<QValueAxis*>(axis)) {
+      whole_.insert(static_cast<int>(axis->orientation()), {numbers->min(), numbers->max()});
+    }
+  }
+  for (QAbstractSeries* series : chart()->series()) watchSeries(series);
+  placeLegend();
+  watchLegend();
+  applyHidden();
+  applyZoom();
+}
+
+// ---- legend
+
+// Beside a low chart, so that the plot keeps its height.
+void ChartView::placeLegend() {
+  if (chart() != nullptr) chart()->legend()->setAlignment(height() < kLowChart ? Qt::AlignRight : Qt::AlignTop);
+}
+
+void ChartView::resizeEvent(QResizeEvent* event) {
+  placeLegend();
+  QChartView::resizeEvent(event);
+}
+
+void ChartView::watchLegend() {
+  for (QLegendMarker* marker : chart()->legend()->markers()) {
+    connect(marker, &QLegendMarker::clicked, this, [this, marker] { toggleSeries(nameOf(*marker)); });
+  }
+}
+
+void ChartView::toggleSeries(const QString& name) {
+  if (!hidden_.remove(name)) hidden_.insert(name);
+  applyHidden();
+}
+
+void ChartView::applyHidden() {
+  for (QAbstractSeries* series : chart()->series()) {
+    if (auto* bars = qobject_cast<QAbstractBarSeries*>(series)) {
+      for (QBarSet* set : bars->barSets()) {
+        QColor color = set->color();
+        color.setAlphaF(hidden_.contains(set->label()) ? 0.08 : 1);
+        set->setColor(color);
+      }
+      continue;
+    }
+    QList<bool> shown;
+    const auto markers = chart()->legend()->markers(series);
+    for (const QLegendMarker* marker : markers) shown << marker->isVisible();
+    series->setVisible(!hidden_.contains(series->name()));
+    // Hiding a series hides its marker as well, with which it is shown again.
+    for (int i = 0; i < markers.size(); ++i) markers[i]->setVisible(shown[i]);
+  }
+  for (QLegendMarker* marker : chart()->legend()->markers()) {
+    fillMarker(*marker);
+    QColor color = marker->labelBrush().color();
+    color.setAlphaF(hidden_.contains(nameOf(*marker)) ? kHiddenOpacity : 1);
+    marker->setLabelBrush(color);
+  }
+}
+
+// ---- values under the pointer
+
+void ChartView::watchSeries(QAbstractSeries* series) {
+  if (auto* line = qobject_cast<QXYSeries*>(series)) {
+    connect(line, &QXYSeries::hovered, this, [this, line](const QPointF& at, bool over) {
+      if (!over || line->count() == 0) return tell({});
+      const QPointF point = nearest(*line, at.x());
+      tell(tr("%1, %2: %3").arg(line->name(), placeOf(*chart(), line, point.x()), formatNumber(point.y(), 4)));
+    });
+  } else if (auto* area = qobject_cast<QAreaSeries*>(series)) {
+    connect(area, &QAreaSeries::hovered, this, [this, area](const QPointF& at, bool over) {
+      if (!over) return tell({});
+      const QPointF point = nearest(*area->upperSeries(), at.x());
+      tell(tr("%1, %2 ms: %3 runs").arg(area->name(), formatNumber(at.x(), 4), formatNumber(point.y(), 4)));
+    });
+  } else if (auto* bars = qobject_cast<QAbstractBarSeries*>(series)) {
+    connect(bars, &QAbstractBarSeries::hovered, this, [this, bars](bool over, int index, QBarSet* set) {
+      if (!over) return tell({});
+      double all = 0;
+      for (const QBarSet* other : bars->barSets()) all += other->at(index);
+      tell(tr("%1: %2 ms, %3 %")
+               .arg(set->label(), formatNumber(set->at(index), 3),
+                    QString::number(all > 0 ? 100 * set->at(index) / all : 0, 'f', 1)));
+    });
+  }
+}
+
+void ChartView::tell(const QString& words) {
+  hover_->setText(words);
+  hover_->setVisible(!words.isEmpty());
+  if (words.isEmpty()) return;
+  hover_->adjustSize();
+  const QPoint pointer = mapFromGlobal(QCursor::pos());
+  const int x = std::clamp(pointer.x() + kHoverOffset, 0, std::max(0, width() - hover_->width()));
+  const int above = pointer.y() - kHoverOffset - hover_->height();
+  hover_->move(x, above >= 0 ? above : pointer.y() + kHoverOffset);
+  hover_->raise();
+}
+
+QString ChartView::hoverText() const { return hover_->isHidden() ? QString() : hover_->text(); }
+
+void ChartView::leaveEvent(QEvent* event) {
+  tell({});
+  QChartView::leaveEvent(event);
+}
+
+// ---- zoom
+
+void ChartView::zoomAt(const QPoint& position, double factor) {
+  if (chart() == nullptr) return;
+  const QRectF plot = chart()->plotArea();
+  const QPointF at = chart()->mapFromScene(mapToScene(position));
+  for (QAbstractAxis* axis : chart()->axes()) {
+    auto* numbers = qobject_cast<QValueAxis*>(axis);
+    if (numbers == nullptr) continue;
+    const bool across = axis->orientation() == Qt::Horizontal;
+    const double part =
+        std::clamp(across ? (at.x() - plot.left()) / plot.width() : (plot.bottom() - at.y()) / plot.height(), 0.0, 1.0);
+    const double span = numbers->max() - numbers->min();
+    const double fixed = numbers->min() + part * span;
+    const auto [low, high] = whole_.value(static_cast<int>(axis->orientation()));
+    numbers->setRange(std::max(low, fixed - part * span / factor), std::min(high, fixed + (1 - part) * span / factor));
+  }
+  keepZoom();
+}
+
+void ChartView::keepZoom() {
+  zoom_.clear();
+  for (QAbstractAxis* axis : chart()->axes()) {
+    const auto* numbers = qobject_cast<QValueAxis*>(axis);
+    if (numbers == nullptr) continue;
+    const auto whole = whole_.value(static_cast<int>(axis->orientation()));
+    if (numbers->min() > whole.first || numbers->max() < whole.second) {
+      zoom_.insert(static_cast<int>(axis->orientation()), {numbers->min(), numbers->max()});
+    }
+  }
+}
+
+void ChartView::applyZoom() {
+  for (QAbstractAxis* axis : chart()->axes()) {
+    auto* numbers = qobject_cast<QValueAxis*>(axis);
+    const auto range = zoom_.constFind(static_cast<int>(axis->orientation()));
+    if (numbers != nullptr && range != zoom_.constEnd()) numbers->setRange(range->first, range->second);
+  }
+}
+
+void ChartView::resetZoom() {
+  zoom_.clear();
+  if (chart() == nullptr) return;
+  for (QAbstractAxis* axis : chart()->axes()) {
+    auto* numbers = qobject_cast<QValueAxis*>(axis);
+    const auto whole = whole_.constFind(static_cast<int>(axis->orientation()));
+    if (numbers != nullptr && whole != whole_.constEnd()) numbers->setRange(whole->first, whole->second);
+  }
+}
+
+void ChartView::wheelEvent(QWheelEvent* event) {
+  const int turned = event->angleDelta().y();
+  if (turned != 0) zoomAt(event->position().toPoint(), turned > 0 ? kWheelStep : 1 / kWheelStep);
+  event->accept();
+}
+
+void ChartView::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::RightButton) {  // which would zoom out without an end
+    event->accept();
+    return;
+  }
+  QChartView::mouseReleaseEvent(event);
+  if (chart() != nullptr) keepZoom();
+}
+
+void ChartView::mouseDoubleClickEvent(QMouseEvent* event) {
+  resetZoom();
+  event->accept();
+}
+
+// ---- taking it elsewhere
+
+bool ChartView::savePicture(const QString& path) {
+  hover_->hide();
+  if (path.endsWith(QLatin1String(".svg"), Qt::CaseInsensitive)) {
+    QSvgGenerator svg;
+    svg.setFileName(path);
+    svg.setSize(size());
+    svg.setViewBox(QRect({}, size()));
+    QPainter painter;
+    if (!painter.begin(&svg)) return false;
+    render(&painter);
+    return painter.end();
+  }
+  constexpr double kScale = 2;
+  QImage image(size() * kScale, QImage::Format_ARGB32_Premultiplied);
+  image.setDevicePixelRatio(kScale);
+  image.fill(backgroundBrush().color());
+  QPainter painter(&image);
+  painter.setRenderHint(QPainter::Antialiasing);
+  render(&painter, QRectF(QPointF(), QSizeF(size())));
+  painter.end();
+  return image.save(path);
+}
+
+}  // namespace normlens::ui

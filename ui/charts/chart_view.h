@@ -1,0 +1,59 @@
+// A chart that can be looked into: wheel or a drawn frame zooms, a double click shows all again, the legend hides and
+// shows series, the pointer reads values. What was zoomed and hidden stays when the same chart is made anew from newer
+// figures. Thread: GUI thread.
+#pragma once
+
+#include <QChartView>
+#include <QHash>
+#include <QSet>
+#include <memory>
+
+class QAbstractSeries;
+class QBarSet;
+class QLabel;
+class QLegendMarker;
+class QXYSeries;
+
+namespace normlens::ui {
+
+class ChartView final : public QChartView {
+  Q_OBJECT
+
+ public:
+  explicit ChartView(QWidget* parent = nullptr);
+
+  // Replaces what is shown. Charts with the same object name are the same chart.
+  void showChart(std::unique_ptr<QChart> chart);
+  [[nodiscard]] bool isZoomed() const { return !zoom_.isEmpty(); }
+  void resetZoom();
+  void zoomAt(const QPoint& position, double factor);  // above 1: closer
+  void toggleSeries(const QString& name);              // hides, or shows again
+  [[nodiscard]] bool isHidden(const QString& name) const { return hidden_.contains(name); }
+  [[nodiscard]] QString hoverText() const;  // of the value under the pointer; empty: none
+
+  // As it is shown, by the suffix: .svg as vectors, else an image of twice the size. False: could not be written.
+  [[nodiscard]] bool savePicture(const QString& path);
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void placeLegend();
+  void watchLegend();
+  void watchSeries(QAbstractSeries* series);
+  void applyHidden();
+  void applyZoom();
+  void keepZoom();
+  void tell(const QString& words);
+
+  QLabel* hover_;
+  QSet<QString> hidden_;                     // names of series
+  QHash<int, QPair<double, double>> zoom_;   // by orientation; empty: all is shown
+  QHash<int, QPair<double, double>> whole_;  // the ranges of the chart as it was made
+};
+
+}  // namespace normlens::ui

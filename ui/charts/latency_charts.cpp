@@ -1,0 +1,147 @@
+// Latency over rounds, and the distribution of all runs.
+#include <QAreaSeries>
+#include <QCoreApplication>
+#include <QLineSeries>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/charts/bench_charts.h"
+#include "ui/charts/chart_style.h"
+#include "ui/session/bench_text.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QString tr(const char* words) { return QCoreApplication::translate("BenchCharts", words); }
+
+constexpr int kBins = 40;
+constexpr double kMost = 0.99;  // of the runs lie below the axis' end: a few disturbed ones must not push it out
+
+void addLine(QChart& chart, const QString& name, const QPen& pen, const QList<QPointF>& points, QAbstractAxis* x,
+             QAbstractAxis* y) {
+  auto* line = new QLineSeries(&chart);
+  line->setName(name);
+  line->setPen(pen);
+  line->setPointsVisible(points.size() <= 60 && pen.style() == Qt::SolidLine);
+  line->append(points);
+  chart.addSeries(line);
+  line->attachAxis(x);
+  line->attachAxis(y);
+}
+
+QList<QPointF> rounds(const protocol::BenchPoint& point, double std::pair<double, double>::*side) {
+  QList<QPointF> points;
+  for (size_t i = 0; i < point.rounds.size(); ++i) points << QPointF(static_cast<double>(i + 1), point.rounds[i].*side);
+  return points;
+}
+
+struct Range {
+  double low, high;
+};
+
+// Of the values, a little wider.
+Range rangeOf(const QList<QList<QPointF>>& lines) {
+  Range range{1e300, -1e300};
+  for (const auto& line : lines) {
+    for (const QPointF& point : line) {
+      range.low = std::min(range.low, point.y());
+      range.high = std::max(range.high, point.y());
+    }
+  }
+  const double margin = std::max((range.high - range.low) * 0.08, range.high * 0.005);
+  return {std::max(0.0, range.low - margin), range.high + margin};
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+// The outline of a histogram over [low, high], as steps.
+QList<QPointF> histogram(const std::vector<double>& values, const Range& range) {
+  std::vector<int> counts(kBins, 0);
+  const double width = (range.high - range.low) / kBins;
+  for (const double value : values) {
+    const double bin = (value - range.low) / width;
+    if (bin >= 0 && bin < kBins) ++counts[static_cast<size_t>(bin)];
+  }
+  QList<QPointF> outline;
+  for (int i = 0; i < kBins; ++i) {
+    outline << QPointF(range.low + i * width, counts[static_cast<size_t>(i)])
+            << QPointF(range.low + (i + 1) * width, counts[static_cast<size_t>(i)]);
+  }
+  return outline;
+}
+
+void addHistogram(QChart& chart, const QString& name, const QColor& color, const QList<QPointF>& outline,
+                  QAbstractAxis* x, QAbstractAxis* y) {
+  auto* upper = new QLineSeries(&chart);
+  upper->append(outline);
+  auto* area = new QAreaSeries(upper);
+  upper->setParent(area);
+  area->setName(name);
+  QColor fill = color;
+  fill.setAlpha(70);
+  area->setBrush(fill);
+  area->setPen(solidPen(color, 1.5));
+  chart.addSeries(area);
+  area->attachAxis(x);
+  area->attachAxis(y);
+}
+
+double highest(const QList<QList<QPointF>>& lines) {
+  double most = 1;
+  for (const auto& line : lines) {
+    for (const QPointF& point : line) most = std::max(most, point.y());
+  }
+  return most;
+}
+
+}  // namespace
+
+void fillLatencyChart(QChart& chart, const BenchPicture& picture, const Theme& theme) {
+  const protocol::BenchPoint& point = *pointOf(picture);
+  const protocol::BenchPoint* earlier = sameEarlier(picture);
+  QList<QList<QPointF>> lines{rounds(point, &std::pair<double, double>::first)};
+  if (point.b) lines << rounds(point, &std::pair<double, double>::second);
+  if (earlier != nullptr) lines << rounds(*earlier, &std::pair<double, double>::second);
+  const Range range = rangeOf(lines);
+  double last = 2;
+  for (const auto& line : lines) last = std::max(last, static_cast<double>(line.size()));
+  auto* x = addNumberAxis(chart, Qt::AlignBottom, 1, last, tr("round"), theme);
+  auto* y = addNumberAxis(chart, Qt::AlignLeft, range.low, range.high, tr("ms"), theme);
+  addLine(chart, sideName(point.a.model), solidPen(firstColor(theme)), lines[0], x, y);
+  if (point.b) addLine(chart, sideName(point.b->model), solidPen(secondColor(theme)), lines[1], x, y);
+  if (earlier != nullptr && earlier->b) {
+    addLine(chart, tr("%1, earlier").arg(sideName(earlier->b->model)), dashedPen(secondColor(theme)), lines.last(), x,
+            y);
+  }
+}
+
+void fillDistributionChart(QChart& chart, const BenchPicture& picture, const Theme& theme) {
+  const protocol::BenchPoint& point = *pointOf(picture);
+  const protocol::BenchPoint* earlier = sameEarlier(picture);
+  std::vector<const protocol::BenchSide*> sides{&point.a};
+  if (point.b) sides.push_back(&*point.b);
+  if (earlier != nullptr && earlier->b) sides.push_back(&*earlier->b);
+  Range range{1e300, 0};
+  for (const auto* side : sides) {
+    if (side->samples_ms.empty()) continue;
+    range.low = std::min(range.low, quantile(side->samples_ms, 0));
+    range.high = std::max(range.high, quantile(side->samples_ms, kMost));
+  }
+  range.high += std::max((range.high - range.low) * 0.02, range.high * 1e-3);
+  QList<QList<QPointF>> outlines;
+  for (const auto* side : sides) outlines << histogram(side->samples_ms, range);
+  auto* x = addNumberAxis(chart, Qt::AlignBottom, range.low, range.high, tr("ms"), theme);
+  auto* y = addNumberAxis(chart, Qt::AlignLeft, 0, highest(outlines) * 1.05, tr("runs"), theme);
+  addHistogram(chart, sideName(point.a.model), firstColor(theme), outlines[0], x, y);
+  if (point.b) addHistogram(chart, sideName(point.b->model), secondColor(theme), outlines[1], x, y);
+  if (earlier != nullptr && earlier->b) {
+    addLine(chart, tr("%1, earlier").arg(sideName(earlier->b->model)), dashedPen(secondColor(theme)), outlines.last(),
+            x, y);
+  }
+}
+
+}  // namespace normlens::ui

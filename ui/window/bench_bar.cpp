@@ -1,0 +1,184 @@
+#include "ui/window/bench_bar.h"
+
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLineEdit>
+#include <QSpinBox>
+
+#include "ui/session/bench_text.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/push_button.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kMostCount = 10'000;
+
+void describe(QWidget* field, const char* name, const QString& tip) {
+  field->setObjectName(QLatin1String(name));
+  field->setToolTip(tip);
+  field->setAccessibleName(tip);
+}
+
+}  // namespace
+
+BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  row_ = new QHBoxLayout(this);
+  row_->setContentsMargins(16, 5, 12, 5);
+  row_->setSpacing(6);
+  start_ = new PushButton(tr("Measure"), PushButton::Look::Outlined, this);
+  describe(start_, "benchStart", tr("Run both models in turn and time them."));
+  stop_ = new PushButton(tr("Stop"), PushButton::Look::Outlined, this);
+  describe(stop_, "benchStop", tr("Stop; what was measured stays."));
+  row_->addWidget(start_);
+  row_->addWidget(stop_);
+  buildCounts();
+  buildChoices();
+  row_->addStretch(0);
+  connect(start_, &QPushButton::clicked, this, [this] {
+    apply();
+    session_->measure();
+  });
+  connect(stop_, &QPushButton::clicked, session_, &Session::cancel);
+  connect(session_, &Session::benchParamsChanged, this, &BenchBar::fill);
+  for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged,
+                            &Session::modelChanged, &Session::benchParamsChanged}) {
+    connect(session_, signal, this, &BenchBar::showState);
+  }
+  fill();
+  showState();
+}
+
+void BenchBar::addButton(QWidget* button) { row_->addWidget(button); }
+
+void BenchBar::addLabelled(const QString& words, QWidget* field) {
+  row_->addSpacing(4);
+  row_->addWidget(makeLabel(words, "soft", this));
+  row_->addWidget(field);
+}
+
+void BenchBar::buildCounts() {
+  const auto spin = [&](const QString& words, const char* name, const QString& tip) {
+    auto* field = new QSpinBox(this);
+    field->setRange(1, kMostCount);
+    field->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    field->setAlignment(Qt::AlignRight);
+    field->setFixedWidth(52);
+    describe(field, name, tip);
+    addLabelled(words, field);
+    connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
+    return field;
+  };
+  rounds_ = spin(tr("Rounds"), "benchRounds", tr("Rounds of A B B A; more of them narrow the interval."));
+  iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
+  sweep_ = new QLineEdit(this);
+  sweep_->setPlaceholderText(tr("seq=64,256 dtype=float32,bfloat16"));
+  sweep_->setMinimumWidth(120);
+  sweep_->setMaximumWidth(300);
+  describe(sweep_, "benchSweep",
+           tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm."));
+  addLabelled(tr("Sweep"), sweep_);
+  row_->setStretchFactor(sweep_, 1);
+  connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);
+  connect(sweep_, &QLineEdit::returnPressed, this, [this] {
+    if (canMeasure()) start_->click();
+  });
+}
+
+void BenchBar::buildChoices() {
+  const auto combo = [&](const char* name, const QString& tip) {
+    auto* field = new QComboBox(this);
+    describe(field, name, tip);
+    row_->addWidget(field);
+    return field;
+  };
+  device_ = combo("benchDevice", tr("Where the models run."));
+  device_->addItem(tr("CPU"), QStringLiteral("cpu"));
+  device_->addItem(tr("CUDA"), QStringLiteral("cuda"));
+  type_ = combo("benchType", tr("Type of the weights and of floating inputs."));
+  type_->addItem(tr("type as in file"), QString());
+  for (const char* name : {"float32", "float16", "bfloat16", "float64"}) {
+    type_->addItem(QLatin1String(name), QLatin1String(name));
+  }
+  against_ = combo("benchAgainst", tr("What the original is measured against."));
+  against_->addItem(tr("against folded"), QStringLiteral("folded"));
+  against_->addItem(tr("alone"), QString());
+  against_->addItem(tr("against a file…"), QStringLiteral("?"));
+  for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
+  connect(against_, &QComboBox::activated, this, [this] {
+    if (against_->currentData() == QStringLiteral("?")) {
+      askForFile();
+    } else {
+      apply();
+    }
+  });
+}
+
+void BenchBar::fill() {
+  filling_ = true;
+  const protocol::BenchParams& params = session_->benchParams();
+  rounds_->setValue(params.rounds);
+  iterations_->setValue(params.iterations);
+  QStringList sweeps;
+  for (const std::string& sweep : params.sweep) sweeps << text(sweep);
+  sweep_->setText(sweeps.join(u' '));
+  device_->setCurrentIndex(std::max(0, device_->findData(text(params.device))));
+  type_->setCurrentIndex(std::max(0, type_->findData(text(params.dtype))));
+  const QString b = text(params.b);
+  if (against_->findData(b) < 0) against_->insertItem(2, tr("against %1").arg(sideName(params.b)), b);
+  against_->setCurrentIndex(against_->findData(b));
+  filling_ = false;
+}
+
+void BenchBar::apply() {
+  if (filling_) return;
+  protocol::BenchParams params = session_->benchParams();
+  params.rounds = rounds_->value();
+  params.iterations = iterations_->value();
+  params.sweep.clear();
+  for (const QString& sweep : sweep_->text().split(u' ', Qt::SkipEmptyParts)) {
+    params.sweep.push_back(sweep.toStdString());
+  }
+  params.device = device_->currentData().toString().toStdString();
+  params.dtype = type_->currentData().toString().toStdString();
+  params.b = against_->currentData().toString().toStdString();
+  session_->setBenchParams(params);
+}
+
+void BenchBar::askForFile() {
+  fill();  // until a file is chosen
+  auto* dialog = new QFileDialog(this, tr("Measure against"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("benchAgainstDialog"));
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
+  dialog->setNameFilters({tr("Models (*.pt *.pth *.onnx)"), tr("All files (*)")});
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    protocol::BenchParams params = session_->benchParams();
+    params.b = path.toStdString();
+    session_->setBenchParams(params);
+  });
+  dialog->open();
+}
+
+bool BenchBar::canMeasure() const {
+  const bool there = session_->foldResult().has_value() || session_->benchParams().b != "folded";
+  return session_->analysis().has_value() && there && !session_->busy();
+}
+
+void BenchBar::showState() {
+  const bool measuring = session_->job().kind == JobKind::Measuring;
+  start_->setVisible(!measuring);
+  stop_->setVisible(measuring);
+  start_->setEnabled(canMeasure());
+  for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, against_}) {
+    field->setEnabled(!measuring);
+  }
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,44 @@
+// What is to be measured, and the button that starts it: the bar on top of the Benchmark page. Its fields are the
+// session's benchParams(), both ways.
+#pragma once
+
+#include <QWidget>
+
+class QComboBox;
+class QHBoxLayout;
+class QLineEdit;
+class QSpinBox;
+
+namespace normlens::ui {
+
+class PushButton;
+class Session;
+
+class BenchBar final : public QWidget {
+  Q_OBJECT
+
+ public:
+  BenchBar(Session* session, QWidget* parent);  // session: not owned
+  // At the bar's end.
+  void addButton(QWidget* button);
+
+ private:
+  void buildCounts();
+  void buildChoices();
+  void addLabelled(const QString& words, QWidget* field);
+  void fill();        // from the session
+  void apply();       // to the session
+  void showState();   // what can be done now
+  void askForFile();  // the model to measure against
+  [[nodiscard]] bool canMeasure() const;
+
+  Session* session_;  // Not owned.
+  QHBoxLayout* row_;
+  PushButton *start_, *stop_;
+  QSpinBox *rounds_, *iterations_;
+  QLineEdit* sweep_;
+  QComboBox *device_, *type_, *against_;
+  bool filling_ = false;
+};
+
+}  // namespace normlens::ui
