@@ -31,6 +31,8 @@ void bindMethods(Dispatcher& to, service::Service& s) {
   to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind<ReadGraphParams, ModelInfo>(methods::kReadGraph,
                                       [&](const auto& p, const Task& task) { return s.readGraph(p, task); });
+  to.bind<WeightDigestsParams, WeightDigests>(
+      methods::kWeightDigests, [&](const auto& p, const Task& task) { return s.weightDigests(p, task); });
   to.bind<NoParams, Analysis>(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
   to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph,
                                      [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });

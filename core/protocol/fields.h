@@ -91,6 +91,18 @@ struct FieldsOf<ReadGraphParams> {
 };
 
 template <>
+struct FieldsOf<WeightDigestsParams> {
+  using M = WeightDigestsParams;
+  static constexpr std::tuple list{NORMLENS_FIELD(other), NORMLENS_FIELD(path)};
+};
+
+template <>
+struct FieldsOf<WeightDigests> {
+  using M = WeightDigests;
+  static constexpr std::tuple list{NORMLENS_FIELD(values), NORMLENS_FIELD(digests)};
+};
+
+template <>
 struct FieldsOf<ModelInfo> {
   using M = ModelInfo;
   static constexpr std::tuple list{
@@ -286,7 +298,7 @@ struct FieldsOf<ExportResult> {
 template <>
 struct FieldsOf<TensorParams> {
   using M = TensorParams;
-  static constexpr std::tuple list{NORMLENS_FIELD(value)};
+  static constexpr std::tuple list{NORMLENS_FIELD(value), NORMLENS_FIELD(plan)};
 };
 
 template <>

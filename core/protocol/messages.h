@@ -101,6 +101,16 @@ struct ReadGraphParams {
   std::string path;  // empty: the folded model
 };
 
+// ---- weight_digests: WeightDigestsParams -> WeightDigests. What two models' weights are compared by.
+struct WeightDigestsParams {
+  bool other = false;  // false: of the open model; true: of the one that path names, as for read_graph
+  std::string path;
+};
+struct WeightDigests {
+  std::vector<int> values;           // those that are constants
+  std::vector<std::string> digests;  // of each; equal: the same type, shape and bits
+};
+
 // ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
@@ -268,6 +278,7 @@ struct ExportResult {
 // ---- tensor_stats: TensorParams -> TensorStats. For the inspector, computed in the engine.
 struct TensorParams {
   int value = 0;  // a constant
+  PlanParams plan;
 };
 // Of the finite elements.
 struct TensorFigures {

@@ -9,6 +9,7 @@ namespace normlens::protocol::methods {
 inline constexpr std::string_view kInitialize = "initialize";          // InitializeParams -> EngineInfo, first of all
 inline constexpr std::string_view kOpen = "open";                      // OpenParams -> ModelInfo
 inline constexpr std::string_view kReadGraph = "read_graph";           // ReadGraphParams -> ModelInfo
+inline constexpr std::string_view kWeightDigests = "weight_digests";   // WeightDigestsParams -> WeightDigests
 inline constexpr std::string_view kAnalyze = "analyze";                // NoParams -> Analysis
 inline constexpr std::string_view kSetInputs = "set_inputs";           // InputsParams -> InputsInfo
 inline constexpr std::string_view kZeroMeanGraph = "zero_mean_graph";  // NormParams -> ZeroMeanGraph

@@ -19,6 +19,7 @@
 #include "core/service/plan_maker.h"
 #include "core/service/source_hash.h"
 #include "core/service/tensor_stats.h"
+#include "core/service/weight_digests.h"
 
 namespace normlens::service {
 namespace {
@@ -43,6 +44,19 @@ std::string whyNotProved(const run::Verification& verification) {
   std::string why = "the folded model gives other outputs";
   if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
   return why;
+}
+
+// nullptr: the plan does not center it.
+const ops::Pattern* centeredOver(const analysis::Plan& plan, graph::ConstantId constant) {
+  const ops::Pattern* centered = nullptr;
+  for (const auto& planned : plan.edits) {
+    const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+    if (center == nullptr) continue;
+    for (const auto& part : center->parts) {
+      if (part.constant == constant) centered = &part.pattern;
+    }
+  }
+  return centered;
 }
 
 }  // namespace
@@ -83,20 +97,6 @@ struct Service::State {
     const bool known = value >= 0 && static_cast<size_t>(value) < graph.values.size();
     if (known && graph.value(value).constant != graph::kNone) return graph.value(value).constant;
     return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
-  }
-
-  // nullptr: the best plan does not center it.
-  [[nodiscard]] const ops::Pattern* centeredOver(graph::ConstantId constant) const {
-    const ops::Pattern* centered = nullptr;
-    if (!analysis) return centered;
-    for (const auto& planned : analysis->best.edits) {
-      const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
-      if (center == nullptr) continue;
-      for (const auto& part : center->parts) {
-        if (part.constant == constant) centered = &part.pattern;
-      }
-    }
-    return centered;
   }
 
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
@@ -182,6 +182,19 @@ Result<protocol::ModelInfo> Service::readGraph(const protocol::ReadGraphParams& 
   const auto model = formats::openModel(params.path, task);
   if (!model) return tl::unexpected(model.error());
   return describeModel(**model, analysis::findNorms((*model)->graph()));
+}
+
+Result<protocol::WeightDigests> Service::weightDigests(const protocol::WeightDigestsParams& params,
+                                                       const Task& task) const {
+  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  if (!params.other) return service::weightDigests(state_->model->graph(), task);
+  if (!params.path.empty()) {
+    const auto model = formats::openModel(params.path, task);
+    if (!model) return tl::unexpected(model.error());
+    return service::weightDigests((*model)->graph(), task);
+  }
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  return service::weightDigests(state_->folded->graph(), task);
 }
 
 void Service::setInputs(InputChoice inputs) { state_->choice = std::move(inputs); }
@@ -396,10 +409,14 @@ Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParam
   return state_->differences.tensorPair(state_->diffSubject(), params, task);
 }
 
-Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params, const Task& task) const {
+Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params, const Task& task) {
   const auto constant = state_->constantOf(params.value);
   if (!constant) return tl::unexpected(constant.error());
-  return service::tensorStats(state_->model->graph().constant(*constant), state_->centeredOver(*constant), task);
+  const auto& held = state_->model->graph().constant(*constant);
+  if (!state_->analysis) return service::tensorStats(held, nullptr, task);
+  const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
+  if (!planned) return tl::unexpected(planned.error());
+  return service::tensorStats(held, centeredOver(planned->plan, *constant), task);
 }
 
 Result<protocol::SavedTensor> Service::saveTensor(const protocol::SaveTensorParams& params, const Task& task) const {

@@ -49,6 +49,8 @@ class Service {
   [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task);
   // Another file, or the folded model, as open() would tell it; the open model stays.
   [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params, const Task& task) const;
+  [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params,
+                                                              const Task& task) const;
   // Checked when they are used.
   void setInputs(InputChoice inputs);
   // The same, checked now and told as they will be; refused, the choice before stays.
@@ -72,7 +74,7 @@ class Service {
   // The open model against the last fold, whether it was proved or not, or against a file. See differences.h.
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorPair> tensorPair(const protocol::TensorPairParams& params, const Task& task);
-  [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task) const;
+  [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task);
   [[nodiscard]] Result<protocol::SavedTensor> saveTensor(const protocol::SaveTensorParams& params,
                                                          const Task& task) const;
 

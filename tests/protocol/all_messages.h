@@ -16,6 +16,6 @@ using AllMessages =
                      FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
                      BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats,
                      SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult,
-                     TensorTile, TensorPairParams, TensorPair>;
+                     TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests>;
 
 }  // namespace normlens::protocol

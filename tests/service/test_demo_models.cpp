@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/service/service.h"
 
@@ -107,6 +108,29 @@ TEST_F(DemoModels, otherGraphsAreReadBesideTheOpenModel) {
   ASSERT_TRUE(folded) << folded.error().message;
   const auto rmsNorms = std::ranges::count(folded->graph.nodes, "aten::rms_norm", &protocol::GraphNode::op);
   EXPECT_EQ(rmsNorms, static_cast<int64_t>(fold->plan.folded.size()));
+}
+
+TEST_F(DemoModels, theWeightsOfTheFoldedModelDifferWhereThePlanSaysSo) {
+  Service service;
+  ASSERT_TRUE(service.open(kDemos / "bert.pt", Task{}));
+  ASSERT_TRUE(service.analyze(Task{}));
+  const auto open = service.weightDigests({}, Task{});
+  const auto same = service.weightDigests({true, (kDemos / "bert.pt").string()}, Task{});
+  ASSERT_TRUE(open && same);
+  EXPECT_FALSE(open->digests.empty());
+  EXPECT_EQ(open->values, same->values);
+  EXPECT_EQ(open->digests, same->digests);
+  EXPECT_FALSE(service.weightDigests({true, ""}, Task{})) << "nothing has been folded";
+  protocol::FoldParams params;
+  params.verify = false;
+  const auto fold = service.fold(params, Task{});
+  ASSERT_TRUE(fold) << fold.error().message;
+  ASSERT_GT(fold->plan.tensors_centered, 0);
+  const auto folded = service.weightDigests({true, ""}, Task{});
+  ASSERT_TRUE(folded);
+  const std::set<std::string> before(open->digests.begin(), open->digests.end());
+  const auto fresh = std::ranges::count_if(folded->digests, [&](const auto& digest) { return !before.contains(digest); });
+  EXPECT_GE(fresh, fold->plan.tensors_centered);
 }
 
 TEST(Service, callsOutOfOrderAreRefused) {

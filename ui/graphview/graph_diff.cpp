@@ -30,9 +30,20 @@ size_t commonEnd(const std::string& a, const std::string& b) {
   return static_cast<size_t>(endA - a.rbegin());
 }
 
+// The weights that a node reads, in order.
+std::vector<std::string> weightsOf(const GraphNode& node, const WeightTexts& known) {
+  std::vector<std::string> weights;
+  for (const int input : node.inputs) {
+    if (const auto found = known.find(input); found != known.end()) weights.push_back(found->second);
+  }
+  return weights;
+}
+
 class Comparison {
  public:
-  Comparison(const GraphDocument& a, const GraphDocument& b) : a_(a), b_(b) {
+  Comparison(const GraphDocument& a, const GraphDocument& b, const WeightTexts& weightsOfA,
+             const WeightTexts& weightsOfB)
+      : a_(a), b_(b), weightsOfA_(weightsOfA), weightsOfB_(weightsOfB) {
     diff_.a = {std::vector(a.nodes.size(), NodeMark::Only), std::vector(a.nodes.size(), -1)};
     diff_.b = {std::vector(b.nodes.size(), NodeMark::Only), std::vector(b.nodes.size(), -1)};
   }
@@ -59,6 +70,12 @@ class Comparison {
     if (mark == NodeMark::Changed) ++diff_.changed;
   }
 
+  [[nodiscard]] bool sameWeights(int a, int b) const {
+    if (weightsOfA_.empty() || weightsOfB_.empty()) return true;
+    return weightsOf(a_.nodes[static_cast<size_t>(a)], weightsOfA_) ==
+           weightsOf(b_.nodes[static_cast<size_t>(b)], weightsOfB_);
+  }
+
   void compare(const std::vector<int>& nodesA, const std::vector<int>& nodesB, bool nameless) {
     std::map<std::string, std::vector<int>> waiting;  // of B, by operator, the first one last
     for (auto node = nodesB.rbegin(); node != nodesB.rend(); ++node) {
@@ -70,7 +87,7 @@ class Comparison {
       if (same.empty()) {
         restA.push_back(node);
       } else {
-        pair(node, same.back(), NodeMark::Same);
+        pair(node, same.back(), sameWeights(node, same.back()) ? NodeMark::Same : NodeMark::Changed);
         same.pop_back();
       }
     }
@@ -92,11 +109,16 @@ class Comparison {
 
   const GraphDocument& a_;
   const GraphDocument& b_;
+  const WeightTexts& weightsOfA_;
+  const WeightTexts& weightsOfB_;
   GraphDiff diff_;
 };
 
 }  // namespace
 
-GraphDiff compareGraphs(const GraphDocument& a, const GraphDocument& b) { return Comparison(a, b).run(); }
+GraphDiff compareGraphs(const GraphDocument& a, const GraphDocument& b, const WeightTexts& weightsOfA,
+                        const WeightTexts& weightsOfB) {
+  return Comparison(a, b, weightsOfA, weightsOfB).run();
+}
 
 }  // namespace normlens::graphview

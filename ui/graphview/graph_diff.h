@@ -2,9 +2,11 @@
 //
 // Nodes belong together that have the same name in the same module; among those of one name, the same operators in the
 // order in which they run. What then stands alone on both sides
-// was replaced, by what sounds most like it. Weights are not compared.
+// was replaced, by what sounds most like it. Nodes that read other weights have changed, where weights are known.
 #pragma once
 
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/protocol/messages.h"
@@ -26,6 +28,10 @@ struct GraphDiff {
   [[nodiscard]] bool same() const { return changed + onlyA + onlyB == 0; }
 };
 
-[[nodiscard]] GraphDiff compareGraphs(const protocol::GraphDocument& a, const protocol::GraphDocument& b);
+// By value id, what a weight is told apart by; values that are missing are not compared.
+using WeightTexts = std::unordered_map<int, std::string>;
+
+[[nodiscard]] GraphDiff compareGraphs(const protocol::GraphDocument& a, const protocol::GraphDocument& b,
+                                      const WeightTexts& weightsOfA = {}, const WeightTexts& weightsOfB = {});
 
 }  // namespace normlens::graphview

@@ -142,6 +142,7 @@ class Session final : public QObject {
   void modelChanged();  // also when there is none any more
   void analysisChanged();
   void planChanged();  // also when only its parameters changed
+  void planParamsChanged();
   void foldChanged();
   void benchChanged();     // the last measurement: there is another one, or none any more
   void benchProgressed();  // benchLive()
@@ -201,7 +202,8 @@ class Session final : public QObject {
   QElapsedTimer clock_;
   RemainingTime remaining_;
   QUndoStack undo_;
-  QHash<int, protocol::TensorStats> statsCache_;
+  QHash<int, protocol::TensorStats> statsCache_;  // under params_
+  int planRevision_ = 0;                          // of params_
   bool keepPlan_ = false;  // the open under way is a recovery
   protocol::InputsParams inputs_;
   std::optional<Project> restoring_;  // until its plan is there

@@ -15,8 +15,11 @@ void Session::pushParams(const protocol::PlanParams& params, const QString& text
 void Session::replacePlanParams(const protocol::PlanParams& params) {
   params_ = params;
   plan_.reset();
+  statsCache_.clear();
+  ++planRevision_;
   voidProof();
   Q_EMIT planChanged();
+  Q_EMIT planParamsChanged();
   requestPlan();
 }
 

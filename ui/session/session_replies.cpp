@@ -158,11 +158,13 @@ EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
   }
   protocol::TensorParams params;
   params.value = value;
-  return engine_->request<protocol::TensorStats>(methods::kTensorStats, params, context,
-                                                 [this, value, done](const Reply<protocol::TensorStats>& reply) {
-                                                   if (reply) statsCache_.insert(value, *reply);
-                                                   done(reply);
-                                                 });
+  params.plan = params_;
+  return engine_->request<protocol::TensorStats>(
+      methods::kTensorStats, params, context,
+      [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
+        if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
+        done(reply);
+      });
 }
 
 void Session::previewCenter(int value, QObject* context,

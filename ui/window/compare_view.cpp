@@ -5,6 +5,8 @@
 #include <QShortcut>
 #include <QSplitter>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
 
 #include "core/protocol/methods.h"
 #include "ui/graphview/graph_view.h"
@@ -104,11 +106,15 @@ void CompareView::compareWith(const QString& path) {
   viewA_->setFocus();
   viewB_->setDocument(nullptr);
   viewB_->setBusy(path.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path).fileName()));
+  cancelRequests();
+  weightsA_ = weightsB_ = {};
+  weightsProblem_.clear();
   showSummary();
-  if (request_ != 0) session_->engine()->cancel(request_);
   request_ = session_->engine()->request<protocol::ModelInfo>(
       protocol::methods::kReadGraph, protocol::ReadGraphParams{path.toStdString()}, this,
-      [this](const Reply<protocol::ModelInfo>& reply) { showReply(reply); });
+      [this, comparison = comparison_](const Reply<protocol::ModelInfo>& reply) {
+        if (comparison == comparison_) showReply(reply);
+      });
 }
 
 void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
@@ -121,8 +127,37 @@ void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
     return;
   }
   other_ = std::make_shared<const protocol::GraphDocument>(reply->graph);
-  auto diff = graphview::compareGraphs(*session_->document(), *other_);
   viewB_->setDocument(other_);
+  askForWeights(false);
+  askForWeights(true);
+  showDifferences();
+}
+
+void CompareView::askForWeights(bool other) {
+  const protocol::WeightDigestsParams params{other, other ? path_.toStdString() : std::string()};
+  (other ? weightsB_ : weightsA_).request = session_->engine()->request<protocol::WeightDigests>(
+      protocol::methods::kWeightDigests, params, this,
+      [this, other, comparison = comparison_](const Reply<protocol::WeightDigests>& reply) {
+        if (comparison == comparison_) takeWeights(other, reply);
+      });
+}
+
+void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& reply) {
+  Weights& weights = other ? weightsB_ : weightsA_;
+  weights.request = 0;
+  if (!reply) {
+    weightsProblem_ = asSentence(reply.error().message);
+    showSummary();
+    return;
+  }
+  for (size_t i = 0; i < std::min(reply->values.size(), reply->digests.size()); ++i) {
+    weights.texts.emplace(reply->values[i], reply->digests[i]);
+  }
+  if (weightsRemark().isEmpty()) showDifferences();
+}
+
+void CompareView::showDifferences() {
+  auto diff = graphview::compareGraphs(*session_->document(), *other_, weightsA_.texts, weightsB_.texts);
   viewA_->setMarks(diff.a.marks);
   viewB_->setMarks(diff.b.marks);
   views_->setDiff(std::move(diff));
@@ -137,17 +172,34 @@ void CompareView::showSummary() {
   if (other_ == nullptr) {
     summary_->setFullText(tr("The graphs are compared when both are read."));
   } else if (!some) {
-    summary_->setFullText(tr("The same operators in the same modules; weights are not compared here."));
+    const QString remark = weightsRemark();
+    summary_->setFullText(remark.isEmpty() ? tr("The same operators with the same weights in the same modules.")
+                                           : tr("The same operators in the same modules.   %1").arg(remark));
   } else {
-    summary_->setFullText(tr("≠ %1 changed   + %2 only on the left   + %3 only on the right")
+    summary_->setFullText(tr("≠ %1 changed   + %2 only on the left   + %3 only on the right   %4")
                               .arg(diff.changed)
                               .arg(diff.onlyA)
-                              .arg(diff.onlyB));
+                              .arg(diff.onlyB)
+                              .arg(weightsRemark())
+                              .trimmed());
+  }
+}
+
+QString CompareView::weightsRemark() const {
+  if (!weightsProblem_.isEmpty()) return tr("The weights could not be compared: %1").arg(weightsProblem_);
+  if (weightsA_.request != 0 || weightsB_.request != 0) return tr("The weights are being compared.");
+  return {};
+}
+
+void CompareView::cancelRequests() {
+  ++comparison_;
+  for (EngineClient::RequestId* request : {&request_, &weightsA_.request, &weightsB_.request}) {
+    if (*request != 0) session_->engine()->cancel(std::exchange(*request, 0));
   }
 }
 
 void CompareView::leave() {
-  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  cancelRequests();
   Q_EMIT closed();
 }
 

@@ -1,5 +1,5 @@
-// Two models side by side: the open one and what it was folded to, or any other file. What differs is marked, and both
-// graphs move and open together.
+// Two models side by side: the open one and what it was folded to, or any other file. What differs is marked, first the
+// operators, then the weights, and both graphs move and open together.
 //
 // The other model is read by the engine beside the open one, which stays as it is. Thread: GUI thread.
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/client/engine_client.h"
+#include "ui/graphview/graph_diff.h"
 
 class QLabel;
 class QPushButton;
@@ -41,13 +42,27 @@ class CompareView final : public QWidget {
   void build();
   QWidget* makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name);
   void showReply(const Reply<protocol::ModelInfo>& reply);
+  void askForWeights(bool other);
+  void takeWeights(bool other, const Reply<protocol::WeightDigests>& reply);
+  void showDifferences();
   void showSummary();
+  [[nodiscard]] QString weightsRemark() const;  // empty when they were compared
+  void cancelRequests();
   void leave();
+
+  // One of the two, and what is known of its weights.
+  struct Weights {
+    EngineClient::RequestId request = 0;
+    graphview::WeightTexts texts;
+  };
 
   Session* session_;  // not owned
   EngineClient::RequestId request_ = 0;
   QString path_;
   std::shared_ptr<const protocol::GraphDocument> other_;
+  Weights weightsA_, weightsB_;
+  QString weightsProblem_;
+  int comparison_ = 0;  // grows: replies to an earlier one are nobody's
   ElidedLabel* titleA_ = nullptr;
   ElidedLabel* titleB_ = nullptr;
   ElidedLabel* summary_ = nullptr;

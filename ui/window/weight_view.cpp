@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "ui/session/format.h"
 #include "ui/session/session.h"
@@ -25,6 +26,9 @@ namespace normlens::ui {
 WeightView::WeightView(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   build();
   connect(session_, &Session::digitsChanged, this, &WeightView::showFigures);
+  connect(session_, &Session::planParamsChanged, this, [this] {
+    if (value_ >= 0) showConstant(value_);
+  });
   hide();
 }
 
@@ -91,15 +95,15 @@ QWidget* WeightView::makeButtons() {
 
 void WeightView::showConstant(int value) {
   // A large table takes seconds to count: what is no longer looked at need not be.
-  if (request_ != 0 && value != value_) session_->engine()->cancel(request_);
-  request_ = 0;
+  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
   value_ = value;
+  const int asked = ++asked_;
   stats_.reset();
   setVisible(value >= 0);
   if (value < 0) return;
   showReading();
-  request_ = session_->requestTensorStats(value, this, [this, value](const Reply<protocol::TensorStats>& reply) {
-    if (value != value_) return;
+  request_ = session_->requestTensorStats(value, this, [this, asked](const Reply<protocol::TensorStats>& reply) {
+    if (asked != asked_) return;
     request_ = 0;
     if (!reply) {
       showProblem(reply.error());

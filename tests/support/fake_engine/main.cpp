@@ -53,6 +53,8 @@ class Engine {
     bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
     bindNeedingModel<protocol::ReadGraphParams, protocol::ModelInfo>(methods::kReadGraph,
                                                                      [this](const auto& p) { return readGraph(p); });
+    bindNeedingModel<protocol::WeightDigestsParams, protocol::WeightDigests>(
+        methods::kWeightDigests, [this](const auto& p) { return weightDigests(p); });
     bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze, [this](const auto&) {
       auto told = analysis(*model_);
       if (!inputs_.empty()) told.inputs = inputs_;
@@ -154,6 +156,18 @@ class Engine {
       return fail(ErrorCode::Unreadable, params.path + " is not a model.");
     }
     return modelInfo(*model_, params.path);
+  }
+
+  // The first weight of a folded model is another one.
+  Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params) const {
+    const bool folded = params.other && params.path.empty();
+    protocol::WeightDigests told;
+    for (const auto& value : (folded ? foldedInfo(*model_) : modelInfo(*model_, params.path)).graph.values) {
+      if (!value.constant) continue;
+      told.values.push_back(value.id);
+      told.digests.push_back(folded && told.digests.empty() ? "centered" : value.name);
+    }
+    return told;
   }
 
   Result<protocol::InputsInfo> setInputs(const protocol::InputsParams& params) {

@@ -82,6 +82,12 @@ class TestModels final : public QObject {
     QCOMPARE(diff.onlyB, 2);
     QVERIFY(!diff.same());
     QVERIFY(graphview::compareGraphs(a, a).same());
+    a.nodes[0].inputs = {7, 8};
+    QVERIFY(graphview::compareGraphs(a, a, {{8, "w"}}, {{8, "w"}}).same());
+    const graphview::GraphDiff weights = graphview::compareGraphs(a, a, {{8, "w"}}, {{8, "w'"}});
+    QCOMPARE(weights.a.marks[0], NodeMark::Changed);
+    QCOMPARE(weights.changed, 1);
+    QVERIFY(graphview::compareGraphs(a, a, {{8, "w"}}, {}).same());  // nothing is known of the other's
   }
 
   void normsAreGroupedByVerdict() {
