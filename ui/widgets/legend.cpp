@@ -6,11 +6,12 @@
 #include "ui/theme/class_mark.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
 
 namespace normlens::ui {
 
 LegendEntry::LegendEntry(QChar letter, QWidget* parent) : QWidget(parent), letter_(letter) {
-  setToolTip(classMeaning(letter));
+  explain(this, classMeaning(letter), letter == u'A' ? "auxiliary" : "zero_mean_graph");
   setAccessibleName(QStringLiteral("%1: %2").arg(letter).arg(classWord(letter)));
   setAccessibleDescription(classMeaning(letter));
 }

@@ -71,6 +71,8 @@ Actions::Actions(QWidget* window) : QObject(window) {
                      tr("Go to the previous of what the search found."));
   command = add(QStringLiteral("command"), tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
                 tr("Run a command, or go to a LayerNorm or a panel, by a few letters of its name."));
+  explain = add(QStringLiteral("explain"), tr("Explain this"), QKeySequence(Qt::Key_F1),
+                tr("Open the lesson that explains what is under the pointer."));
   stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape),
              tr("Stop the running job."));
   restartEngine = add(QStringLiteral("restartEngine"), tr("Restart engine"), {},
@@ -142,10 +144,12 @@ void Actions::addPanels() {
       {ActionPanel::Proof, "showProof", tr("Proof"), tr("Go to what was proved of the fold.")},
       {ActionPanel::Differences, "showDifferences", tr("Differences"), tr("Go to where two models part.")},
       {ActionPanel::Benchmark, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
+      {ActionPanel::Learn, "showLearn", tr("Learn"), tr("Go to the lessons.")},
       {ActionPanel::Log, "showLog", tr("Log"), tr("Go to what the engine said.")}};
-  int number = 0;
+  int number = 0;  // Alt+1 to Alt+9, then Alt+0
   for (const Panel& row : rows) {
-    QAction* action = add(QLatin1String(row.name), row.title, QKeySequence(Qt::ALT | (Qt::Key_1 + number++)), row.tip);
+    number = (number + 1) % 10;
+    QAction* action = add(QLatin1String(row.name), row.title, QKeySequence(Qt::ALT | (Qt::Key_0 + number)), row.tip);
     action->setData(static_cast<int>(row.panel));
     panels << action;
   }
@@ -241,6 +245,7 @@ void Actions::update(Session& session) {
   compareFolded->setEnabled(folded && idle);
   compareWith->setEnabled(session.document() != nullptr && idle);
   for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
+  explain->setEnabled(!session.path().isEmpty());
   for (QAction* action : policyGroup->actions()) {
     action->setChecked(action->data().toString() == text(session.planParams().policy));
   }

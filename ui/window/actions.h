@@ -26,7 +26,7 @@ struct Policy {
 [[nodiscard]] const QVector<Policy>& policies();
 
 // The places of the window that an action leads to.
-enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Log };
+enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Learn, Log };
 
 // Owned by the window; the names are those of what they do.
 class Actions final : public QObject {
@@ -55,6 +55,7 @@ class Actions final : public QObject {
   QAction* findNext;
   QAction* findPrevious;
   QAction* command;
+  QAction* explain;  // the lesson of what is under the pointer
   QAction* stop;
   QAction* restartEngine;
   QAction* closeModel;

@@ -11,10 +11,12 @@
 #include "ui/session/session.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/bench_page.h"
 #include "ui/window/differences_page.h"
 #include "ui/window/inputs_page.h"
+#include "ui/window/learn_page.h"
 #include "ui/window/log_page.h"
 #include "ui/window/norm_table_page.h"
 #include "ui/window/plan_page.h"
@@ -40,6 +42,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
       {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
       {tr("Differences"), tr("Where two models part, LayerNorm by LayerNorm and precision by precision.")},
       {tr("Benchmark"), tr("How long the original and the folded model take.")},
+      {tr("Learn"), tr("How the method works, in short lessons; F1 over anything opens the one that explains it.")},
       {tr("Log"), tr("What the engine said.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
   summary_ = new ElidedLabel({}, Qt::ElideRight, header);
@@ -54,14 +57,20 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   pages_ = new QStackedWidget(this);
   auto* plan = new PlanPage(session, pages_);
   auto* proof = new ProofPage(session, pages_);
+  learn_ = new LearnPage(pages_);
   log_ = new LogPage(pages_);
-  pages_->addWidget(plan);
-  pages_->addWidget(new NormTablePage(session, pages_));
+  const auto addPage = [this](QWidget* page, const char* lesson) {
+    pages_->addWidget(page);
+    linkLesson(page, lesson);
+  };
+  addPage(plan, "plan");
+  addPage(new NormTablePage(session, pages_), "zero_mean");
   pages_->addWidget(new InputsPage(session, pages_));
-  pages_->addWidget(proof);
+  addPage(proof, "proof");
   differences_ = new DifferencesPage(session, pages_);
-  pages_->addWidget(differences_);
-  pages_->addWidget(new BenchPage(session, pages_));
+  addPage(differences_, "proof");
+  addPage(new BenchPage(session, pages_), "latency");
+  pages_->addWidget(learn_);
   pages_->addWidget(log_);
   layout->addWidget(pages_, 1);
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
@@ -104,6 +113,11 @@ void BottomPanel::focusTab() {
     return;
   }
   tabs_->setFocus(Qt::ShortcutFocusReason);
+}
+
+void BottomPanel::showLesson(const QString& name) {
+  learn_->showLesson(name);
+  showTab(Learn);
 }
 
 BottomPanel::Tab BottomPanel::tab() const { return static_cast<Tab>(tabs_->currentIndex()); }

@@ -1,4 +1,4 @@
-// The bottom dock: Plan, LayerNorms, Inputs, Proof, Differences, Benchmark, Log.
+// The bottom dock: Plan, LayerNorms, Inputs, Proof, Differences, Benchmark, Learn, Log.
 #pragma once
 
 #include <QFrame>
@@ -11,6 +11,7 @@ namespace normlens::ui {
 class Actions;
 class DifferencesPage;
 class ElidedLabel;
+class LearnPage;
 class LogPage;
 class Session;
 
@@ -18,13 +19,14 @@ class BottomPanel final : public QFrame {
   Q_OBJECT
 
  public:
-  enum Tab { Plan, Norms, Inputs, Proof, Differences, Benchmark, Log };
+  enum Tab { Plan, Norms, Inputs, Proof, Differences, Benchmark, Learn, Log };
 
   BottomPanel(Session* session, Actions* actions, QWidget* parent);  // session, actions: not owned
 
   void showTab(Tab tab);
   void focusTab();  // the keyboard goes to what the tab shows
   [[nodiscard]] Tab tab() const;
+  void showLesson(const QString& name);  // see LearnPage
   [[nodiscard]] LogPage* log() const { return log_; }
   [[nodiscard]] DifferencesPage* differences() const { return differences_; }
 
@@ -42,6 +44,7 @@ class BottomPanel final : public QFrame {
   QWidget* planButtons_;
   ElidedLabel* summary_;
   DifferencesPage* differences_;
+  LearnPage* learn_;
   LogPage* log_;
 };
 

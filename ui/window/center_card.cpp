@@ -9,11 +9,13 @@
 #include "ui/session/format.h"
 #include "ui/session/session.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
 
 namespace normlens::ui {
 
 CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent) : QFrame(parent), session_(session) {
   setObjectName(QStringLiteral("centerCard") + suffix);
+  linkLesson(this, "auxiliary");
   setProperty("kind", "card");
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(10, 8, 10, 8);

@@ -4,14 +4,16 @@
 
 #include "ui/models/norm_model.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/lesson_link.h"
 
 namespace normlens::ui {
 
 CriteriaBox::CriteriaBox(QWidget* parent) : QWidget(parent) {
   setFixedHeight(66);
-  setToolTip(
-      tr("The paper's Algorithm 1 takes an LN's output for zero-mean whatever its γ and β, and an embedding for "
-         "opaque; the exact rule reads the weights."));
+  explain(this,
+          tr("The paper's Algorithm 1 takes an LN's output for zero-mean whatever its γ and β, and an embedding for "
+             "opaque; the exact rule reads the weights."),
+          "gamma_beta");
 }
 
 bool CriteriaBox::differs(const protocol::NormInfo& norm) {

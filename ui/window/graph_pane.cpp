@@ -16,6 +16,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/graph_actions.h"
 #include "ui/window/picture_bar.h"
@@ -51,6 +52,7 @@ class CrumbArrow final : public QWidget {
 
 GraphPane::GraphPane(Session* session, QWidget* parent)
     : QFrame(parent), session_(session), view_(new graphview::GraphView(this)) {
+  linkLesson(this, "zero_mean_graph");
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);

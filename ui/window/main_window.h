@@ -99,6 +99,7 @@ class MainWindow final : public QMainWindow {
   void showExport();
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void showPanel(ActionPanel panel);
+  void showLesson();
   void showPreferences();
   void leavePreferences();
   void applyPreferences(const Preferences& preferences);

@@ -1,5 +1,6 @@
 // MainWindow: the command palette, the places that commands lead to, and the preferences.
 #include <QApplication>
+#include <QCursor>
 #include <QFileInfo>
 #include <QStackedWidget>
 
@@ -9,6 +10,7 @@
 #include "ui/session/project_keeper.h"
 #include "ui/session/recent_files.h"
 #include "ui/session/session.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom_panel.h"
 #include "ui/window/command_palette.h"
@@ -28,6 +30,7 @@ void MainWindow::connectCommands() {
   actions_->fileMenu->insertActions(actions_->closeModel, {graph.saveView, graph.saveWhole});
   actions_->fileMenu->insertSeparator(actions_->closeModel);
   preferencesPage_->addDirection(graph.leftToRight);
+  connect(actions_->explain, &QAction::triggered, this, &MainWindow::showLesson);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
     connect(panel, &QAction::triggered, this,
@@ -76,6 +79,14 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
   return entries;
 }
 
+void MainWindow::showLesson() {
+  QString lesson = lessonOf(QApplication::widgetAt(QCursor::pos()));
+  if (lesson.isEmpty()) lesson = lessonOf(QApplication::focusWidget());
+  pages_->setCurrentWidget(workspace_);
+  actions_->toggleBottom->setChecked(true);
+  workspace_->bottom()->showLesson(lesson);
+}
+
 void MainWindow::showPanel(ActionPanel panel) {
   if (session_->path().isEmpty()) return;
   pages_->setCurrentWidget(workspace_);
@@ -108,6 +119,9 @@ void MainWindow::showPanel(ActionPanel panel) {
       break;
     case ActionPanel::Benchmark:
       bottom(BottomPanel::Benchmark);
+      break;
+    case ActionPanel::Learn:
+      bottom(BottomPanel::Learn);
       break;
     case ActionPanel::Log:
       bottom(BottomPanel::Log);

@@ -11,6 +11,7 @@
 #include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/center_card.h"
@@ -58,6 +59,7 @@ QString range(double low, double high, int digits) {
 }  // namespace
 
 NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  linkLesson(this, "zero_mean_graph");
   InspectorPage page(this);
   auto* head = new QHBoxLayout;
   title_ = new ElidedLabel({}, Qt::ElideLeft, page.body);
@@ -108,7 +110,8 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   page.layout->addStretch(1);
   foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), QStringLiteral("foldThis"));
   centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHere"));
-  centerHere_->setToolTip(tr("Subtract the mean of this norm's input at run time; shows first what that would free."));
+  explain(centerHere_, tr("Subtract the mean of this norm's input at run time; shows first what that would free."),
+          "auxiliary");
   connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThis);
   connect(centerHere_, &QPushButton::clicked, this, &NormPage::centerHere);
   connect(session_, &Session::digitsChanged, this, &NormPage::showAttributes);

@@ -18,6 +18,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/legend.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/widgets/norm_delegate.h"
 #include "ui/widgets/row_delegate.h"
 
@@ -53,6 +54,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
       normModel_(new NormModel(this)),
       filter_(new NormFilter(this)),
       scopeModel_(new ScopeModel(this)) {
+  linkLesson(this, "zero_mean");
   setObjectName(QStringLiteral("panel"));
   filter_->setSourceModel(normModel_);
   auto* layout = new QVBoxLayout(this);

@@ -17,7 +17,7 @@ struct Preferences {
   bool operator==(const Preferences&) const = default;
 };
 
-inline constexpr int kLeastFontPixels = 11, kMostFontPixels = 15;
+inline constexpr int kLeastFontPixels = 11, kMostFontPixels = 18;
 inline constexpr int kLeastDigits = 2, kMostDigits = 17;
 
 [[nodiscard]] Preferences preferencesFromSettings();  // values out of range become the nearest

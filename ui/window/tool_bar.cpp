@@ -6,6 +6,7 @@
 
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/search_box.h"
 
@@ -20,14 +21,14 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   layout->setSpacing(2);
   addButton(QStringLiteral("open"), actions->open, true);
   layout->addSpacing(4);
-  addButton(QStringLiteral("fold"), actions->fold, true);
+  linkLesson(addButton(QStringLiteral("fold"), actions->fold, true), "plan");
   addMenuArrow(actions->foldMenu, tr("Choose what may be folded: the policy."));
   layout->addSpacing(4);
-  addButton(QStringLiteral("verify"), actions->verify, true);
+  linkLesson(addButton(QStringLiteral("verify"), actions->verify, true), "proof");
   layout->addSpacing(4);
-  addButton(QStringLiteral("measure"), actions->measure, true);
+  linkLesson(addButton(QStringLiteral("measure"), actions->measure, true), "latency");
   layout->addSpacing(4);
-  addButton(QStringLiteral("export"), actions->exportModel, true);
+  linkLesson(addButton(QStringLiteral("export"), actions->exportModel, true), "flavours");
   addMenuArrow(actions->exportMenu, tr("Choose how the norm is written into the exported file."));
   const auto addSeparator = [&] {
     QFrame* line = makeLine(Qt::Vertical, this);

@@ -18,12 +18,14 @@
 #include "ui/widgets/frames.h"
 #include "ui/widgets/heat_map.h"
 #include "ui/widgets/histogram_plot.h"
+#include "ui/widgets/lesson_link.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/segmented.h"
 
 namespace normlens::ui {
 
 WeightView::WeightView(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  linkLesson(this, "centering");
   build();
   connect(session_, &Session::digitsChanged, this, &WeightView::showFigures);
   connect(session_, &Session::planParamsChanged, this, [this] {

@@ -263,6 +263,7 @@ QVector<Scene> scenes() {
          });
        },
        {QStringLiteral("--round"), QStringLiteral("300")}},
+      {QStringLiteral("learn"), at(BottomPanel::Learn), {}},
       {QStringLiteral("log"), at(BottomPanel::Log), {}},
       {QStringLiteral("norm_page"),
        [](Stage& stage) {

@@ -2,8 +2,10 @@
 #include <QAbstractItemModelTester>
 #include <QLabel>
 #include <QListView>
+#include <QSet>
 #include <QSpinBox>
 #include <QStackedWidget>
+#include <QTextBrowser>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
@@ -14,6 +16,7 @@
 #include "ui/window/bottom_panel.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/graph_pane.h"
+#include "ui/window/learn_page.h"
 #include "ui/window/preferences_page.h"
 #include "ui/window/workspace.h"
 
@@ -104,6 +107,42 @@ class TestCommands final : public QObject {
     QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Norms);
     QTest::keyClick(&shown.window, Qt::Key_3, Qt::AltModifier);
     QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Plan);
+  }
+
+  void f1OpensTheLessonOfWhatHasTheKeyboard() {
+    Shown shown;
+    QVERIFY(!shown.child<QAction>("explain")->isEnabled());  // there is nothing to explain yet
+    shown.openAndAnalyse(model_);
+    const auto lesson = [&] { return shown.child<LearnPage>("learn")->lesson(); };
+    BottomPanel* bottom = shown.window.workspace()->bottom();
+    QVERIFY(QTest::qWaitForWindowActive(&shown.window));
+    QTest::keyClick(&shown.window, Qt::Key_3, Qt::AltModifier);  // the plan
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_F1);
+    QCOMPARE(bottom->tab(), BottomPanel::Learn);
+    QCOMPARE(lesson(), QStringLiteral("plan"));
+    shown.window.workspace()->graph()->findChild<graphview::GraphView*>()->setFocus();
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_F1);
+    QCOMPARE(lesson(), QStringLiteral("zero_mean_graph"));
+  }
+
+  void everyLinkLeadsToALesson() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.session.selectNorm(2);
+    LearnPage page(nullptr);
+    QSet<QString> names;
+    for (const QWidget* widget : shown.window.findChildren<QWidget*>()) {
+      const QString name = widget->property("lesson").toString();
+      if (name.isEmpty()) continue;
+      names << name;
+      page.showLesson(name);
+      QCOMPARE(page.lesson(), name);
+    }
+    QVERIFY(names.size() >= 6);
+    page.showLesson(QStringLiteral("no such lesson"));
+    QCOMPARE(page.lesson(), QStringLiteral("zero_mean"));
+    QVERIFY(
+        page.findChild<QTextBrowser*>(QStringLiteral("lessonText"))->toPlainText().contains(QStringLiteral("RMS(x)")));
   }
 
   void arrowsMoveAndEscapeCloses() {

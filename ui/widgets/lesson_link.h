@@ -1,0 +1,19 @@
+// Which lesson explains what a widget shows: F1 over it, or with the keyboard in it, opens that lesson.
+#pragma once
+
+#include <QString>
+
+class QWidget;
+
+namespace normlens::ui {
+
+// Sets the tooltip, which then says that F1 tells more. `lesson`: the name of a file of resources/lessons without
+// number and suffix, "gamma_beta".
+void explain(QWidget* widget, const QString& tip, const char* lesson);
+// Without a tooltip of its own: for a whole page.
+void linkLesson(QWidget* widget, const char* lesson);
+
+// Of the widget, or of the nearest one around it that has one; empty if none. widget may be null.
+[[nodiscard]] QString lessonOf(const QWidget* widget);
+
+}  // namespace normlens::ui
