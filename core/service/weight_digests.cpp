@@ -24,7 +24,8 @@ Result<std::string> digestOf(const graph::TensorView& view, const Task& task) {
   if (!readable) return std::string();
   std::string text(graph::dtypeName(view.dtype));
   for (const int64_t size : view.shape) text += ' ' + std::to_string(size);
-  return formats::sha256Hex(std::as_bytes(std::span(text + parts)));
+  text += parts;
+  return formats::sha256Hex(std::as_bytes(std::span(text)));
 }
 
 }  // namespace
