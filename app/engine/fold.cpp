@@ -4,6 +4,7 @@
 #include "app/engine/output_path.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
+#include "app/engine/verify_text.h"
 
 namespace normlens::engine {
 namespace {
@@ -14,12 +15,6 @@ struct Options {
   bool noVerify = false, force = false;
   InputOptions inputs;
 };
-
-std::string shortNumber(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
 
 std::string megabytes(int64_t bytes) {
   char text[32];
@@ -37,21 +32,6 @@ std::string milliseconds(double ms) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f ms", ms);
   return text;
-}
-
-void printVerify(const protocol::VerifyResult& verify, Console& console) {
-  const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
-  std::string line = "  " + word + ": ";
-  line += verify.algebra_done ? "float64 " + shortNumber(verify.algebra.max_rel) : "float64 not possible";
-  if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
-  if (verify.file_done) {
-    line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) + " at a noise floor of " +
-            shortNumber(verify.noise_floor);
-  } else if (!verify.file_reason.empty()) {
-    line += ", files not compared (" + verify.file_reason + ")";
-  }
-  console.print(line);
-  if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
 }
 
 void printPrices(const protocol::NormPrices& prices, Console& console) {

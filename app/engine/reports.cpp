@@ -94,4 +94,17 @@ json foldReport(const FoldOutcome& outcome) {
           {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
 }
 
+json fuseReport(const FuseOutcome& outcome) {
+  const service::Fusing& fusing = outcome.fusing;
+  return {{"norms", fusing.norms},
+          {"fused", fusing.fused.size()},
+          {"fused_names", fusing.fused},
+          {"output", outcome.output ? json(*outcome.output) : json(nullptr)},
+          {"reason", fusing.reason.empty() ? json(nullptr) : json(fusing.reason)},
+          {"load_ms", numberToJson(outcome.load_ms)},
+          {"fuse_ms", numberToJson(fusing.fuse_ms)},
+          {"save_ms", numberToJson(outcome.save_ms)},
+          {"verify", fusing.verify ? verifyEntry(*fusing.verify) : json(nullptr)}};
+}
+
 }  // namespace normlens::engine

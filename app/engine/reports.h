@@ -8,6 +8,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
+#include "core/service/fuse_norms.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
@@ -20,6 +21,14 @@ struct FoldOutcome {
   std::optional<std::string> output;  // path, where a file was written
 };
 [[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
+
+struct FuseOutcome {
+  service::Fusing fusing;
+  double load_ms = 0;
+  double save_ms = 0;
+  std::optional<std::string> output;  // path, where a file was written
+};
+[[nodiscard]] nlohmann::json fuseReport(const FuseOutcome& outcome);
 
 // `sweep`: whether anything was varied; `points` is empty otherwise. `command`: the line that asked for it.
 [[nodiscard]] nlohmann::json benchReport(const protocol::BenchResult& result, bool sweep, const std::string& command);

@@ -24,6 +24,7 @@ struct Verb {
 // One per file; the rows of the table.
 RunVerb declareAnalyze(CLI::App& app);
 RunVerb declareFold(CLI::App& app);
+RunVerb declareFuse(CLI::App& app);
 RunVerb declareDiff(CLI::App& app);
 RunVerb declareBench(CLI::App& app);
 RunVerb declareServe(CLI::App& app);

@@ -63,8 +63,8 @@ Result<std::vector<Tensors>> inputSets(const Tensors& sample, int draws, uint64_
 
 class Verifier {
  public:
-  Verifier(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options, const Task& task)
-      : fold_(fold), sample_(sample), options_(options), task_(task) {}
+  Verifier(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options, const Task& task)
+      : change_(change), sample_(sample), options_(options), task_(task) {}
 
   Result<Verification> verify() {
     if (const Status done = proveAlgebra(); !done) return tl::unexpected(done.error());
@@ -77,11 +77,11 @@ class Verifier {
   // ---- algebra
   Status proveAlgebra() {
     task_.report("copying the model to float64", 0);
-    const auto twin = fold_.original.toFloat64();
+    const auto twin = change_.original.toFloat64();
     if (!twin) return noAlgebra(twin.error().message);
     if (const Status running = task_.check(); !running) return running;
-    const auto foldedTwin = (*twin)->apply(fold_.plan, fold_.norms, options_.flavour, task_);
-    if (!foldedTwin) return noAlgebra("the plan cannot be applied to a float64 copy: " + foldedTwin.error().message);
+    const auto foldedTwin = change_.change(**twin);
+    if (!foldedTwin) return noAlgebra("the change cannot be made to a float64 copy: " + foldedTwin.error().message);
     if (const Status done = compareTwins(**twin, **foldedTwin); !done || !result_.algebra) return done;
     if (const Status done = lookForNarrowOps(**foldedTwin); !done) return done;
     if (!algebraPasses()) nameDiverging(**twin, **foldedTwin, options_.algebraLimit);
@@ -153,13 +153,13 @@ class Verifier {
 
   // ---- file
   Status compareFiles() {
-    result_.fileType = fold_.original.facts().dtype;
+    result_.fileType = change_.original.facts().dtype;
     const auto sets = inputSets(sample_, options_.fileDraws, options_.seed);
     if (!sets) return tl::unexpected(sets.error());
     std::vector<Tensors> used;
     for (const Tensors& inputs : *sets) {
       task_.report("comparing in " + std::string(graph::dtypeName(result_.fileType)), 0.5);
-      auto compared = compareOn(fold_.original, fold_.folded, inputs, task_);
+      auto compared = compareOn(change_.original, change_.changed, inputs, task_);
       if (!compared) return tl::unexpected(compared.error());
       if (!compared->originalRan) {
         if (!used.empty()) continue;
@@ -174,7 +174,7 @@ class Verifier {
     }
     if (const Status done = measureNoise(used); !done) return done;
     if (!filePasses() && result_.firstDiverging.empty()) {
-      nameDiverging(fold_.original, fold_.folded, options_.floorFactor * result_.noiseFloor);
+      nameDiverging(change_.original, change_.changed, options_.floorFactor * result_.noiseFloor);
     }
     return {};
   }
@@ -184,10 +184,10 @@ class Verifier {
     for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
       task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
       if (const Status running = task_.check(); !running) return running;
-      const auto perturbed = fold_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
+      const auto perturbed = change_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
       if (!perturbed) return {};  // nothing to perturb: the floor stays at the type's own
       for (const Tensors& inputs : sets) {
-        const auto compared = compareOn(fold_.original, **perturbed, inputs, task_);
+        const auto compared = compareOn(change_.original, **perturbed, inputs, task_);
         if (!compared) return tl::unexpected(compared.error());
         const double noise = compared->worst().maxRel;
         // A copy that overflows says nothing about rounding.
@@ -205,7 +205,7 @@ class Verifier {
   // ---- verdict
   void nameDiverging(const Model& original, const Model& folded, double limit) {
     task_.report("looking for the first norm that differs");
-    const auto norms = compareNorms(original, fold_.norms, folded, sample_, task_);
+    const auto norms = compareNorms(original, change_.norms, folded, sample_, task_);
     if (norms) result_.firstDiverging = firstDiverging(*norms, limit);
   }
 
@@ -222,7 +222,7 @@ class Verifier {
     }
   }
 
-  const FoldUnderTest& fold_;
+  const ChangeUnderTest& change_;
   const Tensors& sample_;
   const VerifyOptions& options_;
   const Task& task_;
@@ -233,7 +233,13 @@ class Verifier {
 
 Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options,
                                 const Task& task) {
-  return Verifier(fold, sample, options, task).verify();
+  const auto apply = [&](const Model& twin) { return twin.apply(fold.plan, fold.norms, options.flavour, task); };
+  return verifyChange({fold.original, fold.folded, apply, fold.norms}, sample, options, task);
+}
+
+Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
+                                  const Task& task) {
+  return Verifier(change, sample, options, task).verify();
 }
 
 }  // namespace normlens::run

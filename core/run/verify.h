@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +43,14 @@ struct FoldUnderTest {
   const std::vector<analysis::LayerNorm>& norms;  // of the original
 };
 
+// The same of a change that is not a plan: what made `changed` of the original, for its float64 copy.
+struct ChangeUnderTest {
+  const formats::Model& original;
+  const formats::Model& changed;
+  std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& twin)> change;
+  const std::vector<analysis::LayerNorm>& norms;  // of the original
+};
+
 struct Verification {
   std::optional<Worst> algebra;  // nullopt: not possible, algebraReason says why
   std::string algebraReason;     // also set where float64 was measured and something is wrong with it
@@ -59,5 +69,8 @@ struct Verification {
 // everything undecided; a folded model that fails where the original runs is refuted.
 [[nodiscard]] Result<Verification> verifyFold(const FoldUnderTest& fold, const formats::Tensors& sample,
                                               const VerifyOptions& options, const Task& task);
+// Alike; options.flavour is not read.
+[[nodiscard]] Result<Verification> verifyChange(const ChangeUnderTest& change, const formats::Tensors& sample,
+                                                const VerifyOptions& options, const Task& task);
 
 }  // namespace normlens::run

@@ -41,6 +41,7 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
       {"fold", "a.pt", "-o", "b.pt", "--norm", "batch"},
       {"fold", "a.pt", "-o", "b.pt", "--max-growth", "-1"},
       {"fold", "a.pt", "-o", "b.pt", "--inputs", "x.npz", "--input", "in_0=int64[1]"},
+      {"fuse", "a.pt"},
       {"bench", "a.pt", "--rounds", "0"},
       {"bench", "a.pt", "--sweep", "batch"},
       {"diff", "a.pt"},
@@ -66,6 +67,7 @@ TEST(Program, AFileThatIsNotThereIsThree) {
   for (const std::vector<std::string>& row :
        std::vector<std::vector<std::string>>{{"analyze", "/no/such/model.pt"},
                                              {"fold", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
+                                             {"fuse", "/no/such/model.pt", "-o", "/tmp/never_written.pt"},
                                              {"diff", "/no/such/model.pt", "/no/such/other.pt"},
                                              {"bench", "/no/such/model.pt"}}) {
     auto arguments = row;

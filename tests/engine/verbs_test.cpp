@@ -58,6 +58,17 @@ TEST_F(Verbs, AnalyzeSumsUp) {
   EXPECT_GT(answer.object["layer_norms"].size(), 0U);
 }
 
+TEST_F(Verbs, FuseWritesWhatIsProvedToBeEqualAndFoldsNothing) {
+  const Answer answer = ask({"fuse", gpt2_, "-o", at("fused.pt")});
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_GT(answer.object["fused"].get<int>(), 0);
+  EXPECT_LE(answer.object["fused"], answer.object["norms"]);
+  EXPECT_EQ(answer.object["fused_names"].size(), answer.object["fused"]);
+  EXPECT_EQ(answer.object["verify"]["exact"], true);
+  EXPECT_EQ(answer.object["output"], at("fused.pt"));
+  EXPECT_TRUE(fs::exists(at("fused.pt")));
+}
+
 TEST_F(Verbs, FoldWritesWhatDiffFindsEqual) {
   const Answer folded = ask({"fold", gpt2_, "-o", at("folded.pt")});
   ASSERT_EQ(folded.status, 0) << folded.err;

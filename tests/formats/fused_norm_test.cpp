@@ -145,5 +145,67 @@ TEST_F(FusedNorms, ACenteringBeforeTheNormStaysBetweenThem) {
   }
 }
 
+// Fusing alone: nothing is folded.
+class Fusing : public FusedNorms {
+ protected:
+  static FusedModel fuse(const TorchScriptModel& model) {
+    auto result = model.fuseNorms(analysis::findNorms(model.graph()), {});
+    EXPECT_TRUE(result) << (result ? "" : result.error().message);
+    return result ? std::move(*result) : FusedModel{};
+  }
+  static void expectSameOutputs(const TorchScriptModel& before, const Model& after, const at::Tensor& x) {
+    const auto& fused = static_cast<const TorchScriptModel&>(after);
+    EXPECT_LT(relativeDifference(runOn(before, {x}), runOn(fused, {x})), kExact);
+  }
+};
+
+TEST_F(Fusing, ALayerNormStaysALayerNorm) {
+  const auto x = draw({3, 4, 6}, 30);
+  for (const bool submodule : {false, true}) {
+    const auto model = makeModel(submodule ? withSubmodule("  s = p + q\n  y = self.norm.forward(s)\n  return s * y\n")
+                                           : twoBranches("  s = p + q\n" + std::string(kNorm) + "  return s * y\n"),
+                                 {x});
+    const auto fused = fuse(*model);
+    ASSERT_EQ(fused.fused.size(), 1U) << submodule;
+    EXPECT_EQ(countOps(static_cast<const TorchScriptModel&>(*fused.model), "normlens::add_layer_norm"), 1);
+    expectSameOutputs(*model, *fused.model, x);
+    expectSameOutputs(*model, *fused.model, draw({2, 6}, 31));
+  }
+}
+
+TEST_F(Fusing, AnRmsNormTakesItsAddInToo) {
+  const auto x = draw({3, 4, 6}, 32);
+  const auto model =
+      makeModel(twoBranches("  s = p + q\n  y = torch.rms_norm(s, [8], self.g, 1e-05)\n  return s * y\n"), {x});
+  const auto fused = fuse(*model);
+  ASSERT_EQ(fused.fused.size(), 1U);
+  EXPECT_EQ(countOps(static_cast<const TorchScriptModel&>(*fused.model), "normlens::add_rms_norm"), 1);
+  expectSameOutputs(*model, *fused.model, x);
+}
+
+TEST_F(Fusing, AnRmsNormWhoseEpsDependsOnTheTypeIsLeftAlone) {
+  const auto x = draw({3, 6}, 33);
+  const auto model = makeModel(twoBranches("  s = p + q\n  y = torch.rms_norm(s, [8], self.g)\n  return s * y\n"), {x});
+  EXPECT_TRUE(fuse(*model).fused.empty());
+}
+
+TEST_F(Fusing, OfTwoNormsOfOneSumTheFirstTakesTheAddIn) {
+  const auto x = draw({3, 6}, 34);
+  const auto model =
+      makeModel(twoBranches("  s = p + q\n" + std::string(kNorm) +
+                            "  z = torch.layer_norm(s, [8], self.b, self.g, 1e-05, False)\n  return z * y\n"),
+                {x});
+  const auto fused = fuse(*model);
+  EXPECT_EQ(fused.fused.size(), 1U);
+  expectSameOutputs(*model, *fused.model, x);
+}
+
+TEST_F(Fusing, ANormOverTwoAxesIsLeftAlone) {
+  const auto x = draw({3, 8, 6}, 35);
+  const auto model = makeModel(
+      twoBranches("  s = p + q\n  y = torch.layer_norm(s, [8, 8], None, None, 1e-05, False)\n  return y\n"), {x});
+  EXPECT_TRUE(fuse(*model).fused.empty());
+}
+
 }  // namespace
 }  // namespace normlens::formats::torchscript::test

@@ -7,10 +7,11 @@
 
 #include "core/analysis/norms.h"
 #include "core/formats/edit_refused.h"
-#include "core/formats/torchscript/apply_fused_norm.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
 #include "core/formats/torchscript/fast_norm.h"
+#include "core/formats/torchscript/fusable_norms.h"
 #include "core/formats/torchscript/place_weights.h"
+#include "core/formats/torchscript/rebuild.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/torchscript_model.h"
 #include "core/graph/queries.h"
@@ -88,42 +89,21 @@ class PlanTranslator {
     NormReplacement how;
   };
 
-  // Last of all edits: what they do around a norm decides whether its body is still nothing but the norm.
+  // Last of all edits: what they do around a norm decides whether its body is still nothing but the norm. The fast
+  // flavour takes the add before the norm into its op.
   void replace(const Replacement& replacement) {
-    if (const auto site = siteWithAdd(replacement)) {
-      const int where = site->call ? frameAt(replacement.frame).parent : replacement.frame;
-      edits(where).push_back(fuseNorm(
-          {*site, "normlens::rms_norm", "normlens::add_rms_norm", replacement.how.gamma, replacement.how.beta}));
-    } else {
-      edits(replacement.frame).push_back(replaceNorm(replacement.how));
-    }
-  }
-
-  // The fast flavour takes the add before the norm into its op: where the two stand in one body, or where a submodule
-  // does nothing but normalise the sum.
-  [[nodiscard]] std::optional<NormSite> siteWithAdd(const Replacement& replacement) const {
     const NormReplacement& how = replacement.how;
-    if (how.flavour != NormFlavour::Fast || how.axes != 1 || how.castBack) return std::nullopt;
-    if (how.node->kind() != c10::aten::layer_norm) return std::nullopt;
-    if (!readsAdd(norms_[static_cast<size_t>(replacement.norm)])) return std::nullopt;
-    const Frame& frame = frameAt(replacement.frame);
-    const auto index = static_cast<size_t>(replacement.frame);
-    const bool alone = frame.call != nullptr && frame.call->kind() == c10::prim::CallMethod && placed_[index].empty() &&
-                       frames_[index].empty() && isNormAlone(*frame.graph, *how.node);
-    const NormSite site{how.node, alone ? frame.call : nullptr};
-    return canFuse(site) ? std::optional(site) : std::nullopt;
-  }
-
-  // The norm's input is a sum of two values of its own type and shape.
-  [[nodiscard]] bool readsAdd(const LayerNorm& norm) const {
-    const auto& graph = model_.graph();
-    const NodeId producer = graph.value(norm.input).producer;
-    if (producer == graph::kNone) return false;
-    const auto& add = graph.node(producer);
-    return add.kind == OpKind::Add && add.operands.size() == 2 &&
-           std::all_of(add.operands.begin(), add.operands.end(), [&](ValueId operand) {
-             return operand != kNoValue && graph::sameTypeAndShape(graph, operand, norm.input);
-           });
+    const auto untouched = [&](int frame) {
+      return placed_[static_cast<size_t>(frame)].empty() && frames_[static_cast<size_t>(frame)].empty();
+    };
+    const NodeId node = norms_[static_cast<size_t>(replacement.norm)].node;
+    const auto fusable = how.flavour == NormFlavour::Fast ? findFusable(model_, node, untouched) : std::nullopt;
+    if (fusable) {
+      edits(fusable->frame)
+          .push_back(fuseNorm({fusable->site, "normlens::rms_norm", "normlens::add_rms_norm", how.gamma, how.beta}));
+    } else {
+      edits(replacement.frame).push_back(replaceNorm(how));
+    }
   }
 
   // The readers of the node's output read this operand of it.
@@ -139,7 +119,6 @@ class PlanTranslator {
   }
 
   std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
-  const Frame& frameAt(int frame) const { return model_.program().frames[static_cast<size_t>(frame)]; }
 
   const ProgramNode& programNode(NodeId node) const {
     return model_.program().nodes[static_cast<size_t>(model_.lowered().programNode[static_cast<size_t>(node)])];
@@ -198,17 +177,6 @@ class PlanTranslator {
   FrameEdits frames_;
 };
 
-// State that the model writes must not be shared between the original and its copy.
-void copyWrittenState(const Program& program, EditsByInstance& instances) {
-  for (const auto& constant : program.constants) {
-    if (constant.volatileReason.empty()) continue;
-    const at::Tensor copy = constant.tensor.clone();
-    for (const auto& site : constant.sites) {
-      if (site.owner && site.elements.empty()) instances[site.owner.get()].values[site.attribute] = copy;
-    }
-  }
-}
-
 // Who reads a constant besides forward: other methods.
 WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const OtherEntries& others) {
   return [&](graph::ConstantId constant) {
@@ -243,7 +211,6 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     // Reads are redirected first: the code edits may remove the nodes that read.
     FrameEdits frames(program_.frames.size());
     EditsByInstance instances;
-    copyWrittenState(program_, instances);
     WeightPlacement(*this, others).place(weights, frames, instances);
     PlanTranslator code(*this, norms, flavour, frames);
     for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);
@@ -252,11 +219,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
       std::move(codeEdits[f].begin(), codeEdits[f].end(), std::back_inserter(frames[f]));
     }
     task.report("rewriting the code");
-    const auto unit = std::make_shared<torch::jit::CompilationUnit>();
-    spreadToMethods(program_, frames, others, *unit, instances);
-    ModuleSource made{ModuleCopier(unit, instances).copy(source_.module), source_.extraFiles, source_.archive,
-                      keepAlive(source_.edits, source_.module), source_.defaultType};
-    auto model = fromModule(std::move(made), facts_);
+    auto model = rebuild(*this, frames, others, std::move(instances));
     if (!model) return tl::unexpected<Error>(model.error());
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const EditRefused& refused) {

@@ -12,7 +12,10 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr size_t kGamma = 2, kBeta = 3, kEps = 4;
+constexpr size_t kGamma = 2, kBeta = 3;
+
+bool hasBeta(const Node& norm) { return norm.kind() == c10::aten::layer_norm; }
+size_t epsInput(const Node& norm) { return hasBeta(norm) ? 4 : 3; }
 
 bool isOne(const Value* alpha) {
   const auto value = torch::jit::toIValue(alpha);
@@ -54,8 +57,8 @@ Value* constantOf(GraphCopy& copy, const NormSite& site, size_t input, bool give
 }
 
 Value* epsOf(GraphCopy& copy, const NormSite& site) {
-  if (!site.call) return copy.at(site.norm)->input(kEps);
-  return copy.graph()->insertConstant(*torch::jit::toIValue(site.norm->input(kEps)));
+  if (!site.call) return copy.at(site.norm)->input(epsInput(*site.norm));
+  return copy.graph()->insertConstant(*torch::jit::toIValue(site.norm->input(epsInput(*site.norm))));
 }
 
 void writeFused(GraphCopy& copy, const FusedNorm& fused) {
@@ -88,6 +91,13 @@ void writeFused(GraphCopy& copy, const FusedNorm& fused) {
 
 }  // namespace
 
+bool isFusableNorm(const Node& node) {
+  if (node.kind() == c10::aten::layer_norm) return true;
+  if (node.kind() != c10::Symbol::fromQualString("aten::rms_norm")) return false;
+  const auto eps = torch::jit::toIValue(node.input(epsInput(node)));
+  return eps && eps->isDouble();
+}
+
 bool canFuse(const NormSite& site) {
   Node* reader = site.reader();
   return canFuseNodes(*reader->input(site.sumInput())->node(), reader);
@@ -99,12 +109,12 @@ bool isNormAlone(const Graph& body, const Node& norm) {
   const auto isOwnAttribute = [&](const Value* value) {
     return value->node()->kind() == c10::prim::GetAttr && value->node()->input(0) == body.inputs()[0];
   };
-  for (const size_t input : {kGamma, kBeta}) {
+  for (size_t input = kGamma; input < epsInput(norm); ++input) {
     const Value* value = norm.input(input);
     if (!value->mustBeNone() && !isOwnAttribute(value)) return false;
   }
   const auto nodes = body.nodes();
-  return torch::jit::toIValue(norm.input(kEps)).has_value() &&
+  return torch::jit::toIValue(norm.input(epsInput(norm))).has_value() &&
          std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return onlyComputes(*node); });
 }
 

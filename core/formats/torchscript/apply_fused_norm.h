@@ -17,6 +17,9 @@ struct NormSite {
   [[nodiscard]] size_t sumInput() const { return call ? 1 : 0; }
 };
 
+// aten::layer_norm, or aten::rms_norm with a known eps.
+[[nodiscard]] bool isFusableNorm(const torch::jit::Node& node);
+
 // The add before the norm can move into the norm's op:
 // - out of place, of two tensors, with alpha 1 (their types and shapes are the caller's to check);
 // - nothing reads the sum before the norm does, so that it is early enough where the norm is;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/formats/model.h"
+#include "core/formats/norm_fuser.h"
 #include "core/formats/torchscript/archive_reader.h"
 #include "core/formats/torchscript/lower.h"
 #include "core/formats/torchscript/probe_records.h"
@@ -31,7 +32,7 @@ struct ModuleSource {
   at::ScalarType defaultType = at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
 };
 
-class TorchScriptModel final : public Model {
+class TorchScriptModel final : public Model, public NormFuser {
  public:
   // Checks the container (archive_check.h), then loads. Errors: Unreadable, Unsupported.
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> open(const std::filesystem::path& path,
@@ -58,6 +59,7 @@ class TorchScriptModel final : public Model {
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                      const Task& task) const override;
+  [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;

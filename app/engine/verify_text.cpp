@@ -1,0 +1,32 @@
+#include "app/engine/verify_text.h"
+
+#include <cstdio>
+#include <string>
+
+namespace normlens::engine {
+namespace {
+
+std::string shortNumber(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
+}
+
+}  // namespace
+
+void printVerify(const protocol::VerifyResult& verify, Console& console) {
+  const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
+  std::string line = "  " + word + ": ";
+  line += verify.algebra_done ? "float64 " + shortNumber(verify.algebra.max_rel) : "float64 not possible";
+  if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
+  if (verify.file_done) {
+    line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) + " at a noise floor of " +
+            shortNumber(verify.noise_floor);
+  } else if (!verify.file_reason.empty()) {
+    line += ", files not compared (" + verify.file_reason + ")";
+  }
+  console.print(line);
+  if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
+}
+
+}  // namespace normlens::engine
