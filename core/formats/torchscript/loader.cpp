@@ -45,9 +45,8 @@ torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::ji
   };
   try {
     return attempt();
-  } catch (const c10::Error& error) {
-    const bool asksForOurs =
-        std::string_view(error.what_without_backtrace()).find("normlens::") != std::string_view::npos;
+  } catch (const std::exception& error) {  // not always a c10::Error: an unknown operator is an ErrorReport
+    const bool asksForOurs = std::string_view(error.what()).find("normlens::") != std::string_view::npos;
     if (!asksForOurs || !fastNormAvailable()) throw;
   }
   return attempt();
