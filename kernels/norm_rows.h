@@ -26,6 +26,9 @@ enum class Scalar { Float32, Float64, Float16, BFloat16 };
 
 enum class NormKind { Rms, Layer, Center, Crms };
 
+// The type of weight and bias: that of the rows, or that of the sums (double for Float64, else float).
+enum class ConstantType { OfRows, OfSums };
+
 // Sizes and strides count elements. Rows of the outputs are contiguous, so output row r starts at r * outputWidth.
 // Inputs and outputs must not overlap.
 struct NormRows {
@@ -34,13 +37,14 @@ struct NormRows {
   int64_t inputStride = 0;         // from one row to the next; each row itself is contiguous
   const void* residual = nullptr;  // rows x width; null: nothing is added
   int64_t residualStride = 0;
-  const void* weight = nullptr;  // outputWidth values; null: 1. The device's header names the type of both.
+  const void* weight = nullptr;  // outputWidth values; null: 1
   const void* bias = nullptr;    // as weight; null: 0
-  void* sum = nullptr;           // rows x width: input + residual, rounded to the scalar type; with a residual only
-  void* output = nullptr;        // rows x outputWidth
-  int64_t width = 0;             // at least 1
-  int64_t outputWidth = 0;       // width; for Crms also width + 1
-  double eps = 0.0;              // not read by Center
+  ConstantType constants = ConstantType::OfSums;
+  void* sum = nullptr;      // rows x width: input + residual, rounded to the scalar type; with a residual only
+  void* output = nullptr;   // rows x outputWidth
+  int64_t width = 0;        // at least 1
+  int64_t outputWidth = 0;  // width; for Crms also width + 1
+  double eps = 0.0;         // not read by Center
 };
 
 }  // namespace normlens::kernels

@@ -1,6 +1,6 @@
 // The norms of kernels/norm_rows.h on the CPU. Torch-free.
 //
-// weight and bias are in the type of the sums: double for Float64, else float. Each row is independent, so any split of
+// Each row is independent, so any split of
 // the rows over threads gives the same bits. One code path per instruction set, chosen at run time.
 // Thread: pure functions over the caller's memory.
 #pragma once

@@ -36,7 +36,7 @@ typename Lane::Vector firstLanes(const typename Lane::Vector& v, int64_t count) 
   return kept;
 }
 
-// Weights and biases lie in memory in the type of the sums.
+// Of numbers that lie in memory in the type of the sums.
 template <class Sum>
 struct SumLane;
 template <>
@@ -198,12 +198,12 @@ bool isFarOff(const Moments<Sum>& moments, int64_t width) {
 }
 
 // `next`, `nextResidual`: the row that is summed after this one; the latter may be null.
-template <NormKind kind, class Lane, bool hasWeight, bool hasBias>
+template <NormKind kind, class Lane, class Constants, bool hasWeight, bool hasBias>
 void scaleRow(const typename Lane::Stored* x, const RowScale<typename Lane::Sum>& scale,
-              const typename Lane::Sum* weight, const typename Lane::Sum* bias, typename Lane::Stored* y, int64_t width,
-              const typename Lane::Stored* next, const typename Lane::Stored* nextResidual) {
+              const typename Constants::Stored* weight, const typename Constants::Stored* bias,
+              typename Lane::Stored* y, int64_t width, const typename Lane::Stored* next,
+              const typename Lane::Stored* nextResidual) {
   using Vector = typename Lane::Vector;
-  using Constants = typename SumLane<typename Lane::Sum>::Lane;
   const auto scaled = [&](Vector v) {
     if constexpr (subtractsMean(kind)) v = (v - scale.shift) - scale.rest;
     if constexpr (kind != NormKind::Center) v *= scale.inverse;
@@ -245,18 +245,19 @@ RowScale<typename Lane::Sum> summarize(const typename Lane::Stored* x, const typ
   return scaleOf<kind>(moments, shift, rows.width, rows.eps);
 }
 
-template <class Lane>
+template <class Lane, class Constants>
 void storeLast(const NormRows& rows, typename Lane::Sum value, typename Lane::Stored* y) {
-  using Sum = typename Lane::Sum;
-  if (rows.weight) value *= static_cast<const Sum*>(rows.weight)[rows.width];
-  if (rows.bias) value += static_cast<const Sum*>(rows.bias)[rows.width];
+  using Constant = typename Constants::Stored;
+  if (rows.weight) value *= loadSome<Constants>(static_cast<const Constant*>(rows.weight) + rows.width, 1)[0];
+  if (rows.bias) value += loadSome<Constants>(static_cast<const Constant*>(rows.bias) + rows.width, 1)[0];
   storeSome<Lane>(y + rows.width, typename Lane::Vector{} + value, 1);
 }
 
-template <NormKind kind, class Lane, bool hasWeight, bool hasBias>
+template <NormKind kind, class Lane, class Constants, bool hasWeight, bool hasBias>
 void normalizeAs(const NormRows& rows, int64_t begin, int64_t end) {
   using Stored = typename Lane::Stored;
   using Sum = typename Lane::Sum;
+  using Constant = typename Constants::Stored;
   const auto* input = static_cast<const Stored*>(rows.input);
   const auto* residuals = static_cast<const Stored*>(rows.residual);
   for (int64_t r = begin; r < end; ++r) {
@@ -266,21 +267,30 @@ void normalizeAs(const NormRows& rows, int64_t begin, int64_t end) {
     Stored* sum = residual ? static_cast<Stored*>(rows.sum) + r * rows.width : nullptr;
     Stored* y = static_cast<Stored*>(rows.output) + r * rows.outputWidth;
     const RowScale<Sum> scale = summarize<kind, Lane>(x, residual, sum, y, rows);
-    scaleRow<kind, Lane, hasWeight, hasBias>(
-        residual ? sum : x, scale, static_cast<const Sum*>(rows.weight), static_cast<const Sum*>(rows.bias), y,
-        rows.width, input + next * rows.inputStride, residuals ? residuals + next * rows.residualStride : nullptr);
+    scaleRow<kind, Lane, Constants, hasWeight, hasBias>(
+        residual ? sum : x, scale, static_cast<const Constant*>(rows.weight), static_cast<const Constant*>(rows.bias),
+        y, rows.width, input + next * rows.inputStride, residuals ? residuals + next * rows.residualStride : nullptr);
     if constexpr (kind == NormKind::Crms) {
-      if (rows.outputWidth > rows.width) storeLast<Lane>(rows, scale.last, y);
+      if (rows.outputWidth > rows.width) storeLast<Lane, Constants>(rows, scale.last, y);
     }
   }
 }
 
+template <NormKind kind, class Lane, class Constants>
+void normalizeWith(const NormRows& rows, int64_t begin, int64_t end) {
+  if (rows.weight && rows.bias) return normalizeAs<kind, Lane, Constants, true, true>(rows, begin, end);
+  if (rows.weight) return normalizeAs<kind, Lane, Constants, true, false>(rows, begin, end);
+  if (rows.bias) return normalizeAs<kind, Lane, Constants, false, true>(rows, begin, end);
+  normalizeAs<kind, Lane, Constants, false, false>(rows, begin, end);
+}
+
 template <NormKind kind, class Lane>
 void normalizeKind(const NormRows& rows, int64_t begin, int64_t end) {
-  if (rows.weight && rows.bias) return normalizeAs<kind, Lane, true, true>(rows, begin, end);
-  if (rows.weight) return normalizeAs<kind, Lane, true, false>(rows, begin, end);
-  if (rows.bias) return normalizeAs<kind, Lane, false, true>(rows, begin, end);
-  normalizeAs<kind, Lane, false, false>(rows, begin, end);
+  using OfSums = typename SumLane<typename Lane::Sum>::Lane;
+  if constexpr (sizeof(typename Lane::Stored) < sizeof(typename Lane::Sum)) {
+    if (rows.constants == ConstantType::OfRows) return normalizeWith<kind, Lane, Lane>(rows, begin, end);
+  }
+  normalizeWith<kind, Lane, OfSums>(rows, begin, end);
 }
 
 template <class Lane>

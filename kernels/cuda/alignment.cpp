@@ -26,12 +26,12 @@ int elementBytes(Scalar scalar) {
   return 0;
 }
 
-bool allowsVectors(Scalar scalar, const NormRows& rows, ConstantType constants) {
+bool allowsVectors(Scalar scalar, const NormRows& rows) {
   const int vector = kVectorBytes / elementBytes(scalar);
   for (const int64_t size : {rows.width, rows.outputWidth, rows.inputStride, rows.residualStride}) {
     if (size % vector != 0) return false;
   }
-  const bool halfWithFloats = elementBytes(scalar) == 2 && constants == ConstantType::OfSums;
+  const bool halfWithFloats = elementBytes(scalar) == 2 && rows.constants == ConstantType::OfSums;
   const int64_t constantBytes = halfWithFloats ? 2 * kVectorBytes : kVectorBytes;
   return isAligned(rows.input, kVectorBytes) && isAligned(rows.residual, kVectorBytes) &&
          isAligned(rows.sum, kVectorBytes) && isAligned(rows.output, kVectorBytes) &&

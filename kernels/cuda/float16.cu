@@ -2,10 +2,9 @@
 
 namespace normlens::kernels::cuda {
 
-void normalizeFloat16(const NormRows& rows, int64_t count, ConstantType constants, const LaunchConfig& config,
-                      void* workspace, void* stream) {
-  constants == ConstantType::OfRows ? launchRows<Half, Half>(rows, count, config, workspace, stream)
-                                    : launchRows<Half, float>(rows, count, config, workspace, stream);
+void normalizeFloat16(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream) {
+  rows.constants == ConstantType::OfRows ? launchRows<Half, Half>(rows, count, config, workspace, stream)
+                                         : launchRows<Half, float>(rows, count, config, workspace, stream);
 }
 
 }  // namespace normlens::kernels::cuda

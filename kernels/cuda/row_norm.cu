@@ -27,17 +27,17 @@ int64_t workspaceBytesOf(Scalar scalar, int64_t count, const LaunchConfig& confi
   return workspaceBytes(scalar, count, config);
 }
 
-void normalizeRows(Scalar scalar, const NormRows& rows, int64_t count, ConstantType constants,
-                   const LaunchConfig& config, void* workspace, void* stream) {
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace,
+                   void* stream) {
   switch (scalar) {
     case Scalar::Float32:
       return normalizeFloat32(rows, count, config, workspace, stream);
     case Scalar::Float64:
       return normalizeFloat64(rows, count, config, workspace, stream);
     case Scalar::Float16:
-      return normalizeFloat16(rows, count, constants, config, workspace, stream);
+      return normalizeFloat16(rows, count, config, workspace, stream);
     case Scalar::BFloat16:
-      return normalizeBFloat16(rows, count, constants, config, workspace, stream);
+      return normalizeBFloat16(rows, count, config, workspace, stream);
   }
 }
 

@@ -28,7 +28,7 @@ DeviceLimits limitsOf(int device);
 int64_t workspaceBytesOf(Scalar scalar, int64_t count, const LaunchConfig& config);
 
 // Normalises rows [0, count) on the current device. stream: a cudaStream_t of that device.
-void normalizeRows(Scalar scalar, const NormRows& rows, int64_t count, ConstantType constants,
-                   const LaunchConfig& config, void* workspace, void* stream);
+void normalizeRows(Scalar scalar, const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace,
+                   void* stream);
 
 }  // namespace normlens::kernels::cuda

@@ -49,10 +49,8 @@ class StartKernel {
 // One function for each type of rows, in a file of its own: they compile side by side.
 void normalizeFloat32(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream);
 void normalizeFloat64(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream);
-void normalizeFloat16(const NormRows& rows, int64_t count, ConstantType constants, const LaunchConfig& config,
-                      void* workspace, void* stream);
-void normalizeBFloat16(const NormRows& rows, int64_t count, ConstantType constants, const LaunchConfig& config,
-                       void* workspace, void* stream);
+void normalizeFloat16(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream);
+void normalizeBFloat16(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream);
 
 template <class T, class C>
 void launchRows(const NormRows& rows, int64_t count, const LaunchConfig& config, void* workspace, void* stream) {

@@ -3,11 +3,11 @@
 #include <torch/csrc/stable/library.h>
 #include <torch/csrc/stable/ops.h>
 
-#include <array>
 #include <optional>
 #include <stdexcept>
 
 #include "kernels/cuda/row_norm.h"
+#include "kernels/ops/norm_constants.h"
 #include "kernels/ops/norm_ops.h"
 
 namespace normlens::kernels {
@@ -15,40 +15,6 @@ namespace {
 
 using torch::headeronly::ScalarType;
 using torch::stable::Tensor;
-
-// Weight and bias as the kernels read them: contiguous, both in the type of x, or both in that of the sums. Keeps alive
-// what it points to; torch reuses the memory of a conversion only for what is queued behind the kernel.
-class Constants {
- public:
-  Constants(const NormCall& call, Scalar scalar) : given_{call.weight, call.bias} {
-    const ScalarType ofRows = call.x.scalar_type();
-    const bool allOfRows = areAll(ofRows);
-    type_ = allOfRows ? cuda::ConstantType::OfRows : cuda::ConstantType::OfSums;
-    for (auto& constant : given_) {
-      if (!constant) continue;
-      if (!allOfRows && constant->scalar_type() != sumType(scalar)) {
-        constant = torch::stable::to(*constant, sumType(scalar));
-      }
-      constant = torch::stable::contiguous(*constant);
-    }
-  }
-
-  [[nodiscard]] const void* weight() const { return dataOf(given_[0]); }
-  [[nodiscard]] const void* bias() const { return dataOf(given_[1]); }
-  [[nodiscard]] cuda::ConstantType type() const { return type_; }
-
- private:
-  [[nodiscard]] bool areAll(ScalarType type) const {
-    for (const auto& constant : given_) {
-      if (constant && constant->scalar_type() != type) return false;
-    }
-    return true;
-  }
-  static const void* dataOf(const std::optional<Tensor>& tensor) { return tensor ? tensor->const_data_ptr() : nullptr; }
-
-  std::array<std::optional<Tensor>, 2> given_;
-  cuda::ConstantType type_;
-};
 
 // The function that tells the stream lies in libtorch_cuda.so, which this library does not link: it must load beside a
 // torch that has none. A tensor on a GPU means that torch has loaded it.
@@ -69,20 +35,19 @@ void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) 
   STD_TORCH_CHECK(call.x.is_cuda(), "normlens::", call.op, ": all tensors must be on one device");
   const int32_t device = call.x.get_device_index();
   const cuda::CurrentDevice current(device);
-  const Constants constants(call, scalar);
-  rows.weight = constants.weight();
-  rows.bias = constants.bias();
+  const NormConstants constants(call, scalar);
+  constants.fill(rows);
   const cuda::RowShape shape{.elementBytes = cuda::elementBytes(scalar),
                              .rows = count,
                              .width = rows.width,
-                             .vectors = cuda::allowsVectors(scalar, rows, constants.type())};
+                             .vectors = cuda::allowsVectors(scalar, rows)};
   const cuda::LaunchConfig config = cuda::chooseLaunch(shape, cuda::limitsOf(device));
   std::optional<Tensor> workspace;
   if (const int64_t bytes = cuda::workspaceBytesOf(scalar, count, config)) {
     workspace = torch::stable::new_empty(call.x, {bytes}, ScalarType::Byte);
   }
-  cuda::normalizeRows(scalar, rows, count, constants.type(), config,
-                      workspace ? workspace->mutable_data_ptr() : nullptr, currentStream(device));
+  cuda::normalizeRows(scalar, rows, count, config, workspace ? workspace->mutable_data_ptr() : nullptr,
+                      currentStream(device));
 }
 
 NormOutputs runOnCuda(const NormCall& call) { return runNorm(call, &runRows); }

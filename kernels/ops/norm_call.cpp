@@ -122,10 +122,6 @@ NormOutputs runChecked(const NormCall& call, NormBackend backend) {
 
 }  // namespace
 
-torch::headeronly::ScalarType sumType(Scalar scalar) {
-  return scalar == Scalar::Float64 ? ScalarType::Double : ScalarType::Float;
-}
-
 NormOutputs runNorm(const NormCall& call, NormBackend backend) {
   checkResidual(call);
   if (!call.residual || haveSameShape(call.x, *call.residual)) return runChecked(call, backend);

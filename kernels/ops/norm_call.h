@@ -38,6 +38,4 @@ NormOutputs runNorm(const NormCall& call, NormBackend backend);
 // Outputs without values, for torch's meta and fake tensors; sizes may be symbolic.
 NormOutputs normShapes(const NormCall& call);
 
-torch::headeronly::ScalarType sumType(Scalar scalar);
-
 }  // namespace normlens::kernels

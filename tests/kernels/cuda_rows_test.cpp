@@ -52,9 +52,11 @@ void launchAs(Scalar scalar, const NormRows& rows, int64_t count, const LaunchCo
     case Scalar::Float64:
       return launch<double, double>(rows, count, config, workspace);
     case Scalar::Float16:
-      return launch<cuda::Half, float>(rows, count, config, workspace);
+      return rows.constants == ConstantType::OfRows ? launch<cuda::Half, cuda::Half>(rows, count, config, workspace)
+                                                    : launch<cuda::Half, float>(rows, count, config, workspace);
     case Scalar::BFloat16:
-      return launch<cuda::BFloat, float>(rows, count, config, workspace);
+      return rows.constants == ConstantType::OfRows ? launch<cuda::BFloat, cuda::BFloat>(rows, count, config, workspace)
+                                                    : launch<cuda::BFloat, float>(rows, count, config, workspace);
   }
 }
 
@@ -65,7 +67,7 @@ Path execute(NormTrial& trial, const Type& type, const NormCase& c, const Device
     const cuda::RowShape shape{.elementBytes = cuda::elementBytes(type.scalar),
                                .rows = c.rows,
                                .width = c.width,
-                               .vectors = allowsVectors(type.scalar, rows, cuda::ConstantType::OfSums)};
+                               .vectors = cuda::allowsVectors(type.scalar, rows)};
     const LaunchConfig config = chooseLaunch(shape, limits);
     path = config.path;
     std::vector<double> workspace(static_cast<size_t>(cuda::workspaceBytes(type.scalar, c.rows, config)) / 8 + 1);
@@ -157,6 +159,17 @@ TEST_P(CudaRows, NanAndInfinityStayInTheirRowAndSpreadAsInTheReference) {
       }
     }
   }
+}
+
+TEST_P(CudaRows, WeightAndBiasMayBeOfTheTypeOfTheRows) {
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {1, 64, 77, 1024}) {
+      run(GetParam(), {.kind = kind, .width = width, .weight = true, .bias = true, .constantsOfRows = true});
+    }
+    if (HasFatalFailure()) return;
+  }
+  run(GetParam(),
+      {.kind = NormKind::Crms, .width = 63, .weight = true, .bias = true, .expand = true, .constantsOfRows = true});
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CudaRows, testing::ValuesIn(kTypes),

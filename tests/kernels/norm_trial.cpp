@@ -94,6 +94,7 @@ std::string describe(const Type& type, const NormCase& c) {
   if (c.bias) text += ", bias";
   if (c.residual) text += ", residual";
   if (c.expand) text += ", expanded";
+  if (c.constantsOfRows) text += ", constants of the rows' type";
   return text;
 }
 
@@ -107,8 +108,8 @@ NormTrial::NormTrial(const Type& type, const NormCase& c)
   for (int64_t r = 0; r < c.rows; ++r) fillRow(r);
   std::normal_distribution<double> normal(0.3, 1.0);
   for (int64_t i = 0; i < outputWidth(); ++i) {
-    weight_.push_back(static_cast<float>(normal(random_)));
-    bias_.push_back(static_cast<float>(normal(random_)));
+    weight_.push_back(rounded(normal(random_)));
+    bias_.push_back(rounded(normal(random_)));
   }
 }
 
@@ -134,21 +135,30 @@ int64_t NormTrial::inputIndex(int64_t row, int64_t i) const {
 int64_t NormTrial::outputIndex(int64_t row, int64_t i) const { return case_.shift + kGuard + row * outputWidth() + i; }
 int64_t NormTrial::sumIndex(int64_t row, int64_t i) const { return case_.shift + kGuard + row * case_.width + i; }
 
-void NormTrial::execute(const std::function<void(const NormRows& rows)>& kernel) {
-  const std::vector<float> weightFloats(weight_.begin(), weight_.end());
-  const std::vector<float> biasFloats(bias_.begin(), bias_.end());
+const Type& NormTrial::constantType() const {
   const bool isDouble = type_.scalar == Scalar::Float64;
-  const auto pick = [&](bool wanted, const std::vector<double>& d, const std::vector<float>& f) -> const void* {
-    if (!wanted) return nullptr;
-    return isDouble ? static_cast<const void*>(d.data()) : f.data();
-  };
+  return case_.constantsOfRows ? type_ : kTypes[isDouble ? 1 : 0];
+}
+
+double NormTrial::rounded(double value) const { return Buffer(constantType(), 1, value).get(0); }
+
+Buffer NormTrial::inMemory(const std::vector<double>& values) const {
+  Buffer buffer(constantType(), values.size(), 0.0);
+  for (size_t i = 0; i < values.size(); ++i) buffer.set(i, values[i]);
+  return buffer;
+}
+
+void NormTrial::execute(const std::function<void(const NormRows& rows)>& kernel) {
+  Buffer weight = inMemory(weight_);
+  Buffer bias = inMemory(bias_);
   kernel({.kind = case_.kind,
           .input = input_.at(at(inputIndex(0, 0))),
           .inputStride = case_.width + case_.gap,
           .residual = case_.residual ? residual_.at(at(inputIndex(0, 0))) : nullptr,
           .residualStride = case_.width + case_.gap,
-          .weight = pick(case_.weight, weight_, weightFloats),
-          .bias = pick(case_.bias, bias_, biasFloats),
+          .weight = case_.weight ? weight.at(0) : nullptr,
+          .bias = case_.bias ? bias.at(0) : nullptr,
+          .constants = case_.constantsOfRows ? ConstantType::OfRows : ConstantType::OfSums,
           .sum = case_.residual ? sum_.at(at(sumIndex(0, 0))) : nullptr,
           .output = output_.at(at(outputIndex(0, 0))),
           .width = case_.width,

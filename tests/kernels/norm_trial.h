@@ -31,7 +31,8 @@ struct NormCase {
   bool expand = false;  // Crms only
   Draw draw = Draw::Normal;
   double eps = 1e-5;
-  int64_t shift = 0;  // elements that inputs and outputs lie off the start of their memory
+  bool constantsOfRows = false;  // weight and bias in the type of the rows
+  int64_t shift = 0;             // elements that inputs and outputs lie off the start of their memory
 };
 
 std::string describe(const Type& type, const NormCase& c);
@@ -46,7 +47,7 @@ class NormTrial {
   [[nodiscard]] double sum(int64_t row, int64_t i) const { return sum_.get(sumIndex(row, i)); }
   [[nodiscard]] int64_t outputWidth() const { return case_.width + (case_.expand ? 1 : 0); }
 
-  // Calls the kernel with this trial's rows; weight and bias in the type of the sums.
+  // Calls the kernel with this trial's rows.
   void execute(const std::function<void(const NormRows& rows)>& kernel);
   // Asserts that each number is as near to the reference as the roundings allow, and that nothing else was written.
   void check(const std::string& where) const;
@@ -57,6 +58,9 @@ class NormTrial {
   [[nodiscard]] int64_t inputIndex(int64_t row, int64_t i) const;
   [[nodiscard]] int64_t outputIndex(int64_t row, int64_t i) const;
   [[nodiscard]] int64_t sumIndex(int64_t row, int64_t i) const;
+  [[nodiscard]] const Type& constantType() const;
+  [[nodiscard]] double rounded(double value) const;  // to the type of weight and bias
+  [[nodiscard]] Buffer inMemory(const std::vector<double>& values) const;
   void fillRow(int64_t row);
   void checkRow(int64_t row, const std::string& where) const;
   void checkSum(int64_t row, const std::string& where) const;

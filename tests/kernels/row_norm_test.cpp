@@ -132,6 +132,17 @@ TEST_P(RowNorm, NoRowsWriteNothing) {
   });
 }
 
+TEST_P(RowNorm, WeightAndBiasMayBeOfTheTypeOfTheRows) {
+  for (const NormKind kind : kKinds) {
+    for (const int64_t width : {1, 64, 77, 1024}) {
+      runAll(GetParam(), {.kind = kind, .width = width, .weight = true, .bias = true, .constantsOfRows = true});
+    }
+    if (HasFatalFailure()) return;
+  }
+  runAll(GetParam(),
+         {.kind = NormKind::Crms, .width = 63, .weight = true, .bias = true, .expand = true, .constantsOfRows = true});
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, RowNorm, testing::ValuesIn(kTypes),
                          [](const auto& row) { return std::string(row.param.name); });
 
