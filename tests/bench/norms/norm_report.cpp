@@ -94,7 +94,8 @@ std::string rowsOf(const std::vector<PointTimes>& points) {
       json.text("device", name).text("driver", driver);
       json.text("clocks_before", times.clocksBefore).text("clocks_after", times.clocksAfter);
       addPoint(json, times.point);
-      json.count("threads", times.threads).text("op", op.op).number("ms", op.ms).count("bytes", op.bytes);
+      json.count("threads", times.threads).text("op", op.op).number("ms", op.ms).number("spread", op.spread);
+      json.count("bytes", op.bytes).truth("unsteady", times.unsteady());
       json.number("gb_per_s", op.gigabytesPerSecond()).count("n", op.calls);
       json.number("ratio_to_copy", times.ratio(op.op, kCopy));
       json.number("ratio_to_torch_layer_norm", times.ratio(op.op, kTorchLayerNorm));
@@ -116,7 +117,7 @@ std::string goalRow(const std::vector<PointTimes>& points, const GoalResult& res
   json.text("goal", result.goal).text("op", result.op);
   addPoint(json, points[result.point].point);
   json.count("threads", points[result.point].threads).number("value", result.value).number("limit", result.limit);
-  return json.truth("met", result.met()).done();
+  return json.truth("met", result.met()).truth("unsteady", points[result.point].unsteady()).done();
 }
 
 }  // namespace
@@ -152,12 +153,13 @@ void printTableHead() {
 
 void printTableRow(const PointTimes& times) {
   const auto ratio = [&](const char* op) { return times.ratio(op, kCopy); };
-  std::printf("  %-8s %6ld %6ld %3d %8.4f %6.1f %6.2f %5.2f %9.2f | %5.2f %5.2f %6.2f %5.2f %7.2f %9.2f %10.2f\n",
+  std::printf("  %-8s %6ld %6ld %3d %8.4f %6.1f %6.2f %5.2f %9.2f | %5.2f %5.2f %6.2f %5.2f %7.2f %9.2f %10.2f%s\n",
               typeName(times.point.type).c_str(), static_cast<long>(times.point.rows),
               static_cast<long>(times.point.width), times.threads, times.of(kCopy).ms,
               times.of(kCopy).gigabytesPerSecond(), ratio(kTorchLayerNorm), ratio(kTorchRmsNorm),
               ratio(kTorchAddLayerNorm), ratio("rms_norm"), ratio("layer_norm"), ratio("center"), ratio("crms_norm"),
-              ratio("add_rms_norm"), ratio("add_layer_norm"), ratio("add_center"));
+              ratio("add_rms_norm"), ratio("add_layer_norm"), ratio("add_center"),
+              times.unsteady() ? "  unsteady" : "");
 }
 
 void printGoals(const std::vector<PointTimes>& points, const std::vector<GoalResult>& goals) {
@@ -174,8 +176,9 @@ void printGoals(const std::vector<PointTimes>& points, const std::vector<GoalRes
   }
   for (const GoalResult& result : goals) {
     if (result.met()) continue;
-    std::printf("  missed: %s: %s, %s: %.2f, wanted %.2f\n", result.goal, result.op.c_str(),
-                describe(points[result.point]).c_str(), result.value, result.limit);
+    std::printf("  missed: %s: %s, %s: %.2f, wanted %.2f%s\n", result.goal, result.op.c_str(),
+                describe(points[result.point]).c_str(), result.value, result.limit,
+                points[result.point].unsteady() ? " (unsteady)" : "");
   }
 }
 

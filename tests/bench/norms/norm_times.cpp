@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include "tests/bench/norms/machine.h"
 
@@ -44,9 +45,11 @@ class GpuClock {
   at::Tensor backlog_;
 };
 
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+OpTime summarize(const NormOp& op, std::vector<double> times, int64_t calls) {
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  const double spread = (times[times.size() * 3 / 4] - times[times.size() / 4]) / median;
+  return {op.name, median, spread, op.bytes, calls};
 }
 
 // Enough calls for the clock: a quarter of a millisecond on the CPU; as many as the backlog of a GPU covers.
@@ -71,7 +74,7 @@ std::vector<OpTime> timeOps(const std::vector<NormOp>& ops, int rounds, bool gpu
   }
   std::vector<OpTime> result;
   for (size_t i = 0; i < ops.size(); ++i) {
-    result.push_back({ops[i].name, middle(times[i]), ops[i].bytes, static_cast<int64_t>(rounds) * calls[i]});
+    result.push_back(summarize(ops[i], std::move(times[i]), static_cast<int64_t>(rounds) * calls[i]));
   }
   return result;
 }
@@ -82,6 +85,11 @@ const OpTime& PointTimes::of(const std::string& op) const {
   const auto found = std::ranges::find(ops, op, &OpTime::op);
   if (found == ops.end()) throw std::runtime_error("not measured: " + op);
   return *found;
+}
+
+bool PointTimes::unsteady() const {
+  constexpr double kMost = 0.2;
+  return of(kCopy).spread > kMost;
 }
 
 PointTimes timePoint(const NormPoint& point, int rounds) {

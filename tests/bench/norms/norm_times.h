@@ -10,7 +10,8 @@ namespace normlens::bench {
 
 struct OpTime {
   std::string op;
-  double ms = 0;  // median of one call
+  double ms = 0;      // median of one call
+  double spread = 0;  // between the quartiles of the rounds, as a share of the median
   int64_t bytes = 0;
   int64_t calls = 0;  // that were timed
 
@@ -25,6 +26,8 @@ struct PointTimes {
   std::vector<OpTime> ops;
 
   [[nodiscard]] const OpTime& of(const std::string& op) const;
+  // The copy took now this long, now that: something else was using the machine, and the ratios mean little.
+  [[nodiscard]] bool unsteady() const;
   [[nodiscard]] double ratio(const std::string& op, const std::string& to) const { return of(op).ms / of(to).ms; }
 };
 
