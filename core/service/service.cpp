@@ -396,6 +396,7 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
       return FoldedModel{otherFlavour.get(), state_->times.analysis_ms + watch.ms()};
     };
   }
+  const SourceHash::Rest rest(*state_->hash);
   return measureModels(models, params, listener, task);
 }
 

@@ -18,6 +18,8 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kMostCount = 10'000;
+constexpr int kNarrowest = 760, kRoomForLabels = 960;  // pixels
+constexpr int kShortChoice = 6;                        // letters
 
 void describe(QWidget* field, const char* name, const QString& tip) {
   field->setObjectName(QLatin1String(name));
@@ -57,9 +59,16 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
 void BenchBar::addButton(QWidget* button) { row_->addWidget(button); }
 
 void BenchBar::addLabelled(const QString& words, QWidget* field) {
-  row_->addSpacing(4);
-  row_->addWidget(makeLabel(words, "soft", this));
+  labels_.append(makeLabel(words, "soft", this));
+  row_->addWidget(labels_.last());
   row_->addWidget(field);
+}
+
+QSize BenchBar::minimumSizeHint() const { return {kNarrowest, QWidget::minimumSizeHint().height()}; }
+
+void BenchBar::resizeEvent(QResizeEvent* event) {
+  for (QWidget* label : labels_) label->setVisible(width() >= kRoomForLabels);
+  QWidget::resizeEvent(event);
 }
 
 void BenchBar::buildCounts() {
@@ -78,7 +87,7 @@ void BenchBar::buildCounts() {
   iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
   sweep_ = new QLineEdit(this);
   sweep_->setPlaceholderText(tr("seq=64,256 dtype=float32,bfloat16"));
-  sweep_->setMinimumWidth(120);
+  sweep_->setMinimumWidth(60);
   sweep_->setMaximumWidth(300);
   describe(sweep_, "benchSweep",
            tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm."));
@@ -94,6 +103,8 @@ void BenchBar::buildChoices() {
   const auto combo = [&](const char* name, const QString& tip) {
     auto* field = new QComboBox(this);
     describe(field, name, tip);
+    field->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    field->setMinimumContentsLength(kShortChoice);
     row_->addWidget(field);
     return field;
   };
@@ -101,14 +112,14 @@ void BenchBar::buildChoices() {
   device_->addItem(tr("CPU"), QStringLiteral("cpu"));
   device_->addItem(tr("CUDA"), QStringLiteral("cuda"));
   type_ = combo("benchType", tr("Type of the weights and of floating inputs."));
-  type_->addItem(tr("type as in file"), QString());
+  type_->addItem(tr("file's type"), QString());
   for (const char* name : {"float32", "float16", "bfloat16", "float64"}) {
     type_->addItem(QLatin1String(name), QLatin1String(name));
   }
   against_ = combo("benchAgainst", tr("What the original is measured against."));
-  against_->addItem(tr("against folded"), QStringLiteral("folded"));
+  against_->addItem(tr("vs folded"), QStringLiteral("folded"));
   against_->addItem(tr("alone"), QString());
-  against_->addItem(tr("against a file…"), QStringLiteral("?"));
+  against_->addItem(tr("vs a file…"), QStringLiteral("?"));
   for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
   connect(against_, &QComboBox::activated, this, [this] {
     if (against_->currentData() == QStringLiteral("?")) {
@@ -130,7 +141,7 @@ void BenchBar::fill() {
   device_->setCurrentIndex(std::max(0, device_->findData(text(params.device))));
   type_->setCurrentIndex(std::max(0, type_->findData(text(params.dtype))));
   const QString b = text(params.b);
-  if (against_->findData(b) < 0) against_->insertItem(2, tr("against %1").arg(sideName(params.b)), b);
+  if (against_->findData(b) < 0) against_->insertItem(2, tr("vs %1").arg(sideName(params.b)), b);
   against_->setCurrentIndex(against_->findData(b));
   filling_ = false;
 }

@@ -2,6 +2,7 @@
 // session's benchParams(), both ways.
 #pragma once
 
+#include <QVector>
 #include <QWidget>
 
 class QComboBox;
@@ -21,6 +22,11 @@ class BenchBar final : public QWidget {
   BenchBar(Session* session, QWidget* parent);  // session: not owned
   // At the bar's end.
   void addButton(QWidget* button);
+  // Less than its layout would like: the labels go first.
+  [[nodiscard]] QSize minimumSizeHint() const override;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void buildCounts();
@@ -34,6 +40,7 @@ class BenchBar final : public QWidget {
 
   Session* session_;  // Not owned.
   QHBoxLayout* row_;
+  QVector<QWidget*> labels_;
   PushButton *start_, *stop_;
   QSpinBox *rounds_, *iterations_;
   QLineEdit* sweep_;
