@@ -14,6 +14,7 @@ struct Options {
   std::optional<double> failAbove;
   int batches = 1;
   uint64_t seed = 1;
+  bool rounding = false;
   std::vector<std::string> values;
   InputOptions inputs;
 };
@@ -52,10 +53,11 @@ struct Comparison {
   std::vector<analysis::LayerNorm> norms;
   std::vector<formats::Tensors> batches;
   run::DiffOptions options;
+  std::unique_ptr<formats::Model> exact;  // a float64 copy of `a`, where its own rounding is wanted
 };
 
 DiffColumn compareIn(const Comparison& comparison, graph::DType dtype, const Task& task) {
-  const auto& [a, b, norms, batches, options] = comparison;
+  const auto& [a, b, norms, batches, options, exact] = comparison;
   const bool asTheyAre = dtype == graph::DType::Unknown;
   const auto pair = asTheyAre ? run::ModelPair{run::notOwned(a), run::notOwned(b)} : run::inType(a, b, dtype);
   DiffColumn column{std::string(graph::dtypeName(asTheyAre ? a.facts().dtype : dtype)), {}, run::ModelDiff{}};
@@ -66,6 +68,7 @@ DiffColumn compareIn(const Comparison& comparison, graph::DType dtype, const Tas
   column.note = run::typeNote(*pair);
   // In a wider type than the files' the weights are still rounded as in the files.
   run::DiffOptions wanted = options;
+  if (pair->a->facts().dtype != graph::DType::Float64) wanted.reference = exact.get();
   if (!wanted.limit) {
     const graph::DType files = run::coarserType(a.facts().dtype, b.facts().dtype);
     wanted.limit = run::divergenceLimit(asTheyAre ? files : run::coarserType(files, dtype));
@@ -118,11 +121,17 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   if (!values) return console.fail(values.error());
   auto batches = run::batchesLike(serviceA.inputs(), options.batches, options.seed);
   if (!batches) return console.fail(batches.error());
-  const Comparison comparison{model,
-                              *serviceB.model(),
-                              analysis::findNorms(model.graph()).layerNorms,
-                              std::move(*batches),
-                              {std::move(*values), options.failAbove}};
+  Comparison comparison{model,
+                        *serviceB.model(),
+                        analysis::findNorms(model.graph()).layerNorms,
+                        std::move(*batches),
+                        {.reference = nullptr, .values = std::move(*values), .limit = options.failAbove},
+                        nullptr};
+  if (options.rounding) {
+    auto exact = model.toFloat64();
+    if (!exact) return console.fail(exact.error());
+    comparison.exact = std::move(*exact);
+  }
   const auto columns = compareInAll(comparison, *dtypes, console, task);
   if (!columns) return console.fail(columns.error());
   for (const std::string& line : diffLines(*columns)) console.print(line);
@@ -146,6 +155,7 @@ RunVerb declareDiff(CLI::App& app) {
       ->check(CLI::Range(1, 10'000))
       ->type_name("N");
   app.add_option("--seed", options->seed, "Of the input sets that are drawn")->type_name("N");
+  app.add_flag("--rounding", options->rounding, "Also what A loses by its type alone: against its float64 copy");
   app.add_option("--value", options->values, "Also this value of A, against the one of the same name in B")
       ->type_name("NAME")
       ->take_all()

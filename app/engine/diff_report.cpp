@@ -36,6 +36,7 @@ json rowEntry(const DiffRow& row) {
                 {"dtype", graph::dtypeName(row.dtype)},
                 {"aligned", run::alignmentName(row.alignment)},
                 {"batch", row.batch},
+                {"rounding", row.rounding ? numberToJson(*row.rounding) : json(nullptr)},
                 {"ulp", row.ulps ? ulpEntry(*row.ulps) : json(nullptr)},
                 {"worst", nullptr}};
   if (row.diff.worst >= 0) {
@@ -88,6 +89,7 @@ std::string rowLine(const DiffRow& row) {
   std::string line = text("  max_abs %-9.3g max_rel %-9.3g mean_abs %-9.3g cosine %-12.9g", row.diff.maxAbs,
                           row.diff.maxRel, row.diff.meanAbs, row.diff.cosine);
   line += row.ulps ? text(" max_ulp %-9llu", static_cast<unsigned long long>(row.ulps->most)) : text("%18s", "");
+  if (row.rounding) line += text(" rounding %-9.3g", *row.rounding);
   line += " " + row.name;
   if (row.alignment == run::Alignment::Mean) line += " (without the mean)";
   if (row.alignment == run::Alignment::Beta) line += " (with beta added)";

@@ -43,6 +43,7 @@ struct DiffRow {
   double worst_a = 0, worst_b = 0;   // the elements there
   std::vector<int64_t> ulps;  // elements by distance: 0, 1, 2, 3-4, 5-8 ... units in the last place; empty: no floats
   double max_ulp = 0;
+  std::optional<double> rounding;    // what the open model loses by the type alone: max_rel against its float64 copy
   std::optional<double> top1, top5;  // shares of agreement, over all batches; of outputs like logits
 };
 struct DiffResult {
@@ -95,12 +96,12 @@ template <>
 struct FieldsOf<DiffRow> {
   using M = DiffRow;
   static constexpr std::tuple list{
-      NORMLENS_FIELD(kind),        NORMLENS_FIELD(name),    NORMLENS_FIELD(norm),     NORMLENS_FIELD(value),
-      NORMLENS_FIELD(node),        NORMLENS_FIELD(output),  NORMLENS_FIELD(step),     NORMLENS_FIELD(depth),
-      NORMLENS_FIELD(shape),       NORMLENS_FIELD(dtype),   NORMLENS_FIELD(aligned),  NORMLENS_FIELD(batch),
-      NORMLENS_FIELD(max_abs),     NORMLENS_FIELD(max_rel), NORMLENS_FIELD(mean_abs), NORMLENS_FIELD(cosine),
-      NORMLENS_FIELD(worst_index), NORMLENS_FIELD(worst_a), NORMLENS_FIELD(worst_b),  NORMLENS_FIELD(ulps),
-      NORMLENS_FIELD(max_ulp),     NORMLENS_FIELD(top1),    NORMLENS_FIELD(top5)};
+      NORMLENS_FIELD(kind),        NORMLENS_FIELD(name),     NORMLENS_FIELD(norm),     NORMLENS_FIELD(value),
+      NORMLENS_FIELD(node),        NORMLENS_FIELD(output),   NORMLENS_FIELD(step),     NORMLENS_FIELD(depth),
+      NORMLENS_FIELD(shape),       NORMLENS_FIELD(dtype),    NORMLENS_FIELD(aligned),  NORMLENS_FIELD(batch),
+      NORMLENS_FIELD(max_abs),     NORMLENS_FIELD(max_rel),  NORMLENS_FIELD(mean_abs), NORMLENS_FIELD(cosine),
+      NORMLENS_FIELD(worst_index), NORMLENS_FIELD(worst_a),  NORMLENS_FIELD(worst_b),  NORMLENS_FIELD(ulps),
+      NORMLENS_FIELD(max_ulp),     NORMLENS_FIELD(rounding), NORMLENS_FIELD(top1),     NORMLENS_FIELD(top5)};
 };
 
 template <>

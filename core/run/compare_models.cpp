@@ -33,6 +33,11 @@ DiffRow measured(SitePair pair, graph::DType typeOfA, graph::DType typeOfB) {
   return row;
 }
 
+std::optional<double> roundingOf(const graph::TensorView& exact, const graph::TensorView& rounded) {
+  const auto diff = compareTensors({}, exact, rounded);
+  return diff ? std::optional(diff->maxRel) : std::nullopt;
+}
+
 // The worst case stays; agreement of the largest is counted over all.
 void merge(std::optional<DiffRow>& kept, DiffRow row) {
   std::optional<TopAgreement> top = kept ? kept->top : std::nullopt;
@@ -87,7 +92,7 @@ class Comparison {
     const auto outputsOfB = b_.run(inputs, task_);
     if (!outputsOfB) return errorOf(b_, outputsOfB.error());
     ++result_.batches;
-    if (const Status done = compareOutputsOf(*outputsOfA, *outputsOfB); !done) return done;
+    if (const Status done = compareOutputsOf(*outputsOfA, *outputsOfB, inputs); !done) return done;
     report("comparing the norms", 0.4);
     const Status compared = compareSites(inputs);
     if (const Status running = task_.check(); !running) return running;
@@ -95,9 +100,11 @@ class Comparison {
     return {};
   }
 
-  Status compareOutputsOf(const Tensors& a, const Tensors& b) {
+  Status compareOutputsOf(const Tensors& a, const Tensors& b, const Tensors& inputs) {
     auto diffs = compareOutputs(a, b);
     if (!diffs) return tl::unexpected(diffs.error());
+    Tensors exact;
+    if (options_.reference) exact = options_.reference->run(inputs, task_).value_or(Tensors());
     outputRows_.resize(diffs->size());
     for (size_t i = 0; i < diffs->size(); ++i) {
       SitePair pair{a[i].view, b[i].view, Alignment::None, std::move((*diffs)[i])};
@@ -106,6 +113,7 @@ class Comparison {
       row.output = static_cast<int>(i);
       row.batch = static_cast<int>(batch_);
       row.top = topAgreement(a[i].view, b[i].view);
+      if (i < exact.size()) row.rounding = roundingOf(exact[i].view, a[i].view);
       merge(outputRows_[i], std::move(row));
     }
     return {};
@@ -141,6 +149,10 @@ class Comparison {
     if (!ofA) return tl::unexpected(ofA.error());
     const auto ofB = capture(b_, valuesOfB, inputs, task_);
     if (!ofB) return tl::unexpected(ofB.error());
+    Captured exact;
+    if (options_.reference) {
+      exact = capture(*options_.reference, valuesOfA, inputs, task_).value_or(Captured());
+    }
     for (size_t i = begin; i < end; ++i) {
       const Site& site = sites_[i];
       auto pair = bestPair(site, *ofA, *ofB);
@@ -153,6 +165,9 @@ class Comparison {
       row.value = site.value;
       row.step = site.step;
       row.depth = site.depth;
+      if (const auto value = exact.find(site.value); value != exact.end() && value->second.data) {
+        row.rounding = roundingOf(value->second, ofA->at(site.value));
+      }
       row.batch = static_cast<int>(batch_);
       merge(siteRows_[i], std::move(row));
     }

@@ -28,7 +28,9 @@ struct DiffRow {
   int batch = 0;  // in which the tensors are farthest apart by max_rel; all but `top` is of that batch
   TensorDiff diff;
   std::optional<UlpHistogram> ulps;  // in the coarser of the two types; nullopt where it is no real floating one
-  std::optional<TopAgreement> top;   // of outputs like logits, over all batches
+  // What the first model loses by itself: max_rel of its tensor here against the one of its float64 copy.
+  std::optional<double> rounding;
+  std::optional<TopAgreement> top;  // of outputs like logits, over all batches
 };
 
 struct ModelDiff {
@@ -39,6 +41,8 @@ struct ModelDiff {
 };
 
 struct DiffOptions {
+  // A float64 copy of the first model, for DiffRow::rounding; nullptr: not wanted. Costs a run or two per batch.
+  const formats::Model* reference = nullptr;
   std::vector<graph::ValueId> values;  // of the first model, to be compared as well
   std::optional<double> limit;         // nullopt: divergenceLimit() of the first model's type
 };

@@ -38,6 +38,7 @@ protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
   told.value = row.value;
   if (row.value != graph::kNoValue) told.node = graph.value(row.value).producer;
   told.output = row.output;
+  told.rounding = row.rounding;
   told.step = row.step;
   told.depth = row.depth;
   told.shape = row.shape;
@@ -84,6 +85,7 @@ run::Tile tileOf(const protocol::TensorTile& asked, const graph::Shape& shape) {
 struct Differences::Kept {
   std::string against, dtype;
   std::unique_ptr<formats::Model> other;  // of a file
+  std::unique_ptr<formats::Model> exact;  // a float64 copy of the original; nullptr: not made yet, or not possible
   std::optional<run::ModelPair> pair;
   // The tensors last looked at, and what they are.
   std::string place;
@@ -100,7 +102,9 @@ Status Differences::makePair(const DiffSubject& subject, const std::string& agai
   if (!type) return tl::unexpected(type.error());
   if (kept_->pair && kept_->against == against && kept_->dtype == dtype) return {};
   std::unique_ptr<formats::Model> other = kept_->against == against ? std::move(kept_->other) : nullptr;
+  std::unique_ptr<formats::Model> exact = std::move(kept_->exact);
   forget();
+  kept_->exact = std::move(exact);
   if (against.empty() && !subject.folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   if (!against.empty() && !other) {
     auto opened = formats::openModel(against, task);
@@ -156,6 +160,10 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
   const graph::Graph& graph = kept_->pair->a->graph();
   for (const int value : params.values) {
     if (value >= 0 && static_cast<size_t>(value) < graph.values.size()) options.values.push_back(value);
+  }
+  if (kept_->pair->a->facts().dtype != DType::Float64) {
+    if (!kept_->exact) kept_->exact = subject.original.toFloat64().value_or(nullptr);
+    options.reference = kept_->exact.get();
   }
   const auto diff = run::diffModels(*kept_->pair->a, subject.norms, *kept_->pair->b, *batches, options, task);
   if (!diff) return told(diff.error());

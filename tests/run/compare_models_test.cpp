@@ -44,7 +44,7 @@ TEST(CompareModels, ListsInputsAndOutputsOfNormsAndOutputs) {
 }
 
 TEST(CompareModels, AnyValueCanBeComparedToo) {
-  const auto diff = Folded().diff(1, {.values = {2}, .limit = {}});
+  const auto diff = Folded().diff(1, {.reference = nullptr, .values = {2}, .limit = {}});
   ASSERT_TRUE(diff) << diff.error().message;
   const DiffRow* row = rowOf(*diff, SiteKind::Value);
   ASSERT_TRUE(row);
@@ -86,6 +86,22 @@ TEST(CompareModels, EachTypeHasItsOwnError) {
     EXPECT_GT(error, before) << graph::dtypeName(dtype);
     before = error;
   }
+}
+
+TEST(CompareModels, WhatTheTypeAloneCosts) {
+  const Folded models;
+  const auto exact = models.original.toFloat64();
+  const auto pair = inType(models.original, *models.folded, DType::Float16);
+  const auto diff = diffModels(*pair->a, test::FakeModel::norms(), *pair->b, {test::FakeModel::sample()},
+                               {.reference = exact->get(), .values = {}, .limit = {}}, {});
+  const auto own =
+      compareOutputs(*(*exact)->run(test::FakeModel::sample(), {}), *pair->a->run(test::FakeModel::sample(), {}));
+  const DiffRow* row = rowOf(*diff, SiteKind::Output);
+  ASSERT_TRUE(row->rounding);
+  EXPECT_EQ(*row->rounding, own->front().maxRel);
+  EXPECT_GT(*row->rounding, 1e-5);
+  EXPECT_TRUE(rowOf(*diff, SiteKind::NormOutput)->rounding);
+  EXPECT_FALSE(rowOf(*models.diff(), SiteKind::Output)->rounding) << "not asked for";
 }
 
 TEST(CompareModels, ATypeThatThereIsNotIsAnError) {

@@ -24,6 +24,11 @@ const Head kHeads[DifferenceTable::ColumnCount] = {
      QT_TRANSLATE_NOOP("DifferenceTable", "Which tensor of it is compared.")},
     {QT_TRANSLATE_NOOP("DifferenceTable", "Max rel"),
      QT_TRANSLATE_NOOP("DifferenceTable", "The largest difference, divided by the largest value of the original.")},
+    {QT_TRANSLATE_NOOP("DifferenceTable", "Rounding"),
+     QT_TRANSLATE_NOOP(
+         "DifferenceTable",
+         "What the original loses by this precision alone: its largest relative difference from itself in "
+         "float64.")},
     {QT_TRANSLATE_NOOP("DifferenceTable", "Max abs"), QT_TRANSLATE_NOOP("DifferenceTable", "The largest difference.")},
     {QT_TRANSLATE_NOOP("DifferenceTable", "Mean abs"),
      QT_TRANSLATE_NOOP("DifferenceTable", "The mean of all differences, without their signs.")},
@@ -63,8 +68,9 @@ QString ulpWords(const protocol::DiffRow& row) {
 }
 
 bool isFigure(int column) {
-  return column == DifferenceTable::MaxRel || column == DifferenceTable::MaxAbs || column == DifferenceTable::MeanAbs ||
-         column == DifferenceTable::Cosine || column == DifferenceTable::Ulp;
+  return column == DifferenceTable::MaxRel || column == DifferenceTable::Rounding ||
+         column == DifferenceTable::MaxAbs || column == DifferenceTable::MeanAbs || column == DifferenceTable::Cosine ||
+         column == DifferenceTable::Ulp;
 }
 
 }  // namespace
@@ -112,6 +118,8 @@ QString DifferenceTable::shown(const protocol::DiffRow& row, int column) const {
       return kindWords(row);
     case MaxRel:
       return formatNumber(row.max_rel, 3);
+    case Rounding:
+      return row.rounding ? formatNumber(*row.rounding, 3) : QStringLiteral("–");
     case MaxAbs:
       return formatNumber(row.max_abs, 3);
     case MeanAbs:
@@ -137,6 +145,8 @@ QVariant DifferenceTable::sortKey(const protocol::DiffRow& row, int column) cons
       return row.kind == "output" ? INT_MAX : row.step;
     case MaxRel:
       return row.max_rel;
+    case Rounding:
+      return row.rounding.value_or(-1);
     case MaxAbs:
       return row.max_abs;
     case MeanAbs:
@@ -250,8 +260,11 @@ QString DifferenceMatrix::tip(int place, int type) const {
     const QString error = typeError(type);
     return QStringLiteral("%1 · %2").arg(typeName(type), error.isEmpty() ? tr("not measured") : error);
   }
-  return tr("%1 · %2 · max rel %3 · max abs %4")
-      .arg(text(row->name), typeName(type), formatNumber(row->max_rel, 3), formatNumber(row->max_abs, 3));
+  QString words =
+      tr("%1 · %2 · max rel %3 · max abs %4")
+          .arg(text(row->name), typeName(type), formatNumber(row->max_rel, 3), formatNumber(row->max_abs, 3));
+  if (row->rounding) words += tr(" · the original's own rounding %1").arg(formatNumber(*row->rounding, 3));
+  return words;
 }
 
 int DifferenceMatrix::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : places(); }

@@ -19,7 +19,7 @@ class DifferenceTable final : public QAbstractTableModel {
   Q_OBJECT
 
  public:
-  enum Column { Step, Name, What, MaxRel, MaxAbs, MeanAbs, Cosine, Ulp, Worst, Aligned, Batch, ColumnCount };
+  enum Column { Step, Name, What, MaxRel, Rounding, MaxAbs, MeanAbs, Cosine, Ulp, Worst, Aligned, Batch, ColumnCount };
   enum Role { SortRole = Qt::UserRole + 1, NormRole };
 
   explicit DifferenceTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}

@@ -3,7 +3,6 @@
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QPainterPath>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
@@ -104,23 +103,30 @@ void DepthPlot::paintAxes(QPainter& painter) const {
   painter.drawLine(QPointF(x, plot.top()), QPointF(x, plot.bottom()));
 }
 
-void DepthPlot::paintLine(QPainter& painter, int type) const {
-  const Theme theme = themeOf(this);
+QPainterPath DepthPlot::pathOf(const std::function<double(int place)>& errorOf) const {
   QPainterPath path;
   bool drawing = false;
   for (int place = 0; place < model_->places(); ++place) {
-    const protocol::DiffRow* row = model_->at(place, type);
-    if (row == nullptr) {
-      drawing = false;
-      continue;
-    }
-    const QPointF at = position(place, row->max_rel);
-    drawing ? path.lineTo(at) : path.moveTo(at);
-    drawing = true;
+    const double error = errorOf(place);
+    if (error >= 0) drawing ? path.lineTo(position(place, error)) : path.moveTo(position(place, error));
+    drawing = error >= 0;
   }
+  return path;
+}
+
+void DepthPlot::paintLine(QPainter& painter, int type) const {
+  const Theme theme = themeOf(this);
   painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(seriesColor(type, theme), 1, Qt::DotLine));
+  painter.drawPath(pathOf([&](int place) {
+    const protocol::DiffRow* row = model_->at(place, type);
+    return row != nullptr && row->rounding ? *row->rounding : -1;
+  }));
   painter.setPen(QPen(seriesColor(type, theme), 1.5));
-  painter.drawPath(path);
+  painter.drawPath(pathOf([&](int place) {
+    const protocol::DiffRow* row = model_->at(place, type);
+    return row != nullptr ? row->max_rel : -1;
+  }));
   const bool crowded = plotArea().width() / std::max(1, model_->places()) < 7;
   if (crowded) return;
   for (int place = 0; place < model_->places(); ++place) {
@@ -159,8 +165,10 @@ bool DepthPlot::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const Mark mark = markAt(help->pos());
   QToolTip::showText(help->globalPos(),
-                     mark.place >= 0 ? model_->tip(mark.place, mark.type)
-                                     : tr("How the error grows from the first LayerNorm to the outputs."),
+                     mark.place >= 0
+                         ? model_->tip(mark.place, mark.type)
+                         : tr("How the error grows from the first LayerNorm to the outputs; dotted: what the original "
+                              "loses by that precision alone."),
                      this);
   return true;
 }

@@ -1,8 +1,11 @@
 // Error by depth: the largest relative difference over the places in order of execution, one line for each floating
 // type, on a logarithmic axis. Lines differ by colour and by mark; the marks are explained beside PrecisionMap.
+// A dotted line of the same colour: what the original loses by that type alone.
 #pragma once
 
+#include <QPainterPath>
 #include <QWidget>
+#include <functional>
 
 class QPainter;
 
@@ -38,6 +41,8 @@ class DepthPlot final : public QWidget {
   [[nodiscard]] Mark markAt(const QPointF& at) const;
   void paintAxes(QPainter& painter) const;
   void paintLine(QPainter& painter, int type) const;
+  // Through the errors that `errorOf` gives for a place; negative: none there.
+  [[nodiscard]] QPainterPath pathOf(const std::function<double(int place)>& errorOf) const;
 
   DifferenceMatrix* model_;   // Not owned.
   int low_ = -16, high_ = 0;  // powers of ten at the ends of the axis

@@ -121,10 +121,10 @@ QWidget* DifferencesPage::makeRows() {
   table_->setSortingEnabled(true);
   table_->sortByColumn(DifferenceTable::Step, Qt::AscendingOrder);
   const QPair<int, int> widths[] = {
-      {DifferenceTable::Step, 56},     {DifferenceTable::Name, kPlaceWidth}, {DifferenceTable::What, 96},
-      {DifferenceTable::MaxRel, 76},   {DifferenceTable::MaxAbs, 76},        {DifferenceTable::MeanAbs, 76},
-      {DifferenceTable::Cosine, 78},   {DifferenceTable::Ulp, 80},           {DifferenceTable::Worst, 96},
-      {DifferenceTable::Aligned, 120}, {DifferenceTable::Batch, 56}};
+      {DifferenceTable::Step, 56},    {DifferenceTable::Name, kPlaceWidth}, {DifferenceTable::What, 96},
+      {DifferenceTable::MaxRel, 76},  {DifferenceTable::Rounding, 76},      {DifferenceTable::MaxAbs, 76},
+      {DifferenceTable::MeanAbs, 76}, {DifferenceTable::Cosine, 78},        {DifferenceTable::Ulp, 80},
+      {DifferenceTable::Worst, 96},   {DifferenceTable::Aligned, 120},      {DifferenceTable::Batch, 56}};
   for (const auto& [column, width] : widths) table_->horizontalHeader()->resizeSection(column, width);
   addCopying(table_);
   layout->addWidget(table_, 1);
@@ -227,6 +227,7 @@ void DifferencesPage::showType() {
       parts << tr("%1: top-1 agrees in %2%").arg(text(row.name), formatNumber(100 * *row.top1, 4));
       if (row.top5) parts << tr("top-5 in %1%").arg(formatNumber(100 * *row.top5, 4));
     }
+    if (!column.first_diverging.empty()) parts << tr("first to differ: %1").arg(text(column.first_diverging));
     if (!column.norms_reason.empty()) parts << asSentence(text(column.norms_reason));
     if (!column.note.empty()) parts << asSentence(text(column.note));
   }

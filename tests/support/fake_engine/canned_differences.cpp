@@ -21,6 +21,7 @@ protocol::DiffRow rowOf(const std::string& kind, const std::string& name, const 
   row.max_rel = error;
   row.max_abs = 3.1 * error;
   row.mean_abs = 0.4 * error;
+  if (dtype != "float64") row.rounding = 0.6 * error;
   row.cosine = 1 - error * error;
   row.worst_index = {0, 3, 41};
   row.worst_a = 1.25;

@@ -86,6 +86,7 @@ class TestDifferences final : public QObject {
     QCOMPARE(table.index(0, DifferenceTable::Aligned).data().toString(), QStringLiteral("without the mean"));
     const QString ulps = table.index(0, DifferenceTable::Ulp).data(Qt::ToolTipRole).toString();
     QVERIFY2(ulps.contains(QStringLiteral("\n0: 5\n")), qPrintable(ulps));
+    QCOMPARE(table.index(0, DifferenceTable::Rounding).data().toString(), QStringLiteral("–"));
     QCOMPARE(table.rowOfNorm(2), 1);
     QCOMPARE(table.rowOfNorm(7), -1);
   }
