@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QMenu>
+#include <QMetaMethod>
 #include <algorithm>
 #include <map>
 
@@ -51,6 +52,9 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   if (value >= 0) {
     QAction* center = menu->addAction(tr("Center here"), this, [this, value] { Q_EMIT centerHereRequested(value); });
     center->setToolTip(tr("Subtract the mean at run time at this place"));
+  }
+  // A graph beside another one has nobody to ask.
+  if (value >= 0 && isSignalConnected(QMetaMethod::fromSignal(&GraphView::compareHereRequested))) {
     QAction* compare =
         menu->addAction(tr("Compare values here"), this, [this, value] { Q_EMIT compareHereRequested(value); });
     compare->setToolTip(tr("Add this value to the differences between the two models"));

@@ -281,6 +281,23 @@ class GraphViewTest : public QObject {
     menu->close();
   }
 
+  void theMenuOffersToCompareWhereSomeoneDoesIt() {
+    show(gpt2Document());
+    openScope("transformer.h.3");
+    const QPoint at = middleOf(view_->screenRectOf(nodeIn("transformer.h.3.ln_1", "layer_norm")));
+    const auto offered = [&] {
+      QContextMenuEvent event(QContextMenuEvent::Mouse, at, view_->mapToGlobal(at));
+      QApplication::sendEvent(view_.get(), &event);
+      const std::unique_ptr<QMenu> menu(view_->findChild<QMenu*>());
+      const auto actions = menu->actions();
+      return std::any_of(actions.begin(), actions.end(),
+                         [](const QAction* action) { return action->text() == QStringLiteral("Compare values here"); });
+    };
+    QVERIFY(!offered());
+    const QSignalSpy compare(view_.get(), &GraphView::compareHereRequested);
+    QVERIFY(offered());
+  }
+
   void imagesComeAtAnyScale() {
     show(gpt2Document());
     for (const double ratio : {1.0, 1.25, 2.0}) {
