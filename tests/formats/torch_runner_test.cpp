@@ -10,7 +10,8 @@
 namespace normlens::formats::torchscript::test {
 namespace {
 
-// LayerNorm over the last axis after a product, both in the model's own type; a literal type (6: float32) stands in the code.
+// LayerNorm over the last axis after a product, both in the model's own type; a literal type (6: float32) stands in the
+// code.
 ModelPtr sample() {
   torch::jit::Module module("sample");
   module.register_parameter("weight", draw({8, 8}, 1, at::kFloat), false);

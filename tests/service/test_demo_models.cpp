@@ -129,7 +129,8 @@ TEST_F(DemoModels, theWeightsOfTheFoldedModelDifferWhereThePlanSaysSo) {
   const auto folded = service.weightDigests({true, ""}, Task{});
   ASSERT_TRUE(folded);
   const std::set<std::string> before(open->digests.begin(), open->digests.end());
-  const auto fresh = std::ranges::count_if(folded->digests, [&](const auto& digest) { return !before.contains(digest); });
+  const auto fresh =
+      std::ranges::count_if(folded->digests, [&](const auto& digest) { return !before.contains(digest); });
   EXPECT_GE(fresh, fold->plan.tensors_centered);
 }
 

@@ -32,7 +32,7 @@ TEST(WeightDigests, tellTypesShapesAndBitsApart) {
   const auto digests =
       digestsOf({graph::tensorFromDoubles({2, 2}, {1, 2, 3, 4}), graph::tensorFromDoubles({2, 2}, {1, 2, 3, 4}),
                  graph::tensorFromDoubles({2, 2}, {1, 2, 3, 5}), graph::tensorFromDoubles({4}, {1, 2, 3, 4}),
-                 graph::tensorFromDoubles({2, 2}, {1, 2, 3, 4}, graph::DType::Float32)});
+                 graph::tensorFromDoubles({2, 2}, {1, 2, 3, 4}, graph::DType::Float64)});
   ASSERT_EQ(digests.size(), 5U);
   EXPECT_EQ(digests[0], digests[1]);
   for (size_t i = 2; i < digests.size(); ++i) EXPECT_NE(digests[0], digests[i]) << i;

@@ -137,9 +137,9 @@ class GraphView : public QWidget {
   void nodeSelected(int node);    // by the user; -1 when the selection was cleared
   void scopeSelected(int scope);  // a group
   void edgeSelected(int value);
-  void shiftConeRequested(int node);    // what the centering of a layer's weights reaches
+  void shiftConeRequested(int node);     // what the centering of a layer's weights reaches
   void compareHereRequested(int value);  // 'Compare values here', in the same places
-  void centerHereRequested(int value);  // 'Center here' on an edge, or on a node: its first output
+  void centerHereRequested(int value);   // 'Center here' on an edge, or on a node: its first output
   void zoomChanged(double zoom);
   void viewMoved();  // another zoom, or another place
   void layoutFinished();

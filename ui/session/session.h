@@ -204,7 +204,7 @@ class Session final : public QObject {
   QUndoStack undo_;
   QHash<int, protocol::TensorStats> statsCache_;  // under params_
   int planRevision_ = 0;                          // of params_
-  bool keepPlan_ = false;  // the open under way is a recovery
+  bool keepPlan_ = false;                         // the open under way is a recovery
   protocol::InputsParams inputs_;
   std::optional<Project> restoring_;  // until its plan is there
 };

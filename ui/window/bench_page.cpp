@@ -21,8 +21,8 @@
 #include "ui/session/format.h"
 #include "ui/session/session.h"
 #include "ui/widgets/copy_table.h"
-#include "ui/widgets/number_delegate.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/number_delegate.h"
 #include "ui/widgets/row_table.h"
 #include "ui/window/bench_bar.h"
 

@@ -4,12 +4,18 @@
 #include <QFile>
 #include <QHBoxLayout>
 #include <QListWidget>
+#include <QTextBlock>
 #include <QTextBrowser>
+#include <QTextCursor>
+
+#include "ui/theme/theme.h"
 
 namespace normlens::ui {
 namespace {
 
 constexpr int kTitleWidth = 240;
+constexpr int kParagraphGap = 8;
+constexpr int kLineHeight = 125;  // percent
 constexpr int kNameRole = Qt::UserRole;
 constexpr int kTextRole = Qt::UserRole + 1;
 
@@ -21,6 +27,23 @@ QString nameOf(const QString& file) { return file.section(u'_', 1).chopped(3); }
 QString textOf(const QString& file) {
   QFile lesson(folder() + file);
   return lesson.open(QIODevice::ReadOnly) ? QString::fromUtf8(lesson.readAll()) : QString();
+}
+
+// Markdown comes without distances, and with headings twice as large as any other title of the window.
+void setOut(QTextDocument& document) {
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    QTextCursor cursor(block);
+    QTextBlockFormat format = block.blockFormat();
+    format.setBottomMargin(kParagraphGap);
+    format.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
+    cursor.setBlockFormat(format);
+    if (format.headingLevel() == 0) continue;
+    cursor.select(QTextCursor::BlockUnderCursor);
+    QTextCharFormat heading;
+    heading.setFont(uiFont(15, QFont::DemiBold));
+    heading.clearProperty(QTextFormat::FontSizeAdjustment);
+    cursor.setCharFormat(heading);
+  }
 }
 
 }  // namespace
@@ -61,6 +84,7 @@ void LearnPage::fill() {
 void LearnPage::read() {
   const QListWidgetItem* item = titles_->currentItem();
   text_->setMarkdown(item != nullptr ? item->data(kTextRole).toString() : QString());
+  setOut(*text_->document());
 }
 
 void LearnPage::showLesson(const QString& name) {

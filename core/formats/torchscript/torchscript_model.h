@@ -25,11 +25,12 @@ struct SaveEdits;
 
 // A module in memory with everything needed to write it again.
 struct ModuleSource {
-  torch::jit::Module module;                // on the CPU, eval mode; never changed after it got here
-  torch::jit::ExtraFilesMap extraFiles;     // names without the "extra/" prefix
-  std::shared_ptr<const Archive> archive;   // the opened file; kept by copies, may be null in tests
-  std::shared_ptr<const SaveEdits> edits;   // null: as opened
-  at::ScalarType defaultType = at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
+  torch::jit::Module module;               // on the CPU, eval mode; never changed after it got here
+  torch::jit::ExtraFilesMap extraFiles;    // names without the "extra/" prefix
+  std::shared_ptr<const Archive> archive;  // the opened file; kept by copies, may be null in tests
+  std::shared_ptr<const SaveEdits> edits;  // null: as opened
+  at::ScalarType defaultType =
+      at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
 };
 
 class TorchScriptModel final : public Model, public NormFuser {

@@ -1,0 +1,19 @@
+// How long something took.
+#pragma once
+
+#include <chrono>
+
+namespace normlens {
+
+// Runs from the moment it is made.
+class Stopwatch {
+ public:
+  [[nodiscard]] double ms() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace normlens

@@ -1,0 +1,111 @@
+// What a Service holds. Private to core/service.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/analysis.h"
+#include "core/formats/formats.h"
+#include "core/run/verify.h"
+#include "core/service/describe.h"
+#include "core/service/differences.h"
+#include "core/service/model_inputs.h"
+#include "core/service/plan_file.h"
+#include "core/service/plan_maker.h"
+#include "core/service/service.h"
+#include "core/service/source_hash.h"
+
+namespace normlens::service {
+
+struct Service::State {
+  std::unique_ptr<formats::Model> model;
+  InputChoice choice;
+  ChosenInputs inputs;
+  analysis::Norms norms;                         // of the structure, before the probe
+  std::unique_ptr<analysis::Analysis> analysis;  // nullptr until analyze()
+  std::optional<PlanMaker> plans;                // the same
+
+  // The last fold.
+  analysis::Plan plan;
+  std::unique_ptr<formats::Model> folded;
+  formats::NormFlavour flavour = formats::NormFlavour::Portable;
+  protocol::FoldParams foldParams;
+  bool foldOk = false;
+  FoldTimes times;
+  Differences differences;
+  std::unique_ptr<SourceHash> hash;  // last: it ends before the model does
+
+  [[nodiscard]] Status needModel() const {
+    if (model) return {};
+    return fail(ErrorCode::Usage, "no model is open", "open one first");
+  }
+  [[nodiscard]] Status needAnalysis() const {
+    if (auto status = needModel(); !status) return status;
+    if (analysis) return {};
+    return fail(ErrorCode::Usage, "the model has not been analysed yet");
+  }
+  [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
+
+  // The constant behind a value.
+  [[nodiscard]] Result<graph::ConstantId> constantOf(int value) const {
+    if (auto status = needModel(); !status) return tl::unexpected(status.error());
+    const auto& graph = model->graph();
+    const bool known = value >= 0 && static_cast<size_t>(value) < graph.values.size();
+    if (known && graph.value(value).constant != graph::kNone) return graph.value(value).constant;
+    return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
+  }
+
+  [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
+    auto info = describePlan(model->graph(), *analysis, planned.plan);
+    if (planned.times) info.prices = describePrices(*planned.times);
+    return info;
+  }
+
+  // What the exported file says of its making.
+  [[nodiscard]] std::map<std::string, std::string> history() const {
+    const std::string& sha256 = hash->get();
+    const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
+                                " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
+                                std::string(formats::normFlavourName(flavour));
+    return {{"normlens.version", NORMLENS_VERSION},
+            {"normlens.source_sha256", sha256},
+            {"normlens.summary", summary},
+            {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
+  }
+
+  [[nodiscard]] DiffSubject diffSubject() const {
+    return {*model, layerNorms(), inputs.tensors, folded.get(), [this](const formats::Model& converted) {
+              return converted.apply(toFoldPlan(plan), layerNorms(), flavour, {});
+            }};
+  }
+
+  // A side of a measurement, and what keeps a model of a file alive. `name` empty: none.
+  struct Subject {
+    formats::Model* model = nullptr;
+    std::unique_ptr<formats::Model> opened;
+  };
+  [[nodiscard]] Result<Subject> subject(const std::string& name, const Task& task) const {
+    if (name.empty()) return Subject{};
+    if (name == "original") return Subject{model.get(), nullptr};
+    if (name == "folded") {
+      if (folded) return Subject{folded.get(), nullptr};
+      return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first, then measure");
+    }
+    auto opened = formats::openModel(name, task);
+    if (!opened) return tl::unexpected(opened.error());
+    formats::Model* file = opened->get();
+    return Subject{file, std::move(*opened)};
+  }
+
+  Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
+    run::VerifyOptions options;
+    options.flavour = flavour;
+    options.freeAxes = inputs.freeAxes;
+    return run::verifyFold({*model, *folded, foldPlan, layerNorms()}, inputs.tensors, options, task);
+  }
+};
+
+}  // namespace normlens::service

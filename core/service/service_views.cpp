@@ -1,0 +1,116 @@
+// Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
+// measurements, differences.
+#include "core/base/stopwatch.h"
+#include "core/run/npy_file.h"
+#include "core/service/service_state.h"
+#include "core/service/tensor_stats.h"
+#include "core/service/weight_digests.h"
+
+namespace normlens::service {
+namespace {
+
+// nullptr: the plan does not center it.
+const ops::Pattern* centeredOver(const analysis::Plan& plan, graph::ConstantId constant) {
+  const ops::Pattern* centered = nullptr;
+  for (const auto& planned : plan.edits) {
+    const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+    if (center == nullptr) continue;
+    for (const auto& part : center->parts) {
+      if (part.constant == constant) centered = &part.pattern;
+    }
+  }
+  return centered;
+}
+
+}  // namespace
+
+Result<protocol::ModelInfo> Service::readGraph(const protocol::ReadGraphParams& params, const Task& task) const {
+  if (params.path.empty()) {
+    if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+    return describeModel(*state_->folded, analysis::findNorms(state_->folded->graph()));
+  }
+  const auto model = formats::openModel(params.path, task);
+  if (!model) return tl::unexpected(model.error());
+  return describeModel(**model, analysis::findNorms((*model)->graph()));
+}
+
+Result<protocol::WeightDigests> Service::weightDigests(const protocol::WeightDigestsParams& params,
+                                                       const Task& task) const {
+  if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
+  if (!params.other) return service::weightDigests(state_->model->graph(), task);
+  if (!params.path.empty()) {
+    const auto model = formats::openModel(params.path, task);
+    if (!model) return tl::unexpected(model.error());
+    return service::weightDigests((*model)->graph(), task);
+  }
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  return service::weightDigests(state_->folded->graph(), task);
+}
+
+Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,
+                                             const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  auto a = state_->subject(params.a, task);
+  if (!a) return tl::unexpected(a.error());
+  if (a->model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
+  auto b = state_->subject(params.b, task);
+  if (!b) return tl::unexpected(b.error());
+  BenchModels models{.a = *a->model,
+                     .b = b->model,
+                     .aName = params.a,
+                     .bName = params.b,
+                     .foldMs = std::nullopt,
+                     .norm = {},
+                     .fold = {},
+                     .inputs = state_->inputs.tensors,
+                     .specs = state_->choice.specs};
+  std::unique_ptr<formats::Model> otherFlavour;
+  if (params.a == "original" && params.b == "folded") {
+    models.foldMs = state_->times.fold_ms;
+    models.norm = formats::normFlavourName(state_->flavour);
+    models.fold = [&](formats::NormFlavour flavour) -> Result<FoldedModel> {
+      const Stopwatch watch;
+      auto folded = state_->model->apply(toFoldPlan(state_->plan), state_->layerNorms(), flavour, task);
+      if (!folded) return tl::unexpected(folded.error());
+      otherFlavour = std::move(*folded);
+      return FoldedModel{otherFlavour.get(), state_->times.analysis_ms + watch.ms()};
+    };
+  }
+  const SourceHash::Rest rest(*state_->hash);
+  return measureModels(models, params, listener, task);
+}
+
+Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  return state_->differences.compare(state_->diffSubject(), params, task);
+}
+
+Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  return state_->differences.tensorPair(state_->diffSubject(), params, task);
+}
+
+Result<protocol::TensorStats> Service::tensorStats(const protocol::TensorParams& params, const Task& task) {
+  const auto constant = state_->constantOf(params.value);
+  if (!constant) return tl::unexpected(constant.error());
+  const auto& held = state_->model->graph().constant(*constant);
+  if (!state_->analysis) return service::tensorStats(held, nullptr, task);
+  const auto planned = state_->plans->make(params.plan, formats::NormFlavour::Portable, task);
+  if (!planned) return tl::unexpected(planned.error());
+  return service::tensorStats(held, centeredOver(planned->plan, *constant), task);
+}
+
+Result<protocol::SavedTensor> Service::saveTensor(const protocol::SaveTensorParams& params, const Task& task) const {
+  const auto constant = state_->constantOf(params.value);
+  if (!constant) return tl::unexpected(constant.error());
+  const std::filesystem::path path = params.path;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(path, state_->model->facts().path, ignored)) {
+    return fail(ErrorCode::Usage, "a tensor may not overwrite the model " + path.string(), "choose another name");
+  }
+  const auto bytes = run::writeNpyFile(path, state_->model->graph().constant(*constant).view, task);
+  if (!bytes) return tl::unexpected(bytes.error());
+  return protocol::SavedTensor{params.path, *bytes};
+}
+
+}  // namespace normlens::service
