@@ -207,9 +207,11 @@ void NormPage::showNeeds() {
 
 QVector<Need> NormPage::neededEdits() const {
   const bool folded = session_->foldResult() && session_->foldResult()->ok && session_->folds(norm_);
+  // What the plan does for it, where the plan folds it: that may be another way than the verdict's.
+  const bool planned = session_->folds(norm_);
   QVector<Need> needs;
-  for (const protocol::EditInfo& edit : session_->analysis()->edits) {
-    if (!edit.frees.contains(norm_)) continue;
+  for (const protocol::EditInfo& edit : planned ? session_->plan()->edits : session_->analysis()->edits) {
+    if (!edit.frees.contains(norm_) || edit.kind == "absorb_shift" || edit.kind == "replace_norm") continue;
     const QString sentence = text(edit.text);
     const int constant = session_->index().constantNamedIn(sentence);
     const bool runTime = edit.kind == "insert_centering";
