@@ -98,6 +98,7 @@ class Session final : public QObject {
   void fold();                                               // applies the plan and proves it; again: proves anew
   void measure();                                            // by benchParams(); stopped, what was measured is kept
   void setBenchParams(const protocol::BenchParams& params);  // of the next measurement
+  void setDevice(const QString& device);                     // "cpu", "cuda": where measurements start out
   void exportTo(const QString& path, bool force = false);    // in the flavour that was folded
   void cancel();                                             // the running job
 
@@ -192,6 +193,7 @@ class Session final : public QObject {
   BenchCollector benchLive_;
   std::vector<protocol::BenchResult> benchRuns_;
   protocol::BenchParams benchParams_;
+  QString device_ = QStringLiteral("cpu");
   std::optional<protocol::ExportResult> exported_;
   std::optional<protocol::ZeroMeanGraph> zeroMean_;
   protocol::PlanParams params_;

@@ -11,6 +11,14 @@ constexpr size_t kMostRuns = 8;  // earlier ones that are kept
 
 }  // namespace
 
+void Session::setDevice(const QString& device) {
+  if (device == device_) return;
+  device_ = device;
+  protocol::BenchParams params = benchParams_;
+  params.device = device.toStdString();
+  setBenchParams(params);
+}
+
 void Session::setBenchParams(const protocol::BenchParams& params) {
   benchParams_ = params;
   Q_EMIT benchParamsChanged();

@@ -23,6 +23,7 @@ void Session::clearModel() {
   benchLive_.clear();
   benchRuns_.clear();
   benchParams_ = {};
+  benchParams_.device = device_.toStdString();
   exported_.reset();
   zeroMean_.reset();
   statsCache_.clear();

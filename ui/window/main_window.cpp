@@ -55,6 +55,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   if (options_.rememberLayout) preferences_ = preferencesFromSettings();
   preferences_.scheme = options_.scheme;
   session_->setDigits(preferences_.digits);
+  session_->setDevice(preferences_.device);
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (options_.rememberLayout) {
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());

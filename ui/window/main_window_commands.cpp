@@ -148,6 +148,7 @@ void MainWindow::applyPreferences(const Preferences& preferences) {
   preferences_ = preferences;
   if (options_.rememberLayout) savePreferences(preferences_);
   session_->setDigits(preferences_.digits);
+  session_->setDevice(preferences_.device);
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (look) applyLook();
 }

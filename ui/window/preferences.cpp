@@ -13,6 +13,8 @@ Preferences preferencesFromSettings() {
   chosen.scheme = colorSchemeFromName(settings.value(QStringLiteral("window/theme")).toString());
   chosen.fontPixels = number("window/font", chosen.fontPixels, kLeastFontPixels, kMostFontPixels);
   chosen.digits = number("numbers/digits", chosen.digits, kLeastDigits, kMostDigits);
+  const QString device = settings.value(QStringLiteral("engine/device")).toString();
+  if (device == QLatin1String("cuda")) chosen.device = device;
   chosen.engineCommand = settings.value(QStringLiteral("engine/command")).toString();
   chosen.autosaveSeconds = number("projects/autosave", chosen.autosaveSeconds, 0, 3600);
   return chosen;
@@ -23,6 +25,7 @@ void savePreferences(const Preferences& preferences) {
   settings.setValue(QStringLiteral("window/theme"), colorSchemeName(preferences.scheme));
   settings.setValue(QStringLiteral("window/font"), preferences.fontPixels);
   settings.setValue(QStringLiteral("numbers/digits"), preferences.digits);
+  settings.setValue(QStringLiteral("engine/device"), preferences.device);
   settings.setValue(QStringLiteral("engine/command"), preferences.engineCommand);
   settings.setValue(QStringLiteral("projects/autosave"), preferences.autosaveSeconds);
 }

@@ -10,9 +10,10 @@ namespace normlens::ui {
 struct Preferences {
   ColorScheme scheme = ColorScheme::FollowDesktop;
   int fontPixels = kBaseFontPixels;
-  int digits = 4;            // significant digits of numbers in the inspector
-  QString engineCommand;     // as on a command line; empty: the engine beside the window
-  int autosaveSeconds = 30;  // of a project; 0: never
+  int digits = 4;                          // significant digits of numbers in the inspector
+  QString device = QStringLiteral("cpu");  // "cpu", "cuda": where measurements start out
+  QString engineCommand;                   // as on a command line; empty: the engine beside the window
+  int autosaveSeconds = 30;                // of a project; 0: never
 
   bool operator==(const Preferences&) const = default;
 };

@@ -31,6 +31,7 @@ IconButton* makeStep(QSpinBox* spin, const QString& icon, const QString& word, v
   return button;
 }
 
+constexpr const char* kDevices[] = {"cpu", "cuda"};
 constexpr ColorScheme kSchemes[] = {ColorScheme::FollowDesktop, ColorScheme::Light, ColorScheme::Dark};
 
 }  // namespace
@@ -169,6 +170,15 @@ void PreferencesPage::addEngine() {
   engine_->setMinimumWidth(380);
   addRow(section, tr("Command"), engine_,
          tr("Program and arguments that start the engine; empty: the one that came with the window."));
+  device_ = new Segmented({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
+                           {tr("CUDA"), tr("Measurements start out on the engine's GPU; without one they say so.")}},
+                          column_->parentWidget());
+  device_->setObjectName(QStringLiteral("preferDevice"));
+  connect(device_, &Segmented::chosen, this, [this](int index) {
+    chosen_.device = QLatin1String(kDevices[index]);
+    Q_EMIT changed();
+  });
+  addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
   auto* row = new QHBoxLayout;
   applyEngine_ = makeButton(tr("Use this engine"), "secondary", column_->parentWidget());
   applyEngine_->setObjectName(QStringLiteral("preferEngineApply"));
@@ -210,6 +220,7 @@ void PreferencesPage::setPreferences(const Preferences& preferences) {
     const QSignalBlocker quiet(spin);
     spin->setValue(value);
   }
+  device_->setCurrent(preferences.device == QLatin1String(kDevices[1]) ? 1 : 0);
   engine_->setText(preferences.engineCommand);
   showEngineState();
 }

@@ -52,6 +52,7 @@ class PreferencesPage final : public QWidget {
   QSpinBox* font_;
   QSpinBox* digits_;
   QSpinBox* autosave_;
+  Segmented* device_;
   QLineEdit* engine_;
   QPushButton* applyEngine_;
   QLabel* engineNote_;

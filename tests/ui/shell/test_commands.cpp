@@ -201,6 +201,9 @@ class TestCommands final : public QObject {
       QCOMPARE(shown.window.workspace()->graph()->view()->direction(), layout::Direction::Down);
       shown.child<QSpinBox>("preferDigits")->setValue(2);
       QCOMPARE(shown.session.digits(), 2);
+      auto* device = shown.child<Segmented>("preferDevice");
+      QTest::mouseClick(device, Qt::LeftButton, {}, QPoint(device->width() * 3 / 4, device->height() / 2));
+      QCOMPARE(shown.session.benchParams().device, std::string("cuda"));
       shown.click("preferencesDone");
       QVERIFY(shown.window.workspace()->isVisible());
     }
@@ -210,6 +213,8 @@ class TestCommands final : public QObject {
     QCOMPARE(kept.digits, 2);
     Shown again({}, true);
     QCOMPARE(again.session.digits(), 2);
+    again.openAndAnalyse(model_);
+    QCOMPARE(again.session.benchParams().device, std::string("cuda"));
   }
 
   void anotherEngineIsStartedAndTheModelReopened() {
