@@ -170,6 +170,16 @@ void PreferencesPage::addEngine() {
   engine_->setMinimumWidth(380);
   addRow(section, tr("Command"), engine_,
          tr("Program and arguments that start the engine; empty: the one that came with the window."));
+  auto* row = new QHBoxLayout;
+  applyEngine_ = makeButton(tr("Use this engine"), "secondary", column_->parentWidget());
+  applyEngine_->setObjectName(QStringLiteral("preferEngineApply"));
+  applyEngine_->setToolTip(tr("Start the engine with this command and open the model again; the plan is kept."));
+  engineNote_ = makeLabel({}, "faint", column_->parentWidget());
+  engineNote_->setWordWrap(true);
+  row->addSpacing(kNameWidth + section->spacing());
+  row->addWidget(applyEngine_);
+  row->addWidget(engineNote_, 1);
+  section->addLayout(row);
   device_ = new Segmented({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
                            {tr("CUDA"), tr("Measurements start out on the engine's GPU; without one they say so.")}},
                           column_->parentWidget());
@@ -179,16 +189,6 @@ void PreferencesPage::addEngine() {
     Q_EMIT changed();
   });
   addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
-  auto* row = new QHBoxLayout;
-  applyEngine_ = makeButton(tr("Use this engine"), "secondary", column_->parentWidget());
-  applyEngine_->setObjectName(QStringLiteral("preferEngineApply"));
-  applyEngine_->setToolTip(tr("Start the engine with this command and open the model again; the plan is kept."));
-  engineNote_ = makeLabel({}, "faint", column_->parentWidget());
-  engineNote_->setWordWrap(true);
-  row->addSpacing(kNameWidth + 6);
-  row->addWidget(applyEngine_);
-  row->addWidget(engineNote_, 1);
-  section->addLayout(row);
   connect(engine_, &QLineEdit::textEdited, this, &PreferencesPage::showEngineState);
   connect(engine_, &QLineEdit::returnPressed, this, &PreferencesPage::applyEngine);
   connect(applyEngine_, &QPushButton::clicked, this, &PreferencesPage::applyEngine);
