@@ -82,22 +82,28 @@ struct Service::State {
             }};
   }
 
-  // A side of a measurement, and what keeps a model of a file alive. `name` empty: none.
+  // A model beside the open one, and what keeps that of a file alive.
   struct Subject {
     formats::Model* model = nullptr;
     std::unique_ptr<formats::Model> opened;
   };
-  [[nodiscard]] Result<Subject> subject(const std::string& name, const Task& task) const {
-    if (name.empty()) return Subject{};
-    if (name == "original") return Subject{model.get(), nullptr};
-    if (name == "folded") {
+  // Of a file, or the folded model where path is empty.
+  [[nodiscard]] Result<Subject> other(const std::string& path, const Task& task,
+                                      const std::string& hint = "fold first") const {
+    if (path.empty()) {
       if (folded) return Subject{folded.get(), nullptr};
-      return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first, then measure");
+      return fail(ErrorCode::Usage, "nothing has been folded yet", hint);
     }
-    auto opened = formats::openModel(name, task);
+    auto opened = formats::openModel(path, task);
     if (!opened) return tl::unexpected(opened.error());
     formats::Model* file = opened->get();
     return Subject{file, std::move(*opened)};
+  }
+  // A side of a measurement: "original", "folded" or a file; empty: none.
+  [[nodiscard]] Result<Subject> side(const std::string& name, const Task& task) const {
+    if (name.empty()) return Subject{};
+    if (name == "original") return Subject{model.get(), nullptr};
+    return other(name == "folded" ? std::string() : name, task, "fold first, then measure");
   }
 
   Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {

@@ -25,35 +25,27 @@ const ops::Pattern* centeredOver(const analysis::Plan& plan, graph::ConstantId c
 }  // namespace
 
 Result<protocol::ModelInfo> Service::readGraph(const protocol::ReadGraphParams& params, const Task& task) const {
-  if (params.path.empty()) {
-    if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
-    return describeModel(*state_->folded, analysis::findNorms(state_->folded->graph()));
-  }
-  const auto model = formats::openModel(params.path, task);
-  if (!model) return tl::unexpected(model.error());
-  return describeModel(**model, analysis::findNorms((*model)->graph()));
+  const auto other = state_->other(params.path, task);
+  if (!other) return tl::unexpected(other.error());
+  return describeModel(*other->model, analysis::findNorms(other->model->graph()));
 }
 
 Result<protocol::WeightDigests> Service::weightDigests(const protocol::WeightDigestsParams& params,
                                                        const Task& task) const {
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
   if (!params.other) return service::weightDigests(state_->model->graph(), task);
-  if (!params.path.empty()) {
-    const auto model = formats::openModel(params.path, task);
-    if (!model) return tl::unexpected(model.error());
-    return service::weightDigests((*model)->graph(), task);
-  }
-  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
-  return service::weightDigests(state_->folded->graph(), task);
+  const auto other = state_->other(params.path, task);
+  if (!other) return tl::unexpected(other.error());
+  return service::weightDigests(other->model->graph(), task);
 }
 
 Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params, const BenchListener& listener,
                                              const Task& task) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  auto a = state_->subject(params.a, task);
+  auto a = state_->side(params.a, task);
   if (!a) return tl::unexpected(a.error());
   if (a->model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
-  auto b = state_->subject(params.b, task);
+  auto b = state_->side(params.b, task);
   if (!b) return tl::unexpected(b.error());
   BenchModels models{.a = *a->model,
                      .b = b->model,
