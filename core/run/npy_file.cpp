@@ -21,13 +21,13 @@ Result<int64_t> writeNpyFile(const std::filesystem::path& path, const graph::Ten
   const uint64_t size = header->size() + static_cast<uint64_t>(count) * width;
   auto file = formats::AtomicFile::create(path, size);
   if (!file) return tl::unexpected(file.error());
-  if (auto status = file->writeAt(0, header->data(), header->size()); !status) return tl::unexpected(status.error());
+  if (auto status = file->writeAt(0, std::as_bytes(std::span(*header))); !status) return tl::unexpected(status.error());
   const auto status = forEachPart(view, kElementsAtATime, [&](int64_t first, const graph::TensorView& part) -> Status {
     task.report("writing " + path.filename().string(), static_cast<double>(first) / static_cast<double>(count));
     if (auto stopped = task.check(); !stopped) return stopped;
     const auto bytes = denseBytes(castFloat(part, written));
     if (!bytes) return tl::unexpected(bytes.error());
-    return file->writeAt(header->size() + static_cast<uint64_t>(first) * width, bytes->data(), bytes->size());
+    return file->writeAt(header->size() + static_cast<uint64_t>(first) * width, *bytes);
   });
   if (!status) return tl::unexpected(status.error());
   if (auto committed = file->commit(); !committed) return tl::unexpected(committed.error());

@@ -1,7 +1,9 @@
 #include "core/formats/file/atomic_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,11 +11,14 @@
 #include <cstdio>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/base/map_ahead.h"
 
 namespace normlens::formats {
 namespace {
+
+constexpr size_t kWorthMapping = size_t{256} << 10;  // less is written sooner than two threads have met
 
 tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
   const std::string file = path.string() + " cannot be written: ";
@@ -54,6 +59,17 @@ int renameToFree(const std::filesystem::path& from, const std::filesystem::path&
   return ::rename(from.c_str(), to.c_str());
 }
 
+// 0 or an errno. A file system that cannot reserve space still can write.
+int reserve(int descriptor, uint64_t size) {
+  if (size == 0) return 0;
+  struct statfs system {};
+  if (::fstatfs(descriptor, &system) == 0 && system.f_type == TMPFS_MAGIC) {
+    const bool limited = system.f_blocks > 0;
+    return limited && size / static_cast<uint64_t>(system.f_bsize) > system.f_bavail ? ENOSPC : 0;
+  }
+  return ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor)
@@ -81,25 +97,35 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_
   const int descriptor = ::mkstemp(name.data());
   if (descriptor < 0) return writeError(path, errno);
   AtomicFile file(path, name, descriptor);
-  // A file system that cannot reserve space still can write.
-  if (size > 0 && ::fallocate(descriptor, 0, 0, static_cast<off_t>(size)) != 0 &&
-      (errno == ENOSPC || errno == EDQUOT)) {
-    return file.failed(errno);
-  }
+  if (const int error = reserve(descriptor, size); error == ENOSPC || error == EDQUOT) return file.failed(error);
   return file;
 }
 
-Status AtomicFile::writeAt(uint64_t offset, const void* data, size_t size) {
-  const auto* at = static_cast<const char*>(data);
-  while (size > 0) {
-    const size_t stroke = std::min(size, kMapAheadBytes);
-    mapAhead({reinterpret_cast<const std::byte*>(at), stroke});
-    const ssize_t written = ::pwrite(descriptor_, at, stroke, static_cast<off_t>(offset));
+Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return failed(written < 0 ? errno : EIO);
-    at += written;
     offset += static_cast<uint64_t>(written);
-    size -= static_cast<size_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Status AtomicFile::writeAll(std::span<const FilePiece> pieces) {
+  std::vector<FilePiece> strokes;
+  std::vector<std::span<const std::byte>> mapped;
+  for (const auto& piece : pieces) {
+    for (size_t at = 0; at < piece.bytes.size(); at += kMapAheadBytes) {
+      strokes.push_back(
+          {piece.offset + at, piece.bytes.subspan(at, std::min(kMapAheadBytes, piece.bytes.size() - at))});
+      if (strokes.back().bytes.size() >= kWorthMapping) mapped.push_back(strokes.back().bytes);
+    }
+  }
+  AheadMapper mapper(std::move(mapped));
+  for (const auto& stroke : strokes) {
+    if (stroke.bytes.size() >= kWorthMapping) mapper.awaitNext();
+    if (auto status = writeAt(stroke.offset, stroke.bytes); !status) return status;
   }
   return {};
 }

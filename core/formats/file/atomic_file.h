@@ -7,14 +7,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 
 #include "core/base/result.h"
 
 namespace normlens::formats {
 
+struct FilePiece {
+  uint64_t offset = 0;
+  std::span<const std::byte> bytes;
+};
+
 class AtomicFile {
  public:
-  // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written.
+  // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written. A file
+  // system in memory is only asked whether it has them: to reserve pages there costs half of what writing them does.
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path, uint64_t size);
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
@@ -23,7 +30,9 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   // Places may be filled in any order.
-  [[nodiscard]] Status writeAt(uint64_t offset, const void* data, size_t size);
+  [[nodiscard]] Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
+  // In the order given. Pieces may lie in mapped files: a thread of its own maps them meanwhile.
+  [[nodiscard]] Status writeAll(std::span<const FilePiece> pieces);
   // Flushes to the disk and gives the file its name. An older file of that name is replaced and hands on its mode.
   [[nodiscard]] Status commit();
   // The same where nothing may have that name yet; an error where something has.

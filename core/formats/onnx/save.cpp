@@ -12,10 +12,7 @@ namespace {
 Result<AtomicFile> written(const FileContents& contents) {
   auto file = AtomicFile::create(contents.path, contents.size);
   if (!file) return file;
-  for (const auto& [offset, bytes] : contents.ranges) {
-    if (auto status = file->writeAt(offset, bytes.data(), bytes.size()); !status)
-      return tl::unexpected(std::move(status.error()));
-  }
+  if (auto status = file->writeAll(contents.pieces); !status) return tl::unexpected(std::move(status.error()));
   return file;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/formats/file/atomic_file.h"
 #include "core/formats/onnx/onnx_source.h"
 #include "core/formats/onnx/wire.h"
 
@@ -22,11 +23,11 @@ namespace normlens::formats::onnx {
 // Protobuf's limit on a message.
 inline constexpr uint64_t kLargestModel = 0x7fffffff;
 
-// Ranges of one output file, in any order. Bytes between them are zero.
+// One output file, its pieces in any order. Bytes between them are zero.
 struct FileContents {
   std::filesystem::path path;
   uint64_t size = 0;
-  std::vector<std::pair<uint64_t, Bytes>> ranges;
+  std::vector<FilePiece> pieces;
 };
 
 class SaveLayout {

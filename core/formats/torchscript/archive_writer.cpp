@@ -146,27 +146,28 @@ bool sumUp(std::vector<Placed>& records, unsigned threads) {
   return sound;
 }
 
+std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
+
 Status writeContents(AtomicFile& file, const std::vector<Placed>& records) {
+  std::vector<FilePiece> pieces;
   for (const auto& placed : records) {
-    if (auto status = file.writeAt(placed.header, placed.headerBytes.data(), placed.headerBytes.size()); !status) {
-      return status;
-    }
+    pieces.push_back({placed.header, bytesOf(placed.headerBytes)});
     uint64_t at = placed.data;
     for (const auto& part : placed.record.bytes) {
-      if (auto status = file.writeAt(at, part.data(), part.size()); !status) return status;
+      pieces.push_back({at, part});
       at += part.size();
     }
   }
-  return {};
+  return file.writeAll(pieces);
 }
 
 Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t end) {
   for (const auto& placed : records) {
     const auto bytes = descriptor(placed);
-    if (auto status = file.writeAt(placed.data + placed.packed, bytes.data(), bytes.size()); !status) return status;
+    if (auto status = file.writeAt(placed.data + placed.packed, bytesOf(bytes)); !status) return status;
   }
   const auto bytes = directory(records, end);
-  return file.writeAt(end, bytes.data(), bytes.size());
+  return file.writeAt(end, bytesOf(bytes));
 }
 
 }  // namespace

@@ -7,25 +7,12 @@
 
 #include "core/formats/onnx/save_layout.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "normlens-save-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  [[nodiscard]] fs::path operator/(const std::string& name) const { return path_ / name; }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string textOf(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -211,7 +198,7 @@ TEST(OnnxSave, AModelTooLargeForOneFileGetsADataFile) {
   ASSERT_EQ(layout->files().size(), 2U);
   for (const auto& contents : layout->files()) {
     std::string bytes(contents.size, '\0');
-    for (const auto& [offset, range] : contents.ranges) {
+    for (const auto& [offset, range] : contents.pieces) {
       bytes.replace(offset, range.size(), reinterpret_cast<const char*>(range.data()), range.size());
     }
     write(contents.path, bytes);
