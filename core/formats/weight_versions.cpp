@@ -1,7 +1,6 @@
 #include "core/formats/weight_versions.h"
 
 #include <algorithm>
-#include <new>
 #include <thread>
 
 #include "core/fold/absorb.h"
@@ -16,18 +15,20 @@ void require(const Status& status) {
   if (!status) throw EditRefused(status.error().message);
 }
 
-struct Fresh {
-  std::shared_ptr<std::byte> memory;
-  std::span<std::byte> bytes;
-};
+// Where changed weights are to stand, each as large as its view.
+class FreshMemory {
+ public:
+  explicit FreshMemory(const std::vector<graph::TensorView>& views) {
+    for (const auto& view : views) sizes_.push_back(static_cast<size_t>(graph::byteCount(view)));
+    memory_ = fold::allocateWeights(sizes_);
+  }
+  [[nodiscard]] std::span<std::byte> bytes(size_t i) const { return {memory_[i].get(), sizes_[i]}; }
+  [[nodiscard]] const std::shared_ptr<std::byte>& memory(size_t i) const { return memory_[i]; }
 
-Fresh freshLike(const graph::TensorView& view) {
-  const auto size = static_cast<size_t>(graph::byteCount(view));
-  auto memory = fold::allocateWeight(size);
-  if (memory == nullptr && size != 0) throw std::bad_alloc();
-  const std::span<std::byte> bytes{memory.get(), size};
-  return {std::move(memory), bytes};
-}
+ private:
+  std::vector<size_t> sizes_;
+  std::vector<std::shared_ptr<std::byte>> memory_;
+};
 
 bool contains(const std::vector<graph::Use>& uses, const graph::Use& use) {
   return std::find(uses.begin(), uses.end(), use) != uses.end();
@@ -109,6 +110,12 @@ graph::TensorView WeightVersions::viewFor(graph::ConstantId constant, const grap
   throw EditRefused("the plan names a read of '" + graph_.constant(constant).name + "' that does not exist");
 }
 
+std::vector<graph::TensorView> WeightVersions::viewsOf(const std::vector<Ref>& refs) {
+  std::vector<graph::TensorView> views;
+  for (const auto& ref : refs) views.push_back(at(ref).view);
+  return views;
+}
+
 void WeightVersions::give(const Ref& ref, std::shared_ptr<std::byte> memory) {
   WeightVersion& version = at(ref);
   version.view.strides = fold::outputStrides(version.view);
@@ -123,9 +130,9 @@ void WeightVersions::scale(const fold::AbsorbScale& edit) {
     for (const auto& ref : versionsFor(part.constant, nullptr)) {
       if (at(ref).waiting) flush();
       const auto view = at(ref).view;
-      auto fresh = freshLike(view);
-      require(fold::scaleTensor(view, part.factor, part.addend, part.dim, fresh.bytes, threads_));
-      give(ref, std::move(fresh.memory));
+      const FreshMemory fresh({view});
+      require(fold::scaleTensor(view, part.factor, part.addend, part.dim, fresh.bytes(0), threads_));
+      give(ref, fresh.memory(0));
     }
   }
 }
@@ -138,8 +145,6 @@ void WeightVersions::center(const fold::CenterConstant& edit) {
   }
   flush();
   std::vector<Ref> refs;
-  std::vector<Fresh> fresh;
-  std::vector<fold::CenterJob> jobs;
   for (const auto& part : edit.parts) {
     const auto versions = versionsFor(part.constant, only);
     if (versions.size() != 1) {
@@ -147,17 +152,16 @@ void WeightVersions::center(const fold::CenterConstant& edit) {
                         "' is one) have been split differently before");
     }
     refs.push_back(versions[0]);
-    const auto view = at(versions[0]).view;
-    fresh.push_back(freshLike(view));
-    jobs.push_back({view, part.pattern, fresh.back().bytes});
   }
+  const FreshMemory fresh(viewsOf(refs));
+  std::vector<fold::CenterJob> jobs;
+  for (size_t i = 0; i < refs.size(); ++i) jobs.push_back({at(refs[i]).view, edit.parts[i].pattern, fresh.bytes(i)});
   require(fold::centerJointly(jobs, threads_));
-  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], std::move(fresh[i].memory));
+  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], fresh.memory(i));
 }
 
 void WeightVersions::absorb(const std::vector<const fold::AbsorbShift*>& edits) {
   std::vector<Ref> refs;
-  std::vector<Fresh> fresh;
   std::vector<fold::ShiftJob> jobs;
   for (const auto* edit : edits) {
     const auto& node = graph_.node(edit->shiftNode);
@@ -169,15 +173,15 @@ void WeightVersions::absorb(const std::vector<const fold::AbsorbShift*>& edits) 
     for (const auto& part : edit->parts) {
       const auto weight = viewFor(part.weight, part.weightUse);
       for (const auto& ref : versionsFor(part.bias, nullptr)) {
-        const auto bias = at(ref).view;
         refs.push_back(ref);
-        fresh.push_back(freshLike(bias));
-        jobs.push_back({weight, part.inputDim, beta, bias, fresh.back().bytes});
+        jobs.push_back({weight, part.inputDim, beta, at(ref).view, {}});
       }
     }
   }
+  const FreshMemory fresh(viewsOf(refs));
+  for (size_t i = 0; i < jobs.size(); ++i) jobs[i].out = fresh.bytes(i);
   require(fold::absorbShifts(jobs, threads_));
-  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], std::move(fresh[i].memory));
+  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], fresh.memory(i));
 }
 
 void WeightVersions::queue(const Ref& ref, const ops::Pattern& pattern) {
@@ -187,15 +191,13 @@ void WeightVersions::queue(const Ref& ref, const ops::Pattern& pattern) {
 }
 
 void WeightVersions::flush() {
-  std::vector<Fresh> fresh;
+  std::vector<Ref> refs;
+  for (const auto& job : waiting_) refs.push_back(job.ref);
+  const FreshMemory fresh(viewsOf(refs));
   std::vector<fold::CenterJob> jobs;
-  for (const auto& job : waiting_) {
-    const auto view = at(job.ref).view;
-    fresh.push_back(freshLike(view));
-    jobs.push_back({view, job.pattern, fresh.back().bytes});
-  }
+  for (size_t i = 0; i < refs.size(); ++i) jobs.push_back({at(refs[i]).view, waiting_[i].pattern, fresh.bytes(i)});
   require(fold::centerTensors(jobs, threads_));
-  for (size_t i = 0; i < jobs.size(); ++i) give(waiting_[i].ref, std::move(fresh[i].memory));
+  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], fresh.memory(i));
   waiting_.clear();
 }
 

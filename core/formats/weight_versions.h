@@ -59,6 +59,7 @@ class WeightVersions {
   graph::TensorView viewFor(graph::ConstantId constant, const graph::Use& use);
   void queue(const Ref& ref, const ops::Pattern& pattern);
   void flush();
+  std::vector<graph::TensorView> viewsOf(const std::vector<Ref>& refs);
   void give(const Ref& ref, std::shared_ptr<std::byte> memory);
 
   const graph::Graph& graph_;

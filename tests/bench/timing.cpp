@@ -80,21 +80,27 @@ std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks, co
   return medians;
 }
 
+void fetchFreeMemory(int64_t bytes) {
+  const auto size = static_cast<size_t>(bytes);
+  std::byte* memory = freshMemory(size);
+  madvise(memory, size, MADV_HUGEPAGE);
+  std::memset(memory, 1, size);
+  munmap(memory, size);
+}
+
 double copyToFreshMemoryMs(int64_t bytes, unsigned threads) {
   const auto size = static_cast<size_t>(bytes);
   std::byte* from = freshMemory(size);
   std::memset(from, 1, size);
-  std::vector<double> times;
-  for (int i = 0; i < 7; ++i) {
-    std::byte* to = nullptr;
-    times.push_back(elapsedMs([&] {
-      to = freshMemory(size);
-      copyInParallel(to, from, size, threads);
-    }));
-    munmap(to, size);
-  }
+  fetchFreeMemory(bytes);
+  std::byte* to = nullptr;
+  const double ms = elapsedMs([&] {
+    to = freshMemory(size);
+    copyInParallel(to, from, size, threads);
+  });
+  munmap(to, size);
   munmap(from, size);
-  return middle(times);
+  return ms;
 }
 
 double copyFileMs(const std::filesystem::path& from, const std::filesystem::path& to) {

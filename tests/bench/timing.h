@@ -23,6 +23,9 @@ struct Task {
 std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks,
                                   const std::function<void()>& cleanUp = {});
 
+// Takes so much memory and gives it back, so that the next to ask for it gets pages that are there: a virtual machine
+// hands free memory to its host, and fetching it again takes longer than copying does.
+void fetchFreeMemory(int64_t bytes);
 // Copies `bytes` from memory that is already there into freshly allocated memory, on `threads` threads.
 double copyToFreshMemoryMs(int64_t bytes, unsigned threads);
 

@@ -198,14 +198,24 @@ TEST(Center, HalfTypesRoundToNearestOverTheirWholeRange) {
   }
 }
 
-TEST(WeightMemory, IsAlignedAndWritable) {
-  for (const size_t bytes : {size_t{1}, size_t{4097}, size_t{5} << 20}) {
-    const auto memory = allocateWeight(bytes);
-    ASSERT_NE(memory, nullptr);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.get()) % 64, 0U);
-    std::memset(memory.get(), 1, bytes);
+TEST(WeightMemory, IsAlignedWritableAndNotShared) {
+  const std::vector<size_t> sizes = {1, 4097, size_t{5} << 20, 0, 70};
+  auto weights = allocateWeights(sizes);
+  ASSERT_EQ(weights.size(), sizes.size());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    EXPECT_EQ(weights[i] == nullptr, sizes[i] == 0);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(weights[i].get()) % 64, 0U);
+    std::fill_n(weights[i].get(), sizes[i], static_cast<std::byte>(i + 1));
   }
-  EXPECT_EQ(allocateWeight(0), nullptr);
+  for (size_t kept = 0; kept < sizes.size(); ++kept) {
+    const auto last = weights[kept];
+    EXPECT_EQ(std::count(last.get(), last.get() + sizes[kept], static_cast<std::byte>(kept + 1)),
+              static_cast<ptrdiff_t>(sizes[kept]));
+  }
+  const auto last = weights[1];
+  weights.clear();
+  EXPECT_EQ(last.get()[4096], std::byte{2});
+  EXPECT_TRUE(allocateWeights({}).empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // OnnxModel::apply: a FoldPlan, told in graph ids, turned into edits of a copy of the file's nodes and tensors.
 #include <algorithm>
+#include <future>
 #include <map>
 #include <new>
 #include <set>
@@ -356,17 +357,11 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
   try {
     EditableModel edited(source_);
     Dialect dialect{flavour, edited.opset(edited.main())};
-    std::optional<OpsetLift> lift;
+    // Neither the lift nor the weights need the other, and both take their time.
+    std::future<Result<OpsetLift>> lifting;
     const bool wantsStandard = flavour == NormFlavour::Portable || flavour == NormFlavour::Standard;
     if (wantsStandard && replacesNorms(plan) && dialect.opset < kRmsOpset) {
-      task.report("bringing the model to opset " + std::to_string(kRmsOpset));
-      auto lifted = OpsetLift::plan(edited, lowered_, kRmsOpset);
-      if (lifted) {
-        lift = std::move(*lifted);
-        dialect.opset = kRmsOpset;
-      } else if (flavour == NormFlavour::Standard) {
-        return fail(ErrorCode::Refused, lifted.error().message, "fold with --norm portable or primitives");
-      }
+      lifting = std::async(std::launch::async, [&] { return OpsetLift::plan(edited, lowered_, kRmsOpset); });
     }
     task.report("centering weights");
     WeightVersions weights(lowered_.graph, [&](graph::ConstantId constant) {
@@ -375,6 +370,16 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
       return false;  // found among the reads in the file, when it is placed
     });
     weights.add(plan);
+    std::optional<OpsetLift> lift;
+    if (lifting.valid()) {
+      auto lifted = lifting.get();
+      if (lifted) {
+        lift = std::move(*lifted);
+        dialect.opset = kRmsOpset;
+      } else if (flavour == NormFlavour::Standard) {
+        return fail(ErrorCode::Refused, lifted.error().message, "fold with --norm portable or primitives");
+      }
+    }
     // Before the nodes: the tensors are found through reads that node edits may remove.
     WeightPlacement(lowered_, edited).place(weights);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
