@@ -72,7 +72,7 @@ void moveShifts(const Analysis& analysis, Plan& plan) {
   for (const int norm : plan.folded) {
     const auto& shift = analysis.shifts[static_cast<size_t>(norm)];
     if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isCentered)) continue;
-    moves.push_back({shift->edit, graph::kNone, {norm}, bytesOf(shift->edit, analysis.scales.graph), 0});
+    moves.push_back({shift->edit, graph::kNone, {norm}, bytesOf(shift->edit, analysis.scales.graph()), 0});
   }
   const auto replacements = std::find_if(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& planned) {
     return std::holds_alternative<fold::ReplaceNorm>(planned.edit);
@@ -93,12 +93,18 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
   analysis->scales = absorbScales(graph);
   const auto& norms = analysis->norms.layerNorms;
   analysis->shifts = movableShifts(graph, norms);
-  auto claims = Claims::build(analysis->scales.graph, norms, task);
+  ShiftTolerance tolerance(analysis->scales.graph());
+  auto claims = Claims::build(analysis->scales.graph(), norms, tolerance, task);
   if (!claims) return tl::unexpected(claims.error());
   analysis->claims = std::move(*claims);
-  const Planner planner(analysis->scales.graph, norms, analysis->claims, analysis->scales.edits);
+  const Planner planner(analysis->scales.graph(), norms, analysis->claims, analysis->scales.edits);
   judge(*analysis, planner);
-  analysis->paper = paperCriteria(graph, norms);
+  if (analysis->scales.changed) {
+    ShiftTolerance asGiven(graph);  // the papers know nothing of absorbed scales
+    analysis->paper = paperCriteria(graph, norms, asGiven);
+  } else {
+    analysis->paper = paperCriteria(graph, norms, tolerance);
+  }
   explainVerdicts(*analysis);
   return analysis;
 }
@@ -106,7 +112,7 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
   Plan plan =
-      Planner(analysis.scales.graph, analysis.norms.layerNorms, analysis.claims, analysis.scales.edits).plan(options);
+      Planner(analysis.scales.graph(), analysis.norms.layerNorms, analysis.claims, analysis.scales.edits).plan(options);
   if (options.moveShifts) moveShifts(analysis, plan);
   return plan;
 }

@@ -44,8 +44,10 @@ struct Analysis {
   Plan best;  // the fixed cut that the verdicts come from
 };
 
-// `graph` has shapes from a probe run; without them every norm is blocked and says so. Errors: Cancelled, Unsupported.
+// `graph` outlives the analysis. It has shapes from a probe run; without them every norm is blocked and says so.
+// Errors: Cancelled, Unsupported.
 [[nodiscard]] Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task);
+Result<std::unique_ptr<Analysis>> analyze(graph::Graph&& graph, const Task& task) = delete;
 
 // A plan under a policy, with the beta of each folded norm in the linears behind it where all that read it are such
 // (the papers' policy leaves it). `analysis` may be used by several threads at once.

@@ -22,17 +22,19 @@ constexpr size_t kMaxClaims = 2'000'000;
 
 class Builder {
  public:
-  Builder(const Graph& graph, std::vector<Claim>& claims) : graph_(graph), claims_(claims), tolerance_(graph) {}
+  Builder(const Graph& graph, std::vector<Claim>& claims, ShiftTolerance& tolerance)
+      : graph_(graph), claims_(claims), tolerance_(tolerance) {}
 
   ClaimId claim(const Demand& demand) {
-    const auto [at, added] = index_.try_emplace({demand.value, demand.pattern}, static_cast<ClaimId>(claims_.size()));
-    if (added) {
+    const auto number = static_cast<size_t>(index_.number(demand));
+    if (number == claimOf_.size()) {
+      claimOf_.push_back(static_cast<ClaimId>(claims_.size()));
       Claim fresh;
       fresh.value = demand.value;
       fresh.pattern = demand.pattern;
       claims_.push_back(std::move(fresh));
     }
-    return at->second;
+    return claimOf_[number];
   }
 
   // Expands every claim made so far and those that this makes.
@@ -44,24 +46,23 @@ class Builder {
       if (claims_.size() > kMaxClaims) return fail(ErrorCode::Unsupported, "the graph is too entangled to analyse");
       const auto id = static_cast<ClaimId>(next_);
       if (settled_.contains(id)) continue;
-      readings(id);
-      expand(id);
+      const Demand demand{claims_[next_].value, claims_[next_].pattern};
+      readings(id, demand);
+      expand(id, demand);
     }
     return {};
   }
 
  private:
-  void readings(ClaimId id) {
-    const ValueId value = claims_[static_cast<size_t>(id)].value;
-    const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
-    for (auto& reading : tolerance_.readings(value, pattern)) {
-      Claim& claim = claims_[static_cast<size_t>(id)];
-      if (reading.tolerant) {
+  void readings(ClaimId id, const Demand& demand) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    for (const auto& reading : tolerance_.readings(demand)) {
+      if (reading.tolerant()) {
         claim.tolerantUses.push_back(reading.use);
         continue;
       }
       if (claim.otherUses.empty()) {
-        claim.otherReason = reading.reason;
+        claim.otherReason = *reading.notices;
         claim.otherNode = reading.node;
       }
       claim.otherUses.push_back(reading.use);
@@ -74,10 +75,9 @@ class Builder {
     claim.reason = std::move(reason);
   }
 
-  void expand(ClaimId id) {
-    const ValueId valueId = claims_[static_cast<size_t>(id)].value;
-    const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
-    const auto& value = graph_.value(valueId);
+  void expand(ClaimId id, const Demand& made) {
+    const auto& pattern = made.pattern;
+    const auto& value = graph_.value(made.value);
     if (!value.opaqueReason.empty()) return refuse(id, value.opaqueReason);
     if (value.literal) return literal(id, *value.literal);
     if (value.constant != kNone) return constant(id, graph_.constant(value.constant));
@@ -147,14 +147,14 @@ class Builder {
     return between;
   }
 
-  void need(ClaimId id, const Demand& demand, const std::vector<Use>& through) {
+  void need(ClaimId id, const Demand& demand, std::vector<Use> through) {
     const ClaimId target = claim(demand);
     // Whether the reads in between are tolerant is asked of the tolerance directly: the target may not be expanded yet.
-    const auto readings = tolerance_.readings(demand.value, demand.pattern);
-    const bool tolerant = std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
-      return reading.tolerant || std::find(through.begin(), through.end(), reading.use) == through.end();
+    const auto& readings = tolerance_.readings(demand);
+    const bool tolerant = !through.empty() && std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
+      return reading.tolerant() || std::find(through.begin(), through.end(), reading.use) == through.end();
     });
-    claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant && !through.empty(), through});
+    claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant, std::move(through)});
   }
 
   void joint(ClaimId id, const std::vector<Demand>& members) {
@@ -186,25 +186,27 @@ class Builder {
     const ValueId joined = claims_[static_cast<size_t>(concat)].value;
     const auto& shape = *graph_.value(joined).shape;
     const auto last = static_cast<int64_t>(shape.size()) - 1;
-    for (const auto& reading : tolerance_.readings(joined, Pattern::overAxes(shape, {&last, 1}))) {
-      if (!reading.tolerant) return "the concatenation is read by something else than norms";
+    for (const auto& reading : tolerance_.readings({joined, Pattern::overAxes(shape, {&last, 1})})) {
+      if (!reading.tolerant()) return "the concatenation is read by something else than norms";
     }
     return {};
   }
 
   const Graph& graph_;
   std::vector<Claim>& claims_;
-  ShiftTolerance tolerance_;
-  std::map<std::pair<ValueId, Pattern>, ClaimId> index_;
-  std::set<ClaimId> settled_;  // joint claims: complete as they are made
+  ShiftTolerance& tolerance_;
+  DemandIndex index_;
+  std::vector<ClaimId> claimOf_;  // by number in the index
+  std::set<ClaimId> settled_;     // joint claims: complete as they are made
   size_t next_ = 0;
 };
 
 }  // namespace
 
-Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, const Task& task) {
+Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, ShiftTolerance& tolerance,
+                             const Task& task) {
   Claims out;
-  Builder builder(graph, out.claims_);
+  Builder builder(graph, out.claims_, tolerance);
   for (const LayerNorm& norm : norms) {
     const auto& shape = graph.value(norm.input).shape;
     const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();

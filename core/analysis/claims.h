@@ -7,12 +7,11 @@
 // Thread: immutable after build(); concurrent reads are safe.
 #pragma once
 
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/analysis/norms.h"
+#include "core/analysis/shift_tolerance.h"
 #include "core/base/task.h"
 #include "core/graph/graph.h"
 #include "core/ops/rules.h"
@@ -51,7 +50,9 @@ struct Claim {
 
 class Claims {
  public:
-  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Task& task);
+  // `tolerance` is of the same graph. Errors: Cancelled, Unsupported.
+  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, ShiftTolerance& tolerance,
+                              const Task& task);
 
   [[nodiscard]] const std::vector<Claim>& all() const { return claims_; }
   [[nodiscard]] const Claim& operator[](ClaimId id) const { return claims_[static_cast<size_t>(id)]; }
@@ -64,44 +65,6 @@ class Claims {
   std::vector<Claim> claims_;
   std::vector<ClaimId> roots_;
   std::vector<bool> rootTolerant_;
-};
-
-// Answers, for any value and pattern, which reads of the value tolerate a shift. Memoised over (value, pattern); the
-// greatest fixpoint, so that loops are covered.
-class ShiftTolerance {
- public:
-  explicit ShiftTolerance(const graph::Graph& graph) : graph_(graph) {}
-
-  struct Reading {
-    graph::Use use;
-    bool tolerant = true;
-    std::string reason;                 // why not, after "because"
-    graph::NodeId node = graph::kNone;  // who notices; kNone: a model output
-  };
-  [[nodiscard]] std::vector<Reading> readings(graph::ValueId value, const ops::Pattern& pattern);
-
- private:
-  struct Entry {
-    graph::ValueId value = graph::kNoValue;
-    ops::Pattern pattern;
-    std::vector<Reading> readings;
-    std::vector<std::vector<int>> carriedTo;  // per reading: entries that must be tolerant as well
-    std::vector<int> dependents;
-    bool tolerant = true;
-    std::string reason;
-    graph::NodeId node = graph::kNone;
-  };
-
-  int entry(graph::ValueId value, const ops::Pattern& pattern);
-  void explore(int first);
-  void expand(int id);
-  ops::Shift shiftOf(const graph::Use& use, const ops::Pattern& pattern) const;
-  void settle(int first);
-  void refuse(int id, const std::string& reason, graph::NodeId node, std::vector<int>& queue);
-
-  const graph::Graph& graph_;
-  std::vector<Entry> entries_;
-  std::map<std::pair<graph::ValueId, ops::Pattern>, int> index_;
 };
 
 }  // namespace normlens::analysis

@@ -72,7 +72,7 @@ std::string gammaRange(const Graph& graph, const Node& node) {
 }
 
 std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
-  const Graph& graph = analysis.scales.graph;
+  const Graph& graph = analysis.scales.graph();
   if (claim.kind == Claim::Kind::Constant) {
     const std::string reader = claim.otherNode == kNone ? "a model output" : describeNode(graph, claim.otherNode);
     return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + claim.otherReason +
@@ -96,7 +96,7 @@ std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdi
   std::string where;
   for (const size_t index : verdict.centerings) {
     const auto& center = std::get<fold::InsertCentering>(analysis.best.edits[index].edit);
-    where += (where.empty() ? "" : " and ") + describeValue(analysis.scales.graph, center.value);
+    where += (where.empty() ? "" : " and ") + describeValue(analysis.scales.graph(), center.value);
   }
   const std::string what = verdict.centerings.size() == 1 ? "One run-time centering, of " + where + ", frees it"
                                                           : plural(verdict.centerings.size(), "run-time centering") +
@@ -122,7 +122,7 @@ void explainBlocked(Analysis& analysis, int index) {
     return;
   }
   for (const ClaimId id : blocker->path) {
-    const NodeId node = analysis.scales.graph.value(analysis.claims[id].value).producer;
+    const NodeId node = analysis.scales.graph().value(analysis.claims[id].value).producer;
     if (node != kNone && verdict.blockerPath.back() != node) verdict.blockerPath.push_back(node);
   }
   verdict.reason = blockedSentence(analysis, analysis.claims[blocker->path.back()]);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/grouped.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
@@ -24,7 +25,6 @@ using Key = std::pair<ValueId, Pattern>;
 
 // A claim on the way back from a norm: (value, pattern), and the claims that it rests on with the reads between them.
 struct Step {
-  Demand at;
   struct Next {
     int step;
     std::vector<Use> reads;
@@ -70,12 +70,13 @@ class PaperBacktrack {
     return first;
   }
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+  [[nodiscard]] const Demand& demandOf(size_t step) const { return index_[static_cast<int>(step)]; }
 
  private:
   int stepOf(const Demand& demand) {
-    const auto [at, added] = index_.try_emplace({demand.value, demand.pattern}, static_cast<int>(steps_.size()));
-    if (added) steps_.emplace_back().at = demand;
-    return at->second;
+    const int step = index_.number(demand);
+    if (static_cast<size_t>(step) == steps_.size()) steps_.emplace_back();
+    return step;
   }
 
   void leaf(size_t step, bool opaque, std::vector<Demand> constants = {}) {
@@ -85,7 +86,7 @@ class PaperBacktrack {
   }
 
   void expand(size_t step) {
-    const Demand at = steps_[step].at;
+    const Demand& at = demandOf(step);
     const auto& value = graph_.value(at.value);
     if (value.literal) {
       if (*value.literal != 0) leaf(step, true);
@@ -145,19 +146,25 @@ class PaperBacktrack {
   const Graph& graph_;
   std::vector<Step> steps_;
   size_t expanded_ = 0;
-  std::map<Key, int> index_;
+  DemandIndex index_;  // of the steps
 };
+
+// Who rests on a step.
+Grouped<int> readersOf(const std::vector<Step>& steps) {
+  std::vector<std::pair<int, int>> members;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const Step::Next& next : steps[i].next) members.emplace_back(next.step, static_cast<int>(i));
+  }
+  return {steps.size(), members};
+}
 
 // The steps from which a leaf of this kind is reached.
 template <class IsBad>
-std::vector<bool> reaching(const std::vector<Step>& steps, IsBad isBad) {
-  std::vector<std::vector<int>> readers(steps.size());
+std::vector<bool> reaching(const std::vector<Step>& steps, const Grouped<int>& readers, IsBad isBad) {
   std::vector<bool> reached(steps.size(), false);
   std::vector<int> queue;
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-    const Step& step = steps[static_cast<size_t>(i)];
-    for (const Step::Next& next : step.next) readers[static_cast<size_t>(next.step)].push_back(i);
-    if (!step.leaf || !isBad(i)) continue;
+    if (!steps[static_cast<size_t>(i)].leaf || !isBad(i)) continue;
     reached[static_cast<size_t>(i)] = true;
     queue.push_back(i);
   }
@@ -174,8 +181,8 @@ std::vector<bool> reaching(const std::vector<Step>& steps, IsBad isBad) {
 }
 
 bool tolerated(ShiftTolerance& tolerance, const Demand& at) {
-  const auto readings = tolerance.readings(at.value, at.pattern);
-  return std::all_of(readings.begin(), readings.end(), [](const auto& reading) { return reading.tolerant; });
+  const auto& readings = tolerance.readings(at);
+  return std::all_of(readings.begin(), readings.end(), [](const auto& reading) { return reading.tolerant(); });
 }
 
 std::vector<Use> readsOfNorm(const Graph& graph, const LayerNorm& norm) {
@@ -189,7 +196,8 @@ std::vector<Use> readsOfNorm(const Graph& graph, const LayerNorm& norm) {
 // The edits of the practical criterion: what lies behind the norms that it holds for.
 class PaperEdits {
  public:
-  PaperEdits(const Graph& graph, const std::vector<Step>& steps) : graph_(graph), steps_(steps), seen_(steps.size()) {}
+  PaperEdits(const Graph& graph, const PaperBacktrack& backtrack)
+      : graph_(graph), backtrack_(backtrack), steps_(backtrack.steps()), seen_(steps_.size()) {}
 
   void add(const LayerNorm& norm, int first) {
     visit({first, readsOfNorm(graph_, norm)});
@@ -217,7 +225,8 @@ class PaperEdits {
     const Step& step = steps_[index];
     for (const Demand& constant : step.constants) constants_.insert({constant.value, constant.pattern});
     if (step.leaf && step.opaque) {
-      auto& uses = centerings_[{step.at.value, step.at.pattern}];
+      const Demand& at = backtrack_.demandOf(index);
+      auto& uses = centerings_[{at.value, at.pattern}];
       for (const Use& use : next.reads) {
         if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
       }
@@ -227,6 +236,7 @@ class PaperEdits {
   }
 
   const Graph& graph_;
+  const PaperBacktrack& backtrack_;
   const std::vector<Step>& steps_;
   std::vector<bool> seen_;
   std::vector<int> queue_;
@@ -237,7 +247,7 @@ class PaperEdits {
 
 }  // namespace
 
-PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& norms) {
+PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& norms, ShiftTolerance& tolerance) {
   PaperBacktrack backtrack(graph);
   std::vector<int> roots;
   for (const LayerNorm& norm : norms) {
@@ -247,16 +257,16 @@ PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& no
   }
   const std::vector<Step>& steps = backtrack.steps();
   const auto at = [&](int step) -> const Step& { return steps[static_cast<size_t>(step)]; };
-  ShiftTolerance tolerance(graph);
+  const Grouped<int> readers = readersOf(steps);
   std::vector<bool> harmful(steps.size(), false);
-  for (size_t i = 0; i < steps.size(); ++i) harmful[i] = steps[i].leaf && !tolerated(tolerance, steps[i].at);
+  for (size_t i = 0; i < steps.size(); ++i) harmful[i] = steps[i].leaf && !tolerated(tolerance, backtrack.demandOf(i));
   const auto isHarmful = [&](int step) { return static_cast<bool>(harmful[static_cast<size_t>(step)]); };
-  const auto opaque = reaching(steps, [&](int step) { return at(step).opaque; });
-  const auto noticed = reaching(steps, isHarmful);
-  const auto both = reaching(steps, [&](int step) { return at(step).opaque && isHarmful(step); });
+  const auto opaque = reaching(steps, readers, [&](int step) { return at(step).opaque; });
+  const auto noticed = reaching(steps, readers, isHarmful);
+  const auto both = reaching(steps, readers, [&](int step) { return at(step).opaque && isHarmful(step); });
 
   PaperCriteria out;
-  PaperEdits edits(graph, steps);
+  PaperEdits edits(graph, backtrack);
   for (size_t n = 0; n < norms.size(); ++n) {
     PaperVerdict verdict;
     if (roots[n] != kNone) {

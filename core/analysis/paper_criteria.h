@@ -9,8 +9,8 @@
 
 #include <vector>
 
-#include "core/analysis/claims.h"
 #include "core/analysis/norms.h"
+#include "core/analysis/shift_tolerance.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
 
@@ -28,6 +28,8 @@ struct PaperCriteria {
   std::vector<fold::Edit> edits;
 };
 
-[[nodiscard]] PaperCriteria paperCriteria(const graph::Graph& graph, const std::vector<LayerNorm>& norms);
+// `tolerance` is of the same graph.
+[[nodiscard]] PaperCriteria paperCriteria(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
+                                          ShiftTolerance& tolerance);
 
 }  // namespace normlens::analysis

@@ -7,6 +7,7 @@
 
 #include "core/analysis/min_cut.h"
 #include "core/analysis/plan_conflicts.h"
+#include "core/base/grouped.h"
 
 namespace normlens::analysis {
 
@@ -184,18 +185,23 @@ bool Planner::holds(const Solution& solution, int norm) const {
 void Planner::propagate(Solution& solution) const {
   const size_t count = claims_.all().size();
   solution.good.assign(count, true);
-  std::vector<std::vector<std::pair<ClaimId, bool>>> readers(count);
+  struct Reader {
+    ClaimId claim;
+    bool tolerant;
+  };
+  std::vector<std::pair<int, Reader>> reads;
   std::vector<ClaimId> queue;
   for (size_t c = 0; c < count; ++c) {
     const Claim& claim = claims_.all()[c];
     for (const Need& need : claim.needs) {
-      readers[static_cast<size_t>(need.claim)].emplace_back(static_cast<ClaimId>(c), need.throughTolerantUse);
+      reads.push_back({need.claim, {static_cast<ClaimId>(c), need.throughTolerantUse}});
     }
     if (claim.kind == Claim::Kind::Refused || (claim.kind == Claim::Kind::Constant && !claim.tolerated())) {
       solution.good[c] = false;
       queue.push_back(static_cast<ClaimId>(c));
     }
   }
+  const Grouped<Reader> readers(count, reads);
   while (!queue.empty()) {
     const auto bad = static_cast<size_t>(queue.back());
     queue.pop_back();

@@ -7,7 +7,7 @@
 namespace normlens::analysis {
 
 CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value) {
-  const auto& graph = analysis.scales.graph;
+  const auto& graph = analysis.scales.graph();
   CenteringPreview preview;
   const Claim* asked = nullptr;
   for (const Claim& claim : analysis.claims.all()) {

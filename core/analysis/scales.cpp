@@ -53,7 +53,7 @@ bool allFinite(const std::vector<double>& numbers) {
 
 class Absorber {
  public:
-  explicit Absorber(const Graph& graph) : original_(graph), out_{graph, {}} {}
+  explicit Absorber(const Graph& graph) : original_(graph), out_{&graph, std::nullopt, {}} {}
 
   AbsorbedScales run() {
     for (NodeId id = 0; id < static_cast<NodeId>(original_.nodes.size()); ++id) {
@@ -146,7 +146,7 @@ class Absorber {
       return false;
     }
     edit.nodeStays = true;
-    out_.graph.nodes[static_cast<size_t>(id)].attributes.emplace_back("shift_operand", int64_t{hasBeta ? 2 : 3});
+    changed().nodes[static_cast<size_t>(id)].attributes.emplace_back("shift_operand", int64_t{hasBeta ? 2 : 3});
     return true;
   }
 
@@ -239,15 +239,20 @@ class Absorber {
     return true;
   }
 
+  Graph& changed() {
+    if (!out_.changed) out_.changed = original_;
+    return *out_.changed;
+  }
+
   // Identity(data, scale): the scale stays an operand, so that a centering of it for other readers leaves this one
   // alone.
   void bypass(NodeId id, size_t data) {
-    Node& node = out_.graph.nodes[static_cast<size_t>(id)];
+    Node& node = changed().nodes[static_cast<size_t>(id)];
     node.kind = OpKind::Identity;
     if (data == 0) return;
     std::swap(node.operands[0], node.operands[1]);
     for (const int place : {0, 1}) {
-      for (graph::Use& use : out_.graph.values[static_cast<size_t>(node.operands[static_cast<size_t>(place)])].uses) {
+      for (graph::Use& use : changed().values[static_cast<size_t>(node.operands[static_cast<size_t>(place)])].uses) {
         if (use.node == id) use.operand = place;
       }
     }

@@ -2,10 +2,11 @@
 //
 //   y = gamma * P(x W + b)      P: permutations and copies; W, b read by nothing else; gamma constant, one axis
 // and a BatchNorm in eval mode, gamma * (P(x W + b) - mean) / sqrt(variance + eps) + beta. A pass of its own before the
-// analysis: the returned graph has each such node as Identity(data, ...), with the same ids; a BatchNorm whose shift
-// finds no bias to go into stays, with the attribute `shift_operand`.
+// analysis: its graph has each such node as Identity(data, ...), with the same ids; a BatchNorm whose shift finds no
+// bias to go into stays, with the attribute `shift_operand`.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/fold/plan.h"
@@ -14,9 +15,13 @@
 namespace normlens::analysis {
 
 struct AbsorbedScales {
-  graph::Graph graph;
-  std::vector<fold::AbsorbScale> edits;  // a plan takes those whose weight it centers
+  const graph::Graph* original = nullptr;  // as given; outlives this
+  std::optional<graph::Graph> changed;     // where there is anything to absorb
+  std::vector<fold::AbsorbScale> edits;    // a plan takes those whose weight it centers
+
+  [[nodiscard]] const graph::Graph& graph() const { return changed ? *changed : *original; }
 };
 [[nodiscard]] AbsorbedScales absorbScales(const graph::Graph& graph);
+AbsorbedScales absorbScales(graph::Graph&& graph) = delete;
 
 }  // namespace normlens::analysis

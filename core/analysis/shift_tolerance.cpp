@@ -1,4 +1,8 @@
-#include "core/analysis/claims.h"
+#include "core/analysis/shift_tolerance.h"
+
+#include <utility>
+
+#include "core/base/grouped.h"
 
 namespace normlens::analysis {
 
@@ -8,17 +12,6 @@ using graph::Use;
 using graph::ValueId;
 using ops::Pattern;
 using ops::Shift;
-
-int ShiftTolerance::entry(ValueId value, const Pattern& pattern) {
-  const auto [at, added] = index_.try_emplace({value, pattern}, static_cast<int>(entries_.size()));
-  if (added) {
-    Entry fresh;
-    fresh.value = value;
-    fresh.pattern = pattern;
-    entries_.push_back(std::move(fresh));
-  }
-  return at->second;
-}
 
 Shift ShiftTolerance::shiftOf(const Use& use, const Pattern& pattern) const {
   if (use.node != kNone) {
@@ -36,90 +29,83 @@ Shift ShiftTolerance::shiftOf(const Use& use, const Pattern& pattern) const {
 }
 
 void ShiftTolerance::expand(int id) {
-  const ValueId value = entries_[static_cast<size_t>(id)].value;
-  const Pattern pattern = entries_[static_cast<size_t>(id)].pattern;
-  for (const Use& use : graph_.value(value).uses) {
-    Reading reading{use, true, {}, use.node};
-    std::vector<int> carried;
-    Shift shift = shiftOf(use, pattern);
-    if (shift.verdict == Shift::Verdict::Refused) {
-      reading.tolerant = false;
-      reading.reason = std::move(shift.reason);
-    }
-    for (const auto& output : shift.outputs) {
-      const int target = entry(output.value, output.pattern);
-      entries_[static_cast<size_t>(target)].dependents.push_back(id);
-      carried.push_back(target);
-    }
-    Entry& current = entries_[static_cast<size_t>(id)];
-    current.readings.push_back(std::move(reading));
-    current.carriedTo.push_back(std::move(carried));
+  const ops::Demand& shifted = index_[id];
+  Entry entry;
+  for (const Use& use : graph_.value(shifted.value).uses) {
+    Shift shift = shiftOf(use, shifted.pattern);
+    Reading reading{use, use.node, nullptr};
+    if (shift.verdict == Shift::Verdict::Refused)
+      reading.notices = std::make_shared<const std::string>(std::move(shift.reason));
+    for (const auto& output : shift.outputs) entry.carried.push_back({entry.readings.size(), index_.number(output)});
+    entry.readings.push_back(std::move(reading));
   }
+  entries_.push_back(std::move(entry));
 }
 
-void ShiftTolerance::refuse(int id, const std::string& reason, NodeId node, std::vector<int>& queue) {
-  Entry& current = entries_[static_cast<size_t>(id)];
-  if (!current.tolerant) return;
-  current.tolerant = false;
-  current.reason = reason;
-  current.node = node;
-  queue.push_back(id);
+bool ShiftTolerance::refuse(int id, const Reason& reason, NodeId node) {
+  Entry& entry = at(id);
+  if (entry.notices) return false;
+  entry.notices = reason;
+  entry.node = node;
+  return true;
 }
 
 // Everything starts out tolerant; what is refused makes all that depends on it refused.
 void ShiftTolerance::settle(int first) {
+  const auto count = static_cast<int>(entries_.size());
+  std::vector<std::pair<int, int>> members;
   std::vector<int> queue;
-  for (int id = first; id < static_cast<int>(entries_.size()); ++id) {
-    const Entry& current = entries_[static_cast<size_t>(id)];
-    const auto& opaque = graph_.value(current.value).opaqueReason;
-    if (!opaque.empty()) refuse(id, opaque, graph_.value(current.value).producer, queue);
-    for (const Reading& reading : current.readings) {
-      if (!reading.tolerant) refuse(id, reading.reason, reading.node, queue);
+  const auto spoil = [&](int id, const Reason& reason, NodeId node) {
+    if (refuse(id, reason, node)) queue.push_back(id);
+  };
+  for (int id = first; id < count; ++id) {
+    const auto& value = graph_.value(index_[id].value);
+    if (!value.opaqueReason.empty()) spoil(id, std::make_shared<const std::string>(value.opaqueReason), value.producer);
+    for (const Reading& reading : at(id).readings) {
+      if (!reading.tolerant()) spoil(id, reading.notices, reading.node);
     }
-    // Entries settled earlier may already be refused.
-    for (const auto& targets : current.carriedTo) {
-      for (const int target : targets) {
-        const Entry& carried = entries_[static_cast<size_t>(target)];
-        if (target < first && !carried.tolerant) refuse(id, carried.reason, carried.node, queue);
-      }
+    for (const Carried& carried : at(id).carried) {
+      const Entry& target = at(carried.entry);
+      if (carried.entry >= first) members.emplace_back(carried.entry - first, id);
+      // Entries settled earlier may already be refused.
+      else if (target.notices)
+        spoil(id, target.notices, target.node);
     }
   }
+  const Grouped<int> dependents(static_cast<size_t>(count - first), members);
   while (!queue.empty()) {
     const int id = queue.back();
     queue.pop_back();
-    const std::string reason = entries_[static_cast<size_t>(id)].reason;
-    const NodeId node = entries_[static_cast<size_t>(id)].node;
-    const std::vector<int> dependents = entries_[static_cast<size_t>(id)].dependents;
-    for (const int dependent : dependents) refuse(dependent, reason, node, queue);
+    for (const int dependent : dependents[static_cast<size_t>(id - first)])
+      spoil(dependent, at(id).notices, at(id).node);
+  }
+  for (int id = first; id < count; ++id) settleReadings(id);
+}
+
+// What is noticed behind a reading is noticed by it.
+void ShiftTolerance::settleReadings(int id) {
+  Entry& entry = at(id);
+  for (const Carried& carried : entry.carried) {
+    Reading& reading = entry.readings[carried.reading];
+    const Entry& target = at(carried.entry);
+    if (!target.notices || !reading.tolerant()) continue;
+    reading.notices = target.notices;
+    reading.node = target.node;
+  }
+  if (graph_.value(index_[id].value).opaqueReason.empty()) return;
+  for (Reading& reading : entry.readings) {
+    if (reading.tolerant()) reading.notices = entry.notices;
   }
 }
 
-void ShiftTolerance::explore(int first) {
-  for (int id = first; id < static_cast<int>(entries_.size()); ++id) expand(id);
-  settle(first);
-}
-
-std::vector<ShiftTolerance::Reading> ShiftTolerance::readings(ValueId value, const Pattern& pattern) {
-  const int first = static_cast<int>(entries_.size());
-  const int id = entry(value, pattern);
-  if (id >= first) explore(first);
-  const Entry& current = entries_[static_cast<size_t>(id)];
-  std::vector<Reading> out = current.readings;
-  const auto& opaque = graph_.value(value).opaqueReason;
-  for (size_t i = 0; i < out.size(); ++i) {
-    for (const int target : current.carriedTo[i]) {
-      const Entry& carried = entries_[static_cast<size_t>(target)];
-      if (carried.tolerant || !out[i].tolerant) continue;
-      out[i].tolerant = false;
-      out[i].reason = carried.reason;
-      out[i].node = carried.node;
-    }
-    if (!opaque.empty() && out[i].tolerant) {
-      out[i].tolerant = false;
-      out[i].reason = opaque;
-    }
+const std::vector<ShiftTolerance::Reading>& ShiftTolerance::readings(const ops::Demand& shift) {
+  const auto first = static_cast<int>(entries_.size());
+  const int id = index_.number(shift);
+  if (id >= first) {
+    while (entries_.size() < index_.size()) expand(static_cast<int>(entries_.size()));
+    settle(first);
   }
-  return out;
+  return at(id).readings;
 }
 
 }  // namespace normlens::analysis

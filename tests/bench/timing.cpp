@@ -22,11 +22,6 @@ double elapsedMs(const std::function<void()>& work) {
 
 namespace {
 
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 std::byte* freshMemory(size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::runtime_error("no memory for the copy");
@@ -58,6 +53,11 @@ class File {
 };
 
 }  // namespace
+
+double middle(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
 
 double medianMs(int repeats, const std::function<void()>& work) {
   work();

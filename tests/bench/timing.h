@@ -12,6 +12,9 @@ namespace normlens::bench {
 
 double elapsedMs(const std::function<void()>& work);
 
+// The larger of the two in the middle, where their number is even.
+double middle(std::vector<double> values);
+
 // The middle of `repeats` runs, after one that does not count.
 double medianMs(int repeats, const std::function<void()>& work);
 

@@ -1,0 +1,55 @@
+// Which reads of a value would not notice if it were shifted (paper 001, definition D.1: the layers that are not
+// affected). Memoised over (value, pattern); the greatest fixpoint, so that loops are covered.
+// Thread: one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/analysis/demand_index.h"
+#include "core/graph/graph.h"
+#include "core/ops/rules.h"
+
+namespace normlens::analysis {
+
+class ShiftTolerance {
+ public:
+  explicit ShiftTolerance(const graph::Graph& graph) : graph_(graph) {}  // which outlives this object
+
+  using Reason = std::shared_ptr<const std::string>;  // after "because"
+  struct Reading {
+    graph::Use use;
+    graph::NodeId node = graph::kNone;  // who notices; kNone: a model output
+    Reason notices;                     // why; null where it tolerates the shift
+
+    [[nodiscard]] bool tolerant() const { return notices == nullptr; }
+  };
+  // By read of the value. Valid until the next call.
+  [[nodiscard]] const std::vector<Reading>& readings(const ops::Demand& shift);
+
+ private:
+  struct Carried {
+    size_t reading;
+    int entry;  // must be tolerant as well
+  };
+  struct Entry {
+    std::vector<Reading> readings;
+    std::vector<Carried> carried;
+    Reason notices;  // of the first reading that does, or of one behind it
+    graph::NodeId node = graph::kNone;
+  };
+
+  Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }
+  void expand(int id);
+  ops::Shift shiftOf(const graph::Use& use, const ops::Pattern& pattern) const;
+  void settle(int first);
+  bool refuse(int id, const Reason& reason, graph::NodeId node);
+  void settleReadings(int id);
+
+  const graph::Graph& graph_;
+  DemandIndex index_;
+  std::vector<Entry> entries_;  // by number in the index
+};
+
+}  // namespace normlens::analysis
