@@ -240,6 +240,19 @@ struct Session::Impl {
   }
 };
 
+namespace {
+
+// An output that is nothing but an input lies where that input does.
+void keepSharedMemory(Tensors& outputs, const std::vector<SharedValue>& inputs) {
+  for (NamedTensor& output : outputs) {
+    for (const SharedValue& input : inputs) {
+      if (input.value.GetTensorRawData() == output.view.data) output.view.owner = input.memory;
+    }
+  }
+}
+
+}  // namespace
+
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
 
@@ -286,6 +299,7 @@ Result<Tensors> Session::run(const Tensors& inputs, const Task& task, const TapS
       auto done = appendOutput(impl_->outputs[i].name, std::move(results[i]), outputs);
       if (!done) return tl::unexpected(done.error());
     }
+    keepSharedMemory(outputs, *values);
   } catch (const std::exception& error) {
     impl_->ops.receiver().sink = nullptr;
     if (auto go = task.check(); !go) return tl::unexpected(go.error());

@@ -153,6 +153,20 @@ TEST(Session, WeightsThatNobodyReadAreNoHindrance) {
   }
 }
 
+TEST(Session, AnOutputThatIsAnInputOutlivesTheRun) {
+  const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 2] x) => (float[2, 2] x, float[2, 2] y) { y = Neg(x) })");
+  const auto twin = model->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  const auto outputs = (*twin)->run({floats("x", {2, 2}, {1, 2, 3, 4})}, {});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  const std::vector<double> other(4, 7.0);  // memory of that size is handed out again
+  const auto reused = run::fromDoubles(DType::Float64, {2, 2}, other);
+  EXPECT_EQ(valuesOf(*outputs, 0), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(valuesOf(*outputs, 1), (std::vector<double>{-1, -2, -3, -4}));
+  EXPECT_NE((*outputs)[0].view.data, reused.data);
+}
+
 TEST(Session, SequencesAreFlattened) {
   const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     agraph (float[n, 4] x) => (seq(float[n, 2]) parts) {
