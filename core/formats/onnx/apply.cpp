@@ -9,6 +9,7 @@
 #include "core/formats/onnx/apply_centering.h"
 #include "core/formats/onnx/apply_norm.h"
 #include "core/formats/onnx/editable_model.h"
+#include "core/formats/onnx/fuse_adds.h"
 #include "core/formats/onnx/fused_norms.h"
 #include "core/formats/onnx/lift_opset.h"
 #include "core/formats/onnx/onnx_model.h"
@@ -363,6 +364,8 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
     if (wantsStandard && replacesNorms(plan) && dialect.opset < kRmsOpset) {
       lifting = std::async(std::launch::async, [&] { return OpsetLift::plan(edited, lowered_, kRmsOpset); });
     }
+    const bool fuses = flavour == NormFlavour::Ort || flavour == NormFlavour::Fast;
+    const PlainAdds adds = fuses ? findPlainAdds(source_, lowered_, edited) : PlainAdds();
     task.report("centering weights");
     WeightVersions weights(lowered_.graph, [&](graph::ConstantId constant) {
       const auto& held = lowered_.graph.constant(constant);
@@ -388,6 +391,8 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
     PlanTranslator nodes(lowered_, edited, norms, dialect, facts_.dtype, everyType);
     editNodes(nodes, plan);
     edited.finishNodes();
+    // Norms that stay as they were keep their Adds.
+    if (fuses) static_cast<void>(fuseAdds(edited, adds, [&](const NodeProto& norm) { return edited.isNew(norm); }));
     if (lift) lift->apply(edited);
     OnnxSource folded = source_;
     folded.skeleton = edited.finish();

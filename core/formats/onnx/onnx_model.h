@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/formats/model.h"
+#include "core/formats/norm_fuser.h"
 #include "core/formats/onnx/lower.h"
 #include "core/formats/onnx/onnx_source.h"
 #include "core/formats/onnx/probe_shapes.h"
@@ -18,7 +19,7 @@ namespace normlens::formats::onnx {
 
 class Session;
 
-class OnnxModel final : public Model {
+class OnnxModel final : public Model, public NormFuser {
  public:
   // Checks the file (see read_model.h), then reads it. Errors: Unreadable, Unsupported.
   [[nodiscard]] static Result<std::unique_ptr<OnnxModel>> open(const std::filesystem::path& path, const Task& task);
@@ -45,6 +46,7 @@ class OnnxModel final : public Model {
                                                      const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
+  [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] bool takesAnnotations() const override { return true; }
   void annotate(const std::map<std::string, std::string>& properties) override { properties_ = properties; }
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;

@@ -1,0 +1,28 @@
+// Additions that ONNX Runtime's Skip...LayerNormalization can take in. Private to formats/onnx.
+//
+// That operator does not broadcast as Add does: it goes by the shape of its first input, and where the second one has
+// a larger batch it drops rows without a word (ONNX Runtime 1.31). So both operands must have one shape at every size
+// of the model's inputs, not only at those of the probe.
+#pragma once
+
+#include <unordered_map>
+
+#include "core/formats/onnx/editable_model.h"
+#include "core/formats/onnx/lower.h"
+
+namespace normlens::formats::onnx {
+
+struct PlainAdd {
+  graph::DType dtype = graph::DType::Unknown;  // of both operands and the sum
+  graph::Shape shape;                          // alike, at the sizes of the probe; two or three axes
+};
+
+// By node of the file. Adds inside local functions are left out.
+using PlainAdds = std::unordered_map<const NodeProto*, PlainAdd>;
+
+[[nodiscard]] bool insideFunction(const NodePath& path);
+
+// `model`: the copy of `source` that is to be edited, before its first edit.
+[[nodiscard]] PlainAdds findPlainAdds(const OnnxSource& source, const Lowered& lowered, EditableModel& model);
+
+}  // namespace normlens::formats::onnx

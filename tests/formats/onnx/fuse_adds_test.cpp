@@ -1,0 +1,301 @@
+// A residual Add and the norm behind it as one operator: where it may be, what the file then says, and that it means
+// the same.
+#include <gtest/gtest.h>
+
+#include "core/analysis/analysis.h"
+#include "core/run/diff.h"
+#include "core/run/draw.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+constexpr double kExact = 1e-12, kFloat32 = 1e-5;
+
+Tensors drawn(const std::vector<graph::Shape>& shapes, uint64_t seed) {
+  std::vector<InputSpec> specs;
+  for (const auto& shape : shapes) {
+    InputSpec spec;
+    spec.name = "in_" + std::to_string(specs.size());
+    spec.dtype = graph::DType::Float32;
+    spec.shape = shape;
+    specs.push_back(spec);
+  }
+  return run::drawInputs(specs, seed).value();
+}
+
+// Infinite where one of them does not run.
+double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
+  const auto x = a.run(inputs, {});
+  const auto y = b.run(inputs, {});
+  EXPECT_TRUE(x) << x.error().message;
+  EXPECT_TRUE(y) << y.error().message;
+  const auto compared = x && y ? run::compareOutputs(*x, *y) : Result<std::vector<run::TensorDiff>>();
+  EXPECT_TRUE(compared) << compared.error().message;
+  return compared ? run::worstOf(*compared).maxRel : std::numeric_limits<double>::infinity();
+}
+
+struct Fused {
+  ModelProto model;
+  std::string ops;
+  std::vector<std::string> names;
+};
+
+// Probed at the first shapes; compared there and at the others, in double and in ONNX Runtime's own kernels.
+Fused fuse(const ModelProto& model, const std::vector<std::vector<graph::Shape>>& inputs = {{{2, 3, 8}}}) {
+  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
+  if (!opened) throw std::runtime_error(opened.error().message);
+  const auto probed = (*opened)->probe(drawn(inputs.front(), 1), {});
+  EXPECT_TRUE(probed) << probed.error().message;
+  const auto norms = analysis::findNorms((*opened)->graph());
+  const auto result = (*opened)->fuseNorms(norms, {});
+  if (!result) throw std::runtime_error(result.error().message);
+  const auto twin = (*opened)->toFloat64();
+  const auto fusedTwin = dynamic_cast<const OnnxModel&>(**twin).fuseNorms(norms, {});
+  EXPECT_EQ(fusedTwin->fused, result->fused) << "the copy in double stands for the model";
+  for (const auto& shapes : inputs) {
+    EXPECT_LT(differenceOf(**opened, *result->model, drawn(shapes, 2)), kFloat32);
+    EXPECT_LT(differenceOf(**twin, *fusedTwin->model, drawn(shapes, 3)), kExact);
+  }
+  Fused out{wholeModel(dynamic_cast<const OnnxModel&>(*result->model).source()), "", result->fused};
+  out.ops = opsOf(out.model.graph());
+  EXPECT_EQ(checkerSays(out.model), "");
+  return out;
+}
+
+// Two linears of x, 6 features each; `body` goes on from p and q.
+ModelProto twoBranches(const std::string& body, const std::string& outputs = "float[B, S, C] y",
+                       const std::string& input = "float[B, S, 8] x") {
+  ModelProto model =
+      modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]> g ()" + input + ") => (" + outputs + R"() {
+      p = MatMul(x, w)
+      q = MatMul(x, v)
+    )" + body + "}");
+  for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
+  addTensor(model, "u", {6, 6}, 7);
+  addTensor(model, "plane", {3, 6}, 8);
+  for (const char* name : {"gamma", "beta", "bias"}) addTensor(model, name, {6}, name[0]);
+  return model;
+}
+
+const std::string kNorm = "[norm] y = LayerNormalization <axis = -1, epsilon = 0.01> (s, gamma, beta)\n";
+
+TEST(FuseAdds, AnAddAndItsNormBecomeOneOperator) {
+  const Fused fused = fuse(twoBranches("s = Add(p, q)" + kNorm));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization");
+  EXPECT_EQ(fused.names, std::vector<std::string>{"norm"});
+  const NodeProto& node = fused.model.graph().node(2);
+  EXPECT_EQ(node.name(), "norm");
+  EXPECT_EQ(node.domain(), "com.microsoft");
+  EXPECT_EQ(std::vector<std::string>(node.input().begin(), node.input().end()),
+            (std::vector<std::string>{"p", "q", "gamma", "beta"}));
+  EXPECT_EQ(node.output_size(), 1);
+  ASSERT_EQ(node.attribute_size(), 1);
+  EXPECT_EQ(node.attribute(0).name(), "epsilon");
+  EXPECT_FLOAT_EQ(node.attribute(0).f(), 0.01F);
+  ASSERT_EQ(fused.model.opset_import_size(), 2);
+  EXPECT_EQ(fused.model.opset_import(1).domain(), "com.microsoft");
+  EXPECT_EQ(fused.model.opset_import(1).version(), 1);
+}
+
+TEST(FuseAdds, TheUsualEpsIsWrittenDown) {
+  const Fused fused = fuse(twoBranches("s = Add(p, q) y = LayerNormalization(s, gamma)"));
+  ASSERT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization");
+  EXPECT_EQ(fused.model.graph().node(2).input_size(), 3);
+  EXPECT_FLOAT_EQ(fused.model.graph().node(2).attribute(0).f(), 1e-5F) << "that operator's own default is another";
+}
+
+TEST(FuseAdds, RmsNormsTakeTheirAddsInToo) {
+  EXPECT_EQ(fuse(twoBranches("s = Add(p, q) y = SimplifiedLayerNormalization(s, gamma)")).ops,
+            "MatMul,MatMul,SkipSimplifiedLayerNormalization");
+  ModelProto standard = twoBranches("s = Add(p, q) y = RMSNormalization(s, gamma)");
+  standard.mutable_opset_import(0)->set_version(23);
+  standard.set_ir_version(11);
+  EXPECT_EQ(fuse(standard).ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization");
+}
+
+TEST(FuseAdds, ASumThatIsReadElsewhereKeepsItsName) {
+  const Fused fused =
+      fuse(twoBranches("s = Add(p, q) n = LayerNormalization(s, gamma) m = MatMul(n, u) y = Add(s, m)"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,Add");
+  const NodeProto& node = fused.model.graph().node(2);
+  EXPECT_EQ(std::vector<std::string>(node.output().begin(), node.output().end()),
+            (std::vector<std::string>{"n", "", "", "s"}));
+}
+
+TEST(FuseAdds, ASumThatIsAnOutputKeepsItsName) {
+  const Fused fused = fuse(twoBranches("s = Add(p, q)" + kNorm, "float[B, S, C] y, float[B, S, C] s"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization");
+  EXPECT_EQ(fused.model.graph().node(2).output(3), "s");
+}
+
+TEST(FuseAdds, ASumThatIsReadBeforeTheNormIsMadeWhereItWas) {
+  const Fused fused = fuse(twoBranches("s = Add(p, q) r = Relu(s) n = LayerNormalization(s, gamma) y = Add(r, n)"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,Relu,Add");
+  const Fused late =
+      fuse(twoBranches("s = Add(p, q) r = Relu(s) g = Constant <value = float[6] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> () "
+                       "n = LayerNormalization(s, g) y = Add(r, n)"));
+  EXPECT_EQ(late.ops, "MatMul,MatMul,Add,Relu,Constant,LayerNormalization,Add") << "gamma comes too late for that";
+}
+
+TEST(FuseAdds, AGammaFromAConstantNodeWillDo) {
+  const Fused fused = fuse(twoBranches(
+      "s = Add(p, q) g = Constant <value = float[6] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> () y = LayerNormalization(s, g)"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,Constant,SkipLayerNormalization");
+}
+
+TEST(FuseAdds, OfTwoNormsOfOneSumTheFirstTakesTheAdd) {
+  const Fused fused =
+      fuse(twoBranches("s = Add(p, q) m = LayerNormalization(s, gamma) n = LayerNormalization(s, beta) y = Mul(m, n)"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,LayerNormalization,Mul");
+}
+
+TEST(FuseAdds, ATensorAddedToItself) {
+  const Fused fused = fuse(twoBranches("s = Add(p, p)" + kNorm));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization") << "q was not read before either";
+}
+
+TEST(FuseAdds, OneAfterAnother) {
+  const Fused fused = fuse(twoBranches(
+      "s = Add(p, q) n = LayerNormalization(s, gamma) m = MatMul(n, u) t = Add(s, m) o = LayerNormalization(t, beta) "
+      "k = MatMul(o, u) y = Add(t, k)"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,SkipLayerNormalization,MatMul,Add");
+  EXPECT_EQ(fused.names.size(), 2U);
+}
+
+TEST(FuseAdds, WhatTheFileSaysOfASumThatIsGoneGoesToo) {
+  ModelProto model = twoBranches("s = Add(p, q)" + kNorm);
+  for (const char* name : {"s", "p"}) {
+    auto* info = model.mutable_graph()->add_value_info();
+    *info = model.graph().output(0);
+    info->set_name(name);
+  }
+  const Fused fused = fuse(model);
+  ASSERT_EQ(fused.model.graph().value_info_size(), 1);
+  EXPECT_EQ(fused.model.graph().value_info(0).name(), "p");
+}
+
+// A batch of one could be repeated, and ONNX Runtime's operator does not do that as Add does.
+TEST(FuseAdds, AtABatchOfOneTheSizesAreFollowed) {
+  const Fused fused = fuse(twoBranches("s = Add(p, q)" + kNorm), {{{1, 3, 8}}, {{2, 3, 8}}, {{1, 1, 8}}});
+  EXPECT_EQ(fused.names.size(), 1U);
+  const Fused fixed = fuse(twoBranches("s = Add(p, q)" + kNorm, "float[1, 3, 6] y", "float[1, 3, 8] x"), {{{1, 3, 8}}});
+  EXPECT_EQ(fixed.names.size(), 1U);
+}
+
+TEST(FuseAdds, InTheBranchesOfAnIf) {
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[B, S, 8] x) => (float[B, S, C] y) {
+      p = MatMul(x, w)
+      q = MatMul(x, v)
+      t = Add(p, q)
+      two = ReduceSum <keepdims = 0> (x)
+      nought = Constant <value_float = 0.0> ()
+      positive = Greater(two, nought)
+      y = If (positive) <
+        then_branch = a () => (float[B, S, C] m) { s = Add(p, q) m = LayerNormalization(s, gamma) },
+        else_branch = b () => (float[B, S, C] n) { n = LayerNormalization(t, gamma) }>
+    })";
+  ModelProto model = modelFromText(text);
+  for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
+  addTensor(model, "gamma", {6}, 3);
+  // The branch that the probe takes depends on the numbers; the sum of the other one stands outside.
+  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
+  Tensors inputs = drawn({{2, 3, 8}}, 1);
+  ASSERT_TRUE((*opened)->probe(inputs, {}));
+  const auto fused = (*opened)->fuseNorms(analysis::findNorms((*opened)->graph()), {});
+  ASSERT_TRUE(fused) << fused.error().message;
+  for (uint64_t seed = 1; seed < 5; ++seed) {
+    EXPECT_LT(differenceOf(**opened, *fused->model, drawn({{2, 3, 8}}, seed)), kFloat32);
+  }
+  const auto whole = wholeModel(dynamic_cast<const OnnxModel&>(*fused->model).source());
+  EXPECT_EQ(opsOf(whole.graph()),
+            "MatMul,MatMul,Add,ReduceSum,Constant,Greater,If{SkipLayerNormalization}{LayerNormalization}");
+}
+
+TEST(FuseAdds, FunctionsAreLeftAsTheyAre) {
+  ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+    g (float[2, 3, 6] x, float[2, 3, 6] z) => (float[2, 3, 6] y) { y = own.normed(x, z, gamma) }
+    <domain: "own", opset_import: ["" : 17]>
+    normed (a, b, g) => (c) { s = Add(a, b) c = LayerNormalization(s, g) })");
+  addTensor(model, "gamma", {6}, 3);
+  const Fused fused = fuse(model, {{{2, 3, 6}, {2, 3, 6}}});
+  EXPECT_TRUE(fused.names.empty());
+  EXPECT_EQ(fused.model.SerializeAsString(), model.SerializeAsString());
+}
+
+// The same model with every float of another type.
+ModelProto retyped(const ModelProto& model, graph::DType dtype) {
+  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
+  const auto other = (*opened)->converted(dtype);
+  return wholeModel(dynamic_cast<const OnnxModel&>(**other).source());
+}
+
+size_t fusedNorms(const ModelProto& model) {
+  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
+  EXPECT_TRUE((*opened)->probe(drawn({{2, 3, 8}}, 1), {}));
+  const auto fused = (*opened)->fuseNorms(analysis::findNorms((*opened)->graph()), {});
+  EXPECT_TRUE((*fused->model).run(drawn({{2, 3, 8}}, 1), {}));
+  return fused->fused.size();
+}
+
+TEST(FuseAdds, InTheTypesThatTheOperatorHas) {
+  const ModelProto model = twoBranches("s = Add(p, q)" + kNorm);
+  EXPECT_EQ(fusedNorms(retyped(model, graph::DType::Float16)), 1U);
+  EXPECT_EQ(fusedNorms(retyped(model, graph::DType::BFloat16)), 1U);
+  EXPECT_EQ(fusedNorms(retyped(model, graph::DType::Float64)), 0U);
+}
+
+TEST(FuseAdds, WithoutAProbeNothingIsSure) {
+  const auto opened = OnnxModel::fromSource(sourceOf(twoBranches("s = Add(p, q)" + kNorm)), {});
+  EXPECT_TRUE((*opened)->fuseNorms(analysis::findNorms((*opened)->graph()), {})->fused.empty());
+}
+
+struct NearMiss {
+  const char* name;
+  std::string body, outputs = "float[B, S, C] y", input = "float[B, S, 8] x";
+  std::vector<graph::Shape> shape = {{2, 3, 8}};
+};
+
+void PrintTo(const NearMiss& miss, std::ostream* out) { *out << miss.body; }
+
+class LeftAlone : public testing::TestWithParam<NearMiss> {};
+
+TEST_P(LeftAlone, AsItIs) {
+  const NearMiss& miss = GetParam();
+  const ModelProto model = twoBranches(miss.body, miss.outputs, miss.input);
+  const Fused fused = fuse(model, {miss.shape});
+  EXPECT_EQ(fused.ops, opsOf(model.graph()));
+  EXPECT_TRUE(fused.names.empty());
+  EXPECT_EQ(fused.model.SerializeAsString(), model.SerializeAsString());
+}
+
+const NearMiss kMisses[] = {
+    {"BroadcastOverTheBatch", "z = Constant <value_int = 0> () r = Gather(q, z) s = Add(p, r)" + kNorm},
+    {"BroadcastOverTheBatchTheOtherWayRound", "z = Constant <value_int = 0> () r = Gather(q, z) s = Add(r, p)" + kNorm},
+    {"BroadcastOfABias", "s = Add(p, bias)" + kNorm},
+    {"BroadcastOverTheFeatures", "r = ReduceMean <axes = [-1]> (q) s = Add(p, r)" + kNorm},
+    {"SumOfThree", "s = Sum(p, q, p)" + kNorm},
+    {"SumOfTwo", "s = Sum(p, q)" + kNorm},
+    {"Difference", "s = Sub(p, q)" + kNorm},
+    {"SomethingBetween", "a = Add(p, q) s = Relu(a)" + kNorm},
+    {"OverTwoAxes", "s = Add(p, q) y = LayerNormalization <axis = -2> (s, plane)", "float[B, 3, 6] y",
+     "float[B, 3, 8] x"},
+    {"GammaForEachPlace", "s = Add(p, q) y = LayerNormalization(s, plane)", "float[B, 3, 6] y", "float[B, 3, 8] x"},
+    {"ComputedGamma", "g = Neg(gamma) s = Add(p, q) y = LayerNormalization(s, g)"},
+    {"TheMeanIsAnOutput", "s = Add(p, q) y, mean = LayerNormalization(s, gamma)",
+     "float[B, S, C] y, float[B, S, 1] mean"},
+    {"FourAxes", "s = Add(p, q)" + kNorm, "float[A, B, S, C] y", "float[A, B, S, 8] x", {{2, 2, 3, 8}}},
+    {"OneAxis", "s = Add(p, q)" + kNorm, "float[C] y", "float[8] x", {{8}}},
+    {"OneSumForAllRows",
+     "a = ReduceMean <axes = [0]> (q) s = Add(p, a)" + kNorm,
+     "float[B, S, C] y",
+     "float[B, S, 8] x",
+     {{1, 3, 8}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(FuseAdds, LeftAlone, testing::ValuesIn(kMisses),
+                         [](const auto& given) { return std::string(given.param.name); });
+
+}  // namespace
+}  // namespace normlens::formats::onnx
