@@ -13,8 +13,7 @@ namespace {
 
 Result<const formats::NormFuser*> fuserOf(const formats::Model& model) {
   if (const auto* fuser = dynamic_cast<const formats::NormFuser*>(&model)) return fuser;
-  return fail(ErrorCode::Unsupported, "adds and norms can be fused in TorchScript files only",
-              "ONNX Runtime fuses those of an ONNX file by itself when it loads the file");
+  return fail(ErrorCode::Unsupported, "files of this format have no op for an add and a norm");
 }
 
 Result<std::unique_ptr<formats::Model>> fusedCopy(const formats::Model& twin, const analysis::Norms& norms,
@@ -56,7 +55,7 @@ Result<Fusing> fuseNorms(const formats::Model& model, const formats::Tensors& in
                                                                 norms.others, "RMSNorm", &analysis::OtherNorm::kind)));
   fusing.fused = std::move(fused->fused);
   if (fusing.fused.empty()) {
-    fusing.reason = "no norm of this model stands right behind a residual add";
+    fusing.reason = "no norm of this model can be fused with a residual add before it";
     return fusing;
   }
   fusing.model = std::move(fused->model);
