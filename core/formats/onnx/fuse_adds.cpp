@@ -105,19 +105,29 @@ class BodyFuser {
     return !inputOf(norm, 1).empty();
   }
 
-  // Type and shape of an initializer or a Constant node, in this body or around it.
-  [[nodiscard]] std::optional<ConstantForm> constantForm(const std::string& name) {
+  // Type and shape of an initializer or a Constant node, in this body or around it; exporters put an Identity between
+  // where several norms share one.
+  [[nodiscard]] std::optional<ConstantForm> constantForm(std::string name) {
     for (const Body* body = &body_; body != nullptr; body = body->outer) {
-      for (const NodeProto& made : body->graph->node()) {
-        if (std::ranges::count(made.output(), name) == 0) continue;
-        const auto* value = made.op_type() == "Constant" ? findAttribute(made, "value") : nullptr;
-        return value == nullptr ? std::nullopt : std::optional(formOf(value->t()));
+      while (const NodeProto* maker = makerOf(*body->graph, name)) {
+        if (maker->op_type() == "Constant") {
+          const auto* value = findAttribute(*maker, "value");
+          return value == nullptr ? std::nullopt : std::optional(formOf(value->t()));
+        }
+        if (maker->op_type() != "Identity") return std::nullopt;
+        name = maker->input(0);
       }
       for (const TensorProto& tensor : body->graph->initializer()) {
         if (tensor.name() == name) return formOf(tensor);
       }
     }
     return std::nullopt;
+  }
+
+  static const NodeProto* makerOf(const GraphProto& graph, const std::string& name) {
+    const auto maker = std::ranges::find_if(
+        graph.node(), [&](const NodeProto& made) { return std::ranges::count(made.output(), name) != 0; });
+    return maker == graph.node().end() ? nullptr : &*maker;
   }
 
   static ConstantForm formOf(const TensorProto& tensor) { return {fromOnnxType(tensor.data_type()), dimsOf(tensor)}; }

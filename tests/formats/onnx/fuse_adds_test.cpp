@@ -144,6 +144,11 @@ TEST(FuseAdds, AGammaFromAConstantNodeWillDo) {
   EXPECT_EQ(fused.ops, "MatMul,MatMul,Constant,SkipLayerNormalization");
 }
 
+TEST(FuseAdds, AGammaThatNormsShareThroughAnIdentityWillDo) {
+  const Fused fused = fuse(twoBranches("g = Identity(gamma) s = Add(p, q) y = LayerNormalization(s, g)"));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,Identity,SkipLayerNormalization");
+}
+
 TEST(FuseAdds, OfTwoNormsOfOneSumTheFirstTakesTheAdd) {
   const Fused fused =
       fuse(twoBranches("s = Add(p, q) m = LayerNormalization(s, gamma) n = LayerNormalization(s, beta) y = Mul(m, n)"));

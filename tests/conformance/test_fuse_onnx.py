@@ -1,0 +1,102 @@
+"""Fuses the adds and norms of every visible ONNX sample: the result is a model, loads at every level of ONNX Runtime's
+optimisation, gives the outputs of the original and opens with its verdicts. The same of folds with ONNX Runtime's norms.
+"""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy
+import onnx
+from samples import MODELS, base, engine
+from sessions import LEVELS, TOLERANCE, far, outputs
+
+
+def ops(path):
+    model = onnx.load(path, load_external_data=False)
+    return [node.op_type for node in model.graph.node]
+
+
+def fused_ops(path):
+    return sum(op in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization") for op in ops(path))
+
+
+def check_model(path):
+    """With full shape inference; the checker knows no operators of other domains and says nothing about them."""
+    onnx.checker.check_model(str(path), full_check=True)
+
+
+def check_outputs(test, original, changed, suffix, levels):
+    npz = original.parent / f"{base(original)}.{suffix}.npz"
+    if not npz.exists():
+        return
+    given = numpy.load(npz)
+    arrays = [given[f"in_{i}"] for i in range(sum(name.startswith("in_") for name in given.files))]
+    try:
+        expected = outputs(original, LEVELS[0], arrays)
+    except Exception:  # exported with fixed sizes
+        return
+    for level in levels:
+        for a, b in zip(expected, outputs(changed, level, arrays)):
+            test.assertEqual(a.shape, b.shape)
+            test.assertLessEqual(far(a, b), TOLERANCE, f"{changed.name} at {level}")
+
+
+def verdicts(test, path, inputs):
+    status, analysis, errors = engine("analyze", path, "--inputs", inputs)
+    test.assertEqual(status, 0, errors)
+    return {norm["name"]: norm["verdict"] for norm in analysis["layer_norms"]}
+
+
+def fuse_and_judge(test, path):
+    inputs = path.parent / f"{base(path)}.inputs.npz"
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "fused.onnx"
+        status, result, errors = engine("fuse", path, "-o", out, "--inputs", inputs)
+        test.assertEqual(status, 0, f"{errors} {result}")
+        if result["fused"] == 0:
+            test.assertFalse(out.exists())
+            return
+        test.assertIs(result["verify"]["exact"], True, result["verify"])
+        test.assertEqual(fused_ops(out) - fused_ops(path), result["fused"])
+        check_model(out)
+        check_outputs(test, path, out, "inputs", LEVELS)
+        check_outputs(test, path, out, "alt", LEVELS[:1])
+        test.assertEqual(verdicts(test, path, inputs), verdicts(test, out, inputs))
+        status, again, _ = engine("fuse", out, "-o", pathlib.Path(folder) / "again.onnx", "--inputs", inputs)
+        test.assertEqual((status, again["fused"]), (0, 0))
+        fold_and_judge(test, path, inputs, pathlib.Path(folder) / "folded.onnx")
+
+
+def fold_and_judge(test, path, inputs, out):
+    status, result, errors = engine("fold", path, "-o", out, "--inputs", inputs, "--norm", "ort", "--policy", "all")
+    test.assertEqual(status, 0, f"{errors} {result}")
+    test.assertGreater(result["folded"], 0)
+    test.assertIs(result["verify"]["exact"], True, result["verify"])
+    check_outputs(test, path, out, "inputs", LEVELS)
+
+
+class FuseOnnx(unittest.TestCase):
+    pass
+
+
+@unittest.skipUnless(MODELS.is_dir(), "the shared sample models are not here")
+class Samples(unittest.TestCase):
+    def test_the_norms_of_a_transformer_are_fused(self):
+        original = MODELS / "visible" / "gpt2.dyn18.onnx"
+        if not original.exists():
+            self.skipTest("the sample is not here")
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "fused.onnx"
+            self.assertEqual(engine("fuse", original, "-o", out)[1]["fused"], 6)
+            self.assertEqual(engine("fold", original, "-o", out, "--norm", "ort")[1]["folded"], 7)
+            self.assertEqual(ops(out).count("SkipSimplifiedLayerNormalization"), 6)
+
+
+for sample in sorted((MODELS / "visible").glob("*.onnx")):
+    case = sample.name.replace(".", "_")
+    setattr(FuseOnnx, f"test_{case}", lambda self, path=sample: fuse_and_judge(self, path))
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
