@@ -51,6 +51,10 @@ class PlanTranslator {
     std::map<std::pair<int, torch::jit::Value*>, std::vector<ReadSite>> groups;
     for (const auto& use : edit.uses) {
       const auto& site = siteOf(use);
+      if (site.node == nullptr && entersFusedNorm(use)) {
+        centerInside(use.node, *value.shape, edit.pattern);
+        continue;
+      }
       if (site.node == nullptr)
         throw EditRefused("'" + value.name + "' is read out of a list and cannot be centered there");
       auto& group = groups[{site.frame, site.node->input(static_cast<size_t>(site.input))}];
@@ -69,15 +73,15 @@ class PlanTranslator {
     const bool betaMoved = withoutBeta_.erase(edit.norm) != 0;
     if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
     const auto& node = programNode(norm.node);
-    const auto kind = node.node->kind();
-    if (kind != c10::aten::layer_norm && kind != c10::aten::native_layer_norm) {
-      throw EditRefused("'" + norm.name + "' is part of a fused operation, " + kind.toQualString());
+    if (!isLayerNormOp(*node.node)) {
+      throw EditRefused("'" + norm.name + "' is part of a fused operation, " + node.node->kind().toQualString());
     }
     replacements_.push_back({edit.norm, node.frame, describe(norm, node.node, !betaMoved)});
   }
 
   FrameEdits take() {
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
+    for (auto& [frame, edit] : inside_) edits(frame).push_back(std::move(edit));
     for (const Replacement& replacement : replacements_) replace(replacement);
     return std::move(frames_);
   }
@@ -88,6 +92,19 @@ class PlanTranslator {
     int frame;
     NormReplacement how;
   };
+
+  // The sum of an op that adds and normalises.
+  [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {
+    return use.node != graph::kNone && use.operand == 0 && model_.graph().node(use.node).kind == OpKind::LayerNorm &&
+           programNode(use.node).node->outputs().size() == 2;
+  }
+
+  // After all edits that go by the inputs of the fused op.
+  void centerInside(NodeId norm, const graph::Shape& shape, const ops::Pattern& pattern) {
+    const ProgramNode& at = programNode(norm);
+    inside_.emplace_back(at.frame, writeOutAddNorm(at.node));
+    inside_.emplace_back(at.frame, insertCentering({{at.node, 0}}, shape, pattern));
+  }
 
   // Last of all edits: what they do around a norm decides whether its body is still nothing but the norm. The fast
   // flavour takes the add before the norm into its op.
@@ -114,7 +131,9 @@ class PlanTranslator {
     }
     const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
     const auto& torchNode = programNode(id);
-    if (site.node != torchNode.node) throw EditRefused("'" + node.name + "' does not read its operand directly");
+    const bool wholeOp = torchNode.outputs.size() == node.outputs.size();
+    if (site.node != torchNode.node || !wholeOp)
+      throw EditRefused("'" + node.name + "' does not read its operand directly");
     edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
   }
 
@@ -174,6 +193,7 @@ class PlanTranslator {
   const FrameEdits& placed_;
   std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
   std::vector<Replacement> replacements_;
+  std::vector<std::pair<int, BodyEdit>> inside_;  // by frame
   FrameEdits frames_;
 };
 

@@ -24,6 +24,8 @@ class GraphCopy {
   [[nodiscard]] const std::shared_ptr<torch::jit::Graph>& graph() const { return graph_; }
   // The copy of a node; return nodes of blocks included. Throws where the node is of another graph.
   [[nodiscard]] torch::jit::Node* at(const torch::jit::Node* original) const;
+  // From now on at(original) is another node of the copy, which does its work.
+  void substitute(const torch::jit::Node* original, torch::jit::Node* with) { nodes_[original] = with; }
 
  private:
   void pair(torch::jit::Block* original, torch::jit::Block* copy);

@@ -20,7 +20,7 @@ namespace normlens::formats::torchscript {
                                        const ops::Pattern& pattern);
 
 struct NormReplacement {
-  torch::jit::Node* node = nullptr;  // aten::layer_norm or aten::native_layer_norm
+  torch::jit::Node* node = nullptr;  // isLayerNormOp
   NormFlavour flavour = NormFlavour::Portable;
   int axes = 1;                   // how many trailing axes are normalised
   bool gamma = false;             // given, whatever the static type says
@@ -29,8 +29,15 @@ struct NormReplacement {
   bool castBack = false;          // gamma or beta has another type than the input
 };
 
+// aten::layer_norm and native_layer_norm, normlens::layer_norm and add_layer_norm.
+[[nodiscard]] bool isLayerNormOp(const torch::jit::Node& node);
+
 // Throws EditRefused where the flavour cannot express the norm.
 [[nodiscard]] BodyEdit replaceNorm(const NormReplacement& norm);
+
+// normlens::add_layer_norm becomes an add and a norm, which from then on is what the node stands for: its input 0 is
+// the sum. For edits of the sum that only the norm is to see; whatever else reads by the op's own inputs goes before.
+[[nodiscard]] BodyEdit writeOutAddNorm(torch::jit::Node* fused);
 
 // A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).
 [[nodiscard]] BodyEdit varianceToMeanSquare(torch::jit::Node* variance);

@@ -124,8 +124,11 @@ void Lowering::lowerNode(int id, graph::BlockId into) {
 
 graph::ScopeId Lowering::scopeOf(int frame) {
   graph::ScopeId& known = scopeOfFrame_[static_cast<size_t>(frame)];
-  if (known != graph::kNone) return known;
-  const std::string& path = program_.frames[static_cast<size_t>(frame)].path;
+  if (known == graph::kNone) known = scopeAt(program_.frames[static_cast<size_t>(frame)].path);
+  return known;
+}
+
+graph::ScopeId Lowering::scopeAt(const std::string& path) {
   graph::ScopeId scope = 0;
   c10::IValue object = program_.frames[0].self;
   for (size_t start = 0; start < path.size();) {
@@ -141,7 +144,7 @@ graph::ScopeId Lowering::scopeOf(int frame) {
     scope = found->second;
     start = dot + 1;
   }
-  return known = scope;
+  return scope;
 }
 
 Lowering::GraphNode Lowering::startNode(int programNode, graph::BlockId into) {
@@ -204,13 +207,17 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   const ProgramNode& at = node(id);
   const std::string_view name = at.node->kind().toQualString();
   const OpRule* rule = findOpRule(name);
-  OpContext context(*this, id, rule == nullptr ? OpKind::Opaque : rule->kind);
+  OpContext context(*this, id, rule == nullptr ? OpKind::Opaque : rule->kind, into);
   if (rule != nullptr) rule->fill(context);
   if (context.kind == OpKind::Opaque) context.allOperands();
   context.addRemainingLiterals();
 
   GraphNode made = startNode(id, into);
   made.kind = context.kind;
+  if (!context.module().empty()) {
+    made.name = context.module();
+    made.scope = scopeAt(context.module());
+  }
   made.attributes = std::move(context.attributes);
   const bool onlyNumbers = std::ranges::all_of(
       at.node->outputs(), [](const torch::jit::Value* output) { return isNumberType(output->type()); });
@@ -221,7 +228,9 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   std::vector<graph::Value> outputs;
   std::vector<int> outputValues;
   std::vector<size_t> counts;  // per program output: elements it was taken apart into; 0: one value
-  for (const int value : at.outputs) {
+  const size_t first = context.outputsInParts();
+  for (size_t o = first; o < at.outputs.size(); ++o) {
+    const int value = at.outputs[o];
     const auto count = context.mayTakeListApart ? elementsTakenFrom(value) : std::nullopt;
     const ValueRecord* record = recordOf(value);
     if (!count) {
@@ -239,14 +248,38 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   }
   // A rule that relies on separate outputs cannot hold where the list stays whole.
   if (context.mayTakeListApart && std::ranges::find(counts, size_t{0}) != counts.end()) made.kind = OpKind::Opaque;
-  bindOutputs(id, addNode(std::move(made), id, context.operands, std::move(outputs), outputValues), counts);
+  bindOutputs(id, addNode(std::move(made), id, context.operands, std::move(outputs), outputValues), first, counts);
 }
 
-void Lowering::bindOutputs(int id, graph::NodeId made, const std::vector<size_t>& counts) {
+Operand Lowering::addPart(int id, graph::BlockId into, OpPart part, const std::vector<Operand>& operands) {
+  const ProgramNode& at = node(id);
+  GraphNode made = startNode(id, into);
+  made.kind = part.kind;
+  made.op = std::move(part.op);
+  made.attributes = std::move(part.attributes);
+  if (part.firstOutput) {
+    const int value = at.outputs[0];
+    const auto sum = addNode(std::move(made), id, operands, {describe(value, recordOf(value))}, {value});
+    bindOutputs(id, sum, 0, {0});
+    return {out_.graph.node(sum).outputs[0], {}};
+  }
+  graph::Value inside;
+  inside.name = uniqueName(at.node->output(0)->debugName() + ".part", at.frame);
+  const graph::Value& x = out_.graph.value(operands[0].value);
+  inside.dtype = x.dtype;
+  inside.shape = x.shape;
+  for (const int64_t axis : graph::intsAttribute(made, "axes").value_or(std::vector<int64_t>{})) {
+    if (inside.shape) inside.shape->at(static_cast<size_t>(axis)) = 1;
+  }
+  const auto mean = addNode(std::move(made), id, operands, {std::move(inside)}, {kNone});
+  return {out_.graph.node(mean).outputs[0], {}};
+}
+
+void Lowering::bindOutputs(int id, graph::NodeId made, size_t first, const std::vector<size_t>& counts) {
   const ProgramNode& at = node(id);
   size_t next = 0;
   for (size_t i = 0; i < counts.size(); ++i) {
-    const auto value = static_cast<size_t>(at.outputs[i]);
+    const auto value = static_cast<size_t>(at.outputs[first + i]);
     const auto& outputs = out_.graph.node(made).outputs;
     if (counts[i] == 0) {
       out_.graphValue[value] = outputs[next];

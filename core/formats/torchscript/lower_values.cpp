@@ -44,6 +44,15 @@ graph::Value Lowering::describe(int programValue, const ValueRecord* record) {
   return value;
 }
 
+std::string Lowering::moduleHolding(int value) const {
+  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  if (from.constant == kNone) return {};
+  const auto& sites = program_.constants[static_cast<size_t>(from.constant)].sites;
+  const TensorSite& site = sites.at(static_cast<size_t>(from.site));
+  const size_t dot = site.path.rfind('.');
+  return site.owner && dot != std::string::npos ? site.path.substr(0, dot) : std::string();
+}
+
 graph::ValueId Lowering::constantValue(int programValue) {
   const int index = program_.values[static_cast<size_t>(programValue)].constant;
   graph::ValueId& known = constants_[static_cast<size_t>(index)];

@@ -40,6 +40,14 @@ struct Operand {
   OperandSite site;
 };
 
+// One of several graph nodes that stand for one op.
+struct OpPart {
+  graph::OpKind kind = graph::OpKind::Opaque;
+  std::string op;
+  graph::Attributes attributes;
+  bool firstOutput = false;  // it makes the op's first output; else a value that exists only inside
+};
+
 class Lowering {
  public:
   Lowering(const Program& program, const ProbeRecords* records);
@@ -50,6 +58,9 @@ class Lowering {
   [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
   // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
   std::vector<Operand> operandsOf(int node, size_t input);
+  Operand addPart(int node, graph::BlockId into, OpPart part, const std::vector<Operand>& operands);
+  // Path of the module whose parameter or buffer this program value is; empty: it is none.
+  [[nodiscard]] std::string moduleHolding(int value) const;
   // A number, string, list of numbers known before the run.
   [[nodiscard]] std::optional<c10::IValue> literalOf(int value) const;
   [[nodiscard]] const ValueRecord* recordOf(int value) const;
@@ -72,6 +83,7 @@ class Lowering {
   void applyRename(int node);
 
   graph::ScopeId scopeOf(int frame);
+  graph::ScopeId scopeAt(const std::string& path);
   graph::Value describe(int programValue, const ValueRecord* record);
   std::string uniqueName(const std::string& wanted, int frame);
   graph::ValueId constantValue(int programValue);
@@ -96,7 +108,8 @@ class Lowering {
   GraphNode startNode(int programNode, graph::BlockId into);
   void addReturn(graph::BlockId block, const Operand& operand);
   [[nodiscard]] std::optional<size_t> elementsTakenFrom(int listValue) const;
-  void bindOutputs(int node, graph::NodeId made, const std::vector<size_t>& counts);
+  // counts: of the outputs from `first` on.
+  void bindOutputs(int node, graph::NodeId made, size_t first, const std::vector<size_t>& counts);
   [[nodiscard]] bool readsBookkeepingOnly(const std::vector<Operand>& operands) const;
 
   const Program& program_;

@@ -64,7 +64,8 @@ void MemorySharing::addNode(const ProgramNode& node) {
   const auto* schema = node.node->maybeSchema();
   const std::string_view kind = node.node->kind().toQualString();
   const bool silent = std::ranges::find(kSilentViews, kind) != kSilentViews.end();
-  if (schema == nullptr || silent || !kind.starts_with("aten::")) return addUnknown(node);
+  const bool known = kind.starts_with("aten::") || kind.starts_with("normlens::");
+  if (schema == nullptr || silent || !known) return addUnknown(node);
   addBySchema(node, *schema);
 }
 

@@ -42,12 +42,13 @@ std::optional<graph::Attribute> attributeOf(const c10::IValue& value) {
 
 }  // namespace
 
-OpContext::OpContext(Lowering& lowering, int node, graph::OpKind opKind)
+OpContext::OpContext(Lowering& lowering, int node, graph::OpKind opKind, graph::BlockId into)
     : kind(opKind),
       lowering_(lowering),
       node_(node),
       at_(lowering.node(node)),
       schema_(at_.node->maybeSchema()),
+      into_(into),
       used_(at_.inputs.size(), false) {}
 
 int OpContext::find(std::string_view argument) const {
@@ -79,6 +80,26 @@ void OpContext::operand(std::string_view argument) {
     kind = graph::OpKind::Opaque;
     operands.insert(operands.end(), found.begin(), found.end());
   }
+}
+
+Operand OpContext::take(std::string_view argument) {
+  const size_t before = operands.size();
+  operand(argument);
+  const Operand taken = operands.at(before);
+  operands.resize(before);
+  return taken;
+}
+
+Operand OpContext::part(graph::OpKind partKind, std::string op, const std::vector<Operand>& partOperands,
+                        graph::Attributes partAttributes, bool firstOutput) {
+  if (firstOutput) ++outputsInParts_;
+  return lowering_.addPart(node_, into_, {partKind, std::move(op), std::move(partAttributes), firstOutput},
+                           partOperands);
+}
+
+void OpContext::standsInModuleOf(std::string_view argument) {
+  const int value = valueOf(argument);
+  if (value != kNone) module_ = lowering_.moduleHolding(value);
 }
 
 void OpContext::operandList(std::string_view argument) {

@@ -13,7 +13,8 @@ namespace normlens::formats::torchscript {
 // One op being lowered. A rule reads arguments by their schema names and fills in what the graph node will be.
 class OpContext {
  public:
-  OpContext(Lowering& lowering, int node, graph::OpKind kind);
+  // into: the graph's block that the node goes into.
+  OpContext(Lowering& lowering, int node, graph::OpKind kind, graph::BlockId into);
 
   graph::OpKind kind;
   std::vector<Operand> operands;
@@ -29,6 +30,18 @@ class OpContext {
   void allOperands();
   // All tensor arguments, without run-time numbers.
   void tensorOperands();
+  // One that is to be an operand of a part.
+  [[nodiscard]] Operand take(std::string_view argument);
+  // A node in front of the op's own, for what the op does first; it makes the op's first output or a value that exists
+  // only inside. Shapes are those of x, "axes" of an attribute reduced to 1.
+  static constexpr bool kFirstOutput = true, kInside = false;
+  [[nodiscard]] Operand part(graph::OpKind partKind, std::string op, const std::vector<Operand>& partOperands,
+                             graph::Attributes partAttributes, bool firstOutput);
+  // How many of the op's outputs, counted from the first, are made by parts.
+  [[nodiscard]] size_t outputsInParts() const { return outputsInParts_; }
+  // Shown where the module that holds this constant is, and under its name; no constant of a module: where it is run.
+  void standsInModuleOf(std::string_view argument);
+  [[nodiscard]] const std::string& module() const { return module_; }
   void set(std::string name, graph::Attribute value) { attributes.emplace_back(std::move(name), std::move(value)); }
 
   [[nodiscard]] bool has(std::string_view argument) const { return find(argument) >= 0; }
@@ -68,6 +81,9 @@ class OpContext {
   int node_;
   const ProgramNode& at_;
   const c10::FunctionSchema* schema_;
+  graph::BlockId into_;
+  size_t outputsInParts_ = 0;
+  std::string module_;
   std::vector<bool> used_;  // by input: became an operand
 };
 
@@ -87,5 +103,6 @@ struct OpRule {
 [[nodiscard]] const std::vector<OpRule>& shapeRules();      // op_shape.cpp
 [[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
 [[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp
+[[nodiscard]] const std::vector<OpRule>& fusedRules();      // op_fused.cpp
 
 }  // namespace normlens::formats::torchscript
