@@ -109,25 +109,36 @@ class BodyFuser {
   // where several norms share one.
   [[nodiscard]] std::optional<ConstantForm> constantForm(std::string name) {
     for (const Body* body = &body_; body != nullptr; body = body->outer) {
-      while (const NodeProto* maker = makerOf(*body->graph, name)) {
-        if (maker->op_type() == "Constant") {
-          const auto* value = findAttribute(*maker, "value");
+      const Makers& makers = makersOf(*body->graph);
+      for (auto maker = makers.nodes.find(name); maker != makers.nodes.end(); maker = makers.nodes.find(name)) {
+        const NodeProto& node = *maker->second;
+        if (node.op_type() == "Constant") {
+          const auto* value = findAttribute(node, "value");
           return value == nullptr ? std::nullopt : std::optional(formOf(value->t()));
         }
-        if (maker->op_type() != "Identity") return std::nullopt;
-        name = maker->input(0);
+        if (node.op_type() != "Identity") return std::nullopt;
+        name = node.input(0);
       }
-      for (const TensorProto& tensor : body->graph->initializer()) {
-        if (tensor.name() == name) return formOf(tensor);
-      }
+      if (const auto held = makers.initializers.find(name); held != makers.initializers.end())
+        return formOf(*held->second);
     }
     return std::nullopt;
   }
 
-  static const NodeProto* makerOf(const GraphProto& graph, const std::string& name) {
-    const auto maker = std::ranges::find_if(
-        graph.node(), [&](const NodeProto& made) { return std::ranges::count(made.output(), name) != 0; });
-    return maker == graph.node().end() ? nullptr : &*maker;
+  // What gives a constant its name in one graph.
+  struct Makers {
+    std::unordered_map<std::string, const NodeProto*> nodes;  // Constant and what may pass one on
+    std::unordered_map<std::string, const TensorProto*> initializers;
+  };
+
+  const Makers& makersOf(const GraphProto& graph) {
+    const auto [at, added] = makers_.try_emplace(&graph);
+    if (!added) return at->second;
+    for (const auto& made : graph.node()) {
+      for (const auto& output : made.output()) at->second.nodes.emplace(output, &made);
+    }
+    for (const auto& tensor : graph.initializer()) at->second.initializers.emplace(tensor.name(), &tensor);
+    return at->second;
   }
 
   static ConstantForm formOf(const TensorProto& tensor) { return {fromOnnxType(tensor.data_type()), dimsOf(tensor)}; }
@@ -196,6 +207,7 @@ class BodyFuser {
   const PlainAdds& adds_;
   std::unordered_map<std::string, int> madeAt_;               // by output: index of the node
   std::unordered_map<std::string, std::vector<int>> readAt_;  // by name: indices before any fusing; the end: an output
+  std::unordered_map<const GraphProto*, Makers> makers_;      // as before any fusing: no constant is fused
   std::unordered_set<const NodeProto*> removed_;
   std::unordered_set<std::string> vanished_;  // sums that nothing reads any more
 };

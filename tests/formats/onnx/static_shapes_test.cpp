@@ -1,0 +1,60 @@
+// What is inferred of a model's shapes is checked by its run, and given up where the run says otherwise.
+#include "core/formats/onnx/static_shapes.h"
+
+#include <gtest/gtest.h>
+
+#include "core/formats/onnx/onnx_model.h"
+#include "core/run/tensors.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// The onnx library follows sizes through Cast as if every type could hold them: 200 is -56 as int8.
+constexpr const char* kContradicted = R"(<ir_version: 8, opset_import: ["" : 17]>
+  agraph (float[n, 3] x) => (float[a, b] y) {
+    sizes = Shape(x)
+    small = Cast<to = 3>(sizes)
+    back = Cast<to = 7>(small)
+    sixty = Constant<value = int64[2] {60, 0}>()
+    wanted = Add(back, sixty)
+    zeros = ConstantOfShape(wanted)
+    y = Relu(zeros)
+  })";
+
+Tensors rows(int64_t count) {
+  return {
+      {"x", run::fromDoubles(graph::DType::Float32, {count, 3}, std::vector<double>(3 * static_cast<size_t>(count)))}};
+}
+
+graph::Shape shapeOf(const OnnxModel& model, const std::string& name) {
+  for (const auto& value : model.graph().values) {
+    if (value.name == name) return value.shape.value_or(graph::Shape{});
+  }
+  ADD_FAILURE() << "there is no value " << name;
+  return {};
+}
+
+TEST(StaticShapes, AreGivenUpWhereTheRunContradictsThem) {
+  const OnnxSource source = sourceOf(modelFromText(kContradicted));
+  const StaticShapes inferred = staticShapes(source, rows(200));
+  ASSERT_EQ(inferred.shapes.at("zeros").shape, (graph::Shape{260, 3})) << "the library has learned; find another case";
+  auto model = OnnxModel::fromSource(source, {});
+  ASSERT_TRUE(model) << model.error().message;
+  const auto probed = (*model)->probe(rows(200), {});
+  ASSERT_TRUE(probed) << probed.error().message;
+  EXPECT_EQ(shapeOf(**model, "zeros"), (graph::Shape{4, 3}));
+  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{4, 3}));
+  EXPECT_EQ(shapeOf(**model, "wanted"), (graph::Shape{2}));
+}
+
+TEST(StaticShapes, StandWhereTheRunAgrees) {
+  const OnnxSource source = sourceOf(modelFromText(kContradicted));
+  auto model = OnnxModel::fromSource(source, {});
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_TRUE((*model)->probe(rows(100), {}));
+  EXPECT_EQ(shapeOf(**model, "zeros"), (graph::Shape{160, 3}));
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx
