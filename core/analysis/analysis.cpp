@@ -93,14 +93,14 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
   analysis->scales = absorbScales(graph);
   const auto& norms = analysis->norms.layerNorms;
   analysis->shifts = movableShifts(graph, norms);
-  ShiftTolerance tolerance(analysis->scales.graph());
+  ShiftTolerance tolerance(analysis->scales.graph(), norms);
   auto claims = Claims::build(analysis->scales.graph(), norms, tolerance, task);
   if (!claims) return tl::unexpected(claims.error());
   analysis->claims = std::move(*claims);
   const Planner planner(analysis->scales.graph(), norms, analysis->claims, analysis->scales.edits);
   judge(*analysis, planner);
   if (analysis->scales.changed) {
-    ShiftTolerance asGiven(graph);  // the papers know nothing of absorbed scales
+    ShiftTolerance asGiven(graph, norms);  // the papers know nothing of absorbed scales
     analysis->paper = paperCriteria(graph, norms, asGiven);
   } else {
     analysis->paper = paperCriteria(graph, norms, tolerance);

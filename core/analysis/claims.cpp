@@ -160,7 +160,7 @@ class Builder {
   void joint(ClaimId id, const std::vector<Demand>& members) {
     for (const Demand& member : members) {
       // Its own key: the same constant may also be asked for on its own.
-      const ClaimId target = static_cast<ClaimId>(claims_.size());
+      const auto target = static_cast<ClaimId>(claims_.size());
       Claim fresh;
       fresh.kind = Claim::Kind::Joint;
       fresh.value = member.value;

@@ -14,6 +14,7 @@ class DemandIndex {
   DemandIndex() : known_(0, Hash{this}, Equal{this}) {}
   DemandIndex(const DemandIndex&) = delete;
   DemandIndex& operator=(const DemandIndex&) = delete;
+  ~DemandIndex() = default;
 
   // The pair's number: size() as it was before, if the pair is new.
   int number(const ops::Demand& demand);
@@ -23,13 +24,13 @@ class DemandIndex {
 
  private:
   struct Hash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for it
     const DemandIndex* index;
     size_t operator()(int number) const { return (*this)((*index)[number]); }
     size_t operator()(const ops::Demand& demand) const;
   };
   struct Equal {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library asks for it
     const DemandIndex* index;
     bool operator()(int a, int b) const { return a == b; }  // numbers of different pairs
     bool operator()(const ops::Demand& a, int b) const { return equal(a, (*index)[b]); }

@@ -18,7 +18,9 @@ enum class NormForm : uint8_t { Op, Decomposed, Fused };
 // A decomposed norm:      x --> Reduce mean --> Sub(x, mean) = c --> square --> Reduce mean --> Add eps --> sqrt --+
 //                                                       \-------------------------------------------> Div / Mul <--+
 // with x - mean computed once or twice, square as Mul(c, c) or pow 2, sqrt + Div or rsqrt + Mul. Gamma and beta are not
-// part of it: they stay in the graph as they are, the norm's own output is c / sqrt(...).
+// part of it: they stay in the graph as they are, the norm's own output is c / sqrt(...). Or as Flax writes it, with
+// mean(x^2) - mean(x)^2 for the variance, means as sums times 1/n, and gamma inside:
+//                        c * (gamma * rsqrt(max(0, mean(x^2) - mean(x)^2) + eps))
 struct LayerNorm {
   std::string name;  // unique in the file
   int index = 0;     // execution order among the LayerNorms
@@ -28,7 +30,13 @@ struct LayerNorm {
   graph::ValueId input = graph::kNoValue;
   graph::ValueId output = graph::kNoValue;
   graph::ValueId centered = graph::kNoValue;  // decomposed: c, the value that folding replaces by the input
-  std::vector<int64_t> normalizedShape;       // empty when the shape is not known
+  // Decomposed: the subtraction mean(x^2) - mean(x)^2, which folding replaces by its first operand; kNone: another
+  // form.
+  graph::NodeId squareLessMean = graph::kNone;
+  // Decomposed, and no rule of its single ops shows that it does not notice a shift of x: it is looked at as one. Its
+  // output may have gamma in it.
+  bool asOne = false;
+  std::vector<int64_t> normalizedShape;  // empty when the shape is not known
   std::vector<int64_t> axes;
   graph::ValueId gamma = graph::kNoValue;
   graph::ValueId beta = graph::kNoValue;

@@ -13,8 +13,24 @@ using graph::ValueId;
 using ops::Pattern;
 using ops::Shift;
 
-Shift ShiftTolerance::shiftOf(const Use& use, const Pattern& pattern) const {
+ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms) : graph_(graph) {
+  for (const LayerNorm& norm : norms) {
+    if (!norm.asOne || !norm.blockedReason.empty()) continue;
+    for (const NodeId member : norm.members) asOne_.emplace(member, &norm);
+  }
+}
+
+bool ShiftTolerance::absorbedByNorm(const ops::Demand& shifted, const Use& use) const {
+  const auto found = asOne_.find(use.node);
+  if (found == asOne_.end() || found->second->input != shifted.value) return false;
+  const auto& shape = graph_.value(shifted.value).shape;
+  return shape && shifted.pattern.coversGroupsOf(Pattern::overAxes(*shape, found->second->axes));
+}
+
+Shift ShiftTolerance::shiftOf(const ops::Demand& shifted, const Use& use) const {
+  const Pattern& pattern = shifted.pattern;
   if (use.node != kNone) {
+    if (absorbedByNorm(shifted, use)) return Shift::absorbed();
     const auto& node = graph_.node(use.node);
     return ops::opRow(node.kind).shift(graph_, node, use.operand, pattern);
   }
@@ -32,7 +48,7 @@ void ShiftTolerance::expand(int id) {
   const ops::Demand& shifted = index_[id];
   Entry entry;
   for (const Use& use : graph_.value(shifted.value).uses) {
-    Shift shift = shiftOf(use, shifted.pattern);
+    Shift shift = shiftOf(shifted, use);
     Reading reading{use, use.node, nullptr};
     if (shift.verdict == Shift::Verdict::Refused)
       reading.notices = std::make_shared<const std::string>(std::move(shift.reason));

@@ -5,9 +5,11 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/analysis/demand_index.h"
+#include "core/analysis/norms.h"
 #include "core/graph/graph.h"
 #include "core/ops/rules.h"
 
@@ -15,7 +17,8 @@ namespace normlens::analysis {
 
 class ShiftTolerance {
  public:
-  explicit ShiftTolerance(const graph::Graph& graph) : graph_(graph) {}  // which outlives this object
+  // Both outlive this object.
+  ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms);
 
   using Reason = std::shared_ptr<const std::string>;  // after "because"
   struct Reading {
@@ -42,12 +45,14 @@ class ShiftTolerance {
 
   Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }
   void expand(int id);
-  ops::Shift shiftOf(const graph::Use& use, const ops::Pattern& pattern) const;
+  ops::Shift shiftOf(const ops::Demand& shifted, const graph::Use& use) const;
+  bool absorbedByNorm(const ops::Demand& shifted, const graph::Use& use) const;
   void settle(int first);
   bool refuse(int id, const Reason& reason, graph::NodeId node);
   void settleReadings(int id);
 
   const graph::Graph& graph_;
+  std::unordered_map<graph::NodeId, const LayerNorm*> asOne_;  // by member: norms that are looked at as one
   DemandIndex index_;
   std::vector<Entry> entries_;  // by number in the index
 };

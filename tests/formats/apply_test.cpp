@@ -385,6 +385,26 @@ TEST(Apply, ADecomposedNormLosesItsMeanAndTheDeadCode) {
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
 }
 
+TEST(Apply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
+  torch::jit::Module m("Written");
+  m.register_parameter("w", draw({8, 6}, 90), false);
+  m.register_parameter("gamma", draw({8}, 92), false);
+  m.define(R"(
+    def forward(self, x):
+      h = torch.linear(x, self.w)
+      m = torch.mean(h, [-1], True)
+      v = torch.mean(torch.mul(h, h), [-1], True) - m * m
+      return (h - m) * (torch.rsqrt(torch.relu(v) + 1e-05) * self.gamma)
+  )");
+  const auto x = draw({3, 6}, 91);
+  const auto model = makeModel(m, {x});
+  ASSERT_EQ(analysis::findNorms(model->graph()).layerNorms.size(), 1U);
+  const auto folded = applied(*model, {centerOver(model->graph(), "w", 0), fold::ReplaceNorm{0}});
+  EXPECT_EQ(countOps(*folded, "aten::sub"), 0);
+  EXPECT_EQ(countOps(*folded, "aten::mean"), 1);
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+}
+
 TEST(Apply, AbsorbsALayerScale) {
   torch::jit::Module m("Scaled");
   m.register_parameter("w", draw({8, 6}, 100), false);

@@ -101,6 +101,7 @@ class Applier {
     }
     for (const NodeId member : norm.members) {
       const Node& node = original_.node(member);
+      if (member == norm.squareLessMean) replaceEverywhere(node.outputs[0], nodeAt(member).operands[0]);
       if (node.operands.empty() || node.operands[0] != norm.input) continue;
       if (node.kind == OpKind::Sub) replaceEverywhere(node.outputs[0], nodeAt(member).operands[0]);
       if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {

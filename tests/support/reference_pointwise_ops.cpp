@@ -30,6 +30,7 @@ double anyFunction(const std::vector<double>& x) {
 Function functionOf(const std::string& name) {
   static const std::map<std::string, Function> kFunctions = {
       {"relu", [](const std::vector<double>& x) { return std::max(x[0], 0.0); }},
+      {"max", [](const std::vector<double>& x) { return std::max(x[0], x[1]); }},
       {"exp", [](const std::vector<double>& x) { return std::exp(x[0]); }},
       {"sqrt", [](const std::vector<double>& x) { return std::sqrt(x[0]); }},
       {"rsqrt", [](const std::vector<double>& x) { return 1 / std::sqrt(x[0]); }},

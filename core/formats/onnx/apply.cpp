@@ -262,7 +262,7 @@ class PlanTranslator {
     const ReadSite end = siteOf(norm.node, 0);
     const int opset = opsetOf(*end.body);
     const NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
-    const auto scaling = style == NormStyle::Primitives ? std::nullopt : scalingOf(norm, end);
+    const auto scaling = style == NormStyle::Primitives || norm.asOne ? std::nullopt : scalingOf(norm, end);
     if (!scaling) return dropSubtraction(norm);
     NormToWrite out;
     out.node = scaling->site.node;
@@ -290,8 +290,10 @@ class PlanTranslator {
     throw EditRefused("the subtraction of '" + norm.name + "' stands in another body");
   }
 
-  // x - mean becomes x for the norm's own nodes; whatever only the mean needed is removed later.
+  // x - mean becomes x for the norm's own nodes, mean(x^2) - mean(x)^2 the former; whatever only the mean needed is
+  // removed later.
   void dropSubtraction(const LayerNorm& norm) {
+    if (norm.squareLessMean != kNone) bypass(norm.squareLessMean, 0);
     std::map<ValueId, std::pair<ReadSite, std::string>> centered;
     for (const NodeId member : norm.members) {
       const auto& node = graph_.node(member);

@@ -171,14 +171,15 @@ class PlanTranslator {
     return out;
   }
 
-  // x - mean becomes x, a variance of x its mean square; whatever only the mean needed is removed.
+  // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
+  // removed.
   void replaceDecomposed(const LayerNorm& norm) {
     const auto& graph = model_.graph();
     for (const NodeId member : norm.members) {
       const auto& node = graph.node(member);
       const auto& torchNode = programNode(member);
       const bool reads = !node.operands.empty() && node.operands[0] == norm.input;
-      if (node.kind == OpKind::Sub && reads) {
+      if (node.kind == OpKind::Sub && (reads || member == norm.squareLessMean)) {
         const auto& site = model_.lowered().operandSites[static_cast<size_t>(member)][0];
         edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
       } else if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {

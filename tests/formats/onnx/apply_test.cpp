@@ -212,6 +212,47 @@ TEST(OnnxApply, DecomposedNormLosesItsSubtraction) {
   EXPECT_EQ(folded.ops, "MatMul,Constant,Pow,ReduceMean,Constant,Add,Sqrt,Div,Mul,Add");
 }
 
+// As Flax writes it and tf2onnx exports it.
+TEST(OnnxApply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    g (float[2, 3, 8] x) => (float[2, 3, 8] y) {
+      h = MatMul(x, w)
+      last = Constant <value = int64[1] {2}> ()
+      eighth = Constant <value = float {0.125}> ()
+      kept = Constant <value = int64[3] {2, 3, 1}> ()
+      zero = Constant <value = float {0.0}> ()
+      eps = Constant <value = float {0.01}> ()
+      sum = ReduceSum <keepdims = 0> (h, last)
+      mean = Mul(sum, eighth)
+      squares = Mul(h, h)
+      sumOfSquares = ReduceSum <keepdims = 0> (squares, last)
+      meanOfSquares = Mul(sumOfSquares, eighth)
+      squareOfMean = Mul(mean, mean)
+      difference = Sub(meanOfSquares, squareOfMean)
+      variance = Max(zero, difference)
+      column = Reshape(mean, kept)
+      spread = Expand(column, kept)
+      centered = Sub(h, spread)
+      varianceColumn = Reshape(variance, kept)
+      shifted = Add(varianceColumn, eps)
+      root = Sqrt(shifted)
+      inverse = Reciprocal(root)
+      scale = Mul(inverse, gamma)
+      normal = Mul(centered, scale)
+      y = Add(normal, beta)
+    })");
+  addTensor(model, "w", {8, 8}, 1);
+  addTensor(model, "gamma", {1, 1, 8}, 2);
+  addTensor(model, "beta", {1, 1, 8}, 3);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+    const Folded folded = foldText(model, flavour);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+    EXPECT_NE(folded.ops.find("Max"), std::string::npos) << folded.ops;
+  }
+}
+
 TEST(OnnxApply, UntouchedPartsAreBitEqual) {
   ModelProto model = plain(17);
   model.set_doc_string("a model");

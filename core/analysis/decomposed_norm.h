@@ -1,0 +1,13 @@
+// LayerNorms written out as arithmetic; the pictures are at LayerNorm.
+#pragma once
+
+#include <optional>
+
+#include "core/analysis/norms.h"
+
+namespace normlens::analysis {
+
+// `end`: the Div or Mul that would end the norm. Name and index are left open.
+[[nodiscard]] std::optional<LayerNorm> matchDecomposedNorm(const graph::Graph& graph, graph::NodeId end);
+
+}  // namespace normlens::analysis

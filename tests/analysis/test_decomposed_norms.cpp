@@ -1,0 +1,189 @@
+// LayerNorms written out in the ways of several libraries: found, folded with equal outputs, and left where only nearly
+// one.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+
+#include "core/analysis/analysis.h"
+#include "core/graph/text.h"
+#include "tests/support/apply_plan.h"
+#include "tests/support/graph_builder.h"
+#include "tests/support/graph_interpreter.h"
+
+namespace normlens::analysis {
+namespace {
+
+// How Flax writes a norm over the last axis of %h: sums times 1/n without the axis, the variance as mean(h^2) -
+// mean(h)^2, gamma inside. One line per part, so that a test can change one.
+struct Flax {
+  std::string mean = "%m: float64[2, 5] = Mul(%s, 0.125)";
+  std::string meanOfSquares = "%q: float64[2, 5] = Mul(%t, 0.125)";
+  std::string squareOfMean = "%mm: float64[2, 5] = Mul(%m, %m)";
+  std::string variance = "%v: float64[2, 5] = Sub(%q, %mm)";
+  std::string limited = R"(%l: float64[2, 5] = Elementwise(0, %v) op "Max")";
+  std::string centered = "%c: float64[2, 5, 8] = Sub(%h, %mx)";
+  std::string scale = "%k: float64[2, 5, 8] = Mul(%r, %g)";
+  std::string rest = " return %y\n";
+
+  [[nodiscard]] std::string text(const std::string& input = "%h: float64[2, 5, 8] = Linear(%x, %w, _)") const {
+    return R"(graph {
+  input %x: float64[2, 5, 8]
+  const %w: float64[8, 8] random 1
+  const %g: float64[1, 1, 8] random 2
+  const %b: float64[1, 1, 8] random 3
+  )" + input +
+           R"(
+  %s: float64[2, 5] = Reduce(%h) {op = "sum", axes = [2], keepdim = false}
+  )" + mean +
+           R"(
+  %mr: float64[2, 5, 1] = Reshape(%m)
+  %mx: float64[2, 5, 8] = Expand(%mr)
+  )" + centered +
+           R"(
+  %hh: float64[2, 5, 8] = Mul(%h, %h)
+  %t: float64[2, 5] = Reduce(%hh) {op = "sum", axes = [2], keepdim = false}
+  )" + meanOfSquares +
+           "\n  " + squareOfMean + "\n  " + variance + "\n  " + limited +
+           R"(
+  %lr: float64[2, 5, 1] = Reshape(%l)
+  %e: float64[2, 5, 1] = Add(%lr, 1e-05)
+  %r: float64[2, 5, 1] = Elementwise(%e) op "Rsqrt"
+  )" + scale +
+           R"(
+  %z: float64[2, 5, 8] = Mul(%c, %k)
+  %y: float64[2, 5, 8] = Add(%z, %b)
+  )" + rest +
+           "}";
+  }
+};
+
+graph::Graph parsed(const std::string& text) {
+  auto graph = graph::parseGraph(text);
+  if (!graph) throw std::logic_error(graph.error().message + "\n" + text);
+  return std::move(*graph);
+}
+
+struct Found {
+  size_t norms = 0, folded = 0;
+  Verdict verdict = Verdict::Blocked;
+  std::string reason;
+  int centerings = 0;
+  double difference = 0;
+};
+
+Found found(const std::string& text, Policy policy = Policy::All) {
+  const graph::Graph graph = parsed(text);
+  const auto analysis = analyze(graph, Task{});
+  if (!analysis) throw std::logic_error(analysis.error().message);
+  Found out;
+  out.norms = (*analysis)->norms.layerNorms.size();
+  if (out.norms > 0) {
+    out.verdict = (*analysis)->verdicts[0].verdict;
+    out.reason = (*analysis)->verdicts[0].reason;
+  }
+  PlanOptions options;
+  options.policy = policy;
+  const Plan plan = makePlan(**analysis, options);
+  out.folded = plan.folded.size();
+  out.centerings = plan.centerings;
+  std::mt19937 random(7);
+  const auto inputs = testing::drawInputs(graph, random);
+  const auto folded = testing::applyPlan(graph, (*analysis)->norms.layerNorms, plan);
+  out.difference = testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs));
+  return out;
+}
+
+TEST(DecomposedNorms, FlaxIsFoldedByItsWeights) {
+  const Found norm = found(Flax().text());
+  EXPECT_EQ(norm.norms, 1U);
+  EXPECT_EQ(norm.verdict, Verdict::Free) << norm.reason;
+  EXPECT_EQ(norm.folded, 1U);
+  EXPECT_EQ(norm.centerings, 0);
+  EXPECT_LT(norm.difference, 1e-12);
+}
+
+TEST(DecomposedNorms, FlaxIsFoldedBehindARunTimeCentering) {
+  const Found norm = found(Flax().text(R"(%h: float64[2, 5, 8] = Elementwise(%x) op "tanh")"));
+  EXPECT_EQ(norm.folded, 1U) << norm.reason;
+  EXPECT_EQ(norm.centerings, 1);
+  EXPECT_LT(norm.difference, 1e-12);
+}
+
+TEST(DecomposedNorms, FlaxInItsOtherSpellings) {
+  std::vector<Flax> spellings(5);
+  spellings[0].limited = R"(%l: float64[2, 5] = Elementwise(%v) op "Relu")";
+  spellings[1].limited = "%l: float64[2, 5] = Identity(%v)";
+  spellings[2].mean = "%m: float64[2, 5] = Div(%s, 8)";
+  spellings[3].squareOfMean = R"(%mm: float64[2, 5] = Elementwise(%m, 2) op "Pow")";
+  spellings[4].scale = "%k: float64[2, 5, 8] = Mul(%g, %r)";
+  for (const Flax& spelling : spellings) {
+    const Found norm = found(spelling.text());
+    EXPECT_EQ(norm.folded, 1U) << norm.reason << spelling.text();
+    EXPECT_LT(norm.difference, 1e-12) << spelling.text();
+  }
+}
+
+TEST(DecomposedNorms, WhatIsOnlyNearlyFlaxIsNone) {
+  std::vector<Flax> others(6);
+  others[0].mean = "%m: float64[2, 5] = Mul(%s, 0.25)";                        // twice the mean
+  others[1].meanOfSquares = "%q: float64[2, 5] = Mul(%t, 0.25)";               // twice the mean square
+  others[2].variance = "%v: float64[2, 5] = Sub(%mm, %q)";                     // the wrong way round
+  others[3].limited = R"(%l: float64[2, 5] = Elementwise(0.5, %v) op "Max")";  // another limit
+  others[4].squareOfMean = "%mm: float64[2, 5] = Mul(%m, %s)";                 // no square
+  others[5].centered = "%c: float64[2, 5, 8] = Sub(%mx, %h)";                  // the wrong way round
+  for (const Flax& other : others) EXPECT_EQ(found(other.text()).norms, 0U) << other.text();
+}
+
+TEST(DecomposedNorms, AStatisticThatIsReadElsewhereBlocksFlax) {
+  for (const std::string leak : {"%m", "%v", "%q", "%c"}) {
+    Flax flax;
+    flax.rest = " return %y, " + leak + "\n";
+    const Found norm = found(flax.text());
+    EXPECT_EQ(norm.norms, 1U);
+    EXPECT_EQ(norm.folded, 0U) << leak;
+    EXPECT_NE(norm.reason.find("used elsewhere"), std::string::npos) << norm.reason;
+    EXPECT_EQ(norm.difference, 0);
+  }
+}
+
+TEST(DecomposedNorms, AnInputThatIsReadElsewhereIsNotCenteredByItsWeights) {
+  Flax flax;
+  flax.rest = " return %y, %h\n";
+  const Found norm = found(flax.text(), Policy::Free);
+  EXPECT_EQ(norm.folded, 0U);
+  EXPECT_LT(found(flax.text()).difference, 1e-12);
+}
+
+TEST(DecomposedNorms, ARoundedReciprocalIsSaid) {
+  Flax flax;
+  flax.mean = "%m: float64[2, 5] = Mul(%s, 0.12500001)";
+  const Found norm = found(flax.text());
+  EXPECT_EQ(norm.norms, 1U);
+  EXPECT_EQ(norm.folded, 0U);
+  EXPECT_NE(norm.reason.find("rounded 1/8"), std::string::npos) << norm.reason;
+}
+
+TEST(DecomposedNorms, TwoPassesWithSumsInsteadOfMeans) {
+  const Found norm = found(R"(graph {
+  input %x: float64[2, 5, 8]
+  const %w: float64[8, 8] random 1
+  %h: float64[2, 5, 8] = Linear(%x, %w, _)
+  %s: float64[2, 5, 1] = Reduce(%h) {op = "sum", axes = [2], keepdim = true}
+  %m: float64[2, 5, 1] = Div(%s, 8)
+  %c: float64[2, 5, 8] = Sub(%h, %m)
+  %cc: float64[2, 5, 8] = Mul(%c, %c)
+  %t: float64[2, 5, 1] = Reduce(%cc) {op = "sum", axes = [2], keepdim = true}
+  %v: float64[2, 5, 1] = Div(%t, 8)
+  %e: float64[2, 5, 1] = Add(%v, 1e-05)
+  %r: float64[2, 5, 1] = Elementwise(%e) op "sqrt"
+  %y: float64[2, 5, 8] = Div(%c, %r)
+  return %y
+})");
+  EXPECT_EQ(norm.folded, 1U) << norm.reason;
+  EXPECT_EQ(norm.centerings, 0);
+  EXPECT_LT(norm.difference, 1e-12);
+}
+
+}  // namespace
+}  // namespace normlens::analysis
