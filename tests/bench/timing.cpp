@@ -81,6 +81,7 @@ std::vector<double> interleavedMs(int rounds, const std::vector<Task>& tasks, co
 }
 
 void fetchFreeMemory(int64_t bytes) {
+  if (bytes == 0) return;
   const auto size = static_cast<size_t>(bytes);
   std::byte* memory = freshMemory(size);
   madvise(memory, size, MADV_HUGEPAGE);
