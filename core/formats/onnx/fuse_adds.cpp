@@ -87,22 +87,45 @@ class BodyFuser {
     if (made == madeAt_.end()) return false;
     const NodeProto* add = &node(made->second);
     const auto plain = adds_.find(add);
-    const bool stillAdd = plain != adds_.end() && add->op_type() == "Add";
+    const bool stillAdd = plain != adds_.end() && plain->second.bias < 0 && add->op_type() == "Add";
     if (!stillAdd || !canBeFused(norm, plain->second) || !hasConstants(norm, plain->second)) return false;
     const auto place = placeFor(made->second, normAt);
     if (!place) return false;
-    write(made->second, normAt, *place);
+    write(made->second, normAt, *place, biasBefore(*add, plain->second));
     return true;
   }
 
   [[nodiscard]] bool hasConstants(const NodeProto& norm, const PlainAdd& add) {
-    const ConstantForm wanted{add.dtype, {add.shape.back()}};
     for (int i = 1; i < norm.input_size(); ++i) {
-      if (norm.input(i).empty()) continue;
-      const auto form = constantForm(norm.input(i));
-      if (!form || form->dtype != wanted.dtype || form->shape != wanted.shape) return false;
+      if (!norm.input(i).empty() && !isPerFeature(norm.input(i), add)) return false;
     }
     return !inputOf(norm, 1).empty();
+  }
+
+  [[nodiscard]] bool isPerFeature(const std::string& constant, const PlainAdd& add) {
+    const auto form = constantForm(constant);
+    return form && form->dtype == add.dtype && form->shape == graph::Shape{add.shape.back()};
+  }
+
+  // An addition of a bias to one of the operands of a sum.
+  struct Bias {
+    int at = -1;          // index of its node
+    int operand = 0;      // of the sum: which one it makes
+    std::string x, bias;  // what is added
+  };
+
+  [[nodiscard]] std::optional<Bias> biasBefore(const NodeProto& sum, const PlainAdd& plainSum) {
+    for (int operand = 0; operand < 2; ++operand) {
+      const auto made = madeAt_.find(sum.input(operand));
+      if (made == madeAt_.end() || readAt_.at(sum.input(operand)).size() != 1) continue;
+      const NodeProto& add = node(made->second);
+      const auto plain = adds_.find(&add);
+      if (plain == adds_.end() || plain->second.bias < 0 || add.op_type() != "Add") continue;
+      const std::string& bias = add.input(plain->second.bias);
+      if (plain->second.shape != plainSum.shape || !isPerFeature(bias, plainSum)) continue;
+      return Bias{made->second, operand, add.input(1 - plain->second.bias), bias};
+    }
+    return std::nullopt;
   }
 
   // Type and shape of an initializer or a Constant node, in this body or around it; exporters put an Identity between
@@ -156,11 +179,12 @@ class BodyFuser {
     return early ? std::optional(addAt) : std::nullopt;
   }
 
-  void write(int addAt, int normAt, int place) {
+  void write(int addAt, int normAt, int place, const std::optional<Bias>& bias) {
     NodeProto& norm = node(normAt);
     NodeProto& add = node(addAt);
     const std::string sum = add.output(0);
     NodeProto made = fusedNode(add, norm);
+    if (bias) takeIn(made, *bias);
     if (readAt_.at(sum).size() > 1) {
       while (made.output_size() < static_cast<int>(kSumOutput)) made.add_output("");
       made.add_output(sum);
@@ -173,6 +197,16 @@ class BodyFuser {
     norm = std::move(made);
     if (place != normAt) body_.graph->mutable_node()->SwapElements(addAt, normAt);
     removed_.insert(&add);
+  }
+
+  // (input + skip) + bias: the same sum but for its rounding.
+  void takeIn(NodeProto& fused, const Bias& bias) {
+    const int place = fused.op_type() == "SkipLayerNormalization" ? 4 : 3;
+    fused.set_input(bias.operand, bias.x);
+    while (fused.input_size() < place) fused.add_input("");
+    fused.add_input(bias.bias);
+    vanished_.insert(node(bias.at).output(0));
+    removed_.insert(&node(bias.at));
   }
 
   static NodeProto fusedNode(const NodeProto& add, const NodeProto& norm) {

@@ -77,14 +77,22 @@ bool isOfItsType(const OnnxSource& source, graph::DType dtype) {
   return source.everyFloat != Unknown || dtype == Float32 || dtype == Float16 || dtype == BFloat16;
 }
 
-// At the sizes of the probe, the sum and both operands.
-bool isOfOneShape(const graph::Graph& graph, const graph::Node& add) {
-  if (add.operands.size() != 2 || add.outputs.size() != 1) return false;
-  const auto& shape = graph.value(add.outputs[0]).shape;
-  if (!shape || (shape->size() != 2 && shape->size() != 3)) return false;
-  return std::ranges::all_of(add.operands, [&](ValueId operand) {
-    return operand != graph::kNoValue && graph::sameTypeAndShape(graph, operand, add.outputs[0]);
-  });
+// What can be said at the sizes of the probe.
+std::optional<PlainAdd> plainAdd(const graph::Graph& graph, const graph::Node& add) {
+  if (add.operands.size() != 2 || add.outputs.size() != 1) return std::nullopt;
+  const auto& sum = graph.value(add.outputs[0]);
+  if (!sum.shape || (sum.shape->size() != 2 && sum.shape->size() != 3)) return std::nullopt;
+  PlainAdd plain{sum.dtype, *sum.shape, -1};
+  for (int i = 0; i < 2; ++i) {
+    const ValueId operand = add.operands[static_cast<size_t>(i)];
+    if (operand == graph::kNoValue || graph.value(operand).dtype != sum.dtype) return std::nullopt;
+    if (graph::sameTypeAndShape(graph, operand, add.outputs[0])) continue;
+    const auto& value = graph.value(operand);
+    const bool isBias = value.constant != graph::kNone && value.shape == graph::Shape{sum.shape->back()};
+    if (!isBias || plain.bias >= 0) return std::nullopt;
+    plain.bias = i;
+  }
+  return plain;
 }
 
 bool hidesBroadcast(const graph::Shape& shape) { return std::count(shape.begin(), shape.end() - 1, 1) != 0; }
@@ -102,16 +110,16 @@ PlainAdds findPlainAdds(const OnnxSource& source, const Lowered& lowered, Editab
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = graph.nodes[i];
     const auto& sites = lowered.operandSites[i];
-    if (node.kind != graph::OpKind::Add || insideFunction(lowered.nodePath[i]) || !isOfOneShape(graph, node)) continue;
+    if (node.kind != graph::OpKind::Add || insideFunction(lowered.nodePath[i])) continue;
+    const auto plain = plainAdd(graph, node);
+    if (!plain || !isOfItsType(source, plain->dtype)) continue;
     if (std::ranges::any_of(sites, [](const OperandSite& site) { return site.input < 0; })) continue;
     const NodeProto* proto = model.at(lowered.nodePath[i], 0).node;
     if (proto->op_type() != "Add" || !isStandardDomain(proto->domain())) continue;
-    const auto& sum = graph.value(node.outputs[0]);
-    if (!isOfItsType(source, sum.dtype)) continue;
-    const bool sure = !hidesBroadcast(*sum.shape) || std::ranges::all_of(node.operands, [&](ValueId operand) {
-      return others.agree(operand, node.outputs[0]);
-    });
-    if (sure) adds.emplace(proto, PlainAdd{sum.dtype, *sum.shape});
+    const bool sure =
+        plain->bias >= 0 || !hidesBroadcast(plain->shape) ||
+        std::ranges::all_of(node.operands, [&](ValueId operand) { return others.agree(operand, node.outputs[0]); });
+    if (sure) adds.emplace(proto, *plain);
   }
   return adds;
 }

@@ -14,7 +14,10 @@ namespace normlens::formats::onnx {
 
 struct PlainAdd {
   graph::DType dtype = graph::DType::Unknown;  // of both operands and the sum
-  graph::Shape shape;                          // alike, at the sizes of the probe; two or three axes
+  graph::Shape shape;                          // of the sum, at the sizes of the probe; two or three axes
+  // The other operand has the sum's shape, this one (0 or 1) is a constant with one number for each feature; -1: both
+  // have the sum's shape.
+  int bias = -1;
 };
 
 // By node of the file. Adds inside local functions are left out.

@@ -67,7 +67,7 @@ class RandomModel {
       case 1:
         return node("Add", {narrow(), recent()});
       case 2:
-        return node("Add", {recent(), "beta"});
+        return node("Add", {recent(), node("Add", {recent(), "beta"})});
       default:
         return node("Add", {recent(), recent()});
     }

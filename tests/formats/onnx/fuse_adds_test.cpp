@@ -180,6 +180,40 @@ TEST(FuseAdds, WhatTheFileSaysOfASumThatIsGoneGoesToo) {
   EXPECT_EQ(fused.model.graph().value_info(0).name(), "p");
 }
 
+std::vector<std::string> inputsOfNode(const ModelProto& model, int node) {
+  const auto& inputs = model.graph().node(node).input();
+  return {inputs.begin(), inputs.end()};
+}
+
+TEST(FuseAdds, TheBiasOfALinearGoesInToo) {
+  const Fused fused = fuse(twoBranches("a = Add(q, bias) s = Add(p, a)" + kNorm));
+  ASSERT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization");
+  EXPECT_EQ(inputsOfNode(fused.model, 2), (std::vector<std::string>{"p", "q", "gamma", "beta", "bias"}));
+  const Fused first =
+      fuse(twoBranches("a = Add(bias, p) s = Add(a, q) n = LayerNormalization(s, gamma) y = Add(s, n)"));
+  ASSERT_EQ(first.ops, "MatMul,MatMul,SkipLayerNormalization,Add");
+  EXPECT_EQ(inputsOfNode(first.model, 2), (std::vector<std::string>{"p", "q", "gamma", "", "bias"}));
+  const Fused rms = fuse(twoBranches("a = Add(q, bias) s = Add(p, a) y = SimplifiedLayerNormalization(s, gamma)"));
+  ASSERT_EQ(rms.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization");
+  EXPECT_EQ(inputsOfNode(rms.model, 2), (std::vector<std::string>{"p", "q", "gamma", "bias"}));
+}
+
+TEST(FuseAdds, OfTwoBiasesOneGoesIn) {
+  const Fused fused = fuse(twoBranches("a = Add(p, bias) b = Add(q, beta) s = Add(a, b)" + kNorm));
+  EXPECT_EQ(fused.ops, "MatMul,MatMul,Add,SkipLayerNormalization");
+}
+
+TEST(FuseAdds, ABiasThatIsNotTheSumsAloneStays) {
+  EXPECT_EQ(fuse(twoBranches("a = Add(q, bias) s = Add(p, a) n = LayerNormalization(s, gamma) y = Add(n, a)")).ops,
+            "MatMul,MatMul,Add,SkipLayerNormalization,Add");
+  EXPECT_EQ(fuse(twoBranches("a = Add(q, bias) s = Add(p, a)" + kNorm, "float[B, S, C] y, float[B, S, C] a")).ops,
+            "MatMul,MatMul,Add,SkipLayerNormalization");
+  EXPECT_EQ(fuse(twoBranches("g = Neg(bias) a = Add(q, g) s = Add(p, a)" + kNorm)).ops,
+            "MatMul,MatMul,Neg,Add,SkipLayerNormalization");
+  EXPECT_EQ(fuse(twoBranches("a = Add(q, bias) s = Add(a, a)" + kNorm)).ops,
+            "MatMul,MatMul,Add,SkipLayerNormalization");
+}
+
 // A batch of one could be repeated, and ONNX Runtime's operator does not do that as Add does.
 TEST(FuseAdds, AtABatchOfOneTheSizesAreFollowed) {
   const Fused fused = fuse(twoBranches("s = Add(p, q)" + kNorm), {{{1, 3, 8}}, {{2, 3, 8}}, {{1, 1, 8}}});
