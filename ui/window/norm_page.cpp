@@ -140,7 +140,9 @@ void NormPage::showNorm(int index) {
   const QString over = norm->normalized_shape.empty()
                            ? tr("LayerNorm")
                            : tr("LayerNorm over %1 channels").arg(formatShape(norm->normalized_shape));
-  subtitle_->setText(norm->form == "op" ? over : tr("%1, written out in the file").arg(over));
+  subtitle_->setText(norm->form == "op"      ? over
+                     : norm->form == "fused" ? tr("%1, fused with its add").arg(over)
+                                             : tr("%1, written out in the file").arg(over));
   reason_->setText(unbroken(text(norm->reason)));
   criteria_->setVisible(CriteriaBox::differs(*norm));
   criteria_->setNorm(*norm);
