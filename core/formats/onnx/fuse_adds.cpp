@@ -61,7 +61,9 @@ class BodyFuser {
  public:
   BodyFuser(EditableModel& model, Body& body, const PlainAdds& adds) : model_(model), body_(body), adds_(adds) {
     for (int i = 0; i < body.graph->node_size(); ++i) {
-      for (const auto& output : node(i).output()) madeAt_.emplace(output, i);
+      for (const auto& output : node(i).output()) {
+        if (!output.empty()) madeAt_.emplace(output, i);
+      }
       eachRead(node(i), [&](const std::string& name) { readAt_[name].push_back(i); });
     }
     for (const auto& output : body.graph->output()) readAt_[output.name()].push_back(body.graph->node_size());

@@ -132,6 +132,12 @@ TEST(FuseAdds, ASumThatIsAnOutputKeepsItsName) {
 TEST(FuseAdds, ASumThatIsReadBeforeTheNormIsMadeWhereItWas) {
   const Fused fused = fuse(twoBranches("s = Add(p, q) r = Relu(s) n = LayerNormalization(s, gamma) y = Add(r, n)"));
   EXPECT_EQ(fused.ops, "MatMul,MatMul,SkipLayerNormalization,Relu,Add");
+  // A beta that is left out with an empty name, as an output further down is, is no reason to wait.
+  ModelProto unnamed =
+      twoBranches("s = Add(p, q) r, m = Dropout(s) n = LayerNormalization(s, gamma, beta) y = Add(r, n)");
+  unnamed.mutable_graph()->mutable_node(3)->set_output(1, "");
+  unnamed.mutable_graph()->mutable_node(4)->set_input(2, "");
+  EXPECT_EQ(fuse(unnamed).ops, "MatMul,MatMul,SkipLayerNormalization,Dropout,Add");
   const Fused late =
       fuse(twoBranches("s = Add(p, q) r = Relu(s) g = Constant <value = float[6] {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> () "
                        "n = LayerNormalization(s, g) y = Add(r, n)"));
