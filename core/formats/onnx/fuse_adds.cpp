@@ -81,7 +81,7 @@ class BodyFuser {
   }
 
  private:
-  [[nodiscard]] NodeProto& node(int i) { return *body_.graph->mutable_node(i); }
+  [[nodiscard]] NodeProto& node(int i) const { return *body_.graph->mutable_node(i); }
 
   bool fuseAt(int normAt) {
     NodeProto& norm = node(normAt);
@@ -230,11 +230,11 @@ class BodyFuser {
   void eraseRemoved() {
     auto& nodes = *body_.graph->mutable_node();
     const auto end = std::stable_partition(nodes.pointer_begin(), nodes.pointer_end(),
-                                           [&](const NodeProto* kept) { return removed_.count(kept) == 0; });
+                                           [&](const NodeProto* kept) { return !removed_.contains(kept); });
     nodes.DeleteSubrange(static_cast<int>(end - nodes.pointer_begin()), static_cast<int>(nodes.pointer_end() - end));
     auto& infos = *body_.graph->mutable_value_info();
     for (int i = infos.size(); i-- > 0;) {
-      if (vanished_.count(infos.Get(i).name()) != 0) infos.DeleteSubrange(i, 1);
+      if (vanished_.contains(infos.Get(i).name())) infos.DeleteSubrange(i, 1);
     }
   }
 
