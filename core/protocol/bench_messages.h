@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,13 @@ namespace normlens::protocol {
 
 // ---- bench: BenchParams -> BenchResult. Interleaved rounds A B B A; "$/bench" tells what is known after each round.
 // Cancelled, what was told stays true: the window keeps it.
+//
+// A side is named "original" (the open model), "folded" (its last fold), "folded:fast" (that plan in a norm flavour),
+// "fused" (the open model with its adds and norms fused, nothing folded) or by the path of a model, which is given the
+// open model's inputs.
 struct BenchParams {
-  std::string a = "original";  // original, folded, or the path of a model
-  std::string b = "folded";    // the same; empty: A alone
+  std::string a = "original";
+  std::string b = "folded";  // empty: A alone
   int rounds = 20;
   int iterations = 5;              // runs in each of the four parts of a round
   int warmup = -1;                 // runs before; -1: until two windows of runs agree
@@ -23,6 +28,15 @@ struct BenchParams {
   std::string dtype;               // of weights and float inputs; empty: as in the file
   int threads = 0;                 // of one op; 0: the runtime's choice
 };
+
+// Of the side's name: "fast" of "folded:fast", empty for "folded"; nullopt: it is no fold.
+[[nodiscard]] inline std::optional<std::string> flavourOfFold(std::string_view side) {
+  constexpr std::string_view kFolded = "folded";
+  if (!side.starts_with(kFolded)) return std::nullopt;
+  side.remove_prefix(kFolded.size());
+  if (side.empty()) return std::string();
+  return side.front() == ':' ? std::optional(std::string(side.substr(1))) : std::nullopt;
+}
 
 struct LatencyStats {
   double median_ms = 0, mean_ms = 0, p5_ms = 0, p95_ms = 0, p99_ms = 0;
@@ -38,7 +52,7 @@ struct OpShare {
 };
 
 struct BenchSide {
-  std::string model;    // original, folded, or a path
+  std::string model;    // the side's name
   std::string runtime;  // "LibTorch 2.15.0"
   LatencyStats latency;
   std::vector<double> samples_ms;     // in order

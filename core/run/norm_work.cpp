@@ -141,12 +141,16 @@ std::vector<bool> normNodes(const Graph& graph, const analysis::Norms& norms) {
 }
 
 bool isNormOp(std::string_view op) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "LayerNormalization",           "SkipLayerNormalization",
-      "EmbedLayerNormalization",      "RMSNormalization",
-      "SimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization",
-      "aten::native_layer_norm",      "aten::layer_norm"};
-  return std::ranges::find(kNames, op) != kNames.end();
+  static constexpr std::array<std::string_view, 9> kNames = {"LayerNormalization",
+                                                             "SkipLayerNormalization",
+                                                             "EmbedLayerNormalization",
+                                                             "RMSNormalization",
+                                                             "SimplifiedLayerNormalization",
+                                                             "SkipSimplifiedLayerNormalization",
+                                                             "aten::native_layer_norm",
+                                                             "aten::layer_norm",
+                                                             "aten::rms_norm"};
+  return op.starts_with("normlens::") || std::ranges::find(kNames, op) != kNames.end();
 }
 
 }  // namespace normlens::run

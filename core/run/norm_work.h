@@ -35,7 +35,7 @@ struct NormWork {
 // The nodes that make up its norms and run-time centerings.
 [[nodiscard]] std::vector<bool> normNodes(const graph::Graph& graph, const analysis::Norms& norms);
 
-// Whether an op that a runtime made by fusing others is a norm, by its name ("SkipLayerNormalization").
+// Whether an op is a norm by its name, one that a runtime made by fusing others ("SkipLayerNormalization") or our own.
 [[nodiscard]] bool isNormOp(std::string_view op);
 
 }  // namespace normlens::run

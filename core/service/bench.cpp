@@ -27,6 +27,13 @@ std::vector<run::NormWork> workOf(const formats::Model& model) {
   return run::normWork(model.graph(), analysis::findNorms(model.graph()));
 }
 
+// Norms that are written out are found once shapes are known. A model that cannot be probed is told without them.
+void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
+  const auto known = [&](graph::ValueId output) { return model.graph().value(output).shape.has_value(); };
+  if (std::ranges::all_of(model.graph().outputs(), known)) return;
+  static_cast<void>(model.probe(inputs, task));
+}
+
 std::string utcNow() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};
@@ -77,13 +84,15 @@ void summarize(BenchResult& result, const run::MachineFacts& facts) {
 class Measurement {
  public:
   Measurement(const BenchModels& models, const BenchParams& params, const BenchListener& listener, const Task& task)
-      : models_(models), params_(params), listener_(listener), task_(task), namesA_(namesOf(models.a, models.aName)) {}
+      : models_(models), params_(params), listener_(listener), task_(task) {}
 
   Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
     BenchResult result;
     const auto facts = run::machineFacts();
     const auto before = run::clockRates();
     std::optional<Error> firstError;
+    needShapes(models_.a, models_.inputs, task_);
+    namesA_ = namesOf(models_.a, models_.aName);
     count_ = static_cast<int>(points.size());
     for (const run::SweepPoint& at : points) {
       index_ = static_cast<int>(result.points.size());
@@ -135,6 +144,7 @@ class Measurement {
       b = *folded;
     }
     if (at.norm || models_.foldMs) point.fold_ms = b.foldMs;
+    if (b.model) needShapes(*b.model, models_.inputs, task_);
     const SideNames namesB = b.model ? namesOf(*b.model, models_.bName) : SideNames{};
     auto last = std::chrono::steady_clock::time_point();
     run::BenchOptions options{.rounds = params_.rounds,
@@ -166,10 +176,7 @@ class Measurement {
   // At the shapes of the inputs as they were given, whatever was swept.
   void addWork(BenchResult& result) const {
     result.work_a = describeWork(workOf(models_.a));
-    if (models_.b == nullptr) return;
-    auto work = workOf(*models_.b);
-    if (work.empty() && !result.work_a.empty() && models_.b->probe(models_.inputs, task_)) work = workOf(*models_.b);
-    result.work_b = describeWork(work);
+    if (models_.b != nullptr) result.work_b = describeWork(workOf(*models_.b));
   }
 
   const BenchModels& models_;
@@ -197,7 +204,8 @@ Result<BenchResult> measureModels(const BenchModels& models, const BenchParams& 
   const auto points = run::sweepPoints(params.sweep, *settings);
   if (!points) return tl::unexpected(points.error());
   if (points->front().norm && !models.fold) {
-    return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model", "leave the second model out");
+    return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model",
+                "measure the original against its fold");
   }
   return Measurement(models, params, listener, task).run(*points);
 }

@@ -13,17 +13,17 @@
 namespace normlens::service {
 
 struct FoldedModel {
-  const formats::Model* model = nullptr;
+  formats::Model* model = nullptr;
   double foldMs = 0;
 };
 
 struct BenchModels {
-  const formats::Model& a;
-  formats::Model* b = nullptr;   // null: A alone. Probed where its shapes are not known
+  formats::Model& a;             // both are probed where their shapes are not known
+  formats::Model* b = nullptr;   // null: A alone
   std::string aName, bName;      // as the answer calls them
   std::optional<double> foldMs;  // what it took to make B; nullopt: B is no fold that was made here
   std::string norm;              // flavour of B; empty where it is not known
-  // A folded in another flavour, kept until the next call. Empty: norm flavours cannot be swept.
+  // B in another flavour, kept until the next call. Empty: norm flavours cannot be swept.
   std::function<Result<FoldedModel>(formats::NormFlavour)> fold;
   const formats::Tensors& inputs;    // of A
   std::vector<std::string> specs{};  // --input, for sweeps over sizes that have names there

@@ -14,8 +14,9 @@ protocol::LatencyStats latency(const run::LatencyStats& stats, int64_t batch) {
 }
 
 bool isNorm(const formats::OpTime& op, const SideNames& names) {
-  if (op.node == graph::kNone) return run::isNormOp(op.op);
-  return static_cast<size_t>(op.node) < names.normNodes.size() && names.normNodes[static_cast<size_t>(op.node)];
+  if (run::isNormOp(op.op)) return true;
+  return op.node != graph::kNone && static_cast<size_t>(op.node) < names.normNodes.size() &&
+         names.normNodes[static_cast<size_t>(op.node)];
 }
 
 void describeOps(const std::vector<formats::OpTime>& ops, const SideNames& names, protocol::BenchSide& out) {

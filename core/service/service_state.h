@@ -88,23 +88,26 @@ struct Service::State {
     std::unique_ptr<formats::Model> opened;
   };
   // Of a file, or the folded model where path is empty.
-  [[nodiscard]] Result<Subject> other(const std::string& path, const Task& task,
-                                      const std::string& hint = "fold first") const {
+  [[nodiscard]] Result<Subject> other(const std::string& path, const Task& task) const {
     if (path.empty()) {
       if (folded) return Subject{folded.get(), nullptr};
-      return fail(ErrorCode::Usage, "nothing has been folded yet", hint);
+      return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
     }
     auto opened = formats::openModel(path, task);
     if (!opened) return tl::unexpected(opened.error());
     formats::Model* file = opened->get();
     return Subject{file, std::move(*opened)};
   }
-  // A side of a measurement: "original", "folded" or a file; empty: none.
-  [[nodiscard]] Result<Subject> side(const std::string& name, const Task& task) const {
-    if (name.empty()) return Subject{};
-    if (name == "original") return Subject{model.get(), nullptr};
-    return other(name == "folded" ? std::string() : name, task, "fold first, then measure");
-  }
+  // A side of a measurement by its name, see protocol::BenchParams; empty: none. See bench_sides.cpp.
+  struct Side {
+    formats::Model* model = nullptr;
+    std::unique_ptr<formats::Model> made;  // what keeps it alive where it is not the open model or its last fold
+    std::string norm;                      // flavour of a fold; empty: it is none
+    double foldMs = 0;                     // what the fold took
+  };
+  [[nodiscard]] Result<Side> side(const std::string& name, const Task& task) const;
+  [[nodiscard]] Result<Side> foldedIn(formats::NormFlavour wanted, const Task& task) const;
+  [[nodiscard]] Result<Side> fusedSide(const Task& task) const;
 
   Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
     run::VerifyOptions options;

@@ -1,6 +1,5 @@
 // Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
 // measurements, differences.
-#include "core/base/stopwatch.h"
 #include "core/run/npy_file.h"
 #include "core/service/service_state.h"
 #include "core/service/tensor_stats.h"
@@ -52,20 +51,18 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
                      .aName = params.a,
                      .bName = params.b,
                      .foldMs = std::nullopt,
-                     .norm = {},
+                     .norm = b->norm,
                      .fold = {},
                      .inputs = state_->inputs.tensors,
                      .specs = state_->choice.specs};
-  std::unique_ptr<formats::Model> otherFlavour;
-  if (params.a == "original" && params.b == "folded") {
-    models.foldMs = state_->times.fold_ms;
-    models.norm = formats::normFlavourName(state_->flavour);
+  State::Side otherFlavour;
+  if (params.a == "original" && !b->norm.empty()) {
+    models.foldMs = b->foldMs;
     models.fold = [&](formats::NormFlavour flavour) -> Result<FoldedModel> {
-      const Stopwatch watch;
-      auto folded = state_->model->apply(toFoldPlan(state_->plan), state_->layerNorms(), flavour, task);
+      auto folded = state_->foldedIn(flavour, task);
       if (!folded) return tl::unexpected(folded.error());
       otherFlavour = std::move(*folded);
-      return FoldedModel{otherFlavour.get(), state_->times.analysis_ms + watch.ms()};
+      return FoldedModel{otherFlavour.model, otherFlavour.foldMs};
     };
   }
   const SourceHash::Rest rest(*state_->hash);

@@ -111,10 +111,11 @@ void fillLatencyChart(QChart& chart, const BenchPicture& picture, const Theme& t
   for (const auto& line : lines) last = std::max(last, static_cast<double>(line.size()));
   auto* x = addNumberAxis(chart, Qt::AlignBottom, 1, last, tr("round"), theme);
   auto* y = addNumberAxis(chart, Qt::AlignLeft, range.low, range.high, tr("ms"), theme);
-  addLine(chart, sideName(point.a.model), solidPen(firstColor(theme)), lines[0], x, y);
-  if (point.b) addLine(chart, sideName(point.b->model), solidPen(secondColor(theme)), lines[1], x, y);
+  const auto [nameA, nameB] = sideNames(point);
+  addLine(chart, nameA, solidPen(firstColor(theme)), lines[0], x, y);
+  if (point.b) addLine(chart, nameB, solidPen(secondColor(theme)), lines[1], x, y);
   if (earlier != nullptr && earlier->b) {
-    addLine(chart, tr("%1, earlier").arg(sideName(earlier->b->model)), dashedPen(secondColor(theme)), lines.last(), x,
+    addLine(chart, tr("%1, earlier").arg(sideNames(*earlier).second), dashedPen(secondColor(theme)), lines.last(), x,
             y);
   }
 }
@@ -136,11 +137,12 @@ void fillDistributionChart(QChart& chart, const BenchPicture& picture, const The
   for (const auto* side : sides) outlines << histogram(side->samples_ms, range);
   auto* x = addNumberAxis(chart, Qt::AlignBottom, range.low, range.high, tr("ms"), theme);
   auto* y = addNumberAxis(chart, Qt::AlignLeft, 0, highest(outlines) * 1.05, tr("runs"), theme);
-  addHistogram(chart, sideName(point.a.model), firstColor(theme), outlines[0], x, y);
-  if (point.b) addHistogram(chart, sideName(point.b->model), secondColor(theme), outlines[1], x, y);
+  const auto [nameA, nameB] = sideNames(point);
+  addHistogram(chart, nameA, firstColor(theme), outlines[0], x, y);
+  if (point.b) addHistogram(chart, nameB, secondColor(theme), outlines[1], x, y);
   if (earlier != nullptr && earlier->b) {
-    addLine(chart, tr("%1, earlier").arg(sideName(earlier->b->model)), dashedPen(secondColor(theme)), outlines.last(),
-            x, y);
+    addLine(chart, tr("%1, earlier").arg(sideNames(*earlier).second), dashedPen(secondColor(theme)), outlines.last(), x,
+            y);
   }
 }
 

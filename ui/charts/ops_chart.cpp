@@ -56,10 +56,11 @@ std::vector<Part> partsOf(const std::vector<const protocol::BenchSide*>& sides, 
 void fillOpsChart(QChart& chart, const BenchPicture& picture, const Theme& theme) {
   const protocol::BenchPoint& point = *pointOf(picture);
   std::vector<const protocol::BenchSide*> sides{&point.a};
-  QStringList names{sideName(point.a.model)};
+  const auto [nameA, nameB] = sideNames(point);
+  QStringList names{nameA};
   if (point.b && !point.b->ops.empty()) {
     sides.push_back(&*point.b);
-    names << sideName(point.b->model);
+    names << nameB;
   }
   auto* bars = new QHorizontalStackedBarSeries(&chart);
   bars->setBarWidth(0.6);

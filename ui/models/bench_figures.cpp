@@ -92,9 +92,9 @@ QVariant BenchFigures::data(const QModelIndex& index, int role) const {
 QVariant BenchFigures::headerData(int section, Qt::Orientation orientation, int role) const {
   if (role == Qt::TextAlignmentRole && section == Figure) return QVariant(Qt::AlignLeft | Qt::AlignVCenter);
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole || !point_) return {};
-  if (section == A) return sideName(point_->a.model);
-  if (section == B && point_->b) return sideName(point_->b->model);
-  return section == Figure ? tr("Figure") : QVariant(QString());
+  if (section == Figure) return tr("Figure");
+  const auto [a, b] = sideNames(*point_);
+  return section == A ? a : b;
 }
 
 }  // namespace normlens::ui

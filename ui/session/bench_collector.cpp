@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ui/session/bench_text.h"
+
 namespace normlens::ui {
 
 void BenchCollector::put(const protocol::BenchUpdate& update) {
@@ -12,10 +14,8 @@ void BenchCollector::put(const protocol::BenchUpdate& update) {
   if (index > points.size()) return;  // one was never told of: an engine that counts otherwise
   if (index == points.size()) points.emplace_back();
   points[index] = update.now;
-  const auto first = std::find_if(points.begin(), points.end(), [](const protocol::BenchPoint& point) {
-    return point.error.empty() && !point.rounds.empty();
-  });
-  if (first == points.end()) return;
+  const protocol::BenchPoint* first = firstMeasured(*result_);
+  if (first == nullptr) return;
   result_->device = first->device == "cpu" ? "CPU" : "CUDA";
   result_->original = first->a.latency;
   result_->folded = first->b ? first->b->latency : protocol::LatencyStats();

@@ -4,6 +4,7 @@
 #include <QDateTime>
 #include <QFileInfo>
 #include <QStringList>
+#include <algorithm>
 
 #include "core/protocol/bench_fields.h"
 #include "core/protocol/json.h"
@@ -32,8 +33,32 @@ QString pointName(const protocol::BenchPoint& point) {
 
 QString sideName(const std::string& model) {
   if (model == "original") return tr("original");
-  if (model == "folded") return tr("folded");
+  if (model == "fused") return tr("fused");
+  if (const auto flavour = protocol::flavourOfFold(model)) {
+    return flavour->empty() ? tr("folded") : tr("folded, %1").arg(text(*flavour));
+  }
   return QFileInfo(text(model)).fileName();
+}
+
+QPair<QString, QString> sideNames(const protocol::BenchPoint& point) {
+  const QString a = sideName(point.a.model);
+  if (!point.b) return {a, {}};
+  const QString b = sideName(point.b->model);
+  const QString with = QStringLiteral("%1, %2");
+  if (isMixed(point)) return {with.arg(a, text(runtimeName(point.a))), with.arg(b, text(runtimeName(*point.b)))};
+  if (a == b) return {with.arg(a, QStringLiteral("A")), with.arg(b, QStringLiteral("B"))};
+  return {a, b};
+}
+
+const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result) {
+  const auto first = std::find_if(result.points.begin(), result.points.end(), [](const protocol::BenchPoint& point) {
+    return point.error.empty() && !point.rounds.empty();
+  });
+  return first == result.points.end() ? nullptr : &*first;
+}
+
+bool isOfFold(const protocol::BenchPoint& point) {
+  return point.a.model == "original" && point.b && protocol::flavourOfFold(point.b->model);
 }
 
 QString runName(const protocol::BenchResult& result) {
@@ -41,6 +66,11 @@ QString runName(const protocol::BenchResult& result) {
   QStringList parts;
   if (taken.isValid()) parts << taken.toString(QStringLiteral("HH:mm"));
   parts << formatRatio(result.speedup) << text(result.device);
+  const protocol::BenchPoint* first = firstMeasured(result);
+  if (first != nullptr && first->b && !isOfFold(*first)) {
+    const auto [a, b] = sideNames(*first);
+    parts << tr("%1 vs %2").arg(a, b);
+  }
   if (result.points.size() > 1)
     parts << tr("%n points").replace(QStringLiteral("%n"), QString::number(result.points.size()));
   return parts.join(QStringLiteral(" · "));

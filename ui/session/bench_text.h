@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QByteArray>
+#include <QPair>
 #include <QString>
 #include <optional>
 
@@ -11,8 +12,15 @@ namespace normlens::ui {
 
 // "seq 256 · float16"; "as given" where nothing is varied.
 [[nodiscard]] QString pointName(const protocol::BenchPoint& point);
-// The last part of a file's path; "original" and "folded" in the window's language.
+// The last part of a file's path; "original", "folded", "folded, fast" and "fused" in the window's language.
 [[nodiscard]] QString sideName(const std::string& model);
+// Of both sides (the second one empty where there is none), told apart where their names are the same or their runtimes
+// are not: "gpt2.pt, LibTorch".
+[[nodiscard]] QPair<QString, QString> sideNames(const protocol::BenchPoint& point);
+// The point that stands for the whole: the first one that was measured. nullptr: none was.
+[[nodiscard]] const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result);
+// The open model against a fold of it: what a measurement is of unless the user chose other models.
+[[nodiscard]] bool isOfFold(const protocol::BenchPoint& point);
 // "21:50, folded 1.06×, cpu"
 [[nodiscard]] QString runName(const protocol::BenchResult& result);
 // What a point varies as a number: its sequence length or batch size. nullopt: it varies something else, or more.

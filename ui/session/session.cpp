@@ -257,7 +257,7 @@ void Session::fold() {
 }
 
 void Session::measure() {
-  if (!analysis_ || (!fold_ && benchParams_.b == "folded")) return;
+  if (!analysis_ || !hasSides()) return;
   runJob<protocol::BenchResult>(
       JobKind::Measuring, methods::kBench, benchParams_,
       [this](protocol::BenchResult& result) { benchEnded(std::move(result)); }, [this] { benchEnded(std::nullopt); });

@@ -72,6 +72,8 @@ class Session final : public QObject {
   // Earlier measurements of this model, the newest first; to lay over the last one. They outlive a change of the plan.
   [[nodiscard]] const std::vector<protocol::BenchResult>& benchRuns() const { return benchRuns_; }
   [[nodiscard]] const protocol::BenchParams& benchParams() const { return benchParams_; }
+  // The models of benchParams() are there and nothing else is under way.
+  [[nodiscard]] bool canMeasure() const { return analysis_ && !busy() && hasSides(); }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
   // The plan's edits and those that the user turned off; empty while there is no plan.
@@ -166,6 +168,7 @@ class Session final : public QObject {
   void endJob();
   void clearModel();
   void voidProof();
+  [[nodiscard]] bool hasSides() const;
   void benchEnded(std::optional<protocol::BenchResult> result);
   void keepRun();
   void opened(protocol::ModelInfo&& info);

@@ -19,6 +19,12 @@ void Session::setDevice(const QString& device) {
   setBenchParams(params);
 }
 
+// A fold is there once one was made; all else can be made from the open model.
+bool Session::hasSides() const {
+  const bool folds = protocol::flavourOfFold(benchParams_.a) || protocol::flavourOfFold(benchParams_.b);
+  return !folds || (fold_ && !fold_->plan.folded.empty());
+}
+
 void Session::setBenchParams(const protocol::BenchParams& params) {
   benchParams_ = params;
   Q_EMIT benchParamsChanged();

@@ -53,7 +53,7 @@ Actions::Actions(QWidget* window) : QObject(window) {
   verify = add(QStringLiteral("verify"), tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Run the proof again: original against folded, in float64 and in the file's own type."));
   measure = add(QStringLiteral("measure"), tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
-                tr("Time the original and the folded model in alternating rounds."));
+                tr("Time the two models of the Benchmark panel in alternating rounds."));
   exportModel = add(QStringLiteral("export"), tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
                     tr("Write the folded model to a file."));
   undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
@@ -235,7 +235,7 @@ void Actions::update(Session& session) {
   fold->setEnabled(analysed && folds && (idle || (alive && session.job().kind == JobKind::Planning)));
   foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
-  measure->setEnabled(folded && idle);
+  measure->setEnabled(alive && session.canMeasure());
   exportModel->setEnabled(folded && session.foldResult()->ok && idle);
   exportMenu->setEnabled(analysed);
   updatePlan(session);

@@ -1,17 +1,15 @@
 #include "ui/window/bench_bar.h"
 
 #include <QComboBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QSpinBox>
 
-#include "ui/session/bench_text.h"
 #include "ui/session/format.h"
 #include "ui/session/session.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/push_button.h"
+#include "ui/window/side_choice.h"
 
 namespace normlens::ui {
 
@@ -19,7 +17,7 @@ namespace {
 
 constexpr int kMostCount = 10'000;
 constexpr int kNarrowest = 760, kRoomForLabels = 960;  // pixels
-constexpr int kShortChoice = 6;                        // letters
+constexpr int kDeviceLetters = 1, kTypeLetters = 5;    // an icon's room comes on top
 
 void describe(QWidget* field, const char* name, const QString& tip) {
   field->setObjectName(QLatin1String(name));
@@ -39,6 +37,7 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   describe(stop_, "benchStop", tr("Stop; what was measured stays."));
   row_->addWidget(start_);
   row_->addWidget(stop_);
+  buildSides();
   buildCounts();
   buildChoices();
   row_->addStretch(0);
@@ -77,7 +76,7 @@ void BenchBar::buildCounts() {
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
-    field->setFixedWidth(52);
+    field->setFixedWidth(44);
     describe(field, name, tip);
     addLabelled(words, field);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
@@ -95,39 +94,39 @@ void BenchBar::buildCounts() {
   row_->setStretchFactor(sweep_, 1);
   connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);
   connect(sweep_, &QLineEdit::returnPressed, this, [this] {
-    if (canMeasure()) start_->click();
+    if (session_->canMeasure()) start_->click();
   });
 }
 
 void BenchBar::buildChoices() {
-  const auto combo = [&](const char* name, const QString& tip) {
+  const auto combo = [&](const char* name, const QString& tip, int letters) {
     auto* field = new QComboBox(this);
     describe(field, name, tip);
     field->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    field->setMinimumContentsLength(kShortChoice);
+    field->setMinimumContentsLength(letters);
     row_->addWidget(field);
     return field;
   };
-  device_ = combo("benchDevice", tr("Where the models run."));
+  device_ = combo("benchDevice", tr("Where the models run."), kDeviceLetters);
   device_->addItem(tr("CPU"), QStringLiteral("cpu"));
   device_->addItem(tr("CUDA"), QStringLiteral("cuda"));
-  type_ = combo("benchType", tr("Type of the weights and of floating inputs."));
+  type_ = combo("benchType", tr("Type of the weights and of floating inputs."), kTypeLetters);
   type_->addItem(tr("file's type"), QString());
   for (const char* name : {"float32", "float16", "bfloat16", "float64"}) {
     type_->addItem(QLatin1String(name), QLatin1String(name));
   }
-  against_ = combo("benchAgainst", tr("What the original is measured against."));
-  against_->addItem(tr("vs folded"), QStringLiteral("folded"));
-  against_->addItem(tr("alone"), QString());
-  against_->addItem(tr("vs a file…"), QStringLiteral("?"));
   for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
-  connect(against_, &QComboBox::activated, this, [this] {
-    if (against_->currentData() == QStringLiteral("?")) {
-      askForFile();
-    } else {
-      apply();
-    }
-  });
+}
+
+void BenchBar::buildSides() {
+  a_ = new SideChoice(session_, SideChoice::Which::A, this);
+  b_ = new SideChoice(session_, SideChoice::Which::B, this);
+  describe(a_, "benchA", tr("The first model, A."));
+  describe(b_, "benchB", tr("The second model, B, which A is measured against."));
+  row_->addWidget(a_);
+  row_->addWidget(makeLabel(tr("vs"), "soft", this));
+  row_->addWidget(b_);
+  for (SideChoice* side : {a_, b_}) connect(side, &SideChoice::chosen, this, &BenchBar::apply);
 }
 
 void BenchBar::fill() {
@@ -140,9 +139,8 @@ void BenchBar::fill() {
   sweep_->setText(sweeps.join(u' '));
   device_->setCurrentIndex(std::max(0, device_->findData(text(params.device))));
   type_->setCurrentIndex(std::max(0, type_->findData(text(params.dtype))));
-  const QString b = text(params.b);
-  if (against_->findData(b) < 0) against_->insertItem(2, tr("vs %1").arg(sideName(params.b)), b);
-  against_->setCurrentIndex(against_->findData(b));
+  a_->setSide(params.a);
+  b_->setSide(params.b);
   filling_ = false;
 }
 
@@ -157,37 +155,17 @@ void BenchBar::apply() {
   }
   params.device = device_->currentData().toString().toStdString();
   params.dtype = type_->currentData().toString().toStdString();
-  params.b = against_->currentData().toString().toStdString();
+  params.a = a_->side();
+  params.b = b_->side();
   session_->setBenchParams(params);
-}
-
-void BenchBar::askForFile() {
-  fill();  // until a file is chosen
-  auto* dialog = new QFileDialog(this, tr("Measure against"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("benchAgainstDialog"));
-  dialog->setFileMode(QFileDialog::ExistingFile);
-  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
-  dialog->setNameFilters({tr("Models (*.pt *.pth *.onnx)"), tr("All files (*)")});
-  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-    protocol::BenchParams params = session_->benchParams();
-    params.b = path.toStdString();
-    session_->setBenchParams(params);
-  });
-  dialog->open();
-}
-
-bool BenchBar::canMeasure() const {
-  const bool there = session_->foldResult().has_value() || session_->benchParams().b != "folded";
-  return session_->analysis().has_value() && there && !session_->busy();
 }
 
 void BenchBar::showState() {
   const bool measuring = session_->job().kind == JobKind::Measuring;
   start_->setVisible(!measuring);
   stop_->setVisible(measuring);
-  start_->setEnabled(canMeasure());
-  for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, against_}) {
+  start_->setEnabled(session_->canMeasure());
+  for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, a_, b_}) {
     field->setEnabled(!measuring);
   }
 }

@@ -14,6 +14,7 @@ namespace normlens::ui {
 
 class PushButton;
 class Session;
+class SideChoice;
 
 class BenchBar final : public QWidget {
   Q_OBJECT
@@ -31,12 +32,11 @@ class BenchBar final : public QWidget {
  private:
   void buildCounts();
   void buildChoices();
+  void buildSides();
   void addLabelled(const QString& words, QWidget* field);
-  void fill();        // from the session
-  void apply();       // to the session
-  void showState();   // what can be done now
-  void askForFile();  // the model to measure against
-  [[nodiscard]] bool canMeasure() const;
+  void fill();       // from the session
+  void apply();      // to the session
+  void showState();  // what can be done now
 
   Session* session_;  // Not owned.
   QHBoxLayout* row_;
@@ -44,7 +44,8 @@ class BenchBar final : public QWidget {
   PushButton *start_, *stop_;
   QSpinBox *rounds_, *iterations_;
   QLineEdit* sweep_;
-  QComboBox *device_, *type_, *against_;
+  QComboBox *device_, *type_;
+  SideChoice *a_, *b_;
   bool filling_ = false;
 };
 

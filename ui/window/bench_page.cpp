@@ -60,8 +60,8 @@ BenchPage::BenchPage(Session* session, QWidget* parent)
   body->addWidget(makeLine(Qt::Vertical, this));
   body->addWidget(buildFigures(), 2);
   layout->addLayout(body, 1);
-  for (const auto signal : {&Session::benchChanged, &Session::benchProgressed, &Session::foldChanged,
-                            &Session::jobChanged, &Session::modelChanged}) {
+  for (const auto signal : {&Session::benchChanged, &Session::benchProgressed, &Session::benchParamsChanged,
+                            &Session::foldChanged, &Session::jobChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &BenchPage::showResult);
   }
   connect(session_, &Session::benchChanged, this, &BenchPage::showBeside);
@@ -201,8 +201,8 @@ const protocol::BenchResult* BenchPage::earlier() const {
 
 QString BenchPage::emptyText() const {
   if (session_->job().kind == JobKind::Measuring) return tr("Measuring: rounds of the two models alternate.");
-  if (session_->foldResult()) return tr("Not measured yet. Measure times both models.");
-  return tr("Fold first; then Measure times both models.");
+  if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Measure times both models.");
+  return tr("Fold first, or choose models that need no fold; then Measure times them.");
 }
 
 void BenchPage::showResult() {
@@ -228,7 +228,8 @@ void BenchPage::showPoints() {
 
 QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
   if (!point.error.empty()) return asSentence(text(point.error));
-  if (isMixed(point)) return tr("Two runtimes are compared.");
+  if (isMixed(point))
+    return tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
   const bool measuring = session_->job().kind == JobKind::Measuring;
   if (!point.complete && !measuring) return tr("Stopped; what was measured stays.");
   if (!point.warmed_up) return tr("The clock never settled: read with care.");

@@ -69,9 +69,9 @@ void MainWindow::connectSession() {
     info_->show(InfoBar::Tone::Message, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)), {}, tr("Copy path"),
                 [path] { QGuiApplication::clipboard()->setText(path); });
   });
-  for (const auto signal :
-       {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged, &Session::foldChanged,
-        &Session::benchChanged, &Session::jobChanged, &Session::exportDone, &Session::selectionChanged}) {
+  for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged,
+                            &Session::foldChanged, &Session::benchChanged, &Session::benchParamsChanged,
+                            &Session::jobChanged, &Session::exportDone, &Session::selectionChanged}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
   connect(session_->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);

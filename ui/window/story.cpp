@@ -4,6 +4,7 @@
 #include <QFileInfo>
 
 #include "ui/client/engine_client.h"
+#include "ui/session/bench_text.h"
 #include "ui/session/format.h"
 #include "ui/session/session.h"
 
@@ -104,6 +105,11 @@ StoryStep measuredStep(const Session& session) {
       {bench.noise ? tr("within noise on %1").arg(text(bench.device)) : tr("on %1").arg(text(bench.device))});
   step.pieces.push_back(
       {tr("· %1 → %2").arg(formatMilliseconds(bench.original.median_ms), formatMilliseconds(bench.folded.median_ms))});
+  const protocol::BenchPoint* first = firstMeasured(bench);
+  if (first != nullptr && !isOfFold(*first)) {
+    const auto [a, b] = sideNames(*first);
+    step.pieces.push_back({tr("· %1 vs %2").arg(a, b)});
+  }
   return step;
 }
 

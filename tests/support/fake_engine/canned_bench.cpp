@@ -80,7 +80,7 @@ Result<protocol::BenchResult> measure(const protocol::BenchParams& params,
     point.threads = 2;
     point.a = sideOf(params.a);
     if (!params.b.empty()) point.b = sideOf(params.b);
-    if (params.b == "folded") point.fold_ms = 35;
+    if (params.a == "original" && protocol::flavourOfFold(params.b)) point.fold_ms = 35;
     const int index = static_cast<int>(result.points.size());
     const int count = static_cast<int>(all.size());
     const double scale = scaleOf(point), gain = 1.06 + 0.02 * std::log2(scale), base = 4.241 * scale;

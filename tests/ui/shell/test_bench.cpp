@@ -23,6 +23,7 @@
 #include "ui/session/paper_figures.h"
 #include "ui/session/project.h"
 #include "ui/window/bottom_panel.h"
+#include "ui/window/story_segment.h"
 #include "ui/window/workspace.h"
 
 namespace normlens::ui {
@@ -152,6 +153,72 @@ class TestBench final : public QObject {
       QVERIFY2(chart->isVisible(), kind);
       QVERIFY2(!chart->chart()->series().isEmpty(), kind);
     }
+  }
+
+  void anyTwoModelsAreMeasured() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
+    auto* start = shown.child<QPushButton>("benchStart");
+    QVERIFY(!start->isEnabled());  // nothing is folded
+    const auto choose = [&](const char* side, const QString& name) {
+      auto* field = shown.child<QComboBox>(side);
+      const int entry = field->findText(name);
+      QVERIFY2(entry >= 0, qPrintable(name));
+      field->setCurrentIndex(entry);
+      Q_EMIT field->activated(entry);
+    };
+    choose("benchB", QStringLiteral("fused"));
+    QVERIFY(start->isEnabled());
+    choose("benchA", QStringLiteral("folded, fast"));
+    QVERIFY(!start->isEnabled());
+    shown.session.fold();
+    QTRY_VERIFY(start->isEnabled());
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.bench().has_value());
+    auto* chart = shown.child<ChartView>("benchChart");
+    QVERIFY(lineNamed(*chart, QStringLiteral("folded, fast")) != nullptr);
+    QVERIFY(lineNamed(*chart, QStringLiteral("fused")) != nullptr);
+    QVERIFY(!shown.session.bench()->points.front().fold_ms);
+    QVERIFY(shown.child<StorySegment>("storyMeasured")->accessibleName().contains(QStringLiteral("folded, fast")));
+
+    choose("benchB", QStringLiteral("alone"));
+    shown.click("benchStart");
+    QTRY_VERIFY(!shown.session.busy() && !shown.session.bench()->points.front().b);
+  }
+
+  void modelsOfFilesAreLabelledByTheirRuntimes() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
+    const auto chooseFile = [&](const char* side, const QString& name) {
+      auto* field = shown.child<QComboBox>(side);
+      const QString before = field->currentText();
+      field->setCurrentIndex(field->count() - 1);
+      Q_EMIT field->activated(field->count() - 1);
+      QCOMPARE(field->currentText(), before);  // until a file is chosen
+      QFile file(folder_.filePath(name));
+      QVERIFY(file.open(QIODevice::WriteOnly));
+      shown.answerFileDialog(qPrintable(QLatin1String(side) + QStringLiteral("Dialog")), file.fileName());
+      QCOMPARE(field->currentText(), name);
+    };
+    chooseFile("benchA", QStringLiteral("one.pt"));
+    chooseFile("benchB", QStringLiteral("two.onnx"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.bench().has_value());
+    QCOMPARE(text(shown.session.bench()->points.front().a.model), folder_.filePath(QStringLiteral("one.pt")));
+    auto* chart = shown.child<ChartView>("benchChart");
+    QVERIFY(lineNamed(*chart, QStringLiteral("one.pt, LibTorch")) != nullptr);
+    QVERIFY(lineNamed(*chart, QStringLiteral("two.onnx, ONNX Runtime")) != nullptr);
+    QVERIFY(shown.child<QLabel>("benchNote")->text().contains(QStringLiteral("ONNX Runtime 1.31.0")));
+  }
+
+  void aModelAgainstItselfHasTwoNames() {
+    protocol::BenchPoint point = measuredPoint("64", 1);
+    point.a.model = point.b->model = "original";
+    QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original, A"), QStringLiteral("original, B")));
+    point.b.reset();
+    QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original"), QString()));
   }
 
   void stoppedItKeepsWhatWasMeasured() {

@@ -1,0 +1,118 @@
+// What a measurement may be of: the open model, its fold in any flavour, its fused form, files; in any pair.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/service/service.h"
+
+namespace normlens::service {
+namespace {
+
+const std::filesystem::path kDemos = NORMLENS_DEMO_MODELS;
+
+class BenchSides : public testing::Test {
+ protected:
+  void open(const char* model) {
+    ASSERT_TRUE(service_.open(kDemos / model, Task{}));
+    ASSERT_TRUE(service_.analyze(Task{}));
+  }
+  void fold() {
+    protocol::FoldParams params;
+    params.verify = false;
+    ASSERT_TRUE(service_.fold(params, Task{}));
+  }
+  Result<protocol::BenchResult> bench(const std::string& a, const std::string& b,
+                                      const std::vector<std::string>& sweep = {}) {
+    protocol::BenchParams params;
+    params.a = a;
+    params.b = b;
+    params.rounds = params.iterations = params.warmup = 1;
+    params.sweep = sweep;
+    return service_.bench(params, {}, Task{});
+  }
+  static int count(const std::vector<protocol::NormWork>& work, const char* kind) {
+    return static_cast<int>(std::ranges::count(work, kind, &protocol::NormWork::kind));
+  }
+  static bool anyNorm(const protocol::BenchSide& side, const std::string& op) {
+    return std::ranges::any_of(side.ops, [&](const protocol::OpShare& share) { return share.op == op && share.norm; });
+  }
+
+  Service service_;
+};
+
+TEST_F(BenchSides, TheFoldInAnotherFlavour) {
+  open("gpt2.pt");
+  fold();
+  const auto last = bench("original", "folded");
+  ASSERT_TRUE(last) << last.error().message;
+  EXPECT_EQ(last->points.front().norm, "portable");
+  EXPECT_EQ(last->points.front().b->model, "folded");
+  EXPECT_TRUE(last->points.front().fold_ms);
+  const auto other = bench("original", "folded:primitives");
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_EQ(other->points.front().norm, "primitives");
+  EXPECT_TRUE(other->points.front().fold_ms);
+  EXPECT_FALSE(anyNorm(*other->points.front().b, "aten::rms_norm"));
+  const auto swept = bench("original", "folded:primitives", {"norm=portable,primitives"});
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_EQ(swept->points.size(), 2U);
+}
+
+TEST_F(BenchSides, AFoldAgainstTheSameInAnotherFlavour) {
+  open("gpt2.pt");
+  fold();
+  const auto result = bench("folded:fast", "folded");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->points.front().fold_ms);  // neither comes out of the other by folding
+  EXPECT_TRUE(anyNorm(result->points.front().a, "normlens::rms_norm"));
+  EXPECT_TRUE(anyNorm(*result->points.front().b, "aten::rms_norm"));
+  EXPECT_GT(count(result->work_b, "RMSNorm"), 0);
+}
+
+TEST_F(BenchSides, TheFusedFormNeedsNoFold) {
+  open("gpt2.pt");
+  const auto result = bench("original", "fused");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(anyNorm(*result->points.front().b, "normlens::add_layer_norm"));
+  EXPECT_FALSE(result->points.front().fold_ms);
+  EXPECT_EQ(result->points.front().norm, "");
+}
+
+TEST_F(BenchSides, TwoFiles) {
+  open("gpt2.pt");
+  const std::string file = kDemos / "gpt2.pt";
+  const auto result = bench(file, file);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->points.front().a.model, file);
+  EXPECT_EQ(result->points.front().norm, "");
+  EXPECT_GT(result->work_a.size(), 0U);  // both were probed
+  EXPECT_EQ(result->work_a.size(), result->work_b.size());
+}
+
+TEST_F(BenchSides, AModelAgainstItself) {
+  open("gpt2.pt");
+  const auto result = bench("original", "original");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->points.front().rounds.size(), 1U);
+}
+
+TEST_F(BenchSides, WhatIsNotThereIsSaid) {
+  open("gpt2.pt");
+  for (const char* side : {"folded", "folded:fast"}) {
+    const auto early = bench("original", side);
+    ASSERT_FALSE(early);
+    EXPECT_NE(early.error().message.find("folded"), std::string::npos);
+  }
+  fold();
+  const auto unknown = bench("original", "folded:quick");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::Usage);
+  EXPECT_EQ(unknown.error().message, "there is no norm flavour 'quick'");
+  EXPECT_FALSE(bench("", "original"));
+  EXPECT_FALSE(bench("/no/such/model.pt", "original"));
+  EXPECT_FALSE(bench("folded", "original", {"norm=fast"}));  // A is to be what is folded
+}
+
+}  // namespace
+}  // namespace normlens::service

@@ -1,0 +1,33 @@
+// One of the two models of a measurement: the open one, its fold, its fold in another norm flavour, its fused form, or
+// a file, which is asked for. Names of sides: see protocol::BenchParams.
+#pragma once
+
+#include <QComboBox>
+#include <string>
+
+namespace normlens::ui {
+
+class Session;
+
+class SideChoice final : public QComboBox {
+  Q_OBJECT
+
+ public:
+  enum class Which { A, B };  // B may be none
+
+  SideChoice(Session* session, Which which, QWidget* parent);  // session: not owned
+  [[nodiscard]] std::string side() const;
+  void setSide(const std::string& side);
+
+ Q_SIGNALS:
+  void chosen();  // by the user
+
+ private:
+  void addSide(const std::string& side, const QString& tip);
+  void askForFile();
+
+  Session* session_;  // Not owned.
+  std::string side_;
+};
+
+}  // namespace normlens::ui
