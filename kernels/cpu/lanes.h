@@ -66,6 +66,29 @@ struct BFloat16Lane {
   using Sum = float;
   using Vector = Floats;
   static constexpr int kCount = kFloats;
+#if defined(__F16C__) && NORMLENS_VECTOR_BYTES == 64
+  static constexpr __mmask16 kAll = 0xffff;
+  static Vector load(const Stored* from) {
+    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return bitCast<Vector>(_mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, halves), 16));
+  }
+  // 1, 3, 5 ...: where the upper halves of 32-bit numbers stand.
+  static __m512i upperPlaces() {
+    VectorOf<uint16_t, 32>::Type places{};
+    for (int i = 0; i < kCount; ++i) places[i] = static_cast<uint16_t>(2 * i + 1);
+    return bitCast<__m512i>(places);
+  }
+  // Rounded to nearest, ties to even; a NaN stays one. Written out: gcc 12 makes more of the vector form.
+  static void store(Stored* to, const Vector& v) {
+    const auto bits = bitCast<__m512i>(v);
+    const __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(kAll, bits, 16), _mm512_set1_epi32(1));
+    const __m512i carried = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    const __mmask16 isNan = _mm512_cmp_ps_mask(bitCast<__m512>(v), bitCast<__m512>(v), _CMP_UNORD_Q);
+    const __m512i rounded = _mm512_mask_or_epi32(carried, isNan, bits, _mm512_set1_epi32(0x400000));
+    const __m512i upperHalves = _mm512_maskz_permutexvar_epi16(0xffff'ffff, upperPlaces(), rounded);
+    __builtin_memcpy(to, &upperHalves, kCount * sizeof to[0]);
+  }
+#else
   static Vector load(const Stored* from) {
     HalfWords v;
     __builtin_memcpy(&v, from, sizeof v);
@@ -79,6 +102,7 @@ struct BFloat16Lane {
     const auto out = __builtin_convertvector((rounded & ~isNan) | (quietNan & isNan), HalfWords);
     __builtin_memcpy(to, &out, sizeof out);
   }
+#endif
 };
 
 #if !defined(__F16C__)

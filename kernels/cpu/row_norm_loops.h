@@ -28,6 +28,11 @@ void storeSome(typename Lane::Stored* to, const typename Lane::Vector& v, int64_
   __builtin_memcpy(to, padded, static_cast<size_t>(count) * sizeof padded[0]);
 }
 
+template <class Half>
+struct Halves {
+  Half lower, upper;
+};
+
 // The first `count` lanes, zero in the others.
 template <class Lane>
 typename Lane::Vector firstLanes(const typename Lane::Vector& v, int64_t count) {
@@ -48,14 +53,22 @@ struct SumLane<double> {
   using Lane = Float64Lane;
 };
 
+// The upper half is added to the lower one until one lane is left: in registers, where an array would go through
+// memory.
+template <class Sum, int count>
+inline __attribute__((always_inline)) Sum totalOf(const typename VectorOf<Sum, count>::Type& v) {
+  if constexpr (count == 1) {
+    return v[0];
+  } else {
+    using Half = typename VectorOf<Sum, count / 2>::Type;
+    const auto halves = bitCast<Halves<Half>>(v);
+    return totalOf<Sum, count / 2>(halves.lower + halves.upper);
+  }
+}
+
 template <class Lane>
 typename Lane::Sum total(const typename Lane::Vector& v) {
-  typename Lane::Sum lanes[Lane::kCount];
-  for (int i = 0; i < Lane::kCount; ++i) lanes[i] = v[i];
-  for (int half = Lane::kCount / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
+  return totalOf<typename Lane::Sum, Lane::kCount>(v);
 }
 
 // Four running sums: the processor starts a multiply-add each cycle but takes four to finish one.
@@ -77,9 +90,24 @@ inline __attribute__((always_inline)) void forEachVector(int64_t width, const Vi
 
 // The rows that come next are asked for while this one is worked on: the processor's own guesses end at the page, which
 // is a row of 1024 floats. Where a row will be written it is fetched for that, close by; the row to be read after it
-// into the second cache, because the first one is full with wide rows.
-inline __attribute__((always_inline)) void fetchToWrite(const void* at) { __builtin_prefetch(at, 1, 3); }
-inline __attribute__((always_inline)) void fetchToRead(const void* at) { __builtin_prefetch(at, 0, 2); }
+// into the second cache, because the first one is full with wide rows. Rows that lie in the second cache anyway are not
+// asked for: that would cost them a third of their time.
+constexpr int64_t kSecondCache = 1 << 20;  // bytes, half of what processors have
+constexpr int64_t kCacheLine = 64;
+
+// The vector of `slot` is the first one of a line, where vectors are shorter than lines.
+template <class Lane>
+constexpr bool startsLine(int slot) {
+  return slot * Lane::kCount * static_cast<int64_t>(sizeof(typename Lane::Stored)) % kCacheLine == 0;
+}
+template <class Lane>
+inline __attribute__((always_inline)) void fetchToWrite(const typename Lane::Stored* at, int64_t i, int slot) {
+  if (at && startsLine<Lane>(slot)) __builtin_prefetch(at + i, 1, 3);
+}
+template <class Lane>
+inline __attribute__((always_inline)) void fetchToRead(const typename Lane::Stored* at, int64_t i, int slot) {
+  if (at && startsLine<Lane>(slot)) __builtin_prefetch(at + i, 0, 2);
+}
 
 // A row to be read: x alone, or x + residual, which is written to `sum`, rounded, as it is read.
 template <class Lane>
@@ -113,10 +141,11 @@ struct Moments {
   Sum squares = 0;
 };
 
-// `y`: where the row will be written.
+// `y`: where the row will be written; null: it is in the cache. `kept`: where the row goes in the type of the sums, so
+// that it is not widened again; null: nowhere.
 template <NormKind kind, class Lane, class Row>
 Moments<typename Lane::Sum> addUp(const Row& row, typename Lane::Sum shift, const typename Lane::Stored* y,
-                                  int64_t width) {
+                                  typename Lane::Sum* kept, int64_t width) {
   using Vector = typename Lane::Vector;
   Vector sums[kUnroll] = {};
   Vector squares[kUnroll] = {};
@@ -127,13 +156,15 @@ Moments<typename Lane::Sum> addUp(const Row& row, typename Lane::Sum shift, cons
   forEachVector<Lane>(
       width,
       [&](int64_t i, int slot) {
-        fetchToWrite(y + i);
+        fetchToWrite<Lane>(y, i, slot);
         Vector v = row.all(i);
+        if (kept) __builtin_memcpy(kept + i, &v, sizeof v);
         if constexpr (subtractsMean(kind)) v -= shift;
         add(v, slot);
       },
       [&](int64_t i, int64_t count) {
         Vector v = row.some(i, count);
+        if (kept) __builtin_memcpy(kept + i, &v, static_cast<size_t>(count) * sizeof kept[0]);
         if constexpr (subtractsMean(kind)) v = firstLanes<Lane>(v - shift, count);
         add(v, 0);
       });
@@ -197,9 +228,10 @@ bool isFarOff(const Moments<Sum>& moments, int64_t width) {
   return rest * rest > 4 * (moments.squares / count - rest * rest);
 }
 
-// `next`, `nextResidual`: the row that is summed after this one; the latter may be null.
-template <NormKind kind, class Lane, class Constants, bool hasWeight, bool hasBias>
-void scaleRow(const typename Lane::Stored* x, const RowScale<typename Lane::Sum>& scale,
+// `next`, `nextResidual`: the row that is summed after this one; null: it is in the cache, or there is none.
+// Source: the lane of x, which is Lane or that of a row that was kept.
+template <NormKind kind, class Lane, class Source, class Constants, bool hasWeight, bool hasBias>
+void scaleRow(const typename Source::Stored* x, const RowScale<typename Lane::Sum>& scale,
               const typename Constants::Stored* weight, const typename Constants::Stored* bias,
               typename Lane::Stored* y, int64_t width, const typename Lane::Stored* next,
               const typename Lane::Stored* nextResidual) {
@@ -211,16 +243,16 @@ void scaleRow(const typename Lane::Stored* x, const RowScale<typename Lane::Sum>
   };
   forEachVector<Lane>(
       width,
-      [&](int64_t i, int) {
-        fetchToRead(next + i);
-        if (nextResidual) fetchToRead(nextResidual + i);
-        Vector v = scaled(Lane::load(x + i));
+      [&](int64_t i, int slot) {
+        fetchToRead<Lane>(next, i, slot);
+        fetchToRead<Lane>(nextResidual, i, slot);
+        Vector v = scaled(Source::load(x + i));
         if constexpr (hasWeight) v *= Constants::load(weight + i);
         if constexpr (hasBias) v += Constants::load(bias + i);
         Lane::store(y + i, v);
       },
       [&](int64_t i, int64_t count) {
-        Vector v = scaled(loadSome<Lane>(x + i, count));
+        Vector v = scaled(loadSome<Source>(x + i, count));
         if constexpr (hasWeight) v *= loadSome<Constants>(weight + i, count);
         if constexpr (hasBias) v += loadSome<Constants>(bias + i, count);
         storeSome<Lane>(y + i, v, count);
@@ -230,16 +262,16 @@ void scaleRow(const typename Lane::Stored* x, const RowScale<typename Lane::Sum>
 template <NormKind kind, class Lane>
 RowScale<typename Lane::Sum> summarize(const typename Lane::Stored* x, const typename Lane::Stored* residual,
                                        typename Lane::Stored* sum, const typename Lane::Stored* y,
-                                       const NormRows& rows) {
+                                       typename Lane::Sum* kept, const NormRows& rows) {
   using Sum = typename Lane::Sum;
   Sum shift = 0;
   if constexpr (subtractsMean(kind)) shift = guessMean<Lane>(x, residual, rows.width);
-  Moments<Sum> moments = residual ? addUp<kind, Lane>(SummedRow<Lane>{x, residual, sum}, shift, y, rows.width)
-                                  : addUp<kind, Lane>(PlainRow<Lane>{x}, shift, y, rows.width);
+  Moments<Sum> moments = residual ? addUp<kind, Lane>(SummedRow<Lane>{x, residual, sum}, shift, y, kept, rows.width)
+                                  : addUp<kind, Lane>(PlainRow<Lane>{x}, shift, y, kept, rows.width);
   if constexpr (subtractsMean(kind)) {
     if (isFarOff(moments, rows.width)) {
       shift += moments.sum / static_cast<Sum>(rows.width);
-      moments = addUp<kind, Lane>(PlainRow<Lane>{residual ? sum : x}, shift, y, rows.width);
+      moments = addUp<kind, Lane>(PlainRow<Lane>{residual ? sum : x}, shift, y, nullptr, rows.width);
     }
   }
   return scaleOf<kind>(moments, shift, rows.width, rows.eps);
@@ -253,44 +285,95 @@ void storeLast(const NormRows& rows, typename Lane::Sum value, typename Lane::St
   storeSome<Lane>(y + rows.width, typename Lane::Vector{} + value, 1);
 }
 
-template <NormKind kind, class Lane, class Constants, bool hasWeight, bool hasBias>
+// Rows and constants below this width are widened once, into memory on the stack that stays in the first cache.
+constexpr int64_t kWidened = 4098;  // 4096 and one more
+constexpr int64_t kRowsWorthWidening = 4;
+
+// Kept: what a row is kept as between its two readings; Lane itself where it is read again as it is.
+template <NormKind kind, class Lane, class Kept, class Constants, bool hasWeight, bool hasBias>
 void normalizeAs(const NormRows& rows, int64_t begin, int64_t end) {
+  constexpr bool keeps = !__is_same(Kept, Lane);
   using Stored = typename Lane::Stored;
   using Sum = typename Lane::Sum;
   using Constant = typename Constants::Stored;
   const auto* input = static_cast<const Stored*>(rows.input);
   const auto* residuals = static_cast<const Stored*>(rows.residual);
+  Sum memory[keeps ? kWidened : 1];
+  Sum* const kept = keeps ? memory : nullptr;
+  const bool inCache = 2 * (end - begin) * rows.width * static_cast<int64_t>(sizeof(Stored)) <= kSecondCache;
   for (int64_t r = begin; r < end; ++r) {
-    const int64_t next = r + 1 < end ? r + 1 : r;
+    const bool fetchNext = !inCache && r + 1 < end;
     const Stored* x = input + r * rows.inputStride;
     const Stored* residual = residuals ? residuals + r * rows.residualStride : nullptr;
     Stored* sum = residual ? static_cast<Stored*>(rows.sum) + r * rows.width : nullptr;
     Stored* y = static_cast<Stored*>(rows.output) + r * rows.outputWidth;
-    const RowScale<Sum> scale = summarize<kind, Lane>(x, residual, sum, y, rows);
-    scaleRow<kind, Lane, Constants, hasWeight, hasBias>(
-        residual ? sum : x, scale, static_cast<const Constant*>(rows.weight), static_cast<const Constant*>(rows.bias),
-        y, rows.width, input + next * rows.inputStride, residuals ? residuals + next * rows.residualStride : nullptr);
+    const RowScale<Sum> scale = summarize<kind, Lane>(x, residual, sum, inCache ? nullptr : y, kept, rows);
+    const auto* again = [&] {
+      if constexpr (keeps)
+        return static_cast<const Sum*>(memory);
+      else
+        return residual ? static_cast<const Stored*>(sum) : x;
+    }();
+    scaleRow<kind, Lane, Kept, Constants, hasWeight, hasBias>(
+        again, scale, static_cast<const Constant*>(rows.weight), static_cast<const Constant*>(rows.bias), y, rows.width,
+        fetchNext ? x + rows.inputStride : nullptr, fetchNext && residual ? residual + rows.residualStride : nullptr);
     if constexpr (kind == NormKind::Crms) {
       if (rows.outputWidth > rows.width) storeLast<Lane, Constants>(rows, scale.last, y);
     }
   }
 }
 
-template <NormKind kind, class Lane, class Constants>
+template <NormKind kind, class Lane, class Kept, class Constants>
 void normalizeWith(const NormRows& rows, int64_t begin, int64_t end) {
-  if (rows.weight && rows.bias) return normalizeAs<kind, Lane, Constants, true, true>(rows, begin, end);
-  if (rows.weight) return normalizeAs<kind, Lane, Constants, true, false>(rows, begin, end);
-  if (rows.bias) return normalizeAs<kind, Lane, Constants, false, true>(rows, begin, end);
-  normalizeAs<kind, Lane, Constants, false, false>(rows, begin, end);
+  if (rows.weight && rows.bias) return normalizeAs<kind, Lane, Kept, Constants, true, true>(rows, begin, end);
+  if (rows.weight) return normalizeAs<kind, Lane, Kept, Constants, true, false>(rows, begin, end);
+  if (rows.bias) return normalizeAs<kind, Lane, Kept, Constants, false, true>(rows, begin, end);
+  normalizeAs<kind, Lane, Kept, Constants, false, false>(rows, begin, end);
+}
+
+// Widening is exact: the results are those of the narrow constants.
+template <class Lane>
+const void* widened(const void* constants, int64_t count, typename Lane::Sum* to) {
+  if (!constants) return nullptr;
+  const auto* from = static_cast<const typename Lane::Stored*>(constants);
+  forEachVector<Lane>(
+      count,
+      [&](int64_t i, int) {
+        const typename Lane::Vector v = Lane::load(from + i);
+        __builtin_memcpy(to + i, &v, sizeof v);
+      },
+      [&](int64_t i, int64_t left) {
+        const typename Lane::Vector v = loadSome<Lane>(from + i, left);
+        __builtin_memcpy(to + i, &v, static_cast<size_t>(left) * sizeof to[0]);
+      });
+  return to;
+}
+
+template <NormKind kind, class Lane>
+void normalizeNarrow(const NormRows& rows, int64_t begin, int64_t end) {
+  using Sum = typename Lane::Sum;
+  using OfSums = typename SumLane<Sum>::Lane;
+  const bool once = rows.constants == ConstantType::OfRows && end - begin < kRowsWorthWidening;
+  if (rows.width >= kWidened || once) {  // the output may be wider by one
+    if (rows.constants == ConstantType::OfSums) return normalizeWith<kind, Lane, Lane, OfSums>(rows, begin, end);
+    return normalizeWith<kind, Lane, Lane, Lane>(rows, begin, end);
+  }
+  if (rows.constants == ConstantType::OfSums) return normalizeWith<kind, Lane, OfSums, OfSums>(rows, begin, end);
+  Sum weight[kWidened], bias[kWidened];
+  NormRows wide = rows;
+  wide.constants = ConstantType::OfSums;
+  wide.weight = widened<Lane>(rows.weight, rows.outputWidth, weight);
+  wide.bias = widened<Lane>(rows.bias, rows.outputWidth, bias);
+  normalizeWith<kind, Lane, OfSums, OfSums>(wide, begin, end);
 }
 
 template <NormKind kind, class Lane>
 void normalizeKind(const NormRows& rows, int64_t begin, int64_t end) {
-  using OfSums = typename SumLane<typename Lane::Sum>::Lane;
   if constexpr (sizeof(typename Lane::Stored) < sizeof(typename Lane::Sum)) {
-    if (rows.constants == ConstantType::OfRows) return normalizeWith<kind, Lane, Lane>(rows, begin, end);
+    normalizeNarrow<kind, Lane>(rows, begin, end);
+  } else {
+    normalizeWith<kind, Lane, Lane, Lane>(rows, begin, end);
   }
-  normalizeWith<kind, Lane, OfSums>(rows, begin, end);
 }
 
 template <class Lane>

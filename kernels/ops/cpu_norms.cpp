@@ -18,6 +18,7 @@ void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) 
   constexpr int64_t elementsPerTask = 32768;  // below this a second thread costs more than it saves
   const RowNormFunction run = bestRowNormVariant().run;
   const int64_t grain = std::max<int64_t>(1, elementsPerTask / rows.width);
+  if (count <= grain) return run(scalar, rows, 0, count);
   torch::stable::parallel_for(0, count, grain, [&](int64_t begin, int64_t end) { run(scalar, rows, begin, end); });
 }
 

@@ -85,11 +85,24 @@ Tensor outputLike(const Tensor& x) {
   return torch::stable::detail::to<Tensor>(stack[0]);
 }
 
-Tensor widerOutput(const Tensor& x) {
-  const auto sizes = x.sizes();
-  std::vector<int64_t> wider(sizes.begin(), sizes.end());
-  ++wider.back();
-  return torch::stable::new_empty(x, wider);
+// The same for tensors with values, whose sizes are numbers, with `more` numbers in each row: not through the
+// dispatcher, which takes longer than the rows of a small tensor.
+Tensor emptyRows(const Tensor& x, int64_t more = 0) {
+  const auto of = x.sizes();
+  std::vector<int64_t> sizes(of.begin(), of.end()), strides(of.size());
+  sizes.back() += more;
+  int64_t stride = 1;
+  for (size_t axis = sizes.size(); axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= std::max<int64_t>(sizes[axis], 1);
+  }
+  int32_t type = 0, device = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(x.get(), &type));
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(x.get(), &device));
+  AtenTensorHandle made = nullptr;
+  TORCH_ERROR_CODE_CHECK(
+      aoti_torch_empty_strided(x.dim(), sizes.data(), strides.data(), type, device, x.get_device_index(), &made));
+  return Tensor(made);
 }
 
 NormOutputs runChecked(const NormCall& call, NormBackend backend) {
@@ -98,8 +111,8 @@ NormOutputs runChecked(const NormCall& call, NormBackend backend) {
   const Scalar scalar = scalarOf(call);
   checkConstant(call, call.weight, "weight", outputWidth);
   checkConstant(call, call.bias, "bias", outputWidth);
-  NormOutputs outputs{.sum = std::nullopt, .y = call.expand ? widerOutput(call.x) : outputLike(call.x)};
-  if (call.residual) outputs.sum = outputLike(call.x);
+  NormOutputs outputs{.sum = std::nullopt, .y = emptyRows(call.x, call.expand ? 1 : 0)};
+  if (call.residual) outputs.sum = emptyRows(call.x);
   STD_TORCH_CHECK(width > 0 || !call.expand, "normlens::", call.op, ": the last axis of x must not be empty");
   if (call.x.numel() == 0) return outputs;
   const StridedRows input(call.x);

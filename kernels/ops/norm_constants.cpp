@@ -14,7 +14,7 @@ NormConstants::NormConstants(const NormCall& call, Scalar scalar) : given_{call.
     if (type_ == ConstantType::OfSums && constant->scalar_type() != ofSums) {
       constant = torch::stable::to(*constant, ofSums);
     }
-    constant = torch::stable::contiguous(*constant);
+    if (!constant->is_contiguous()) constant = torch::stable::contiguous(*constant);
   }
 }
 
