@@ -29,6 +29,7 @@ struct RunSettings {
   Device device = Device::Cpu;
   graph::DType dtype = graph::DType::Unknown;  // of the weights and float inputs; Unknown: as the file has them
   int threads = 0;                             // of one op; 0: as many as the runtime takes by itself
+  bool cudaGraph = false;                      // CUDA: the pass is recorded once and replayed; else Unsupported
   bool operator==(const RunSettings&) const = default;
 };
 
@@ -49,7 +50,7 @@ class Runner {
   [[nodiscard]] virtual Result<int64_t> peakBytes() = 0;
   // The ops of one pass, in order; medians over a few passes.
   [[nodiscard]] virtual Result<std::vector<OpTime>> opTimes(const Task& task) = 0;
-  [[nodiscard]] virtual std::string clock() const = 0;    // what runOnceMs reads: "wall clock", "CUDA events"
+  [[nodiscard]] virtual std::string clock() const = 0;  // what runOnceMs reads: "wall clock", "CUDA events, CUDA graph"
   [[nodiscard]] virtual std::string runtime() const = 0;  // "LibTorch 2.15.0"
   [[nodiscard]] virtual int threads() const = 0;          // of one op
 };

@@ -14,7 +14,8 @@ struct FieldsOf<BenchParams> {
   using M = BenchParams;
   static constexpr std::tuple list{NORMLENS_FIELD(a),          NORMLENS_FIELD(b),      NORMLENS_FIELD(rounds),
                                    NORMLENS_FIELD(iterations), NORMLENS_FIELD(warmup), NORMLENS_FIELD(sweep),
-                                   NORMLENS_FIELD(device),     NORMLENS_FIELD(dtype),  NORMLENS_FIELD(threads)};
+                                   NORMLENS_FIELD(device),     NORMLENS_FIELD(dtype),  NORMLENS_FIELD(threads),
+                                   NORMLENS_FIELD(cuda_graph)};
 };
 
 template <>
@@ -46,7 +47,7 @@ struct FieldsOf<BenchPoint> {
       NORMLENS_FIELD(clock),   NORMLENS_FIELD(threads),    NORMLENS_FIELD(batch),     NORMLENS_FIELD(a),
       NORMLENS_FIELD(b),       NORMLENS_FIELD(rounds),     NORMLENS_FIELD(speedup),   NORMLENS_FIELD(ci_low),
       NORMLENS_FIELD(ci_high), NORMLENS_FIELD(noise),      NORMLENS_FIELD(warmed_up), NORMLENS_FIELD(complete),
-      NORMLENS_FIELD(fold_ms), NORMLENS_FIELD(break_even), NORMLENS_FIELD(error)};
+      NORMLENS_FIELD(fold_ms), NORMLENS_FIELD(break_even), NORMLENS_FIELD(error),     NORMLENS_FIELD(cuda_graph)};
 };
 
 template <>

@@ -27,6 +27,7 @@ struct BenchParams {
   std::string device = "cpu";      // cpu, cuda
   std::string dtype;               // of weights and float inputs; empty: as in the file
   int threads = 0;                 // of one op; 0: the runtime's choice
+  bool cuda_graph = false;         // on CUDA: a pass is recorded once and replayed
 };
 
 // Of the side's name: "fast" of "folded:fast", empty for "folded"; nullopt: it is no fold.
@@ -68,7 +69,8 @@ struct BenchPoint {
   std::vector<std::pair<std::string, std::string>> at;  // "batch" "4"
   std::string device, dtype, norm, clock;               // norm: flavour of the fold; empty: a model of a file
   int threads = 0;
-  int64_t batch = 1;  // axis 0 of the first input
+  bool cuda_graph = false;  // passes were replayed
+  int64_t batch = 1;        // axis 0 of the first input
   BenchSide a;
   std::optional<BenchSide> b;
   std::vector<std::pair<double, double>> rounds;  // medians of A and B

@@ -118,6 +118,10 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
   if (options.rounds < 1 || options.iterations < 1 || options.warmup.value_or(0) < 0) {
     return fail(ErrorCode::Usage, "rounds and iterations must be at least 1, and warmup at least 0");
   }
+  if (options.settings.cudaGraph && options.settings.device != formats::Device::Cuda) {
+    return fail(ErrorCode::Unsupported, "CUDA graphs are of CUDA: on the CPU there is nothing to replay",
+                "measure with the device cuda, or without CUDA graphs");
+  }
   const auto runnerA = a.runner(inputs, options.settings);
   if (!runnerA) return tl::unexpected(runnerA.error());
   std::unique_ptr<Runner> runnerB;

@@ -54,8 +54,9 @@ struct BenchOptions {
   std::function<void(const BenchReport& soFar)> onRound;
 };
 
-// `b` may be null. Stopped after at least one round it gives what there is. Errors: Usage for counts below 1, those of
-// Model::runner and its Runner, Cancelled before the first round was done.
+// `b` may be null. Stopped after at least one round it gives what there is. Errors: Usage for counts below 1,
+// Unsupported for CUDA graphs on the CPU, those of Model::runner and its Runner, Cancelled before the first round was
+// done.
 [[nodiscard]] Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b,
                                               const formats::Tensors& inputs, const BenchOptions& options,
                                               const Task& task);

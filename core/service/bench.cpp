@@ -58,6 +58,7 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
   if (!device) return fail(ErrorCode::Usage, "there is no device '" + params.device + "'", "cpu or cuda");
   settings.device = *device;
   settings.threads = params.threads;
+  settings.cudaGraph = params.cuda_graph;
   if (params.threads < 0) return fail(ErrorCode::Usage, "the number of threads must be at least 1");
   if (params.dtype.empty()) return settings;
   settings.dtype = graph::dtypeFromName(params.dtype);
@@ -127,6 +128,7 @@ class Measurement {
     BenchPoint point;
     point.at = at.at;
     point.device = formats::deviceName(at.settings.device);
+    point.cuda_graph = at.settings.cudaGraph;
     const bool asInFile = at.settings.dtype == graph::DType::Unknown;
     point.dtype = graph::dtypeName(asInFile ? models_.a.facts().dtype : at.settings.dtype);
     if (models_.b != nullptr) point.norm = at.norm ? formats::normFlavourName(*at.norm) : models_.norm;

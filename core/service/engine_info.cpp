@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/formats/formats.h"
+#include "core/run/machine.h"
 
 namespace normlens::service {
 namespace {
@@ -31,7 +32,8 @@ protocol::EngineInfo engineInfo() {
     (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime;
     info.formats.push_back(std::move(name));
   }
-  info.device = "CPU";
+  static const std::string gpu = run::machineFacts().gpu;  // asked once: the window asks for the memory again and again
+  info.device = gpu.empty() ? "CPU" : gpu;
   info.pid = getpid();
   info.memory_bytes = residentBytes();
   return info;

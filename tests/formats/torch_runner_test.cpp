@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/formats/torchscript/cuda_library.h"
+#include "core/formats/torchscript/device_copy.h"
 #include "core/run/tensors.h"
 #include "tests/formats/torchscript_fixture.h"
 
@@ -80,6 +81,16 @@ TEST(TorchRunner, OpsAreTimedUnderTheirNodes) {
   }
 }
 
+// Times of ops on a GPU are taken from the copy's program and put down to the model's nodes.
+TEST(TorchRunner, ACopyForADeviceHasTheSameNodes) {
+  const ModelPtr model = sample();
+  const auto copy = buildProgram(copyOnDevice(model->source().module, c10::Device(c10::DeviceType::CPU)));
+  ASSERT_TRUE(copy);
+  const auto& nodes = model->program().nodes;
+  ASSERT_EQ(copy->nodes.size(), nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(copy->nodes[i].node->kind(), nodes[i].node->kind());
+}
+
 TEST(TorchRunner, WithoutAGpuItSaysWhatIsMissing) {
   const ModelPtr model = sample();
   const auto runner = runnerOf(*model, {.device = Device::Cuda});
@@ -87,11 +98,26 @@ TEST(TorchRunner, WithoutAGpuItSaysWhatIsMissing) {
     ASSERT_TRUE(runner) << runner.error().message;
     EXPECT_EQ((*runner)->clock(), "CUDA events");
     EXPECT_TRUE((*runner)->runOnceMs());
+    const auto ops = (*runner)->opTimes({});
+    ASSERT_TRUE(ops) << ops.error().message;
+    EXPECT_NE(std::ranges::find(*ops, "aten::layer_norm", &OpTime::op), ops->end());
     return;
   }
   ASSERT_FALSE(runner);
   EXPECT_EQ(runner.error().code, ErrorCode::Unsupported);
   EXPECT_FALSE(runner.error().message.empty());
+}
+
+TEST(TorchRunner, ACudaGraphIsReplayedWhereThereIsAGpu) {
+  if (!loadCuda()) GTEST_SKIP() << "no GPU";
+  const ModelPtr model = sample();
+  const auto runner = runnerOf(*model, {.device = Device::Cuda, .cudaGraph = true});
+  if (!runner && runner.error().code == ErrorCode::Unsupported) GTEST_SKIP() << runner.error().message;
+  ASSERT_TRUE(runner) << runner.error().message;
+  EXPECT_EQ((*runner)->clock(), "CUDA events, CUDA graph");
+  const auto ms = (*runner)->runOnceMs();
+  ASSERT_TRUE(ms) << ms.error().message;
+  EXPECT_GT(*ms, 0);
 }
 
 }  // namespace

@@ -72,6 +72,15 @@ TEST(Bench, TwoModelsSideBySide) {
   EXPECT_EQ(report->b->ops.size(), 2U);
 }
 
+TEST(Bench, CudaGraphsAreRefusedOnTheCpu) {
+  BenchOptions options;
+  options.settings.cudaGraph = true;
+  const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(report.error().message, "CUDA graphs are of CUDA: on the CPU there is nothing to replay");
+}
+
 TEST(Bench, OneModelAlone) {
   const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), {}, {});
   ASSERT_TRUE(report);

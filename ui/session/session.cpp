@@ -102,14 +102,17 @@ void Session::runJob(JobKind kind, std::string_view method, const Params& params
                      std::function<void()> failed) {
   startJob(kind);
   auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = engine_->request<T>(method, params, this, [this, id, done, failed](Reply<T>& reply) {
+  *id = engine_->request<T>(method, params, this, [this, id, kind, done, failed](Reply<T>& reply) {
     if (*id != job_.request) return;  // superseded
     endJob();
     if (reply) {
       done(*reply);
       return;
     }
-    if (reply.error().engineDied) return;  // told once, by engineLost
+    if (reply.error().engineDied) {  // told once, by engineLost
+      if (kind == JobKind::Measuring) failed();
+      return;
+    }
     if (!reply.error().cancelled()) Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
     if (failed) failed();
   });

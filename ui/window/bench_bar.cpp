@@ -1,5 +1,6 @@
 #include "ui/window/bench_bar.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLineEdit>
@@ -47,6 +48,7 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   });
   connect(stop_, &QPushButton::clicked, session_, &Session::cancel);
   connect(session_, &Session::benchParamsChanged, this, &BenchBar::fill);
+  connect(session_, &Session::engineLost, this, &BenchBar::showState);
   for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged,
                             &Session::modelChanged, &Session::benchParamsChanged}) {
     connect(session_, signal, this, &BenchBar::showState);
@@ -116,6 +118,10 @@ void BenchBar::buildChoices() {
     type_->addItem(QLatin1String(name), QLatin1String(name));
   }
   for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
+  graphs_ = new QCheckBox(tr("Graphs"), this);
+  describe(graphs_, "benchGraphs", tr("CUDA graphs: a run is recorded once and replayed, which spares its launches."));
+  row_->addWidget(graphs_);
+  connect(graphs_, &QCheckBox::clicked, this, &BenchBar::apply);
 }
 
 void BenchBar::buildSides() {
@@ -139,6 +145,7 @@ void BenchBar::fill() {
   sweep_->setText(sweeps.join(u' '));
   device_->setCurrentIndex(std::max(0, device_->findData(text(params.device))));
   type_->setCurrentIndex(std::max(0, type_->findData(text(params.dtype))));
+  graphs_->setChecked(params.cuda_graph);
   a_->setSide(params.a);
   b_->setSide(params.b);
   filling_ = false;
@@ -155,6 +162,7 @@ void BenchBar::apply() {
   }
   params.device = device_->currentData().toString().toStdString();
   params.dtype = type_->currentData().toString().toStdString();
+  params.cuda_graph = graphs_->isChecked() && params.device == "cuda";
   params.a = a_->side();
   params.b = b_->side();
   session_->setBenchParams(params);
@@ -164,10 +172,18 @@ void BenchBar::showState() {
   const bool measuring = session_->job().kind == JobKind::Measuring;
   start_->setVisible(!measuring);
   stop_->setVisible(measuring);
-  start_->setEnabled(session_->canMeasure());
+  start_->setEnabled(session_->canMeasure() && session_->engine()->state() != EngineClient::State::Dead);
   for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, a_, b_}) {
     field->setEnabled(!measuring);
   }
+  const bool onCuda = session_->benchParams().device == "cuda";
+  graphs_->setVisible(hasGpu() || onCuda);
+  graphs_->setEnabled(hasGpu() && onCuda && !measuring);
+}
+
+bool BenchBar::hasGpu() const {
+  const EngineClient* engine = session_->engine();
+  return engine->state() == EngineClient::State::Ready && engine->info().device != "CPU";
 }
 
 }  // namespace normlens::ui

@@ -5,6 +5,7 @@
 #include <QVector>
 #include <QWidget>
 
+class QCheckBox;
 class QComboBox;
 class QHBoxLayout;
 class QLineEdit;
@@ -37,6 +38,7 @@ class BenchBar final : public QWidget {
   void fill();       // from the session
   void apply();      // to the session
   void showState();  // what can be done now
+  [[nodiscard]] bool hasGpu() const;
 
   Session* session_;  // Not owned.
   QHBoxLayout* row_;
@@ -45,6 +47,7 @@ class BenchBar final : public QWidget {
   QSpinBox *rounds_, *iterations_;
   QLineEdit* sweep_;
   QComboBox *device_, *type_;
+  QCheckBox* graphs_;
   SideChoice *a_, *b_;
   bool filling_ = false;
 };

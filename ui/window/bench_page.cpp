@@ -233,9 +233,8 @@ QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
   const bool measuring = session_->job().kind == JobKind::Measuring;
   if (!point.complete && !measuring) return tr("Stopped; what was measured stays.");
   if (!point.warmed_up) return tr("The clock never settled: read with care.");
-  return tr("%1 · %2 · %3 threads")
-      .arg(point.device == "cpu" ? tr("CPU") : tr("CUDA"), text(point.dtype))
-      .arg(point.threads);
+  const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
+  return tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
 }
 
 void BenchPage::showChart() {

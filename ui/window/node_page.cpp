@@ -139,9 +139,8 @@ void NodePage::showValue(int id) {
   centerHere_->setEnabled(centerValue_ >= 0);
 }
 
-Property NodePage::deviceRow() const {
-  const QString device = text(session_->engine()->info().device);
-  return {tr("device"), device.isEmpty() ? tr("not known") : device, tr("Where the engine computes it.")};
+Property NodePage::deviceRow() {
+  return {tr("device"), tr("CPU"), tr("Where the probe run computes it; measurements choose their device.")};
 }
 
 void NodePage::showClass(const QString& role) {

@@ -35,7 +35,7 @@ class NodePage final : public QWidget {
  private:
   [[nodiscard]] QVector<Need> values(const std::vector<int>& ids, bool inputs) const;
   void clear();
-  [[nodiscard]] Property deviceRow() const;
+  [[nodiscard]] static Property deviceRow();
   void showClass(const QString& role);
 
   Session* session_;  // Not owned.

@@ -15,8 +15,15 @@ using nlohmann::json;
 constexpr std::string_view kKernelSuffix = "_kernel_time";
 constexpr double kMicrosecondsPerMs = 1000;
 
-bool isKernel(const json& event) {
-  return event.value("cat", "") == "Node" && event.value("name", "").ends_with(kKernelSuffix);
+// The name of the node whose time the event tells; empty: it tells none. Kernels on a GPU name their node's event as
+// their parent.
+std::string nodeOf(const json& event, ProfileClock clock) {
+  const bool onGpu = clock == ProfileClock::Kernels;
+  if (event.value("cat", "") != (onGpu ? "Kernel" : "Node")) return {};
+  std::string name = onGpu ? event.value("args", json::object()).value("parent_name", "") : event.value("name", "");
+  if (!name.ends_with(kKernelSuffix)) return {};
+  name.resize(name.size() - kKernelSuffix.size());
+  return name;
 }
 
 // Starts of the last `passes` runs, in microseconds of the profile's clock; fewer where it tells of fewer.
@@ -34,7 +41,7 @@ std::vector<double> startsOf(const json& events, size_t passes) {
 
 }  // namespace
 
-Result<std::vector<OpTime>> readProfile(const std::filesystem::path& file, int passes,
+Result<std::vector<OpTime>> readProfile(const std::filesystem::path& file, int passes, ProfileClock clock,
                                         const std::function<graph::NodeId(const std::string&)>& nodeNamed) {
   std::ifstream stream(file);
   const json events = json::parse(stream, nullptr, false);
@@ -44,16 +51,18 @@ Result<std::vector<OpTime>> readProfile(const std::filesystem::path& file, int p
   OpPasses times(starts.size());
   std::unordered_map<std::string, size_t> places;
   for (const json& event : events) {
-    if (!isKernel(event)) continue;
+    const std::string name = nodeOf(event, clock);
+    if (name.empty()) continue;
     const auto after = std::ranges::upper_bound(starts, event.value("ts", 0.0));
     if (after == starts.begin()) continue;  // of a run that warms up
-    std::string name = event.value("name", "");
-    name.resize(name.size() - kKernelSuffix.size());
     const auto [place, fresh] = places.try_emplace(name, ops.size());
     const json arguments = event.value("args", json::object());
     if (fresh) ops.push_back({arguments.value("op_name", ""), nodeNamed(name), 0});
     times.add(place->second, static_cast<size_t>(after - starts.begin() - 1),
               event.value("dur", 0.0) / kMicrosecondsPerMs);
+  }
+  if (ops.empty() && clock == ProfileClock::Kernels) {
+    return fail(ErrorCode::Unsupported, "this ONNX Runtime does not tell what kernels take on the GPU");
   }
   const std::vector<double> medians = times.medians();
   for (size_t i = 0; i < ops.size(); ++i) ops[i].ms = medians[i];

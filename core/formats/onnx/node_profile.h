@@ -10,9 +10,16 @@
 
 namespace normlens::formats::onnx {
 
+enum class ProfileClock {
+  Nodes,    // what a node's call takes: all of it on the CPU, its launches on a GPU
+  Kernels,  // what the kernels of a node take on the GPU
+};
+
 // Medians over the last `passes` runs that the file tells of, in order of execution. `nodeNamed`: the graph's node of a
-// name, kNone for one that the runtime made. Errors: RunFailed where the file cannot be read.
+// name, kNone for one that the runtime made. Errors: RunFailed where the file cannot be read, Unsupported where it does
+// not tell of kernels that are asked for: not every build of the runtime does.
 [[nodiscard]] Result<std::vector<OpTime>> readProfile(
-    const std::filesystem::path& file, int passes, const std::function<graph::NodeId(const std::string&)>& nodeNamed);
+    const std::filesystem::path& file, int passes, ProfileClock clock,
+    const std::function<graph::NodeId(const std::string&)>& nodeNamed);
 
 }  // namespace normlens::formats::onnx

@@ -76,6 +76,7 @@ struct Session::Impl {
   std::vector<Ort::Value> weightValues;
   std::vector<Port> inputs, outputs;
   std::optional<Ort::Session> session;
+  std::optional<Ort::Allocator> gpuMemory;  // the session's, for outputs that stay in place
   Device device = Device::Cpu;
 
   // The weights as values on our memory. The runtime copies large initializers when it reads the model; inputs it takes
@@ -171,7 +172,21 @@ struct Session::Impl {
       options.DisableCpuMemArena();
       options.AddConfigEntry("session.use_env_allocators", "1");
     }
-    if (measures.device == Device::Cuda) options.AppendExecutionProvider_CUDA(OrtCUDAProviderOptions());
+    if (measures.device == Device::Cuda) appendCuda(options, measures.cudaGraph);
+  }
+
+  static void appendCuda(Ort::SessionOptions& options, bool graph) {
+    if (!graph) {
+      options.AppendExecutionProvider_CUDA(OrtCUDAProviderOptions());
+      return;
+    }
+    OrtCUDAProviderOptionsV2* made = nullptr;
+    Ort::ThrowOnError(Ort::GetApi().CreateCUDAProviderOptions(&made));
+    const std::unique_ptr<OrtCUDAProviderOptionsV2, decltype(OrtApi::ReleaseCUDAProviderOptions)> cuda(
+        made, Ort::GetApi().ReleaseCUDAProviderOptions);
+    const char *key = "enable_cuda_graph", *value = "1";
+    Ort::ThrowOnError(Ort::GetApi().UpdateCUDAProviderOptions(cuda.get(), &key, &value, 1));
+    options.AppendExecutionProvider_CUDA_V2(*cuda);
   }
 
   void readPorts() {
@@ -211,15 +226,35 @@ struct Session::Impl {
     return names;
   }
 
-  // The inputs go to the device once; the outputs stay there.
-  std::shared_ptr<Ort::IoBinding> bind(const std::vector<SharedValue>& values) {
+  // The inputs go to the device once; the outputs stay there, at `places` where there are some.
+  std::shared_ptr<Ort::IoBinding> bind(const std::vector<SharedValue>& values,
+                                       const std::vector<Ort::Value>& places = {}) {
     auto binding = std::make_shared<Ort::IoBinding>(*session);
     for (size_t i = 0; i < inputs.size(); ++i) binding->BindInput(inputs[i].name.c_str(), values[i].value);
     for (size_t i = 0; i < weightNames.size(); ++i) binding->BindInput(weightNames[i].c_str(), weightValues[i]);
-    const Ort::MemoryInfo onDevice("Cuda", OrtDeviceAllocator, 0, OrtMemTypeDefault);
-    for (const Port& output : outputs) binding->BindOutput(output.name.c_str(), onDevice);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const char* name = outputs[i].name.c_str();
+      places.empty() ? binding->BindOutput(name, onGpu()) : binding->BindOutput(name, places[i]);
+    }
     binding->SynchronizeInputs();
     return binding;
+  }
+
+  [[nodiscard]] static Ort::MemoryInfo onGpu() { return {"Cuda", OrtDeviceAllocator, 0, OrtMemTypeDefault}; }
+
+  // Memory of this session's on the GPU, of the sizes that one run gives.
+  std::vector<Ort::Value> placesForOutputs(const std::vector<SharedValue>& values, Impl& plain) {
+    const auto binding = plain.bind(values);
+    plain.session->Run(Ort::RunOptions(), *binding);
+    binding->SynchronizeOutputs();
+    std::vector<Ort::Value> places;
+    for (const Ort::Value& output : binding->GetOutputValues()) {
+      const auto facts = output.GetTensorTypeAndShapeInfo();
+      const auto shape = facts.GetShape();
+      if (!gpuMemory) gpuMemory.emplace(*session, onGpu());
+      places.push_back(Ort::Value::CreateTensor(*gpuMemory, shape.data(), shape.size(), facts.GetElementType()));
+    }
+    return places;
   }
 
   std::vector<Ort::Value> run(const std::vector<SharedValue>& values, const Ort::RunOptions& options) {
@@ -281,7 +316,8 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
       if (problem.empty()) problem = plainOrtText(error.what());
     }
   }
-  return fail(ErrorCode::Unsupported, "ONNX Runtime cannot run the model: " + problem);
+  const char* what = options.measures.cudaGraph ? "capture the model as a CUDA graph: " : "run the model: ";
+  return fail(ErrorCode::Unsupported, std::string("ONNX Runtime cannot ") + what + problem);
 }
 
 Result<Tensors> Session::run(const Tensors& inputs, const Task& task, const TapSink& sink) {
@@ -309,17 +345,19 @@ Result<Tensors> Session::run(const Tensors& inputs, const Task& task, const TapS
   return outputs;
 }
 
-Result<std::function<Result<double>()>> Session::prepare(const Tensors& inputs) {
+Result<std::function<Result<double>()>> Session::prepare(const Tensors& inputs, Session* plain) {
   auto values = impl_->feed(inputs);
   if (!values) return tl::unexpected(values.error());
   auto kept = std::make_shared<std::vector<SharedValue>>(std::move(*values));
+  auto places = std::make_shared<std::vector<Ort::Value>>();
   std::shared_ptr<Ort::IoBinding> binding;
   try {
-    if (impl_->device == Device::Cuda) binding = impl_->bind(*kept);
+    if (plain) *places = impl_->placesForOutputs(*kept, *plain->impl_);
+    if (impl_->device == Device::Cuda) binding = impl_->bind(*kept, *places);
   } catch (const std::exception& error) {
     return runFailed(error.what());
   }
-  return [this, kept, binding]() -> Result<double> {
+  return [this, kept, places, binding]() -> Result<double> {
     using Clock = std::chrono::steady_clock;
     try {
       const Ort::RunOptions options;
@@ -367,7 +405,7 @@ Result<Tensors> Session::run(const Tensors&, const Task&, const TapSink&) {
   return fail(ErrorCode::Unsupported, "this build of NormLens has no ONNX Runtime");
 }
 
-Result<std::function<Result<double>()>> Session::prepare(const Tensors&) {
+Result<std::function<Result<double>()>> Session::prepare(const Tensors&, Session*) {
   return fail(ErrorCode::Unsupported, "this build of NormLens has no ONNX Runtime");
 }
 

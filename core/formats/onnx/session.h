@@ -29,6 +29,7 @@ struct SessionMeasures {
   int threads = 0;          // of one op; 0: the runtime's choice
   bool ownKernels = true;   // doubles may go to our kernels where the runtime has none
   std::string profile{};    // prefix of the file that times of nodes are written to; empty: none
+  bool cudaGraph = false;   // of CUDA: the first run is recorded and later ones replay it
   CountedMemory* memory{};  // not owned, outlives the session: hears of every allocation; null: nobody does
 };
 
@@ -48,7 +49,9 @@ class Session {
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task, const TapSink& sink = {});
 
   // The inputs prepared once, for many runs; each call gives the milliseconds of one run. The session outlives it.
-  [[nodiscard]] Result<std::function<Result<double>()>> prepare(const Tensors& inputs);
+  // plain: of a session with a CUDA graph, the same model without: it tells how large the outputs are, since a graph
+  // needs a place for them that stays.
+  [[nodiscard]] Result<std::function<Result<double>()>> prepare(const Tensors& inputs, Session* plain = nullptr);
 
   // Ends the profile that was asked for; the path of its file. Errors: RunFailed.
   [[nodiscard]] Result<std::string> endProfile();

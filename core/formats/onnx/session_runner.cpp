@@ -70,6 +70,7 @@ class SessionRunner final : public Runner {
   Result<std::vector<OpTime>> opTimes(const Task& task) override {
     SessionMeasures measures = parts_.measures;
     measures.profile = profilePrefix();
+    measures.cudaGraph = false;  // whose kernels belong to no node
     return withSession(measures, [&](Session& session, const auto& once) -> Result<std::vector<OpTime>> {
       for (int pass = 0; pass <= kInstrumentedPasses; ++pass) {
         if (const Status go = task.check(); !go) return tl::unexpected(go.error());
@@ -77,14 +78,16 @@ class SessionRunner final : public Runner {
       }
       const auto file = session.endProfile();
       if (!file) return tl::unexpected(file.error());
-      auto ops = readProfile(*file, kInstrumentedPasses, [&](const std::string& name) { return nodeNamed(name); });
+      const auto clock = parts_.settings.device == Device::Cuda ? ProfileClock::Kernels : ProfileClock::Nodes;
+      auto ops =
+          readProfile(*file, kInstrumentedPasses, clock, [&](const std::string& name) { return nodeNamed(name); });
       std::error_code ignored;
       std::filesystem::remove(*file, ignored);
       return ops;
     });
   }
 
-  std::string clock() const override { return "wall clock"; }
+  std::string clock() const override { return parts_.measures.cudaGraph ? "wall clock, CUDA graph" : "wall clock"; }
   std::string runtime() const override { return "ONNX Runtime " + runtimeVersion(); }
   int threads() const override { return parts_.measures.threads; }
 
@@ -132,10 +135,21 @@ Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel& model, const Tensors
     parts.source = std::move(*source);
     parts.measures.ownKernels = false;
   }
-  auto session =
-      Session::open(parts.source, {.optimised = true, .taps = {}, .onlyForShape = {}, .measures = parts.measures});
+  const auto open = [&](bool graph) {
+    SessionMeasures measures = parts.measures;
+    measures.cudaGraph = graph;
+    return Session::open(parts.source, {.optimised = true, .taps = {}, .onlyForShape = {}, .measures = measures});
+  };
+  std::shared_ptr<Session> plain;
+  if (settings.cudaGraph) {
+    auto opened = open(false);
+    if (!opened) return tl::unexpected(opened.error());
+    plain = std::move(*opened);
+    parts.measures.cudaGraph = true;
+  }
+  auto session = open(settings.cudaGraph);
   if (!session) return tl::unexpected(session.error());
-  auto once = (*session)->prepare(inputs);
+  auto once = (*session)->prepare(inputs, plain.get());
   if (!once) return tl::unexpected(once.error());
   return std::make_unique<SessionRunner>(model, std::move(parts), std::move(*session), std::move(*once));
 }

@@ -3,11 +3,12 @@
 #include <ATen/Parallel.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
-#include "core/formats/op_passes.h"
+#include "core/formats/torchscript/captured_pass.h"
 #include "core/formats/torchscript/cuda_library.h"
 #include "core/formats/torchscript/device_copy.h"
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/interpreter.h"
+#include "core/formats/torchscript/node_times.h"
 #include "core/formats/torchscript/pass_timer.h"
 #include "core/formats/torchscript/peak_memory.h"
 #include "core/formats/torchscript/torch_version.h"
@@ -16,7 +17,6 @@ namespace normlens::formats::torchscript {
 namespace {
 
 using c10::IValue;
-using Clock = std::chrono::steady_clock;
 
 constexpr int kInstrumentedPasses = 5;
 
@@ -34,29 +34,6 @@ class ThreadCount {
 
  private:
   int before_;
-};
-
-// Times of the program's nodes. What passes between two values is put down to the node that made the later one.
-class NodeTimes {
- public:
-  explicit NodeTimes(const Program& program) : program_(program), passes_(kInstrumentedPasses) {}
-
-  ValueHook hook(int pass) {
-    return [this, pass](int value, const IValue&) {
-      const ProgramValue& made = program_.values[static_cast<size_t>(value)];
-      if (!made.known && made.producer != kNone) {
-        const double ms = std::chrono::duration<double, std::milli>(Clock::now() - last_).count();
-        passes_.add(static_cast<size_t>(made.producer), static_cast<size_t>(pass), ms);
-      }
-      last_ = Clock::now();
-    };
-  }
-  [[nodiscard]] std::vector<double> medians() const { return passes_.medians(); }
-
- private:
-  const Program& program_;
-  OpPasses passes_;
-  Clock::time_point last_ = Clock::now();
 };
 
 std::vector<int> graphNodes(const Lowered& lowered, size_t programNodes) {
@@ -85,7 +62,18 @@ class TorchRunner final : public Runner {
   TorchRunner(const TorchScriptModel& model, Parts parts)
       : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
 
+  // As a CUDA graph, from here on.
+  Status capture() {
+    auto captured = run(
+        [&] { return CapturedPass::record(parts_.device, [&] { result_ = parts_.module.forward(parts_.inputs); }); });
+    if (!captured) return tl::unexpected(captured.error());
+    if (!*captured) return tl::unexpected(captured->error());
+    captured_ = std::move(**captured);
+    return {};
+  }
+
   Result<double> runOnceMs() override {
+    if (captured_) return run([&] { return captured_->replayMs(timer_); });
     return run([&] {
       result_ = {};
       return timer_.time([&] { result_ = parts_.module.forward(parts_.inputs); });
@@ -106,17 +94,31 @@ class TorchRunner final : public Runner {
   }
 
   Result<std::vector<OpTime>> opTimes(const Task& task) override {
-    if (!parts_.device.is_cpu()) {
-      return fail(ErrorCode::Unsupported, "times of single ops are taken on the CPU only");
-    }
+    if (parts_.device.is_cpu()) return timesOf(model_.program(), task);
+    const auto onDevice = buildProgram(parts_.module);
+    if (!onDevice) return tl::unexpected(onDevice.error());
+    auto timed = run([&] { return timesOf(*onDevice, task); });  // events may raise errors
+    if (!timed) return tl::unexpected(timed.error());
+    return *timed;
+  }
+
+  std::string clock() const override {
+    return captured_ ? std::string(timer_.name()) + ", CUDA graph" : std::string(timer_.name());
+  }
+  std::string runtime() const override { return "LibTorch " + torchVersion(); }
+  int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
+
+ private:
+  // program: the model's, or that of its copy on the device, which has the same nodes.
+  Result<std::vector<OpTime>> timesOf(const Program& program, const Task& task) {
     const DefaultType defaultType(model_.source().defaultType);
     const ThreadCount threads(parts_.settings.threads);
-    const Program& program = model_.program();
     Interpreter interpreter(program);
-    NodeTimes times(program);
+    NodeTimes times(program, kInstrumentedPasses, parts_.device);
     for (int pass = -1; pass < kInstrumentedPasses; ++pass) {  // the first one warms up
       const auto done = interpreter.run(parts_.inputs, pass < 0 ? ValueHook() : times.hook(pass), task);
       if (!done) return tl::unexpected(done.error());
+      if (pass >= 0) times.endPass(pass);
     }
     const std::vector<int> nodes = graphNodes(model_.lowered(), program.nodes.size());
     const std::vector<double> medians = times.medians();
@@ -127,11 +129,6 @@ class TorchRunner final : public Runner {
     return ops;
   }
 
-  std::string clock() const override { return timer_.name(); }
-  std::string runtime() const override { return "LibTorch " + torchVersion(); }
-  int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
-
- private:
   template <class Pass>
   auto run(Pass&& pass) -> Result<decltype(pass())> {
     const c10::InferenceMode inference;
@@ -155,6 +152,7 @@ class TorchRunner final : public Runner {
   const TorchScriptModel& model_;
   PassTimer timer_;
   IValue result_;  // of the last pass: releasing it is no part of the time
+  std::unique_ptr<CapturedPass> captured_;
 };
 
 }  // namespace
@@ -197,7 +195,11 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
   } catch (const std::exception& error) {
     return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
   }
-  return std::make_unique<TorchRunner>(model, std::move(parts));
+  auto runner = std::make_unique<TorchRunner>(model, std::move(parts));
+  if (settings.cudaGraph) {
+    if (const Status captured = runner->capture(); !captured) return tl::unexpected(captured.error());
+  }
+  return runner;
 }
 
 }  // namespace normlens::formats::torchscript

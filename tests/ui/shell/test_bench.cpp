@@ -12,6 +12,7 @@
 #include <QTableView>
 #include <QValueAxis>
 #include <QXYSeries>
+#include <csignal>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/charts/chart_view.h"
@@ -236,6 +237,27 @@ class TestBench final : public QObject {
     QVERIFY(shown.child<QLabel>("benchNote")->isVisible());
     shown.click("benchSpeedup");
     QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
+  }
+
+  void anEngineThatDiesLeavesWhatItHadTold() {
+    Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
+    prepare(shown);
+    type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.benchLive().result() && shown.session.benchLive().result()->points.size() == 2);
+    ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+    QTRY_COMPARE(shown.window.engine()->state(), EngineClient::State::Dead);
+    QVERIFY(!shown.session.busy());
+    QVERIFY(shown.session.bench().has_value());
+    QVERIFY(shown.session.bench()->cancelled);
+    QVERIFY(shown.session.bench()->points.front().complete);
+    QVERIFY(!shown.session.bench()->points.back().rounds.empty());
+    QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
+    QCOMPARE(shown.child<QLabel>("benchNote")->text(), QStringLiteral("Stopped; what was measured stays."));
+    QVERIFY(!shown.child<QPushButton>("benchStart")->isEnabled());
+    shown.session.recover();
+    QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
+    QCOMPARE(shown.session.benchRuns().size(), size_t{1});  // to lay over the next one
   }
 
   void aPointThatFailsSaysSoAndTheRestGoesOn() {
