@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/engine/model_options.h"
+#include "app/engine/paper_reference.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
 
@@ -44,25 +45,30 @@ std::string formatted(const char* form, Values... values) {
 
 std::string megabytes(int64_t bytes) { return formatted("%.3g MB", static_cast<double>(bytes) / 1e6); }
 
-void printSide(const std::string& where, const char* name, const protocol::BenchSide& side, Console& console) {
+void printSide(const std::string& where, const char* name, const protocol::BenchSide& side, bool replayed,
+               Console& console) {
   const protocol::LatencyStats& latency = side.latency;
   std::string line =
       where + formatted("%s: median %.3f ms (p5 %.3f, p95 %.3f, p99 %.3f), %.1f/s", name, latency.median_ms,
                         latency.p5_ms, latency.p95_ms, latency.p99_ms, latency.throughput);
   if (side.peak_bytes) line += ", peak " + megabytes(*side.peak_bytes);
   if (side.norm_share) line += formatted(", norms %.1f%% with instrumentation", 100 * *side.norm_share);
-  console.print(line + ", " + side.runtime);
+  console.print(line + ", " + side.runtime + (replayed ? ", CUDA graph" : ""));
 }
 
 void printPoint(const BenchPoint& point, Console& console) {
   std::string where;
   for (const auto& [name, value] : point.at) where += name + "=" + value + " ";
+  if (!point.complete && point.error.empty()) where += formatted("(stopped after %zu rounds) ", point.rounds.size());
   if (!point.error.empty()) return console.print(where + "failed: " + point.error);
-  printSide(where, "a", point.a, console);
+  printSide(where, "a", point.a, point.cuda_graph, console);
   if (!point.b) return;
-  printSide(where, "b", *point.b, console);
+  printSide(where, "b", *point.b, point.cuda_graph, console);
   console.print(where + formatted("speed-up %.3f, 95%% interval %.3f to %.3f%s", point.speedup, point.ci_low,
                                   point.ci_high, point.noise ? ": noise" : ""));
+  if (const auto papers = paperSpeedups(point); !papers.empty()) {
+    console.print(where + "speed-up in the papers: " + paperSpeedupText(papers));
+  }
   if (point.break_even) {
     console.print(where +
                   formatted("the fold of %.0f ms is paid for after %.0f runs", *point.fold_ms, *point.break_even));
@@ -119,7 +125,9 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   for (BenchPoint& point : result->points) {
     if (point.a.model == "original") point.a.model = options.a;
   }
+  if (const BenchPoint& last = result->points.back(); last.error.empty() && !last.complete) printPoint(last, console);
   printWork(*result, console);
+  if (folds) console.print("in the papers: " + paperFoldText());
   if (result->cancelled) console.note("stopped: what is told was measured, the rest was not");
   return console.finish(benchReport(*result, !params.sweep.empty(), commandLine()),
                         result->cancelled ? Exit::NotDone : Exit::Done);
@@ -134,6 +142,8 @@ void declareSettings(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));
   app.add_option("--threads", params.threads, "Threads of one operation; without it: the runtime's choice")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--cuda-graphs", params.cuda_graph,
+               "On CUDA: record a pass once and replay it, which spares its launches");
   app.add_option("--warmup", options.warmup, "Runs before measuring; without it: until the clock settles")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--iterations", params.iterations, "Runs in each part of a round")

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "app/engine/paper_reference.h"
 #include "app/engine/reports.h"
 #include "core/protocol/bench_fields.h"
 #include "core/protocol/json.h"
@@ -61,10 +62,12 @@ void addMeasured(json& object, const BenchPoint& point) {
   object["mixed"] = point.b && nameOf(point.a.runtime) != nameOf(point.b->runtime);
   object["clock"] = point.clock;
   object["threads"] = point.threads;
+  object["cuda_graph"] = point.cuda_graph;
   object["warmed_up"] = point.warmed_up;
   object["complete"] = point.complete;
   object["fold_ms"] = orNull(point.fold_ms);
   object["break_even"] = orNull(point.break_even);
+  if (json papers = paperSpeedups(point); !papers.empty()) object["papers"] = std::move(papers);
 }
 
 void addPoint(json& object, const BenchPoint& point, const protocol::BenchMachine& machine) {
@@ -116,6 +119,8 @@ json benchReport(const BenchResult& result, bool sweep, const std::string& comma
   report["complete"] = !result.cancelled;
   report["break_even_size"] = sweep ? breakEvenSize(result.points) : json(nullptr);
   report["work"] = {{"a", workEntries(result.work_a)}, {"b", workEntries(result.work_b)}};
+  const auto isFold = [](const BenchPoint& point) { return point.fold_ms.has_value(); };
+  if (std::ranges::any_of(result.points, isFold)) report["papers_folds"] = paperFolds();
   report["machine"] = protocol::toJson(result.machine);
   report["versions"] = result.versions;
   report["taken"] = result.taken;

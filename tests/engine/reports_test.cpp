@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "app/engine/paper_reference.h"
+
 namespace normlens::engine {
 namespace {
 
@@ -114,6 +118,36 @@ TEST(BenchReport, TheBreakEvenSizeIsTheFirstBeyondDoubt) {
   EXPECT_EQ(report["points"].size(), 3U);
   EXPECT_EQ(report["points"][2]["sizes"]["batch"], 4);
   EXPECT_TRUE(reportOf({point(1, 0.9, 1.2)}, true)["break_even_size"].is_null());
+}
+
+TEST(BenchReport, ThePapersFiguresStandBesideSizesThatTheyHave) {
+  protocol::BenchPoint known = point(4, 1.1, 1.2);
+  known.at = {{"seq", "16384"}};
+  known.fold_ms = 30;
+  protocol::BenchPoint unknown = known;
+  unknown.at = {{"seq", "65"}};
+  const json report = reportOf({known, unknown}, true);
+  const json& papers = report["points"][0]["papers"];
+  const auto gpt2 = std::ranges::find(papers, "GPT-2", [](const json& entry) { return entry["model"]; });
+  ASSERT_NE(gpt2, papers.end());
+  EXPECT_EQ((*gpt2)["device"], "A100-40GB");
+  EXPECT_EQ((*gpt2)["source"], "paper 001, table 19");
+  EXPECT_EQ((*gpt2)["batch"], 4);
+  EXPECT_DOUBLE_EQ((*gpt2)["speedup"].get<double>(), 1 / (1 - 0.2147));
+  EXPECT_FALSE(report["points"][1].contains("papers"));
+  EXPECT_EQ(report["papers_folds"].size(), 10U);
+  EXPECT_NE(paperSpeedupText(papers).find("GPT-2 1.273 (A100-40GB, batch 4)"), std::string::npos);
+  EXPECT_EQ(paperFoldText().find("folds of 35 to 178 ms paid for after 36 to 328 runs (A100-40GB, "), 0U);
+}
+
+TEST(BenchReport, ThePapersOwnBatchIsTheSweeps) {
+  protocol::BenchPoint both = point(4, 1.1, 1.2);
+  both.at = {{"batch", "8"}, {"seq", "64"}};
+  const json papers = paperSpeedups(both);
+  ASSERT_EQ(papers.size(), 1U);  // GPT-J at 8; all else at 4 or 16
+  EXPECT_EQ(papers[0]["model"], "GPT-J-6B");
+  both.b.reset();
+  EXPECT_TRUE(paperSpeedups(both).empty());
 }
 
 TEST(BenchReport, APointThatFailedSaysWhy) {
