@@ -65,7 +65,7 @@ enum class NormFlavour {
   Portable,    // TorchScript: aten::rms_norm (+ add for beta), torch >= 2.4. ONNX: Standard where it is possible, else
                // Primitives
   Standard,    // ONNX only: RMSNormalization; lifts the model to opset 23
-  Ort,         // ONNX only: ONNX Runtime's SimplifiedLayerNormalization
+  Ort,         // ONNX only: ONNX Runtime's SimplifiedLayerNormalization, its residual add taken in
   Primitives,  // written out (square, mean, root, division): any version
   Fast,        // TorchScript: normlens::rms_norm of libnormlens_ops.so. ONNX: Ort
 };
