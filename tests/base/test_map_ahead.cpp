@@ -46,13 +46,20 @@ long faultsOfReading(std::span<const std::byte> bytes) {
   return after.ru_minflt - before.ru_minflt;
 }
 
+// A sanitizer's shadow of the memory has faults of its own.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kFaultsAreOurs = false;
+#else
+constexpr bool kFaultsAreOurs = true;
+#endif
+
 TEST(MapAhead, ReadingThenMeetsNoFaults) {
   const MappedBytes touched;
   const long without = faultsOfReading(touched.bytes());
   const MappedBytes mapped;
   mapAhead(mapped.bytes());
   const long with = faultsOfReading(mapped.bytes());
-  if (with >= without) GTEST_SKIP() << "this kernel does not map ahead";
+  if (with >= without || !kFaultsAreOurs) GTEST_SKIP() << "this kernel does not map ahead, or not only we have faults";
   EXPECT_LE(with, 2);
 }
 
@@ -79,7 +86,7 @@ TEST(AheadMapper, GivesEveryStrokeInOrderAndMapsIt) {
     mapper.awaitNext();
     with += faultsOfReading(stroke);
   }
-  if (with >= without) GTEST_SKIP() << "this kernel does not map ahead";
+  if (with >= without || !kFaultsAreOurs) GTEST_SKIP() << "this kernel does not map ahead, or not only we have faults";
   EXPECT_LE(with, 32);
 }
 
