@@ -89,7 +89,7 @@ class DecomposedMatcher {
   }
 
  private:
-  NodeId idOf(ValueId value) const { return graph_.value(value).producer; }
+  [[nodiscard]] NodeId idOf(ValueId value) const { return graph_.value(value).producer; }
 
   // The axes of the reduction that the mean comes from: the last ones of the input.
   bool findAxes(ValueId mean) {
@@ -136,7 +136,7 @@ class DecomposedMatcher {
   }
 
   // Whether it can meet the input element by element.
-  bool meetsInput(ValueId value) const {
+  [[nodiscard]] bool meetsInput(ValueId value) const {
     const Shape* shape = ops::shapeOf(graph_, value);
     return shape != nullptr && (*shape == kept_ || *shape == full_);
   }
@@ -271,7 +271,7 @@ class DecomposedMatcher {
   }
 
   // max(v, 0), relu(v) -> v
-  ValueId limitedBelow(const Node& node) const {
+  [[nodiscard]] ValueId limitedBelow(const Node& node) const {
     const std::string function = functionName(node);
     if (function == "relu") return graph::operandAt(node, 0);
     if ((function != "max" && function != "maximum") || node.operands.size() != 2) return kNoValue;
@@ -282,7 +282,7 @@ class DecomposedMatcher {
   }
 
   // Nobody else sees what is between the input and the output.
-  bool isClosed() const {
+  [[nodiscard]] bool isClosed() const {
     return std::all_of(members_.begin(), members_.end(), [&](NodeId member) {
       if (member == norm_.node) return true;
       const auto& outputs = graph_.node(member).outputs;

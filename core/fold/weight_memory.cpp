@@ -21,7 +21,7 @@ std::shared_ptr<std::byte> allocateBlock(size_t bytes) {
   // Only whole huge pages: the rounded-up tail would otherwise be memory that nobody asked for. A refusal is harmless.
   if (bytes >= kHugePage) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
-  return {memory, [](std::byte* at) { std::free(at); }};
+  return {memory, [](std::byte* at) { std::free(at); }};  // NOLINT(cppcoreguidelines-no-malloc): aligned_alloc
 }
 
 }  // namespace

@@ -112,6 +112,7 @@ graph::TensorView WeightVersions::viewFor(graph::ConstantId constant, const grap
 
 std::vector<graph::TensorView> WeightVersions::viewsOf(const std::vector<Ref>& refs) {
   std::vector<graph::TensorView> views;
+  views.reserve(refs.size());
   for (const auto& ref : refs) views.push_back(at(ref).view);
   return views;
 }
