@@ -52,6 +52,11 @@ std::vector<int64_t> trailingAxes(size_t rank, size_t count) {
   return axes;
 }
 
+// Which operand of a Mul or Div, or of a view, is not the number that it is scaled by.
+size_t besideFactor(const Graph& graph, const Node& node) {
+  return node.kind == OpKind::Mul && number(graph, node.operands.at(0)) ? 1 : 0;
+}
+
 // What a square is of; kNoValue: not a square.
 ValueId squareBase(const Graph& graph, const Node& node) {
   const std::string function = functionName(node);
@@ -98,8 +103,7 @@ class DecomposedMatcher {
     while (node != nullptr && node->kind != OpKind::Reduce) {
       const bool scales = node->kind == OpKind::Mul || node->kind == OpKind::Div;
       if (!scales && !isView(*node)) return false;
-      const size_t data = node->kind == OpKind::Mul && number(graph_, node->operands.at(0)) ? 1 : 0;
-      node = producer(graph_, node->operands.at(data));
+      node = producer(graph_, node->operands.at(besideFactor(graph_, *node)));
     }
     if (node == nullptr || shape == nullptr || graph::operandAt(*node, 0) != norm_.input) return false;
     auto axes = graph::intsAttribute(*node, "axes");
@@ -148,8 +152,8 @@ class DecomposedMatcher {
     if (node == nullptr) return false;
     if (node->kind == OpKind::Reduce) return isReduction(inner, of, "mean");
     if ((node->kind != OpKind::Mul && node->kind != OpKind::Div) || node->operands.size() != 2) return false;
-    const size_t scale = node->kind == OpKind::Mul && number(graph_, node->operands[0]) ? 0 : 1;
-    const auto factor = number(graph_, node->operands[scale]);
+    const size_t data = besideFactor(graph_, *node);
+    const auto factor = number(graph_, node->operands[1 - data]);
     if (!factor) return false;
     const auto count = static_cast<double>(graph::elementCount(norm_.normalizedShape).value_or(0));
     const double ratio = node->kind == OpKind::Mul ? *factor * count : count / *factor;
@@ -157,7 +161,7 @@ class DecomposedMatcher {
     if (!(std::abs(ratio - 1) < kRounding)) return false;
     if (ratio != 1) norm_.blockedReason = "it takes its means with a rounded 1/" + std::to_string(std::llround(count));
     members_.insert(idOf(inner));
-    return isReduction(behindViews(node->operands[1 - scale]), of, "sum");
+    return isReduction(behindViews(node->operands[data]), of, "sum");
   }
 
   bool isMean(ValueId value, ValueId of) { return meetsInput(value) && isMeanOf(value, of); }
@@ -264,8 +268,7 @@ class DecomposedMatcher {
   ValueId summedBehind(ValueId value) {
     const Node* node = producer(graph_, behindViews(value));
     if (node != nullptr && (node->kind == OpKind::Mul || node->kind == OpKind::Div) && node->operands.size() == 2) {
-      const size_t data = node->kind == OpKind::Mul && number(graph_, node->operands[0]) ? 1 : 0;
-      node = producer(graph_, behindViews(node->operands[data]));
+      node = producer(graph_, behindViews(node->operands[besideFactor(graph_, *node)]));
     }
     return node == nullptr || node->kind != OpKind::Reduce ? kNoValue : graph::operandAt(*node, 0);
   }

@@ -27,3 +27,10 @@ def facts(name):
 def base(path):
     """mlp.script.pt -> mlp"""
     return path.name.split(".")[0]
+
+
+def verdicts(test, path, inputs):
+    """Of the LayerNorms, by name."""
+    status, analysis, errors = engine("analyze", path, "--inputs", inputs)
+    test.assertEqual(status, 0, errors)
+    return {norm["name"]: norm["verdict"] for norm in analysis["layer_norms"]}

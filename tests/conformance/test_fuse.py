@@ -6,16 +6,10 @@ import sys
 import tempfile
 import unittest
 
-from samples import MODELS, base, engine
+from samples import MODELS, base, engine, verdicts
 
 # Adds before their norms, behind them, in modules of their own, in several streams; with nothing to fuse.
 NAMES = ["bart", "bert", "gpt2", "hubert", "mlp", "mpt", "residual_from_input", "swin", "torch_encoder_pre", "vit"]
-
-
-def norms(test, path, inputs):
-    status, analysis, errors = engine("analyze", path, "--inputs", inputs)
-    test.assertEqual(status, 0, errors)
-    return {norm["name"]: norm["verdict"] for norm in analysis["layer_norms"]}
 
 
 def fuse_and_judge(test, path):
@@ -28,7 +22,7 @@ def fuse_and_judge(test, path):
             test.assertFalse(fused.exists())
             return
         test.assertIs(result["verify"]["exact"], True, result["verify"])
-        test.assertEqual(norms(test, path, inputs), norms(test, fused, inputs))
+        test.assertEqual(verdicts(test, path, inputs), verdicts(test, fused, inputs))
         before = engine("fold", path, "-o", folded, "--inputs", inputs, "--no-verify")[1]
         status, after, errors = engine("fold", fused, "-o", folded, "--inputs", inputs, "--norm", "fast")
         test.assertEqual(status, 0, f"{errors} {after}")
@@ -36,7 +30,7 @@ def fuse_and_judge(test, path):
             test.assertEqual(before[count], after[count])
         if after["folded"] > 0:
             test.assertIs(after["verify"]["exact"], True, after["verify"])
-            left = norms(test, folded, inputs)
+            left = verdicts(test, folded, inputs)
             test.assertEqual(len(left), after["layer_norms"] - after["folded"])
 
 

@@ -9,7 +9,7 @@ import unittest
 
 import numpy
 import onnx
-from samples import MODELS, base, engine
+from samples import MODELS, base, engine, verdicts
 from sessions import LEVELS, TOLERANCE, far, outputs
 
 
@@ -41,12 +41,6 @@ def check_outputs(test, original, changed, suffix, levels):
         for a, b in zip(expected, outputs(changed, level, arrays)):
             test.assertEqual(a.shape, b.shape)
             test.assertLessEqual(far(a, b), TOLERANCE, f"{changed.name} at {level}")
-
-
-def verdicts(test, path, inputs):
-    status, analysis, errors = engine("analyze", path, "--inputs", inputs)
-    test.assertEqual(status, 0, errors)
-    return {norm["name"]: norm["verdict"] for norm in analysis["layer_norms"]}
 
 
 def fuse_and_judge(test, path):

@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/serialization/export.h>
 
 #include "tests/formats/torchscript_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
@@ -65,7 +66,7 @@ TEST(Apply, HalfTypesAreNormalisedInFloat32ByThePrimitives) {
 }
 
 TEST(Apply, SavesAndLoadsAgainWithNamesMethodsAndExtraFiles) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto x = draw({3, 6}, 10);
   const auto model = makeModel(linearNormLinear(), {x}, {{"notes.txt", "hello"}, {"empty", ""}});
   const auto folded = applied(*model, foldOfLinearNormLinear(model->graph()));
@@ -159,7 +160,7 @@ torch::jit::Module twoBlocksOfOneClass() {
 }
 
 TEST(Apply, OneOfTwoInstancesOfAClassGetsAClassOfItsOwn) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto x = draw({3, 8}, 40);
   const auto model = makeModel(twoBlocksOfOneClass(), {x}, {{"a", "b"}});
   const auto folded = applied(*model, {centerOver(model->graph(), "second.w", 1), fold::ReplaceNorm{1}});
@@ -189,7 +190,7 @@ std::string recordOf(const std::filesystem::path& path, const std::string& name)
 }
 
 TEST(Apply, RecordsOfWhatIsNotEditedAreTheFilesOwn) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto before = folder.path() / "before.pt", after = folder.path() / "after.pt";
   const auto x = draw({3, 8}, 40);
   // torch's own writer, with something in the archive that no reader asks for.
@@ -246,7 +247,7 @@ torch::jit::Module normCalledTwice() {
 }
 
 TEST(Apply, AMethodWhoseCallsWantDifferentEditsGetsASibling) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto x = draw({3, 8}, 53);
   const auto model = makeModel(normCalledTwice(), {x});
   const auto folded = applied(*model, {centerOver(model->graph(), "w", 0), fold::ReplaceNorm{0}});
@@ -277,7 +278,7 @@ TEST(Apply, OtherMethodsKeepTheirMeaning) {
 }
 
 TEST(Apply, FrozenModulesChangeTheirGraphConstants) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto x = draw({3, 6}, 61);
   auto module = linearNormLinear();
   module.eval();
@@ -439,7 +440,7 @@ std::vector<fold::Edit> foldWithoutBeta(const graph::Graph& graph, const std::st
 }
 
 TEST(Apply, MovesBetaIntoTheNextBias) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto x = draw({3, 4, 6}, 110);
   const auto model = makeModel(linearNormLinear(), {x});
   for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Fast}) {

@@ -1,12 +1,12 @@
 // The zip reader and the checks before torch sees a file, on archives made here. No torch.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/sha256.h"
 #include "core/formats/torchscript/archive_check.h"
 #include "core/formats/torchscript/pickle_scan.h"
 #include "tests/formats/zip_builder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -16,12 +16,6 @@ using test::ZipEntry;
 
 class ArchiveTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "normlens_zip_XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::shared_ptr<const MappedFile> file(const std::string& bytes) {
     const auto path = folder_ / "model.pt";
     test::writeFile(path, bytes);
@@ -36,7 +30,7 @@ class ArchiveTest : public ::testing::Test {
     return archive ? std::string() : archive.error().message;
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 // A pickle of one tensor: storage "0" of `elements` floats, seen as a vector of `length` from `offset`.

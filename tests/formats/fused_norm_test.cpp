@@ -1,6 +1,7 @@
 // What --norm fast makes of a residual add and the norm behind it: one op where nothing could notice, two elsewhere.
 #include "core/formats/torchscript/fast_norm.h"
 #include "tests/formats/torchscript_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
@@ -115,7 +116,7 @@ TEST_F(FusedNorms, ANormInASubmoduleOfItsOwnIsTakenIntoTheAddsBody) {
 }
 
 TEST_F(FusedNorms, TheFusedFileLoadsAndRuns) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto x = draw({3, 4, 6}, 22);
   const auto model =
       makeModel(withSubmodule("  s = p + q\n  y = self.norm.forward(s)\n  return torch.softmax(s, -1) * y\n"), {x});

@@ -1,20 +1,8 @@
 #include "tests/formats/torchscript_fixture.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 namespace normlens::formats::torchscript::test {
-
-ScratchFolder::ScratchFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "normlens_test_XXXXXX").string();
-  path_ = ::mkdtemp(name.data());
-}
-
-ScratchFolder::~ScratchFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 at::Tensor draw(at::IntArrayRef shape, uint64_t seed, at::ScalarType type) {
   auto generator = at::detail::createCPUGenerator(seed);

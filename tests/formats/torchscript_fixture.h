@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,17 +14,6 @@
 namespace normlens::formats::torchscript::test {
 
 using ModelPtr = std::unique_ptr<TorchScriptModel>;
-
-// A folder that disappears with the test.
-class ScratchFolder {
- public:
-  ScratchFolder();
-  ~ScratchFolder();
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // float64 unless said otherwise: then a fold shows up as 1e-15, or as wrong.
 [[nodiscard]] at::Tensor draw(at::IntArrayRef shape, uint64_t seed, at::ScalarType type = at::kDouble);

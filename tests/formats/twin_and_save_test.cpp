@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/formats/torchscript_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {
@@ -187,7 +188,7 @@ TEST(Perturbed, AFloat64TwinMovesByJustItsOwnUnit) {
 }
 
 TEST(Save, FailsInOneSentenceAndLeavesNothingBehind) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto model = makeModel(manyTypes(), {draw({3, 8}, 3, at::kFloat)});
   const auto missing = model->save(folder.path() / "no" / "such" / "m.pt", {});
   ASSERT_FALSE(missing);
@@ -200,7 +201,7 @@ TEST(Save, FailsInOneSentenceAndLeavesNothingBehind) {
 
 // The limit on file sizes stands in for a full disk: writing fails half-way.
 TEST(Save, AWriteThatFailsHalfWayKeepsTheOldFileAndLeavesNoOther) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder.path() / "m.pt";
   std::ofstream(path) << "old";
   const auto model = makeModel(manyTypes(), {draw({3, 8}, 3, at::kFloat)});
@@ -219,7 +220,7 @@ TEST(Save, AWriteThatFailsHalfWayKeepsTheOldFileAndLeavesNoOther) {
 }
 
 TEST(Save, ReplacesAFileAtomicallyAndKeepsEveryTensorBitForBit) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder.path() / "m.pt";
   auto module = manyTypes();
   module.register_buffer("large", draw({300, 1000}, 9, at::kFloat));

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <set>
 
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/temporary_folder.h"
 
 namespace {
 
@@ -52,12 +52,9 @@ constexpr int kMostSteps = 12;  // more than a save takes
 class SaveCrash : public testing::Test {
  protected:
   SaveCrash() {
-    std::string name = (fs::temp_directory_path() / "normlens-crash-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     writeModel("old_source.onnx", 1);
     writeModel("new_source.onnx", 2);
   }
-  ~SaveCrash() override { fs::remove_all(folder_); }
 
   // One MatMul, its weight in a data file of its own; the same sizes whatever the seed.
   void writeModel(const std::string& name, int seed) const {
@@ -100,11 +97,11 @@ class SaveCrash : public testing::Test {
 
   [[nodiscard]] std::set<std::string> files() const {
     std::set<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) names.insert(entry.path().filename().string());
     return names;
   }
 
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(SaveCrash, KilledAtAnyStepLeavesTheOldModelOrTheNewOne) {

@@ -1,6 +1,5 @@
 // Writing models: what comes back is what was written, and nothing passes through twice.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
 #include <sstream>
