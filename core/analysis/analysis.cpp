@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/analysis/explain.h"
+#include "core/analysis/shifts.h"
 
 namespace normlens::analysis {
 namespace {
@@ -70,9 +71,10 @@ void moveShifts(const Analysis& analysis, Plan& plan) {
   const auto isCentered = [&](graph::ValueId value) { return centered.contains(value); };
   std::vector<PlannedEdit> moves;
   for (const int norm : plan.folded) {
-    const auto& shift = analysis.shifts[static_cast<size_t>(norm)];
+    auto shift = movableShift(*analysis.scales.original, analysis.norms.layerNorms[static_cast<size_t>(norm)]);
     if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isCentered)) continue;
-    moves.push_back({shift->edit, graph::kNone, {norm}, bytesOf(shift->edit, analysis.scales.graph()), 0});
+    const int64_t bytes = bytesOf(shift->edit, analysis.scales.graph());
+    moves.push_back({std::move(shift->edit), graph::kNone, {norm}, bytes, 0});
   }
   const auto replacements = std::find_if(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& planned) {
     return std::holds_alternative<fold::ReplaceNorm>(planned.edit);
@@ -92,18 +94,17 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task&
   analysis->norms = findNorms(graph);
   analysis->scales = absorbScales(graph);
   const auto& norms = analysis->norms.layerNorms;
-  analysis->shifts = movableShifts(graph, norms);
-  ShiftTolerance tolerance(analysis->scales.graph(), norms);
-  auto claims = Claims::build(analysis->scales.graph(), norms, tolerance, task);
+  auto claims = Claims::build(analysis->scales.graph(), norms, task);
   if (!claims) return tl::unexpected(claims.error());
   analysis->claims = std::move(*claims);
   const Planner planner(analysis->scales.graph(), norms, analysis->claims, analysis->scales.edits);
   judge(*analysis, planner);
   if (analysis->scales.changed) {
-    ShiftTolerance asGiven(graph, norms);  // the papers know nothing of absorbed scales
-    analysis->paper = paperCriteria(graph, norms, asGiven);
+    const auto asGiven = Claims::build(graph, norms, task);  // the papers know nothing of absorbed scales
+    if (!asGiven) return tl::unexpected(asGiven.error());
+    analysis->paper = paperCriteria(graph, norms, *asGiven);
   } else {
-    analysis->paper = paperCriteria(graph, norms, tolerance);
+    analysis->paper = paperCriteria(graph, norms, analysis->claims);
   }
   explainVerdicts(*analysis);
   return analysis;

@@ -11,7 +11,6 @@
 #include "core/analysis/paper_criteria.h"
 #include "core/analysis/planner.h"
 #include "core/analysis/scales.h"
-#include "core/analysis/shifts.h"
 #include "core/base/index_ranges.h"
 #include "core/base/task.h"
 #include "core/graph/graph.h"
@@ -37,7 +36,6 @@ struct NormVerdict {
 struct Analysis {
   AbsorbedScales scales;  // its graph is the one that was analysed
   Norms norms;
-  std::vector<std::optional<MovableShift>> shifts;  // by norm
   Claims claims;
   std::vector<NormVerdict> verdicts;  // by norm
   PaperCriteria paper;

@@ -20,10 +20,13 @@ namespace {
 // Far above what real models need (a 10,000-node model has a few thousand); a guard against hostile files.
 constexpr size_t kMaxClaims = 2'000'000;
 
+// Constants with more elements are not searched for one that is not 0.
+constexpr int64_t kLargestZero = 1 << 16;
+
 class Builder {
  public:
-  Builder(const Graph& graph, std::vector<Claim>& claims, ShiftTolerance& tolerance)
-      : graph_(graph), claims_(claims), tolerance_(tolerance) {}
+  Builder(const Graph& graph, const std::vector<LayerNorm>& norms, std::vector<Claim>& claims)
+      : graph_(graph), claims_(claims), tolerance_(graph, norms), index_(graph.values.size()) {}
 
   ClaimId claim(const Demand& demand) {
     const auto number = static_cast<size_t>(index_.number(demand));
@@ -56,13 +59,13 @@ class Builder {
  private:
   void readings(ClaimId id, const Demand& demand) {
     Claim& claim = claims_[static_cast<size_t>(id)];
-    for (const auto& reading : tolerance_.readings(demand)) {
+    for (const auto& reading : tolerance_.readings(demand.value, demand.pattern)) {
       if (reading.tolerant()) {
         claim.tolerantUses.push_back(reading.use);
         continue;
       }
       if (claim.otherUses.empty()) {
-        claim.otherReason = *reading.notices;
+        claim.otherReason = reading.notices;
         claim.otherNode = reading.node;
       }
       claim.otherUses.push_back(reading.use);
@@ -90,6 +93,7 @@ class Builder {
     if (answer.verdict == ZeroMean::Verdict::Refused) return refuse(id, answer.reason);
     claims_[static_cast<size_t>(id)].kind =
         answer.verdict == ZeroMean::Verdict::Proven ? Claim::Kind::Proven : Claim::Kind::Derived;
+    claims_[static_cast<size_t>(id)].needs.reserve(answer.needs.size());
     for (const Demand& demand : answer.needs) need(id, demand, usesBetween(demand.value, value));
     for (const auto& members : answer.jointly) joint(id, members);
   }
@@ -103,16 +107,8 @@ class Builder {
     Claim& claim = claims_[static_cast<size_t>(id)];
     if (!constant.volatileReason.empty()) return refuse(id, constant.volatileReason);
     if (!graph::isFloat(constant.view.dtype)) return refuse(id, "it holds no floating-point numbers");
-    claim.kind = isZero(constant) ? Claim::Kind::Proven : Claim::Kind::Constant;
-  }
-
-  // Small constants that are all 0 (a fresh bias) need no edit.
-  static bool isZero(const graph::Constant& constant) {
-    constexpr int64_t kSmall = 1 << 16;
-    const auto count = graph::elementCount(constant.view.shape);
-    if (!count || *count > kSmall) return false;
-    const auto numbers = graph::toDoubles(constant.view);
-    return numbers && std::all_of(numbers->begin(), numbers->end(), [](double x) { return x == 0.0; });
+    // A fresh bias needs no edit.
+    claim.kind = graph::isZero(constant.view, kLargestZero) ? Claim::Kind::Proven : Claim::Kind::Constant;
   }
 
   // A model input, or what a loop carries from one pass to the next.
@@ -137,8 +133,8 @@ class Builder {
   }
 
   // Through which reads `source` reaches the node (or the blocks of the node) that makes `made`.
-  std::vector<Use> usesBetween(ValueId source, const graph::Value& made) const {
-    std::vector<Use> between;
+  graph::Uses usesBetween(ValueId source, const graph::Value& made) const {
+    graph::Uses between;
     const auto& blocks = graph_.node(made.producer).blocks;
     for (const Use& use : graph_.value(source).uses) {
       const bool returned = use.node == kNone && std::find(blocks.begin(), blocks.end(), use.block) != blocks.end();
@@ -147,10 +143,10 @@ class Builder {
     return between;
   }
 
-  void need(ClaimId id, const Demand& demand, std::vector<Use> through) {
+  void need(ClaimId id, const Demand& demand, graph::Uses through) {
     const ClaimId target = claim(demand);
     // Whether the reads in between are tolerant is asked of the tolerance directly: the target may not be expanded yet.
-    const auto& readings = tolerance_.readings(demand);
+    const auto& readings = tolerance_.readings(demand.value, demand.pattern);
     const bool tolerant = !through.empty() && std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
       return reading.tolerant() || std::find(through.begin(), through.end(), reading.use) == through.end();
     });
@@ -186,7 +182,7 @@ class Builder {
     const ValueId joined = claims_[static_cast<size_t>(concat)].value;
     const auto& shape = *graph_.value(joined).shape;
     const auto last = static_cast<int64_t>(shape.size()) - 1;
-    for (const auto& reading : tolerance_.readings({joined, Pattern::overAxes(shape, {&last, 1})})) {
+    for (const auto& reading : tolerance_.readings(joined, Pattern::overAxes(shape, {&last, 1}))) {
       if (!reading.tolerant()) return "the concatenation is read by something else than norms";
     }
     return {};
@@ -194,7 +190,7 @@ class Builder {
 
   const Graph& graph_;
   std::vector<Claim>& claims_;
-  ShiftTolerance& tolerance_;
+  ShiftTolerance tolerance_;
   DemandIndex index_;
   std::vector<ClaimId> claimOf_;  // by number in the index
   std::set<ClaimId> settled_;     // joint claims: complete as they are made
@@ -203,10 +199,11 @@ class Builder {
 
 }  // namespace
 
-Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, ShiftTolerance& tolerance,
-                             const Task& task) {
+Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, const Task& task) {
   Claims out;
-  Builder builder(graph, out.claims_, tolerance);
+  constexpr size_t kUsualPerNorm = 8;
+  out.claims_.reserve(kUsualPerNorm * norms.size());
+  Builder builder(graph, norms, out.claims_);
   for (const LayerNorm& norm : norms) {
     const auto& shape = graph.value(norm.input).shape;
     const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();

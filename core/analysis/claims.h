@@ -23,7 +23,7 @@ using ClaimId = int32_t;
 struct Need {
   ClaimId claim = graph::kNone;
   bool throughTolerantUse = false;  // the reader would not notice a centering of the claim's value
-  std::vector<graph::Use> through;  // the reads of the claim's value that the reader depends on
+  graph::Uses through;              // the reads of the claim's value that the reader depends on
 };
 
 struct Claim {
@@ -39,9 +39,9 @@ struct Claim {
   ops::Pattern pattern;
   std::vector<Need> needs;
   std::string reason;                      // Refused: why
-  std::vector<graph::Use> tolerantUses;    // reads that do not notice a shift with this pattern
-  std::vector<graph::Use> otherUses;       // reads that do
-  std::string otherReason;                 // why the first of otherUses notices
+  graph::Uses tolerantUses;                // reads that do not notice a shift with this pattern
+  graph::Uses otherUses;                   // reads that do
+  ShiftTolerance::Reason otherReason;      // why the first of otherUses notices; null if there is none
   graph::NodeId otherNode = graph::kNone;  // who that is (kNone: a model output)
   std::vector<ops::Demand> joint;          // Joint: all members, this one included
 
@@ -50,9 +50,8 @@ struct Claim {
 
 class Claims {
  public:
-  // `tolerance` is of the same graph. Errors: Cancelled, Unsupported.
-  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, ShiftTolerance& tolerance,
-                              const Task& task);
+  // Errors: Cancelled, Unsupported.
+  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Task& task);
 
   [[nodiscard]] const std::vector<Claim>& all() const { return claims_; }
   [[nodiscard]] const Claim& operator[](ClaimId id) const { return claims_[static_cast<size_t>(id)]; }

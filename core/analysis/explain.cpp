@@ -75,7 +75,7 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
   const Graph& graph = analysis.scales.graph();
   if (claim.kind == Claim::Kind::Constant) {
     const std::string reader = claim.otherNode == kNone ? "a model output" : describeNode(graph, claim.otherNode);
-    return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + claim.otherReason +
+    return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + *claim.otherReason +
            ".";
   }
   const auto& value = graph.value(claim.value);

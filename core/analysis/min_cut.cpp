@@ -3,22 +3,22 @@
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/property_map/property_map.hpp>
-
-#include "core/base/grouped.h"
+#include <numeric>
 
 namespace normlens::analysis {
 namespace {
 
 // All arcs in one block: a list of arcs per node would be an allocation for each arc.
-using Network = boost::compressed_sparse_row_graph<boost::directedS>;
+using Network = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
+                                                   boost::no_property, uint32_t, uint32_t>;
 using Arc = boost::graph_traits<Network>::edge_descriptor;
 
 // Nodes that still reach the sink through residual capacity.
 std::vector<bool> reachingSink(const Network& network, const std::vector<Arc>& reverse,
-                               const std::vector<int64_t>& residual, size_t sink) {
+                               const std::vector<int64_t>& residual, uint32_t sink) {
   const auto index = boost::get(boost::edge_index, network);
   std::vector<bool> seen(boost::num_vertices(network), false);
-  std::vector<size_t> queue{sink};
+  std::vector<uint32_t> queue{sink};
   seen[sink] = true;
   while (!queue.empty()) {
     const auto node = queue.back();
@@ -38,41 +38,37 @@ std::vector<bool> reachingSink(const Network& network, const std::vector<Arc>& r
 
 FlowNetwork::Cut FlowNetwork::solve(int source, int sink) const {
   const auto nodes = static_cast<size_t>(nodes_);
-  // Arc 2e is edge e, arc 2e + 1 its reverse, without capacity.
-  const auto fromOf = [&](size_t arc) { return arc % 2 == 0 ? edges_[arc / 2].from : edges_[arc / 2].to; };
-  const auto toOf = [&](size_t arc) { return arc % 2 == 0 ? edges_[arc / 2].to : edges_[arc / 2].from; };
-  std::vector<std::pair<int, size_t>> leaving;
-  for (size_t arc = 0; arc < 2 * edges_.size(); ++arc) leaving.emplace_back(fromOf(arc), arc);
-  const Grouped<size_t> arcsFrom(nodes, leaving);
-  std::vector<std::pair<size_t, size_t>> ends;
-  std::vector<size_t> placeOf(leaving.size());
-  for (size_t node = 0; node < nodes; ++node) {
-    for (const size_t arc : arcsFrom[node]) {
-      placeOf[arc] = ends.size();
-      ends.emplace_back(node, static_cast<size_t>(toOf(arc)));
-    }
+  // Each edge is an arc and its reverse, which has no capacity; arcs lie by the node that they leave.
+  std::vector<uint32_t> next(nodes + 1, 0);
+  for (const Edge& edge : edges_) {
+    ++next[edge.from + 1];
+    ++next[edge.to + 1];
   }
-  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), nodes);
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  std::vector<std::pair<uint32_t, uint32_t>> ends(2 * edges_.size());
+  std::vector<Arc> reverse(ends.size());
+  std::vector<int64_t> capacity(ends.size(), 0), residual(ends.size(), 0);
+  for (const Edge& edge : edges_) {
+    const uint32_t forward = next[edge.from]++, backward = next[edge.to]++;
+    ends[forward] = {edge.from, edge.to};
+    ends[backward] = {edge.to, edge.from};
+    reverse[forward] = Arc(edge.to, backward);
+    reverse[backward] = Arc(edge.from, forward);
+    capacity[forward] = edge.capacity;
+  }
+  const Network network(boost::edges_are_sorted, ends.begin(), ends.end(), static_cast<uint32_t>(nodes));
   const auto index = boost::get(boost::edge_index, network);
-  std::vector<Arc> arcs(ends.size());
-  for (auto [it, end] = boost::edges(network); it != end; ++it) arcs[get(index, *it)] = *it;
-  std::vector<Arc> reverse(ends.size()), predecessor(nodes);
-  std::vector<int64_t> capacity(ends.size(), 0), residual(ends.size(), 0), distance(nodes, 0);
+  std::vector<Arc> predecessor(nodes);
+  std::vector<int64_t> distance(nodes, 0);
   std::vector<boost::default_color_type> color(nodes);
-  for (size_t e = 0; e < edges_.size(); ++e) {
-    const size_t forward = placeOf[2 * e], backward = placeOf[2 * e + 1];
-    capacity[forward] = edges_[e].capacity;
-    reverse[forward] = arcs[backward];
-    reverse[backward] = arcs[forward];
-  }
   const auto byArc = [&](auto& values) { return boost::make_iterator_property_map(values.begin(), index); };
   const auto nodeIndex = boost::get(boost::vertex_index, network);
   const auto byNode = [&](auto& values) { return boost::make_iterator_property_map(values.begin(), nodeIndex); };
   Cut cut;
   cut.flow = boost::boykov_kolmogorov_max_flow(network, byArc(capacity), byArc(residual), byArc(reverse),
                                                byNode(predecessor), byNode(color), byNode(distance), nodeIndex,
-                                               static_cast<size_t>(source), static_cast<size_t>(sink));
-  cut.onSinkSide = reachingSink(network, reverse, residual, static_cast<size_t>(sink));
+                                               static_cast<uint32_t>(source), static_cast<uint32_t>(sink));
+  cut.onSinkSide = reachingSink(network, reverse, residual, static_cast<uint32_t>(sink));
   return cut;
 }
 

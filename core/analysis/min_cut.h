@@ -12,7 +12,9 @@ class FlowNetwork {
   static constexpr int64_t kUncuttable = int64_t{1} << 56;
 
   explicit FlowNetwork(int nodes) : nodes_(nodes) {}
-  void connect(int from, int to, int64_t capacity) { edges_.push_back({from, to, capacity}); }
+  void connect(int from, int to, int64_t capacity) {
+    edges_.push_back({static_cast<uint32_t>(from), static_cast<uint32_t>(to), capacity});
+  }
 
   struct Cut {
     int64_t flow = 0;              // = capacity of the cut: the proof that it is minimal
@@ -22,7 +24,7 @@ class FlowNetwork {
 
  private:
   struct Edge {
-    int from, to;
+    uint32_t from, to;
     int64_t capacity;
   };
   int nodes_;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "core/base/grouped.h"
-#include "core/ops/rules.h"
 
 namespace normlens::analysis {
 
@@ -15,24 +13,21 @@ using graph::Node;
 using graph::OpKind;
 using graph::Use;
 using graph::ValueId;
-using ops::Demand;
 using ops::Pattern;
-using ops::ZeroMean;
 
 namespace {
 
-using Key = std::pair<ValueId, Pattern>;
-
-// A claim on the way back from a norm: (value, pattern), and the claims that it rests on with the reads between them.
+// A claim on the way back from a norm, and the claims that it rests on.
 struct Step {
   struct Next {
     int step;
-    std::vector<Use> reads;
+    const graph::Uses* reads;  // of the next claim's value, between the two
   };
-  std::vector<Next> next;
+  ClaimId claim = kNone;
+  SmallVector<Next, 2> next;
   bool leaf = false;
-  bool opaque = false;            // of a leaf
-  std::vector<Demand> constants;  // of a linear leaf
+  bool opaque = false;             // of a leaf
+  std::vector<ClaimId> constants;  // of a linear leaf
 };
 
 bool passesThrough(OpKind kind) {
@@ -58,36 +53,39 @@ bool passesThrough(OpKind kind) {
   }
 }
 
-// The zero-mean graphs of all norms in one: each (value, pattern) is looked at once.
+// The zero-mean graphs of all norms in one, as the papers see them: part of the graph of claims.
 class PaperBacktrack {
  public:
-  explicit PaperBacktrack(const Graph& graph) : graph_(graph) {}
+  PaperBacktrack(const Graph& graph, const Claims& claims)
+      : graph_(graph), claims_(claims), stepOf_(claims.all().size(), kNone) {}
 
   // The step of a norm's input; everything behind it is there afterwards.
-  int from(const Demand& demand) {
-    const int first = stepOf(demand);
+  int from(ClaimId root) {
+    const int first = stepOf(root);
     for (; expanded_ < steps_.size(); ++expanded_) expand(expanded_);
     return first;
   }
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
-  [[nodiscard]] const Demand& demandOf(size_t step) const { return index_[static_cast<int>(step)]; }
+  [[nodiscard]] const Claim& claimOf(size_t step) const { return claims_[steps_[step].claim]; }
 
  private:
-  int stepOf(const Demand& demand) {
-    const int step = index_.number(demand);
-    if (static_cast<size_t>(step) == steps_.size()) steps_.emplace_back();
+  int stepOf(ClaimId claim) {
+    int& step = stepOf_[static_cast<size_t>(claim)];
+    if (step != kNone) return step;
+    step = static_cast<int>(steps_.size());
+    steps_.push_back({claim, {}, false, false, {}});
     return step;
   }
 
-  void leaf(size_t step, bool opaque, std::vector<Demand> constants = {}) {
+  void leaf(size_t step, bool opaque, std::vector<ClaimId> constants = {}) {
     steps_[step].leaf = true;
     steps_[step].opaque = opaque;
     steps_[step].constants = std::move(constants);
   }
 
   void expand(size_t step) {
-    const Demand& at = demandOf(step);
-    const auto& value = graph_.value(at.value);
+    const Claim& claim = claimOf(step);
+    const auto& value = graph_.value(claim.value);
     if (value.literal) {
       if (*value.literal != 0) leaf(step, true);
       return;
@@ -95,27 +93,23 @@ class PaperBacktrack {
     if (value.producer == kNone || !value.opaqueReason.empty()) return leaf(step, true);
     const Node& node = graph_.node(value.producer);
     if (node.kind == OpKind::LayerNorm && value.output == 0) return;  // taken as zero-mean
-    const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, at.pattern);
-    if (answer.verdict == ZeroMean::Verdict::Proven) return;
-    if (answer.verdict == ZeroMean::Verdict::Refused || !answer.jointly.empty()) return leaf(step, true);
-    if (auto constants = linearConstants(node, answer.needs)) return leaf(step, false, std::move(*constants));
+    if (claim.kind == Claim::Kind::Proven) return;
+    if (claim.kind == Claim::Kind::Refused || restsOnJointConstants(claim)) return leaf(step, true);
+    if (auto constants = linearConstants(node, claim)) return leaf(step, false, std::move(*constants));
     if (!passesThrough(node.kind)) return leaf(step, true);
-    for (const Demand& demand : answer.needs) {
-      const int next = stepOf(demand);  // may move the steps
-      steps_[step].next.push_back({next, usesBy(value.producer, demand.value)});
+    for (const Need& need : claim.needs) {
+      const int next = stepOf(need.claim);  // may move the steps
+      steps_[step].next.push_back({next, &need.through});
     }
   }
 
-  std::vector<Use> usesBy(graph::NodeId node, ValueId value) const {
-    std::vector<Use> out;
-    for (const Use& use : graph_.value(value).uses) {
-      if (use.node == node) out.push_back(use);
-    }
-    return out;
+  [[nodiscard]] bool restsOnJointConstants(const Claim& claim) const {
+    return std::any_of(claim.needs.begin(), claim.needs.end(),
+                       [this](const Need& need) { return !claims_[need.claim].joint.empty(); });
   }
 
   // A general linear layer: its weight and bias are constants, reached through permutations at most.
-  std::optional<std::vector<Demand>> linearConstants(const Node& node, const std::vector<Demand>& needs) const {
+  [[nodiscard]] std::optional<std::vector<ClaimId>> linearConstants(const Node& node, const Claim& claim) const {
     switch (node.kind) {
       case OpKind::Linear:
       case OpKind::MatMul:
@@ -126,27 +120,32 @@ class PaperBacktrack {
       default:
         return std::nullopt;
     }
-    std::vector<Demand> out;
-    for (Demand demand : needs) {
-      while (graph_.value(demand.value).constant == kNone) {
-        const auto& value = graph_.value(demand.value);
-        if (value.producer == kNone) return std::nullopt;
-        const Node& step = graph_.node(value.producer);
-        if (step.kind != OpKind::Permute && step.kind != OpKind::Identity && step.kind != OpKind::Reshape)
-          return std::nullopt;
-        ZeroMean moved = ops::opRow(step.kind).zeroMean(graph_, step, value.output, demand.pattern);
-        if (moved.needs.size() != 1) return std::nullopt;
-        demand = std::move(moved.needs.front());
-      }
-      out.push_back(std::move(demand));
+    std::vector<ClaimId> out;
+    out.reserve(claim.needs.size());
+    for (const Need& need : claim.needs) {
+      const ClaimId constant = constantBehindViews(need.claim);
+      if (constant == kNone) return std::nullopt;
+      out.push_back(constant);
     }
     return out;
   }
 
+  [[nodiscard]] ClaimId constantBehindViews(ClaimId id) const {
+    while (graph_.value(claims_[id].value).constant == kNone) {
+      const auto& value = graph_.value(claims_[id].value);
+      if (value.producer == kNone || claims_[id].needs.size() != 1) return kNone;
+      const OpKind kind = graph_.node(value.producer).kind;
+      if (kind != OpKind::Permute && kind != OpKind::Identity && kind != OpKind::Reshape) return kNone;
+      id = claims_[id].needs.front().claim;
+    }
+    return id;
+  }
+
   const Graph& graph_;
+  const Claims& claims_;
   std::vector<Step> steps_;
+  std::vector<int> stepOf_;  // by claim
   size_t expanded_ = 0;
-  DemandIndex index_;  // of the steps
 };
 
 // Who rests on a step.
@@ -180,13 +179,8 @@ std::vector<bool> reaching(const std::vector<Step>& steps, const Grouped<int>& r
   return reached;
 }
 
-bool tolerated(ShiftTolerance& tolerance, const Demand& at) {
-  const auto& readings = tolerance.readings(at);
-  return std::all_of(readings.begin(), readings.end(), [](const auto& reading) { return reading.tolerant(); });
-}
-
-std::vector<Use> readsOfNorm(const Graph& graph, const LayerNorm& norm) {
-  std::vector<Use> out;
+graph::Uses readsOfNorm(const Graph& graph, const LayerNorm& norm) {
+  graph::Uses out;
   for (const Use& use : graph.value(norm.input).uses) {
     if (std::find(norm.members.begin(), norm.members.end(), use.node) != norm.members.end()) out.push_back(use);
   }
@@ -196,38 +190,56 @@ std::vector<Use> readsOfNorm(const Graph& graph, const LayerNorm& norm) {
 // The edits of the practical criterion: what lies behind the norms that it holds for.
 class PaperEdits {
  public:
-  PaperEdits(const Graph& graph, const PaperBacktrack& backtrack)
-      : graph_(graph), backtrack_(backtrack), steps_(backtrack.steps()), seen_(steps_.size()) {}
+  PaperEdits(const Graph& graph, const Claims& claims, const PaperBacktrack& backtrack)
+      : graph_(graph),
+        claims_(claims),
+        backtrack_(backtrack),
+        steps_(backtrack.steps()),
+        seen_(steps_.size()),
+        centered_(claims.all().size()) {}
 
   void add(const LayerNorm& norm, int first) {
-    visit({first, readsOfNorm(graph_, norm)});
+    const graph::Uses reads = readsOfNorm(graph_, norm);
+    visit({first, &reads});
     while (!queue_.empty()) {
       const int at = queue_.back();
       queue_.pop_back();
       for (const Step::Next& next : steps_[static_cast<size_t>(at)].next) visit(next);
     }
-    replaced_.emplace_back(fold::ReplaceNorm{norm.index});
+    replaced_.push_back(norm.index);
   }
 
   [[nodiscard]] std::vector<fold::Edit> take() {
+    std::sort(constants_.begin(), constants_.end(), [this](ClaimId a, ClaimId b) { return keyLess(a, b); });
     std::vector<fold::Edit> edits;
-    for (const auto& [value, pattern] : constants_)
-      edits.emplace_back(
-          fold::CenterConstant{{{graph_.value(value).constant, pattern}}, graph_.value(value).uses, false});
+    edits.reserve(constants_.size() + centerings_.size() + replaced_.size());
+    for (const ClaimId id : constants_) {
+      const auto& value = graph_.value(claims_[id].value);
+      edits.emplace_back(fold::CenterConstant{{{value.constant, claims_[id].pattern}}, value.uses, false});
+    }
     for (const auto& [key, uses] : centerings_) edits.emplace_back(fold::InsertCentering{key.first, key.second, uses});
-    edits.insert(edits.end(), replaced_.begin(), replaced_.end());
+    for (const int norm : replaced_) edits.emplace_back(fold::ReplaceNorm{norm});
     return edits;
   }
 
  private:
+  [[nodiscard]] bool keyLess(ClaimId a, ClaimId b) const {
+    const Claim &first = claims_[a], &second = claims_[b];
+    return first.value != second.value ? first.value < second.value : first.pattern < second.pattern;
+  }
+
   void visit(const Step::Next& next) {
     const auto index = static_cast<size_t>(next.step);
     const Step& step = steps_[index];
-    for (const Demand& constant : step.constants) constants_.insert({constant.value, constant.pattern});
+    for (const ClaimId constant : step.constants) {
+      if (!centered_[static_cast<size_t>(constant)]) constants_.push_back(constant);
+      centered_[static_cast<size_t>(constant)] = true;
+    }
     if (step.leaf && step.opaque) {
-      const Demand& at = backtrack_.demandOf(index);
-      auto& uses = centerings_[{at.value, at.pattern}];
-      for (const Use& use : next.reads) {
+      const Claim& claim = backtrack_.claimOf(index);
+      const std::pair<ValueId, Pattern> key{claim.value, claim.pattern};
+      auto& uses = centerings_[key];
+      for (const Use& use : *next.reads) {
         if (std::find(uses.begin(), uses.end(), use) == uses.end()) uses.push_back(use);
       }
     }
@@ -236,37 +248,35 @@ class PaperEdits {
   }
 
   const Graph& graph_;
+  const Claims& claims_;
   const PaperBacktrack& backtrack_;
   const std::vector<Step>& steps_;
   std::vector<bool> seen_;
+  std::vector<bool> centered_;  // by claim: it is among the constants
   std::vector<int> queue_;
-  std::set<Key> constants_;
-  std::map<Key, std::vector<Use>> centerings_;
-  std::vector<fold::Edit> replaced_;
+  std::vector<ClaimId> constants_;
+  std::map<std::pair<ValueId, Pattern>, graph::Uses> centerings_;
+  std::vector<int> replaced_;
 };
 
 }  // namespace
 
-PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& norms, ShiftTolerance& tolerance) {
-  PaperBacktrack backtrack(graph);
+PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims) {
+  PaperBacktrack backtrack(graph, claims);
   std::vector<int> roots;
-  for (const LayerNorm& norm : norms) {
-    const auto& shape = graph.value(norm.input).shape;
-    const bool possible = shape && !norm.axes.empty() && norm.blockedReason.empty();
-    roots.push_back(possible ? backtrack.from({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
+  for (int n = 0; n < static_cast<int>(norms.size()); ++n) {
+    roots.push_back(claims.root(n) == kNone ? kNone : backtrack.from(claims.root(n)));
   }
   const std::vector<Step>& steps = backtrack.steps();
   const auto at = [&](int step) -> const Step& { return steps[static_cast<size_t>(step)]; };
   const Grouped<int> readers = readersOf(steps);
-  std::vector<bool> harmful(steps.size(), false);
-  for (size_t i = 0; i < steps.size(); ++i) harmful[i] = steps[i].leaf && !tolerated(tolerance, backtrack.demandOf(i));
-  const auto isHarmful = [&](int step) { return static_cast<bool>(harmful[static_cast<size_t>(step)]); };
+  const auto isHarmful = [&](int step) { return !backtrack.claimOf(static_cast<size_t>(step)).tolerated(); };
   const auto opaque = reaching(steps, readers, [&](int step) { return at(step).opaque; });
   const auto noticed = reaching(steps, readers, isHarmful);
   const auto both = reaching(steps, readers, [&](int step) { return at(step).opaque && isHarmful(step); });
 
   PaperCriteria out;
-  PaperEdits edits(graph, backtrack);
+  PaperEdits edits(graph, claims, backtrack);
   for (size_t n = 0; n < norms.size(); ++n) {
     PaperVerdict verdict;
     if (roots[n] != kNone) {

@@ -1,16 +1,16 @@
 // The papers' own criteria, so that their tables can be reproduced and compared with the exact verdicts.
 //
 //   paper            Algorithm 1 (000/001): every leaf of the zero-mean graph is a general linear layer or an LN, whose
-//                    output counts as zero-mean whatever its gamma and beta; an embedding, a parameter or a
-//                    concatenation counts as opaque.
+//                    output counts as zero-mean whatever its gamma and beta; an embedding, a parameter, a
+//                    concatenation or an addend that is the same for all channels counts as opaque.
 //   paper_practical  section 4.2: opaque leaves may be centered at run time, if that does not break D.2.
 //   paper_strict     001 D.2: `paper`, and every layer that the centered ones affect is an LN.
 #pragma once
 
 #include <vector>
 
+#include "core/analysis/claims.h"
 #include "core/analysis/norms.h"
-#include "core/analysis/shift_tolerance.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
 
@@ -28,8 +28,8 @@ struct PaperCriteria {
   std::vector<fold::Edit> edits;
 };
 
-// `tolerance` is of the same graph.
+// `claims` are of the same graph and norms.
 [[nodiscard]] PaperCriteria paperCriteria(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
-                                          ShiftTolerance& tolerance);
+                                          const Claims& claims);
 
 }  // namespace normlens::analysis

@@ -71,7 +71,7 @@ CenterConstant centerEdit(const graph::Graph& graph, const Claim& claim) {
   return edit;
 }
 
-// Order of application: scales first, then constants from coarse to fine, centerings, norms.
+// Order of application: scales first, then constants from coarse to fine, centerings; norms come behind all of them.
 int rank(const fold::Edit& edit) { return static_cast<int>(edit.index()); }
 
 int64_t coarseness(const fold::Edit& edit) {
@@ -96,7 +96,9 @@ Plan Planner::assemble(const Solution& solution) const {
     planned.frees = frees;
     if (claim.kind == Claim::Kind::Constant || (claim.kind == Claim::Kind::Joint && firstOfJoint(claims_, id))) {
       CenterConstant edit = centerEdit(graph_, claim);
-      for (const auto& part : edit.parts) centered[part.constant].merge(frees);
+      if (!scales_.empty()) {
+        for (const auto& part : edit.parts) centered[part.constant].merge(frees);
+      }
       const bool split = edit.split;
       planned.edit = std::move(edit);
       planned.bytes = bytesOf(planned.edit, graph_);
@@ -118,15 +120,15 @@ Plan Planner::assemble(const Solution& solution) const {
     }
     if (!planned.frees.empty()) plan.edits.push_back(std::move(planned));
   }
+  std::stable_sort(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& a, const PlannedEdit& b) {
+    if (rank(a.edit) != rank(b.edit)) return rank(a.edit) < rank(b.edit);
+    return coarseness(a.edit) > coarseness(b.edit);
+  });
   for (int n = 0; n < static_cast<int>(norms_.size()); ++n) {
     if (!solution.folded[static_cast<size_t>(n)]) continue;
     plan.folded.push_back(n);
     plan.edits.push_back({ReplaceNorm{n}, claims_.root(n), {n}, 0, 0});
   }
-  std::stable_sort(plan.edits.begin(), plan.edits.end(), [](const PlannedEdit& a, const PlannedEdit& b) {
-    if (rank(a.edit) != rank(b.edit)) return rank(a.edit) < rank(b.edit);
-    return coarseness(a.edit) > coarseness(b.edit);
-  });
   return plan;
 }
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
+#include <unordered_map>
 
+#include "core/base/grouped.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
@@ -18,11 +19,11 @@ namespace {
 // One centering of one value, in the order of the plan.
 struct Centering {
   ops::Pattern pattern;
-  std::vector<Use> uses;
+  graph::Uses uses;
   bool joint = false;
 };
 
-bool contains(const std::vector<Use>& uses, const Use& use) {
+bool contains(const graph::Uses& uses, const Use& use) {
   return std::find(uses.begin(), uses.end(), use) != uses.end();
 }
 
@@ -53,7 +54,7 @@ class Checker {
   void findSpoiled() {
     const size_t count = claims_.all().size();
     spoiled_.assign(count, false);
-    std::vector<std::vector<ClaimId>> readers(count);
+    std::vector<std::pair<int, ClaimId>> reads;
     std::vector<ClaimId> queue;
     const auto spoil = [&](ClaimId id) {
       if (spoiled_[static_cast<size_t>(id)]) return;
@@ -63,10 +64,11 @@ class Checker {
     for (ClaimId id = 0; id < static_cast<ClaimId>(count); ++id) {
       if (!good_[static_cast<size_t>(id)]) continue;
       for (const Need& need : claims_[id].needs) {
-        readers[static_cast<size_t>(need.claim)].push_back(id);
+        reads.emplace_back(need.claim, id);
         if (!holdsAt(need)) spoil(id);
       }
     }
+    const Grouped<ClaimId> readers(count, reads);
     while (!queue.empty()) {
       const ClaimId id = queue.back();
       queue.pop_back();
@@ -82,8 +84,8 @@ class Checker {
     for (const auto& member : claim.joint) centerings_[member.value].push_back({member.pattern, edit.uses, true});
   }
 
-  std::vector<Use> readsOf(const LayerNorm& norm) const {
-    std::vector<Use> out;
+  graph::Uses readsOf(const LayerNorm& norm) const {
+    graph::Uses out;
     for (const Use& use : graph_.value(norm.input).uses) {
       if (std::find(norm.members.begin(), norm.members.end(), use.node) != norm.members.end()) out.push_back(use);
     }
@@ -141,7 +143,7 @@ class Checker {
   const std::vector<LayerNorm>& norms_;
   const Claims& claims_;
   const std::vector<bool>& good_;
-  std::map<ValueId, std::vector<Centering>> centerings_;
+  std::unordered_map<ValueId, std::vector<Centering>> centerings_;
   std::vector<bool> spoiled_;  // by claim
 };
 

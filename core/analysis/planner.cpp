@@ -62,10 +62,12 @@ Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                  const std::vector<AbsorbScale>& scales)
     : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {
   collectScaled();
+  for (const Claim& claim : claims_.all()) cutKinds_.push_back(cutKindOf(claim));
 }
 
 // From each tensor of a scale's edit on, every value has one reader, up to the scale itself.
 void Planner::collectScaled() {
+  if (scales_.empty()) return;
   std::map<graph::ConstantId, graph::ValueId> values;
   for (graph::ValueId id = 0; id < static_cast<graph::ValueId>(graph_.values.size()); ++id) {
     if (graph_.value(id).constant != kNone) values[graph_.value(id).constant] = id;
@@ -95,8 +97,7 @@ Planner::Prices Planner::pricesOf(const PlanOptions& options) {
 }
 
 // What can be done for the tolerant readers alone.
-CutKind Planner::cutKind(ClaimId id) const {
-  const Claim& claim = claims_[id];
+CutKind Planner::cutKindOf(const Claim& claim) const {
   if (claim.tolerantUses.empty() || claim.kind == Claim::Kind::Joint || claim.kind == Claim::Kind::Proven)
     return CutKind::None;
   const auto& value = graph_.value(claim.value);
@@ -114,6 +115,7 @@ int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& o
   if (kind == CutKind::None) return FlowNetwork::kUncuttable;
   const Claim& claim = claims_[id];
   if (kind == CutKind::Copy) {
+    if (prices.perCopiedByte == 0) return 1;
     const int64_t bytes = std::max<int64_t>(1, constantBytes(graph_, graph_.value(claim.value).constant));
     if (prices.perCopiedByte > FlowNetwork::kUncuttable / bytes) return FlowNetwork::kUncuttable;
     return 1 + prices.perCopiedByte * bytes;
@@ -222,13 +224,14 @@ int64_t Planner::unaffordableByte(const Prices& prices) const {
 
 // Lagrange: a price on each copied byte, found by bisection; each step is one minimum cut.
 Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double& gap) const {
+  gap = 0;
+  Prices prices = pricesOf(options);
+  Solution best = solve(prices, options);
+  if (best.bytesGrown == 0) return best;
   int64_t total = 0;
   for (size_t i = 0; i < graph_.constants.size(); ++i)
     total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
   const auto budget = static_cast<int64_t>(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
-  Prices prices = pricesOf(options);
-  Solution best = solve(prices, options);
-  gap = 0;
   if (best.bytesGrown <= budget) return best;
   int64_t low = 0;
   int64_t high = unaffordableByte(prices);

@@ -101,7 +101,8 @@ class Planner {
   };
 
   [[nodiscard]] static Prices pricesOf(const PlanOptions& options);
-  [[nodiscard]] CutKind cutKind(ClaimId id) const;
+  [[nodiscard]] CutKind cutKindOf(const Claim& claim) const;
+  [[nodiscard]] CutKind cutKind(ClaimId id) const { return cutKinds_[static_cast<size_t>(id)]; }
   [[nodiscard]] int64_t cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solve(const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
@@ -118,6 +119,7 @@ class Planner {
   const std::vector<fold::AbsorbScale>& scales_;
   // What lies between an absorbed scale and the tensors that take it in.
   std::set<graph::ValueId> scaled_;
+  std::vector<CutKind> cutKinds_;  // by claim: what can be done for its tolerant readers alone
 };
 
 }  // namespace normlens::analysis

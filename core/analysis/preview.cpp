@@ -21,7 +21,7 @@ CenteringPreview previewCentering(const Analysis& analysis, graph::ValueId value
   if (asked->tolerantUses.empty()) {
     const std::string reader =
         asked->otherNode == graph::kNone ? "a model output" : describeNode(graph, asked->otherNode);
-    preview.reason = "Centering it would change " + reader + ": " + asked->otherReason + ".";
+    preview.reason = "Centering it would change " + reader + ": " + *asked->otherReason + ".";
     return preview;
   }
   PlanOptions without;

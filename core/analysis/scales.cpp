@@ -21,7 +21,7 @@ using graph::ValueId;
 
 namespace {
 
-// gamma varies along exactly one axis of `full`: that axis and the numbers.
+// A constant that varies along exactly one axis of `full`: that axis and the numbers.
 struct Scale {
   int64_t axis = 0;
   std::vector<double> numbers;
@@ -29,8 +29,7 @@ struct Scale {
 
 std::optional<Scale> scaleAlongOneAxis(const Graph& graph, ValueId id, const Shape& full) {
   const auto& value = graph.value(id);
-  if (value.constant == kNone || !value.opaqueReason.empty()) return std::nullopt;
-  if (!graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
+  if (!value.opaqueReason.empty() || !graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
   const auto& view = graph.constant(value.constant).view;
   if (!graph::isFloat(view.dtype) || view.shape.size() > full.size()) return std::nullopt;
   std::optional<Scale> found;
@@ -70,6 +69,7 @@ class Absorber {
     const Node& node = original_.node(id);
     if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue)
       return false;
+    if (original_.value(node.operands[1 - data]).constant == kNone) return false;
     if (!graph::sameTypeAndShape(original_, node.operands[data], node.outputs[0])) return false;
     auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *ops::shapeOf(original_, node.operands[data]));
     if (!scale) return false;

@@ -13,22 +13,23 @@ using graph::ValueId;
 using ops::Pattern;
 using ops::Shift;
 
-ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms) : graph_(graph) {
+ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms)
+    : graph_(graph), index_(graph.values.size()) {
   for (const LayerNorm& norm : norms) {
     if (!norm.asOne || !norm.blockedReason.empty()) continue;
     for (const NodeId member : norm.members) asOne_.emplace(member, &norm);
   }
 }
 
-bool ShiftTolerance::absorbedByNorm(const ops::Demand& shifted, const Use& use) const {
+bool ShiftTolerance::absorbedByNorm(int shifted, const Use& use) const {
   const auto found = asOne_.find(use.node);
-  if (found == asOne_.end() || found->second->input != shifted.value) return false;
-  const auto& shape = graph_.value(shifted.value).shape;
-  return shape && shifted.pattern.coversGroupsOf(Pattern::overAxes(*shape, found->second->axes));
+  if (found == asOne_.end() || found->second->input != index_.value(shifted)) return false;
+  const auto& shape = graph_.value(index_.value(shifted)).shape;
+  return shape && index_.pattern(shifted).coversGroupsOf(Pattern::overAxes(*shape, found->second->axes));
 }
 
-Shift ShiftTolerance::shiftOf(const ops::Demand& shifted, const Use& use) const {
-  const Pattern& pattern = shifted.pattern;
+Shift ShiftTolerance::shiftOf(int shifted, const Use& use) const {
+  const Pattern& pattern = index_.pattern(shifted);
   if (use.node != kNone) {
     if (absorbedByNorm(shifted, use)) return Shift::absorbed();
     const auto& node = graph_.node(use.node);
@@ -45,14 +46,14 @@ Shift ShiftTolerance::shiftOf(const ops::Demand& shifted, const Use& use) const 
 }
 
 void ShiftTolerance::expand(int id) {
-  const ops::Demand& shifted = index_[id];
   Entry entry;
-  for (const Use& use : graph_.value(shifted.value).uses) {
-    Shift shift = shiftOf(shifted, use);
+  for (const Use& use : graph_.value(index_.value(id)).uses) {
+    Shift shift = shiftOf(id, use);
     Reading reading{use, use.node, nullptr};
     if (shift.verdict == Shift::Verdict::Refused)
       reading.notices = std::make_shared<const std::string>(std::move(shift.reason));
-    for (const auto& output : shift.outputs) entry.carried.push_back({entry.readings.size(), index_.number(output)});
+    for (const auto& output : shift.outputs)
+      entry.carried.push_back({static_cast<int>(entry.readings.size()), index_.number(output)});
     entry.readings.push_back(std::move(reading));
   }
   entries_.push_back(std::move(entry));
@@ -75,7 +76,7 @@ void ShiftTolerance::settle(int first) {
     if (refuse(id, reason, node)) queue.push_back(id);
   };
   for (int id = first; id < count; ++id) {
-    const auto& value = graph_.value(index_[id].value);
+    const auto& value = graph_.value(index_.value(id));
     if (!value.opaqueReason.empty()) spoil(id, std::make_shared<const std::string>(value.opaqueReason), value.producer);
     for (const Reading& reading : at(id).readings) {
       if (!reading.tolerant()) spoil(id, reading.notices, reading.node);
@@ -102,21 +103,21 @@ void ShiftTolerance::settle(int first) {
 void ShiftTolerance::settleReadings(int id) {
   Entry& entry = at(id);
   for (const Carried& carried : entry.carried) {
-    Reading& reading = entry.readings[carried.reading];
+    Reading& reading = entry.readings[static_cast<size_t>(carried.reading)];
     const Entry& target = at(carried.entry);
     if (!target.notices || !reading.tolerant()) continue;
     reading.notices = target.notices;
     reading.node = target.node;
   }
-  if (graph_.value(index_[id].value).opaqueReason.empty()) return;
+  if (graph_.value(index_.value(id)).opaqueReason.empty()) return;
   for (Reading& reading : entry.readings) {
     if (reading.tolerant()) reading.notices = entry.notices;
   }
 }
 
-const std::vector<ShiftTolerance::Reading>& ShiftTolerance::readings(const ops::Demand& shift) {
+const ShiftTolerance::Readings& ShiftTolerance::readings(ValueId value, const Pattern& shift) {
   const auto first = static_cast<int>(entries_.size());
-  const int id = index_.number(shift);
+  const int id = index_.number(value, shift);
   if (id >= first) {
     while (entries_.size() < index_.size()) expand(static_cast<int>(entries_.size()));
     settle(first);

@@ -10,6 +10,7 @@
 
 #include "core/analysis/demand_index.h"
 #include "core/analysis/norms.h"
+#include "core/base/small_vector.h"
 #include "core/graph/graph.h"
 #include "core/ops/rules.h"
 
@@ -28,25 +29,26 @@ class ShiftTolerance {
 
     [[nodiscard]] bool tolerant() const { return notices == nullptr; }
   };
+  using Readings = SmallVector<Reading, 2>;
   // By read of the value. Valid until the next call.
-  [[nodiscard]] const std::vector<Reading>& readings(const ops::Demand& shift);
+  [[nodiscard]] const Readings& readings(graph::ValueId value, const ops::Pattern& shift);
 
  private:
   struct Carried {
-    size_t reading;
+    int reading;
     int entry;  // must be tolerant as well
   };
   struct Entry {
-    std::vector<Reading> readings;
-    std::vector<Carried> carried;
+    Readings readings;
+    SmallVector<Carried, 2> carried;
     Reason notices;  // of the first reading that does, or of one behind it
     graph::NodeId node = graph::kNone;
   };
 
   Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }
   void expand(int id);
-  ops::Shift shiftOf(const ops::Demand& shifted, const graph::Use& use) const;
-  bool absorbedByNorm(const ops::Demand& shifted, const graph::Use& use) const;
+  ops::Shift shiftOf(int shifted, const graph::Use& use) const;
+  bool absorbedByNorm(int shifted, const graph::Use& use) const;
   void settle(int first);
   bool refuse(int id, const Reason& reason, graph::NodeId node);
   void settleReadings(int id);

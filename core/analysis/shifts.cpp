@@ -186,11 +186,8 @@ class ShiftFinder {
 
 }  // namespace
 
-std::vector<std::optional<MovableShift>> movableShifts(const Graph& graph, const std::vector<LayerNorm>& norms) {
-  std::vector<std::optional<MovableShift>> out;
-  out.reserve(norms.size());
-  for (const LayerNorm& norm : norms) out.push_back(ShiftFinder(graph, norm).find());
-  return out;
+std::optional<MovableShift> movableShift(const Graph& graph, const LayerNorm& norm) {
+  return ShiftFinder(graph, norm).find();
 }
 
 }  // namespace normlens::analysis

@@ -21,8 +21,7 @@ struct MovableShift {
   std::vector<graph::ValueId> between;
 };
 
-// By norm; nullopt where beta is absent or has to stay. `graph` as it was read, with shapes.
-[[nodiscard]] std::vector<std::optional<MovableShift>> movableShifts(const graph::Graph& graph,
-                                                                     const std::vector<LayerNorm>& norms);
+// nullopt where beta is absent or has to stay. `graph` as it was read, with shapes.
+[[nodiscard]] std::optional<MovableShift> movableShift(const graph::Graph& graph, const LayerNorm& norm);
 
 }  // namespace normlens::analysis

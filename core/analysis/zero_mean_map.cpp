@@ -1,6 +1,7 @@
 #include "core/analysis/zero_mean_map.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -118,7 +119,7 @@ class Cone {
  public:
   explicit Cone(const graph::Graph& graph) : graph_(graph) {}
 
-  void add(const Pattern& pattern, const std::vector<Use>& uses) {
+  void add(const Pattern& pattern, const graph::Uses& uses) {
     for (const Use& use : uses) step(use, pattern);
     while (!open_.empty()) {
       const auto [next, with] = std::move(open_.back());
@@ -205,8 +206,9 @@ ShiftCone shiftCone(const Analysis& analysis, const Plan& plan, NodeId node) {
     if (center == nullptr) continue;
     for (const auto& part : center->parts) {
       if (!weights.contains(part.constant)) continue;
-      std::vector<Use> uses = center->uses;
-      std::erase_if(uses, [&](const Use& use) { return constantRead(graph, use) != part.constant; });
+      graph::Uses uses;
+      std::copy_if(center->uses.begin(), center->uses.end(), std::back_inserter(uses),
+                   [&](const Use& use) { return constantRead(graph, use) == part.constant; });
       cone.add(part.pattern, uses);
       any = true;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ class Grouped {
   Grouped(size_t groups, const std::vector<std::pair<int, T>>& members) : ends_(groups + 1, 0), items_(members.size()) {
     for (const auto& [group, item] : members) ++ends_[static_cast<size_t>(group) + 1];
     for (size_t g = 1; g <= groups; ++g) ends_[g] += ends_[g - 1];
-    std::vector<size_t> next(ends_.begin(), ends_.end() - 1);
+    std::vector<uint32_t> next(ends_.begin(), ends_.end() - 1);
     for (const auto& [group, item] : members) items_[next[static_cast<size_t>(group)]++] = item;
   }
 
@@ -24,7 +25,7 @@ class Grouped {
   }
 
  private:
-  std::vector<size_t> ends_;  // by group, of the one before it
+  std::vector<uint32_t> ends_;  // by group, of the one before it
   std::vector<T> items_;
 };
 

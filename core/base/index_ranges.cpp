@@ -6,7 +6,8 @@ namespace normlens {
 namespace {
 
 // The first range that ends at `index` or behind it.
-auto reaching(const std::vector<IndexRange>& ranges, int index) {
+template <class Ranges>
+auto reaching(const Ranges& ranges, int index) {
   return std::partition_point(ranges.begin(), ranges.end(),
                               [index](const IndexRange& range) { return range.last < index; });
 }
@@ -25,7 +26,7 @@ bool IndexRanges::merge(const IndexRanges& other) {
     return at != ranges_.end() && at->first <= range.first;
   });
   if (covered) return false;
-  std::vector<IndexRange> all(ranges_.size() + other.ranges_.size());
+  SmallVector<IndexRange, 4> all(ranges_.size() + other.ranges_.size());
   std::merge(ranges_.begin(), ranges_.end(), other.ranges_.begin(), other.ranges_.end(), all.begin(),
              [](const IndexRange& a, const IndexRange& b) { return a.first < b.first; });
   ranges_.clear();

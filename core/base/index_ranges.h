@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/base/small_vector.h"
+
 namespace normlens {
 
 struct IndexRange {
@@ -40,7 +42,7 @@ class IndexRanges {
   bool operator==(const IndexRanges&) const = default;
 
  private:
-  std::vector<IndexRange> ranges_;  // ascending; neighbours neither overlap nor touch
+  SmallVector<IndexRange, 2> ranges_;  // ascending; neighbours neither overlap nor touch
 };
 
 }  // namespace normlens

@@ -27,7 +27,7 @@ struct CenterConstant {
   // parts form one group and the joint mean is subtracted.
   std::vector<Part> parts;
   // Which reads get the centered tensor. All reads of the constant, unless `split`.
-  std::vector<graph::Use> uses;
+  graph::Uses uses;
   bool split = false;  // other reads keep the original: the file grows by a copy
 };
 
@@ -51,7 +51,7 @@ struct AbsorbScale {
 struct InsertCentering {
   graph::ValueId value = graph::kNoValue;
   ops::Pattern pattern;
-  std::vector<graph::Use> uses;
+  graph::Uses uses;
 };
 
 // y = n + beta goes into linear layers only: b' = b + W beta, and beta is left out. Everything behind the biases stays

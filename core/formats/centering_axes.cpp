@@ -8,10 +8,11 @@ namespace normlens::formats {
 namespace {
 
 using ops::Factor;
+using ops::Factors;
 
 // Neighbouring whole factors of one kind are one factor.
-std::vector<Factor> merged(const std::vector<Factor>& factors) {
-  std::vector<Factor> out;
+Factors merged(const Factors& factors) {
+  Factors out;
   for (const Factor& next : factors) {
     if (next.size == 1) continue;
     if (!out.empty() && out.back().whole() && next.whole() && out.back().summed == next.summed) {
@@ -26,10 +27,10 @@ std::vector<Factor> merged(const std::vector<Factor>& factors) {
 
 }  // namespace
 
-std::vector<std::vector<Factor>> centeringAxes(const ops::Pattern& pattern, const graph::Shape& shape) {
+ops::FactorsPerDim centeringAxes(const ops::Pattern& pattern, const graph::Shape& shape) {
   const auto perDim = ops::alignTo(pattern, shape);
   if (!perDim) throw EditRefused("a centering at run time would cut across the axes of the value");
-  std::vector<std::vector<Factor>> axes;
+  ops::FactorsPerDim axes;
   for (const auto& factors : *perDim) {
     axes.push_back(merged(factors));
     const auto kept = std::count_if(axes.back().begin(), axes.back().end(), [](const Factor& f) { return !f.summed; });

@@ -11,7 +11,6 @@ namespace normlens::formats {
 // By axis its factors, outermost first; one factor: the axis stays whole. At most one factor of an axis that is cut is
 // kept, so that its size need not be written down. Throws EditRefused where the pattern cuts across axes, or would fix
 // a size that may differ from call to call.
-[[nodiscard]] std::vector<std::vector<ops::Factor>> centeringAxes(const ops::Pattern& pattern,
-                                                                  const graph::Shape& shape);
+[[nodiscard]] ops::FactorsPerDim centeringAxes(const ops::Pattern& pattern, const graph::Shape& shape);
 
 }  // namespace normlens::formats

@@ -30,7 +30,7 @@ class FreshMemory {
   std::vector<std::shared_ptr<std::byte>> memory_;
 };
 
-bool contains(const std::vector<graph::Use>& uses, const graph::Use& use) {
+bool contains(const graph::Uses& uses, const graph::Use& use) {
   return std::find(uses.begin(), uses.end(), use) != uses.end();
 }
 
@@ -79,14 +79,13 @@ std::vector<WeightVersion>& WeightVersions::versionsOf(graph::ConstantId constan
   return versions;
 }
 
-std::vector<WeightVersions::Ref> WeightVersions::versionsFor(graph::ConstantId constant,
-                                                             const std::vector<graph::Use>* only) {
+std::vector<WeightVersions::Ref> WeightVersions::versionsFor(graph::ConstantId constant, const graph::Uses* only) {
   auto& versions = versionsOf(constant);
   std::vector<Ref> out;
   const size_t count = versions.size();
   for (size_t v = 0; v < count; ++v) {
     if (versions[v].keptForOthers) continue;
-    std::vector<graph::Use> wanted, rest;
+    graph::Uses wanted, rest;
     for (const auto& use : versions[v].uses) (only == nullptr || contains(*only, use) ? wanted : rest).push_back(use);
     if (wanted.empty() && !(only == nullptr && versions[v].uses.empty())) continue;
     if (rest.empty()) {

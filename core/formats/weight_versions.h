@@ -18,7 +18,7 @@
 namespace normlens::formats {
 
 struct WeightVersion {
-  std::vector<graph::Use> uses;
+  graph::Uses uses;
   graph::TensorView view;  // the file's own until it is changed; then fold::outputStrides() of that
   bool changed = false;
   bool keptForOthers = false;  // for readers that the graph does not show: never changed
@@ -54,7 +54,7 @@ class WeightVersions {
   std::vector<WeightVersion>& versionsOf(graph::ConstantId constant);
   WeightVersion& at(const Ref& ref) { return versionsOf(ref.constant)[ref.version]; }
   // The versions that an edit of these reads (null: of all) changes, split off where needed.
-  std::vector<Ref> versionsFor(graph::ConstantId constant, const std::vector<graph::Use>* only);
+  std::vector<Ref> versionsFor(graph::ConstantId constant, const graph::Uses* only);
   // What this read has by now; nothing waits.
   graph::TensorView viewFor(graph::ConstantId constant, const graph::Use& use);
   void queue(const Ref& ref, const ops::Pattern& pattern);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "core/graph/graph.h"
@@ -47,17 +48,16 @@ class Checker {
     for (ValueId id = 0; id < count(graph_.values); ++id) {
       for (const Use& use : graph_.value(id).uses) {
         ++recorded;
-        const std::vector<ValueId>* list = nullptr;
+        std::span<const ValueId> list;
         if (use.node != kNone) {
           if (use.node < 0 || use.node >= count(graph_.nodes)) return broken("use by a node that does not exist");
-          list = &graph_.node(use.node).operands;
+          list = graph_.node(use.node).operands;
         } else {
           if (use.block < 0 || use.block >= count(graph_.blocks)) return broken("use by a block that does not exist");
-          list = &graph_.block(use.block).returns;
+          list = graph_.block(use.block).returns;
         }
         const auto at = static_cast<size_t>(use.operand);
-        if (at >= list->size() || (*list)[at] != id)
-          return broken("use of " + graph_.value(id).name + " has no operand");
+        if (at >= list.size() || list[at] != id) return broken("use of " + graph_.value(id).name + " has no operand");
       }
     }
     size_t expected = 0;

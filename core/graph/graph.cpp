@@ -107,6 +107,7 @@ void Graph::addReturn(BlockId block, ValueId value) {
 }
 
 std::vector<NodeId> Graph::executionOrder() const {
+  if (blocks.size() == 1) return blocks[0].nodes;
   std::vector<NodeId> order;
   order.reserve(nodes.size());
   struct Cursor {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/small_vector.h"
 #include "core/graph/op_kind.h"
 #include "core/graph/types.h"
 
@@ -39,45 +40,49 @@ struct Use {
   BlockId block = kNone;
   bool operator==(const Use&) const = default;
 };
+using Uses = SmallVector<Use, 2>;
+using Operands = SmallVector<ValueId, 4>;
+using Outputs = SmallVector<ValueId, 2>;
 
 // A tensor that the file holds. One Constant per distinct piece of memory: tied weights are one Constant with several
 // names and several uses.
 struct Constant {
-  std::string name;                  // attribute path or initializer name; unique in the graph
-  std::vector<std::string> aliases;  // further names of the same memory
-  TensorView view;
   // Why its value may change after loading (state the model writes, an initializer that is also an input, an in-place
   // op on an alias); empty for a true constant. A constant with a reason is neither read nor edited.
   std::string volatileReason;
+  TensorView view;
+  std::string name;                  // attribute path or initializer name; unique in the graph
+  std::vector<std::string> aliases;  // further names of the same memory
 };
 
+// What an analysis of the whole graph reads stands first, here and in Node: it is what fits a cache.
 struct Value {
-  std::string name;  // unique; as the file's tools print it
   DType dtype = DType::Unknown;
-  std::optional<Shape> shape;  // of the probe run; nullopt: not a tensor, not reached, or not known yet
-  NodeId producer = kNone;     // kNone: graph input, block parameter, constant or literal
-  int output = 0;              // which output of the producer
-  BlockId paramOf = kNone;     // block parameter (the graph's inputs are parameters of block 0)
+  NodeId producer = kNone;  // kNone: graph input, block parameter, constant or literal
+  int output = 0;           // which output of the producer
+  BlockId paramOf = kNone;  // block parameter (the graph's inputs are parameters of block 0)
   int param = 0;
   ConstantId constant = kNone;
   std::optional<double> literal;  // a scalar written in the graph
+  std::optional<Shape> shape;     // of the probe run; nullopt: not a tensor, not reached, or not known yet
+  Uses uses;
   // Set where an in-place op on an alias makes the value unsafe to reason about: nothing is proved of it, and a shift
   // of it is never tolerated. Plain sentence.
   std::string opaqueReason;
-  std::vector<Use> uses;
+  std::string name;  // unique; as the file's tools print it
 };
 
 struct Node {
   OpKind kind = OpKind::Opaque;
-  std::string op;    // the file's own name: "aten::layer_norm", "LayerNormalization"
-  std::string name;  // module path or node name; not necessarily unique
+  bool helper = false;  // bookkeeping that views hide: sizes, constants, casts of ints
   ScopeId scope = 0;
   BlockId block = 0;
-  std::vector<ValueId> operands;  // see OpKind; kNoValue for an absent optional
-  std::vector<ValueId> outputs;
+  Operands operands;  // see OpKind; kNoValue for an absent optional
+  Outputs outputs;
   Attributes attributes;        // canonical ones first (see OpKind), then whatever else the file says
   std::vector<BlockId> blocks;  // of If and Loop
-  bool helper = false;          // bookkeeping that views hide: sizes, constants, casts of ints
+  std::string op;               // the file's own name: "aten::layer_norm", "LayerNormalization"
+  std::string name;             // module path or node name; not necessarily unique
   std::string source;           // where it was written, if the file says
 };
 

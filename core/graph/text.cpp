@@ -22,10 +22,10 @@ std::string number(double value) {
   return {buffer.data(), end};
 }
 
-template <class T, class Print>
-std::string joined(const std::vector<T>& items, Print print) {
+template <class Items, class Print>
+std::string joined(const Items& items, Print print) {
   std::string out;
-  for (const T& item : items) {
+  for (const auto& item : items) {
     if (!out.empty()) out += ", ";
     out += print(item);
   }

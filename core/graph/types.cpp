@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/small_vector.h"
+
 namespace normlens::graph {
 namespace {
 
@@ -119,17 +121,16 @@ int64_t byteCount(const TensorView& view) {
   return elementCount(view.shape).value_or(0) * static_cast<int64_t>(dtypeBytes(view.dtype));
 }
 
-std::optional<std::vector<double>> toDoubles(const TensorView& view) {
-  const auto read = reader(view.dtype);
-  const auto count = elementCount(view.shape);
-  if (read == nullptr || !count) return std::nullopt;
-  std::vector<double> out;
-  out.reserve(static_cast<size_t>(*count));
+namespace {
+
+// In row-major order, as long as `take` wants more; whether it took all.
+template <class Take>
+bool eachElement(const TensorView& view, int64_t count, Take take) {
   const auto bytes = static_cast<int64_t>(dtypeBytes(view.dtype));
-  std::vector<int64_t> index(view.shape.size(), 0);
+  SmallVector<int64_t, 4> index(view.shape.size(), 0);
   int64_t offset = 0;
-  for (int64_t i = 0; i < *count; ++i) {
-    out.push_back(read(view.data + offset * bytes));
+  for (int64_t i = 0; i < count; ++i) {
+    if (!take(view.data + offset * bytes)) return false;
     for (size_t axis = index.size(); axis-- > 0;) {
       offset += view.strides[axis];
       if (++index[axis] < view.shape[axis]) break;
@@ -137,7 +138,29 @@ std::optional<std::vector<double>> toDoubles(const TensorView& view) {
       index[axis] = 0;
     }
   }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> toDoubles(const TensorView& view) {
+  const auto read = reader(view.dtype);
+  const auto count = elementCount(view.shape);
+  if (read == nullptr || !count) return std::nullopt;
+  std::vector<double> out;
+  out.reserve(static_cast<size_t>(*count));
+  eachElement(view, *count, [&](const std::byte* at) {
+    out.push_back(read(at));
+    return true;
+  });
   return out;
+}
+
+bool isZero(const TensorView& view, int64_t most) {
+  const auto read = reader(view.dtype);
+  const auto count = elementCount(view.shape);
+  if (read == nullptr || !count || *count > most) return false;
+  return eachElement(view, *count, [&](const std::byte* at) { return read(at) == 0.0; });
 }
 
 float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }

@@ -58,6 +58,9 @@ struct TensorView {
 // The elements in row-major order, converted to double. Complex and quantised tensors give nullopt.
 [[nodiscard]] std::optional<std::vector<double>> toDoubles(const TensorView& view);
 
+// Every element is 0; false as well where there are more than `most` to look at.
+[[nodiscard]] bool isZero(const TensorView& view, int64_t most);
+
 // One float16 or bfloat16 bit pattern as float, and back (round to nearest, ties to even).
 [[nodiscard]] float halfToFloat(uint16_t bits);
 [[nodiscard]] float bfloat16ToFloat(uint16_t bits);

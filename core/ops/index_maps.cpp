@@ -14,13 +14,13 @@ const Shape* shapeOf(const Graph& graph, ValueId value) {
   return shape ? &*shape : nullptr;
 }
 
-bool anySummed(const std::vector<Factor>& axis) {
+bool anySummed(const Factors& axis) {
   return std::any_of(axis.begin(), axis.end(), [](const Factor& f) { return f.summed && f.extent() > 1; });
 }
 
-std::vector<Factor> wholeKept(int64_t size) { return {Factor{size, 0, size, false}}; }
+Factors wholeKept(int64_t size) { return {Factor{size, 0, size, false}}; }
 
-std::vector<Factor> asKept(std::vector<Factor> axis) {
+Factors asKept(Factors axis) {
   for (Factor& factor : axis) factor.summed = false;
   return axis;
 }
@@ -60,7 +60,7 @@ std::optional<Pattern> widenFromOperand(const Pattern& pattern, const Shape& par
 
 namespace {
 
-int64_t innerSize(const std::vector<Factor>& axis) {
+int64_t innerSize(const Factors& axis) {
   int64_t size = 1;
   for (size_t i = 1; i < axis.size(); ++i) size *= axis[i].size;
   return size;
@@ -68,7 +68,7 @@ int64_t innerSize(const std::vector<Factor>& axis) {
 
 }  // namespace
 
-std::optional<Window> window(const std::vector<Factor>& axis, int64_t start, int64_t length) {
+std::optional<Window> window(const Factors& axis, int64_t start, int64_t length) {
   if (axis.empty()) return Window{};
   const int64_t inner = innerSize(axis);
   if (start % inner != 0 || length % inner != 0) {
@@ -88,17 +88,16 @@ std::optional<Window> window(const std::vector<Factor>& axis, int64_t start, int
   return out;
 }
 
-std::optional<std::vector<Factor>> placed(const std::vector<Factor>& axis, int64_t length, int64_t start, int64_t size,
-                                          bool exact) {
+std::optional<Factors> placed(const Factors& axis, int64_t length, int64_t start, int64_t size, bool exact) {
   if (length == size) return axis;
   if (!exact && !anySummed(axis)) return wholeKept(size);
-  const std::vector<Factor> source = axis.empty() ? std::vector<Factor>{Factor{length, 0, length, false}} : axis;
+  const Factors source = axis.empty() ? Factors{Factor{length, 0, length, false}} : axis;
   const int64_t inner = innerSize(source);
   if (start % inner != 0 || size % inner != 0) {
     if (!anySummed(source)) return wholeKept(size);
     return std::nullopt;
   }
-  std::vector<Factor> out = source;
+  Factors out = source;
   const int64_t from = start / inner;
   out.front() = Factor{size / inner, from + source.front().begin, from + source.front().end, source.front().summed};
   return out;

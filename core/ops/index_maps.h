@@ -26,18 +26,18 @@ inline constexpr const char* kNoShape = "its shape is not known: the probe run d
 // One axis of `size` elements with factors `axis`, seen through the window [start, start + length).
 // An empty window region is reported as reaches == false.
 struct Window {
-  std::vector<Factor> factors;
+  Factors factors;
   bool reaches = true;
 };
-[[nodiscard]] std::optional<Window> window(const std::vector<Factor>& axis, int64_t start, int64_t length);
+[[nodiscard]] std::optional<Window> window(const Factors& axis, int64_t start, int64_t length);
 // The factors of an axis of `length` elements that is placed at `start` of an axis of `size` elements. With `exact`,
 // the region is kept; otherwise an axis without summed factors becomes a whole kept one.
-[[nodiscard]] std::optional<std::vector<Factor>> placed(const std::vector<Factor>& axis, int64_t length, int64_t start,
-                                                        int64_t size, bool exact);
+[[nodiscard]] std::optional<Factors> placed(const Factors& axis, int64_t length, int64_t start, int64_t size,
+                                            bool exact);
 
-[[nodiscard]] bool anySummed(const std::vector<Factor>& axis);
-[[nodiscard]] std::vector<Factor> wholeKept(int64_t size);
+[[nodiscard]] bool anySummed(const Factors& axis);
+[[nodiscard]] Factors wholeKept(int64_t size);
 // The same factors, none of them summed.
-[[nodiscard]] std::vector<Factor> asKept(std::vector<Factor> axis);
+[[nodiscard]] Factors asKept(Factors axis);
 
 }  // namespace normlens::ops

@@ -33,8 +33,9 @@ std::optional<std::pair<Factor, Factor>> cut(const Factor& factor, int64_t inner
                    Factor{inner, factor.begin - block * inner, factor.end - block * inner, factor.summed}};
 }
 
-std::vector<Factor> canonical(const std::vector<Factor>& factors) {
-  std::vector<Factor> out;
+template <class Container>
+Factors canonical(const Container& factors) {
+  Factors out;
   for (Factor next : factors) {
     if (next.size == 1) continue;
     if (next.extent() == 1) next.summed = false;
@@ -52,15 +53,15 @@ std::vector<Factor> canonical(const std::vector<Factor>& factors) {
 
 }  // namespace
 
-Pattern Pattern::fromFactors(const std::vector<Factor>& factors) { return Pattern{canonical(factors)}; }
+Pattern Pattern::fromFactors(const Factors& factors) { return Pattern{canonical(factors)}; }
 
 Pattern Pattern::overAxes(const graph::Shape& shape, std::span<const int64_t> axes) {
-  std::vector<Factor> factors;
+  SmallVector<Factor, 4> factors;
   for (size_t i = 0; i < shape.size(); ++i) {
     const bool summed = std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end();
     factors.push_back({shape[i], 0, shape[i], summed});
   }
-  return fromFactors(std::move(factors));
+  return Pattern{canonical(factors)};
 }
 
 bool Pattern::sumsAnything() const {
@@ -86,7 +87,7 @@ bool Pattern::wholeRegion() const {
 namespace {
 
 // Cuts both factor lists until they have the same sizes; false when a region stands in the way.
-bool commonCut(std::vector<Factor>& a, std::vector<Factor>& b) {
+bool commonCut(Factors& a, Factors& b) {
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     // Innermost factors first: compare from the back.
     if (i >= a.size()) a.insert(a.begin(), Factor{});
@@ -94,7 +95,7 @@ bool commonCut(std::vector<Factor>& a, std::vector<Factor>& b) {
     Factor& fa = a[a.size() - 1 - i];
     Factor& fb = b[b.size() - 1 - i];
     if (fa.size == fb.size) continue;
-    std::vector<Factor>& longer = fa.size > fb.size ? a : b;
+    Factors& longer = fa.size > fb.size ? a : b;
     Factor& big = fa.size > fb.size ? fa : fb;
     const auto parts = cut(big, std::min(fa.size, fb.size));
     if (!parts) return false;
@@ -107,8 +108,8 @@ bool commonCut(std::vector<Factor>& a, std::vector<Factor>& b) {
 }  // namespace
 
 bool Pattern::coversGroupsOf(const Pattern& inner) const {
-  std::vector<Factor> mine = factors;
-  std::vector<Factor> theirs = inner.factors;
+  Factors mine = factors;
+  Factors theirs = inner.factors;
   if (!commonCut(mine, theirs)) return false;
   for (size_t i = 0; i < mine.size(); ++i) {
     const Factor& f = mine[i];
@@ -125,8 +126,8 @@ bool Pattern::coversGroupsOf(const Pattern& inner) const {
 // The mean over our groups is a product of one averaging per factor, a sum over other's groups a product of one sum per
 // factor. Their composition vanishes where the sums do if, factor by factor, it is made of those sums.
 bool Pattern::centeringKeeps(const Pattern& other) const {
-  std::vector<Factor> mine = factors;
-  std::vector<Factor> theirs = other.factors;
+  Factors mine = factors;
+  Factors theirs = other.factors;
   if (!commonCut(mine, theirs)) return false;
   const auto apart = [](const Factor& f, const Factor& g) { return f.end <= g.begin || g.end <= f.begin; };
   bool keeps = true;
@@ -181,12 +182,12 @@ std::optional<Pattern> Pattern::parse(std::string_view text) {
     if (factor.begin < 0 || factor.begin >= factor.end || factor.end > factor.size || !accept(")")) return std::nullopt;
     out.factors.push_back(factor);
   }
-  return fromFactors(std::move(out.factors));
+  return fromFactors(out.factors);
 }
 
 std::optional<FactorsPerDim> alignTo(const Pattern& pattern, std::span<const int64_t> dims) {
   FactorsPerDim out(dims.size());
-  std::vector<Factor> rest = pattern.factors;  // consumed from the back, innermost first
+  Factors rest = pattern.factors;  // consumed from the back, innermost first
   for (size_t d = dims.size(); d-- > 0;) {
     int64_t open = dims[d];
     if (open <= 0) return std::nullopt;
@@ -210,9 +211,9 @@ std::optional<FactorsPerDim> alignTo(const Pattern& pattern, std::span<const int
 }
 
 Pattern joinDims(const FactorsPerDim& dims) {
-  std::vector<Factor> factors;
+  SmallVector<Factor, 8> factors;
   for (const auto& dim : dims) factors.insert(factors.end(), dim.begin(), dim.end());
-  return Pattern::fromFactors(std::move(factors));
+  return Pattern{canonical(factors)};
 }
 
 }  // namespace normlens::ops

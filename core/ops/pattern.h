@@ -10,12 +10,13 @@
 // sizes of 1 are gone, and equal patterns compare equal.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "core/base/small_vector.h"
 #include "core/graph/types.h"
 
 namespace normlens::ops {
@@ -32,13 +33,16 @@ struct Factor {
   auto operator<=>(const Factor&) const = default;
 };
 
+// Most patterns are two factors: what is kept and what is summed.
+using Factors = SmallVector<Factor, 2>;
+
 struct Pattern {
-  std::vector<Factor> factors;  // product of sizes = number of elements
+  Factors factors;  // product of sizes = number of elements
 
   // Summed over these axes of a tensor of this shape, everywhere.
   static Pattern overAxes(const graph::Shape& shape, std::span<const int64_t> axes);
   // From factors in any form.
-  static Pattern fromFactors(const std::vector<Factor>& factors);
+  static Pattern fromFactors(const Factors& factors);
 
   [[nodiscard]] bool sumsAnything() const;   // some group holds more than one element
   [[nodiscard]] int64_t groupSize() const;   // elements in a group
@@ -55,12 +59,12 @@ struct Pattern {
   static std::optional<Pattern> parse(std::string_view text);
 
   bool operator==(const Pattern&) const = default;
-  auto operator<=>(const Pattern&) const = default;
+  std::strong_ordering operator<=>(const Pattern&) const = default;
 };
 
 // The factors of a pattern, cut at the borders of `dims` (a list of sizes whose product is the pattern's). One list of
 // factors per dim; nullopt where a factor straddles a border in a way that factors cannot say.
-using FactorsPerDim = std::vector<std::vector<Factor>>;
+using FactorsPerDim = SmallVector<Factors, 4>;
 [[nodiscard]] std::optional<FactorsPerDim> alignTo(const Pattern& pattern, std::span<const int64_t> dims);
 [[nodiscard]] Pattern joinDims(const FactorsPerDim& dims);
 

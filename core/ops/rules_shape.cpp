@@ -269,7 +269,7 @@ ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pa
   auto view = viewOf(graph, node, 0, output, pattern, false);
   if (!view || view->axis >= view->in->size() || view->dims.size() + 1 != view->in->size())
     return ZeroMean::refused(kNoShape);
-  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), std::vector<Factor>{});
+  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), Factors{});
   return windowZeroMean(graph, node, std::move(*view), indexOf(node, output), 1, node.operands[0]);
 }
 

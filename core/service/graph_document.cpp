@@ -126,7 +126,7 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     item.helper = item.role == "H";
     std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs),
                  [](ValueId v) { return v != kNoValue; });
-    item.outputs = node.outputs;
+    item.outputs.assign(node.outputs.begin(), node.outputs.end());
     for (const auto& [name, value] : node.attributes) item.attributes.emplace_back(name, attributeText(value));
     item.source = node.source;
     if (const auto at = normOf.find(id); at != normOf.end()) {

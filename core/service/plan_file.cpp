@@ -14,7 +14,7 @@ constexpr int kSchema = 1;
 
 json useToJson(const graph::Use& use) { return {use.node, use.operand, use.block}; }
 
-json usesToJson(const std::vector<graph::Use>& uses) {
+json usesToJson(const graph::Uses& uses) {
   json out = json::array();
   for (const auto& use : uses) out.push_back(useToJson(use));
   return out;
@@ -151,8 +151,8 @@ class FromJson {
     if (use.node != graph::kNone) inRange(use.node, graph_.nodes.size());
     return use;
   }
-  std::vector<graph::Use> uses(const json& items) const {
-    std::vector<graph::Use> out;
+  graph::Uses uses(const json& items) const {
+    graph::Uses out;
     for (const json& item : items) out.push_back(use(item));
     return out;
   }

@@ -109,7 +109,7 @@ TEST(Apply, ATiedTableIsSplitAlongItsNamesOrIntoANewAttribute) {
     const auto& graph = model->graph();
     ASSERT_EQ(graph.constants.size(), 2U) << "tied weights are one constant";
     const auto uses = usesOf(graph, constantNamed(graph, "wte"));
-    std::vector<graph::Use> only;
+    graph::Uses only;
     for (const auto& use : uses) {
       if (graph.node(use.node).op == "aten::embedding") only.push_back(use);
     }

@@ -48,7 +48,7 @@ graph::NodeId nodeOf(const graph::Graph& graph, const std::string& op, int k) {
   throw std::runtime_error("no node " + op);
 }
 
-std::vector<graph::Use> usesOf(const graph::Graph& graph, graph::ConstantId constant) {
+graph::Uses usesOf(const graph::Graph& graph, graph::ConstantId constant) {
   for (const auto& value : graph.values) {
     if (value.constant == constant) return value.uses;
   }
@@ -61,8 +61,7 @@ fold::CenterConstant centerOver(const graph::Graph& graph, const std::string& na
   return {{{id, ops::Pattern::overAxes(graph.constant(id).view.shape, axes)}}, usesOf(graph, id), false};
 }
 
-fold::CenterConstant centerOver(const graph::Graph& graph, const std::string& name, int64_t axis,
-                                std::vector<graph::Use> only) {
+fold::CenterConstant centerOver(const graph::Graph& graph, const std::string& name, int64_t axis, graph::Uses only) {
   auto edit = centerOver(graph, name, axis);
   edit.uses = std::move(only);
   edit.split = true;

@@ -25,12 +25,12 @@ using ModelPtr = std::unique_ptr<TorchScriptModel>;
 [[nodiscard]] graph::ConstantId constantNamed(const graph::Graph& graph, const std::string& name);
 // The k-th node, in execution order, with this op.
 [[nodiscard]] graph::NodeId nodeOf(const graph::Graph& graph, const std::string& op, int k = 0);
-[[nodiscard]] std::vector<graph::Use> usesOf(const graph::Graph& graph, graph::ConstantId constant);
+[[nodiscard]] graph::Uses usesOf(const graph::Graph& graph, graph::ConstantId constant);
 
 // Centers a constant over one of its axes, for all its reads or for `only` these.
 [[nodiscard]] fold::CenterConstant centerOver(const graph::Graph& graph, const std::string& name, int64_t axis);
 [[nodiscard]] fold::CenterConstant centerOver(const graph::Graph& graph, const std::string& name, int64_t axis,
-                                              std::vector<graph::Use> only);
+                                              graph::Uses only);
 
 // apply() that must succeed.
 [[nodiscard]] ModelPtr applied(const TorchScriptModel& model, std::vector<fold::Edit> edits,

@@ -55,4 +55,18 @@ TEST(Types, toDoublesFollowsStrides) {
   EXPECT_FALSE(view.contiguous());
 }
 
+TEST(Types, isZeroLooksAtEveryElementThatItMay) {
+  EXPECT_TRUE(isZero(tensorFromDoubles({2, 2}, {0, -0.0, 0, 0}), 4));
+  EXPECT_FALSE(isZero(tensorFromDoubles({2, 2}, {0, 0, 0, 1e-300}, DType::Float64), 4));
+  EXPECT_FALSE(isZero(tensorFromDoubles({2, 2}, {0, 0, 0, 0}), 3));
+  EXPECT_TRUE(isZero(tensorFromDoubles({0}, {}), 4));
+  TensorView everyOther = tensorFromDoubles({4}, {0, 7, 0, 7});
+  everyOther.shape = {2};
+  everyOther.strides = {2};
+  EXPECT_TRUE(isZero(everyOther, 4));
+  TensorView quantised = tensorFromDoubles({1}, {0});
+  quantised.dtype = DType::Quantized;
+  EXPECT_FALSE(isZero(quantised, 4));
+}
+
 }  // namespace normlens::graph

@@ -75,8 +75,8 @@ std::vector<int64_t> groups(const Pattern& pattern, int64_t count) {
   return out;
 }
 
-std::vector<Factor> randomFactors(std::mt19937& random) {
-  std::vector<Factor> out;
+Factors randomFactors(std::mt19937& random) {
+  Factors out;
   for (const int64_t size : {2, 3, 2, 4}) {
     Factor factor{size, 0, size, random() % 2 == 0};
     if (random() % 4 == 0) {

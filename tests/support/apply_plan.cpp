@@ -62,7 +62,7 @@ class Applier {
   }
 
   void add(const fold::InsertCentering& edit) {
-    std::map<ValueId, std::vector<Use>> byValue;
+    std::map<ValueId, graph::Uses> byValue;
     for (const Use& use : edit.uses) byValue[operandAt(use)].push_back(use);
     for (const auto& [value, uses] : byValue) {
       const ValueId centered = insertCentering(value, edit.pattern);
@@ -143,7 +143,7 @@ class Applier {
     view = graph::tensorFromDoubles(tensor.shape, tensor.at, view.dtype);
   }
 
-  std::vector<Use> usesOf(ConstantId constant) const {
+  graph::Uses usesOf(ConstantId constant) const {
     for (const auto& value : original_.values) {
       if (value.constant == constant) return value.uses;
     }
@@ -151,8 +151,8 @@ class Applier {
   }
 
   std::vector<ValueId> versionsFor(ConstantId constant, const fold::CenterConstant& edit) {
-    const std::vector<Use> all = usesOf(constant);
-    std::map<ValueId, std::vector<Use>> wanted;
+    const graph::Uses all = usesOf(constant);
+    std::map<ValueId, graph::Uses> wanted;
     std::map<ValueId, int> reads;
     for (const Use& use : all) {
       const bool listed = std::find(edit.uses.begin(), edit.uses.end(), use) != edit.uses.end();

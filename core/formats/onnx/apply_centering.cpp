@@ -13,7 +13,7 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 class CenteringCode {
  public:
-  CenteringCode(NodeMaker& nodes, std::vector<std::vector<Factor>> axes) : nodes_(nodes), axes_(std::move(axes)) {
+  CenteringCode(NodeMaker& nodes, ops::FactorsPerDim axes) : nodes_(nodes), axes_(std::move(axes)) {
     for (const auto& factors : axes_) flat_.insert(flat_.end(), factors.begin(), factors.end());
   }
 
@@ -66,7 +66,7 @@ class CenteringCode {
   }
 
   NodeMaker& nodes_;
-  std::vector<std::vector<Factor>> axes_;
+  ops::FactorsPerDim axes_;
   std::vector<Factor> flat_;
 };
 

@@ -12,9 +12,9 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-using Axes = std::vector<std::vector<Factor>>;
+using Axes = ops::FactorsPerDim;
 
-std::vector<int64_t> unflattenedSizes(const std::vector<Factor>& axis) {
+std::vector<int64_t> unflattenedSizes(const ops::Factors& axis) {
   std::vector<int64_t> sizes;
   for (const Factor& factor : axis) sizes.push_back(factor.summed ? factor.size : -1);
   return sizes;

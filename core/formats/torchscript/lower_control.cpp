@@ -80,7 +80,7 @@ void Lowering::addLeafOperands(const c10::TypePtr& type, const Item& item, int p
                     operands);
 }
 
-Item Lowering::assemble(const c10::TypePtr& type, const std::vector<graph::ValueId>& values, size_t& next, int block) {
+Item Lowering::assemble(const c10::TypePtr& type, std::span<const graph::ValueId> values, size_t& next, int block) {
   if (!isTuple(type)) return {Item::Kind::Value, values[next++], nullptr};
   auto list = std::make_shared<ListState>();
   list->block = block;
@@ -97,7 +97,7 @@ std::vector<graph::Value> Lowering::describeLeaves(const std::vector<Leaf>& leav
   return values;
 }
 
-void Lowering::noteLeaves(const std::vector<graph::ValueId>& values, const std::vector<Leaf>& leaves) {
+void Lowering::noteLeaves(std::span<const graph::ValueId> values, const std::vector<Leaf>& leaves) {
   for (size_t i = 0; i < values.size(); ++i) {
     const auto value = static_cast<size_t>(values[i]);
     out_.elementPath.resize(std::max(out_.elementPath.size(), value + 1));
@@ -106,7 +106,7 @@ void Lowering::noteLeaves(const std::vector<graph::ValueId>& values, const std::
   }
 }
 
-void Lowering::bindLeaves(const std::vector<int>& programValues, const std::vector<graph::ValueId>& values, int block) {
+void Lowering::bindLeaves(const std::vector<int>& programValues, std::span<const graph::ValueId> values, int block) {
   size_t next = 0;
   for (const int value : programValues) {
     const auto index = static_cast<size_t>(value);

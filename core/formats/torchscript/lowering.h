@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -99,10 +100,10 @@ class Lowering {
   void addLeafOperands(const c10::TypePtr& type, const Item& item, int programValue, const OperandSite& site,
                        int forNode, graph::BlockId into, std::vector<Operand>& operands);
   Item takeApart(const Item& item, size_t count, int forNode, graph::BlockId into);
-  Item assemble(const c10::TypePtr& type, const std::vector<graph::ValueId>& values, size_t& next, int block);
+  Item assemble(const c10::TypePtr& type, std::span<const graph::ValueId> values, size_t& next, int block);
   std::vector<graph::Value> describeLeaves(const std::vector<Leaf>& leaves);
-  void noteLeaves(const std::vector<graph::ValueId>& values, const std::vector<Leaf>& leaves);
-  void bindLeaves(const std::vector<int>& programValues, const std::vector<graph::ValueId>& values, int block);
+  void noteLeaves(std::span<const graph::ValueId> values, const std::vector<Leaf>& leaves);
+  void bindLeaves(const std::vector<int>& programValues, std::span<const graph::ValueId> values, int block);
   graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
                         std::vector<graph::Value> outputs, const std::vector<int>& outputValues);
   GraphNode startNode(int programNode, graph::BlockId into);
