@@ -84,53 +84,61 @@ bool SumTracer::keepsRows(int frame, const Node& view) const {
   return before && after && !before->empty() && !after->empty() && before->back() == after->back();
 }
 
+// Over a node that hands the value on: takes it from a tuple, puts it into one, or returns it.
+bool SumTracer::passBack(int frame, Value*& value, Elements& elements, Origin& origin) const {
+  Node* node = value->node();
+  if (node->kind() == prim::TupleUnpack) {
+    elements.push_back(value->offset());
+    value = node->input();
+    return true;
+  }
+  if (node->kind() == prim::TupleConstruct && !elements.empty()) {
+    value = node->input(elements.back());
+    elements.pop_back();
+    return true;
+  }
+  const bool view = isView(*node) && keepsRows(frame, *node);
+  if (!elements.empty() || (!view && !isIdentity(*node))) return false;
+  if (view) origin.body.views.push_back(node);
+  origin.passed.push_back(programNode(frame, *node));
+  value = node->input(0);
+  return true;
+}
+
+// Over a call: into the body that makes the value, or past one that hands its argument back.
+bool SumTracer::passCall(int body, Value*& value, Elements& elements, Origin& origin) const {
+  const Frame& callee = model_.program().frames[static_cast<size_t>(body)];
+  auto inner = originOf(body, callee.graph->outputs()[0], elements);
+  if (!inner) return false;
+  std::copy(inner->passed.begin(), inner->passed.end(), std::back_inserter(origin.passed));
+  if (inner->parameter == nullptr) {
+    origin.made = std::move(inner->made);
+    origin.made.push_back(std::move(inner->body));
+    origin.body.from = callee.call;
+    return true;
+  }
+  // What such a body makes of the shape would have to be done outside of it.
+  if (!inner->body.views.empty()) return false;
+  value = callee.call->input(argumentFor(callee, *inner->parameter).input);
+  return true;
+}
+
 std::optional<SumTracer::Origin> SumTracer::originOf(int frame, Value* value, Elements& elements) const {
-  const Frame& at = model_.program().frames[static_cast<size_t>(frame)];
+  const auto& graph = *model_.program().frames[static_cast<size_t>(frame)].graph;
   Origin origin;
   origin.body.frame = frame;
-  const auto pass = [&](Node& node) {
-    origin.passed.push_back(programNode(frame, node));
-    value = node.input(0);
-  };
-  for (;;) {
+  while (origin.body.from == nullptr && origin.parameter == nullptr) {
     Node* node = value->node();
-    if (node == at.graph->param_node()) {
+    const auto call = bodies_.find({frame, node});
+    if (node == graph.param_node()) {
       origin.parameter = value;
-      break;
-    }
-    if (node->kind() == prim::TupleUnpack) {
-      elements.push_back(value->offset());
-      value = node->input();
-    } else if (node->kind() == prim::TupleConstruct && !elements.empty()) {
-      value = node->input(elements.back());
-      elements.pop_back();
-    } else if (const auto body = bodies_.find({frame, node}); body != bodies_.end()) {
-      const Frame& callee = model_.program().frames[static_cast<size_t>(body->second)];
-      auto inner = originOf(body->second, callee.graph->outputs()[0], elements);
-      if (!inner) return std::nullopt;
-      std::copy(inner->passed.begin(), inner->passed.end(), std::back_inserter(origin.passed));
-      if (inner->parameter == nullptr) {
-        origin.made = std::move(inner->made);
-        origin.made.push_back(std::move(inner->body));
-        origin.body.from = node;
-        break;
-      }
-      // It hands its argument back. What it makes of the shape would have to be done outside of it.
-      if (!inner->body.views.empty()) return std::nullopt;
-      value = node->input(argumentFor(callee, *inner->parameter).input);
-    } else if (!elements.empty()) {
-      return std::nullopt;
-    } else if (isPlainAdd(*node)) {
+    } else if (elements.empty() && isPlainAdd(*node)) {
       origin.passed.push_back(programNode(frame, *node));
       origin.body.from = node;
-      break;
-    } else if (isIdentity(*node)) {
-      pass(*node);
-    } else if (isView(*node) && keepsRows(frame, *node)) {
-      origin.body.views.push_back(node);
-      pass(*node);
     } else {
-      return std::nullopt;
+      const bool passed = call != bodies_.end() ? passCall(call->second, value, elements, origin)
+                                                : passBack(frame, value, elements, origin);
+      if (!passed) return std::nullopt;
     }
   }
   std::reverse(origin.body.views.begin(), origin.body.views.end());

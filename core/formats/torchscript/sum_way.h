@@ -54,6 +54,8 @@ class SumTracer {
   using Elements = std::vector<size_t>;
 
   [[nodiscard]] std::optional<Origin> originOf(int frame, torch::jit::Value* value, Elements& elements) const;
+  bool passBack(int frame, torch::jit::Value*& value, Elements& elements, Origin& origin) const;
+  bool passCall(int body, torch::jit::Value*& value, Elements& elements, Origin& origin) const;
   [[nodiscard]] bool keepsRows(int frame, const torch::jit::Node& view) const;
 
   const TorchScriptModel& model_;
