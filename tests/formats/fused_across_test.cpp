@@ -87,6 +87,21 @@ TEST_F(FusingAcross, ABlockThatIsCalledTwiceGetsABodyForEachCall) {
   EXPECT_EQ(fuse(net).norms.size(), 4U) << "all but the first";
 }
 
+TEST_F(FusingAcross, TwoCallsOfOneBlockWhoseNormsDifferByEpsAlone) {
+  auto scaled = newModule("Norm");
+  scaled.register_parameter("weight", draw({kWidth}, 5), false);
+  scaled.register_parameter("bias", draw({kWidth}, 6), false);
+  scaled.define(
+      "def forward(self, x, eps: float):\n  return torch.layer_norm(x, [8], self.weight, self.bias, eps, False)\n");
+  auto net = newModule("Net");
+  net.register_module("a", blockOf(10, kPlainBlock));
+  net.register_module("n", scaled);
+  net.define(
+      "def forward(self, x):\n  u = self.n.forward(self.a.forward(x), 1e-12)\n"
+      "  return self.n.forward(self.a.forward(u), 1e-07)\n");
+  EXPECT_EQ(fuse(net).norms.size(), 2U);
+}
+
 // As torch.nn.LayerNorm is when it is scripted: the op stands in a free function.
 TEST_F(FusingAcross, ANormInAFunction) {
   const auto unit = std::make_shared<torch::jit::CompilationUnit>();

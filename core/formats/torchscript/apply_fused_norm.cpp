@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -122,7 +124,7 @@ class BodyFusion {
 std::string signatureOf(const FusedNorm& fused, size_t body, const std::string& op) {
   const BodyOnWay& at = fused.way.bodies[body];
   std::string text = "fuse " + op + " " + std::to_string(body) + " " + std::to_string(fused.way.bodies.size()) + " " +
-                     std::to_string(fused.eps);
+                     std::to_string(std::bit_cast<uint64_t>(fused.eps));
   for (const void* node : std::array<const void*, 3>{fused.norm, at.from, at.to}) text += " " + idOf(node);
   for (const Node* view : at.views) text += " " + idOf(view);
   text += fused.holder ? " holder " + std::to_string(*fused.holder) : " beside";
