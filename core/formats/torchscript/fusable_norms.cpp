@@ -137,22 +137,22 @@ bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool ga
          (dot != std::string::npos ? site->path.substr(0, dot) : around);
 }
 
-std::optional<FusedNorm> FusableNorms::take(graph::NodeId id) {
-  const auto& node = model_.graph().node(id);
-  const int index = model_.lowered().programNode[static_cast<size_t>(id)];
-  const ProgramNode& norm = model_.program().nodes[static_cast<size_t>(index)];
+std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
+  const auto& node = model_.graph().node(norm);
+  const int index = model_.lowered().programNode[static_cast<size_t>(norm)];
+  const ProgramNode& place = model_.program().nodes[static_cast<size_t>(index)];
   const auto axes = graph::intsAttribute(node, "axes");
   const auto eps = graph::floatAttribute(node, "eps");
-  if (!isFusableNorm(*norm.node) || !axes || axes->size() != 1 || !eps) return std::nullopt;
-  if (!hasConstantsOfItsType(model_.graph(), node) || others_.reads.count(index) != 0) return std::nullopt;
+  if (!isFusableNorm(*place.node) || !axes || axes->size() != 1 || !eps) return std::nullopt;
+  if (!hasConstantsOfItsType(model_.graph(), node) || others_.reads.contains(index)) return std::nullopt;
 
-  auto way = tracer_.wayTo(outermostReader({norm.frame, norm.node, 0}));
+  auto way = tracer_.wayTo(outermostReader({place.frame, place.node, 0}));
   if (!way || !sumsLike(*way, node.operands[0]) || !canMoveUp(*way, index)) return std::nullopt;
-  if (std::any_of(way->passed.begin(), way->passed.end(), [&](int at) { return others_.reads.count(at) != 0; })) {
+  if (std::any_of(way->passed.begin(), way->passed.end(), [&](int at) { return others_.reads.contains(at); })) {
     return std::nullopt;
   }
   FusedNorm fused;
-  fused.norm = norm.node;
+  fused.norm = place.node;
   fused.eps = *eps;
   if (isGiven(node, 1)) fused.gamma = FusedNumber{kGamma, {}};
   if (isGiven(node, 2)) fused.beta = FusedNumber{kBeta, {}};
@@ -160,7 +160,7 @@ std::optional<FusedNorm> FusableNorms::take(graph::NodeId id) {
   const bool viewed =
       std::any_of(way->bodies.begin(), way->bodies.end(), [](const auto& b) { return !b.views.empty(); });
   if (viewed && !fused.gamma) return std::nullopt;
-  if (!findNumbers(*way, norm, fused) || !keepsName(*way, norm, fused.gamma.has_value())) return std::nullopt;
+  if (!findNumbers(*way, place, fused) || !keepsName(*way, place, fused.gamma.has_value())) return std::nullopt;
   const BodyOnWay& first = way->bodies.front();
   if (!taken_.insert(tracer_.programNode(first.frame, *first.from)).second) return std::nullopt;
   fused.way = std::move(*way);
