@@ -145,10 +145,10 @@ TEST_F(FusingAcross, FoldedNormsTakeTheirAddsInAndBlocksCanStillBeCalled) {
   std::vector<fold::Edit> edits;
   for (const char* name : {"first", "a.branch", "b.branch"}) {
     for (const char* tensor : {".weight", ".bias"}) {
-      edits.push_back(centerOver(model->graph(), std::string("net.") + name + tensor, 0));
+      edits.emplace_back(centerOver(model->graph(), std::string("net.") + name + tensor, 0));
     }
   }
-  for (int i = 0; i < 3; ++i) edits.push_back(fold::ReplaceNorm{i});
+  for (int i = 0; i < 3; ++i) edits.emplace_back(fold::ReplaceNorm{i});
   const auto fast = applied(*model, edits, NormFlavour::Fast), portable = applied(*model, edits);
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*fast, {x})), kExact);
   EXPECT_EQ(countOps(*fast, "normlens::add_rms_norm"), 2);
