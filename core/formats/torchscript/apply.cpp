@@ -50,6 +50,7 @@ class PlanTranslator {
     // One shared computation per frame and torch value; the order of the reads decides where it goes.
     std::map<std::pair<int, torch::jit::Value*>, std::vector<ReadSite>> groups;
     for (const auto& use : edit.uses) {
+      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
       const auto& site = siteOf(use);
       if (site.node == nullptr && entersFusedNorm(use)) {
         centerInside(use.node, *value.shape, edit.pattern);
@@ -82,7 +83,9 @@ class PlanTranslator {
   FrameEdits take() {
     if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
     for (auto& [frame, edit] : inside_) edits(frame).push_back(std::move(edit));
-    for (const Replacement& replacement : replacements_) replace(replacement);
+    std::optional<FusableNorms> fusable;
+    if (flavour_ == NormFlavour::Fast) fusable.emplace(model_, OtherEdits{framesUntouched(), redirected_});
+    for (const Replacement& replacement : replacements_) replace(replacement, fusable ? &*fusable : nullptr);
     return std::move(frames_);
   }
 
@@ -92,6 +95,13 @@ class PlanTranslator {
     int frame;
     NormReplacement how;
   };
+
+  // By frame, as of now.
+  [[nodiscard]] std::vector<bool> framesUntouched() const {
+    std::vector<bool> untouched(frames_.size());
+    for (size_t f = 0; f < frames_.size(); ++f) untouched[f] = placed_[f].empty() && frames_[f].empty();
+    return untouched;
+  }
 
   // The sum of an op that adds and normalises.
   [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {
@@ -106,21 +116,17 @@ class PlanTranslator {
     inside_.emplace_back(at.frame, insertCentering({{at.node, 0}}, shape, pattern));
   }
 
-  // Last of all edits: what they do around a norm decides whether its body is still nothing but the norm. The fast
-  // flavour takes the add before the norm into its op.
-  void replace(const Replacement& replacement) {
+  // Last of all edits: what they do to a norm and to what it reads decides whether it can be fused. The fast flavour
+  // takes the add before the norm into its op.
+  void replace(const Replacement& replacement, FusableNorms* fusable) {
     const NormReplacement& how = replacement.how;
-    const auto untouched = [&](int frame) {
-      return placed_[static_cast<size_t>(frame)].empty() && frames_[static_cast<size_t>(frame)].empty();
-    };
-    const NodeId node = norms_[static_cast<size_t>(replacement.norm)].node;
-    const auto fusable = how.flavour == NormFlavour::Fast ? findFusable(model_, node, untouched) : std::nullopt;
-    if (fusable) {
-      edits(fusable->frame)
-          .push_back(fuseNorm({fusable->site, "normlens::rms_norm", "normlens::add_rms_norm", how.gamma, how.beta}));
-    } else {
-      edits(replacement.frame).push_back(replaceNorm(how));
-    }
+    auto fused = fusable ? fusable->take(norms_[static_cast<size_t>(replacement.norm)].node) : std::nullopt;
+    if (!fused) return edits(replacement.frame).push_back(replaceNorm(how));
+    if (!how.beta) fused->beta.reset();
+    for (auto& [frame, edit] : fuseNorm(*fused, "normlens::add_rms_norm")) edits(frame).push_back(std::move(edit));
+    if (!fused->crossesBodies()) return;
+    edits(replacement.frame).push_back(replaceNorm(how));
+    edits(replacement.frame).back().use = BodyUse::Alone;
   }
 
   // The readers of the node's output read this operand of it.
@@ -134,6 +140,7 @@ class PlanTranslator {
     const bool wholeOp = torchNode.outputs.size() == node.outputs.size();
     if (site.node != torchNode.node || !wholeOp)
       throw EditRefused("'" + node.name + "' does not read its operand directly");
+    redirected_.insert(model_.lowered().programNode[static_cast<size_t>(id)]);
     edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
   }
 
@@ -192,6 +199,7 @@ class PlanTranslator {
   const std::vector<LayerNorm>& norms_;
   NormFlavour flavour_;
   const FrameEdits& placed_;
+  std::set<int> redirected_;   // program nodes that read something else, or are left out
   std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
   std::vector<Replacement> replacements_;
   std::vector<std::pair<int, BodyEdit>> inside_;  // by frame

@@ -3,125 +3,177 @@
 #include <torch/csrc/jit/ir/constants.h>
 
 #include <algorithm>
-#include <optional>
+#include <array>
+#include <bit>
+#include <cstdint>
 
 namespace normlens::formats::torchscript {
 namespace {
 
+namespace prim = c10::prim;
 using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr size_t kGamma = 2, kBeta = 3;
-
-bool hasBeta(const Node& norm) { return norm.kind() == c10::aten::layer_norm; }
-size_t epsInput(const Node& norm) { return hasBeta(norm) ? 4 : 3; }
-
-bool isOne(const Value* alpha) {
-  const auto value = torch::jit::toIValue(alpha);
-  return value && value->isScalar() && value->toScalar().toDouble() == 1.0;
+bool isReadAnywhere(const Node& node) {
+  return node.kind() == prim::GetAttr || node.kind() == prim::Constant || node.kind() == prim::unchecked_cast;
 }
 
-bool isTensor(const Value* value) { return value->type()->isSubtypeOf(*c10::TensorType::get()); }
-
-bool isPlainAdd(const Node& node) {
-  return node.kind() == c10::aten::add && node.inputs().size() == 3 && isTensor(node.input(0)) &&
-         isTensor(node.input(1)) && isOne(node.input(2));
+bool isThere(const Value& value, const Node& place) {
+  return value.node()->kind() == prim::Param || value.node()->isBefore(&place);
 }
 
-bool onlyComputes(const Node& node) {
-  const auto kind = node.kind();
-  return node.blocks().empty() && kind != c10::prim::CallMethod && kind != c10::prim::CallFunction &&
-         !node.hasSideEffects() && !mayMutate(node);
-}
+// What one body on the way does.
+class BodyFusion {
+ public:
+  BodyFusion(const FusedNorm& fused, size_t body, std::string op)
+      : fused_(fused), body_(fused.way.bodies[body]), index_(body), op_(std::move(op)) {}
 
-bool canFuseNodes(const Node& add, Node* reader) {
-  if (!isPlainAdd(add) || add.owningBlock() != reader->owningBlock()) return false;
-  for (const auto& use : add.output()->uses()) {
-    if (use.user != reader && !use.user->isAfter(reader)) return false;
+  void operator()(GraphCopy& copy) const {
+    Value* y = normalised(copy);
+    for (const Node* view : body_.views) y = viewed(copy, *view, y);
+    if (body_.to == nullptr) {
+      copy.addResult(y);
+    } else if (index_ + 1 < fused_.way.bodies.size()) {
+      copy.at(body_.to)->addInput(y);
+    } else {
+      replaceReader(copy, y);
+    }
   }
-  const Node* node = add.next();
-  while (node != reader && onlyComputes(*node)) node = node->next();
-  return node == reader;
-}
 
-// Gamma or beta of the norm, as a value beside the add.
-Value* constantOf(GraphCopy& copy, const NormSite& site, size_t input, bool given) {
-  Graph& graph = *copy.graph();
-  if (!given) return graph.insertConstant(c10::IValue());
-  if (!site.call) return copy.at(site.norm)->input(input);
-  Node* get = graph.create(c10::prim::GetAttr, {copy.at(site.call)->input(0)});
-  get->s_(c10::attr::name, site.norm->input(input)->node()->s(c10::attr::name));
-  get->output()->setType(site.norm->input(input)->type());
-  return graph.insertNode(get)->output();
-}
+ private:
+  [[nodiscard]] std::array<const std::optional<FusedNumber>*, 2> numbers() const {
+    return {&fused_.gamma, &fused_.beta};
+  }
 
-Value* epsOf(GraphCopy& copy, const NormSite& site) {
-  if (!site.call) return copy.at(site.norm)->input(epsInput(*site.norm));
-  return copy.graph()->insertConstant(*torch::jit::toIValue(site.norm->input(epsInput(*site.norm))));
-}
+  // Made here, returned by a call, or handed in.
+  Value* normalised(GraphCopy& copy) const {
+    if (index_ == 0) return fuse(copy);
+    if (body_.from == nullptr) return copy.addArgument("normalised");
+    if (fused_.holder && index_ <= *fused_.holder) {
+      Node* call = copy.at(body_.from);
+      for (const auto* number : numbers()) {
+        if (*number) call->addInput(valueOf(copy, **number, call));
+      }
+    }
+    return copy.takeResult(body_.from);
+  }
 
-void writeFused(GraphCopy& copy, const FusedNorm& fused) {
-  Node* reader = copy.at(fused.site.reader());
-  Graph& graph = *copy.graph();
-  const torch::jit::WithInsertPoint here(reader);
-  Value* sum = reader->input(fused.site.sumInput());
-  Value* gamma = constantOf(copy, fused.site, kGamma, fused.gamma);
-  Value* beta = constantOf(copy, fused.site, kBeta, fused.beta);
-  Value* eps = epsOf(copy, fused.site);
-  Node* add = sum->node();
-  Value* y = nullptr;
-  if (canFuseNodes(*add, reader)) {
-    Node* both =
-        graph.create(c10::Symbol::fromQualString(fused.addOp), {add->input(0), add->input(1), gamma, beta, eps}, 2);
+  Value* fuse(GraphCopy& copy) const {
+    Node* add = copy.at(body_.from);
+    Graph& graph = *copy.graph();
+    std::vector<Value*> inputs = {add->input(0), add->input(1)};
+    for (const auto* number : numbers()) {
+      const torch::jit::WithInsertPoint here(add);
+      inputs.push_back(*number ? valueOf(copy, **number, add) : graph.insertConstant(c10::IValue()));
+    }
+    const torch::jit::WithInsertPoint here(add);
+    inputs.push_back(graph.insertConstant(fused_.eps));
+    Node* both = graph.insertNode(graph.create(c10::Symbol::fromQualString(op_), inputs, 2));
+    both->setSourceRange(add->sourceRange());
     for (Value* output : both->outputs()) output->setType(c10::TensorType::get());
-    graph.insertNode(both);
-    sum->replaceAllUsesWith(both->output(0));
-    y = both->output(1);
-  } else {
-    y = graph.insert(c10::Symbol::fromQualString(fused.plainOp), {sum, gamma, beta, eps});
+    add->output()->replaceAllUsesWith(both->output(0));
+    removeUnused(add);
+    return both->output(1);
   }
-  reader->output(0)->replaceAllUsesWith(y);
-  std::vector<Node*> sources;
-  for (Value* input : reader->inputs()) sources.push_back(input->node());
-  reader->destroy();
-  if (std::find(sources.begin(), sources.end(), add) == sources.end()) sources.push_back(add);
-  for (Node* source : sources) removeUnused(source);
+
+  // Gamma or beta, at this place.
+  Value* valueOf(GraphCopy& copy, const FusedNumber& number, Node* place) const {
+    Graph& graph = *copy.graph();
+    const torch::jit::WithInsertPoint here(place);
+    if (!fused_.holder) return readBefore(graph, copy.at(fused_.norm)->input(number.input), *place);
+    if (index_ < *fused_.holder) return copy.addArgument(number.names.back());
+    Value* value = graph.inputs()[0];
+    for (const auto& name : number.names) value = graph.insertGetAttr(value, name);
+    return value;
+  }
+
+  // At the insertion point, which is `place`.
+  static Value* readBefore(Graph& graph, Value* value, const Node& place) {
+    if (isThere(*value, place)) return value;
+    Node* read = graph.createClone(value->node(), [&](Value* input) { return readBefore(graph, input, place); });
+    return graph.insertNode(read)->output();
+  }
+
+  static Value* viewed(GraphCopy& copy, const Node& view, Value* y) {
+    Node* twin = copy.at(&view);
+    Node* same = copy.graph()->createClone(twin, [](Value* input) { return input; });
+    same->replaceInput(0, y);
+    same->insertAfter(twin);
+    return same->output();
+  }
+
+  void replaceReader(GraphCopy& copy, Value* y) const {
+    Node* reader = copy.at(body_.to);
+    reader->output(0)->replaceAllUsesWith(y);
+    std::vector<Node*> sources;
+    for (Value* input : reader->inputs()) sources.push_back(input->node());
+    reader->destroy();
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    removeUnused(sources);
+  }
+
+  FusedNorm fused_;
+  BodyOnWay body_;
+  size_t index_;
+  std::string op_;
+};
+
+// Names all that decides what the body's edit does.
+std::string signatureOf(const FusedNorm& fused, size_t body, const std::string& op) {
+  const BodyOnWay& at = fused.way.bodies[body];
+  std::string text = "fuse " + op + " " + std::to_string(body) + " " + std::to_string(fused.way.bodies.size()) + " " +
+                     std::to_string(std::bit_cast<uint64_t>(fused.eps));
+  for (const void* node : std::array<const void*, 3>{fused.norm, at.from, at.to}) text += " " + idOf(node);
+  for (const Node* view : at.views) text += " " + idOf(view);
+  text += fused.holder ? " holder " + std::to_string(*fused.holder) : " beside";
+  for (const auto& number : {fused.gamma, fused.beta}) {
+    text += " /";
+    if (!number) continue;
+    text += std::to_string(number->input);
+    for (const auto& name : number->names) text += "." + name;
+  }
+  return text;
 }
 
 }  // namespace
 
 bool isFusableNorm(const Node& node) {
-  if (node.kind() == c10::aten::layer_norm) return true;
-  if (node.kind() != c10::Symbol::fromQualString("aten::rms_norm")) return false;
-  const auto eps = torch::jit::toIValue(node.input(epsInput(node)));
-  return eps && eps->isDouble();
+  return node.kind() == c10::aten::layer_norm || node.kind() == c10::Symbol::fromQualString("aten::rms_norm");
 }
 
-bool canFuse(const NormSite& site) {
-  Node* reader = site.reader();
-  return canFuseNodes(*reader->input(site.sumInput())->node(), reader);
+bool onlyComputes(const Node& node) {
+  const auto kind = node.kind();
+  return kind != prim::CallMethod && kind != prim::CallFunction && !node.hasAttribute(c10::attr::Subgraph) &&
+         !node.hasSideEffects() && !mayMutate(node);
 }
 
-bool isNormAlone(const Graph& body, const Node& norm) {
-  if (body.inputs().size() != 2 || body.outputs().size() != 1) return false;
-  if (body.outputs()[0] != norm.output(0) || norm.input(0) != body.inputs()[1]) return false;
-  const auto isOwnAttribute = [&](const Value* value) {
-    return value->node()->kind() == c10::prim::GetAttr && value->node()->input(0) == body.inputs()[0];
-  };
-  for (size_t input = kGamma; input < epsInput(norm); ++input) {
-    const Value* value = norm.input(input);
-    if (!value->mustBeNone() && !isOwnAttribute(value)) return false;
-  }
+bool isReaderAlone(const Graph& body, const Node& reader, size_t input) {
+  if (body.outputs().size() != 1 || reader.outputs().size() != 1 || body.outputs()[0] != reader.output(0)) return false;
+  if (reader.input(input)->node() != body.param_node()) return false;
   const auto nodes = body.nodes();
-  return torch::jit::toIValue(norm.input(epsInput(norm))).has_value() &&
-         std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return onlyComputes(*node); });
+  return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) {
+    return node == &reader || (node->blocks().empty() && onlyComputes(*node));
+  });
 }
 
-BodyEdit fuseNorm(const FusedNorm& fused) {
-  const std::string signature = "fuse " + idOf(fused.site.norm) + " " + idOf(fused.site.call) + " " + fused.addOp +
-                                (fused.gamma ? "1" : "0") + (fused.beta ? "1" : "0");
-  return {signature, [fused](GraphCopy& copy) { writeFused(copy, fused); }};
+bool canReadBefore(const Value& value, const Node& place) {
+  if (isThere(value, place)) return true;
+  const auto inputs = value.node()->inputs();
+  return isReadAnywhere(*value.node()) &&
+         std::all_of(inputs.begin(), inputs.end(), [&](const Value* input) { return canReadBefore(*input, place); });
+}
+
+std::vector<std::pair<int, BodyEdit>> fuseNorm(const FusedNorm& fused, const std::string& op) {
+  std::vector<std::pair<int, BodyEdit>> edits;
+  const auto& bodies = fused.way.bodies;
+  for (size_t body = 0; body < bodies.size(); ++body) {
+    const BodyUse use = fused.crossesBodies() ? BodyUse::Together : BodyUse::Any;
+    edits.emplace_back(bodies[body].frame, BodyEdit{signatureOf(fused, body, op), BodyFusion(fused, body, op), use,
+                                                    body != fused.way.common});
+  }
+  return edits;
 }
 
 }  // namespace normlens::formats::torchscript

@@ -2,42 +2,48 @@
 // includes torch.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/formats/torchscript/apply_graph_copy.h"
+#include "core/formats/torchscript/sum_way.h"
 
 namespace normlens::formats::torchscript {
 
-// Where the norm of an add stands: beside it, or alone in the forward() of a submodule that is called with the sum.
-struct NormSite {
-  torch::jit::Node* norm = nullptr;  // aten::layer_norm
-  torch::jit::Node* call = nullptr;  // prim::CallMethod beside the add; nullptr: the norm itself is beside it
-  torch::jit::Node* reader() const { return call ? call : norm; }
-  // Which input of the reader is the sum.
-  [[nodiscard]] size_t sumInput() const { return call ? 1 : 0; }
+// Gamma or beta.
+struct FusedNumber {
+  size_t input = 0;                // of the norm
+  std::vector<std::string> names;  // attributes from the holder's module to the number
+};
+
+struct FusedNorm {
+  SumWay way;
+  torch::jit::Node* norm = nullptr;  // aten::layer_norm or rms_norm
+  double eps = 0;
+  std::optional<FusedNumber> gamma, beta;
+  // Which body on the way reads gamma and beta from its module and hands them down to the add; nullopt: the norm is
+  // beside the add, which reads what the norm did.
+  std::optional<size_t> holder;
+
+  // Calls on the way get other arguments and results.
+  [[nodiscard]] bool crossesBodies() const { return way.bodies.size() > 1; }
 };
 
 // aten::layer_norm, or aten::rms_norm with a known eps.
 [[nodiscard]] bool isFusableNorm(const torch::jit::Node& node);
 
-// The add before the norm can move into the norm's op:
-// - out of place, of two tensors, with alpha 1 (their types and shapes are the caller's to check);
-// - nothing reads the sum before the norm does, so that it is early enough where the norm is;
-// - nothing between them may write to memory or do anything else but compute.
-[[nodiscard]] bool canFuse(const NormSite& site);
+// Does nothing but compute: no call, no effect, no write to memory. Blocks are not looked into.
+[[nodiscard]] bool onlyComputes(const torch::jit::Node& node);
 
-// The body does nothing but normalise its argument, by attributes of its own module: such a call can be replaced.
-[[nodiscard]] bool isNormAlone(const torch::jit::Graph& body, const torch::jit::Node& norm);
+// The body does nothing but hand its parameter to the reader and return what that makes: a call of it can be replaced.
+[[nodiscard]] bool isReaderAlone(const torch::jit::Graph& body, const torch::jit::Node& reader, size_t input);
 
-struct FusedNorm {
-  NormSite site;
-  std::string plainOp;  // "normlens::rms_norm": where an earlier edit has put something between add and norm
-  std::string addOp;    // "normlens::add_rms_norm"
-  bool gamma = false;
-  bool beta = false;
-};
+// The value can be had at an earlier place as well.
+[[nodiscard]] bool canReadBefore(const torch::jit::Value& value, const torch::jit::Node& place);
 
-// Of the body that holds the add.
-[[nodiscard]] BodyEdit fuseNorm(const FusedNorm& fused);
+// By frame: `op` makes the sum and the normalised value where the add was.
+[[nodiscard]] std::vector<std::pair<int, BodyEdit>> fuseNorm(const FusedNorm& fused, const std::string& op);
 
 }  // namespace normlens::formats::torchscript

@@ -33,6 +33,30 @@ Node* GraphCopy::at(const Node* original) const {
   return found->second;
 }
 
+Value* GraphCopy::addArgument(const std::string& name) {
+  newSignature_ = true;
+  Value* argument = graph_->addInput(name);
+  argument->setType(c10::TensorType::get());
+  return argument;
+}
+
+void GraphCopy::addResult(Value* value) {
+  newSignature_ = true;
+  Node* pair = graph_->createTuple({graph_->outputs()[0], value});
+  graph_->block()->appendNode(pair);
+  graph_->block()->replaceOutput(0, pair->output());
+}
+
+Value* GraphCopy::takeResult(const Node* call) {
+  Node* twin = at(call);
+  Value* result = twin->output(0);
+  result->setType(c10::TupleType::create({result->type(), c10::TensorType::get()}));
+  Node* unpack = graph_->createTupleUnpack(result);
+  unpack->insertAfter(twin);
+  result->replaceAllUsesAfterNodeWith(unpack, unpack->output(0));
+  return unpack->output(1);
+}
+
 std::string signatureOf(const std::vector<BodyEdit>& edits) {
   std::string all;
   for (const auto& edit : edits) all += edit.signature + ";";
@@ -85,6 +109,7 @@ void removeAll(std::vector<Node*> candidates) {
 }  // namespace
 
 void removeUnused(Node* node) { removeAll({node}); }
+void removeUnused(std::vector<Node*> nodes) { removeAll(std::move(nodes)); }
 
 BodyEdit bypassNode(Node* node, int input) {
   return {"bypass " + idOf(ReadSite{node, input}), [=](GraphCopy& copy) {

@@ -27,16 +27,31 @@ class GraphCopy {
   // From now on at(original) is another node of the copy, which does its work.
   void substitute(const torch::jit::Node* original, torch::jit::Node* with) { nodes_[original] = with; }
 
+  // One more tensor that callers hand in, after the others.
+  torch::jit::Value* addArgument(const std::string& name);
+  // One more tensor that callers get: the result becomes a pair of what it was and this.
+  void addResult(torch::jit::Value* value);
+  // What the callee has added to its result. Several are taken in the order in which the callee adds them.
+  torch::jit::Value* takeResult(const torch::jit::Node* call);
+  [[nodiscard]] bool hasNewSignature() const { return newSignature_; }
+
  private:
   void pair(torch::jit::Block* original, torch::jit::Block* copy);
 
   std::shared_ptr<torch::jit::Graph> graph_;
+  bool newSignature_ = false;
   std::unordered_map<const torch::jit::Node*, torch::jit::Node*> nodes_;
 };
+
+// A body may be called by bodies that are edited together with it, and by others: from outside, or by the original
+// forward() of a module around it.
+enum class BodyUse : uint8_t { Any, Together, Alone };
 
 struct BodyEdit {
   std::string signature;  // equal signatures do the same to copies of the same graph
   std::function<void(GraphCopy&)> run;
+  BodyUse use = BodyUse::Any;  // for calls of which kind
+  bool newSignature = false;   // takes or returns more: Together
 };
 
 // The edits' signatures in order; empty without edits.
@@ -61,8 +76,9 @@ struct ReadSite {
 [[nodiscard]] BodyEdit callMethod(torch::jit::Node* call, std::string method);
 [[nodiscard]] BodyEdit callFunction(torch::jit::Node* call, torch::jit::Function* function);
 
-// Removes a node that nobody reads any more, and then whatever only it read. Nodes with effects stay.
+// Removes nodes that nobody reads any more, and then whatever only they read. Nodes with effects stay.
 void removeUnused(torch::jit::Node* node);
+void removeUnused(std::vector<torch::jit::Node*> nodes);
 // Writes to an operand (aten::add_, out= ...), or cannot be looked up.
 [[nodiscard]] bool mayMutate(const torch::jit::Node& node);
 

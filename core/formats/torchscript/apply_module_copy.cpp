@@ -211,7 +211,7 @@ Function* ModuleCopier::copyBody(Function& original, const c10::ClassTypePtr& se
   body.graph()->inputs()[0]->setType(self);
   retypeBlock(body.graph()->block());
   Function* copy = unit_->create_function(c10::QualifiedName(*self->name(), name), body.graph());
-  copy->setSchema(schemaFor(original, self, name));
+  if (!body.hasNewSignature()) copy->setSchema(schemaFor(original, self, name));
   return copy;
 }
 
@@ -244,7 +244,7 @@ Function* copyFunction(CompilationUnit& unit, const CompilationUnit& old, Functi
   for (const auto& edit : edits) edit.run(body);
   const auto name = mangled(unit, &old, original.qualname());
   Function* copy = unit.create_function(name, body.graph());
-  copy->setSchema(schemaFor(original, nullptr, name.name()));
+  if (!body.hasNewSignature()) copy->setSchema(schemaFor(original, nullptr, name.name()));
   return copy;
 }
 

@@ -2,7 +2,8 @@
 //
 // The program lists every call of a body as a frame of its own; the file has one body per method. Where all calls of a
 // method on an instance want the same edits, the method is edited. Where they differ, the method gets a sibling under
-// a new name and the callers that want it call that one. Functions are copied for the callers that want an edit.
+// a new name and the callers that want it call that one; so does a method that is to take or return more, which stays
+// as well, edited as for calls from outside (BodyUse). Functions are copied for the callers that want an edit.
 #pragma once
 
 #include <set>

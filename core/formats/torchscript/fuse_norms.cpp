@@ -25,13 +25,8 @@ std::vector<NormNode> normsOf(const analysis::Norms& norms) {
   return nodes;
 }
 
-FusedNorm fusedNorm(const NormSite& site, const graph::Node& node) {
-  const bool layer = site.norm->kind() == c10::aten::layer_norm;
-  const auto given = [&](size_t operand) {
-    return operand < node.operands.size() && node.operands[operand] != graph::kNoValue;
-  };
-  return {site, layer ? "normlens::layer_norm" : "normlens::rms_norm",
-          layer ? "normlens::add_layer_norm" : "normlens::add_rms_norm", given(1), given(2)};
+const char* fusedOp(const torch::jit::Node& norm) {
+  return norm.kind() == c10::aten::layer_norm ? "normlens::add_layer_norm" : "normlens::add_rms_norm";
 }
 
 }  // namespace
@@ -46,11 +41,13 @@ Result<FusedModel> TorchScriptModel::fuseNorms(const analysis::Norms& norms, con
     task.report("fusing adds and norms");
     FrameEdits frames(program_.frames.size());
     FusedModel result;
+    FusableNorms fusable(*this);
     for (const NormNode& norm : normsOf(norms)) {
-      // Calls of a submodule's body are replaced, bodies of submodules are not changed.
-      const auto found = findFusable(*this, norm.node, [](int) { return true; });
-      if (!found) continue;
-      frames[static_cast<size_t>(found->frame)].push_back(fuseNorm(fusedNorm(found->site, graph().node(norm.node))));
+      const auto fused = fusable.take(norm.node);
+      if (!fused) continue;
+      for (auto& [frame, edit] : fuseNorm(*fused, fusedOp(*fused->norm))) {
+        frames[static_cast<size_t>(frame)].push_back(std::move(edit));
+      }
       result.fused.push_back(norm.name);
     }
     auto model = rebuild(*this, frames, otherEntries(source_.module), {});
