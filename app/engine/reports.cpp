@@ -99,6 +99,8 @@ json foldReport(const FoldOutcome& outcome) {
 json fuseReport(const FuseOutcome& outcome) {
   const service::Fusing& fusing = outcome.fusing;
   return {{"norms", fusing.norms},
+          {"joined", fusing.joined.size()},
+          {"joined_names", fusing.joined},
           {"fused", fusing.fused.size()},
           {"fused_names", fusing.fused},
           {"output", outcome.output ? json(*outcome.output) : json(nullptr)},

@@ -1,15 +1,17 @@
-"""Fuses the adds and norms of TorchScript samples of different make: the result opens with the verdicts of the original, under
-the same names, and folds as far as the original does."""
+"""Fuses the adds and norms of TorchScript samples of different make: norms that are written out become one op, the result opens
+with the verdicts of the original, under the same names, and folds as far as the original does."""
 
 import pathlib
 import sys
 import tempfile
 import unittest
 
-from samples import MODELS, base, engine, verdicts
+from samples import MODELS, base, engine, verdicts, written_out
 
 # Adds before their norms, behind them, in modules of their own, in several streams; with nothing to fuse.
 NAMES = ["bart", "bert", "gpt2", "hubert", "mlp", "mpt", "residual_from_input", "swin", "torch_encoder_pre", "vit"]
+# With norms that are written out.
+NAMES += ["functional_ln", "llama", "t5"]
 
 
 def fuse_and_judge(test, path):
@@ -18,10 +20,12 @@ def fuse_and_judge(test, path):
         fused, folded = pathlib.Path(folder) / "fused.pt", pathlib.Path(folder) / "folded.pt"
         status, result, errors = engine("fuse", path, "-o", fused, "--inputs", inputs)
         test.assertEqual(status, 0, f"{errors} {result}")
-        if result["fused"] == 0:
+        test.assertEqual(result["joined"], written_out(path, inputs))
+        if result["fused"] + result["joined"] == 0:
             test.assertFalse(fused.exists())
             return
         test.assertIs(result["verify"]["exact"], True, result["verify"])
+        test.assertEqual(written_out(fused, inputs), 0)
         test.assertEqual(verdicts(test, path, inputs), verdicts(test, fused, inputs))
         before = engine("fold", path, "-o", folded, "--inputs", inputs, "--no-verify")[1]
         status, after, errors = engine("fold", fused, "-o", folded, "--inputs", inputs, "--norm", "fast")

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/formats/torchscript/norm_inputs.h"
+
 namespace normlens::formats::torchscript {
 namespace {
 
@@ -12,10 +14,7 @@ using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Value;
 
-constexpr size_t kGamma = 2, kBeta = 3;
-
-bool hasBeta(const Node& norm) { return norm.kind() == c10::aten::layer_norm; }
-size_t epsInput(const Node& norm) { return hasBeta(norm) ? 4 : 3; }
+size_t epsInput(const Node& norm) { return normInputs(norm)->eps; }
 
 bool isOne(const Value* alpha) {
   const auto value = torch::jit::toIValue(alpha);
@@ -29,12 +28,6 @@ bool isPlainAdd(const Node& node) {
          isTensor(node.input(1)) && isOne(node.input(2));
 }
 
-bool onlyComputes(const Node& node) {
-  const auto kind = node.kind();
-  return node.blocks().empty() && kind != c10::prim::CallMethod && kind != c10::prim::CallFunction &&
-         !node.hasSideEffects() && !mayMutate(node);
-}
-
 bool canFuseNodes(const Node& add, Node* reader) {
   if (!isPlainAdd(add) || add.owningBlock() != reader->owningBlock()) return false;
   for (const auto& use : add.output()->uses()) {
@@ -46,9 +39,10 @@ bool canFuseNodes(const Node& add, Node* reader) {
 }
 
 // Gamma or beta of the norm, as a value beside the add.
-Value* constantOf(GraphCopy& copy, const NormSite& site, size_t input, bool given) {
+Value* constantOf(GraphCopy& copy, const NormSite& site, std::optional<size_t> at, bool given) {
   Graph& graph = *copy.graph();
-  if (!given) return graph.insertConstant(c10::IValue());
+  if (!given || !at) return graph.insertConstant(c10::IValue());
+  const size_t input = *at;
   if (!site.call) return copy.at(site.norm)->input(input);
   Node* get = graph.create(c10::prim::GetAttr, {copy.at(site.call)->input(0)});
   get->s_(c10::attr::name, site.norm->input(input)->node()->s(c10::attr::name));
@@ -66,8 +60,9 @@ void writeFused(GraphCopy& copy, const FusedNorm& fused) {
   Graph& graph = *copy.graph();
   const torch::jit::WithInsertPoint here(reader);
   Value* sum = reader->input(fused.site.sumInput());
-  Value* gamma = constantOf(copy, fused.site, kGamma, fused.gamma);
-  Value* beta = constantOf(copy, fused.site, kBeta, fused.beta);
+  const NormInputs inputs = *normInputs(*fused.site.norm);
+  Value* gamma = constantOf(copy, fused.site, inputs.gamma, fused.gamma);
+  Value* beta = constantOf(copy, fused.site, inputs.beta, fused.beta);
   Value* eps = epsOf(copy, fused.site);
   Node* add = sum->node();
   Value* y = nullptr;
@@ -91,10 +86,16 @@ void writeFused(GraphCopy& copy, const FusedNorm& fused) {
 
 }  // namespace
 
+bool onlyComputes(const Node& node) {
+  const auto kind = node.kind();
+  return node.blocks().empty() && kind != c10::prim::CallMethod && kind != c10::prim::CallFunction &&
+         !node.hasSideEffects() && !mayMutate(node);
+}
+
 bool isFusableNorm(const Node& node) {
-  if (node.kind() == c10::aten::layer_norm) return true;
-  if (node.kind() != c10::Symbol::fromQualString("aten::rms_norm")) return false;
-  const auto eps = torch::jit::toIValue(node.input(epsInput(node)));
+  const auto inputs = normInputs(node);
+  if (!inputs || node.kind() == c10::aten::layer_norm) return inputs.has_value();
+  const auto eps = torch::jit::toIValue(node.input(inputs->eps));
   return eps && eps->isDouble();
 }
 
@@ -109,7 +110,7 @@ bool isNormAlone(const Graph& body, const Node& norm) {
   const auto isOwnAttribute = [&](const Value* value) {
     return value->node()->kind() == c10::prim::GetAttr && value->node()->input(0) == body.inputs()[0];
   };
-  for (size_t input = kGamma; input < epsInput(norm); ++input) {
+  for (size_t input = normInputs(norm)->gamma; input < epsInput(norm); ++input) {
     const Value* value = norm.input(input);
     if (!value->mustBeNone() && !isOwnAttribute(value)) return false;
   }

@@ -10,14 +10,17 @@ namespace normlens::formats::torchscript {
 
 // Where the norm of an add stands: beside it, or alone in the forward() of a submodule that is called with the sum.
 struct NormSite {
-  torch::jit::Node* norm = nullptr;  // aten::layer_norm
+  torch::jit::Node* norm = nullptr;  // isFusableNorm
   torch::jit::Node* call = nullptr;  // prim::CallMethod beside the add; nullptr: the norm itself is beside it
   torch::jit::Node* reader() const { return call ? call : norm; }
   // Which input of the reader is the sum.
   [[nodiscard]] size_t sumInput() const { return call ? 1 : 0; }
 };
 
-// aten::layer_norm, or aten::rms_norm with a known eps.
+// Does nothing but compute: no call, no effect, no write to memory.
+[[nodiscard]] bool onlyComputes(const torch::jit::Node& node);
+
+// aten::layer_norm, or another of normInputs() with a known eps.
 [[nodiscard]] bool isFusableNorm(const torch::jit::Node& node);
 
 // The add before the norm can move into the norm's op:

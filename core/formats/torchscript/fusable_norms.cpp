@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/formats/torchscript/norm_inputs.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
@@ -13,7 +14,9 @@ using graph::kNoValue;
 using graph::ValueId;
 
 bool isOverOneAxis(const torch::jit::Node& norm) {
-  const auto* shape = norm.input(1);
+  const auto place = normInputs(norm)->shape;
+  if (!place) return true;
+  const auto* shape = norm.input(*place);
   if (const auto known = torch::jit::toIValue(shape)) return known->isIntList() && known->toIntList().size() == 1;
   return shape->node()->kind() == c10::prim::ListConstruct && shape->node()->inputs().size() == 1;
 }
