@@ -37,7 +37,7 @@ struct LayerNorm {
   // output may have gamma in it.
   bool asOne = false;
   graph::ValueId innerGamma = graph::kNoValue;  // decomposed: the gamma that its output has in it
-  std::vector<int64_t> normalizedShape;  // empty when the shape is not known
+  std::vector<int64_t> normalizedShape;         // empty when the shape is not known
   std::vector<int64_t> axes;
   graph::ValueId gamma = graph::kNoValue;
   graph::ValueId beta = graph::kNoValue;

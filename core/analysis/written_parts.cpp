@@ -51,12 +51,12 @@ const Node* producerOf(const Graph& graph, ValueId value) {
   return &graph.node(graph.value(value).producer);
 }
 
-std::optional<double> numberOf(const Graph& graph, ValueId id) {
-  if (id == kNoValue) return std::nullopt;
-  const auto& value = graph.value(id);
-  if (value.literal) return value.literal;
-  if (value.constant == kNone || !graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
-  const auto& view = graph.constant(value.constant).view;
+std::optional<double> numberOf(const Graph& graph, ValueId value) {
+  if (value == kNoValue) return std::nullopt;
+  const auto& held = graph.value(value);
+  if (held.literal) return held.literal;
+  if (held.constant == kNone || !graph.constant(held.constant).volatileReason.empty()) return std::nullopt;
+  const auto& view = graph.constant(held.constant).view;
   if (graph::elementCount(view.shape) != 1) return std::nullopt;
   const auto numbers = graph::toDoubles(view);
   return numbers ? std::optional(numbers->front()) : std::nullopt;
@@ -160,21 +160,21 @@ ValueId WrittenParts::withoutGamma(ValueId scale) {
   return kNoValue;
 }
 
-std::optional<ValueId> WrittenParts::radicand(ValueId outer, bool inverse) {
-  const ValueId scale = behindViews(outer);
-  const Node* root = producerOf(graph_, scale);
-  if (root == nullptr) return std::nullopt;
-  const std::string function = functionName(*root);
+std::optional<ValueId> WrittenParts::radicand(ValueId root, bool inverse) {
+  const ValueId scale = behindViews(root);
+  const Node* node = producerOf(graph_, scale);
+  if (node == nullptr) return std::nullopt;
+  const std::string function = functionName(*node);
   addMember(scale);
   if (inverse &&
-      (function == "reciprocal" || (root->kind == OpKind::Div && numberOf(graph_, root->operands[0]) == 1.0))) {
-    return radicand(root->kind == OpKind::Div ? root->operands[1] : root->operands[0], false);
+      (function == "reciprocal" || (node->kind == OpKind::Div && numberOf(graph_, node->operands[0]) == 1.0))) {
+    return radicand(node->kind == OpKind::Div ? node->operands[1] : node->operands[0], false);
   }
   const double power = inverse ? -0.5 : 0.5;
   const bool isRoot = function == (inverse ? "rsqrt" : "sqrt") ||
-                      (function == "pow" && root->operands.size() > 1 && numberOf(graph_, root->operands[1]) == power);
+                      (function == "pow" && node->operands.size() > 1 && numberOf(graph_, node->operands[1]) == power);
   if (!isRoot) return std::nullopt;
-  const ValueId sum = behindViews(root->operands[0]);
+  const ValueId sum = behindViews(node->operands[0]);
   const Node* add = producerOf(graph_, sum);
   if (add == nullptr || add->kind != OpKind::Add || !ops::plainAlpha(*add)) return std::nullopt;
   addMember(sum);

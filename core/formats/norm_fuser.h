@@ -1,5 +1,5 @@
-// What a format can do beside folding: write a norm that is written out in several ops as one op, and a residual add and
-// the norm behind it as one.
+// What a format can do beside folding: write a norm that is written out in several ops as one op, and a residual add
+// and the norm behind it as one.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace normlens::formats {
 class Model;
 
 struct FusedModel {
-  std::unique_ptr<Model> model;
+  std::unique_ptr<Model> model;    // may be null where nothing was done
   std::vector<std::string> fused;  // names of the norms that it was done to; empty: the model is as it was
 };
 

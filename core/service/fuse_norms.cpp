@@ -57,6 +57,8 @@ Status prove(const formats::Model& model, const formats::Tensors& inputs, const 
                          const formats::Model& twin) -> Result<std::unique_ptr<formats::Model>> {
     auto made = makeFused(twin, same, inputs, task);
     if (!made) return tl::unexpected(made.error());
+    if (made->joined != fusing.joined || made->fused != fusing.fused)
+      return fail(ErrorCode::Refused, "other norms of it can be fused than of the model");
     return std::move(made->model);
   };
   const auto verification =

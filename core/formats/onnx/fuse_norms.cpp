@@ -67,9 +67,10 @@ std::optional<OpsetLift> liftFor(const std::vector<analysis::JoinableNorm>& norm
 }  // namespace
 
 Result<FusedModel> OnnxModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
+  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/false);
+  if (joinable.empty()) return FusedModel{};
   task.report("joining norms that are written out");
   return withEditedNorms(*this, "the norms cannot be joined", [&](EditableModel& edited) {
-    const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/false);
     const auto lift = liftFor(joinable, lowered_, edited);
     NormJoiner joiner(source_, lowered_, edited, lift ? kLayerNormOpset : edited.opset(edited.main()));
     std::vector<std::string> joined;

@@ -105,10 +105,12 @@ BodyEdit joinNorm(const NormInBody& norm) {
 }  // namespace
 
 Result<FusedModel> TorchScriptModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
+  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/true);
+  if (joinable.empty()) return FusedModel{};
   task.report("joining norms that are written out");
   return withEditedNorms(*this, "the norms cannot be joined", [&](FrameEdits& frames) {
     std::vector<std::string> joined;
-    for (const auto& [name, norm] : analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/true)) {
+    for (const auto& [name, norm] : joinable) {
       const auto found = NormFinder(*this).find(norm);
       if (!found) continue;
       frames[static_cast<size_t>(found->frame)].push_back(joinNorm(*found));
