@@ -18,6 +18,8 @@ struct Options {
 void printFusing(const std::string& model, const FuseOutcome& outcome, Console& console) {
   console.print(model + ": " + std::to_string(outcome.fusing.fused.size()) + " of " +
                 std::to_string(outcome.fusing.norms) + " norms fused with the residual add before them");
+  if (!outcome.fusing.joined.empty())
+    console.print("  " + std::to_string(outcome.fusing.joined.size()) + " were written out in several ops");
   if (outcome.fusing.verify) printVerify(*outcome.fusing.verify, console);
   if (outcome.output) console.print("  written to " + *outcome.output);
 }

@@ -60,7 +60,9 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
   json norms = json::array(), others = json::array(), inputs = json::array();
   const auto edits = editsByNorm(analysis);
   for (size_t i = 0; i < analysis.norms.size(); ++i) norms.push_back(normEntry(analysis.norms[i], edits[i]));
-  for (const auto& other : analysis.other_norms) others.push_back({{"name", other.name}, {"kind", other.kind}});
+  for (const auto& other : analysis.other_norms) {
+    others.push_back({{"name", other.name}, {"kind", other.kind}, {"form", other.form}});
+  }
   for (const auto& input : analysis.inputs) inputs.push_back(protocol::toJson(input));
   const std::string& note = model.note.empty() ? analysis.note : model.note;
   const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };
@@ -97,6 +99,8 @@ json foldReport(const FoldOutcome& outcome) {
 json fuseReport(const FuseOutcome& outcome) {
   const service::Fusing& fusing = outcome.fusing;
   return {{"norms", fusing.norms},
+          {"joined", fusing.joined.size()},
+          {"joined_names", fusing.joined},
           {"fused", fusing.fused.size()},
           {"fused_names", fusing.fused},
           {"output", outcome.output ? json(*outcome.output) : json(nullptr)},

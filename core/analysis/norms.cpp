@@ -1,9 +1,11 @@
 #include "core/analysis/norms.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
 #include "core/analysis/decomposed_norm.h"
+#include "core/analysis/decomposed_rms_norm.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
@@ -37,6 +39,21 @@ LayerNorm fromOp(const Graph& graph, NodeId id) {
     if (!graph.value(node.outputs[i]).uses.empty())
       norm.blockedReason = "its mean or inverse deviation is used elsewhere";
   }
+  return norm;
+}
+
+OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
+  const Node& node = graph.node(id);
+  OtherNorm norm;
+  norm.kind = kind;
+  if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
+  norm.node = id;
+  norm.members = {id};
+  norm.input = graph::operandAt(node, 0);
+  norm.output = node.outputs.at(0);
+  norm.gamma = graph::operandAt(node, 1);
+  norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
+  norm.eps = graph::floatAttribute(node, "eps").value_or(0);
   return norm;
 }
 
@@ -77,23 +94,37 @@ std::string_view normFormName(NormForm form) {
 
 Norms findNorms(const Graph& graph) {
   Norms out;
-  Names names;
   for (const NodeId id : graph.executionOrder()) {
     const Node& node = graph.node(id);
-    std::optional<LayerNorm> norm;
     if (node.kind == OpKind::LayerNorm) {
-      norm = fromOp(graph, id);
+      out.layerNorms.push_back(fromOp(graph, id));
     } else if (node.kind == OpKind::Div || node.kind == OpKind::Mul) {
-      norm = matchDecomposedNorm(graph, id);
+      if (auto norm = matchDecomposedNorm(graph, id)) {
+        out.layerNorms.push_back(std::move(*norm));
+      } else if (auto other = matchDecomposedRmsNorm(graph, id)) {
+        out.others.push_back(std::move(*other));
+      }
     } else if (const auto kind = otherNormKind(node.kind)) {
-      out.others.push_back({names.give(node.name), std::string(*kind), id});
+      out.others.push_back(otherFromOp(graph, id, *kind));
     }
-    if (!norm) continue;
-    norm->name = names.give(node.name);
-    norm->index = static_cast<int>(out.layerNorms.size());
-    out.layerNorms.push_back(std::move(*norm));
   }
+  // LayerNorms first: their names do not hang on which other norms are found.
+  Names names;
+  for (LayerNorm& norm : out.layerNorms) {
+    norm.index = static_cast<int>(&norm - out.layerNorms.data());
+    norm.name = names.give(graph.node(norm.node).name);
+  }
+  for (OtherNorm& norm : out.others) norm.name = names.give(graph.node(norm.node).name);
   return out;
+}
+
+bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output) {
+  const auto isMember = [&](const graph::Use& use) { return std::ranges::find(members, use.node) != members.end(); };
+  return std::ranges::all_of(members, [&](NodeId member) {
+    return std::ranges::all_of(graph.node(member).outputs, [&](ValueId made) {
+      return made == output || std::ranges::all_of(graph.value(made).uses, isMember);
+    });
+  });
 }
 
 }  // namespace normlens::analysis

@@ -1,4 +1,4 @@
-// Finds the LayerNorms of a graph: single ops and those written out as mean, subtraction, square, mean, division.
+// Finds the norms of a graph: single ops and those written out as mean, subtraction, square, mean, division.
 #pragma once
 
 #include <string>
@@ -36,7 +36,8 @@ struct LayerNorm {
   // Decomposed, and no rule of its single ops shows that it does not notice a shift of x: it is looked at as one. Its
   // output may have gamma in it.
   bool asOne = false;
-  std::vector<int64_t> normalizedShape;  // empty when the shape is not known
+  graph::ValueId innerGamma = graph::kNoValue;  // decomposed: the gamma that its output has in it
+  std::vector<int64_t> normalizedShape;         // empty when the shape is not known
   std::vector<int64_t> axes;
   graph::ValueId gamma = graph::kNoValue;
   graph::ValueId beta = graph::kNoValue;
@@ -44,10 +45,25 @@ struct LayerNorm {
   std::string blockedReason;  // not empty: cannot be folded whatever its input (mean output is used ...)
 };
 
+// Of an RMSNorm also what it is made of: y = gamma * x / sqrt(mean(x^2) + eps) over the trailing axes `axes` of x.
+//
+// A decomposed one, with the forms of squares, means and roots that LayerNorms have, too:
+//            x --> square --> Reduce mean --> Add eps --> sqrt --+
+//             \------------------------------------> Div / Mul <--+--> Mul gamma
+// Casts of x that round nothing, and a cast back before or behind gamma, belong to it; gamma may stand inside, at the
+// root, and be made of constants (1 + gamma).
 struct OtherNorm {
   std::string name;
   std::string kind;  // GroupNorm, InstanceNorm, BatchNorm, RMSNorm
-  graph::NodeId node = graph::kNone;
+  NormForm form = NormForm::Op;
+  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the last one
+  std::vector<graph::NodeId> members;  // all nodes of it, in execution order
+  graph::ValueId input = graph::kNoValue;
+  graph::ValueId output = graph::kNoValue;
+  graph::ValueId gamma = graph::kNoValue;
+  std::vector<int64_t> axes;  // of an RMSNorm; empty when the shape is not known
+  double eps = 0;
+  bool exactMeans = true;  // false: a sum is multiplied by a rounded 1/n
 };
 
 struct Norms {
@@ -56,5 +72,9 @@ struct Norms {
 };
 
 [[nodiscard]] Norms findNorms(const graph::Graph& graph);
+
+// Nobody but the members reads what they make, except for `output`.
+[[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
+                            graph::ValueId output);
 
 }  // namespace normlens::analysis

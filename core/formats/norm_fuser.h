@@ -1,4 +1,5 @@
-// What a format can do beside folding: write a residual add and the norm behind it as one op.
+// What a format can do beside folding: write a norm that is written out in several ops as one op, and a residual add
+// and the norm behind it as one.
 #pragma once
 
 #include <memory>
@@ -14,17 +15,20 @@ namespace normlens::formats {
 class Model;
 
 struct FusedModel {
-  std::unique_ptr<Model> model;
-  std::vector<std::string> fused;  // names of the norms that took their add in; empty: the model is as it was
+  std::unique_ptr<Model> model;    // may be null where nothing was done
+  std::vector<std::string> fused;  // names of the norms that it was done to; empty: the model is as it was
 };
 
-// Implemented by the models of a format that has such an op.
+// Implemented by the models of a format that has such ops. LayerNorms and RMSNorms stay what they are, and keep their
+// names. `norms`: analysis::findNorms of the model's graph, after its probe, or some of them. Errors: Unsupported where
+// the ops cannot be called here. Thread: as Model's functions.
 class NormFuser {
  public:
   virtual ~NormFuser() = default;
 
-  // LayerNorms and RMSNorms stay what they are. `norms`: analysis::findNorms of the model's graph, after its probe.
-  // Errors: Unsupported where the op cannot be called here. Thread: as Model's functions.
+  // Norms that are written out become one op each. What cannot is left alone.
+  [[nodiscard]] virtual Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const = 0;
+  // Norms that are one op take the residual add before them in.
   [[nodiscard]] virtual Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const = 0;
 };
 

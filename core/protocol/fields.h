@@ -129,7 +129,8 @@ struct FieldsOf<NormInfo> {
 template <>
 struct FieldsOf<OtherNormInfo> {
   using M = OtherNormInfo;
-  static constexpr std::tuple list{NORMLENS_FIELD(name), NORMLENS_FIELD(kind), NORMLENS_FIELD(node)};
+  static constexpr std::tuple list{NORMLENS_FIELD(name), NORMLENS_FIELD(kind), NORMLENS_FIELD(node),
+                                   NORMLENS_FIELD(form)};
 };
 
 template <>

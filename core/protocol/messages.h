@@ -132,6 +132,7 @@ struct NormInfo {
 struct OtherNormInfo {
   std::string name, kind;
   int node = -1;
+  std::string form;  // op, decomposed
 };
 struct Totals {
   int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, paper = 0, paper_practical = 0, paper_strict = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/analysis/whole_norm.h"
+
 namespace normlens::run {
 namespace {
 
@@ -73,23 +75,28 @@ ValueId centeredBy(const Graph& graph, const Node& node) {
   return takesMean && reduce.operands.front() == node.operands[0] ? node.operands[0] : graph::kNoValue;
 }
 
-int affineParts(const Node& node, size_t first) {
-  int parts = 0;
-  for (size_t i = first; i < node.operands.size() && i < first + 2; ++i) parts += node.operands[i] != graph::kNoValue;
-  return parts;
+struct NamedNorm {
+  std::string name;
+  analysis::WholeNorm norm;
+};
+
+// LayerNorms and RMSNorms.
+std::vector<NamedNorm> measuredNorms(const Graph& graph, const analysis::Norms& norms) {
+  std::vector<NamedNorm> out;
+  for (const auto& norm : norms.layerNorms) out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+  for (const auto& norm : norms.others) {
+    if (norm.kind == "RMSNorm") out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+  }
+  return out;
 }
 
-// Nodes of LayerNorms and of the other norms; centerings are found apart.
-std::vector<bool> membersOf(const Graph& graph, const analysis::Norms& norms) {
+// Nodes of all norms, a gamma and beta behind them included; centerings are found apart.
+std::vector<bool> membersOf(const Graph& graph, const analysis::Norms& norms, const std::vector<NamedNorm>& measured) {
   std::vector<bool> members(graph.nodes.size(), false);
-  const auto mark = [&](NodeId node) {
-    if (node != graph::kNone) members[static_cast<size_t>(node)] = true;
-  };
-  for (const auto& norm : norms.layerNorms) {
-    mark(norm.node);
-    std::ranges::for_each(norm.members, mark);
+  for (const auto& norm : norms.others) members[static_cast<size_t>(norm.node)] = true;
+  for (const auto& [name, norm] : measured) {
+    for (const NodeId node : norm.nodes) members[static_cast<size_t>(node)] = true;
   }
-  for (const auto& norm : norms.others) mark(norm.node);
   return members;
 }
 
@@ -102,20 +109,15 @@ std::string_view normKindName(NormKind kind) {
 
 std::vector<NormWork> normWork(const Graph& graph, const analysis::Norms& norms) {
   std::vector<std::pair<NodeId, NormWork>> found;
-  for (const auto& norm : norms.layerNorms) {
+  const auto measured = measuredNorms(graph, norms);
+  for (const auto& [name, norm] : measured) {
     const size_t axes = std::max<size_t>(norm.axes.size(), 1);
     const auto rows = norm.input == graph::kNoValue ? std::nullopt : rowsOf(graph.value(norm.input), axes);
     const int affine = (norm.gamma != graph::kNoValue ? 1 : 0) + (norm.beta != graph::kNoValue ? 1 : 0);
-    if (rows) found.emplace_back(norm.node, workOf(norm.name, NormKind::LayerNorm, *rows, affine));
+    const auto kind = norm.centers ? NormKind::LayerNorm : NormKind::RmsNorm;
+    if (rows) found.emplace_back(norm.node, workOf(name, kind, *rows, affine));
   }
-  for (const auto& norm : norms.others) {
-    const Node& node = graph.nodes[static_cast<size_t>(norm.node)];
-    if (node.kind != OpKind::RmsNorm || node.operands.empty()) continue;
-    if (const auto rows = rowsOf(graph.value(node.operands[0]), 1)) {
-      found.emplace_back(norm.node, workOf(norm.name, NormKind::RmsNorm, *rows, affineParts(node, 1)));
-    }
-  }
-  const std::vector<bool> members = membersOf(graph, norms);
+  const std::vector<bool> members = membersOf(graph, norms, measured);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const ValueId centered = members[i] ? graph::kNoValue : centeredBy(graph, graph.nodes[i]);
     const auto rows = centered == graph::kNoValue ? std::nullopt : rowsOf(graph.value(centered), 1);
@@ -130,7 +132,7 @@ std::vector<NormWork> normWork(const Graph& graph, const analysis::Norms& norms)
 }
 
 std::vector<bool> normNodes(const Graph& graph, const analysis::Norms& norms) {
-  std::vector<bool> members = membersOf(graph, norms);
+  std::vector<bool> members = membersOf(graph, norms, measuredNorms(graph, norms));
   const std::vector<bool> named = members;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     if (named[i] || centeredBy(graph, graph.nodes[i]) == graph::kNoValue) continue;

@@ -32,7 +32,8 @@ struct NormWork {
 // Of all norms whose shapes are known (after a probe), in the order of the graph, run-time centerings included.
 [[nodiscard]] std::vector<NormWork> normWork(const graph::Graph& graph, const analysis::Norms& norms);
 
-// The nodes that make up its norms and run-time centerings.
+// The nodes that make up its norms, also where they are written out or have gamma and beta in nodes of their own behind
+// them, and run-time centerings.
 [[nodiscard]] std::vector<bool> normNodes(const graph::Graph& graph, const analysis::Norms& norms);
 
 // Whether an op is a norm by its name, one that a runtime made by fusing others ("SkipLayerNormalization") or our own.

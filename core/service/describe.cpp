@@ -121,7 +121,9 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
     if (std::holds_alternative<fold::ReplaceNorm>(planned.edit)) continue;
     out.edits.push_back(describePlanned(graph, analysis, planned));
   }
-  for (const auto& other : analysis.norms.others) out.other_norms.push_back({other.name, other.kind, other.node});
+  for (const auto& other : analysis.norms.others) {
+    out.other_norms.push_back({other.name, other.kind, other.node, std::string(normFormName(other.form))});
+  }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
   if (out.norms.empty()) out.note = "There is no LayerNorm in this model.";

@@ -1,4 +1,5 @@
-// The verb fuse: residual adds and the norms behind them as one op each, with nothing folded.
+// The verb fuse: norms that are written out in several ops, and residual adds with the norms behind them, as one op
+// each, with nothing folded.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,7 @@ namespace normlens::service {
 
 struct Fusing {
   int norms = 0;                          // LayerNorms and RMSNorms of the model
+  std::vector<std::string> joined;        // names of those that were written out in several ops and are one now
   std::vector<std::string> fused;         // names of those that took their add in
   std::unique_ptr<formats::Model> model;  // nullptr where nothing was fused
   std::optional<protocol::VerifyResult> verify;

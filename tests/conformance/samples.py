@@ -29,6 +29,12 @@ def base(path):
     return path.name.split(".")[0]
 
 
+def written_out(path, inputs):
+    """How many LayerNorms and RMSNorms are written out in several ops."""
+    analysis = engine("analyze", path, "--inputs", inputs)[1]
+    return sum(norm["form"] == "decomposed" for norm in analysis["layer_norms"] + analysis["other_norms"])
+
+
 def verdicts(test, path, inputs):
     """Of the LayerNorms, by name."""
     status, analysis, errors = engine("analyze", path, "--inputs", inputs)

@@ -1,5 +1,6 @@
-"""Fuses the adds and norms of the TorchScript samples: plain torch runs the result and gets the outputs of the original, it
-opens with the verdicts of the original, under the same names, and folds as far as the original does."""
+"""Fuses the adds and norms of the TorchScript samples: norms that are written out become one op, plain torch runs the result
+and gets the outputs of the original, it opens with the verdicts of the original, under the same names, and folds as far as
+the original does."""
 
 import pathlib
 import sys
@@ -7,7 +8,7 @@ import tempfile
 import unittest
 
 from folding import oracle
-from samples import MODELS, base, engine, verdicts
+from samples import MODELS, base, engine, verdicts, written_out
 
 # How many norms of a sample are fused at least. Adds before their norms and behind them, in the module of the norm, beside
 # it, in the block before it and in a submodule of that, in several streams; the samples that are not listed have none.
@@ -57,10 +58,12 @@ def fuse_and_judge(test, path):
         status, result, errors = engine("fuse", path, "-o", fused, "--inputs", inputs)
         test.assertEqual(status, 0, f"{errors} {result}")
         test.assertGreaterEqual(result["fused"], LEAST.get(path.stem, 0))
-        if result["fused"] == 0:
+        test.assertEqual(result["joined"], written_out(path, inputs))
+        if result["fused"] + result["joined"] == 0:
             test.assertFalse(fused.exists())
             return
         test.assertIs(result["verify"]["exact"], True, result["verify"])
+        test.assertEqual(written_out(fused, inputs), 0)
         judge_in_torch(test, path, fused)
         judge_in_engine(test, path, fused, inputs)
 

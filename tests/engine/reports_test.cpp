@@ -27,13 +27,13 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   for (const char* role : {"I", "L", "N", "G"}) model.graph.nodes.emplace_back().role = role;
   protocol::Analysis analysis;
   analysis.norms.emplace_back().verdict = "free";
-  analysis.other_norms.emplace_back().kind = "GroupNorm";
+  analysis.other_norms.push_back({"norm", "GroupNorm", 3, "op"});
   const json report = analyzeReport(model, analysis);
   EXPECT_EQ(report["format"], "torchscript");
   EXPECT_EQ(report["nodes"], 2);  // inputs and outputs are no operations
   expectKeys(report["layer_norms"][0], {"name", "index", "form", "scope", "normalized_shape", "verdict", "reason",
                                         "edits", "centerings", "paper", "paper_practical", "paper_strict"});
-  EXPECT_EQ(report["other_norms"][0]["kind"], "GroupNorm");
+  EXPECT_EQ(report["other_norms"][0], json({{"name", "norm"}, {"kind", "GroupNorm"}, {"form", "op"}}));
   EXPECT_EQ(keys(report["totals"]), (std::vector<std::string>{"blocked", "free", "layer_norms", "paper",
                                                               "paper_practical", "paper_strict", "with_centering"}));
 }

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "core/graph/text.h"
+
 namespace normlens::run {
 namespace {
 
@@ -80,6 +84,62 @@ TEST(NormWork, WithoutShapesNothingIsKnown) {
   Sample sample;
   for (auto& value : sample.graph.values) value.shape.reset();
   EXPECT_TRUE(normWork(sample.graph, sample.norms).empty());
+}
+
+// Neither the linear before them nor the one behind is a part of a norm; the gamma and beta of each are.
+const char* const kWrittenOut = R"(graph {
+  input %x: float32[2, 3, 8]
+  const %w: float32[8, 8] random 1
+  const %g: float32[8] random 2
+  const %b: float32[8] random 3
+  %h: float32[2, 3, 8] = Linear(%x, %w, _)
+  %m: float32[2, 3, 1] = Reduce(%h) {op = "mean", axes = [2], keepdim = true}
+  %c: float32[2, 3, 8] = Sub(%h, %m)
+  %cc: float32[2, 3, 8] = Mul(%c, %c)
+  %v: float32[2, 3, 1] = Reduce(%cc) {op = "mean", axes = [2], keepdim = true}
+  %e: float32[2, 3, 1] = Add(%v, 1e-05)
+  %r: float32[2, 3, 1] = Elementwise(%e) op "Sqrt"
+  %n: float32[2, 3, 8] = Div(%c, %r)
+  %ng: float32[2, 3, 8] = Mul(%n, %g)
+  %y: float32[2, 3, 8] = Add(%ng, %b)
+  %q: float32[2, 3, 8] = Mul(%y, %y)
+  %qm: float32[2, 3, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
+  %qe: float32[2, 3, 1] = Add(%qm, 1e-05)
+  %qr: float32[2, 3, 1] = Elementwise(%qe) op "Sqrt"
+  %k: float32[2, 3, 8] = Div(%y, %qr)
+  %kg: float32[2, 3, 8] = Mul(%k, %g)
+  %kb: float32[2, 3, 8] = Add(%kg, %b)
+  %z: float32[2, 3, 8] = Linear(%kb, %w, _)
+  return %z
+})";
+
+TEST(NormWork, OfNormsThatAreWrittenOut) {
+  const auto graph = graph::parseGraph(kWrittenOut);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const auto norms = analysis::findNorms(*graph);
+  std::vector<bool> expected(graph->nodes.size(), true);
+  expected.front() = expected.back() = false;
+  EXPECT_EQ(normNodes(*graph, norms), expected);
+  const auto work = normWork(*graph, norms);
+  ASSERT_EQ(work.size(), 2U);
+  constexpr double kElements = 2 * 3 * 8;
+  EXPECT_EQ(work[0].kind, NormKind::LayerNorm);
+  EXPECT_EQ(work[0].flops, 7 * kElements);
+  EXPECT_EQ(work[1].kind, NormKind::RmsNorm);
+  EXPECT_EQ(work[1].flops, 5 * kElements);  // with a beta
+}
+
+TEST(NormWork, ABetaBehindAnRmsNormOp) {
+  Sample sample;
+  const ValueId beta = sample.constant("shift");
+  sample.graph.values[static_cast<size_t>(beta)].shape = graph::Shape{8};
+  sample.graph.nodes[3].attributes = {{"axes", std::vector<int64_t>{2}}};
+  const ValueId normalized = sample.graph.nodes[3].outputs[0];
+  sample.add(OpKind::Add, "beta", {normalized, beta});
+  const auto norms = analysis::findNorms(sample.graph);
+  EXPECT_EQ(normNodes(sample.graph, norms), (std::vector<bool>{true, true, true, true, true}));
+  sample.add(OpKind::Add, "bias", {sample.graph.nodes[4].outputs[0], beta});  // of something else
+  EXPECT_FALSE(normNodes(sample.graph, analysis::findNorms(sample.graph)).back());
 }
 
 }  // namespace

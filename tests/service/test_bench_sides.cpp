@@ -54,6 +54,11 @@ TEST_F(BenchSides, TheFoldInAnotherFlavour) {
   EXPECT_EQ(other->points.front().norm, "primitives");
   EXPECT_TRUE(other->points.front().fold_ms);
   EXPECT_FALSE(anyNorm(*other->points.front().b, "aten::rms_norm"));
+  EXPECT_TRUE(anyNorm(*other->points.front().b, "aten::pow"));  // the norms as they were written out
+  EXPECT_GT(*other->points.front().b->norm_share, 0);
+  // One stands behind a run-time centering: written out, the two are a LayerNorm.
+  EXPECT_EQ(count(other->work_b, "RMSNorm"), count(other->work_a, "LayerNorm") - 1);
+  EXPECT_EQ(count(other->work_b, "LayerNorm"), 1);
   const auto swept = bench("original", "folded:primitives", {"norm=portable,primitives"});
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_EQ(swept->points.size(), 2U);

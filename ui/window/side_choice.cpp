@@ -26,7 +26,7 @@ SideChoice::SideChoice(Session* session, Which which, QWidget* parent) : QComboB
   for (const NormFlavour& flavour : normFlavours()) {
     addSide(std::string("folded:") + flavour.name, QCoreApplication::translate("Flavour", flavour.meaning));
   }
-  addSide("fused", tr("The open model with each residual add and the norm behind it as one op; nothing is folded."));
+  addSide("fused", tr("The open model with each norm, and the residual add before it, as one op; nothing is folded."));
   if (which == Which::B) {
     addItem(tr("alone"), QString());
     setItemData(count() - 1, tr("The first model alone."), Qt::ToolTipRole);

@@ -31,13 +31,14 @@ int64_t intOf(const NodeProto& node, const char* name, int64_t otherwise) {
   return attribute == nullptr ? otherwise : attribute->i();
 }
 
-// The statistics in float32, which is what the fused operator takes them in; nothing but the norm is asked for.
+// The statistics in float32, which is what the fused operator takes them in, or in a copy in double that stands for
+// such a model; nothing but the norm is asked for.
 bool canBeFused(const NodeProto& norm, const PlainAdd& add) {
   const auto rank = static_cast<int64_t>(add.shape.size());
+  const auto stash = add.dtype == graph::DType::Float64 ? TensorProto::DOUBLE : TensorProto::FLOAT;
   const int64_t axis = intOf(norm, "axis", -1);
   const bool onlyNorm = std::ranges::count(norm.output(), "") == norm.output_size() - 1;
-  return onlyNorm && (axis == -1 || axis == rank - 1) &&
-         intOf(norm, "stash_type", TensorProto::FLOAT) == TensorProto::FLOAT;
+  return onlyNorm && (axis == -1 || axis == rank - 1) && intOf(norm, "stash_type", stash) == stash;
 }
 
 // Calls visit(name) for every name that the node reads, in its bodies too.

@@ -20,7 +20,8 @@ using Form = std::vector<NodeProto>;
 constexpr int kOldestLiftable = 7;      // broadcasting as it is now
 constexpr int kOldestControlFlow = 11;  // since then only element types were added to If, Loop and Scan
 constexpr int kSmallIrVersion = 4;      // before it, initializers are inputs
-constexpr int kIrVersionOf23 = 11;
+// Of the file, by onnx's table of versions.
+constexpr int irVersionOf(int opset) { return opset >= 23 ? 11 : opset >= 21 ? 10 : opset >= 19 ? 9 : 8; }
 
 bool isStandard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
@@ -318,7 +319,7 @@ void OpsetLift::apply(EditableModel& model) const {
     found = true;
   }
   if (!found) model.importDomain("", target_);
-  proto.set_ir_version(std::max<int64_t>(proto.ir_version(), kIrVersionOf23));
+  proto.set_ir_version(std::max<int64_t>(proto.ir_version(), irVersionOf(target_)));
 }
 
 }  // namespace normlens::formats::onnx

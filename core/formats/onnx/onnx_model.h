@@ -46,6 +46,7 @@ class OnnxModel final : public Model, public NormFuser {
                                                      const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
+  [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] bool takesAnnotations() const override { return true; }
   void annotate(const std::map<std::string, std::string>& properties) override { properties_ = properties; }

@@ -308,6 +308,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
   for (const auto& [wishes, weightsAsInputs] : attempts) {
     auto model = makeSessionModel(source, wishes);
     if (!model) return fail(ErrorCode::Unsupported, "the model cannot be run: " + model.error().message);
+    if (!options.measures.profile.empty()) nameNodesByOutputs(*model);
     try {
       auto impl = std::make_unique<Impl>();
       impl->open(std::move(*model), options, weightsAsInputs);

@@ -154,6 +154,13 @@ std::string unknownAmong(const ::google::protobuf::RepeatedPtrField<NodeProto>& 
 
 }  // namespace
 
+void nameNodesByOutputs(SessionModel& model) {
+  for (NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
+    const auto named = std::ranges::find_if(node.output(), [](const std::string& output) { return !output.empty(); });
+    if (named != node.output().end()) node.set_name(*named);
+  }
+}
+
 std::string unknownOperator(const ModelProto& model) {
   std::set<std::string> own;
   for (const auto& function : model.functions()) {

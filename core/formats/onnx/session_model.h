@@ -29,6 +29,10 @@ struct SessionWishes {
 // taps. Errors: Unsupported.
 [[nodiscard]] Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWishes& wishes);
 
+// Nodes of the main graph are called by their first output, which is one of Lowered::valuePath: in files their names
+// are often missing or not unique.
+void nameNodesByOutputs(SessionModel& model);
+
 // The first operator of a domain that neither ONNX Runtime nor the model itself brings; empty: there is none.
 [[nodiscard]] std::string unknownOperator(const ModelProto& model);
 

@@ -103,10 +103,16 @@ class SessionRunner final : public Runner {
     return use(**session, *once);
   }
 
+  // By nameNodesByOutputs(); nodes in bodies by the names that they have.
   graph::NodeId nodeNamed(const std::string& name) {
     if (nodes_.empty()) {
-      const auto& nodes = model_.graph().nodes;
-      for (size_t i = 0; i < nodes.size(); ++i) nodes_.emplace(nodes[i].name, static_cast<graph::NodeId>(i));
+      const graph::Graph& graph = model_.graph();
+      for (size_t i = 0; i < graph.values.size(); ++i) {
+        if (graph.values[i].producer != graph::kNone)
+          nodes_.emplace(model_.lowered().valuePath[i], graph.values[i].producer);
+      }
+      for (size_t i = 0; i < graph.nodes.size(); ++i)
+        nodes_.emplace(graph.nodes[i].name, static_cast<graph::NodeId>(i));
     }
     const auto found = nodes_.find(name);
     return found == nodes_.end() ? graph::kNone : found->second;

@@ -139,10 +139,6 @@ std::string signatureOf(const FusedNorm& fused, size_t body, const std::string& 
 
 }  // namespace
 
-bool isFusableNorm(const Node& node) {
-  return node.kind() == c10::aten::layer_norm || node.kind() == c10::Symbol::fromQualString("aten::rms_norm");
-}
-
 bool onlyComputes(const Node& node) {
   const auto kind = node.kind();
   return kind != prim::CallMethod && kind != prim::CallFunction && !node.hasAttribute(c10::attr::Subgraph) &&

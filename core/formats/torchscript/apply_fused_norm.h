@@ -31,9 +31,6 @@ struct FusedNorm {
   [[nodiscard]] bool crossesBodies() const { return way.bodies.size() > 1; }
 };
 
-// aten::layer_norm, or aten::rms_norm with a known eps.
-[[nodiscard]] bool isFusableNorm(const torch::jit::Node& node);
-
 // Does nothing but compute: no call, no effect, no write to memory. Blocks are not looked into.
 [[nodiscard]] bool onlyComputes(const torch::jit::Node& node);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/formats/torchscript/norm_inputs.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
@@ -9,8 +10,6 @@ namespace {
 
 using graph::kNoValue;
 using graph::ValueId;
-
-constexpr size_t kGamma = 2, kBeta = 3;  // inputs of the torch op; of the graph node: 1, 2
 
 bool isGiven(const graph::Node& norm, size_t operand) {
   return operand < norm.operands.size() && norm.operands[operand] != kNoValue;
@@ -130,7 +129,7 @@ bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, Fused
 // The reader of the file calls a fused op after the module that holds its gamma, else after the body that it stands in.
 bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const {
   const auto& frames = model_.program().frames;
-  const TensorSite* site = gamma ? siteOf(model_.program(), norm.inputs[kGamma]) : nullptr;
+  const TensorSite* site = gamma ? siteOf(model_.program(), norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;
   const size_t dot = site != nullptr && site->owner ? site->path.rfind('.') : std::string::npos;
   const std::string& around = frames[static_cast<size_t>(way.bodies.front().frame)].path;
   return frames[static_cast<size_t>(norm.frame)].path ==
@@ -143,7 +142,8 @@ std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
   const ProgramNode& place = model_.program().nodes[static_cast<size_t>(index)];
   const auto axes = graph::intsAttribute(node, "axes");
   const auto eps = graph::floatAttribute(node, "eps");
-  if (!isFusableNorm(*place.node) || !axes || axes->size() != 1 || !eps) return std::nullopt;
+  const auto inputs = normInputs(*place.node);
+  if (!inputs || !axes || axes->size() != 1 || !eps) return std::nullopt;
   if (!hasConstantsOfItsType(model_.graph(), node) || others_.reads.contains(index)) return std::nullopt;
 
   auto way = tracer_.wayTo(outermostReader({place.frame, place.node, 0}));
@@ -154,8 +154,8 @@ std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
   FusedNorm fused;
   fused.norm = place.node;
   fused.eps = *eps;
-  if (isGiven(node, 1)) fused.gamma = FusedNumber{kGamma, {}};
-  if (isGiven(node, 2)) fused.beta = FusedNumber{kBeta, {}};
+  if (isGiven(node, 1)) fused.gamma = FusedNumber{inputs->gamma, {}};
+  if (isGiven(node, 2) && inputs->beta) fused.beta = FusedNumber{*inputs->beta, {}};
   // With gamma, an op whose rows had another width would say so.
   const bool viewed =
       std::any_of(way->bodies.begin(), way->bodies.end(), [](const auto& b) { return !b.views.empty(); });

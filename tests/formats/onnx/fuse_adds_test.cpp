@@ -105,6 +105,11 @@ TEST(FuseAdds, TheUsualEpsIsWrittenDown) {
   EXPECT_FLOAT_EQ(fused.model.graph().node(2).attribute(0).f(), 1e-5F) << "that operator's own default is another";
 }
 
+TEST(FuseAdds, AStatisticsTypeThatIsWrittenDown) {
+  EXPECT_EQ(fuse(twoBranches("s = Add(p, q) y = LayerNormalization <stash_type = 1> (s, gamma)")).ops,
+            "MatMul,MatMul,SkipLayerNormalization");
+}
+
 TEST(FuseAdds, RmsNormsTakeTheirAddsInToo) {
   EXPECT_EQ(fuse(twoBranches("s = Add(p, q) y = SimplifiedLayerNormalization(s, gamma)")).ops,
             "MatMul,MatMul,SkipSimplifiedLayerNormalization");

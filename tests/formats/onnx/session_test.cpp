@@ -509,6 +509,30 @@ TEST(Runner, TellsMemoryAndTimesOfOps) {
   for (const OpTime& op : *ops) EXPECT_FALSE(op.op.empty());
 }
 
+// Nodes without names, and some inside a function.
+TEST(Runner, TimesAreThoseOfTheGraphsNodes) {
+  const auto model = modelOf(modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 18, "own" : 1]>
+    g (float[4, 8] x) => (float[4, 8] y) {
+      h = own.Twice(x)
+      y = Tanh(h)
+    }
+    <domain: "own", opset_import: ["" : 18]>
+    Twice (a) => (b) {
+      s = Sinh(a)
+      b = Add(s, s)
+    })"));
+  const auto runner = model->runner({floats("x", {4, 8}, std::vector<double>(32, 0.5))}, {});
+  ASSERT_TRUE(runner) << runner.error().message;
+  const auto ops = (*runner)->opTimes({});
+  ASSERT_TRUE(ops) << ops.error().message;
+  ASSERT_EQ(ops->size(), 3U);
+  for (const OpTime& op : *ops) {
+    ASSERT_NE(op.node, graph::kNone) << op.op;
+    EXPECT_EQ(model->graph().node(op.node).op, op.op);
+  }
+}
+
 TEST(Runner, RunsInOtherTypesOrSaysWhyNot) {
   const auto model = modelOf(weightModel());
   const Tensors inputs = {floats("x", {1, 8}, {1, 2, 3, 4, 5, 6, 7, 8})};

@@ -1,0 +1,94 @@
+#include "core/formats/onnx/join_norms.h"
+
+#include <algorithm>
+
+#include "core/formats/onnx/check_model.h"
+#include "core/formats/onnx/node_maker.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using analysis::WholeNorm;
+using graph::kNoValue;
+using graph::NodeId;
+using graph::ValueId;
+
+constexpr int kRmsNormOpset = 23;
+
+bool inOneBody(const NodePath& a, const NodePath& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin());
+}
+
+// Statistics of halves are taken in float32, as it is written in the operator; those of doubles would be, too. A model
+// in which every float has another type stands for a model with these.
+bool isOfItsType(const OnnxSource& source, graph::DType dtype) {
+  using enum graph::DType;
+  return source.everyFloat != Unknown || dtype == Float32 || dtype == Float16 || dtype == BFloat16;
+}
+
+NodeProto operatorNode(const char* op, const WholeNorm& norm, const NodeProto& like) {
+  NodeProto made;
+  made.set_op_type(op);
+  made.set_name(like.name());
+  if (like.has_doc_string()) made.set_doc_string(like.doc_string());
+  *made.mutable_metadata_props() = like.metadata_props();
+  setInt(made, "axis", -static_cast<int64_t>(norm.axes.size()));
+  setFloat(made, "epsilon", static_cast<float>(norm.eps));
+  return made;
+}
+
+}  // namespace
+
+bool NormJoiner::join(const WholeNorm& norm) {
+  const auto& graph = lowered_.graph;
+  const NodeId end = graph.value(norm.output).producer;
+  const bool expressible = static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
+  if (norm.gamma == kNoValue || !expressible || !isOfItsType(source_, graph.value(norm.input).dtype)) return false;
+  if (!standsTogether(norm, end) || !isWholeNode(end)) return false;
+  const ReadSite place = model_.at(lowered_.nodePath[static_cast<size_t>(end)], 0);
+  const char* op = operatorFor(norm.centers, *place.body);
+  std::vector<std::string> inputs;
+  for (const ValueId value : {norm.input, norm.gamma, norm.beta}) {
+    if (value != kNoValue) inputs.push_back(nameOf(norm, value, end));
+  }
+  if (op == nullptr || std::ranges::find(inputs, "") != inputs.end()) return false;
+  const NodeProto* named = model_.at(lowered_.nodePath[static_cast<size_t>(norm.node)], 0).node;
+  NodeProto made = operatorNode(op, norm, *named);
+  for (const auto& input : inputs) made.add_input(input);
+  made.add_output(place.node->output(0));
+  model_.replace(*place.body, *place.node, std::move(made));
+  return true;
+}
+
+const char* NormJoiner::operatorFor(bool centers, const Body& body) const {
+  const bool inside = EditableModel::insideFunction(body);
+  const int opset = inside ? model_.opset(body) : opset_;
+  if (centers) return opset >= kLayerNormOpset ? "LayerNormalization" : nullptr;
+  if (opset >= kRmsNormOpset) return "RMSNormalization";
+  return inside ? nullptr : "SimplifiedLayerNormalization";
+}
+
+bool NormJoiner::standsTogether(const WholeNorm& norm, NodeId end) const {
+  const NodePath& place = lowered_.nodePath[static_cast<size_t>(end)];
+  return std::ranges::all_of(
+      norm.nodes, [&](NodeId node) { return inOneBody(lowered_.nodePath[static_cast<size_t>(node)], place); });
+}
+
+// Not a part of an operator that does more.
+bool NormJoiner::isWholeNode(NodeId node) {
+  const auto& sites = lowered_.operandSites[static_cast<size_t>(node)];
+  const NodeProto* proto = model_.at(lowered_.nodePath[static_cast<size_t>(node)], 0).node;
+  return isStandardDomain(proto->domain()) && proto->output_size() == 1 &&
+         std::ranges::all_of(sites, [](const OperandSite& site) { return site.input >= 0; });
+}
+
+std::string NormJoiner::nameOf(const WholeNorm& norm, ValueId value, NodeId end) {
+  const auto use = analysis::readOf(lowered_.graph, norm, value);
+  if (!use) return {};
+  const NodePath& path = lowered_.nodePath[static_cast<size_t>(use->node)];
+  const int input = lowered_.operandSites[static_cast<size_t>(use->node)][static_cast<size_t>(use->operand)].input;
+  if (input < 0 || !inOneBody(path, lowered_.nodePath[static_cast<size_t>(end)])) return {};
+  return EditableModel::nameAt(model_.at(path, input));
+}
+
+}  // namespace normlens::formats::onnx

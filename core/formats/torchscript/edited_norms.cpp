@@ -1,0 +1,32 @@
+#include "core/formats/torchscript/edited_norms.h"
+
+#include "core/formats/edit_refused.h"
+#include "core/formats/torchscript/fast_norm.h"
+
+namespace normlens::formats::torchscript {
+
+Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::string& failed,
+                                   const std::function<std::vector<std::string>(FrameEdits&)>& edit) {
+  if (!fastNormAvailable()) {
+    return fail(ErrorCode::Unsupported, "the operators of libnormlens_ops.so are not available here",
+                "build NormLens with its kernels");
+  }
+  try {
+    const c10::InferenceMode noGradients(false);
+    FrameEdits frames(model.program().frames.size());
+    FusedModel result;
+    result.fused = edit(frames);
+    auto edited = rebuild(model, frames, otherEntries(model.source().module), {});
+    if (!edited) return tl::unexpected<Error>(edited.error());
+    result.model = std::move(*edited);
+    return result;
+  } catch (const EditRefused& refused) {
+    return fail(ErrorCode::Refused, failed + ": " + refused.what());
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::Internal, failed + ": " + error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Internal, failed + ": " + error.what());
+  }
+}
+
+}  // namespace normlens::formats::torchscript

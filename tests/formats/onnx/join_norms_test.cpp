@@ -1,0 +1,187 @@
+// Norms that are written out as several nodes become one operator: what the file then says, and that it means the same.
+#include <gtest/gtest.h>
+
+#include "core/analysis/norms.h"
+#include "core/run/diff.h"
+#include "core/run/draw.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+constexpr double kExact = 1e-12, kFloat32 = 1e-5;
+
+Tensors drawn(const graph::Shape& shape, uint64_t seed) {
+  InputSpec spec;
+  spec.name = "in_0";
+  spec.dtype = graph::DType::Float32;
+  spec.shape = shape;
+  return run::drawInputs({spec}, seed).value();
+}
+
+double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
+  const auto x = a.run(inputs, {}), y = b.run(inputs, {});
+  EXPECT_TRUE(x) << x.error().message;
+  EXPECT_TRUE(y) << y.error().message;
+  const auto compared = x && y ? run::compareOutputs(*x, *y) : Result<std::vector<run::TensorDiff>>();
+  return compared ? run::worstOf(*compared).maxRel : std::numeric_limits<double>::infinity();
+}
+
+struct Joined {
+  ModelProto model;
+  std::string ops;
+  std::vector<std::string> names;
+};
+
+// Compared at two sizes, in double and in ONNX Runtime's own kernels.
+Joined join(const ModelProto& model, double tolerance = kFloat32) {
+  const auto opened = OnnxModel::fromSource(sourceOf(model), {});
+  if (!opened) throw std::runtime_error(opened.error().message);
+  const auto probed = (*opened)->probe(drawn({2, 3, 8}, 1), {});
+  EXPECT_TRUE(probed) << probed.error().message;
+  const auto norms = analysis::findNorms((*opened)->graph());
+  const auto result = (*opened)->joinNorms(norms, {});
+  if (!result) throw std::runtime_error(result.error().message);
+  const auto twin = (*opened)->toFloat64();
+  const auto joinedTwin = dynamic_cast<const OnnxModel&>(**twin).joinNorms(norms, {});
+  EXPECT_EQ(joinedTwin->fused, result->fused) << "the copy in double stands for the model";
+  if (result->fused.empty()) return {model, opsOf(model.graph()), {}};
+  for (const graph::Shape& shape : {graph::Shape{2, 3, 8}, graph::Shape{4, 5, 8}}) {
+    EXPECT_LT(differenceOf(**opened, *result->model, drawn(shape, 2)), tolerance);
+    EXPECT_LT(differenceOf(**twin, *joinedTwin->model, drawn(shape, 3)), kExact);
+  }
+  Joined out{wholeModel(dynamic_cast<const OnnxModel&>(*result->model).source()), "", result->fused};
+  out.ops = opsOf(out.model.graph());
+  return out;
+}
+
+// h has 6 features; `body` goes on from it to y.
+ModelProto withBody(const std::string& body, int opset = 18, const std::string& outputs = "float[B, S, C] y") {
+  ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["" : 18]> g (float[B, S, 8] x) => ()" + outputs +
+                                   ") { h = MatMul(x, w) " + body + "}");
+  model.mutable_opset_import(0)->set_version(opset);
+  addTensor(model, "w", {8, 6}, 1);
+  for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
+  return model;
+}
+
+const std::string kSquare = R"(
+  two = Constant <value_float = 2.0> ()
+  eps = Constant <value_float = 0.01> ()
+  square = Pow(c, two)
+  variance = ReduceMean <axes = [-1]> (square)
+  shifted = Add(variance, eps)
+  root = Sqrt(shifted)
+)";
+const std::string kLayer = "mean = ReduceMean <axes = [-1]> (h) c = Sub(h, mean)" + kSquare +
+                           "[norm] n = Div(c, root) m = Mul(n, gamma) y = Add(m, beta)";
+const std::string kRms = "c = Identity(h)" + kSquare + "n = Div(c, root) [norm] y = Mul(gamma, n)";
+
+TEST(JoinNorms, ALayerNorm) {
+  const Joined joined = join(withBody(kLayer, 17));
+  EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
+  EXPECT_EQ(joined.names, std::vector<std::string>{"norm"});
+  const NodeProto& node = joined.model.graph().node(1);
+  EXPECT_EQ(node.name(), "norm");
+  EXPECT_EQ(std::vector<std::string>(node.input().begin(), node.input().end()),
+            (std::vector<std::string>{"h", "gamma", "beta"}));
+  EXPECT_EQ(node.output(0), "y");
+  EXPECT_EQ(checkerSays(joined.model), "");
+}
+
+TEST(JoinNorms, ALayerNormInAnOpsetThatHasNoOperatorForIt) {
+  const Joined joined = join(withBody(kLayer, 14));
+  EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
+  EXPECT_EQ(joined.model.opset_import(0).version(), 17);
+  EXPECT_EQ(joined.model.ir_version(), 8);
+  EXPECT_EQ(checkerSays(joined.model), "");
+}
+
+TEST(JoinNorms, WithoutBeta) {
+  const Joined joined = join(withBody(
+      "mean = ReduceMean <axes = [-1]> (h) c = Sub(h, mean)" + kSquare + "n = Div(c, root) y = Mul(n, gamma)", 17));
+  EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
+  EXPECT_EQ(joined.model.graph().node(1).input_size(), 2);
+}
+
+TEST(JoinNorms, AnRmsNorm) {
+  const Joined old = join(withBody(kRms, 17));
+  EXPECT_EQ(old.ops, "MatMul,Identity,SimplifiedLayerNormalization");
+  EXPECT_EQ(old.names, std::vector<std::string>{"norm"});
+}
+
+TEST(JoinNorms, AnRmsNormLosesItsBetaToAnAdd) {
+  const Joined joined =
+      join(withBody("c = Identity(h)" + kSquare + "n = Div(c, root) m = Mul(n, gamma) y = Add(m, beta)", 17));
+  EXPECT_EQ(joined.ops, "MatMul,Identity,SimplifiedLayerNormalization,Add");
+}
+
+TEST(JoinNorms, AnRmsNormInAnOpsetThatHasIt) {
+  ModelProto model = withBody(R"(
+    eps = Constant <value_float = 0.01> ()
+    axes = Constant <value_ints = [-1]> ()
+    square = Mul(h, h)
+    mean = ReduceMean(square, axes)
+    shifted = Add(mean, eps)
+    root = Sqrt(shifted)
+    inverse = Reciprocal(root)
+    n = Mul(h, inverse)
+    y = Mul(n, gamma))",
+                              23);
+  model.set_ir_version(11);
+  const Joined joined = join(model);
+  EXPECT_EQ(joined.ops, "MatMul,RMSNormalization");
+  EXPECT_EQ(checkerSays(joined.model), "");
+}
+
+TEST(JoinNorms, WithCastsToFloatAndBack) {
+  ModelProto model = withBody(R"(
+    k = Cast <to = 10> (h)
+    f = Cast <to = 1> (k)
+    eps = Constant <value_float = 0.01> ()
+    square = Mul(f, f)
+    mean = ReduceMean <axes = [-1]> (square)
+    shifted = Add(mean, eps)
+    root = Sqrt(shifted)
+    n = Div(f, root)
+    narrow = Cast <to = 10> (n)
+    [norm] m = Mul(narrow, half)
+    y = Cast <to = 1> (m))",
+                              17);
+  auto& half = *model.mutable_graph()->add_initializer();
+  half.set_name("half");
+  half.set_data_type(TensorProto::FLOAT16);
+  half.add_dims(6);
+  for (int i = 0; i < 6; ++i) half.add_int32_data(graph::floatToHalf(0.5F + static_cast<float>(i)));
+  constexpr double kHalf = 4e-3;
+  EXPECT_EQ(join(model, kHalf).ops, "MatMul,Cast,SimplifiedLayerNormalization,Cast");
+}
+
+TEST(JoinNorms, WhatIsReadInsideKeepsItWrittenOut) {
+  EXPECT_TRUE(join(withBody(kLayer, 17, "float[B, S, C] y, float[B, S, O] variance")).names.empty());
+}
+
+TEST(JoinNorms, WithoutGammaItIsLeftAlone) {
+  EXPECT_TRUE(join(withBody("c = Identity(h)" + kSquare + "y = Div(c, root)", 17)).names.empty());
+}
+
+// As the fold does it: LayerNormalization may stand in a function, an operator of ONNX Runtime's own may not.
+TEST(JoinNorms, InsideAFunction) {
+  for (const bool layer : {true, false}) {
+    ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+      g (float[B, S, 8] x) => (float[B, S, C] y) { h = MatMul(x, w) y = own.Norm(h, gamma, beta) }
+      <domain: "own", opset_import: ["" : 17]> Norm (h, gamma, beta) => (y) {)" +
+                                     (layer ? kLayer : kRms) + "}");
+    addTensor(model, "w", {8, 6}, 1);
+    for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
+    const Joined joined = join(model);
+    EXPECT_EQ(joined.names.size(), layer ? 1U : 0U);
+    ASSERT_EQ(joined.model.functions_size(), 1);
+    if (!layer) continue;
+    ASSERT_EQ(joined.model.functions(0).node_size(), 1);
+    EXPECT_EQ(joined.model.functions(0).node(0).op_type(), "LayerNormalization");
+  }
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx
