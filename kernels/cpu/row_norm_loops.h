@@ -11,14 +11,23 @@ namespace normlens::kernels::NORMLENS_ISA {
 // all.
 constexpr int kSideBySide = NORMLENS_VECTOR_BYTES == 64 ? 4 : 2;
 
+// Memory likes to be written in order: where it is the bound, side by side pays only for half types, whose weights have
+// to be widened each time.
+template <class Lane, bool fetch>
+constexpr int rowsAtOnce() {
+  return fetch && Lane::kVectors == 1 ? 1 : kSideBySide;
+}
+
 // Rows that come next are asked for while these are worked on: the processor's own guesses end at the page, which is a
 // row of 1024 floats. Rows that lie in the second cache anyway are not asked for: that would cost them a third of their
 // time.
 constexpr int64_t kSecondCache = 1 << 20;  // bytes, half of what processors have
 // A tile is read again from the first cache, where it has half of the room; but a tile of wide rows that can be
-// normalised side by side is worth more than that, as long as the second cache holds it.
+// normalised side by side is worth more than that, as long as the second cache holds it. Where memory is the bound
+// tiles are short, so that reading and writing take turns often.
 constexpr int64_t kTileBytes = 24 << 10;
 constexpr int64_t kWideTileBytes = 256 << 10;
+constexpr int64_t kFetchedTileBytes = 8 << 10;
 
 template <class Lane, class Constants>
 struct Affine {
@@ -80,9 +89,10 @@ NORMLENS_INLINE void scaleRows(const Tile<Lane>& tile, int first, const TileScal
 template <NormKind kind, class Lane, class Constants, bool hasWeight, bool hasBias, bool fetch>
 NORMLENS_INLINE void scaleTile(const Tile<Lane>& tile, const TileScale<Lane>& scales,
                                const Affine<Lane, Constants>& affine, int64_t ahead) {
+  constexpr int atOnce = rowsAtOnce<Lane, fetch>();
   int first = 0;
-  for (; first + kSideBySide <= tile.count; first += kSideBySide) {
-    scaleRows<kind, Lane, Constants, hasWeight, hasBias, fetch, kSideBySide>(tile, first, scales, affine, ahead);
+  for (; first + atOnce <= tile.count; first += atOnce) {
+    scaleRows<kind, Lane, Constants, hasWeight, hasBias, fetch, atOnce>(tile, first, scales, affine, ahead);
   }
   for (; first < tile.count; ++first) {
     scaleRows<kind, Lane, Constants, hasWeight, hasBias, fetch, 1>(tile, first, scales, affine, ahead);
@@ -119,10 +129,18 @@ Tile<Lane> tileAt(const NormRows& rows, int64_t r, int64_t count) {
   return tile;
 }
 
+// Rows of two or three to the first cache are better read again from there, unless their weights have to be widened.
 template <class Lane>
-int64_t rowsOfTile(int64_t width) {
-  const int64_t groups = kTileBytes / (kSideBySide * bytesOf<Lane>(width));
-  if (groups < 1) return kSideBySide * bytesOf<Lane>(width) <= kWideTileBytes ? kSideBySide : 1;
+bool isWideTile(int64_t bytes) {
+  return bytes <= kWideTileBytes && (Lane::kVectors > 1 || bytes > 2 * kTileBytes);
+}
+
+// Whole groups of rows side by side where they fit.
+template <class Lane>
+int64_t rowsOfTile(int64_t width, bool fetch) {
+  const int64_t group = kSideBySide * bytesOf<Lane>(width);
+  const int64_t groups = (fetch ? kFetchedTileBytes : kTileBytes) / group;
+  if (groups < 1) return !fetch && isWideTile<Lane>(group) ? kSideBySide : 1;
   return groups * kSideBySide < Lane::kCount ? groups * kSideBySide : Lane::kCount;
 }
 
@@ -132,7 +150,7 @@ void normalizeAs(const NormRows& rows, int64_t begin, int64_t end) {
   const Affine<Lane, Constants> affine{static_cast<const Constant*>(rows.weight),
                                        static_cast<const Constant*>(rows.bias)};
   const bool fetch = 2 * (end - begin) * bytesOf<Lane>(rows.width) > kSecondCache;
-  const int64_t most = rowsOfTile<Lane>(rows.width);
+  const int64_t most = rowsOfTile<Lane>(rows.width, fetch);
   for (int64_t r = begin; r < end; r += most) {
     const auto tile = tileAt<Lane>(rows, r, end - r < most ? end - r : most);
     const TileScale<Lane> scales =

@@ -66,6 +66,32 @@ NORMLENS_INLINE typename Lane::Vector totals(const typename Lane::Vector* rows) 
   }
 }
 
+// Each lane of the result is the sum over all of them, added up in the same order.
+template <class Lane, int length = Lane::kCount>
+NORMLENS_INLINE typename Lane::Vector total(const typename Lane::Vector& row) {
+  if constexpr (length == 1) {
+    return row;
+  } else {
+    return total<Lane, length / 2>(halved<Lane, length>(row, row, std::make_integer_sequence<int, Lane::kCount>()));
+  }
+}
+
+// The lanes of up to kCount rows, one row to a vector, on their way to one row to a lane.
+template <class Lane>
+class RowLanes {
+ public:
+  using Vector = typename Lane::Vector;
+  NORMLENS_INLINE void set(int r, const Vector& row) { rows_[r] = row; }
+  [[nodiscard]] NORMLENS_INLINE Vector sums(int count) {
+    if (count == 1) return total<Lane>(rows_[0]);
+    for (int r = count; r < Lane::kCount; ++r) rows_[r] = Vector{};
+    return totals<Lane>(rows_);
+  }
+
+ private:
+  Vector rows_[Lane::kCount];
+};
+
 // Of x - shift, over a row or, one row to a lane, over the rows of a tile.
 template <class Lane>
 struct Moments {
@@ -117,13 +143,13 @@ NORMLENS_INLINE typename Lane::Vector guessMeans(const Tile<Lane>& tile) {
     for (int k = 1; k < Lane::kVectors; ++k) v += step.at[k];
     return v;
   };
-  Vector firsts[Lane::kCount];
+  RowLanes<Lane> firsts;
   for (int r = 0; r < tile.count; ++r) {
-    firsts[r] = first(tile.x + r * tile.xStride);
-    if (tile.residual) firsts[r] += first(tile.residual + r * tile.residualStride);
+    Vector v = first(tile.x + r * tile.xStride);
+    if (tile.residual) v += first(tile.residual + r * tile.residualStride);
+    firsts.set(r, v);
   }
-  for (int r = tile.count; r < Lane::kCount; ++r) firsts[r] = Vector{};
-  const Vector means = totals<Lane>(firsts) / static_cast<typename Lane::Sum>(count);
+  const Vector means = firsts.sums(tile.count) / static_cast<typename Lane::Sum>(count);
   return means - means == 0 ? means : Vector{};
 }
 
@@ -158,24 +184,19 @@ NORMLENS_INLINE TileScale<Lane> scalesOf(const Moments<Lane>& moments, const typ
   }
 }
 
-// One row of lanes for each row of the tile, before they are added up.
 template <NormKind kind, class Lane>
-class TileMoments {
- public:
-  using Vector = typename Lane::Vector;
+struct TileMoments {
+  RowLanes<Lane> sums;
+  RowLanes<Lane> squares;
 
-  NORMLENS_INLINE void set(int r, const Moments<Lane>& moments) {
-    if constexpr (kind != NormKind::Rms) sums_[r] = moments.sum;
-    squares_[r] = moments.squares;
+  NORMLENS_INLINE void set(int r, const Moments<Lane>& row) {
+    if constexpr (kind != NormKind::Rms) sums.set(r, row.sum);
+    squares.set(r, row.squares);
   }
-  [[nodiscard]] NORMLENS_INLINE Moments<Lane> total() const {
-    if constexpr (kind == NormKind::Rms) return {.squares = totals<Lane>(squares_)};
-    return {totals<Lane>(sums_), totals<Lane>(squares_)};
+  [[nodiscard]] NORMLENS_INLINE Moments<Lane> total(int count) {
+    if constexpr (kind == NormKind::Rms) return {.squares = squares.sums(count)};
+    return {sums.sums(count), squares.sums(count)};
   }
-
- private:
-  Vector sums_[Lane::kCount];
-  Vector squares_[Lane::kCount];
 };
 
 // A guess far off for what is spread around the mean: the variance would be the small difference of large numbers.
@@ -193,7 +214,7 @@ NORMLENS_INLINE void correctGuesses(const Tile<Lane>& tile, TileMoments<kind, La
     shift[r] += rest[r];
     rows.set(r, addUp<kind, Lane, false>(PlainRow<Lane>{tile.summed(r)}, shift[r], nullptr, tile.width));
   }
-  if (again) moments = rows.total();
+  if (again) moments = rows.total(tile.count);
 }
 
 // fetch: the rows of y are not in the cache. One function for all that may follow.
@@ -212,8 +233,7 @@ __attribute__((noinline)) TileScale<Lane> summarize(const Tile<Lane>& tile, doub
       rows.set(r, addUp<kind, Lane, fetch>(PlainRow<Lane>{x}, shift[r], y, tile.width));
     }
   }
-  for (int r = tile.count; r < Lane::kCount; ++r) rows.set(r, {});
-  Moments<Lane> moments = rows.total();
+  Moments<Lane> moments = rows.total(tile.count);
   if constexpr (subtractsMean(kind)) correctGuesses(tile, rows, moments, shift);
   return scalesOf<kind, Lane>(moments, shift, tile.width, eps);
 }
