@@ -15,8 +15,10 @@ bool isDense(const TensorFacts& facts) { return facts.sizes[0] <= 1 || facts.str
 
 }  // namespace
 
-NormConstants::NormConstants(const NormCall& call, Scalar scalar) : weight_{call.weight}, bias_{call.bias} {
-  type_ = weight_.isOf(scalar) && bias_.isOf(scalar) ? ConstantType::OfRows : ConstantType::OfSums;
+NormConstants::NormConstants(const NormCall& call, Scalar scalar)
+    : weight_{call.weight},
+      bias_{call.bias},
+      type_(weight_.isOf(scalar) && bias_.isOf(scalar) ? ConstantType::OfRows : ConstantType::OfSums) {
   const Scalar wanted = type_ == ConstantType::OfRows ? scalar : ofSums(scalar);
   weight_.convertTo(wanted);
   bias_.convertTo(wanted);

@@ -147,15 +147,16 @@ TEST_P(RowNorm, WeightAndBiasMayBeOfTheTypeOfTheRows) {
 // Whichever rows a thread gets, and whichever of them a kernel takes together.
 TEST_P(RowNorm, ARowHasTheSameBitsInWhateverCompany) {
   for (const NormKind kind : kKinds) {
-    for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{37, 1},
-                                      {37, 17},
-                                      {39, 64},
-                                      {37, 200},
-                                      {37, 768},
-                                      {22, 1500},
-                                      {9, 4099},
-                                      {5, 20000},
-                                      {300, 1024}}) {
+    for (const auto& shape : {std::pair<int64_t, int64_t>{37, 1},
+                              {37, 17},
+                              {39, 64},
+                              {37, 200},
+                              {37, 768},
+                              {22, 1500},
+                              {9, 4099},
+                              {5, 20000},
+                              {300, 1024}}) {
+      const int64_t rows = shape.first, width = shape.second;
       const NormCase c{
           .kind = kind, .rows = rows, .width = width, .weight = true, .bias = true, .residual = width == 200};
       forEachVariant([&](const RowNormVariant& variant) {
