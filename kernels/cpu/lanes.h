@@ -1,108 +1,80 @@
-// Vectors of one instruction set, and how each scalar type is loaded into and stored from them.
-//
-// Included by the row_norm_<isa>.cpp files only, each of which defines NORMLENS_ISA (a namespace name) and
-// NORMLENS_VECTOR_BYTES first. Everything lives in that namespace and uses no inline function of the standard library:
-// two files compiled for different processors must not share a symbol, or the linker could keep the wrong one.
+// How each scalar type lies in memory and in vectors of the type of its sums. See vectors.h for how this is compiled.
 #pragma once
 
-#include <cstdint>
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include "kernels/cpu/vectors.h"
 
 namespace normlens::kernels::NORMLENS_ISA {
 
-template <class Element, int count>
-struct VectorOf {
-  using Type __attribute__((vector_size(count * sizeof(Element)))) = Element;
-};
-
 constexpr int kFloats = NORMLENS_VECTOR_BYTES / 4;
-constexpr int kDoubles = NORMLENS_VECTOR_BYTES / 8;
 
-using Floats = VectorOf<float, kFloats>::Type;
-using Doubles = VectorOf<double, kDoubles>::Type;
-using Words = VectorOf<uint32_t, kFloats>::Type;
-using HalfWords = VectorOf<uint16_t, kFloats>::Type;
-
-template <class To, class From>
-inline __attribute__((always_inline)) To bitCast(const From& from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To to;
-  __builtin_memcpy(&to, &from, sizeof to);
-  return to;
-}
-
-// Lane<tag>: Stored is an element in memory, Sum the type of sums, Vector holds kCount of Sum.
-struct Float32Lane {
-  using Stored = float;
-  using Sum = float;
-  using Vector = Floats;
-  static constexpr int kCount = kFloats;
-  static Vector load(const Stored* from) {
-    Vector v;
-    __builtin_memcpy(&v, from, sizeof v);
-    return v;
-  }
-  static void store(Stored* to, const Vector& v) { __builtin_memcpy(to, &v, sizeof v); }
+// Stored is an element in memory, Sum the type of sums, Vector holds kCount of Sum. Rows are read and written in steps
+// of kStep elements: Packed as they lie in memory, Step as kVectors vectors, from which one goes to the other by pack
+// and unpack.
+template <class StoredType, class SumType>
+struct LaneOf {
+  using Stored = StoredType;
+  using Sum = SumType;
+  static constexpr int kVectors = sizeof(Sum) / sizeof(Stored);
+  static constexpr int kCount = NORMLENS_VECTOR_BYTES / sizeof(Sum);
+  static constexpr int kStep = kVectors * kCount;
+  using Vector = typename VectorOf<Sum, kCount>::Type;
+  using Packed = typename VectorOf<Stored, kStep>::Type;
+  struct Step {
+    Vector at[kVectors];
+  };
+  // Which element of the step stands in that lane of that vector.
+  static constexpr int elementAt(int vector, int lane) { return vector * kCount + lane; }
+  static NORMLENS_INLINE Packed get(const Stored* from) { return load<Packed>(from); }
+  static NORMLENS_INLINE void put(Stored* to, const Packed& packed) { store(to, packed); }
+  // From a step whose elements stand in order.
+  static NORMLENS_INLINE Step arranged(const Step& inOrder) { return inOrder; }
 };
 
-struct Float64Lane {
-  using Stored = double;
-  using Sum = double;
-  using Vector = Doubles;
-  static constexpr int kCount = kDoubles;
-  static Vector load(const Stored* from) {
-    Vector v;
-    __builtin_memcpy(&v, from, sizeof v);
-    return v;
-  }
-  static void store(Stored* to, const Vector& v) { __builtin_memcpy(to, &v, sizeof v); }
+template <class Scalar>
+struct WholeLane : LaneOf<Scalar, Scalar> {
+  using typename LaneOf<Scalar, Scalar>::Packed;
+  using typename LaneOf<Scalar, Scalar>::Step;
+  static NORMLENS_INLINE Step unpack(const Packed& packed) { return {{packed}}; }
+  static NORMLENS_INLINE Packed pack(const Step& step) { return step.at[0]; }
 };
+using Float32Lane = WholeLane<float>;
+using Float64Lane = WholeLane<double>;
 
-struct BFloat16Lane {
-  using Stored = uint16_t;
-  using Sum = float;
-  using Vector = Floats;
-  static constexpr int kCount = kFloats;
-#if defined(__F16C__) && NORMLENS_VECTOR_BYTES == 64
-  static constexpr __mmask16 kAll = 0xffff;
-  static Vector load(const Stored* from) {
-    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    return bitCast<Vector>(_mm512_maskz_slli_epi32(kAll, _mm512_maskz_cvtepu16_epi32(kAll, halves), 16));
+// A bfloat16 is the upper half of a float, and two neighbours in memory share a word: one vector takes the first ones
+// of all words, the other the second ones, and nothing moves from lane to lane.
+struct BFloat16Lane : LaneOf<uint16_t, float> {
+  using Words = VectorOf<uint32_t, kFloats>::Type;
+  static constexpr uint32_t kUpperHalf = 0xffff0000U;
+
+  static constexpr int elementAt(int vector, int lane) { return 2 * lane + vector; }
+  static NORMLENS_INLINE Step unpack(const Packed& packed) {
+    const auto words = bitCast<Words>(packed);
+    return {{bitCast<Vector>(words << 16), bitCast<Vector>(words & kUpperHalf)}};
   }
-  // 1, 3, 5 ...: where the upper halves of 32-bit numbers stand.
-  static __m512i upperPlaces() {
-    VectorOf<uint16_t, 32>::Type places{};
-    for (int i = 0; i < kCount; ++i) places[i] = static_cast<uint16_t>(2 * i + 1);
-    return bitCast<__m512i>(places);
+  static NORMLENS_INLINE Packed pack(const Step& step) {
+    return bitCast<Packed>((rounded(step.at[0]) >> 16) | (rounded(step.at[1]) & kUpperHalf));
   }
-  // Rounded to nearest, ties to even; a NaN stays one. Written out: gcc 12 makes more of the vector form.
-  static void store(Stored* to, const Vector& v) {
-    const auto bits = bitCast<__m512i>(v);
-    const __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(kAll, bits, 16), _mm512_set1_epi32(1));
-    const __m512i carried = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
-    const __mmask16 isNan = _mm512_cmp_ps_mask(bitCast<__m512>(v), bitCast<__m512>(v), _CMP_UNORD_Q);
-    const __m512i rounded = _mm512_mask_or_epi32(carried, isNan, bits, _mm512_set1_epi32(0x400000));
-    const __m512i upperHalves = _mm512_maskz_permutexvar_epi16(0xffff'ffff, upperPlaces(), rounded);
-    __builtin_memcpy(to, &upperHalves, kCount * sizeof to[0]);
+  static NORMLENS_INLINE Step arranged(const Step& inOrder) {
+    const Step plain{{withoutPayload(inOrder.at[0]), withoutPayload(inOrder.at[1])}};
+    return everySecond(plain, std::make_integer_sequence<int, kCount>());
   }
-#else
-  static Vector load(const Stored* from) {
-    HalfWords v;
-    __builtin_memcpy(&v, from, sizeof v);
-    return bitCast<Floats>(__builtin_convertvector(v, Words) << 16);
-  }
-  static void store(Stored* to, const Vector& v) {
+
+ private:
+  // To nearest, ties to even, in the upper half. The carry would turn a NaN with a long payload into a number; there is
+  // none: those that the processor makes are short, as are those of bfloat16, and arranged() shortens those of floats.
+  static NORMLENS_INLINE Words rounded(const Vector& v) {
     const auto bits = bitCast<Words>(v);
-    const Words rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;  // to nearest, ties to even
-    const Words quietNan = (bits >> 16) | 0x40U;
-    const auto isNan = bitCast<Words>((bits & 0x7fffffffU) > 0x7f800000U);
-    const auto out = __builtin_convertvector((rounded & ~isNan) | (quietNan & isNan), HalfWords);
-    __builtin_memcpy(to, &out, sizeof out);
+    return bits + 0x7fffU + ((bits >> 16) & 1U);
   }
-#endif
+  static NORMLENS_INLINE Vector withoutPayload(const Vector& v) {
+    const auto isNan = bitCast<Words>(v != v);
+    return bitCast<Vector>((bitCast<Words>(v) & ~isNan) | (isNan & 0x7fc00000U));
+  }
+  template <int... lane>
+  static NORMLENS_INLINE Step everySecond(const Step& v, std::integer_sequence<int, lane...>) {
+    return {{__builtin_shufflevector(v.at[0], v.at[1], (2 * lane)...),
+             __builtin_shufflevector(v.at[0], v.at[1], (2 * lane + 1)...)}};
+  }
 };
 
 #if !defined(__F16C__)
@@ -134,38 +106,47 @@ inline uint16_t floatToHalf(float value) {
 }
 #endif
 
-struct Float16Lane {
-  using Stored = uint16_t;
-  using Sum = float;
-  using Vector = Floats;
-  static constexpr int kCount = kFloats;
+struct Float16Lane : LaneOf<uint16_t, float> {
+  using Halves = VectorOf<uint16_t, kCount>::Type;
+  struct Packed {  // in memory as one vector, in registers as the two that the conversions take and give
+    Halves at[kVectors];
+  };
+  static NORMLENS_INLINE Packed get(const Stored* from) { return {{load<Halves>(from), load<Halves>(from + kCount)}}; }
+  static NORMLENS_INLINE void put(Stored* to, const Packed& packed) {
+    store(to, packed.at[0]);
+    store(to + kCount, packed.at[1]);
+  }
+  static NORMLENS_INLINE Step unpack(const Packed& packed) { return {{widened(packed.at[0]), widened(packed.at[1])}}; }
+  static NORMLENS_INLINE Packed pack(const Step& step) { return {{narrowed(step.at[0]), narrowed(step.at[1])}}; }
+
+ private:
 #if defined(__F16C__) && NORMLENS_VECTOR_BYTES == 64
   // The unmasked intrinsics of gcc 12 start from an uninitialised register and warn about it.
   static constexpr __mmask16 kAll = 0xffff;
-  static Vector load(const Stored* from) {
-    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    return bitCast<Vector>(_mm512_maskz_cvtph_ps(kAll, halves));
+  static NORMLENS_INLINE Vector widened(const Halves& halves) {
+    return bitCast<Vector>(_mm512_maskz_cvtph_ps(kAll, bitCast<__m256i>(halves)));
   }
-  static void store(Stored* to, const Vector& v) {
-    const __m256i out = _mm512_maskz_cvtps_ph(kAll, bitCast<__m512>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), out);
+  static NORMLENS_INLINE Halves narrowed(const Vector& v) {
+    return bitCast<Halves>(
+        _mm512_maskz_cvtps_ph(kAll, bitCast<__m512>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
 #elif defined(__F16C__)
-  static Vector load(const Stored* from) {
-    return bitCast<Vector>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+  static NORMLENS_INLINE Vector widened(const Halves& halves) {
+    return bitCast<Vector>(_mm256_cvtph_ps(bitCast<__m128i>(halves)));
   }
-  static void store(Stored* to, const Vector& v) {
-    const __m128i out = _mm256_cvtps_ph(bitCast<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), out);
+  static NORMLENS_INLINE Halves narrowed(const Vector& v) {
+    return bitCast<Halves>(_mm256_cvtps_ph(bitCast<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
 #else
-  static Vector load(const Stored* from) {
+  static __attribute__((noinline)) Vector widened(const Halves& halves) {
     Vector v{};
-    for (int i = 0; i < kCount; ++i) v[i] = halfToFloat(from[i]);
+    for (int i = 0; i < kCount; ++i) v[i] = halfToFloat(halves[i]);
     return v;
   }
-  static void store(Stored* to, const Vector& v) {
-    for (int i = 0; i < kCount; ++i) to[i] = floatToHalf(v[i]);
+  static __attribute__((noinline)) Halves narrowed(const Vector& v) {
+    Halves halves{};
+    for (int i = 0; i < kCount; ++i) halves[i] = floatToHalf(v[i]);
+    return halves;
   }
 #endif
 };

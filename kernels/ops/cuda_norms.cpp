@@ -32,8 +32,9 @@ void* currentStream(int32_t device) {
 }
 
 void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) {
-  STD_TORCH_CHECK(call.x.is_cuda(), "normlens::", call.op, ": all tensors must be on one device");
-  const int32_t device = call.x.get_device_index();
+  STD_TORCH_CHECK(call.x.facts().deviceType == aoti_torch_device_type_cuda(), "normlens::", call.op,
+                  ": all tensors must be on one device");
+  const int32_t device = call.x.facts().deviceIndex;
   const cuda::CurrentDevice current(device);
   const NormConstants constants(call, scalar);
   constants.fill(rows);
@@ -44,7 +45,7 @@ void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) 
   const cuda::LaunchConfig config = cuda::chooseLaunch(shape, cuda::limitsOf(device));
   std::optional<Tensor> workspace;
   if (const int64_t bytes = cuda::workspaceBytesOf(scalar, count, config)) {
-    workspace = torch::stable::new_empty(call.x, {bytes}, ScalarType::Byte);
+    workspace = torch::stable::new_empty(call.x.shared(), {bytes}, ScalarType::Byte);
   }
   cuda::normalizeRows(scalar, rows, count, config, workspace ? workspace->mutable_data_ptr() : nullptr,
                       currentStream(device));

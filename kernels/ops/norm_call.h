@@ -2,30 +2,28 @@
 // Errors are std::runtime_error with one sentence, which torch hands to the caller. Thread: any.
 #pragma once
 
-#include <torch/csrc/stable/tensor.h>
-#include <torch/headeronly/core/ScalarType.h>
-
 #include <cstdint>
 #include <optional>
 
 #include "kernels/norm_rows.h"
+#include "kernels/ops/tensor_handle.h"
 
 namespace normlens::kernels {
 
 struct NormCall {
   const char* op;  // "rms_norm", for messages
   NormKind kind;
-  const torch::stable::Tensor& x;
-  const torch::stable::Tensor* residual = nullptr;  // null: nothing is added
-  const std::optional<torch::stable::Tensor>& weight;
-  const std::optional<torch::stable::Tensor>& bias;
+  const TensorHandle& x;
+  const TensorHandle* residual = nullptr;  // null: nothing is added
+  const TensorHandle* weight = nullptr;    // null: 1
+  const TensorHandle* bias = nullptr;      // null: 0
   double eps = 0.0;
   bool expand = false;  // Crms: write the implied number too
 };
 
 struct NormOutputs {
-  std::optional<torch::stable::Tensor> sum;  // with a residual
-  torch::stable::Tensor y;
+  std::optional<TensorHandle> sum;  // with a residual
+  TensorHandle y;
 };
 
 // Runs `count` rows, at least one, on the device of call.x. `rows` is filled in but for weight and bias, whose type is

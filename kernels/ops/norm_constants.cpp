@@ -3,31 +3,43 @@
 #include <torch/csrc/stable/ops.h>
 
 namespace normlens::kernels {
+namespace {
 
-using torch::headeronly::ScalarType;
+Scalar ofSums(Scalar rows) { return rows == Scalar::Float64 ? Scalar::Float64 : Scalar::Float32; }
 
-NormConstants::NormConstants(const NormCall& call, Scalar scalar) : given_{call.weight, call.bias} {
-  const ScalarType ofSums = scalar == Scalar::Float64 ? ScalarType::Double : ScalarType::Float;
-  if (areAll(call.x.scalar_type())) type_ = ConstantType::OfRows;
-  for (auto& constant : given_) {
-    if (!constant) continue;
-    if (type_ == ConstantType::OfSums && constant->scalar_type() != ofSums) {
-      constant = torch::stable::to(*constant, ofSums);
-    }
-    if (!constant->is_contiguous()) constant = torch::stable::contiguous(*constant);
-  }
+torch::headeronly::ScalarType torchTypeOfSum(Scalar scalar) {
+  return scalar == Scalar::Float64 ? torch::headeronly::ScalarType::Double : torch::headeronly::ScalarType::Float;
 }
 
-bool NormConstants::areAll(ScalarType type) const {
-  for (const auto& constant : given_) {
-    if (constant && constant->scalar_type() != type) return false;
-  }
-  return true;
+bool isDense(const TensorFacts& facts) { return facts.sizes[0] <= 1 || facts.strides[0] == 1; }
+
+}  // namespace
+
+NormConstants::NormConstants(const NormCall& call, Scalar scalar)
+    : weight_{call.weight},
+      bias_{call.bias},
+      type_(weight_.isOf(scalar) && bias_.isOf(scalar) ? ConstantType::OfRows : ConstantType::OfSums) {
+  const Scalar wanted = type_ == ConstantType::OfRows ? scalar : ofSums(scalar);
+  weight_.convertTo(wanted);
+  bias_.convertTo(wanted);
+}
+
+// Either the type of the sums, or the one it has.
+void NormConstants::Constant::convertTo(Scalar scalar) {
+  if (given == nullptr || (isOf(scalar) && isDense(given->facts()))) return;
+  auto tensor = given->shared();
+  if (!isOf(scalar)) tensor = torch::stable::to(tensor, torchTypeOfSum(scalar));
+  converted.emplace(TensorHandle::of(torch::stable::contiguous(tensor)));
+}
+
+const void* NormConstants::Constant::data() const {
+  if (converted) return converted->data();
+  return given ? given->data() : nullptr;
 }
 
 void NormConstants::fill(NormRows& rows) const {
-  rows.weight = given_[0] ? given_[0]->const_data_ptr() : nullptr;
-  rows.bias = given_[1] ? given_[1]->const_data_ptr() : nullptr;
+  rows.weight = weight_.data();
+  rows.bias = bias_.data();
   rows.constants = type_;
 }
 

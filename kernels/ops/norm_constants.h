@@ -1,7 +1,6 @@
 // Weight and bias of a call as the kernels read them.
 #pragma once
 
-#include <array>
 #include <optional>
 
 #include "kernels/ops/norm_call.h"
@@ -17,10 +16,18 @@ class NormConstants {
   void fill(NormRows& rows) const;
 
  private:
-  [[nodiscard]] bool areAll(torch::headeronly::ScalarType type) const;
+  struct Constant {
+    const TensorHandle* given = nullptr;
+    std::optional<TensorHandle> converted = std::nullopt;
 
-  std::array<std::optional<torch::stable::Tensor>, 2> given_;
-  ConstantType type_ = ConstantType::OfSums;
+    [[nodiscard]] bool isOf(Scalar scalar) const { return given == nullptr || given->facts().scalar == scalar; }
+    void convertTo(Scalar scalar);
+    [[nodiscard]] const void* data() const;
+  };
+
+  Constant weight_;
+  Constant bias_;
+  ConstantType type_;
 };
 
 }  // namespace normlens::kernels

@@ -3,71 +3,82 @@
 
 #include <torch/csrc/stable/library.h>
 
+#include <array>
 #include <optional>
-#include <tuple>
 
 #include "kernels/ops/norm_call.h"
 
 namespace normlens::kernels {
 
-using OptionalTensor = std::optional<torch::stable::Tensor>;
+// What tells the ops of kernels/ops/library.cpp from each other.
+struct NormOp {
+  const char* name;
+  NormKind kind;
+  bool addsResidual = false;
+};
 
-// NormOutputs run(const NormCall&): what a dispatch key does with a call.
-template <auto run, NormKind kind>
-torch::stable::Tensor norm(const torch::stable::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
-                           double eps) {
-  constexpr const char* op = kind == NormKind::Rms ? "rms_norm" : "layer_norm";
-  return run({.op = op, .kind = kind, .x = x, .weight = weight, .bias = bias, .eps = eps}).y;
+inline constexpr std::array kNormOps = {
+    NormOp{"rms_norm", NormKind::Rms},
+    NormOp{"layer_norm", NormKind::Layer},
+    NormOp{"center", NormKind::Center},
+    NormOp{"add_rms_norm", NormKind::Rms, true},
+    NormOp{"add_layer_norm", NormKind::Layer, true},
+    NormOp{"add_center", NormKind::Center, true},
+    NormOp{"crms_norm", NormKind::Crms},
+};
+
+// Arguments in the order of the op's schema, from torch's stack; tensors are the caller's from then on.
+class StackReader {
+ public:
+  explicit StackReader(const StableIValue* next) : next_(next) {}
+
+  template <class Value>
+  Value value() {
+    return torch::stable::detail::to<Value>(*next_++);
+  }
+  TensorHandle tensor() { return TensorHandle(value<AtenTensorHandle>()); }
+  std::optional<TensorHandle> tensorIf(bool given) {
+    return given ? std::optional<TensorHandle>(tensor()) : std::nullopt;
+  }
+  std::optional<TensorHandle> optionalTensor() {
+    const auto handle = value<std::optional<AtenTensorHandle>>();
+    return handle ? std::optional<TensorHandle>(*handle) : std::nullopt;
+  }
+
+ private:
+  const StableIValue* next_;
+};
+
+// NormOutputs run(const NormCall&): what a dispatch key does with a call. In place of TORCH_BOX, which copies tensors.
+template <auto run, size_t index>
+void callNorm(StableIValue* stack, uint64_t, uint64_t) {
+  constexpr NormOp op = kNormOps[index];
+  StackReader reader(stack);
+  const TensorHandle x = reader.tensor();
+  const std::optional<TensorHandle> residual = reader.tensorIf(op.addsResidual);
+  const std::optional<TensorHandle> weight = reader.optionalTensor();
+  const std::optional<TensorHandle> bias = reader.optionalTensor();
+  const double eps = op.kind == NormKind::Center ? 0.0 : reader.value<double>();
+  const bool expand = op.kind == NormKind::Crms && reader.value<bool>();
+  NormOutputs outputs = run({.op = op.name,
+                             .kind = op.kind,
+                             .x = x,
+                             .residual = residual ? &*residual : nullptr,
+                             .weight = weight ? &*weight : nullptr,
+                             .bias = bias ? &*bias : nullptr,
+                             .eps = eps,
+                             .expand = expand});
+  if (outputs.sum) *stack++ = torch::stable::detail::from(outputs.sum->release());
+  *stack = torch::stable::detail::from(outputs.y.release());
 }
 
-template <auto run, NormKind kind>
-std::tuple<torch::stable::Tensor, torch::stable::Tensor> addNorm(const torch::stable::Tensor& x,
-                                                                 const torch::stable::Tensor& residual,
-                                                                 const OptionalTensor& weight,
-                                                                 const OptionalTensor& bias, double eps) {
-  constexpr const char* op = kind == NormKind::Rms ? "add_rms_norm" : "add_layer_norm";
-  NormOutputs outputs =
-      run({.op = op, .kind = kind, .x = x, .residual = &residual, .weight = weight, .bias = bias, .eps = eps});
-  return {*outputs.sum, outputs.y};
+template <auto run, size_t... index>
+void registerNorms(torch::stable::detail::StableLibrary& library, std::index_sequence<index...>) {
+  (library.impl(kNormOps[index].name, &callNorm<run, index>), ...);
 }
-
-template <auto run>
-torch::stable::Tensor center(const torch::stable::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias) {
-  return run({.op = "center", .kind = NormKind::Center, .x = x, .weight = weight, .bias = bias}).y;
-}
-
-template <auto run>
-std::tuple<torch::stable::Tensor, torch::stable::Tensor> addCenter(const torch::stable::Tensor& x,
-                                                                   const torch::stable::Tensor& residual,
-                                                                   const OptionalTensor& weight,
-                                                                   const OptionalTensor& bias) {
-  NormOutputs outputs = run(
-      {.op = "add_center", .kind = NormKind::Center, .x = x, .residual = &residual, .weight = weight, .bias = bias});
-  return {*outputs.sum, outputs.y};
-}
-
-template <auto run>
-torch::stable::Tensor crmsNorm(const torch::stable::Tensor& x, const OptionalTensor& weight, const OptionalTensor& bias,
-                               double eps, bool expand) {
-  return run({.op = "crms_norm",
-              .kind = NormKind::Crms,
-              .x = x,
-              .weight = weight,
-              .bias = bias,
-              .eps = eps,
-              .expand = expand})
-      .y;
-}
-
 template <auto run>
 void registerNorms(torch::stable::detail::StableLibrary& library) {
-  library.impl("rms_norm", TORCH_BOX((&norm<run, NormKind::Rms>)));
-  library.impl("layer_norm", TORCH_BOX((&norm<run, NormKind::Layer>)));
-  library.impl("center", TORCH_BOX((&center<run>)));
-  library.impl("add_rms_norm", TORCH_BOX((&addNorm<run, NormKind::Rms>)));
-  library.impl("add_layer_norm", TORCH_BOX((&addNorm<run, NormKind::Layer>)));
-  library.impl("add_center", TORCH_BOX((&addCenter<run>)));
-  library.impl("crms_norm", TORCH_BOX((&crmsNorm<run>)));
+  registerNorms<run>(library, std::make_index_sequence<kNormOps.size()>());
 }
 
 }  // namespace normlens::kernels

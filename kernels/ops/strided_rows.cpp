@@ -2,21 +2,22 @@
 
 #include <torch/csrc/stable/ops.h>
 
-#include <utility>
-
 namespace normlens::kernels {
 
-StridedRows::StridedRows(torch::stable::Tensor tensor) : tensor_(std::move(tensor)) {
-  if (!findStride()) {
-    tensor_ = torch::stable::contiguous(tensor_);
-    stride_ = tensor_.size(tensor_.dim() - 1);
+StridedRows::StridedRows(const TensorHandle& tensor) {
+  if (findStride(tensor.facts())) {
+    data_ = tensor.data();
+  } else {
+    copy_.emplace(TensorHandle::of(torch::stable::contiguous(tensor.shared())));
+    data_ = copy_->data();
+    stride_ = tensor.facts().sizes.back();
   }
 }
 
-bool StridedRows::findStride() {
-  const auto sizes = tensor_.sizes();
-  const auto strides = tensor_.strides();
-  const auto last = static_cast<size_t>(tensor_.dim() - 1);
+bool StridedRows::findStride(const TensorFacts& facts) {
+  const auto sizes = facts.sizes;
+  const auto strides = facts.strides;
+  const size_t last = sizes.size() - 1;
   if (sizes[last] != 1 && strides[last] != 1) return false;
   stride_ = sizes[last];
   int64_t expected = -1;  // what the next outer axis must have

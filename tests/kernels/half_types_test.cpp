@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -75,6 +76,38 @@ TEST_P(HalfTypes, SumsAreRoundedToNearestEven) {
       const auto exact = static_cast<float>(type.format.decode(a[i])) + static_cast<float>(type.format.decode(b[i]));
       expectSame(type.format, sum[i], type.format.encode(exact),
                  std::string(variant.name) + " bits " + std::to_string(a[i]) + " + " + std::to_string(b[i]));
+    }
+  }
+}
+
+// Rounding adds to the bits: a carry out of a NaN's payload would make a number of it.
+TEST_P(HalfTypes, ANanWithEveryBitSetStaysOne) {
+  const HalfType& type = GetParam();
+  constexpr int64_t width = 77;
+  const std::vector<uint16_t> ones(width, type.scalar == Scalar::Float16 ? 0x3c00 : 0x3f80);
+  for (const uint32_t bits : {0x7fffffffU, 0xffffffffU, 0x7f800001U, 0x7fc00000U}) {
+    float nan = 0.0F;
+    std::memcpy(&nan, &bits, sizeof nan);
+    const std::vector<float> nans(width, nan);
+    const std::vector<uint16_t> narrowNans(width, static_cast<uint16_t>((bits >> 16) | 1U));
+    double nanEps = 0.0;
+    const uint64_t wide = (uint64_t{bits | 0x7ff00000U} << 32) | 0xffffffffU;
+    std::memcpy(&nanEps, &wide, sizeof nanEps);
+    const NormRows plain{.input = ones.data(), .inputStride = width, .width = width, .outputWidth = width, .eps = 1e-5};
+    NormRows withWeight = plain, withBias = plain, withEps = plain, withInput = plain;
+    withWeight.weight = nans.data();
+    withBias.bias = nans.data();
+    withEps.eps = nanEps;
+    withInput.input = narrowNans.data();
+    for (const NormRows& rows : {withWeight, withBias, withEps, withInput}) {
+      for (const RowNormVariant& variant : rowNormVariants()) {
+        if (!variant.supported()) continue;
+        std::vector<uint16_t> output(width);
+        NormRows work = rows;
+        work.output = output.data();
+        variant.run(type.scalar, work, 0, 1);
+        for (const uint16_t got : output) EXPECT_TRUE(std::isnan(type.format.decode(got))) << variant.name << bits;
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/reference/row_norm.h"
@@ -141,6 +142,74 @@ TEST_P(RowNorm, WeightAndBiasMayBeOfTheTypeOfTheRows) {
   }
   runAll(GetParam(),
          {.kind = NormKind::Crms, .width = 63, .weight = true, .bias = true, .expand = true, .constantsOfRows = true});
+}
+
+// Whichever rows a thread gets, and whichever of them a kernel takes together.
+TEST_P(RowNorm, ARowHasTheSameBitsInWhateverCompany) {
+  for (const NormKind kind : kKinds) {
+    for (const auto& shape : {std::pair<int64_t, int64_t>{37, 1},
+                              {37, 17},
+                              {39, 64},
+                              {37, 200},
+                              {37, 768},
+                              {22, 1500},
+                              {9, 4099},
+                              {5, 20000},
+                              {300, 1024}}) {
+      const int64_t rows = shape.first, width = shape.second;
+      const NormCase c{
+          .kind = kind, .rows = rows, .width = width, .weight = true, .bias = true, .residual = width == 200};
+      forEachVariant([&](const RowNormVariant& variant) {
+        NormTrial together(GetParam(), c), split(GetParam(), c);
+        execute(together, variant, GetParam(), rows);
+        split.execute([&](const NormRows& work) {
+          for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 1}, {1, 3}, {3, 5}, {5, rows}}) {
+            variant.run(GetParam().scalar, work, begin, end);
+          }
+        });
+        if (rows < 100) together.check(std::string(variant.name) + " " + describe(GetParam(), c));
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t i = 0; i < width; ++i) {
+            ASSERT_EQ(together.output(r, i), split.output(r, i))
+                << variant.name << " " << describe(GetParam(), c) << " row " << r << " column " << i;
+          }
+        }
+      });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(RowNorm, ManyRowsWithWhateverBelongsToThem) {
+  for (const NormKind kind : kKinds) {
+    for (int options = 0; options < 8; ++options) {
+      runAll(GetParam(), {.kind = kind,
+                          .rows = 23,
+                          .width = 77,
+                          .gap = 13,
+                          .weight = (options & 1) != 0,
+                          .bias = (options & 2) != 0,
+                          .residual = (options & 4) != 0,
+                          .constantsOfRows = true});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(RowNorm, OneHostileRowLeavesItsTileAlone) {
+  for (const NormKind kind : kKinds) {
+    forEachVariant([&](const RowNormVariant& variant) {
+      const NormCase c{.kind = kind, .rows = 19, .width = 100, .weight = true, .bias = true, .constantsOfRows = true};
+      NormTrial trial(GetParam(), c);
+      for (int64_t i = 0; i < 24; ++i) trial.setInput(6, i, 1000.0);  // a guess of the mean that is far off
+      execute(trial, variant, GetParam(), c.rows);
+      trial.check(std::string(variant.name) + " " + describe(GetParam(), c));
+      trial.setInput(6, 50, kNan);
+      execute(trial, variant, GetParam(), c.rows);
+      trial.checkNonFinite(std::string(variant.name) + " " + describe(GetParam(), c));
+    });
+    if (HasFatalFailure()) return;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, RowNorm, testing::ValuesIn(kTypes),
