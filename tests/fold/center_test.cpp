@@ -70,7 +70,7 @@ Shape randomShape(std::mt19937_64& random) {
 
 // Each axis whole or cut into two factors, some factors with a region.
 Pattern randomPattern(const Shape& shape, std::mt19937_64& random) {
-  Factors factors;
+  ops::Factors factors;
   const auto add = [&](int64_t size) {
     Factor factor{size, 0, size, random() % 2 == 0};
     if (size > 1 && random() % 4 == 0) {

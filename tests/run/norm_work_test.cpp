@@ -38,7 +38,7 @@ struct Sample {
     made.name = name;
     return graph.addConstant(made);
   }
-  void add(OpKind kind, const char* name, std::vector<ValueId> operands) {
+  void add(OpKind kind, const char* name, graph::Operands operands) {
     graph::Node node;
     node.kind = kind;
     node.name = name;

@@ -134,9 +134,9 @@ class Applier {
   Node& nodeAt(NodeId id) { return graph_.nodes.at(static_cast<size_t>(id)); }
   graph::Value& valueAt(ValueId id) { return graph_.values.at(static_cast<size_t>(id)); }
   ValueId& operandAt(const Use& use) {
-    auto& list =
-        use.node != kNone ? nodeAt(use.node).operands : graph_.blocks.at(static_cast<size_t>(use.block)).returns;
-    return list.at(static_cast<size_t>(use.operand));
+    const auto at = static_cast<size_t>(use.operand);
+    if (use.node != kNone) return nodeAt(use.node).operands.at(at);
+    return graph_.blocks.at(static_cast<size_t>(use.block)).returns.at(at);
   }
   void store(ConstantId id, const Tensor& tensor) {
     auto& view = graph_.constants.at(static_cast<size_t>(id)).view;

@@ -50,7 +50,7 @@ ValueId GraphBuilder::add(OpKind kind, const std::vector<ValueId>& operands, con
   node.kind = kind;
   node.op = op;
   node.block = block_;
-  node.operands = operands;
+  node.operands.assign(operands.begin(), operands.end());
   node.attributes = std::move(attributes);
   const NodeId id = graph_.addNode(std::move(node), {fresh(shape, dtype)});
   return graph_.node(id).outputs[0];
@@ -61,7 +61,7 @@ std::vector<ValueId> GraphBuilder::addMany(OpKind kind, const std::vector<ValueI
   Node node;
   node.kind = kind;
   node.block = block_;
-  node.operands = operands;
+  node.operands.assign(operands.begin(), operands.end());
   node.attributes = std::move(attributes);
   std::vector<Value> outputs;
   for (const Shape& shape : shapes) {
@@ -69,7 +69,8 @@ std::vector<ValueId> GraphBuilder::addMany(OpKind kind, const std::vector<ValueI
     outputs.back().name += "_" + std::to_string(outputs.size());
   }
   const NodeId id = graph_.addNode(std::move(node), std::move(outputs));
-  return graph_.node(id).outputs;
+  const auto& made = graph_.node(id).outputs;
+  return {made.begin(), made.end()};
 }
 
 BlockId GraphBuilder::enter(BlockId block) { return std::exchange(block_, block); }

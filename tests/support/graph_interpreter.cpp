@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <span>
 #include <stdexcept>
 
 #include "tests/support/reference_ops.h"
@@ -38,7 +39,7 @@ class Run {
     return *slot;
   }
 
-  std::vector<Tensor> readAll(const std::vector<ValueId>& ids) {
+  std::vector<Tensor> readAll(std::span<const ValueId> ids) {
     std::vector<Tensor> out;
     for (const ValueId id : ids) out.push_back(id == kNoValue ? absent() : read(id));
     return out;
@@ -80,7 +81,7 @@ class Run {
   std::vector<Tensor> loop(const Node& node) {
     const auto trips = static_cast<int64_t>(read(node.operands.at(0)).at.at(0));
     bool goOn = read(node.operands.at(1)).at.at(0) != 0;
-    std::vector<Tensor> carried = readAll({node.operands.begin() + 2, node.operands.end()});
+    std::vector<Tensor> carried = readAll(std::span<const ValueId>(node.operands).subspan(2));
     for (int64_t i = 0; i < trips && goOn; ++i) {
       std::vector<Tensor> arguments{Tensor({}, static_cast<double>(i))};
       arguments.insert(arguments.end(), carried.begin(), carried.end());

@@ -80,7 +80,7 @@ OneNode oneNode(graph::OpKind kind, const std::vector<Operand>& operands, Attrib
 }
 
 Pattern randomPattern(const Shape& shape, std::mt19937& random) {
-  Factors factors;
+  ops::Factors factors;
   const auto add = [&](int64_t size) {
     Factor factor{size, 0, size, random() % 2 == 0};
     if (random() % 6 == 0) {

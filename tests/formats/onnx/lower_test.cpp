@@ -214,7 +214,7 @@ TEST(Lower, ScanCarriesAndReadsSlices) {
   EXPECT_EQ(graph.nodes[1].operands.at(1), body.params.at(0));
   EXPECT_EQ(graph.value(graph.nodes[1].outputs.at(0)).shape, (graph::Shape{2, 8}));
   EXPECT_EQ(model.nodePath[1], model.nodePath[0]) << "a read of the Scan's own input";
-  EXPECT_EQ(graph.nodes[2].operands, (std::vector{body.params.at(1), graph.nodes[1].outputs.at(0)}));
+  EXPECT_EQ(graph.nodes[2].operands, (graph::Operands{body.params.at(1), graph.nodes[1].outputs.at(0)}));
 }
 
 TEST(Lower, UnknownOperatorsReadWhatTheirBodiesRead) {
