@@ -99,21 +99,17 @@ Plan Planner::assemble(const Solution& solution) const {
       if (!scales_.empty()) {
         for (const auto& part : edit.parts) centered[part.constant].merge(frees);
       }
-      const bool split = edit.split;
       planned.edit = std::move(edit);
-      planned.bytes = bytesOf(planned.edit, graph_);
-      planned.bytesGrown = split ? planned.bytes : 0;
     } else if (!good && solution.cuts[static_cast<size_t>(id)] == CutKind::Centering) {
       planned.edit = InsertCentering{claim.value, claim.pattern, claim.tolerantUses};
       ++plan.centerings;
     } else {
       continue;
     }
-    plan.bytesGrown += planned.bytesGrown;
     plan.edits.push_back(std::move(planned));
   }
   for (const AbsorbScale& scale : scales_) {
-    PlannedEdit planned{scale, kNone, {}, bytesOf(scale, graph_), 0};
+    PlannedEdit planned{scale, kNone, {}, 0, 0};
     for (const auto& part : scale.parts) {
       const auto at = centered.find(part.constant);
       if (at != centered.end()) planned.frees.merge(at->second);

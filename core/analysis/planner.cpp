@@ -63,6 +63,7 @@ Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
     : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {
   collectScaled();
   for (const Claim& claim : claims_.all()) cutKinds_.push_back(cutKindOf(claim));
+  for (const LayerNorm& norm : norms_) elements_.push_back(elements(graph_, norm.input));
 }
 
 // From each tensor of a scale's edit on, every value has one reader, up to the scale itself.
@@ -149,7 +150,7 @@ Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& option
   for (int n = 0; n < norms; ++n) {
     if (claims_.root(n) == kNone || contains(options.keepNorms, n)) continue;
     const int root = claims_.rootTolerant(n) ? tol(claims_.root(n)) : raw(claims_.root(n));
-    const int64_t saves = prices.perFoldedElement * elements(graph_, norms_[static_cast<size_t>(n)].input);
+    const int64_t saves = prices.perFoldedElement * elements_[static_cast<size_t>(n)];
     network.connect(root, 2 * count + n, FlowNetwork::kUncuttable);
     network.connect(2 * count + n, sink, saves);
     possible += saves;
@@ -218,7 +219,7 @@ void Planner::propagate(Solution& solution) const {
 // A price at which even the smallest copy costs more than all norms together save.
 int64_t Planner::unaffordableByte(const Prices& prices) const {
   int64_t saved = 0;
-  for (const LayerNorm& norm : norms_) saved += prices.perFoldedElement * elements(graph_, norm.input);
+  for (const int64_t elements : elements_) saved += prices.perFoldedElement * elements;
   return saved + 1;
 }
 
@@ -256,7 +257,7 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
 }
 
 // A norm that the others' edits would spoil stays as it is; so few that another cut for each round is cheap.
-Plan Planner::plan(const PlanOptions& options) const {
+Plan Planner::decide(const PlanOptions& options) const {
   PlanOptions current = options;
   while (true) {
     double gap = 0;
@@ -271,12 +272,23 @@ Plan Planner::plan(const PlanOptions& options) const {
   }
 }
 
+Plan Planner::plan(const PlanOptions& options) const {
+  Plan plan = decide(options);
+  for (PlannedEdit& planned : plan.edits) {
+    planned.bytes = bytesOf(planned.edit, graph_);
+    const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
+    planned.bytesGrown = center != nullptr && center->split ? planned.bytes : 0;
+    plan.bytesGrown += planned.bytesGrown;
+  }
+  return plan;
+}
+
 std::vector<bool> Planner::foldable(Policy policy) const {
   PlanOptions options;
   options.policy = policy;
   options.maxGrowthPercent = 1e9;
   std::vector<bool> out(norms_.size(), false);
-  for (const int norm : plan(options).folded) out[static_cast<size_t>(norm)] = true;
+  for (const int norm : decide(options).folded) out[static_cast<size_t>(norm)] = true;
   return out;
 }
 

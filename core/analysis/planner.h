@@ -110,6 +110,8 @@ class Planner {
   [[nodiscard]] bool holds(const Solution& solution, int norm) const;
   [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
   void collectScaled();
+  // Without bytes.
+  [[nodiscard]] Plan decide(const PlanOptions& options) const;
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<IndexRanges> neededBy(const Solution& solution) const;
 
@@ -119,6 +121,7 @@ class Planner {
   const std::vector<fold::AbsorbScale>& scales_;
   // What lies between an absorbed scale and the tensors that take it in.
   std::set<graph::ValueId> scaled_;
+  std::vector<int64_t> elements_;  // by norm: of its input
   std::vector<CutKind> cutKinds_;  // by claim: what can be done for its tolerant readers alone
 };
 

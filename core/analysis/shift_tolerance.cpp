@@ -15,6 +15,8 @@ using ops::Shift;
 
 ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms)
     : graph_(graph), index_(graph.values.size()) {
+  constexpr size_t kUsualPerNorm = 16;
+  entries_.reserve(kUsualPerNorm * norms.size());
   for (const LayerNorm& norm : norms) {
     if (!norm.asOne || !norm.blockedReason.empty()) continue;
     for (const NodeId member : norm.members) asOne_.emplace(member, &norm);
