@@ -19,6 +19,8 @@ LEAST = {
     "script_dict.script": 3, "swin": 7, "tied_lm": 4, "timm_deit3": 4, "timm_mixer": 4, "timm_pvt2": 8, "timm_vit": 4,
     "torch_encoder_pre": 4, "vit": 4, "vmamba": 27, "whisper": 11,
 }  # fmt: skip
+# The same of norms that are written out and do not fold.
+LEAST_RMS_NORMS = {"llama": 4, "t5": 5}
 
 
 def load_operators():
@@ -57,7 +59,7 @@ def fuse_and_judge(test, path):
         fused = pathlib.Path(folder) / "fused.pt"
         status, result, errors = engine("fuse", path, "-o", fused, "--inputs", inputs)
         test.assertEqual(status, 0, f"{errors} {result}")
-        test.assertGreaterEqual(result["fused"], LEAST.get(path.stem, 0))
+        test.assertGreaterEqual(result["fused"], (LEAST | LEAST_RMS_NORMS).get(path.stem, 0))
         test.assertEqual(result["joined"], written_out(path, inputs))
         if result["fused"] + result["joined"] == 0:
             test.assertFalse(fused.exists())
