@@ -264,6 +264,7 @@ class PaperEdits {
 PaperCriteria paperCriteria(const Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims) {
   PaperBacktrack backtrack(graph, claims);
   std::vector<int> roots;
+  roots.reserve(norms.size());
   for (int n = 0; n < static_cast<int>(norms.size()); ++n) {
     roots.push_back(claims.root(n) == kNone ? kNone : backtrack.from(claims.root(n)));
   }
