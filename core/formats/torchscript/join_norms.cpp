@@ -1,4 +1,7 @@
 // TorchScriptModel::joinNorms: norms that are written out become normlens::layer_norm and normlens::rms_norm.
+#include <bit>
+#include <cstdint>
+
 #include "core/analysis/whole_norm.h"
 #include "core/formats/torchscript/apply_fused_norm.h"
 #include "core/formats/torchscript/edited_norms.h"
@@ -83,7 +86,8 @@ std::string idOf(const std::optional<ReadSite>& site) {
 BodyEdit joinNorm(const NormInBody& norm) {
   const std::string op = norm.centers ? "normlens::layer_norm" : "normlens::rms_norm";
   const std::string signature = "join " + op + " " + torchscript::idOf(norm.end) + " " + idOf(norm.x) + " " +
-                                idOf(norm.gamma) + " " + idOf(norm.beta) + " " + std::to_string(norm.eps);
+                                idOf(norm.gamma) + " " + idOf(norm.beta) + " " +
+                                std::to_string(std::bit_cast<uint64_t>(norm.eps));
   return {signature, [norm, op](GraphCopy& copy) {
             Node* end = copy.at(norm.end);
             const torch::jit::WithInsertPoint here(end);
