@@ -1,4 +1,4 @@
-// Where the norms that can be fused have their gamma, beta and eps. Private to formats/torchscript: includes torch.
+// Where the norms that can be fused have their gamma and beta. Private to formats/torchscript: includes torch.
 #pragma once
 
 #include <torch/script.h>
@@ -9,8 +9,7 @@ namespace normlens::formats::torchscript {
 
 struct NormInputs {
   size_t gamma = 0;
-  std::optional<size_t> beta, shape;  // shape: a list of the sizes that are normalised; without one the last axis is
-  size_t eps = 0;
+  std::optional<size_t> beta;
 };
 
 // Of aten::layer_norm, aten::rms_norm, normlens::layer_norm and normlens::rms_norm; nullopt for other nodes.
