@@ -94,6 +94,14 @@ protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis&
           planned.frees};
 }
 
+std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others) {
+  const std::string note = "There is no LayerNorm in this model";
+  const auto rms = std::ranges::count(others, "RMSNorm", &analysis::OtherNorm::kind);
+  if (rms == 0) return note + ".";
+  return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
+                          : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
+}
+
 protocol::ErrorPair errorPair(const run::Worst& worst) { return {worst.maxAbs, worst.maxRel}; }
 
 }  // namespace
@@ -126,7 +134,7 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
-  if (out.norms.empty()) out.note = "There is no LayerNorm in this model.";
+  if (out.norms.empty()) out.note = withoutLayerNorms(analysis.norms.others);
   out.inputs = describeInputs(inputs);
   return out;
 }

@@ -113,6 +113,25 @@ TEST_F(JoinedNorms, InAModuleOfTheirOwnToo) {
   EXPECT_EQ(fusedOps(*model, "normlens::add_rms_norm"), 1);
 }
 
+TEST_F(JoinedNorms, OneModuleWithTwoEpsAsksForTwoBodies) {
+  torch::jit::Module norm("Norm");
+  norm.define(
+      "def forward(self, s, eps: float):\n  v = s.pow(2).mean([-1], True)\n  return s * torch.rsqrt(v + eps)\n");
+  torch::jit::Module m = net("  return p + q\n");
+  torch::jit::Module outer("Outer");
+  outer.register_module("net", m);
+  outer.register_module("norm", norm);
+  // In six decimals both eps are 0.000000; beside so small an x they matter.
+  outer.define(
+      "def forward(self, x):\n  s = self.net.forward(x) * 1e-05\n"
+      "  return self.norm.forward(s, 1e-12), self.norm.forward(s, 1e-07)\n");
+  const auto model = joined(outer, draw({3, 4, 6}, 18), draw({2, 6}, 19));
+  ASSERT_TRUE(model);
+  std::set<double> eps;
+  for (const auto& found : analysis::findNorms(model->graph()).others) eps.insert(found.eps);
+  EXPECT_EQ(eps, (std::set<double>{1e-12, 1e-7}));
+}
+
 TEST_F(JoinedNorms, WhatIsReadInsideKeepsThemWrittenOut) {
   EXPECT_FALSE(joined("  s = p + q\n" + kRmsNorm + "  return y * v\n"));
   EXPECT_FALSE(joined("  s = p + q\n" + kLayerNorm + "  return y * c\n"));

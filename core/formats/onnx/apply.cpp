@@ -402,12 +402,8 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan, cons
     auto model = fromSource(std::move(folded), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
     return std::unique_ptr<Model>(std::move(*model));
-  } catch (const EditRefused& refused) {
-    return fail(ErrorCode::Refused, std::string("the plan cannot be applied: ") + refused.what());
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::Internal, "there is not enough memory for the changed weights");
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, std::string("the plan cannot be applied: ") + error.what());
+  } catch (...) {
+    return tl::unexpected(editError("the plan cannot be applied"));
   }
 }
 

@@ -1,8 +1,11 @@
-#include "core/formats/onnx/join_norms.h"
-
+// OnnxModel::joinNorms: norms that are written out as several nodes become one operator each.
 #include <algorithm>
+#include <optional>
 
+#include "core/analysis/whole_norm.h"
 #include "core/formats/onnx/check_model.h"
+#include "core/formats/onnx/edited_norms.h"
+#include "core/formats/onnx/lift_opset.h"
 #include "core/formats/onnx/node_maker.h"
 
 namespace normlens::formats::onnx {
@@ -13,6 +16,8 @@ using graph::kNoValue;
 using graph::NodeId;
 using graph::ValueId;
 
+// The first versions with LayerNormalization and RMSNormalization.
+constexpr int kLayerNormOpset = 17;
 constexpr int kRmsNormOpset = 23;
 
 bool inOneBody(const NodePath& a, const NodePath& b) {
@@ -37,7 +42,30 @@ NodeProto operatorNode(const char* op, const WholeNorm& norm, const NodeProto& l
   return made;
 }
 
-}  // namespace
+class NormJoiner {
+ public:
+  // opset: of the main graph in the result; bodies of functions keep theirs.
+  NormJoiner(const OnnxSource& source, const Lowered& lowered, EditableModel& model, int opset)
+      : source_(source), lowered_(lowered), model_(model), opset_(opset) {}
+
+  // Puts LayerNormalization, RMSNormalization where the version has it, or ONNX Runtime's SimplifiedLayerNormalization,
+  // which it does not take in functions, in the place of the norm's last node, under the name of the norm and with the
+  // output as it was called. False, and nothing is changed, unless all of the norm stands in one body, it has a gamma,
+  // and is of a type that these operators take.
+  bool join(const analysis::WholeNorm& norm);
+
+ private:
+  [[nodiscard]] const char* operatorFor(bool centers, const Body& body) const;
+  [[nodiscard]] bool standsTogether(const analysis::WholeNorm& norm, graph::NodeId end) const;
+  [[nodiscard]] bool isWholeNode(graph::NodeId node);
+  // What a node of the norm calls the value; empty where it does not stand there by itself.
+  [[nodiscard]] std::string nameOf(const analysis::WholeNorm& norm, graph::ValueId value, graph::NodeId end);
+
+  const OnnxSource& source_;
+  const Lowered& lowered_;
+  EditableModel& model_;
+  int opset_;
+};
 
 bool NormJoiner::join(const WholeNorm& norm) {
   const auto& graph = lowered_.graph;
@@ -89,6 +117,34 @@ std::string NormJoiner::nameOf(const WholeNorm& norm, ValueId value, NodeId end)
   const int input = lowered_.operandSites[static_cast<size_t>(use->node)][static_cast<size_t>(use->operand)].input;
   if (input < 0 || !inOneBody(path, lowered_.nodePath[static_cast<size_t>(end)])) return {};
   return EditableModel::nameAt(model_.at(path, input));
+}
+
+// To the first version with LayerNormalization, where a norm needs it and it can be done.
+std::optional<OpsetLift> liftFor(const std::vector<analysis::JoinableNorm>& norms, const Lowered& lowered,
+                                 EditableModel& model) {
+  const bool wanted = std::ranges::any_of(norms, [](const auto& named) { return named.norm.centers; });
+  if (!wanted || model.opset(model.main()) >= kLayerNormOpset) return std::nullopt;
+  auto lift = OpsetLift::plan(model, lowered, kLayerNormOpset);
+  return lift ? std::optional(std::move(*lift)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<FusedModel> OnnxModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
+  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/false);
+  if (joinable.empty()) return FusedModel{};
+  task.report("joining norms that are written out");
+  return withEditedNorms(*this, "the norms cannot be joined", [&](EditableModel& edited) {
+    const auto lift = liftFor(joinable, lowered_, edited);
+    NormJoiner joiner(source_, lowered_, edited, lift ? kLayerNormOpset : edited.opset(edited.main()));
+    std::vector<std::string> joined;
+    for (const auto& [name, norm] : joinable) {
+      if (joiner.join(norm)) joined.push_back(name);
+    }
+    edited.finishNodes();
+    if (lift && !joined.empty()) lift->apply(edited);
+    return joined;
+  });
 }
 
 }  // namespace normlens::formats::onnx

@@ -8,6 +8,7 @@
 #include "core/analysis/norms.h"
 #include "core/formats/edit_refused.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/fast_norm.h"
 #include "core/formats/torchscript/fusable_norms.h"
 #include "core/formats/torchscript/place_weights.h"
@@ -251,14 +252,8 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     auto model = rebuild(*this, frames, others, std::move(instances));
     if (!model) return tl::unexpected<Error>(model.error());
     return std::unique_ptr<Model>(std::move(*model));
-  } catch (const EditRefused& refused) {
-    return fail(ErrorCode::Refused, std::string("the plan cannot be applied: ") + refused.what());
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::Internal, "there is not enough memory for the changed weights");
-  } catch (const c10::Error& error) {
-    return fail(ErrorCode::Internal, std::string("the plan cannot be applied: ") + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, std::string("the plan cannot be applied: ") + error.what());
+  } catch (...) {
+    return tl::unexpected(torchEditError("the plan cannot be applied"));
   }
 }
 

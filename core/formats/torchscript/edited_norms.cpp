@@ -1,6 +1,6 @@
 #include "core/formats/torchscript/edited_norms.h"
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/fast_norm.h"
 
 namespace normlens::formats::torchscript {
@@ -20,12 +20,8 @@ Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::str
     if (!edited) return tl::unexpected<Error>(edited.error());
     result.model = std::move(*edited);
     return result;
-  } catch (const EditRefused& refused) {
-    return fail(ErrorCode::Refused, failed + ": " + refused.what());
-  } catch (const c10::Error& error) {
-    return fail(ErrorCode::Internal, failed + ": " + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, failed + ": " + error.what());
+  } catch (...) {
+    return tl::unexpected(torchEditError(failed));
   }
 }
 

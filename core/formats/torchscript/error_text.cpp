@@ -1,5 +1,7 @@
 #include "core/formats/torchscript/error_text.h"
 
+#include "core/formats/edit_refused.h"
+
 namespace normlens::formats::torchscript {
 
 std::string firstLine(std::string_view text) {
@@ -21,6 +23,16 @@ std::string firstLine(std::string_view text) {
     return std::string(line.substr(0, kMost - 3)) + "...";
   }
   return "no reason given";
+}
+
+Error torchEditError(const std::string& failed) {
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    return {ErrorCode::Internal, failed + ": " + error.what_without_backtrace(), {}};
+  } catch (...) {
+    return editError(failed);
+  }
 }
 
 }  // namespace normlens::formats::torchscript

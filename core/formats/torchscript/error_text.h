@@ -1,10 +1,12 @@
-// One short line out of torch's many. Private to formats/torchscript.
+// One short line out of torch's many, and its exceptions as errors. Private to formats/torchscript.
 #pragma once
 
 #include <c10/util/Exception.h>
 
 #include <string>
 #include <string_view>
+
+#include "core/base/result.h"
 
 namespace normlens::formats::torchscript {
 
@@ -13,5 +15,8 @@ namespace normlens::formats::torchscript {
 [[nodiscard]] inline std::string shortText(const c10::Error& error) {
   return firstLine(error.what_without_backtrace());
 }
+
+// formats::editError that leaves out torch's backtrace.
+[[nodiscard]] Error torchEditError(const std::string& failed);
 
 }  // namespace normlens::formats::torchscript
