@@ -37,9 +37,11 @@ if(NORMLENS_FUZZ)
 endif()
 
 # Warnings for our own code only: never put on an imported target.
+option(NORMLENS_WERROR "Warnings of our own code are errors" ON)
 add_library(normlens_warnings INTERFACE)
 # GCC 12 reports the inactive side of std::optional and std::variant as uninitialised once it inlines (false positives).
-target_compile_options(normlens_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+target_compile_options(normlens_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+  $<$<BOOL:${NORMLENS_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 takes std::variant and std::optional for uninitialised when it inlines; clang-tidy and ASan watch for the real thing.
   target_compile_options(normlens_warnings INTERFACE -Wno-maybe-uninitialized)

@@ -1,15 +1,16 @@
-#include "core/run/machine.h"
+#include "core/base/machine.h"
 
 #include <dlfcn.h>
+#include <sched.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <memory>
+#include <set>
+#include <string>
 
-#include "core/formats/runner.h"
-
-namespace normlens::run {
+namespace normlens {
 namespace {
 
 // The value of a line "name : value" of /proc/cpuinfo, for every such line.
@@ -49,11 +50,12 @@ class Nvml {
     const auto get = device_ ? call<int(char*, unsigned)>("nvmlSystemGetDriverVersion") : nullptr;
     return get && get(text.data(), static_cast<unsigned>(text.size())) == 0 ? text.data() : std::string();
   }
-  [[nodiscard]] double megahertz() const {
-    constexpr int kMultiprocessors = 1;  // NVML_CLOCK_SM
+  static constexpr int kMultiprocessors = 1;  // NVML_CLOCK_SM
+  static constexpr int kMemory = 2;           // NVML_CLOCK_MEM
+  [[nodiscard]] double megahertz(int clock) const {
     unsigned mhz = 0;
     const auto get = device_ ? call<int(void*, int, unsigned*)>("nvmlDeviceGetClockInfo") : nullptr;
-    return get && get(device_, kMultiprocessors, &mhz) == 0 ? mhz : 0;
+    return get && get(device_, clock, &mhz) == 0 ? mhz : 0;
   }
 
  private:
@@ -67,12 +69,22 @@ class Nvml {
   bool ready_ = false;
 };
 
+// Of the core that a logical CPU belongs to; empty where the kernel does not tell.
+std::string coreOf(int cpu) {
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+  std::string package, core;
+  std::ifstream(folder + "physical_package_id") >> package;
+  std::ifstream(folder + "core_id") >> core;
+  return core.empty() ? "" : package + ":" + core;
+}
+
 }  // namespace
 
 MachineFacts machineFacts() {
   MachineFacts facts;
   eachCpuLine("model name", [&](const std::string& name) { facts.cpu = name; });
-  facts.cores = formats::physicalCores();
+  facts.cores = physicalCores();
+  if (utsname system{}; uname(&system) == 0) facts.system = std::string(system.sysname) + " " + system.release;
   const Nvml nvml;
   facts.gpu = nvml.name();
   facts.driver = nvml.driver();
@@ -82,8 +94,23 @@ MachineFacts machineFacts() {
 ClockRates clockRates() {
   ClockRates rates;
   eachCpuLine("cpu MHz", [&](const std::string& mhz) { rates.cpuMhz = std::max(rates.cpuMhz, std::stod(mhz)); });
-  rates.gpuMhz = Nvml().megahertz();
+  const Nvml nvml;
+  rates.gpuMhz = nvml.megahertz(Nvml::kMultiprocessors);
+  rates.gpuMemoryMhz = nvml.megahertz(Nvml::kMemory);
   return rates;
 }
 
-}  // namespace normlens::run
+int physicalCores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    const std::string core = coreOf(cpu);
+    cores.insert(core.empty() ? "cpu " + std::to_string(cpu) : core);
+  }
+  return std::max(1, static_cast<int>(cores.size()));
+}
+
+}  // namespace normlens

@@ -4,11 +4,12 @@
 
 #include <string>
 
-namespace normlens::run {
+namespace normlens {
 
 struct MachineFacts {
   std::string cpu;          // "Intel(R) Xeon(R) Platinum 8488C"
   int cores = 0;            // that may be used
+  std::string system;       // "Linux 6.1.0"
   std::string gpu, driver;  // of the first NVIDIA GPU: "NVIDIA H200", "580.65"
 };
 [[nodiscard]] MachineFacts machineFacts();
@@ -16,7 +17,11 @@ struct MachineFacts {
 struct ClockRates {
   double cpuMhz = 0;  // of the fastest core, now
   double gpuMhz = 0;  // of the first GPU's multiprocessors
+  double gpuMemoryMhz = 0;
 };
 [[nodiscard]] ClockRates clockRates();
 
-}  // namespace normlens::run
+// Cores of this machine that the process may use, hyperthreads not counted; at least 1.
+[[nodiscard]] int physicalCores();
+
+}  // namespace normlens

@@ -22,9 +22,6 @@ enum class Device : uint8_t { Cpu, Cuda };
 [[nodiscard]] std::string_view deviceName(Device device);  // "cpu", "cuda"
 [[nodiscard]] std::optional<Device> deviceFromName(std::string_view name);
 
-// Cores of this machine that the process may use, hyperthreads not counted; at least 1.
-[[nodiscard]] int physicalCores();
-
 struct RunSettings {
   Device device = Device::Cpu;
   graph::DType dtype = graph::DType::Unknown;  // of the weights and float inputs; Unknown: as the file has them

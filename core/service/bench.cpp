@@ -68,7 +68,7 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
 }
 
 // What was measured first stands for the whole.
-void summarize(BenchResult& result, const run::MachineFacts& facts) {
+void summarize(BenchResult& result, const MachineFacts& facts) {
   const auto measured = [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); };
   const auto first = std::ranges::find_if(result.points, measured);
   if (first == result.points.end()) return;
@@ -89,8 +89,8 @@ class Measurement {
 
   Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
     BenchResult result;
-    const auto facts = run::machineFacts();
-    const auto before = run::clockRates();
+    const auto facts = machineFacts();
+    const auto before = clockRates();
     std::optional<Error> firstError;
     needShapes(models_.a, models_.inputs, task_);
     namesA_ = namesOf(models_.a, models_.aName);
@@ -116,7 +116,7 @@ class Measurement {
     if (!any && firstError) return tl::unexpected(*firstError);
     if (!any) return fail(ErrorCode::Cancelled, "stopped before anything was measured");
     summarize(result, facts);
-    result.machine = describeMachine(facts, before, run::clockRates());
+    result.machine = describeMachine(facts, before, clockRates());
     result.versions = versions();
     result.taken = utcNow();
     addWork(result);

@@ -81,8 +81,7 @@ std::vector<protocol::NormWork> describeWork(const std::vector<run::NormWork>& w
   return out;
 }
 
-protocol::BenchMachine describeMachine(const run::MachineFacts& facts, const run::ClockRates& before,
-                                       const run::ClockRates& after) {
+protocol::BenchMachine describeMachine(const MachineFacts& facts, const ClockRates& before, const ClockRates& after) {
   return {facts.cpu, facts.cores, before.cpuMhz, after.cpuMhz, facts.gpu, facts.driver, before.gpuMhz, after.gpuMhz};
 }
 

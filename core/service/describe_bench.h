@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "core/analysis/norms.h"
+#include "core/base/machine.h"
 #include "core/protocol/bench_messages.h"
 #include "core/run/bench.h"
-#include "core/run/machine.h"
 #include "core/run/norm_work.h"
 
 namespace normlens::service {
@@ -22,7 +22,7 @@ struct SideNames {
 void describeMeasured(const run::BenchReport& report, const SideNames& a, const SideNames& b,
                       protocol::BenchPoint& point);
 [[nodiscard]] std::vector<protocol::NormWork> describeWork(const std::vector<run::NormWork>& work);
-[[nodiscard]] protocol::BenchMachine describeMachine(const run::MachineFacts& facts, const run::ClockRates& before,
-                                                     const run::ClockRates& after);
+[[nodiscard]] protocol::BenchMachine describeMachine(const MachineFacts& facts, const ClockRates& before,
+                                                     const ClockRates& after);
 
 }  // namespace normlens::service

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "core/formats/formats.h"
-#include "core/run/machine.h"
+#include "core/base/machine.h"
 
 namespace normlens::service {
 namespace {
@@ -32,7 +32,7 @@ protocol::EngineInfo engineInfo() {
     (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime;
     info.formats.push_back(std::move(name));
   }
-  static const std::string gpu = run::machineFacts().gpu;  // asked once: the window asks for the memory again and again
+  static const std::string gpu = machineFacts().gpu;  // asked once: the window asks for the memory again and again
   info.device = gpu.empty() ? "CPU" : gpu;
   info.pid = getpid();
   info.memory_bytes = residentBytes();

@@ -26,7 +26,8 @@ void benchNodes(const Setting& setting) {
 
 std::vector<Part> allParts() {
   return {{"norms", true, [](const Setting& setting) { benchNorms(setting.ops); }},
-          {"kernels", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json); }},
+          {"kernels", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json, true); }},
+          {"kernels-gpu", false, [](const Setting& setting) { benchKernels(setting.ops, setting.json, false); }},
           {"onnx-nodes", true, benchNodes},
           {"onnx", true, benchOnnx},
           {"torchscript", true, benchTorchScript}};

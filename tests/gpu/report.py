@@ -1,18 +1,26 @@
 """Puts what tests/gpu/run.sh found into one JSON file.
 
-Call: report.py RESULT MEASUREMENTS STEP=OUTCOME...
+Call: report.py RESULT MEASUREMENTS STEP=OUTCOME... Exits 1 if nothing was measured on the GPU: "kernels" is null then.
 """
 
 import json
+import pathlib
 import platform
 import sys
 
 import torch
 
 
+def measurements_in(path):
+    """What normlens-bench wrote; None where it did not, or measured no GPU."""
+    if not path.exists():
+        return None
+    measured = json.loads(path.read_text(encoding="utf-8"))
+    return measured if measured["points"] else None
+
+
 def main(result, measurements, *steps):
-    with open(measurements, encoding="utf-8") as file:
-        measured = json.load(file)
+    measured = measurements_in(pathlib.Path(measurements))
     gpu = torch.cuda.get_device_properties(0)
     report = {
         "schema": 1,
@@ -31,7 +39,8 @@ def main(result, measurements, *steps):
     with open(result, "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
         file.write("\n")
+    return 0 if measured else 1
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "core/base/machine.h"
 #include "core/formats/onnx/counted_memory.h"
 #include "core/formats/onnx/node_profile.h"
 #include "core/formats/onnx/open.h"

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "tests/bench/norms/machine.h"
+#include "core/base/machine.h"
 #include "tests/bench/norms/norm_report.h"
 
 namespace normlens::bench {
@@ -37,7 +37,8 @@ std::vector<NormPoint> gridOf(at::Device device) {
 int64_t largestTensor(at::Device device) { return device.is_cuda() ? int64_t{8} << 30 : int64_t{128} << 20; }
 
 void measureGrid(at::Device device, std::vector<PointTimes>& points, std::vector<NormPoint>& leftOut) {
-  std::printf("%s: %s\n", device.str().c_str(), nameOf(device).c_str());
+  const MachineFacts machine = machineFacts();
+  std::printf("%s: %s\n", device.str().c_str(), (device.is_cuda() ? machine.gpu : machine.cpu).c_str());
   printTableHead();
   for (const NormPoint& point : gridOf(device)) {
     if (bytesOf(point) > largestTensor(device)) {
@@ -66,13 +67,13 @@ void benchNorms(const std::string& opsLibrary) {
   at::set_num_threads(all);
 }
 
-void benchKernels(const std::string& opsLibrary, const std::string& json) {
+void benchKernels(const std::string& opsLibrary, const std::string& json, bool onCpu) {
   loadOps(opsLibrary);
   keepMemory();
   const c10::InferenceMode inference;
   std::vector<PointTimes> points;
   std::vector<NormPoint> leftOut;
-  measureGrid(at::kCPU, points, leftOut);
+  if (onCpu) measureGrid(at::kCPU, points, leftOut);
   if (hasGpu()) {
     measureGrid(at::Device(at::kCUDA, 0), points, leftOut);
   } else {

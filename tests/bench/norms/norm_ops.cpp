@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 namespace normlens::bench {
 namespace {
@@ -29,14 +30,13 @@ auto findOp(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-// The inputs of a point, several times over on a GPU: its second-level cache would hold one.
 class Inputs {
  public:
   explicit Inputs(const NormPoint& point) : width_(point.width) {
-    constexpr int64_t kManyCaches = 256LL << 20;
-    const int64_t sets = point.device.is_cuda() ? std::clamp<int64_t>(kManyCaches / (2 * bytesOf(point)), 1, 16) : 1;
-    const auto draw = [&](at::IntArrayRef sizes) { return at::randn(sizes).to(point.device, point.type); };
-    for (int64_t i = 0; i < sets; ++i) {
+    const auto draw = [&](at::IntArrayRef sizes) {
+      return at::randn(sizes, at::TensorOptions().device(point.device)).to(point.type);
+    };
+    for (int i = 0; i < setsOf(point); ++i) {
       x_.push_back(draw({point.rows, point.width}));
       residual_.push_back(draw({point.rows, point.width}));
     }
@@ -58,25 +58,35 @@ class Inputs {
   Optional bias_;
 };
 
+Outputs bothOf(std::tuple<at::Tensor, at::Tensor> outputs) {
+  return {std::move(std::get<0>(outputs)), std::move(std::get<1>(outputs))};
+}
+
 NormOp own(const char* name, int64_t bytes, const std::shared_ptr<const Inputs>& in) {
   const auto op = findOp<Norm>((std::string("normlens::") + name).c_str());
-  return {name, bytes, [in, op](int time) { op.call(in->x(time), in->weight(), in->bias(), kEps); }};
+  return {name, bytes, [in, op](int time) { return Outputs{op.call(in->x(time), in->weight(), in->bias(), kEps)}; }};
 }
 
 NormOp ownAdd(const char* name, int64_t bytes, const std::shared_ptr<const Inputs>& in) {
   const auto op = findOp<AddNorm>((std::string("normlens::") + name).c_str());
-  return {name, bytes,
-          [in, op](int time) { op.call(in->x(time), in->residual(time), in->weight(), in->bias(), kEps); }};
+  return {name, bytes, [in, op](int time) {
+            return bothOf(op.call(in->x(time), in->residual(time), in->weight(), in->bias(), kEps));
+          }};
 }
 
 std::vector<NormOp> torchOps(int64_t copied, const std::shared_ptr<const Inputs>& in) {
   const auto layerNorm = [in](const at::Tensor& x) {
     return at::layer_norm(x, {in->width()}, *in->weight(), *in->bias(), kEps);
   };
-  return {{kCopy, copied, [in](int time) { in->x(time).clone(); }},
-          {kTorchLayerNorm, copied, [in, layerNorm](int time) { layerNorm(in->x(time)); }},
-          {kTorchRmsNorm, copied, [in](int time) { at::rms_norm(in->x(time), {in->width()}, in->weight(), kEps); }},
-          {kTorchAddLayerNorm, 2 * copied, [in, layerNorm](int time) { layerNorm(in->x(time) + in->residual(time)); }}};
+  return {{kCopy, copied, [in](int time) { return Outputs{in->x(time).clone()}; }},
+          {kTorchLayerNorm, copied, [in, layerNorm](int time) { return Outputs{layerNorm(in->x(time))}; }},
+          {kTorchRmsNorm, copied,
+           [in](int time) { return Outputs{at::rms_norm(in->x(time), {in->width()}, in->weight(), kEps)}; }},
+          {kTorchAddLayerNorm, 2 * copied, [in, layerNorm](int time) {
+             at::Tensor sum = in->x(time) + in->residual(time);
+             at::Tensor normalized = layerNorm(sum);
+             return Outputs{std::move(sum), std::move(normalized)};
+           }}};
 }
 
 }  // namespace
@@ -84,7 +94,7 @@ std::vector<NormOp> torchOps(int64_t copied, const std::shared_ptr<const Inputs>
 void loadOps(const std::string& library) {
   if (void* driver = dlopen("libcuda.so.1", RTLD_LAZY)) {
     dlclose(driver);
-    dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL);
+    if (!dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
   }
   if (!dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
 }
@@ -97,6 +107,12 @@ int64_t bytesOf(const NormPoint& point) {
   return point.rows * point.width * static_cast<int64_t>(c10::elementSize(point.type));
 }
 
+int setsOf(const NormPoint& point) {
+  constexpr int64_t kManyCaches = 256LL << 20;
+  if (!point.device.is_cuda()) return 1;
+  return static_cast<int>(std::clamp<int64_t>(kManyCaches / (2 * bytesOf(point)), 1, 16));
+}
+
 std::vector<NormOp> normOps(const NormPoint& point) {
   const auto in = std::make_shared<const Inputs>(point);
   const int64_t copied = 2 * bytesOf(point);
@@ -104,14 +120,16 @@ std::vector<NormOp> normOps(const NormPoint& point) {
   ops.push_back(own("rms_norm", copied, in));
   ops.push_back(own("layer_norm", copied, in));
   const auto center = findOp<Center>("normlens::center");
-  ops.push_back({"center", copied, [in, center](int time) { center.call(in->x(time), {}, {}); }});
+  ops.push_back({"center", copied, [in, center](int time) { return Outputs{center.call(in->x(time), {}, {})}; }});
   const auto crms = findOp<Crms>("normlens::crms_norm");
-  ops.push_back({"crms_norm", copied, [in, crms](int time) { crms.call(in->x(time), {}, {}, kEps, false); }});
+  ops.push_back(
+      {"crms_norm", copied, [in, crms](int time) { return Outputs{crms.call(in->x(time), {}, {}, kEps, false)}; }});
   ops.push_back(ownAdd("add_rms_norm", 2 * copied, in));
   ops.push_back(ownAdd("add_layer_norm", 2 * copied, in));
   const auto addCenter = findOp<AddCenter>("normlens::add_center");
-  ops.push_back({"add_center", 2 * copied,
-                 [in, addCenter](int time) { addCenter.call(in->x(time), in->residual(time), {}, {}); }});
+  ops.push_back({"add_center", 2 * copied, [in, addCenter](int time) {
+                   return bothOf(addCenter.call(in->x(time), in->residual(time), {}, {}));
+                 }});
   return ops;
 }
 

@@ -3,6 +3,7 @@
 
 #include <ATen/core/TensorBody.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -17,10 +18,12 @@ struct NormPoint {
   int64_t width;
 };
 
+using Outputs = std::array<at::Tensor, 2>;  // the second one undefined where an op has one
+
 struct NormOp {
   std::string name;
-  int64_t bytes;                       // read and written at least, without weight and bias
-  std::function<void(int time)> call;  // `time` chooses among copies of the input, so that no cache holds it
+  int64_t bytes;                          // read and written at least, without weight and bias
+  std::function<Outputs(int time)> call;  // `time` chooses among copies of the input
 };
 
 // Names of the rows below. "add," stands before two calls of torch's.
@@ -34,6 +37,9 @@ void loadOps(const std::string& library);
 [[nodiscard]] bool hasGpu();
 
 [[nodiscard]] int64_t bytesOf(const NormPoint& point);  // of one tensor
+// So many inputs take turns, and so many outputs are to be kept, that the second-level cache of a GPU holds none of
+// them; 1 on a CPU.
+[[nodiscard]] int setsOf(const NormPoint& point);
 [[nodiscard]] std::vector<NormOp> normOps(const NormPoint& point);
 
 }  // namespace normlens::bench

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/bench/norms/machine.h"
+#include "core/base/machine.h"
 
 namespace normlens::bench {
 namespace {
@@ -76,23 +76,24 @@ std::string list(const Items& items, const Write& write) {
   return "[" + text + "]";
 }
 
+std::string clocksText(const ClockRates& rates, bool gpu) {
+  const auto megahertz = [](double rate) { return std::to_string(std::lround(rate)) + " MHz"; };
+  return gpu ? megahertz(rates.gpuMhz) + ", memory " + megahertz(rates.gpuMemoryMhz) : megahertz(rates.cpuMhz);
+}
+
 void addPoint(Json& json, const NormPoint& point) {
   json.text("dtype", typeName(point.type)).count("rows", point.rows).count("width", point.width);
 }
 
 std::string rowsOf(const std::vector<PointTimes>& points) {
-  std::map<std::string, std::pair<std::string, std::string>> machines;
+  const MachineFacts machine = machineFacts();
   std::vector<std::string> rows;
   for (const PointTimes& times : points) {
-    auto& [name, driver] = machines[times.point.device.str()];
-    if (name.empty()) {
-      name = nameOf(times.point.device);
-      driver = driverOf(times.point.device);
-    }
+    const bool gpu = times.point.device.is_cuda();
     for (const OpTime& op : times.ops) {
       Json json('{', '}');
-      json.text("device", name).text("driver", driver);
-      json.text("clocks_before", times.clocksBefore).text("clocks_after", times.clocksAfter);
+      json.text("device", gpu ? machine.gpu : machine.cpu).text("driver", gpu ? machine.driver : machine.system);
+      json.text("clocks_before", clocksText(times.before, gpu)).text("clocks_after", clocksText(times.after, gpu));
       addPoint(json, times.point);
       json.count("threads", times.threads).text("op", op.op).number("ms", op.ms).number("spread", op.spread);
       json.count("bytes", op.bytes).truth("unsteady", times.unsteady());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/machine.h"
 #include "tests/bench/norms/norm_ops.h"
 
 namespace normlens::bench {
@@ -21,8 +22,7 @@ struct OpTime {
 struct PointTimes {
   NormPoint point;
   int threads = 0;
-  std::string clocksBefore;
-  std::string clocksAfter;
+  ClockRates before, after;
   std::vector<OpTime> ops;
 
   [[nodiscard]] const OpTime& of(const std::string& op) const;
