@@ -36,17 +36,24 @@ std::vector<NormPoint> gridOf(at::Device device) {
 
 int64_t largestTensor(at::Device device) { return device.is_cuda() ? int64_t{8} << 30 : int64_t{128} << 20; }
 
-void measureGrid(at::Device device, std::vector<PointTimes>& points, std::vector<NormPoint>& leftOut) {
+struct Measured {
+  std::vector<PointTimes> points;
+  std::vector<NormPoint> leftOut;
+};
+
+// json is written after every point: what ends the program too early leaves what was measured.
+void measureGrid(at::Device device, Measured& measured, const std::string& json) {
   const MachineFacts machine = machineFacts();
   std::printf("%s: %s\n", device.str().c_str(), (device.is_cuda() ? machine.gpu : machine.cpu).c_str());
   printTableHead();
   for (const NormPoint& point : gridOf(device)) {
     if (bytesOf(point) > largestTensor(device)) {
-      leftOut.push_back(point);
+      measured.leftOut.push_back(point);
       continue;
     }
-    points.push_back(timePoint(point, device.is_cuda() ? 15 : 7));
-    printTableRow(points.back());
+    measured.points.push_back(timePoint(point, device.is_cuda() ? 15 : 7));
+    printTableRow(measured.points.back());
+    if (!json.empty()) writeJson(json, measured.points, checkGoals(measured.points), measured.leftOut);
   }
 }
 
@@ -71,17 +78,14 @@ void benchKernels(const std::string& opsLibrary, const std::string& json, bool o
   loadOps(opsLibrary);
   keepMemory();
   const c10::InferenceMode inference;
-  std::vector<PointTimes> points;
-  std::vector<NormPoint> leftOut;
-  if (onCpu) measureGrid(at::kCPU, points, leftOut);
+  Measured measured;
+  if (onCpu) measureGrid(at::kCPU, measured, json);
   if (hasGpu()) {
-    measureGrid(at::Device(at::kCUDA, 0), points, leftOut);
+    measureGrid(at::Device(at::kCUDA, 0), measured, json);
   } else {
     std::printf("cuda: there is no GPU here; its goals are not measured\n");
   }
-  const std::vector<GoalResult> goals = checkGoals(points);
-  printGoals(points, goals);
-  if (!json.empty()) writeJson(json, points, goals, leftOut);
+  printGoals(measured.points, checkGoals(measured.points));
 }
 
 }  // namespace normlens::bench

@@ -199,9 +199,11 @@ void writeJson(const std::string& file, const std::vector<PointTimes>& points, c
              addPoint(row, point);
              return row.text("why", "a tensor would be larger than is measured on this device").done();
            }));
-  std::ofstream out(file);
+  const std::string part = file + ".part";
+  std::ofstream out(part);
   out << json.done() << '\n';
-  if (!out.flush()) throw std::runtime_error("cannot write " + file);
+  out.close();
+  if (!out || std::rename(part.c_str(), file.c_str()) != 0) throw std::runtime_error("cannot write " + file);
 }
 
 }  // namespace normlens::bench

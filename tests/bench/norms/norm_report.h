@@ -27,7 +27,8 @@ void printTableRow(const PointTimes& point);
 void printGoals(const std::vector<PointTimes>& points, const std::vector<GoalResult>& goals);
 
 // {"schema":1, "torch", "points":[a row for each point and op], "goals":[{..., "met"}], "missed":[…],
-// "left_out":[points that need more memory than allowed]}. Throws std::runtime_error if it cannot be written.
+// "left_out":[points that need more memory than allowed]}. The file is there as a whole or as it was before. Throws
+// std::runtime_error if it cannot be written.
 void writeJson(const std::string& file, const std::vector<PointTimes>& points, const std::vector<GoalResult>& goals,
                const std::vector<NormPoint>& leftOut);
 
