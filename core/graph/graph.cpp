@@ -83,6 +83,9 @@ ScopeId Graph::addScope(ScopeId parent, std::string name, std::string type) {
 
 NodeId Graph::addNode(Node node, std::vector<Value> outputs) {
   const NodeId id = idOfNext(nodes);
+  for (size_t i = 0; i < requiredOperands(node.kind); ++i) {
+    if (operandAt(node, i) == kNoValue) node.kind = OpKind::Opaque;
+  }
   for (size_t i = 0; i < node.operands.size(); ++i) {
     if (node.operands[i] == kNoValue) continue;
     values[static_cast<size_t>(node.operands[i])].uses.push_back({id, static_cast<int>(i), kNone});

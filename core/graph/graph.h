@@ -118,7 +118,8 @@ class Graph {
   ValueId addParam(BlockId block, Value value);
   BlockId addBlock(NodeId owner);
   ScopeId addScope(ScopeId parent, std::string name, std::string type);
-  NodeId addNode(Node node, std::vector<Value> outputs);  // registers the operand uses, makes the outputs
+  // Registers the operand uses, makes the outputs. A node without an operand that its kind requires becomes Opaque.
+  NodeId addNode(Node node, std::vector<Value> outputs);
   void addReturn(BlockId block, ValueId value);
 
   [[nodiscard]] const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }

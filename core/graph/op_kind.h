@@ -5,6 +5,7 @@
 // out: the rules then assume nothing about it. Shapes come from the values (one probe run), never from attributes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -59,6 +60,8 @@ enum class OpKind : uint8_t {
 };
 
 [[nodiscard]] std::string_view opKindName(OpKind kind);
+// So many operands, from the first one on, have to be there.
+[[nodiscard]] size_t requiredOperands(OpKind kind);
 [[nodiscard]] OpKind opKindFromName(std::string_view name);  // Opaque when there is no such kind
 
 }  // namespace normlens::graph

@@ -220,6 +220,32 @@ def forward(self, x):
   for (const auto& value : model->graph().values) EXPECT_EQ(value.opaqueReason, "");
 }
 
+TEST(ProgramTest, DropoutInPlaceReadsItsInputThoughTheVariantCallsItSelf) {
+  auto top = newModule("Top");
+  top.define("def forward(self, x):\n  return torch.relu(torch.dropout_(x * 2.0, 0.1, False))\n");
+  const auto model = makeModel(top, {draw({2, 4}, 9)});
+  const auto& dropout = node(*model, "aten::dropout_");
+  EXPECT_EQ(dropout.kind, OpKind::Identity);
+  ASSERT_EQ(dropout.operands.size(), 1U);
+  EXPECT_EQ(dropout.operands[0], node(*model, "aten::mul").outputs[0]);
+}
+
+TEST(ProgramTest, AShapeThatIsSetInPlaceIsThatOfTheNewValue) {
+  auto top = newModule("Top");
+  top.define(
+      "def forward(self, x):\n  y = x * 2.0\n  y.unsqueeze_(1)\n  return torch.relu(torch.layer_norm(y, [4]))\n");
+  const at::Tensor x = draw({2, 4}, 9);
+  const auto model = makeModel(top, {x});
+  expectFaithful(*model, {x});
+  const auto& shaped = node(*model, "aten::unsqueeze_");
+  EXPECT_EQ(shaped.kind, OpKind::Reshape);
+  const auto& norm = node(*model, "aten::layer_norm");
+  EXPECT_EQ(norm.operands[0], shaped.outputs[0]);
+  EXPECT_EQ(graph::intsAttribute(norm, "axes"), (std::vector<int64_t>{2}));
+  EXPECT_EQ(model->graph().value(shaped.operands[0]).shape, (graph::Shape{2, 4}));
+  EXPECT_EQ(model->graph().value(shaped.outputs[0]).shape, (graph::Shape{2, 1, 4}));
+}
+
 TEST(ProgramTest, InPlaceOpsThroughAnAliasMakeTheGroupOpaque) {
   auto top = newModule("Top");
   top.define(R"(

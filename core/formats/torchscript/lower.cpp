@@ -57,7 +57,8 @@ Lowering::Lowering(const Program& program, const ProbeRecords* records)
       items_(program.values.size()),
       constants_(program.constants.size(), kNoValue),
       readers_(program.values.size()),
-      scopeOfFrame_(program.frames.size(), graph::kNone) {
+      scopeOfFrame_(program.frames.size(), graph::kNone),
+      rewrittenAs_(program.values.size(), kNone) {
   out_.graphValue.assign(program.values.size(), kNoValue);
   out_.returnSites.resize(1);
   for (size_t i = 0; i < program.nodes.size(); ++i) {
@@ -107,7 +108,10 @@ void Lowering::lowerBlock(int block, graph::BlockId into) {
 
 void Lowering::applyRename(int id) {
   const int renamed = program_.inPlace.renamed[static_cast<size_t>(id)];
-  if (renamed != kNone) items_[static_cast<size_t>(renamed)] = itemOf(node(id).outputs[0]);
+  if (renamed == kNone) return;
+  const int output = node(id).outputs[0];
+  items_[static_cast<size_t>(renamed)] = itemOf(output);
+  rewrittenAs_[static_cast<size_t>(renamed)] = output;
 }
 
 void Lowering::lowerNode(int id, graph::BlockId into) {
@@ -209,6 +213,9 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   const OpRule* rule = findOpRule(name);
   OpContext context(*this, id, rule == nullptr ? OpKind::Opaque : rule->kind, into);
   if (rule != nullptr) rule->fill(context);
+  // An overload whose arguments have other names than the rule asks for: what it reads must not be missed.
+  const auto present = std::ranges::find(context.operands, kNoValue, &Operand::value) - context.operands.begin();
+  if (static_cast<size_t>(present) < graph::requiredOperands(context.kind)) context.kind = OpKind::Opaque;
   if (context.kind == OpKind::Opaque) context.allOperands();
   context.addRemainingLiterals();
 

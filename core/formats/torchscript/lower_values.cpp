@@ -16,7 +16,8 @@ bool isNumber(const c10::IValue& value) { return value.isInt() || value.isDouble
 
 const ValueRecord* Lowering::recordOf(int value) const {
   if (records_ == nullptr) return nullptr;
-  const ValueRecord& record = records_->values[static_cast<size_t>(value)];
+  const int rewritten = rewrittenAs_[static_cast<size_t>(value)];  // unsqueeze_ changes the shape, too
+  const ValueRecord& record = records_->values[static_cast<size_t>(rewritten == kNone ? value : rewritten)];
   return record.kind == ValueRecord::Kind::Unseen ? nullptr : &record;
 }
 

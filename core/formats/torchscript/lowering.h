@@ -122,6 +122,7 @@ class Lowering {
   std::unordered_map<std::string, int> names_;
   std::unordered_map<std::string, graph::ScopeId> scopes_;
   std::vector<graph::ScopeId> scopeOfFrame_;
+  std::vector<int> rewrittenAs_;  // by program value: the one that it is after an in-place op; kNone: itself
 };
 
 }  // namespace normlens::formats::torchscript

@@ -57,7 +57,8 @@ int OpContext::find(std::string_view argument) const {
   for (size_t i = 0; i < std::min(arguments.size(), at_.inputs.size()); ++i) {
     if (arguments[i].name() == argument) return static_cast<int>(i);
   }
-  return -1;
+  // dropout(input, ...) has a variant dropout_(self, ...).
+  return argument == "input" ? find("self") : -1;
 }
 
 int OpContext::valueOf(std::string_view argument) const {
