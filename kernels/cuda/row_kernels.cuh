@@ -5,68 +5,13 @@
 // it. Compiled by nvcc, and by the tests, which run the same code on the CPU.
 #pragma once
 
+#include "kernels/cuda/row_part.cuh"
 #include "kernels/cuda/row_sum.cuh"
 #include "kernels/norm_rows.h"
 
 namespace normlens::kernels::cuda {
 
 __device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
-
-template <class T, int vector>
-__device__ inline Pack<T, vector> loadPack(const T* from) {
-  return *reinterpret_cast<const Pack<T, vector>*>(from);
-}
-template <class T, int vector>
-__device__ inline void storePack(T* to, const Pack<T, vector>& v) {
-  *reinterpret_cast<Pack<T, vector>*>(to) = v;
-}
-
-// The part of a row that one thread holds, in registers. `width` elements are there; lanes threads share them.
-template <class T, int vector, int items>
-struct RegisterPart {
-  Pack<T, vector> kept[items];
-  int lane;
-  int lanes;
-  int width;  // at most what a block can hold: an int is enough for all that is counted inside a part
-
-  template <class Visit>
-  __device__ inline void each(const Visit& visit) {
-#pragma unroll
-    for (int item = 0; item < items; ++item) {
-      const int i = (item * lanes + lane) * vector;
-      if (i < width) visit(i, kept[item]);
-    }
-  }
-};
-
-// The same in shared memory, where element i of the row lies at i.
-template <class T, int vector>
-struct SharedPart {
-  T* kept;
-  int lane;
-  int lanes;
-  int width;
-
-  template <class Visit>
-  __device__ inline void each(const Visit& visit) {
-    for (int i = lane * vector; i < width; i += lanes * vector) {
-      visit(i, *reinterpret_cast<Pack<T, vector>*>(kept + i));
-    }
-  }
-};
-
-// Reads x, or x + residual, which is written to `sum`, rounded.
-template <class T, int vector, class Part>
-__device__ inline void readPart(Part& part, const T* x, const T* residual, T* sum) {
-  part.each([&](int i, Pack<T, vector>& kept) { kept = loadPack<T, vector>(x + i); });
-  if (!residual) return;
-  part.each([&](int i, Pack<T, vector>& kept) {
-    const auto added = loadPack<T, vector>(residual + i);
-#pragma unroll
-    for (int k = 0; k < vector; ++k) fromSum(toSum(kept.at[k]) + toSum(added.at[k]), kept.at[k]);
-    storePack<T, vector>(sum + i, kept);
-  });
-}
 
 template <class T, int vector, class Part>
 __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
@@ -187,7 +132,7 @@ template <class T, class C, int vector, class Part>
 __device__ inline void normalizeRow(const NormRows& rows, int64_t r, Part& part) {
   const bool live = part.width > 0;
   const RowPointers<T> row(rows, live ? r : 0);
-  readPart<T, vector>(part, row.x, row.residual, row.sum);
+  part.read(row.x, row.residual, row.sum);
   const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, part.lanes, rows.width));
   writePart<T, C, vector>(part, scale, static_cast<const C*>(rows.weight), static_cast<const C*>(rows.bias), row.y);
   if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
@@ -240,7 +185,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     part.lane = static_cast<int>(threadIdx.x);
     part.lanes = static_cast<int>(blockDim.x);
     part.width = chunk.width;
-    readPart<T, vector>(part, row.x, row.residual, row.sum);
+    part.read(row.x, row.residual, row.sum);
     const auto summary = summarize<T, vector>(part, rows.kind, part.lanes, chunk.width);
     if (threadIdx.x == 0) summaries[index] = summary;
   }
@@ -280,7 +225,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     part.lane = static_cast<int>(threadIdx.x);
     part.lanes = static_cast<int>(blockDim.x);
     part.width = chunk.width;
-    readPart<T, vector>(part, row.residual ? row.sum : row.x, static_cast<const T*>(nullptr), row.sum);
+    part.read(row.residual ? row.sum : row.x, nullptr, nullptr);
     const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
     Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
     const Sum mean = summary.shift + summary.moments.sum / static_cast<Sum>(rows.width);
