@@ -1,6 +1,10 @@
 // The part of a row, or of a chunk of one, that a thread reads, keeps while its statistics are summed up, and writes.
 #pragma once
 
+#if defined(__CUDACC__)
+#include <cuda_pipeline_primitives.h>
+#endif
+
 #include "kernels/cuda/element.cuh"
 
 namespace normlens::kernels::cuda {
@@ -21,10 +25,10 @@ __device__ inline void addTo(Pack<T, vector>& kept, const Pack<T, vector>& added
   for (int k = 0; k < vector; ++k) fromSum(toSum(kept.at[k]) + toSum(added.at[k]), kept.at[k]);
 }
 
-// Packs of a residual that are on their way at once. They are read into registers of their own, all of a batch before
-// the first is waited for: with the sum written in between, each read would wait for the write before it.
+// Packs, of at most `packs`, that are read into registers beside the row before the first of them is used: with a write
+// in between, each read would wait for the write before it.
 template <class T, int vector, int packs>
-inline constexpr int kResidualsAtOnce = [] {
+inline constexpr int kReadsAtOnce = [] {
   constexpr int kRegisters = 16;
   constexpr int ofPack = sizeof(Pack<T, vector>) > 4 ? static_cast<int>(sizeof(Pack<T, vector>) / 4) : 1;
   return packs < kRegisters / ofPack ? packs : kRegisters / ofPack;
@@ -52,7 +56,7 @@ struct RegisterPart {
   __device__ inline void read(const T* x, const T* residual, T* sum) {
     each([&](int i, Pack<T, vector>& pack) { pack = loadPack<T, vector>(x + i); });
     if (!residual) return;
-    constexpr int batch = kResidualsAtOnce<T, vector, items>;
+    constexpr int batch = kReadsAtOnce<T, vector, items>;
 #pragma unroll
     for (int first = 0; first < items; first += batch) {
       Pack<T, vector> added[batch];
@@ -81,36 +85,70 @@ struct SharedPart {
 
   template <class Visit>
   __device__ inline void each(const Visit& visit) {
-    for (int i = lane * vector; i < width; i += lanes * vector) {
-      visit(i, *reinterpret_cast<Pack<T, vector>*>(kept + i));
-    }
+    for (int i = lane * vector; i < width; i += lanes * vector) visit(i, pack(i));
   }
 
   __device__ inline void read(const T* x, const T* residual, T* sum) {
-    each([&](int i, Pack<T, vector>& pack) { pack = loadPack<T, vector>(x + i); });
-    if (residual) add(residual, sum);
+    request(x);
+    if (residual) {
+      add(residual, sum);
+    } else {
+      awaitRequested();
+    }
   }
 
  private:
+  static constexpr int kPackBytes = static_cast<int>(sizeof(T)) * vector;
+  static constexpr bool kCopiesItself = kPackBytes >= 4;  // the copy engine moves 4, 8 or 16 bytes
+
+  // Straight to shared memory, so that all of the row is on its way whatever registers there are. Nobody but this
+  // thread reads what it copies: no barrier is needed, here or before the next row.
+  __device__ inline void request(const T* x) {
+    if constexpr (kCopiesItself) {
+      for (int i = lane * vector; i < width; i += lanes * vector) {
+        __pipeline_memcpy_async(kept + i, x + i, static_cast<size_t>(kPackBytes));
+      }
+      __pipeline_commit();
+    } else {
+      inBatches(x, [&](int i, const Pack<T, vector>& read) { pack(i) = read; });
+    }
+  }
+
+  __device__ inline void awaitRequested() {
+    if constexpr (kCopiesItself) {
+      __pipeline_wait_prior(0);
+      asm volatile("" ::
+                       : "memory");  // which CUDA's header does not tell the compiler: no read may move before the wait
+    }
+  }
+
   __device__ inline void add(const T* residual, T* sum) {
-    constexpr int batch = kResidualsAtOnce<T, vector, 8>;
+    inBatches(residual, [&](int i, const Pack<T, vector>& added) {
+      awaitRequested();
+      addTo(pack(i), added);
+      storePack<T, vector>(sum + i, pack(i));
+    });
+  }
+
+  // Reads a few packs, then hands each to use(i, pack).
+  template <class Use>
+  __device__ inline void inBatches(const T* from, const Use& use) {
+    constexpr int batch = kReadsAtOnce<T, vector, 8>;
     const int step = lanes * vector;
     for (int first = lane * vector; first < width; first += batch * step) {
-      Pack<T, vector> added[batch];
+      Pack<T, vector> read[batch];
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        if (const int i = first + k * step; i < width) added[k] = loadPack<T, vector>(residual + i);
+        if (const int i = first + k * step; i < width) read[k] = loadPack<T, vector>(from + i);
       }
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        const int i = first + k * step;
-        if (i >= width) continue;
-        auto& pack = *reinterpret_cast<Pack<T, vector>*>(kept + i);
-        addTo(pack, added[k]);
-        storePack<T, vector>(sum + i, pack);
+        if (const int i = first + k * step; i < width) use(i, read[k]);
       }
     }
   }
+
+  __device__ inline Pack<T, vector>& pack(int i) { return *reinterpret_cast<Pack<T, vector>*>(kept + i); }
 };
 
 }  // namespace normlens::kernels::cuda

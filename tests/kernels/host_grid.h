@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -30,6 +31,10 @@ double exchangeInWarp(double mine, int step);
 
 unsigned char* sharedMemory();
 
+// A copy that arrives when this thread waits for its copies, not before.
+void requestCopy(void* to, const void* from, size_t bytes);
+void waitForCopies();
+
 }  // namespace normlens::kernels::test
 
 // Of the thread whose turn it is.
@@ -40,6 +45,12 @@ template <class T>
 T __shfl_xor_sync(unsigned, T value, int step) {
   return static_cast<T>(normlens::kernels::test::exchangeInWarp(value, step));
 }
+
+inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes) {
+  normlens::kernels::test::requestCopy(to, from, bytes);
+}
+inline void __pipeline_commit() {}
+inline void __pipeline_wait_prior(size_t) { normlens::kernels::test::waitForCopies(); }
 
 namespace normlens::kernels::cuda {
 using std::isfinite;

@@ -114,6 +114,8 @@ TEST(LaunchConfigs, TheUsualWidthsStayInRegisters) {
 
 TEST(LaunchConfigs, WideRowsWaitInSharedMemoryAndWiderOnesAreSplit) {
   EXPECT_EQ(onH200(8, 8192, 16384).path, Path::Shared);
+  EXPECT_EQ(onH200(8, 8192, 16384).lanes, 1024) << "one block has all of a multiprocessor";
+  EXPECT_EQ(onH200(8, 8192, 12288).lanes, 512) << "two blocks share it";
   EXPECT_EQ(onH200(4, 8192, 65536).path, Path::Split);
 }
 
