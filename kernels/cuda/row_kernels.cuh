@@ -14,6 +14,16 @@ namespace normlens::kernels::cuda {
 __device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
 
 template <class T, int vector, class Part>
+__device__ inline auto sumOf(Part& part) {
+  typename SumOf<T>::Type sum = 0;
+  part.each([&](int, const Pack<T, vector>& kept) {
+#pragma unroll
+    for (int k = 0; k < vector; ++k) sum += toSum(kept.at[k]);
+  });
+  return sum;
+}
+
+template <class T, int vector, class Part>
 __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
   Moments<typename SumOf<T>::Type> moments;
   part.each([&](int, Pack<T, vector>& kept) {
@@ -41,8 +51,7 @@ __device__ inline auto summarize(Part& part, NormKind kind, int lanes, int64_t w
   using Sum = typename SumOf<T>::Type;
   Summary<Sum> summary;
   if (subtractsMean(kind)) {
-    const Moments<Sum> total = sumOverRow(momentsOf<T, vector>(part, Sum{0}), lanes);
-    const Sum mean = total.sum / static_cast<Sum>(width);
+    const Sum mean = sumOverRow(sumOf<T, vector>(part), lanes) / static_cast<Sum>(width);
     summary.shift = isfinite(mean) ? mean : Sum{0};  // infinities meet finite numbers as in torch's sums
   }
   summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), lanes);
@@ -149,6 +158,7 @@ __global__ void __launch_bounds__(maxThreads, 1) normalizeInRegisters(NormRows r
     part.lanes = lanes;
     part.width = r < count ? static_cast<int>(rows.width) : 0;
     normalizeRow<T, C, vector>(rows, r, part);
+    if (first + stride < count) sumsAreRead(lanes);
   }
 }
 
@@ -158,6 +168,7 @@ __global__ void __launch_bounds__(kMaxThreads, 1) normalizeInShared(NormRows row
     SharedPart<T, vector> part{reinterpret_cast<T*>(dynamicShared()), static_cast<int>(threadIdx.x),
                                static_cast<int>(blockDim.x), static_cast<int>(rows.width)};
     normalizeRow<T, C, vector>(rows, r, part);
+    if (r + gridDim.x < count) sumsAreRead(part.lanes);
   }
 }
 
@@ -188,6 +199,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
     part.read(row.x, row.residual, row.sum);
     const auto summary = summarize<T, vector>(part, rows.kind, part.lanes, chunk.width);
     if (threadIdx.x == 0) summaries[index] = summary;
+    if (index + gridDim.x < count * chunks) sumsAreRead(part.lanes);
   }
 }
 
