@@ -17,8 +17,9 @@ template <class T, int vector, class Part>
 __device__ inline auto sumOf(Part& part) {
   typename SumOf<T>::Type sum = 0;
   part.each([&](int, const Pack<T, vector>& kept) {
+    const auto x = unpacked<T, vector>(kept);
 #pragma unroll
-    for (int k = 0; k < vector; ++k) sum += toSum(kept.at[k]);
+    for (int k = 0; k < vector; ++k) sum += x.at[k];
   });
   return sum;
 }
@@ -26,10 +27,11 @@ __device__ inline auto sumOf(Part& part) {
 template <class T, int vector, class Part>
 __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
   Moments<typename SumOf<T>::Type> moments;
-  part.each([&](int, Pack<T, vector>& kept) {
+  part.each([&](int, const Pack<T, vector>& kept) {
+    const auto x = unpacked<T, vector>(kept);
 #pragma unroll
     for (int k = 0; k < vector; ++k) {
-      const auto v = toSum(kept.at[k]) - shift;
+      const auto v = x.at[k] - shift;
       moments.sum += v;
       moments.squares += v * v;
     }
@@ -44,45 +46,56 @@ struct Summary {
   Moments<Sum> moments;
 };
 
+// What one element is of a mean: one division a row, instead of one for each of its means.
+template <class Sum>
+__device__ inline Sum shareOf(NormKind kind, int64_t width) {
+  return 1 / static_cast<Sum>(kind == NormKind::Crms ? width + 1 : width);
+}
+
 // The row waits in registers or shared memory, so its mean costs no second reading: first the mean, as well as a sum of
-// large numbers gives it, then what x - mean shows to be missing, with the squares.
+// large numbers gives it, then what x - mean shows to be missing, with the squares. share: see scaleOf.
 template <class T, int vector, class Part>
-__device__ inline auto summarize(Part& part, NormKind kind, int lanes, int64_t width) {
+__device__ inline auto summarize(Part& part, NormKind kind, typename SumOf<T>::Type share) {
   using Sum = typename SumOf<T>::Type;
   Summary<Sum> summary;
   if (subtractsMean(kind)) {
-    const Sum mean = sumOverRow(sumOf<T, vector>(part), lanes) / static_cast<Sum>(width);
+    const Sum mean = sumOverRow(sumOf<T, vector>(part), part.lanes) * share;
     summary.shift = isfinite(mean) ? mean : Sum{0};  // infinities meet finite numbers as in torch's sums
   }
-  summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), lanes);
+  summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), part.lanes);
   return summary;
 }
 
-// y = ((x - shift) - rest) * inverse
+// y = (x - shift) * inverse + offset
 template <class Sum>
 struct RowScale {
   Sum shift = 0;
-  Sum rest = 0;
   Sum inverse = 1;
-  Sum last = 0;  // Crms: the implied element, normalised
+  Sum offset = 0;  // what of the mean shift is not, normalised and negated
+  Sum last = 0;    // Crms: the implied element, normalised
 };
 
+// An ulp or two off, in a few instructions; in double a correct root costs little beside the row.
+__device__ inline float inverseRoot(float x) { return rsqrtf(x); }
+__device__ inline double inverseRoot(double x) { return 1 / sqrt(x); }
+
+// share: 1 / width, of Crms 1 / (width + 1)
 template <class Sum>
-__device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>& row) {
-  const Sum count = static_cast<Sum>(rows.width);
+__device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>& row, Sum share) {
   const Sum eps = static_cast<Sum>(rows.eps);
   const Moments<Sum>& of = row.moments;
   RowScale<Sum> scale;
   if (rows.kind == NormKind::Rms) {
-    scale.inverse = 1 / sqrt(of.squares / count + eps);
+    scale.inverse = inverseRoot(of.squares * share + eps);
   } else if (rows.kind == NormKind::Crms) {
-    scale.inverse = 1 / sqrt((of.squares + of.sum * of.sum) / (count + 1) + eps);
+    scale.inverse = inverseRoot((of.squares + of.sum * of.sum) * share + eps);
     scale.last = -of.sum * scale.inverse;
   } else {
     scale.shift = row.shift;
-    scale.rest = of.sum / count;
-    const Sum variance = of.squares / count - scale.rest * scale.rest;
-    if (rows.kind == NormKind::Layer) scale.inverse = 1 / sqrt((variance < 0 ? Sum{0} : variance) + eps);
+    const Sum rest = of.sum * share;
+    const Sum variance = of.squares * share - rest * rest;
+    if (rows.kind == NormKind::Layer) scale.inverse = inverseRoot((variance < 0 ? Sum{0} : variance) + eps);
+    scale.offset = -rest * scale.inverse;
   }
   return scale;
 }
@@ -91,25 +104,21 @@ __device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>
 template <class T, class C, int vector, class Part>
 __device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale, const C* weight,
                                  const C* bias, T* y) {
-  using Sum = typename SumOf<T>::Type;
-  part.each([&](int i, Pack<T, vector>& kept) {
-    Sum v[vector];
+  part.each([&](int i, const Pack<T, vector>& kept) {
+    auto v = unpacked<T, vector>(kept);
 #pragma unroll
-    for (int k = 0; k < vector; ++k) v[k] = ((toSum(kept.at[k]) - scale.shift) - scale.rest) * scale.inverse;
+    for (int k = 0; k < vector; ++k) v.at[k] = (v.at[k] - scale.shift) * scale.inverse + scale.offset;
     if (weight) {
-      const auto w = loadPack<C, vector>(weight + i);
+      const auto w = unpacked<C, vector>(loadPack<C, vector>(weight + i));
 #pragma unroll
-      for (int k = 0; k < vector; ++k) v[k] *= static_cast<Sum>(toSum(w.at[k]));
+      for (int k = 0; k < vector; ++k) v.at[k] *= w.at[k];
     }
     if (bias) {
-      const auto b = loadPack<C, vector>(bias + i);
+      const auto b = unpacked<C, vector>(loadPack<C, vector>(bias + i));
 #pragma unroll
-      for (int k = 0; k < vector; ++k) v[k] += static_cast<Sum>(toSum(b.at[k]));
+      for (int k = 0; k < vector; ++k) v.at[k] += b.at[k];
     }
-    Pack<T, vector> out;
-#pragma unroll
-    for (int k = 0; k < vector; ++k) fromSum(v[k], out.at[k]);
-    storePack<T, vector>(y + i, out);
+    storePack<T, vector>(y + i, packed<T, vector>(v));
   });
 }
 
@@ -142,7 +151,8 @@ __device__ inline void normalizeRow(const NormRows& rows, int64_t r, Part& part)
   const bool live = part.width > 0;
   const RowPointers<T> row(rows, live ? r : 0);
   part.read(row.x, row.residual, row.sum);
-  const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, part.lanes, rows.width));
+  const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
+  const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
   writePart<T, C, vector>(part, scale, static_cast<const C*>(rows.weight), static_cast<const C*>(rows.bias), row.y);
   if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
 }
@@ -153,7 +163,7 @@ __global__ void __launch_bounds__(maxThreads, 1) normalizeInRegisters(NormRows r
   const int64_t stride = static_cast<int64_t>(gridDim.x) * rowsPerBlock;
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * rowsPerBlock; first < count; first += stride) {
     const int64_t r = first + static_cast<int>(threadIdx.x) / lanes;
-    RegisterPart<T, vector, items> part{};
+    RegisterPart<T, vector, items> part;
     part.lane = static_cast<int>(threadIdx.x) % lanes;
     part.lanes = lanes;
     part.width = r < count ? static_cast<int>(rows.width) : 0;
@@ -192,12 +202,13 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
   for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
     const Chunk chunk(index, chunks, chunkWidth, rows.width);
     const RowPointers<T> row(rows, chunk.row, chunk.first);
-    RegisterPart<T, vector, items> part{};
+    RegisterPart<T, vector, items> part;
     part.lane = static_cast<int>(threadIdx.x);
     part.lanes = static_cast<int>(blockDim.x);
     part.width = chunk.width;
     part.read(row.x, row.residual, row.sum);
-    const auto summary = summarize<T, vector>(part, rows.kind, part.lanes, chunk.width);
+    const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, chunk.width);
+    const auto summary = summarize<T, vector>(part, rows.kind, share);
     if (threadIdx.x == 0) summaries[index] = summary;
     if (index + gridDim.x < count * chunks) sumsAreRead(part.lanes);
   }
@@ -233,18 +244,19 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
   for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
     const Chunk chunk(index, chunks, chunkWidth, rows.width);
     const RowPointers<T> row(rows, chunk.row, chunk.first);
-    RegisterPart<T, vector, items> part{};
+    RegisterPart<T, vector, items> part;
     part.lane = static_cast<int>(threadIdx.x);
     part.lanes = static_cast<int>(blockDim.x);
     part.width = chunk.width;
     part.read(row.residual ? row.sum : row.x, nullptr, nullptr);
     const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
     Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
-    const Sum mean = summary.shift + summary.moments.sum / static_cast<Sum>(rows.width);
+    const Sum share = shareOf<Sum>(rows.kind, rows.width);
+    const Sum mean = summary.shift + summary.moments.sum * share;
     if (subtractsMean(rows.kind) && isfinite(mean)) {
       summary = combined(ofRow, chunks, chunkWidth, rows.width, mean);
     }
-    const auto scale = scaleOf(rows, summary);
+    const auto scale = scaleOf(rows, summary, share);
     const C* weight = rows.weight ? static_cast<const C*>(rows.weight) + chunk.first : nullptr;
     const C* bias = rows.bias ? static_cast<const C*>(rows.bias) + chunk.first : nullptr;
     writePart<T, C, vector>(part, scale, weight, bias, row.y);

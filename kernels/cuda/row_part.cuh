@@ -5,25 +5,9 @@
 #include <cuda_pipeline_primitives.h>
 #endif
 
-#include "kernels/cuda/element.cuh"
+#include "kernels/cuda/pack.cuh"
 
 namespace normlens::kernels::cuda {
-
-template <class T, int vector>
-__device__ inline Pack<T, vector> loadPack(const T* from) {
-  return *reinterpret_cast<const Pack<T, vector>*>(from);
-}
-template <class T, int vector>
-__device__ inline void storePack(T* to, const Pack<T, vector>& v) {
-  *reinterpret_cast<Pack<T, vector>*>(to) = v;
-}
-
-// x + residual, rounded.
-template <class T, int vector>
-__device__ inline void addTo(Pack<T, vector>& kept, const Pack<T, vector>& added) {
-#pragma unroll
-  for (int k = 0; k < vector; ++k) fromSum(toSum(kept.at[k]) + toSum(added.at[k]), kept.at[k]);
-}
 
 // Packs, of at most `packs`, that are read into registers beside the row before the first of them is used: with a write
 // in between, each read would wait for the write before it.
@@ -59,16 +43,16 @@ struct RegisterPart {
     constexpr int batch = kReadsAtOnce<T, vector, items>;
 #pragma unroll
     for (int first = 0; first < items; first += batch) {
-      Pack<T, vector> added[batch];
+      Pack<T, vector> more[batch];
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        if (const int i = at(first + k); i < width) added[k] = loadPack<T, vector>(residual + i);
+        if (const int i = at(first + k); i < width) more[k] = loadPack<T, vector>(residual + i);
       }
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
         const int i = at(first + k);
         if (i >= width) continue;
-        addTo(kept[first + k], added[k]);
+        kept[first + k] = added<T, vector>(kept[first + k], more[k]);
         storePack<T, vector>(sum + i, kept[first + k]);
       }
     }
@@ -123,9 +107,9 @@ struct SharedPart {
   }
 
   __device__ inline void add(const T* residual, T* sum) {
-    inBatches(residual, [&](int i, const Pack<T, vector>& added) {
+    inBatches(residual, [&](int i, const Pack<T, vector>& more) {
       awaitRequested();
-      addTo(pack(i), added);
+      pack(i) = added<T, vector>(pack(i), more);
       storePack<T, vector>(sum + i, pack(i));
     });
   }

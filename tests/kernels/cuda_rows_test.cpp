@@ -18,6 +18,18 @@ inline float toSum(Half x) { return static_cast<float>(test::kFloat16.decode(x.b
 inline float toSum(BFloat x) { return static_cast<float>(test::kBFloat16.decode(x.bits)); }
 inline void fromSum(float x, Half& to) { to.bits = test::kFloat16.encode(x); }
 inline void fromSum(float x, BFloat& to) { to.bits = test::kBFloat16.encode(x); }
+template <class T>
+void toSums(Pair<T> pair, float& first, float& second) {
+  first = toSum(T{static_cast<uint16_t>(pair.bits)});
+  second = toSum(T{static_cast<uint16_t>(pair.bits >> 16)});
+}
+template <class T>
+void fromSums(float first, float second, Pair<T>& to) {
+  T low, high;
+  fromSum(first, low);
+  fromSum(second, high);
+  to.bits = low.bits | static_cast<uint32_t>(high.bits) << 16;
+}
 
 }  // namespace normlens::kernels::cuda
 

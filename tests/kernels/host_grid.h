@@ -55,5 +55,6 @@ inline void __pipeline_wait_prior(size_t) { normlens::kernels::test::waitForCopi
 namespace normlens::kernels::cuda {
 using std::isfinite;
 using std::sqrt;
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 inline unsigned char* dynamicShared() { return test::sharedMemory(); }
 }  // namespace normlens::kernels::cuda
