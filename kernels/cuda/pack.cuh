@@ -1,6 +1,8 @@
 // `n` neighbours of a row, read and written at once.
 #pragma once
 
+#include <cstring>
+
 #include "kernels/cuda/element.cuh"
 
 namespace normlens::kernels::cuda {
@@ -26,6 +28,18 @@ struct Sums {
 template <class T, int n>
 __device__ inline Pack<T, n> loadPack(const T* from) {
   return *reinterpret_cast<const Pack<T, n>*>(from);
+}
+// What is read once does not stay in the first-level cache: that is for weight and bias.
+template <class T, int n>
+__device__ inline Pack<T, n> loadOnce(const T* from) {
+  if constexpr (sizeof(T) * n == sizeof(uint4)) {
+    const uint4 bits = __ldcg(reinterpret_cast<const uint4*>(from));
+    Pack<T, n> pack;
+    memcpy(&pack, &bits, sizeof pack);
+    return pack;
+  } else {
+    return loadPack<T, n>(from);
+  }
 }
 template <class T, int n>
 __device__ inline void storePack(T* to, const Pack<T, n>& pack) {

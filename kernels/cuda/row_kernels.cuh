@@ -5,6 +5,7 @@
 // it. Compiled by nvcc, and by the tests, which run the same code on the CPU.
 #pragma once
 
+#include "kernels/cuda/row_constants.cuh"
 #include "kernels/cuda/row_part.cuh"
 #include "kernels/cuda/row_sum.cuh"
 #include "kernels/norm_rows.h"
@@ -16,7 +17,7 @@ __device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::L
 template <class T, int vector, class Part>
 __device__ inline auto sumOf(Part& part) {
   typename SumOf<T>::Type sum = 0;
-  part.each([&](int, const Pack<T, vector>& kept) {
+  part.each([&](int, int, const Pack<T, vector>& kept) {
     const auto x = unpacked<T, vector>(kept);
 #pragma unroll
     for (int k = 0; k < vector; ++k) sum += x.at[k];
@@ -27,7 +28,7 @@ __device__ inline auto sumOf(Part& part) {
 template <class T, int vector, class Part>
 __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
   Moments<typename SumOf<T>::Type> moments;
-  part.each([&](int, const Pack<T, vector>& kept) {
+  part.each([&](int, int, const Pack<T, vector>& kept) {
     const auto x = unpacked<T, vector>(kept);
 #pragma unroll
     for (int k = 0; k < vector; ++k) {
@@ -100,33 +101,24 @@ __device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>
   return scale;
 }
 
-// Writes elements that start at `first` of a row: y and the constants are those of the row's element `first`.
+// y: of the element that the part, and its constants, start with.
 template <class T, class C, int vector, class Part>
-__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale, const C* weight,
-                                 const C* bias, T* y) {
-  part.each([&](int i, const Pack<T, vector>& kept) {
+__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale,
+                                 const RowConstants<C, vector, Part::kItems>& constants, T* y) {
+  part.each([&](int item, int i, const Pack<T, vector>& kept) {
     auto v = unpacked<T, vector>(kept);
 #pragma unroll
     for (int k = 0; k < vector; ++k) v.at[k] = (v.at[k] - scale.shift) * scale.inverse + scale.offset;
-    if (weight) {
-      const auto w = unpacked<C, vector>(loadPack<C, vector>(weight + i));
-#pragma unroll
-      for (int k = 0; k < vector; ++k) v.at[k] *= w.at[k];
-    }
-    if (bias) {
-      const auto b = unpacked<C, vector>(loadPack<C, vector>(bias + i));
-#pragma unroll
-      for (int k = 0; k < vector; ++k) v.at[k] += b.at[k];
-    }
+    constants.apply(item, i, v);
     storePack<T, vector>(y + i, packed<T, vector>(v));
   });
 }
 
 template <class T, class C>
-__device__ inline void writeLast(const NormRows& rows, typename SumOf<T>::Type value, T* y) {
-  using Sum = typename SumOf<T>::Type;
-  if (rows.weight) value *= static_cast<Sum>(toSum(static_cast<const C*>(rows.weight)[rows.width]));
-  if (rows.bias) value += static_cast<Sum>(toSum(static_cast<const C*>(rows.bias)[rows.width]));
+__device__ inline void writeLast(const NormRows& rows, const C* weight, const C* bias, typename SumOf<T>::Type value,
+                                 T* y) {
+  if (weight) value *= toSum(weight[rows.width]);
+  if (bias) value += toSum(bias[rows.width]);
   fromSum(value, y[rows.width]);
 }
 
@@ -147,37 +139,76 @@ struct RowPointers {
 
 // Every thread of the row's group comes here; `part` is empty (width 0) where the group has no row left.
 template <class T, class C, int vector, class Part>
-__device__ inline void normalizeRow(const NormRows& rows, int64_t r, Part& part) {
+__device__ inline void normalizeRow(const NormRows& rows, const C* __restrict__ weight, const C* __restrict__ bias,
+                                    int64_t r, Part& part) {
   const bool live = part.width > 0;
   const RowPointers<T> row(rows, live ? r : 0);
   part.read(row.x, row.residual, row.sum);
+  RowConstants<C, vector, Part::kItems> constants(weight, bias);
+  constants.read(part);
   const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
   const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
-  writePart<T, C, vector>(part, scale, static_cast<const C*>(rows.weight), static_cast<const C*>(rows.bias), row.y);
-  if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
+  writePart<T, C, vector>(part, scale, constants, row.y);
+  if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T>(rows, weight, bias, scale.last, row.y);
 }
 
-template <class T, class C, int vector, int items, int maxThreads>
-__global__ void __launch_bounds__(maxThreads, 1) normalizeInRegisters(NormRows rows, int64_t count, int lanes) {
-  const int rowsPerBlock = static_cast<int>(blockDim.x) / lanes;
+// What a kernel is compiled for: the kind of a norm and whether it has a residual, or neither. What else it needs to
+// know it reads from its NormRows; what these say of kind and residual is known while it is compiled.
+struct AnyNorm {
+  static constexpr bool kAdds = true;
+  __device__ static inline NormRows of(const NormRows& rows) { return rows; }
+};
+template <NormKind kind, bool hasResidual>
+struct OneNorm {
+  static constexpr bool kAdds = hasResidual;
+  __device__ static inline NormRows of(NormRows rows) {
+    rows.kind = kind;
+    if constexpr (!hasResidual) rows.residual = nullptr;
+    return rows;
+  }
+};
+
+// Blocks that a multiprocessor is to hold at once, which limits the registers of a thread to 65536 / (threads *
+// blocks): while one block sums up, others read and write. Rows of 128 bytes a thread leave room for fewer, all the
+// more beside a residual, which is as many bytes on their way as a second block. Single elements are slower in any
+// case.
+template <class T, class Norm, int vector, int items, int maxThreads>
+inline constexpr int kBlocksAtOnce = [] {
+  constexpr int halves = kThreadsOfWideRows / maxThreads;
+  if (vector == 1) return 1;
+  if (items < 8) return 2 * halves;
+  if (sizeof(T) != 4 || Norm::kAdds) return halves;
+  return halves == 1 ? 2 : 3;
+}();
+
+template <class T, class C, class Norm, int vector, int items, int maxThreads>
+__global__ void __launch_bounds__(maxThreads, (kBlocksAtOnce<T, Norm, vector, items, maxThreads>))
+    normalizeInRegisters(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
+                         int lanes) {
+  const NormRows rows = Norm::of(given);
+  // Lanes of several rows in a warp are a power of two.
+  const bool oneRow = lanes > kWarp;
+  const int log = oneRow ? 0 : __popc(static_cast<unsigned>(lanes - 1));
+  const int thread = static_cast<int>(threadIdx.x);
+  const int rowsPerBlock = oneRow ? 1 : static_cast<int>(blockDim.x) >> log;
   const int64_t stride = static_cast<int64_t>(gridDim.x) * rowsPerBlock;
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * rowsPerBlock; first < count; first += stride) {
-    const int64_t r = first + static_cast<int>(threadIdx.x) / lanes;
-    RegisterPart<T, vector, items> part;
-    part.lane = static_cast<int>(threadIdx.x) % lanes;
-    part.lanes = lanes;
-    part.width = r < count ? static_cast<int>(rows.width) : 0;
-    normalizeRow<T, C, vector>(rows, r, part);
+    const int64_t r = first + (oneRow ? 0 : thread >> log);
+    RegisterPart<T, vector, items> part(oneRow ? thread : thread & (lanes - 1), lanes,
+                                        r < count ? static_cast<int>(rows.width) : 0);
+    normalizeRow<T, C, vector>(rows, weight, bias, r, part);
     if (first + stride < count) sumsAreRead(lanes);
   }
 }
 
-template <class T, class C, int vector>
-__global__ void __launch_bounds__(kMaxThreads, 1) normalizeInShared(NormRows rows, int64_t count) {
+template <class T, class C, class Norm, int vector>
+__global__ void __launch_bounds__(kMaxThreads, 1)
+    normalizeInShared(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count) {
+  const NormRows rows = Norm::of(given);
   for (int64_t r = blockIdx.x; r < count; r += gridDim.x) {
     SharedPart<T, vector> part{reinterpret_cast<T*>(dynamicShared()), static_cast<int>(threadIdx.x),
                                static_cast<int>(blockDim.x), static_cast<int>(rows.width)};
-    normalizeRow<T, C, vector>(rows, r, part);
+    normalizeRow<T, C, vector>(rows, weight, bias, r, part);
     if (r + gridDim.x < count) sumsAreRead(part.lanes);
   }
 }
@@ -202,10 +233,7 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
   for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
     const Chunk chunk(index, chunks, chunkWidth, rows.width);
     const RowPointers<T> row(rows, chunk.row, chunk.first);
-    RegisterPart<T, vector, items> part;
-    part.lane = static_cast<int>(threadIdx.x);
-    part.lanes = static_cast<int>(blockDim.x);
-    part.width = chunk.width;
+    RegisterPart<T, vector, items> part(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), chunk.width);
     part.read(row.x, row.residual, row.sum);
     const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, chunk.width);
     const auto summary = summarize<T, vector>(part, rows.kind, share);
@@ -238,17 +266,17 @@ __device__ inline Summary<Sum> combined(const Summary<Sum>* of, int64_t chunks, 
 // Second kernel of Split: each block puts its row's summary together and writes its chunk.
 template <class T, class C, int vector, int items>
 __global__ void __launch_bounds__(kThreadsOfChunks, 1)
-    writeChunks(NormRows rows, int64_t count, int64_t chunks, int64_t chunkWidth,
-                const Summary<typename SumOf<T>::Type>* summaries) {
+    writeChunks(NormRows rows, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count, int64_t chunks,
+                int64_t chunkWidth, const Summary<typename SumOf<T>::Type>* summaries) {
   using Sum = typename SumOf<T>::Type;
   for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
     const Chunk chunk(index, chunks, chunkWidth, rows.width);
     const RowPointers<T> row(rows, chunk.row, chunk.first);
-    RegisterPart<T, vector, items> part;
-    part.lane = static_cast<int>(threadIdx.x);
-    part.lanes = static_cast<int>(blockDim.x);
-    part.width = chunk.width;
+    RegisterPart<T, vector, items> part(static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x), chunk.width);
     part.read(row.residual ? row.sum : row.x, nullptr, nullptr);
+    RowConstants<C, vector, items> constants(weight ? weight + chunk.first : nullptr,
+                                             bias ? bias + chunk.first : nullptr);
+    constants.read(part);
     const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
     Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
     const Sum share = shareOf<Sum>(rows.kind, rows.width);
@@ -257,10 +285,9 @@ __global__ void __launch_bounds__(kThreadsOfChunks, 1)
       summary = combined(ofRow, chunks, chunkWidth, rows.width, mean);
     }
     const auto scale = scaleOf(rows, summary, share);
-    const C* weight = rows.weight ? static_cast<const C*>(rows.weight) + chunk.first : nullptr;
-    const C* bias = rows.bias ? static_cast<const C*>(rows.bias) + chunk.first : nullptr;
-    writePart<T, C, vector>(part, scale, weight, bias, row.y);
-    if (threadIdx.x == 0 && chunk.first == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
+    writePart<T, C, vector>(part, scale, constants, row.y);
+    if (threadIdx.x == 0 && chunk.first == 0 && rows.outputWidth > rows.width)
+      writeLast<T>(rows, weight, bias, scale.last, row.y);
   }
 }
 

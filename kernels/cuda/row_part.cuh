@@ -5,6 +5,7 @@
 #include <cuda_pipeline_primitives.h>
 #endif
 
+#include "kernels/cuda/launch_config.h"
 #include "kernels/cuda/pack.cuh"
 
 namespace normlens::kernels::cuda {
@@ -13,32 +14,39 @@ namespace normlens::kernels::cuda {
 // in between, each read would wait for the write before it.
 template <class T, int vector, int packs>
 inline constexpr int kReadsAtOnce = [] {
-  constexpr int kRegisters = 16;
+  constexpr int kRegisters = 32;
   constexpr int ofPack = sizeof(Pack<T, vector>) > 4 ? static_cast<int>(sizeof(Pack<T, vector>) / 4) : 1;
   return packs < kRegisters / ofPack ? packs : kRegisters / ofPack;
 }();
 
-// In registers. `width` elements are there; `lanes` threads share them.
+// In registers. `width` elements are there; `lanes` threads share them. Each warp has a stretch of its own, so from one
+// item of a thread to the next it is always as far: an address and constants serve all of them.
 template <class T, int vector, int items>
 struct RegisterPart {
+  static constexpr int kItems = items;
   Pack<T, vector> kept[items];
   int lane;
   int lanes;
   int width;  // at most what a block can hold: an int is enough for all that is counted inside a part
 
-  [[nodiscard]] __device__ inline int at(int item) const { return (item * lanes + lane) * vector; }
+  __device__ inline RegisterPart(int laneOfRow, int lanesOfRow, int elements)
+      : lane(laneOfRow), lanes(lanesOfRow), width(elements) {
+    step_ = (items < kFewestItemsOfWarps && lanes < kWarp ? lanes : kWarp) * vector;
+    start_ = (lanes > kWarp ? lane / kWarp * kWarp * items + lane % kWarp : lane) * vector;
+  }
 
+  // visit(item, i, pack), where pack is the thread's number `item` and starts at element i.
   template <class Visit>
   __device__ inline void each(const Visit& visit) {
 #pragma unroll
     for (int item = 0; item < items; ++item) {
-      if (const int i = at(item); i < width) visit(i, kept[item]);
+      if (const int i = at(item); i < width) visit(item, i, kept[item]);
     }
   }
 
   // Reads x, or x + residual, which is written to `sum`.
   __device__ inline void read(const T* x, const T* residual, T* sum) {
-    each([&](int i, Pack<T, vector>& pack) { pack = loadPack<T, vector>(x + i); });
+    each([&](int, int i, Pack<T, vector>& pack) { pack = loadOnce<T, vector>(x + i); });
     if (!residual) return;
     constexpr int batch = kReadsAtOnce<T, vector, items>;
 #pragma unroll
@@ -46,7 +54,7 @@ struct RegisterPart {
       Pack<T, vector> more[batch];
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        if (const int i = at(first + k); i < width) more[k] = loadPack<T, vector>(residual + i);
+        if (const int i = at(first + k); i < width) more[k] = loadOnce<T, vector>(residual + i);
       }
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
@@ -57,11 +65,18 @@ struct RegisterPart {
       }
     }
   }
+
+ private:
+  [[nodiscard]] __device__ inline int at(int item) const { return start_ + item * step_; }
+
+  int step_;
+  int start_;
 };
 
 // In shared memory, where element i of the row lies at i.
 template <class T, int vector>
 struct SharedPart {
+  static constexpr int kItems = 0;  // any number
   T* kept;
   int lane;
   int lanes;
@@ -69,7 +84,7 @@ struct SharedPart {
 
   template <class Visit>
   __device__ inline void each(const Visit& visit) {
-    for (int i = lane * vector; i < width; i += lanes * vector) visit(i, pack(i));
+    for (int i = lane * vector; i < width; i += lanes * vector) visit(0, i, pack(i));
   }
 
   __device__ inline void read(const T* x, const T* residual, T* sum) {
@@ -123,7 +138,7 @@ struct SharedPart {
       Pack<T, vector> read[batch];
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
-        if (const int i = first + k * step; i < width) read[k] = loadPack<T, vector>(from + i);
+        if (const int i = first + k * step; i < width) read[k] = loadOnce<T, vector>(from + i);
       }
 #pragma unroll
       for (int k = 0; k < batch; ++k) {

@@ -5,6 +5,7 @@
 // barriers, memory alignment or speed.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -51,6 +52,16 @@ inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes) {
 }
 inline void __pipeline_commit() {}
 inline void __pipeline_wait_prior(size_t) { normlens::kernels::test::waitForCopies(); }
+
+inline int __popc(unsigned bits) { return std::popcount(bits); }
+
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+} __attribute__((may_alias));
+template <class T>
+T __ldcg(const T* from) {
+  return *from;
+}
 
 namespace normlens::kernels::cuda {
 using std::isfinite;

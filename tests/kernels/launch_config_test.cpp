@@ -33,6 +33,9 @@ void checkThreads(const LaunchConfig& config) {
   if (config.lanes <= kWarp) {
     EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(config.lanes)));
     EXPECT_LE(config.threads(), kThreadsOfNarrowRows);
+    if (config.lanes < kWarp) {
+      EXPECT_LT(config.items, kFewestItemsOfWarps);
+    }
   } else {
     EXPECT_EQ(config.lanes % kWarp, 0);
     EXPECT_EQ(config.rowsPerBlock, 1);
