@@ -29,11 +29,20 @@ template <class T, int n>
 __device__ inline Pack<T, n> loadPack(const T* from) {
   return *reinterpret_cast<const Pack<T, n>*>(from);
 }
-// What is read once does not stay in the first-level cache: that is for weight and bias.
+#if defined(__CUDACC__)
+// Of memory that no thread writes meanwhile. It does not stay in the first-level cache, which is for weight and bias.
+__device__ inline uint4 readOnce(const uint4* from) {
+  uint4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+      : "l"(__cvta_generic_to_global(from)));
+  return v;
+}
+#endif
 template <class T, int n>
 __device__ inline Pack<T, n> loadOnce(const T* from) {
   if constexpr (sizeof(T) * n == sizeof(uint4)) {
-    const uint4 bits = __ldcg(reinterpret_cast<const uint4*>(from));
+    const uint4 bits = readOnce(reinterpret_cast<const uint4*>(from));
     Pack<T, n> pack;
     memcpy(&pack, &bits, sizeof pack);
     return pack;

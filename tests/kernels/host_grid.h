@@ -58,14 +58,11 @@ inline int __popc(unsigned bits) { return std::popcount(bits); }
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 } __attribute__((may_alias));
-template <class T>
-T __ldcg(const T* from) {
-  return *from;
-}
 
 namespace normlens::kernels::cuda {
 using std::isfinite;
 using std::sqrt;
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline uint4 readOnce(const uint4* from) { return *from; }
 inline unsigned char* dynamicShared() { return test::sharedMemory(); }
 }  // namespace normlens::kernels::cuda
