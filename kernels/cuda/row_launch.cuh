@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/cuda/row_kernels.cuh"
+#include "kernels/cuda/chunk_kernels.cuh"
 
 namespace normlens::kernels::cuda {
 
