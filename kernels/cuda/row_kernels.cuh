@@ -169,20 +169,19 @@ struct OneNorm {
 };
 
 // Blocks that a multiprocessor is to hold at once, which limits the registers of a thread to 65536 / (threads *
-// blocks): while one block sums up, others read and write. Rows of 128 bytes a thread leave room for fewer, all the
-// more beside a residual, which is as many bytes on their way as a second block. Single elements are slower in any
-// case.
-template <class T, class Norm, int vector, int items, int maxThreads>
+// blocks): while one block sums up, others read and write. The most that a thread can hold leaves room for fewer, all
+// the more beside a residual, which is as many bytes on their way as a second block would have.
+template <class Norm, int vector, int items, int maxThreads>
 inline constexpr int kBlocksAtOnce = [] {
   constexpr int halves = kThreadsOfWideRows / maxThreads;
-  if (vector == 1) return 1;
-  if (items < 8) return 2 * halves;
-  if (sizeof(T) != 4 || Norm::kAdds) return halves;
+  constexpr bool wide = items >= (vector > 1 ? 8 : 16);
+  if (!wide) return 2 * halves;
+  if (Norm::kAdds) return halves;
   return halves == 1 ? 2 : 3;
 }();
 
 template <class T, class C, class Norm, int vector, int items, int maxThreads>
-__global__ void __launch_bounds__(maxThreads, (kBlocksAtOnce<T, Norm, vector, items, maxThreads>))
+__global__ void __launch_bounds__(maxThreads, (kBlocksAtOnce<Norm, vector, items, maxThreads>))
     normalizeInRegisters(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
                          int lanes) {
   const NormRows rows = Norm::of(given);
