@@ -13,7 +13,7 @@ constexpr int64_t kWideRowBytes = 64 * 1024;   // from here on a few rows are wo
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Of the 128 registers of a thread at most 32 hold the row: the rest of the kernel needs as many again.
+// At most 32 registers of a thread hold the row: the rest of the kernel needs as many again.
 std::span<const int> itemsOf(int vector, int elementBytes) {
   if (vector > 1) return kVectorItems;
   return std::span<const int>(kScalarItems).first(elementBytes == 8 ? 3 : 4);

@@ -44,7 +44,7 @@ struct LaunchConfig {
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kThreadsOfNarrowRows = 256;  // of a block that holds several rows, at most
-inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers: 128 for each thread
+inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers
 inline constexpr int kThreadsOfChunks = 256;
 inline constexpr int kFewestItemsOfWarps = 4;  // narrower rows need no more of a thread
 // What LaunchConfig::items can be, in the kernels that are compiled: 16-byte vectors; single elements.

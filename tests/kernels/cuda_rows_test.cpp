@@ -140,6 +140,18 @@ TEST_P(CudaRows, WideRowsWaitInSharedMemoryOrAreSplit) {
   }
 }
 
+TEST_P(CudaRows, BlocksGoOnWithFurtherWideRows) {
+  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = 227 * 1024, .maxBlocks = 2};
+  for (const NormKind kind : {NormKind::Rms, NormKind::Layer}) {
+    for (const int64_t width : {4096, 8193, 16384 + 64}) {
+      for (const bool residual : {false, true}) {
+        run(GetParam(), {.kind = kind, .rows = 5, .width = width, .residual = residual}, roomy);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST_P(CudaRows, HostileNumbersCostNoDigits) {
   for (const NormKind kind : {NormKind::Layer, NormKind::Center, NormKind::Crms}) {
     for (const Draw draw : {Draw::FarMean, Draw::Step, Draw::Spike, Draw::Subnormal, Draw::Constant}) {
