@@ -8,11 +8,12 @@
 namespace normlens::kernels::cuda {
 namespace {
 
-constexpr int64_t kWideRowBytes = 64 * 1024;  // from here on a few rows are worth a second kernel
+constexpr int64_t kSharedOfKernel = 2 * 1024;  // that a block has beside the row, and a little more
+constexpr int64_t kWideRowBytes = 64 * 1024;   // from here on a few rows are worth a second kernel
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Of the 128 registers of a thread at most 32 hold the row: the rest of the kernel needs as many again.
+// At most 32 registers of a thread hold the row: the rest of the kernel needs as many again.
 std::span<const int> itemsOf(int vector, int elementBytes) {
   if (vector > 1) return kVectorItems;
   return std::span<const int>(kScalarItems).first(elementBytes == 8 ? 3 : 4);
@@ -55,9 +56,12 @@ std::optional<LaunchConfig> blockRows(const RowShape& shape, int vector, const D
 std::optional<LaunchConfig> sharedRows(const RowShape& shape, int vector, const DeviceLimits& limits) {
   const int64_t bytes = shape.width * shape.elementBytes;
   if (bytes > limits.sharedBytes) return std::nullopt;
+  // Registers allow a multiprocessor 1024 threads of this kernel: better in two blocks, one of which reads or writes
+  // while the other sums up, where the memory of two is there.
+  const bool twoFit = 2 * (bytes + kSharedOfKernel) <= limits.sharedBytes;
   return LaunchConfig{.path = LaunchConfig::Path::Shared,
                       .vector = vector,
-                      .lanes = kMaxThreads,
+                      .lanes = twoFit ? kMaxThreads / 2 : kMaxThreads,
                       .blocks = cappedBlocks(shape.rows, limits),
                       .sharedBytes = bytes};
 }

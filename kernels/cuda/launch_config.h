@@ -30,7 +30,8 @@ struct LaunchConfig {
   Path path = Path::Registers;
   int vector = 1;           // elements that a thread reads at once: 16 bytes of them, or one
   int items = 1;            // how many of these a thread holds; of Registers and Split
-  int lanes = 32;           // threads that share a row (of Split: a chunk): a power of two up to 32, or all of a block
+  int lanes = 32;           // threads that share a row (of Split: a chunk): all of a block, a warp or, where they hold
+                            // less than kFewestItemsOfWarps, a power of two below
   int rowsPerBlock = 1;     // 1 where lanes is above 32
   int64_t blocks = 1;       // each goes on with the row, or chunk, that many blocks further on
   int64_t sharedBytes = 0;  // of Shared
@@ -43,8 +44,9 @@ struct LaunchConfig {
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kThreadsOfNarrowRows = 256;  // of a block that holds several rows, at most
-inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers: 128 for each thread
+inline constexpr int kThreadsOfWideRows = 512;    // of a block that holds one in its registers
 inline constexpr int kThreadsOfChunks = 256;
+inline constexpr int kFewestItemsOfWarps = 4;  // narrower rows need no more of a thread
 // What LaunchConfig::items can be, in the kernels that are compiled: 16-byte vectors; single elements.
 inline constexpr int kVectorItems[] = {1, 2, 4, 8};
 inline constexpr int kScalarItems[] = {2, 4, 8, 16};

@@ -5,6 +5,8 @@
 // it. Compiled by nvcc, and by the tests, which run the same code on the CPU.
 #pragma once
 
+#include "kernels/cuda/row_constants.cuh"
+#include "kernels/cuda/row_part.cuh"
 #include "kernels/cuda/row_sum.cuh"
 #include "kernels/norm_rows.h"
 
@@ -12,69 +14,25 @@ namespace normlens::kernels::cuda {
 
 __device__ inline bool subtractsMean(NormKind kind) { return kind == NormKind::Layer || kind == NormKind::Center; }
 
-template <class T, int vector>
-__device__ inline Pack<T, vector> loadPack(const T* from) {
-  return *reinterpret_cast<const Pack<T, vector>*>(from);
-}
-template <class T, int vector>
-__device__ inline void storePack(T* to, const Pack<T, vector>& v) {
-  *reinterpret_cast<Pack<T, vector>*>(to) = v;
-}
-
-// The part of a row that one thread holds, in registers. `width` elements are there; lanes threads share them.
-template <class T, int vector, int items>
-struct RegisterPart {
-  Pack<T, vector> kept[items];
-  int lane;
-  int lanes;
-  int width;  // at most what a block can hold: an int is enough for all that is counted inside a part
-
-  template <class Visit>
-  __device__ inline void each(const Visit& visit) {
-#pragma unroll
-    for (int item = 0; item < items; ++item) {
-      const int i = (item * lanes + lane) * vector;
-      if (i < width) visit(i, kept[item]);
-    }
-  }
-};
-
-// The same in shared memory, where element i of the row lies at i.
-template <class T, int vector>
-struct SharedPart {
-  T* kept;
-  int lane;
-  int lanes;
-  int width;
-
-  template <class Visit>
-  __device__ inline void each(const Visit& visit) {
-    for (int i = lane * vector; i < width; i += lanes * vector) {
-      visit(i, *reinterpret_cast<Pack<T, vector>*>(kept + i));
-    }
-  }
-};
-
-// Reads x, or x + residual, which is written to `sum`, rounded.
 template <class T, int vector, class Part>
-__device__ inline void readPart(Part& part, const T* x, const T* residual, T* sum) {
-  part.each([&](int i, Pack<T, vector>& kept) { kept = loadPack<T, vector>(x + i); });
-  if (!residual) return;
-  part.each([&](int i, Pack<T, vector>& kept) {
-    const auto added = loadPack<T, vector>(residual + i);
+__device__ inline auto sumOf(Part& part) {
+  typename SumOf<T>::Type sum = 0;
+  part.each([&](int, int, const Pack<T, vector>& kept) {
+    const auto x = unpacked<T, vector>(kept);
 #pragma unroll
-    for (int k = 0; k < vector; ++k) fromSum(toSum(kept.at[k]) + toSum(added.at[k]), kept.at[k]);
-    storePack<T, vector>(sum + i, kept);
+    for (int k = 0; k < vector; ++k) sum += x.at[k];
   });
+  return sum;
 }
 
 template <class T, int vector, class Part>
 __device__ inline auto momentsOf(Part& part, typename SumOf<T>::Type shift) {
   Moments<typename SumOf<T>::Type> moments;
-  part.each([&](int, Pack<T, vector>& kept) {
+  part.each([&](int, int, const Pack<T, vector>& kept) {
+    const auto x = unpacked<T, vector>(kept);
 #pragma unroll
     for (int k = 0; k < vector; ++k) {
-      const auto v = toSum(kept.at[k]) - shift;
+      const auto v = x.at[k] - shift;
       moments.sum += v;
       moments.squares += v * v;
     }
@@ -89,81 +47,78 @@ struct Summary {
   Moments<Sum> moments;
 };
 
+// What one element is of a mean: one division a row, instead of one for each of its means.
+template <class Sum>
+__device__ inline Sum shareOf(NormKind kind, int64_t width) {
+  return 1 / static_cast<Sum>(kind == NormKind::Crms ? width + 1 : width);
+}
+
 // The row waits in registers or shared memory, so its mean costs no second reading: first the mean, as well as a sum of
-// large numbers gives it, then what x - mean shows to be missing, with the squares.
+// large numbers gives it, then what x - mean shows to be missing, with the squares. share: see scaleOf.
 template <class T, int vector, class Part>
-__device__ inline auto summarize(Part& part, NormKind kind, int lanes, int64_t width) {
+__device__ inline auto summarize(Part& part, NormKind kind, typename SumOf<T>::Type share) {
   using Sum = typename SumOf<T>::Type;
   Summary<Sum> summary;
   if (subtractsMean(kind)) {
-    const Moments<Sum> total = sumOverRow(momentsOf<T, vector>(part, Sum{0}), lanes);
-    const Sum mean = total.sum / static_cast<Sum>(width);
+    const Sum mean = sumOverRow(sumOf<T, vector>(part), part.lanes) * share;
     summary.shift = isfinite(mean) ? mean : Sum{0};  // infinities meet finite numbers as in torch's sums
   }
-  summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), lanes);
+  summary.moments = sumOverRow(momentsOf<T, vector>(part, summary.shift), part.lanes);
   return summary;
 }
 
-// y = ((x - shift) - rest) * inverse
+// y = (x - shift) * inverse + offset
 template <class Sum>
 struct RowScale {
   Sum shift = 0;
-  Sum rest = 0;
   Sum inverse = 1;
-  Sum last = 0;  // Crms: the implied element, normalised
+  Sum offset = 0;  // what of the mean shift is not, normalised and negated
+  Sum last = 0;    // Crms: the implied element, normalised
 };
 
+// An ulp or two off, in a few instructions; in double a correct root costs little beside the row.
+__device__ inline float inverseRoot(float x) { return rsqrtf(x); }
+__device__ inline double inverseRoot(double x) { return 1 / sqrt(x); }
+
+// share: 1 / width, of Crms 1 / (width + 1)
 template <class Sum>
-__device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>& row) {
-  const Sum count = static_cast<Sum>(rows.width);
+__device__ inline RowScale<Sum> scaleOf(const NormRows& rows, const Summary<Sum>& row, Sum share) {
   const Sum eps = static_cast<Sum>(rows.eps);
   const Moments<Sum>& of = row.moments;
   RowScale<Sum> scale;
   if (rows.kind == NormKind::Rms) {
-    scale.inverse = 1 / sqrt(of.squares / count + eps);
+    scale.inverse = inverseRoot(of.squares * share + eps);
   } else if (rows.kind == NormKind::Crms) {
-    scale.inverse = 1 / sqrt((of.squares + of.sum * of.sum) / (count + 1) + eps);
+    scale.inverse = inverseRoot((of.squares + of.sum * of.sum) * share + eps);
     scale.last = -of.sum * scale.inverse;
   } else {
     scale.shift = row.shift;
-    scale.rest = of.sum / count;
-    const Sum variance = of.squares / count - scale.rest * scale.rest;
-    if (rows.kind == NormKind::Layer) scale.inverse = 1 / sqrt((variance < 0 ? Sum{0} : variance) + eps);
+    const Sum rest = of.sum * share;
+    const Sum variance = of.squares * share - rest * rest;
+    if (rows.kind == NormKind::Layer) scale.inverse = inverseRoot((variance < 0 ? Sum{0} : variance) + eps);
+    scale.offset = -rest * scale.inverse;
   }
   return scale;
 }
 
-// Writes elements that start at `first` of a row: y and the constants are those of the row's element `first`.
+// y: of the element that the part, and its constants, start with.
 template <class T, class C, int vector, class Part>
-__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale, const C* weight,
-                                 const C* bias, T* y) {
-  using Sum = typename SumOf<T>::Type;
-  part.each([&](int i, Pack<T, vector>& kept) {
-    Sum v[vector];
+__device__ inline void writePart(Part& part, const RowScale<typename SumOf<T>::Type>& scale,
+                                 const RowConstants<C, vector, Part::kItems>& constants, T* y) {
+  part.each([&](int item, int i, const Pack<T, vector>& kept) {
+    auto v = unpacked<T, vector>(kept);
 #pragma unroll
-    for (int k = 0; k < vector; ++k) v[k] = ((toSum(kept.at[k]) - scale.shift) - scale.rest) * scale.inverse;
-    if (weight) {
-      const auto w = loadPack<C, vector>(weight + i);
-#pragma unroll
-      for (int k = 0; k < vector; ++k) v[k] *= static_cast<Sum>(toSum(w.at[k]));
-    }
-    if (bias) {
-      const auto b = loadPack<C, vector>(bias + i);
-#pragma unroll
-      for (int k = 0; k < vector; ++k) v[k] += static_cast<Sum>(toSum(b.at[k]));
-    }
-    Pack<T, vector> out;
-#pragma unroll
-    for (int k = 0; k < vector; ++k) fromSum(v[k], out.at[k]);
-    storePack<T, vector>(y + i, out);
+    for (int k = 0; k < vector; ++k) v.at[k] = (v.at[k] - scale.shift) * scale.inverse + scale.offset;
+    constants.apply(item, i, v);
+    storePack<T, vector>(y + i, packed<T, vector>(v));
   });
 }
 
 template <class T, class C>
-__device__ inline void writeLast(const NormRows& rows, typename SumOf<T>::Type value, T* y) {
-  using Sum = typename SumOf<T>::Type;
-  if (rows.weight) value *= static_cast<Sum>(toSum(static_cast<const C*>(rows.weight)[rows.width]));
-  if (rows.bias) value += static_cast<Sum>(toSum(static_cast<const C*>(rows.bias)[rows.width]));
+__device__ inline void writeLast(const NormRows& rows, const C* weight, const C* bias, typename SumOf<T>::Type value,
+                                 T* y) {
+  if (weight) value *= toSum(weight[rows.width]);
+  if (bias) value += toSum(bias[rows.width]);
   fromSum(value, y[rows.width]);
 }
 
@@ -184,114 +139,76 @@ struct RowPointers {
 
 // Every thread of the row's group comes here; `part` is empty (width 0) where the group has no row left.
 template <class T, class C, int vector, class Part>
-__device__ inline void normalizeRow(const NormRows& rows, int64_t r, Part& part) {
+__device__ inline void normalizeRow(const NormRows& rows, const C* __restrict__ weight, const C* __restrict__ bias,
+                                    int64_t r, Part& part) {
   const bool live = part.width > 0;
   const RowPointers<T> row(rows, live ? r : 0);
-  readPart<T, vector>(part, row.x, row.residual, row.sum);
-  const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, part.lanes, rows.width));
-  writePart<T, C, vector>(part, scale, static_cast<const C*>(rows.weight), static_cast<const C*>(rows.bias), row.y);
-  if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
+  part.read(row.x, row.residual, row.sum);
+  RowConstants<C, vector, Part::kItems> constants(weight, bias);
+  constants.read(part);
+  const auto share = shareOf<typename SumOf<T>::Type>(rows.kind, rows.width);
+  const auto scale = scaleOf(rows, summarize<T, vector>(part, rows.kind, share), share);
+  writePart<T, C, vector>(part, scale, constants, row.y);
+  if (live && part.lane == 0 && rows.outputWidth > rows.width) writeLast<T>(rows, weight, bias, scale.last, row.y);
 }
 
-template <class T, class C, int vector, int items, int maxThreads>
-__global__ void __launch_bounds__(maxThreads, 1) normalizeInRegisters(NormRows rows, int64_t count, int lanes) {
-  const int rowsPerBlock = static_cast<int>(blockDim.x) / lanes;
-  const int64_t stride = static_cast<int64_t>(gridDim.x) * rowsPerBlock;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * rowsPerBlock; first < count; first += stride) {
-    const int64_t r = first + static_cast<int>(threadIdx.x) / lanes;
-    RegisterPart<T, vector, items> part{};
-    part.lane = static_cast<int>(threadIdx.x) % lanes;
-    part.lanes = lanes;
-    part.width = r < count ? static_cast<int>(rows.width) : 0;
-    normalizeRow<T, C, vector>(rows, r, part);
-  }
-}
-
-template <class T, class C, int vector>
-__global__ void __launch_bounds__(kMaxThreads, 1) normalizeInShared(NormRows rows, int64_t count) {
-  for (int64_t r = blockIdx.x; r < count; r += gridDim.x) {
-    SharedPart<T, vector> part{reinterpret_cast<T*>(dynamicShared()), static_cast<int>(threadIdx.x),
-                               static_cast<int>(blockDim.x), static_cast<int>(rows.width)};
-    normalizeRow<T, C, vector>(rows, r, part);
-  }
-}
-
-// A chunk of a row, by the number of the chunk among those of all rows.
-struct Chunk {
-  int64_t row;
-  int64_t first;
-  int width;
-
-  __device__ inline Chunk(int64_t index, int64_t chunks, int64_t chunkWidth, int64_t rowWidth)
-      : row(index / chunks), first((index % chunks) * chunkWidth) {
-    width = static_cast<int>(rowWidth - first < chunkWidth ? rowWidth - first : chunkWidth);
+// What a kernel is compiled for: the kind of a norm and whether it has a residual, or neither. What else it needs to
+// know it reads from its NormRows; what these say of kind and residual is known while it is compiled.
+struct AnyNorm {
+  static constexpr bool kAdds = true;
+  __device__ static inline NormRows of(const NormRows& rows) { return rows; }
+};
+template <NormKind kind, bool hasResidual>
+struct OneNorm {
+  static constexpr bool kAdds = hasResidual;
+  __device__ static inline NormRows of(NormRows rows) {
+    rows.kind = kind;
+    if constexpr (!hasResidual) rows.residual = nullptr;
+    return rows;
   }
 };
 
-// First kernel of Split: the summary of each chunk, and x + residual.
-template <class T, int vector, int items>
-__global__ void __launch_bounds__(kThreadsOfChunks, 1)
-    summarizeChunks(NormRows rows, int64_t count, int64_t chunks, int64_t chunkWidth,
-                    Summary<typename SumOf<T>::Type>* summaries) {
-  for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
-    const Chunk chunk(index, chunks, chunkWidth, rows.width);
-    const RowPointers<T> row(rows, chunk.row, chunk.first);
-    RegisterPart<T, vector, items> part{};
-    part.lane = static_cast<int>(threadIdx.x);
-    part.lanes = static_cast<int>(blockDim.x);
-    part.width = chunk.width;
-    readPart<T, vector>(part, row.x, row.residual, row.sum);
-    const auto summary = summarize<T, vector>(part, rows.kind, part.lanes, chunk.width);
-    if (threadIdx.x == 0) summaries[index] = summary;
+// Blocks that a multiprocessor is to hold at once, which limits the registers of a thread to 65536 / (threads *
+// blocks): while one block sums up, others read and write. The most that a thread can hold leaves room for fewer, all
+// the more beside a residual, which is as many bytes on their way as a second block would have.
+template <class Norm, int vector, int items, int maxThreads>
+inline constexpr int kBlocksAtOnce = [] {
+  constexpr int halves = kThreadsOfWideRows / maxThreads;
+  constexpr bool wide = items >= (vector > 1 ? 8 : 16);
+  if (!wide) return 2 * halves;
+  if (Norm::kAdds) return halves;
+  return halves == 1 ? 2 : 3;
+}();
+
+template <class T, class C, class Norm, int vector, int items, int maxThreads>
+__global__ void __launch_bounds__(maxThreads, (kBlocksAtOnce<Norm, vector, items, maxThreads>))
+    normalizeInRegisters(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count,
+                         int lanes) {
+  const NormRows rows = Norm::of(given);
+  // Lanes of several rows in a warp are a power of two.
+  const bool oneRow = lanes > kWarp;
+  const int log = oneRow ? 0 : __popc(static_cast<unsigned>(lanes - 1));
+  const int thread = static_cast<int>(threadIdx.x);
+  const int rowsPerBlock = oneRow ? 1 : static_cast<int>(blockDim.x) >> log;
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * rowsPerBlock;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * rowsPerBlock; first < count; first += stride) {
+    const int64_t r = first + (oneRow ? 0 : thread >> log);
+    RegisterPart<T, vector, items> part(oneRow ? thread : thread & (lanes - 1), lanes,
+                                        r < count ? static_cast<int>(rows.width) : 0);
+    normalizeRow<T, C, vector>(rows, weight, bias, r, part);
+    if (first + stride < count) sumsAreRead(lanes);
   }
 }
 
-// The summary of a row about `shift` from those of its chunks: sum((x - s) + a)^2 = sum(x - s)^2 + 2 a sum(x - s) + n
-// a^2.
-template <class Sum>
-__device__ inline Summary<Sum> combined(const Summary<Sum>* of, int64_t chunks, int64_t chunkWidth, int64_t rowWidth,
-                                        Sum shift) {
-  Summary<Sum> row;
-  row.shift = shift;
-  for (int64_t c = 0; c < chunks; ++c) {
-    const Moments<Sum> chunk = of[c].moments;
-    const Sum apart = of[c].shift - shift;
-    const Sum width = static_cast<Sum>(c + 1 < chunks ? chunkWidth : rowWidth - c * chunkWidth);
-    row.moments.sum += chunk.sum;
-    row.moments.squares += chunk.squares;
-    if (apart != 0) {  // zero times an infinite sum would be NaN
-      row.moments.sum += width * apart;
-      row.moments.squares += apart * (2 * chunk.sum + width * apart);
-    }
-  }
-  return row;
-}
-
-// Second kernel of Split: each block puts its row's summary together and writes its chunk.
-template <class T, class C, int vector, int items>
-__global__ void __launch_bounds__(kThreadsOfChunks, 1)
-    writeChunks(NormRows rows, int64_t count, int64_t chunks, int64_t chunkWidth,
-                const Summary<typename SumOf<T>::Type>* summaries) {
-  using Sum = typename SumOf<T>::Type;
-  for (int64_t index = blockIdx.x; index < count * chunks; index += gridDim.x) {
-    const Chunk chunk(index, chunks, chunkWidth, rows.width);
-    const RowPointers<T> row(rows, chunk.row, chunk.first);
-    RegisterPart<T, vector, items> part{};
-    part.lane = static_cast<int>(threadIdx.x);
-    part.lanes = static_cast<int>(blockDim.x);
-    part.width = chunk.width;
-    readPart<T, vector>(part, row.residual ? row.sum : row.x, static_cast<const T*>(nullptr), row.sum);
-    const Summary<Sum>* ofRow = summaries + chunk.row * chunks;
-    Summary<Sum> summary = combined(ofRow, chunks, chunkWidth, rows.width, ofRow[0].shift);
-    const Sum mean = summary.shift + summary.moments.sum / static_cast<Sum>(rows.width);
-    if (subtractsMean(rows.kind) && isfinite(mean)) {
-      summary = combined(ofRow, chunks, chunkWidth, rows.width, mean);
-    }
-    const auto scale = scaleOf(rows, summary);
-    const C* weight = rows.weight ? static_cast<const C*>(rows.weight) + chunk.first : nullptr;
-    const C* bias = rows.bias ? static_cast<const C*>(rows.bias) + chunk.first : nullptr;
-    writePart<T, C, vector>(part, scale, weight, bias, row.y);
-    if (threadIdx.x == 0 && chunk.first == 0 && rows.outputWidth > rows.width) writeLast<T, C>(rows, scale.last, row.y);
+template <class T, class C, class Norm, int vector>
+__global__ void __launch_bounds__(kMaxThreads, 1)
+    normalizeInShared(NormRows given, const C* __restrict__ weight, const C* __restrict__ bias, int64_t count) {
+  const NormRows rows = Norm::of(given);
+  for (int64_t r = blockIdx.x; r < count; r += gridDim.x) {
+    SharedPart<T, vector> part{reinterpret_cast<T*>(dynamicShared()), static_cast<int>(threadIdx.x),
+                               static_cast<int>(blockDim.x), static_cast<int>(rows.width)};
+    normalizeRow<T, C, vector>(rows, weight, bias, r, part);
+    if (r + gridDim.x < count) sumsAreRead(part.lanes);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "kernels/cuda/row_kernels.cuh"
+#include "kernels/cuda/chunk_kernels.cuh"
 
 namespace normlens::kernels::cuda {
 
@@ -33,32 +33,69 @@ class RowLaunch {
   }
 
  private:
+  static constexpr int kInShared = 0;  // for the items of Shared, which are any number
+
   template <int vector, int... choices>
   void withItems() const {
     if (config_.path == LaunchConfig::Path::Shared) {
-      start_(&normalizeInShared<T, C, vector>, config_, rows_, count_);
+      withKind<vector, kInShared>();
     } else {
-      (void)((config_.items == choices ? (withKernel<vector, choices>(), true) : false) || ...);
+      (void)((config_.items == choices ? (withPath<vector, choices>(), true) : false) || ...);
     }
   }
 
   template <int vector, int items>
-  void withKernel() const {
-    if (config_.path == LaunchConfig::Path::Registers) return withRegisters<vector, items>();
+  void withPath() const {
+    if (config_.path == LaunchConfig::Path::Registers) return withKind<vector, items>();
     auto* summaries = static_cast<Summary<typename SumOf<T>::Type>*>(workspace_);
     start_(&summarizeChunks<T, vector, items>, config_, rows_, count_, config_.chunks, config_.chunkWidth, summaries);
-    start_(&writeChunks<T, C, vector, items>, config_, rows_, count_, config_.chunks, config_.chunkWidth,
-           static_cast<const Summary<typename SumOf<T>::Type>*>(summaries));
+    start_(&writeChunks<T, C, vector, items>, config_, rows_, weight(), bias(), count_, config_.chunks,
+           config_.chunkWidth, static_cast<const Summary<typename SumOf<T>::Type>*>(summaries));
   }
 
+  // Single elements are slower in any case: one kernel does for all kinds.
   template <int vector, int items>
-  void withRegisters() const {
-    if (config_.threads() <= kThreadsOfNarrowRows) {
-      start_(&normalizeInRegisters<T, C, vector, items, kThreadsOfNarrowRows>, config_, rows_, count_, config_.lanes);
+  void withKind() const {
+    if constexpr (vector == 1) {
+      inOneKernel<AnyNorm, vector, items>();
     } else {
-      start_(&normalizeInRegisters<T, C, vector, items, kThreadsOfWideRows>, config_, rows_, count_, config_.lanes);
+      switch (rows_.kind) {
+        case NormKind::Rms:
+          return withResidual<NormKind::Rms, vector, items>();
+        case NormKind::Layer:
+          return withResidual<NormKind::Layer, vector, items>();
+        case NormKind::Center:
+          return withResidual<NormKind::Center, vector, items>();
+        case NormKind::Crms:
+          return withResidual<NormKind::Crms, vector, items>();
+      }
     }
   }
+
+  template <NormKind kind, int vector, int items>
+  void withResidual() const {
+    if (rows_.residual) {
+      inOneKernel<OneNorm<kind, true>, vector, items>();
+    } else {
+      inOneKernel<OneNorm<kind, false>, vector, items>();
+    }
+  }
+
+  template <class Norm, int vector, int items>
+  void inOneKernel() const {
+    if constexpr (items == kInShared) {
+      start_(&normalizeInShared<T, C, Norm, vector>, config_, rows_, weight(), bias(), count_);
+    } else if (config_.threads() <= kThreadsOfNarrowRows) {
+      start_(&normalizeInRegisters<T, C, Norm, vector, items, kThreadsOfNarrowRows>, config_, rows_, weight(), bias(),
+             count_, config_.lanes);
+    } else {
+      start_(&normalizeInRegisters<T, C, Norm, vector, items, kThreadsOfWideRows>, config_, rows_, weight(), bias(),
+             count_, config_.lanes);
+    }
+  }
+
+  const C* weight() const { return static_cast<const C*>(rows_.weight); }
+  const C* bias() const { return static_cast<const C*>(rows_.bias); }
 
   const NormRows& rows_;
   int64_t count_;

@@ -1,17 +1,14 @@
 #include "kernels/cuda/row_norm.h"
 
+#include <utility>
+
+#include "kernels/cuda/remembered.h"
 #include "kernels/cuda/start_kernel.cuh"
 
 namespace normlens::kernels::cuda {
+namespace {
 
-CurrentDevice::CurrentDevice(int device) {
-  check(cudaGetDevice(&previous_), "asking for the current device");
-  check(cudaSetDevice(device), "choosing a device");
-}
-
-CurrentDevice::~CurrentDevice() { cudaSetDevice(previous_); }
-
-DeviceLimits limitsOf(int device) {
+DeviceLimits askLimits(int device) {
   const auto ask = [device](cudaDeviceAttr attribute) {
     int value = 0;
     check(cudaDeviceGetAttribute(&value, attribute, device), "asking for the device's sizes");
@@ -21,6 +18,33 @@ DeviceLimits limitsOf(int device) {
   return {.multiprocessors = ask(cudaDevAttrMultiProcessorCount),
           .sharedBytes = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kOwnShared,
           .maxBlocks = ask(cudaDevAttrMaxGridDimX)};
+}
+
+}  // namespace
+
+CurrentDevice::CurrentDevice(int device) : device_(device) {
+  check(cudaGetDevice(&previous_), "asking for the current device");
+  if (previous_ != device_) check(cudaSetDevice(device_), "choosing a device");
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (previous_ != device_) cudaSetDevice(previous_);
+}
+
+DeviceLimits limitsOf(int device) {
+  static Remembered<int, DeviceLimits> limits;
+  return limits.of(device, [device] { return askLimits(device); });
+}
+
+void allowShared(const void* kernel) {
+  static Remembered<std::pair<const void*, int>, bool> allowed;
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current device");
+  allowed.of({kernel, device}, [&] {
+    const int bytes = static_cast<int>(limitsOf(device).sharedBytes);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes), "asking for shared memory");
+    return true;
+  });
 }
 
 int64_t workspaceBytesOf(Scalar scalar, int64_t count, const LaunchConfig& config) {

@@ -19,10 +19,11 @@ class CurrentDevice {
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
  private:
+  int device_;
   int previous_ = 0;
 };
 
-DeviceLimits limitsOf(int device);
+DeviceLimits limitsOf(int device);  // asked for once
 
 // Bytes of device memory that must last until both kernels of Split are done; 0 for the other paths.
 int64_t workspaceBytesOf(Scalar scalar, int64_t count, const LaunchConfig& config);

@@ -25,6 +25,9 @@ inline void check(cudaError_t status, const char* what) {
   }
 }
 
+// Lets launches of a kernel on the current device take all of the shared memory that limitsOf tells of.
+void allowShared(const void* kernel);
+
 class StartKernel {
  public:
   explicit StartKernel(void* stream) : stream_(static_cast<cudaStream_t>(stream)) {}
@@ -32,11 +35,7 @@ class StartKernel {
   template <class... Parameters, class... Arguments>
   void operator()(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
     constexpr int64_t kWithoutAsking = 48 * 1024;
-    if (config.sharedBytes > kWithoutAsking) {
-      check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(config.sharedBytes)),
-            "asking for shared memory");
-    }
+    if (config.sharedBytes > kWithoutAsking) allowShared(reinterpret_cast<const void*>(kernel));
     kernel<<<static_cast<unsigned>(config.blocks), static_cast<unsigned>(config.threads()),
              static_cast<size_t>(config.sharedBytes), stream_>>>(arguments...);
     check(cudaGetLastError(), "starting a kernel");

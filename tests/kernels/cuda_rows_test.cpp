@@ -18,6 +18,18 @@ inline float toSum(Half x) { return static_cast<float>(test::kFloat16.decode(x.b
 inline float toSum(BFloat x) { return static_cast<float>(test::kBFloat16.decode(x.bits)); }
 inline void fromSum(float x, Half& to) { to.bits = test::kFloat16.encode(x); }
 inline void fromSum(float x, BFloat& to) { to.bits = test::kBFloat16.encode(x); }
+template <class T>
+void toSums(Pair<T> pair, float& first, float& second) {
+  first = toSum(T{static_cast<uint16_t>(pair.bits)});
+  second = toSum(T{static_cast<uint16_t>(pair.bits >> 16)});
+}
+template <class T>
+void fromSums(float first, float second, Pair<T>& to) {
+  T low, high;
+  fromSum(first, low);
+  fromSum(second, high);
+  to.bits = low.bits | static_cast<uint32_t>(high.bits) << 16;
+}
 
 }  // namespace normlens::kernels::cuda
 
@@ -124,6 +136,18 @@ TEST_P(CudaRows, WideRowsWaitInSharedMemoryOrAreSplit) {
       run(GetParam(), c, kSmall);
       run(GetParam(), c, roomy);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(CudaRows, BlocksGoOnWithFurtherWideRows) {
+  const DeviceLimits roomy{.multiprocessors = 1, .sharedBytes = 227 * 1024, .maxBlocks = 2};
+  for (const NormKind kind : {NormKind::Rms, NormKind::Layer}) {
+    for (const int64_t width : {4096, 8193, 16384 + 64}) {
+      for (const bool residual : {false, true}) {
+        run(GetParam(), {.kind = kind, .rows = 5, .width = width, .residual = residual}, roomy);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

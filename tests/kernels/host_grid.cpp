@@ -2,6 +2,7 @@
 
 #include <ucontext.h>
 
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -14,11 +15,18 @@ constexpr size_t kStackBytes = 64 * 1024;
 constexpr size_t kWarp = 32;
 constexpr unsigned char kPoison = 0xff;  // NaN in every type: shared memory that nobody wrote
 
+struct Copy {
+  void* to;
+  const void* from;
+  size_t bytes;
+};
+
 struct HostThread {
   ucontext_t context;
   std::vector<unsigned char> stack = std::vector<unsigned char>(kStackBytes);
   double offered[2] = {};  // in turn: nobody offers the number after next before all have taken this one
   int turn = 0;
+  std::vector<Copy> requested;
   bool done = false;
 };
 
@@ -51,6 +59,13 @@ class Block {
     yield();
     const size_t warp = current_ / kWarp * kWarp;
     return threads_[warp + ((current_ % kWarp) ^ static_cast<size_t>(step))].offered[turn];
+  }
+
+  void request(const Copy& copy) { threads_[current_].requested.push_back(copy); }
+
+  void arrive() {
+    for (const Copy& copy : threads_[current_].requested) std::memcpy(copy.to, copy.from, copy.bytes);
+    threads_[current_].requested.clear();
   }
 
   unsigned char* shared() {
@@ -112,5 +127,7 @@ void runGrid(int64_t blocks, int threads, int64_t sharedBytes, const std::functi
 void waitForBlock() { theBlock().yield(); }
 double exchangeInWarp(double mine, int step) { return theBlock().exchange(mine, step); }
 unsigned char* sharedMemory() { return theBlock().shared(); }
+void requestCopy(void* to, const void* from, size_t bytes) { theBlock().request({to, from, bytes}); }
+void waitForCopies() { theBlock().arrive(); }
 
 }  // namespace normlens::kernels::test

@@ -5,7 +5,9 @@
 // barriers, memory alignment or speed.
 #pragma once
 
+#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -30,6 +32,10 @@ double exchangeInWarp(double mine, int step);
 
 unsigned char* sharedMemory();
 
+// A copy that arrives when this thread waits for its copies, not before.
+void requestCopy(void* to, const void* from, size_t bytes);
+void waitForCopies();
+
 }  // namespace normlens::kernels::test
 
 // Of the thread whose turn it is.
@@ -41,8 +47,22 @@ T __shfl_xor_sync(unsigned, T value, int step) {
   return static_cast<T>(normlens::kernels::test::exchangeInWarp(value, step));
 }
 
+inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes) {
+  normlens::kernels::test::requestCopy(to, from, bytes);
+}
+inline void __pipeline_commit() {}
+inline void __pipeline_wait_prior(size_t) { normlens::kernels::test::waitForCopies(); }
+
+inline int __popc(unsigned bits) { return std::popcount(bits); }
+
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+} __attribute__((may_alias));
+
 namespace normlens::kernels::cuda {
 using std::isfinite;
 using std::sqrt;
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+inline uint4 readOnce(const uint4* from) { return *from; }
 inline unsigned char* dynamicShared() { return test::sharedMemory(); }
 }  // namespace normlens::kernels::cuda

@@ -33,6 +33,9 @@ void checkThreads(const LaunchConfig& config) {
   if (config.lanes <= kWarp) {
     EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(config.lanes)));
     EXPECT_LE(config.threads(), kThreadsOfNarrowRows);
+    if (config.lanes < kWarp) {
+      EXPECT_LT(config.items, kFewestItemsOfWarps);
+    }
   } else {
     EXPECT_EQ(config.lanes % kWarp, 0);
     EXPECT_EQ(config.rowsPerBlock, 1);
@@ -114,6 +117,8 @@ TEST(LaunchConfigs, TheUsualWidthsStayInRegisters) {
 
 TEST(LaunchConfigs, WideRowsWaitInSharedMemoryAndWiderOnesAreSplit) {
   EXPECT_EQ(onH200(8, 8192, 16384).path, Path::Shared);
+  EXPECT_EQ(onH200(8, 8192, 16384).lanes, 1024) << "one block has all of a multiprocessor";
+  EXPECT_EQ(onH200(8, 8192, 12288).lanes, 512) << "two blocks share it";
   EXPECT_EQ(onH200(4, 8192, 65536).path, Path::Split);
 }
 
