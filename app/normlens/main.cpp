@@ -2,9 +2,12 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QElapsedTimer>
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
+#include <initializer_list>
 #include <optional>
+#include <string_view>
 
 #include "app/normlens/run_verb.h"
 #include "ui/client/engine_command.h"
@@ -92,12 +95,16 @@ int parse(const QCoreApplication& application, CommandLine& line) {
   return 0;
 }
 
-bool wantsScreenshot(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word(argv[i]);
-    if (word.starts_with("--screenshot") || word.starts_with("--picture")) return true;
-  }
-  return false;
+bool anyStartsWith(int argc, char** argv, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(argv + 1, argv + argc, [&](std::string_view word) {
+    return std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](std::string_view beginning) { return word.starts_with(beginning); });
+  });
+}
+
+bool hasDisplay() {
+  return !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
+         !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
 }
 
 int takeScreenshot(QApplication& application, ui::MainWindow& window, const CommandLine& line) {
@@ -115,9 +122,12 @@ int main(int argc, char** argv) {
   QElapsedTimer sinceStart;
   sinceStart.start();
   if (argc > 1 && looksLikeVerb(argv[1])) return becomeEngine(argv);
-  // A picture needs no screen, and should not flash on one.
-  const bool screenshot = wantsScreenshot(argc, argv);
-  if (screenshot && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  // A picture needs no screen, and should not flash on one; neither does a text.
+  const bool screenshot = anyStartsWith(argc, argv, {"--screenshot", "--picture"});
+  const bool text = anyStartsWith(argc, argv, {"-h", "--help", "-v", "--version"});
+  if ((screenshot || text) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  // Qt would end the program with a core dump.
+  if (!hasDisplay()) return usageError(QStringLiteral("there is no display for the window; see normlens --help."));
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
   QApplication application(argc, argv);
   std::setlocale(LC_NUMERIC, "C");  // Graphviz and number formatting rely on it
