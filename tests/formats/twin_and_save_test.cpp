@@ -37,6 +37,14 @@ torch::jit::Module manyTypes(at::ScalarType type = at::kFloat) {
   return m;
 }
 
+TEST(Run, WhatIsDrawnAtRandomIsTheSameInEveryRun) {
+  torch::jit::Module m("Random");
+  m.define("def forward(self, x):\n  return x + torch.randn_like(x)\n");
+  const at::Tensor x = draw({4, 8}, 3);
+  const auto model = makeModel(m, {x});
+  EXPECT_EQ(relativeDifference(runOn(*model, {x}), runOn(*model, {x})), 0);
+}
+
 TEST(Float64, EverythingThatMeansAFloatTypeIsWidened) {
   const auto x = draw({3, 8}, 3, at::kFloat);
   const auto model = makeModel(manyTypes(), {x});

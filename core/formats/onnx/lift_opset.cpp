@@ -5,8 +5,10 @@
 #include <onnx/version_converter/convert.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "core/formats/onnx/dtypes.h"
 
@@ -22,6 +24,12 @@ constexpr int kOldestControlFlow = 11;  // since then only element types were ad
 constexpr int kSmallIrVersion = 4;      // before it, initializers are inputs
 // Of the file, by onnx's table of versions.
 constexpr int irVersionOf(int opset) { return opset >= 23 ? 11 : opset >= 21 ? 10 : opset >= 19 ? 9 : 8; }
+
+// Defined anew in opset 22, for bfloat16 alone; ONNX Runtime 1.31 runs their older definitions only.
+constexpr int kNotRunVersion = 22;
+constexpr std::array<std::string_view, 9> kNotRun = {"Bernoulli",     "GlobalLpPool",      "MaxRoiPool",
+                                                     "Multinomial",   "RandomNormal",      "RandomNormalLike",
+                                                     "RandomUniform", "RandomUniformLike", "RoiAlign"};
 
 bool isStandard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
 
@@ -78,6 +86,10 @@ class LiftPlanner {
     if (before == nullptr) return;  // not ONNX's own: a runtime's operator in the standard domain
     const OpSchema* after = schemaAt(node.op_type(), target_);
     if (after != nullptr && after->since_version() == before->since_version()) return;
+    if (after != nullptr && after->since_version() >= kNotRunVersion &&
+        std::ranges::find(kNotRun, node.op_type()) != kNotRun.end())
+      throw LiftFailed("ONNX Runtime does not run " + node.op_type() + " of opset " +
+                       std::to_string(after->since_version()));
     if (isControlFlow(node) && before->since_version() >= kOldestControlFlow) return;
     if (auto form = converted(node, prefix)) lift_.forms_.emplace(&node, std::move(form));
   }

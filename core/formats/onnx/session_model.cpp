@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
 
 #include "core/formats/onnx/check_model.h"
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/element_types.h"
 #include "core/formats/onnx/float64_ops.h"
 #include "core/formats/onnx/lowering.h"
+#include "core/formats/onnx/node_maker.h"
 #include "core/formats/onnx/retype.h"
 
 namespace normlens::formats::onnx {
@@ -67,6 +69,19 @@ void noteBfloat16(SessionModel& made) {
     made.sites.at(static_cast<size_t>(tapIndex(node))).bfloat16 = type == TensorProto::BFLOAT16 || type == kUnknownType;
     return true;
   });
+}
+
+// What a model draws at random it draws the same in every session: else no run could be compared with another.
+void drawTheSame(GraphProto& graph) {
+  constexpr std::array<std::string_view, 6> kDraw = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                                     "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  for (NodeProto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) drawTheSame(*attribute.mutable_g());
+    }
+    const bool draws = isStandardDomain(node.domain()) && std::ranges::find(kDraw, node.op_type()) != kDraw.end();
+    if (draws && findAttribute(node, "seed") == nullptr) setFloat(node, "seed", 1);
+  }
 }
 
 // Each tap reads the one before it in its graph. A tap that nobody reads is a leaf, and ONNX Runtime's sorting takes
@@ -176,6 +191,7 @@ std::string unknownOperator(const ModelProto& model) {
 Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWishes& wishes) {
   SessionModel made{*source.skeleton, source.weights, source.file, {}};
   dropUnread(made.proto, made.weights);
+  drawTheSame(*made.proto.mutable_graph());
   const bool ownKernels = wishes.ownKernels || source.float64Twin;
   if (made.proto.functions_size() > 0 || wishes.taps) {
     ModelProto flat = made.proto;

@@ -87,5 +87,13 @@ TEST(LiftOpset, RefusesFunctionsOldFilesAndUnknownDomains) {
   EXPECT_NE(refusal(functions).find("functions"), std::string::npos);
 }
 
+TEST(LiftOpset, RefusesWhatOnnxRuntimeRunsInOlderVersionsOnly) {
+  const ModelProto random = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[N, 4] x) => (float[N, 4] y) { n = RandomNormalLike (x)  y = Add (x, n) })");
+  EXPECT_NE(refusal(random).find("RandomNormalLike"), std::string::npos);
+  EXPECT_EQ(opsOf(lifted(random, 21).graph()), "RandomNormalLike,Add");
+}
+
 }  // namespace
 }  // namespace normlens::formats::onnx

@@ -167,6 +167,23 @@ TEST(Session, AnOutputThatIsAnInputOutlivesTheRun) {
   EXPECT_NE((*outputs)[0].view.data, reused.data);
 }
 
+TEST(Session, WhatIsDrawnAtRandomIsTheSameInEverySession) {
+  constexpr const char* kRandom = R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[2, 4] x, bool flag) => (float[2, 4] y) {
+      y = If (flag) <
+        then_branch = g1 () => (float[2, 4] a) { a = RandomNormalLike(x) },
+        else_branch = g2 () => (float[2, 4] b) { n = RandomUniformLike(x) b = Add(n, x) }
+      >
+    })";
+  for (const bool flag : {false, true}) {
+    const auto once = modelOf(kRandom)->run(ifInputs(flag), {});
+    const auto again = modelOf(kRandom)->run(ifInputs(flag), {});
+    ASSERT_TRUE(once && again);
+    EXPECT_EQ(valuesOf(*once), valuesOf(*again));
+    EXPECT_NE(valuesOf(*once).at(0), valuesOf(*once).at(1)) << "it is drawn";
+  }
+}
+
 TEST(Session, SequencesAreFlattened) {
   const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     agraph (float[n, 4] x) => (seq(float[n, 2]) parts) {
