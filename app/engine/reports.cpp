@@ -51,6 +51,7 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   }
   json entry = {{"algebra", algebra}, {"file", file}, {"exact", verify.exact ? json(*verify.exact) : json(nullptr)}};
   if (!verify.first_diverging.empty()) entry["first_diverging"] = verify.first_diverging;
+  if (!verify.not_run.empty()) entry["not_run"] = verify.not_run;
   return entry;
 }
 

@@ -26,6 +26,11 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
     line += ", files not compared (" + verify.file_reason + ")";
   }
   console.print(line);
+  if (!verify.not_run.empty()) {
+    std::string names;
+    for (const std::string& name : verify.not_run) names += (names.empty() ? "" : ", ") + name;
+    console.print("  folded, but in a branch that these inputs do not take: " + names);
+  }
   if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
 }
 

@@ -270,11 +270,11 @@ struct FieldsOf<ErrorPair> {
 template <>
 struct FieldsOf<VerifyResult> {
   using M = VerifyResult;
-  static constexpr std::tuple list{NORMLENS_FIELD(algebra_done),   NORMLENS_FIELD(algebra),
-                                   NORMLENS_FIELD(algebra_reason), NORMLENS_FIELD(file_done),
-                                   NORMLENS_FIELD(file),           NORMLENS_FIELD(file_reason),
-                                   NORMLENS_FIELD(file_dtype),     NORMLENS_FIELD(noise_floor),
-                                   NORMLENS_FIELD(exact),          NORMLENS_FIELD(first_diverging)};
+  static constexpr std::tuple list{
+      NORMLENS_FIELD(algebra_done),    NORMLENS_FIELD(algebra),     NORMLENS_FIELD(algebra_reason),
+      NORMLENS_FIELD(file_done),       NORMLENS_FIELD(file),        NORMLENS_FIELD(file_reason),
+      NORMLENS_FIELD(file_dtype),      NORMLENS_FIELD(noise_floor), NORMLENS_FIELD(exact),
+      NORMLENS_FIELD(first_diverging), NORMLENS_FIELD(not_run)};
 };
 
 template <>

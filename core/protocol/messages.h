@@ -253,8 +253,9 @@ struct VerifyResult {
   std::string file_reason;  // why the files were not compared
   std::string file_dtype;
   double noise_floor = 0;
-  std::optional<bool> exact;    // true proved, false refuted, nullopt not decided
-  std::string first_diverging;  // norm name; empty
+  std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
+  std::string first_diverging;       // norm name; empty
+  std::vector<std::string> not_run;  // folded norms that the inputs did not reach
 };
 struct FoldResult {
   PlanInfo plan;

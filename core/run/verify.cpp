@@ -229,12 +229,36 @@ class Verifier {
   Verification result_;
 };
 
+// Norms outside of branches and loops run whenever the model does.
+std::vector<std::string> replacedNormsNotRun(const FoldUnderTest& fold, const Tensors& sample, const Task& task) {
+  const graph::Graph& graph = fold.original.graph();
+  std::vector<const analysis::LayerNorm*> norms;
+  std::vector<graph::ValueId> outputs;
+  for (const fold::Edit& edit : fold.plan.edits) {
+    const auto* replace = std::get_if<fold::ReplaceNorm>(&edit);
+    if (replace == nullptr) continue;
+    const auto& norm = fold.norms.at(static_cast<size_t>(replace->norm));
+    if (graph.node(norm.node).block == 0) continue;
+    norms.push_back(&norm);
+    outputs.push_back(norm.output);
+  }
+  if (norms.empty()) return {};
+  const auto captured = fold.original.runCapturing(sample, outputs, task);
+  std::vector<std::string> names;
+  for (size_t i = 0; captured && i < norms.size(); ++i) {
+    if ((*captured)[i].view.dtype == graph::DType::Unknown) names.push_back(norms[i]->name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options,
                                 const Task& task) {
   const auto apply = [&](const Model& twin) { return twin.apply(fold.plan, fold.norms, options.flavour, task); };
-  return verifyChange({fold.original, fold.folded, apply, fold.norms}, sample, options, task);
+  auto verification = verifyChange({fold.original, fold.folded, apply, fold.norms}, sample, options, task);
+  if (verification) verification->notRun = replacedNormsNotRun(fold, sample, task);
+  return verification;
 }
 
 Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,

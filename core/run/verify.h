@@ -63,6 +63,8 @@ struct Verification {
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
   std::optional<bool> exact;        // true proved, false refuted, nullopt not decided
   std::string firstDiverging;       // name of a LayerNorm; only where exact is false
+  // Replaced norms in branches and loops that the sample did not take: nothing that was run says anything about them.
+  std::vector<std::string> notRun;
 };
 
 // Errors: the task was cancelled, or the sample cannot be drawn like (BadInput). An original that does not run leaves

@@ -201,6 +201,7 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.noise_floor = verification.noiseFloor;
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;
+  out.not_run = verification.notRun;
   return out;
 }
 
