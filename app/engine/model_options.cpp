@@ -35,6 +35,11 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
   service.setInputs(std::move(*choice));
   auto analysis = service.analyze(task);
   if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
+  if (!analysis->unused_arrays.empty()) {
+    std::string names;
+    for (const std::string& name : analysis->unused_arrays) names += (names.empty() ? "" : ", ") + name;
+    console.note(inputs.npz + ": the model has no input of this name, so it is not used: " + names);
+  }
   if (analysis->norms.empty()) return analysis;  // nothing was decided by the inputs
   for (const protocol::InputSpec& input : analysis->inputs) {
     if (!input.assumed.empty()) console.note("input " + input.name + " assumed: " + input.assumed);

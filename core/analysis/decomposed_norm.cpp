@@ -1,6 +1,7 @@
 #include "core/analysis/decomposed_norm.h"
 
 #include "core/analysis/written_parts.h"
+#include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -28,26 +29,47 @@ class DecomposedMatcher {
 
   // centered / deviation, or centered * inverse deviation; `centered` is what a Sub makes.
   std::optional<LayerNorm> match(ValueId centered, ValueId scale, bool inverse) {
-    const Node* sub = producerOf(graph_, centered);
-    if (sub->operands.size() != 2 || !ops::plainAlpha(*sub)) return std::nullopt;
-    norm_.input = sub->operands[0];
-    norm_.centered = centered;
-    parts_.addMember(centered);
-    if (!findAxes(sub->operands[1]) || !isMean(sub->operands[1], norm_.input)) return std::nullopt;
-    norm_.asOne = !ops::explicitCentering(graph_, *sub);
+    if (!findCentering(centered)) return std::nullopt;
     const ValueId deviation = inverse ? withoutGamma(scale) : scale;
     const auto variance = parts_.meetsInput(deviation) ? parts_.radicand(deviation, inverse) : std::nullopt;
     if (!variance || !(isVariance(*variance) || isSquareLessMean(*variance))) return std::nullopt;
     norm_.eps = parts_.eps();
-    norm_.blockedReason = parts_.rounded();
     norm_.asOne = norm_.asOne || norm_.squareLessMean != kNone;
+    return finished();
+  }
+
+  // The RMSNorm `end` of what is centered over the same axes.
+  std::optional<LayerNorm> matchRmsNorm(const Node& end) {
+    const ValueId centered = end.operands[0];
+    const auto eps = graph::floatAttribute(end, "eps");
+    if (!eps || !findCentering(centered) || !graph::sameTypeAndShape(graph_, norm_.input, centered))
+      return std::nullopt;
+    if (graph::intsAttribute(end, "axes") != norm_.axes) return std::nullopt;
+    norm_.eps = *eps;
+    norm_.innerGamma = graph::operandAt(end, 1);
+    return finished();
+  }
+
+ private:
+  // x and the axes of c = x - mean(x).
+  bool findCentering(ValueId centered) {
+    const Node* sub = producerOf(graph_, centered);
+    if (sub->operands.size() != 2 || !ops::plainAlpha(*sub)) return false;
+    norm_.input = sub->operands[0];
+    norm_.centered = centered;
+    parts_.addMember(centered);
+    norm_.asOne = !ops::explicitCentering(graph_, *sub);
+    return findAxes(sub->operands[1]) && isMean(sub->operands[1], norm_.input);
+  }
+
+  LayerNorm finished() {
+    norm_.blockedReason = parts_.rounded();
     norm_.members = parts_.members();
     if (norm_.asOne && !isClosed(graph_, norm_.members, norm_.output))
       norm_.blockedReason = "its mean or deviation is used elsewhere";
     return std::move(norm_);
   }
 
- private:
   // The axes of the reduction that the mean comes from: the last ones of the input.
   bool findAxes(ValueId mean) {
     const Node* node = producerOf(graph_, mean);
@@ -152,6 +174,14 @@ std::optional<LayerNorm> matchDecomposedNorm(const Graph& graph, NodeId end) {
   if (node.kind != OpKind::Mul) return std::nullopt;
   if (auto found = match(0, true)) return found;
   return match(1, true);
+}
+
+std::optional<LayerNorm> matchCenteredRmsNorm(const Graph& graph, NodeId end) {
+  const Node& node = graph.node(end);
+  if (graph::boolAttribute(node, "fused")) return std::nullopt;
+  const Node* sub = producerOf(graph, graph::operandAt(node, 0));
+  if (sub == nullptr || sub->kind != OpKind::Sub) return std::nullopt;
+  return DecomposedMatcher(graph, end).matchRmsNorm(node);
 }
 
 }  // namespace normlens::analysis

@@ -104,6 +104,8 @@ Norms findNorms(const Graph& graph) {
       } else if (auto other = matchDecomposedRmsNorm(graph, id)) {
         out.others.push_back(std::move(*other));
       }
+    } else if (auto norm = node.kind == OpKind::RmsNorm ? matchCenteredRmsNorm(graph, id) : std::nullopt) {
+      out.layerNorms.push_back(std::move(*norm));
     } else if (const auto kind = otherNormKind(node.kind)) {
       out.others.push_back(otherFromOp(graph, id, *kind));
     }

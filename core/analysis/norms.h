@@ -21,11 +21,12 @@ enum class NormForm : uint8_t { Op, Decomposed, Fused };
 // part of it: they stay in the graph as they are, the norm's own output is c / sqrt(...). Or as Flax writes it, with
 // mean(x^2) - mean(x)^2 for the variance, means as sums times 1/n, and gamma inside:
 //                        c * (gamma * rsqrt(max(0, mean(x^2) - mean(x)^2) + eps))
+// Or with everything behind c in one op, RmsNorm(c, gamma), which stays when the norm is folded.
 struct LayerNorm {
   std::string name;  // unique in the file
   int index = 0;     // execution order among the LayerNorms
   NormForm form = NormForm::Op;
-  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the division that ends it
+  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the division or RmsNorm that ends it
   std::vector<graph::NodeId> members;  // all nodes of it, in execution order
   graph::ValueId input = graph::kNoValue;
   graph::ValueId output = graph::kNoValue;

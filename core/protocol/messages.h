@@ -151,8 +151,9 @@ struct Analysis {
   std::vector<OtherNormInfo> other_norms;
   Totals totals;
   std::vector<InputSpec> inputs;
-  std::string probe_error;  // why the model could not be run; empty when it ran
-  std::string note;         // a sentence on what was found, or was not; may be empty
+  std::vector<std::string> unused_arrays;  // of the file of inputs: no input has their name
+  std::string probe_error;                 // why the model could not be run; empty when it ran
+  std::string note;                        // a sentence on what was found, or was not; may be empty
 };
 
 // ---- set_inputs: InputsParams -> InputsInfo. What the next analyze runs the model with; refused, the choice before

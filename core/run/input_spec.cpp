@@ -155,23 +155,31 @@ Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::In
   return merged;
 }
 
-Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                      DType modelType) {
-  formats::Tensors chosen, given;
+Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
+                                  DType modelType) {
+  ChosenArrays chosen;
+  formats::Tensors given;
+  bool allByName = true;
   std::ranges::copy_if(arrays, std::back_inserter(given), [](const auto& a) { return !a.name.starts_with("out_"); });
   for (size_t i = 0; i < inputs.size(); ++i) {
     const formats::NamedTensor* array = findArray(given, inputs[i]);
-    if (!array) array = findArray(given, "in_" + std::to_string(i));
+    if (!array) {
+      allByName = false;
+      array = findArray(given, "in_" + std::to_string(i));
+    }
     if (!array) {
       return fail(ErrorCode::BadInput,
                   "the file of inputs has no array for input '" + inputs[i] + "' (it holds " + nameList(given) + ")",
                   "name the arrays in_0, in_1 ... in the order of the inputs");
     }
-    chosen.push_back({inputs[i], castFloat(array->view, modelType)});
+    chosen.tensors.push_back({inputs[i], castFloat(array->view, modelType)});
   }
-  if (chosen.size() < given.size()) {
+  if (!allByName && chosen.tensors.size() < given.size()) {
     return fail(ErrorCode::BadInput, "the file of inputs holds " + nameList(given) + " but the model takes " +
                                          std::to_string(inputs.size()) + " inputs");
+  }
+  for (const auto& array : given) {
+    if (allByName && !findArray(chosen.tensors, array.name)) chosen.unused.push_back(array.name);
   }
   return chosen;
 }

@@ -32,10 +32,16 @@ using DimSizes = std::map<std::string, int64_t>;
 [[nodiscard]] Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::InputSpec>& inferred,
                                                                  const std::vector<formats::InputSpec>& given);
 
-// The arrays that are inputs, in the order of the model: in_0, in_1 ... or by the names in `inputs`; out_* are left
-// out. Float arrays are cast to `modelType`. Errors: an input without array, an array that is no input.
-[[nodiscard]] Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays,
-                                                    const std::vector<std::string>& inputs, graph::DType modelType);
+struct ChosenArrays {
+  formats::Tensors tensors;         // one for each input
+  std::vector<std::string> unused;  // names of arrays that are no input
+};
+
+// The arrays that are inputs, in the order of the model: by the names in `inputs`, or in_0, in_1 ...; out_* are left
+// out. Others are left over only where every input is found by its own name: exporters drop inputs that nothing reads.
+// Float arrays are cast to `modelType`. Errors: an input without array, an array that is no input.
+[[nodiscard]] Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
+                                                graph::DType modelType);
 
 // Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
 // `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.

@@ -21,24 +21,25 @@ std::vector<std::string> inputNames(const formats::Model& model) {
 Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
   const auto arrays = run::readArrays(npz);
   if (!arrays) return tl::unexpected(arrays.error());
-  auto tensors = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype);
-  if (!tensors) return tl::unexpected(tensors.error());
+  auto found = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype);
+  if (!found) return tl::unexpected(found.error());
   ChosenInputs chosen;
-  for (const auto& tensor : *tensors) {
+  for (const auto& tensor : found->tensors) {
     formats::InputSpec spec;
     spec.name = tensor.name;
     spec.dtype = tensor.view.dtype;
     spec.shape = tensor.view.shape;
     chosen.specs.push_back(std::move(spec));
   }
-  chosen.tensors = std::move(*tensors);
+  chosen.tensors = std::move(found->tensors);
+  chosen.unusedArrays = std::move(found->unused);
   return chosen;
 }
 
 Result<ChosenInputs> fromSpecs(std::vector<formats::InputSpec> specs) {
   auto tensors = run::drawInputs(specs, kInputSeed);
   if (!tensors) return tl::unexpected(tensors.error());
-  ChosenInputs chosen{std::move(*tensors), std::move(specs), {}};
+  ChosenInputs chosen{std::move(*tensors), std::move(specs), {}, {}};
   for (const auto& spec : chosen.specs) chosen.freeAxes.push_back(spec.freeAxes);
   return chosen;
 }

@@ -11,6 +11,7 @@ struct ChosenInputs {
   formats::Tensors tensors;
   std::vector<formats::InputSpec> specs;   // what they look like; `assumed` is empty where the user gave them
   std::vector<std::vector<int>> freeAxes;  // by input; empty where not known
+  std::vector<std::string> unusedArrays;   // of the file of inputs, by name
 };
 
 // Errors: BadInput, Usage, Unreadable; one plain sentence.

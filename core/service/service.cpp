@@ -96,6 +96,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   state_->folded.reset();
   state_->differences.forget();
   auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs);
+  told.unused_arrays = state_->inputs.unusedArrays;
   told.probe_error = probeError;
   return told;
 }

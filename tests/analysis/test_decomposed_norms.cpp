@@ -185,5 +185,91 @@ TEST(DecomposedNorms, TwoPassesWithSumsInsteadOfMeans) {
   EXPECT_LT(norm.difference, 1e-12);
 }
 
+// A subtraction of the mean before an RMSNorm in one op.
+struct CenteredRms {
+  std::string mean = R"(%m: float64[2, 8, 1] = Reduce(%h) {op = "mean", axes = [2], keepdim = true})";
+  std::string centered = "%c: float64[2, 8, 8] = Sub(%h, %m)";
+  std::string norm = "%n: float64[2, 8, 8] = RmsNorm(%c, %g) {axes = [2], eps = 1e-05}";
+  std::string rest = "return %y";
+
+  [[nodiscard]] std::string text() const {
+    return R"(graph {
+  input %x: float64[2, 8, 8]
+  const %w: float64[8, 8] random 1
+  const %wb: float64[8] random 2
+  const %g: float64[8] random 3
+  const %b: float64[8] random 4
+  %h: float64[2, 8, 8] = Linear(%x, %w, %wb)
+  )" + mean +
+           "\n  " + centered + "\n  " + norm + "\n  %y: float64[2, 8, 8] = Add(%n, %b)\n  " + rest + "\n}";
+  }
+};
+
+TEST(CenteredRmsNorms, AreLayerNorms) {
+  const Found norm = found(CenteredRms().text(), Policy::Free);
+  EXPECT_EQ(norm.verdict, Verdict::Free) << norm.reason;
+  EXPECT_EQ(norm.folded, 1U);
+  EXPECT_LT(norm.difference, 1e-12);
+  const auto graph = parsed(CenteredRms().text());
+  const Norms norms = findNorms(graph);
+  EXPECT_TRUE(norms.others.empty());
+  ASSERT_EQ(norms.layerNorms.size(), 1U);
+  EXPECT_EQ(norms.layerNorms[0].members.size(), 3U);
+  EXPECT_EQ(graph.value(norms.layerNorms[0].innerGamma).name, "g");
+}
+
+TEST(CenteredRmsNorms, FoldWhereTheCenteredValueIsReadElsewhereToo) {
+  CenteredRms other;
+  other.rest = "return %y, %c";
+  const Found norm = found(other.text(), Policy::Free);
+  EXPECT_EQ(norm.folded, 1U) << norm.reason;
+  EXPECT_LT(norm.difference, 1e-12);
+}
+
+TEST(CenteredRmsNorms, AMeanThatIsReadElsewhereKeepsTheLinearAsItIs) {
+  CenteredRms other;
+  other.rest = "return %y, %m";
+  EXPECT_EQ(found(other.text(), Policy::Free).folded, 0U);
+  EXPECT_LT(found(other.text()).difference, 1e-12);
+}
+
+TEST(CenteredRmsNorms, ASumByItsCountIsAMean) {
+  CenteredRms other;
+  other.mean = R"(%s: float64[2, 8, 1] = Reduce(%h) {op = "sum", axes = [2], keepdim = true}
+  %m: float64[2, 8, 1] = Div(%s, 8))";
+  EXPECT_EQ(found(other.text(), Policy::Free).folded, 1U);
+  EXPECT_LT(found(other.text(), Policy::Free).difference, 1e-12);
+  other.rest = "return %y, %m";
+  const Found leaking = found(other.text());
+  EXPECT_EQ(leaking.folded, 0U);
+  EXPECT_NE(leaking.reason.find("used elsewhere"), std::string::npos) << leaking.reason;
+}
+
+TEST(CenteredRmsNorms, WhatIsOnlyNearlyOneStaysAnRmsNorm) {
+  std::vector<CenteredRms> others(7);
+  others[0].mean = R"(%m: float64[2, 1, 8] = Reduce(%h) {op = "mean", axes = [1], keepdim = true})";
+  others[1].mean = R"(%m: float64[2, 1, 1] = Reduce(%h) {op = "mean", axes = [1, 2], keepdim = true})";
+  others[2].norm = "%n: float64[2, 8, 8] = RmsNorm(%c, %g) {axes = [1, 2], eps = 1e-05}";
+  others[3].mean = R"(%m: float64[2, 8, 1] = Reduce(%h) {op = "max", axes = [2], keepdim = true})";
+  others[4].centered = "%c: float64[2, 8, 8] = Sub(%m, %h)";
+  others[5].centered = "%c: float64[2, 8, 8] = Sub(%x, %m)";
+  others[6].centered = "%c: float64[2, 8, 8] = Add(%h, %m)";
+  for (const CenteredRms& other : others) {
+    const Norms norms = findNorms(parsed(other.text()));
+    EXPECT_EQ(norms.layerNorms.size(), 0U) << other.text();
+    EXPECT_EQ(norms.others.size(), 1U) << other.text();
+  }
+}
+
+// [2, 8] subtracted from [2, 8, 8] meets other elements than those that it is the mean of.
+TEST(CenteredRmsNorms, AMeanWithoutItsAxisIsAnotherValue) {
+  CenteredRms other;
+  other.mean = R"(%m: float64[2, 8] = Reduce(%h) {op = "mean", axes = [2], keepdim = false}
+  %mx: float64[1, 2, 8] = Reshape(%m))";
+  other.centered = "%c: float64[2, 8, 8] = Sub(%h, %mr)";
+  other.mean += "\n  %mr: float64[2, 1, 8] = Permute(%mx) {perm = [1, 0, 2]}";
+  EXPECT_EQ(findNorms(parsed(other.text())).layerNorms.size(), 0U);
+}
+
 }  // namespace
 }  // namespace normlens::analysis

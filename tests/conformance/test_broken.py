@@ -31,6 +31,7 @@ EITHER = {
 OPENED = {
     "ok_minimal.onnx": 1,
     "ext_ok.onnx": 1,
+    "onnx_unsorted.onnx": 1,
     "onnx_unknown_op.onnx": 0,
     "onnx_init_is_input.onnx": 0,
     "onnx_weight_is_input.onnx": 0,

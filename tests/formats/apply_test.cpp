@@ -386,6 +386,25 @@ TEST(Apply, ADecomposedNormLosesItsMeanAndTheDeadCode) {
   EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
 }
 
+TEST(Apply, ACenteredRmsNormLosesItsMeanAndKeepsItsGamma) {
+  torch::jit::Module m("Written");
+  m.register_parameter("w", draw({8, 6}, 90), false);
+  m.register_parameter("gamma", draw({8}, 92), false);
+  m.define(R"(
+    def forward(self, x):
+      h = torch.linear(x, self.w)
+      c = h - torch.mean(h, [-1], True)
+      return torch.rms_norm(c, [8], self.gamma, 1e-05)
+  )");
+  const auto x = draw({3, 6}, 91);
+  const auto model = makeModel(m, {x});
+  ASSERT_EQ(analysis::findNorms(model->graph()).layerNorms.size(), 1U);
+  const auto folded = applied(*model, {centerOver(model->graph(), "w", 0), fold::ReplaceNorm{0}});
+  EXPECT_EQ(countOps(*folded, "aten::mean"), 0);
+  EXPECT_EQ(countOps(*folded, "aten::rms_norm"), 1);
+  EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*folded, {x})), kExact);
+}
+
 TEST(Apply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
   torch::jit::Module m("Written");
   m.register_parameter("w", draw({8, 6}, 90), false);

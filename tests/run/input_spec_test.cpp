@@ -100,9 +100,10 @@ TEST(ChooseInputs, ByNumberOrNameAndCast) {
       chooseInputs({array("out_0", DType::Float32), array("in_1", DType::Float32), array("in_0", DType::Int64)},
                    {"ids", "scale"}, DType::BFloat16);
   ASSERT_TRUE(chosen) << chosen.error().message;
-  EXPECT_EQ((*chosen)[0].name, "ids");
-  EXPECT_EQ((*chosen)[0].view.dtype, DType::Int64);
-  EXPECT_EQ((*chosen)[1].view.dtype, DType::BFloat16);
+  EXPECT_EQ(chosen->tensors[0].name, "ids");
+  EXPECT_EQ(chosen->tensors[0].view.dtype, DType::Int64);
+  EXPECT_EQ(chosen->tensors[1].view.dtype, DType::BFloat16);
+  EXPECT_TRUE(chosen->unused.empty());
   EXPECT_TRUE(
       chooseInputs({array("scale", DType::Float32), array("ids", DType::Int64)}, {"ids", "scale"}, DType::Float32));
 }
@@ -115,6 +116,20 @@ TEST(ChooseInputs, NamesWhatDoesNotFit) {
   const auto extra = chooseInputs({array("in_0", DType::Int64), array("in_1", DType::Int64)}, {"a"}, DType::Float32);
   ASSERT_FALSE(extra);
   EXPECT_EQ(extra.error().message, "the file of inputs holds in_0, in_1 but the model takes 1 inputs");
+}
+
+// An exporter drops an input that nothing reads, and the others keep their names.
+TEST(ChooseInputs, LeavesOverWhatNoInputIsNamedAfterWhereAllAreFoundByName) {
+  const formats::Tensors arrays{array("in_0", DType::Int64), array("in_1", DType::Float32),
+                                array("in_2", DType::Float32), array("out_0", DType::Float32)};
+  const auto chosen = chooseInputs(arrays, {"in_0", "in_2"}, DType::Float32);
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  ASSERT_EQ(chosen->tensors.size(), 2U);
+  EXPECT_EQ(chosen->tensors[1].name, "in_2");
+  EXPECT_EQ(chosen->tensors[1].view.data, arrays[2].view.data);
+  EXPECT_EQ(chosen->unused, (std::vector<std::string>{"in_1"}));
+  // One found by its position only: which array is too many is not known.
+  EXPECT_FALSE(chooseInputs(arrays, {"in_0", "scale"}, DType::Float32));
 }
 
 TEST(OtherSizes, ChangesFreeAxesTogether) {

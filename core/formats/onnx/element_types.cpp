@@ -2,6 +2,8 @@
 
 #include <onnx/shape_inference/implementation.h>
 
+#include "core/formats/onnx/runtime_schemas.h"
+
 namespace normlens::formats::onnx {
 namespace {
 
@@ -32,8 +34,9 @@ int32_t ElementTypes::of(const std::string& name) const {
 }
 
 void inferTypes(ModelProto& model) {
+  const RuntimeSchemas schemas;
   try {
-    ::ONNX_NAMESPACE::shape_inference::InferShapes(model);
+    ::ONNX_NAMESPACE::shape_inference::InferShapes(model, &schemas);
   } catch (const std::exception&) {
     // What was found until then stays.
   }

@@ -23,8 +23,8 @@ class ElementTypes {
   std::unordered_map<std::string, int32_t> types_;
 };
 
-// Fills value_info by shape inference as far as it goes; operators that the onnx library does not know are stepped
-// over.
+// Fills value_info by shape inference as far as it goes. Operators that the onnx library does not know are stepped
+// over, but for the doubles that ONNX Runtime's own operators make of doubles.
 void inferTypes(ModelProto& model);
 
 }  // namespace normlens::formats::onnx

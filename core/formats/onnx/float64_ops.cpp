@@ -299,6 +299,16 @@ std::string conversionObstacle(const ModelProto& model, graph::DType to) {
   return obstacle;
 }
 
+std::optional<OwnSignature> ownSignature(const std::string& domain, const std::string& op) {
+  const OwnRow* row = rowOf(domain, op);
+  if (!row) return std::nullopt;
+  for (const auto rows : float64::allKernels()) {
+    const auto kernel = std::ranges::find(rows, row->kernel, &float64::KernelRow::name);
+    if (kernel != rows.end()) return OwnSignature{row->typedInput, kernel->outputs};
+  }
+  return std::nullopt;
+}
+
 void useOwnKernels(ModelProto& model, bool unknownIsDouble) { OwnKernels(model, unknownIsDouble).use(); }
 
 }  // namespace normlens::formats::onnx

@@ -79,8 +79,7 @@ ModelProto sizedCopy(const ModelProto& model, const ProbeShapes* probe) {
   return copy;
 }
 
-void infer(const OnnxSource& source, const ProbeShapes* probe, KnownTypes& types) {
-  ModelProto sized = sizedCopy(*source.skeleton, probe);
+void infer(ModelProto sized, KnownTypes& types) {
   try {
     const ::ONNX_NAMESPACE::ShapeInferenceOptions options(false, 0, true);
     const GuardedSchemas schemas;
@@ -145,7 +144,15 @@ KnownType typeOf(const TypeProto& type) {
 
 KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs) {
   KnownTypes types;
-  infer(source, &inputs, types);
+  infer(sizedCopy(*source.skeleton, &inputs), types);
+  return types;
+}
+
+KnownTypes staticTypes(const OnnxSource& source) {
+  ModelProto bare = *source.skeleton;
+  forgetClaims(*bare.mutable_graph());
+  KnownTypes types;
+  infer(std::move(bare), types);
   return types;
 }
 
@@ -158,7 +165,7 @@ KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Infere
     eachGraph(main, {},
               [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, false, types); });
   if (inference == Inference::WhereMissing && (probe == nullptr || narrowed || !covers(*probe, main)))
-    infer(source, probe, types);
+    infer(sizedCopy(*source.skeleton, probe), types);
   if (probe == nullptr) return types;
   std::erase_if(types, [](const auto& entry) { return entry.first.find("/body/") != std::string::npos; });
   takeProbe(*probe, narrowed, types);

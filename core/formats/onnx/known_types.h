@@ -27,6 +27,9 @@ using KnownTypes = std::unordered_map<std::string, KnownType>;
 // What onnx infers where the inputs of the main graph have these shapes and nothing else is known.
 [[nodiscard]] KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs);
 
+// What onnx infers where nothing is known but what the file fixes: sizes that every run has.
+[[nodiscard]] KnownTypes staticTypes(const OnnxSource& source);
+
 // Sizes for all inputs of the main graph: given ones, else the file's, else chosen (see input_sizes.h).
 // After a probe the file's own claims do not count any more, and a value in a loop's body that the probe leaves out has
 // no shape: it changes from one pass to the next.

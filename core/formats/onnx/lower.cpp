@@ -144,10 +144,13 @@ std::optional<std::vector<int64_t>> Lowering::constantInts(ValueId value) const 
       const auto tensor = tensors_.find(at.constant);
       return tensor == tensors_.end() ? std::nullopt : intsOf(*tensor->second);
     }
-    if (at.producer == kNone || out_.graph.node(at.producer).kind != OpKind::Identity) return std::nullopt;
+    if (at.producer == kNone) return std::nullopt;
+    if (out_.graph.node(at.producer).kind != OpKind::Identity) break;
     value = out_.graph.node(at.producer).operands.at(0);
   }
-  return std::nullopt;
+  const auto& folded = foldedInts(value, 0);
+  const bool known = folded && std::ranges::find(*folded, kNotStatic) == folded->end();
+  return known ? folded : std::nullopt;
 }
 
 std::string Lowering::uniqueName(const std::string& name, const Frame& frame) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -49,7 +50,7 @@ class Lowering {
   [[nodiscard]] graph::ValueId find(const Frame& frame, const std::string& name) const;
   // The type of a value, as far as anything tells: rank and some dims may be known where the shape is not.
   [[nodiscard]] const KnownType& typeOf(graph::ValueId value) const;
-  // Elements of an integer constant that cannot change.
+  // Elements of an integer constant that cannot change, or of what is computed from constants and sizes that cannot.
   [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(graph::ValueId value) const;
   [[nodiscard]] const KnownType& namedType(const Frame& frame, const std::string& name) const;
   // Makes a value for an output of a node; a nameless one where the output is left out. Names have to be the model's
@@ -98,6 +99,11 @@ class Lowering {
   graph::ValueId literal(double number);
   void markHelpers();
   void noteValue(graph::ValueId value, std::string path, KnownType type);
+  // static_ints.cpp. kNotStatic in them: a size that differs between runs.
+  static constexpr int64_t kNotStatic = std::numeric_limits<int64_t>::min();
+  [[nodiscard]] std::optional<std::vector<int64_t>> staticSizes(graph::ValueId value) const;
+  [[nodiscard]] const std::optional<std::vector<int64_t>>& foldedInts(graph::ValueId value, int depth) const;
+  [[nodiscard]] std::optional<std::vector<int64_t>> computeInts(graph::ValueId value, int depth) const;
 
   const OnnxSource& source_;
   KnownTypes types_;
@@ -106,6 +112,8 @@ class Lowering {
   std::map<std::string, const FunctionProto*> functions_;  // by key
   std::unordered_map<graph::ConstantId, const TensorProto*> tensors_;
   std::unordered_map<graph::ConstantId, std::vector<int64_t>> ints_;
+  mutable std::optional<KnownTypes> staticTypes_;  // made when they are asked for
+  mutable std::unordered_map<graph::ValueId, std::optional<std::vector<int64_t>>> folded_;
   std::vector<KnownType> valueTypes_;                // by graph value
   const Frame* main_ = nullptr;                      // its names are made once each
   std::unordered_set<std::string> names_;            // of other graph values

@@ -249,10 +249,7 @@ OrtStatusPtr DoubleOp::CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, 
 }
 
 OwnOps::OwnOps() {
-  for (const auto rows : {float64::elementwiseKernels(), float64::normKernels(), float64::channelNormKernels(),
-                          float64::convolutionKernels(), float64::poolKernels(), float64::resizeKernels(),
-                          float64::recurrentKernels(), float64::attentionKernels(), float64::standardAttentionKernels(),
-                          float64::samplingKernels(), float64::quantisingKernels(), float64::otherKernels()}) {
+  for (const auto rows : float64::allKernels()) {
     for (const float64::KernelRow& row : rows) kernels_.emplace_back(row);
   }
   domains_.emplace_back(kTapDomain);

@@ -221,7 +221,8 @@ void PlanTranslator::replaceDecomposed(const LayerNorm& norm) {
   const ReadSite end = siteOf(norm.node, 0);
   const int opset = opsetOf(*end.body);
   const NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
-  const auto scaling = style == NormStyle::Primitives || norm.asOne ? std::nullopt : scalingOf(norm, end);
+  const bool stays = norm.asOne || graph_.node(norm.node).kind == OpKind::RmsNorm;
+  const auto scaling = style == NormStyle::Primitives || stays ? std::nullopt : scalingOf(norm, end);
   if (!scaling) return dropSubtraction(norm);
   NormToWrite out;
   out.node = scaling->site.node;

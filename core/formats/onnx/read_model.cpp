@@ -8,6 +8,7 @@
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/external_data.h"
 #include "core/formats/onnx/names.h"
+#include "core/formats/onnx/sort_nodes.h"
 #include "core/formats/onnx/split_weights.h"
 #include "core/formats/onnx/tensor_data.h"
 
@@ -142,6 +143,7 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   auto skeleton = std::make_shared<ModelProto>();
   if (!parse(split->skeleton, *skeleton)) return damaged();
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  sortNodes(*skeleton);
   if (auto ok = checkModel(*skeleton); !ok) return tl::unexpected(ok.error());
   ExternalFiles files(file->path());
   auto weights = std::make_shared<Weights>();

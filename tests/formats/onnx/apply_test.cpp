@@ -213,6 +213,41 @@ TEST(OnnxApply, DecomposedNormLosesItsSubtraction) {
 }
 
 // As Flax writes it and tf2onnx exports it.
+// The RMSNorm stays with its gamma, though a product with another one stands behind it.
+TEST(OnnxApply, ACenteredRmsNormLosesItsSubtraction) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 11, opset_import: ["" : 23]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      hw = MatMul(x, w)
+      h = Add(hw, b)
+      mean = ReduceMean(h, last)
+      centered = Sub(h, mean)
+      [norm] normal = RMSNormalization <axis = -1, epsilon = 0.01> (centered, gamma)
+      scaled = Mul(normal, gamma2)
+      y = Add(scaled, beta)
+    })");
+  int seed = 1;
+  addTensor(model, "w", {8, 6}, seed);
+  for (const char* name : {"b", "gamma", "gamma2", "beta"}) addTensor(model, name, {6}, ++seed);
+  auto* axes = model.mutable_graph()->add_initializer();
+  axes->set_name("last");
+  axes->set_data_type(TensorProto::INT64);
+  axes->add_dims(1);
+  axes->add_int64_data(-1);
+  for (const NormFlavour flavour :
+       {NormFlavour::Portable, NormFlavour::Standard, NormFlavour::Ort, NormFlavour::Primitives}) {
+    const Folded folded = foldText(model, flavour);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.ops, "MatMul,Add,RMSNormalization,Mul,Add");
+  }
+  // What else reads the centered value goes on reading it.
+  model.mutable_graph()->add_output()->CopyFrom(model.graph().output(0));
+  model.mutable_graph()->mutable_output(1)->set_name("centered");
+  const Folded leaking = foldText(model, NormFlavour::Portable);
+  expectSound(leaking, 1);
+  EXPECT_EQ(leaking.ops, "MatMul,Add,ReduceMean,Sub,RMSNormalization,Mul,Add");
+}
+
 TEST(OnnxApply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 15]>

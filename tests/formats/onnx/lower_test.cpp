@@ -131,6 +131,32 @@ TEST(Lower, Slices) {
   EXPECT_EQ(graph::intAttribute(last(old), "start"), 1);
 }
 
+// The number at which a chunk begins, as exporters compute it.
+std::optional<int64_t> startOf(const std::string& bookkeeping, const std::string& start) {
+  const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[N, 2, 6] x) => (float[A, B, C] y)
+    <int64[1] axis = {2}, int64[1] last = {-1}, int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2},
+     int64[1] far = {99}> { s = Shape(x) )" +
+                             bookkeeping + " y = Slice(x, " + start + ", far, axis) }");
+  return graph::intAttribute(last(model), "start");
+}
+
+TEST(Lower, BoundsComputedFromSizesThatTheFileFixes) {
+  EXPECT_EQ(startOf("n = Gather(s, last) a = Add(n, one) h = Div(a, two)", "h"), 3);
+  EXPECT_EQ(startOf("n = Gather(s, axis) d = Sub(n, two) c = Cast<to = 6>(d) i = Identity(c)", "i"), 4);
+  EXPECT_EQ(startOf("k = Constant<value_int = 1>() n = Gather(s, k) u = Unsqueeze(n, zero)", "u"), 2);
+}
+
+TEST(Lower, BoundsThatAnotherRunMayHaveOtherwiseAreNotKnown) {
+  EXPECT_EQ(startOf("n = Gather(s, zero) h = Div(n, two)", "h"), std::nullopt);  // N
+  EXPECT_EQ(startOf("n = Gather(s, zero) p = Gather(s, n)", "p"), std::nullopt);
+  EXPECT_EQ(startOf("t = Shape<start = 1>(x) n = Gather(t, last)", "n"), std::nullopt);
+  EXPECT_EQ(
+      startOf("n = Gather(s, last) f = Cast<to = 1>(n) g = Cast<to = 1>(two) d = Div(f, g) h = Cast<to = 7>(d)", "h"),
+      std::nullopt);
+  EXPECT_EQ(startOf("n = Gather(s, last) m = Sub(zero, n) h = Div(m, two)", "h"), std::nullopt);
+  EXPECT_EQ(startOf("z = NonZero(x) t = Shape(z) n = Gather(t, last)", "n"), std::nullopt);
+}
+
 TEST(Lower, ConstantsOfEveryKind) {
   const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 3] x) => (float[2, 3] y)
     { two = Constant<value_float = 2.0>() i = Identity(two) p = Pow(x, i) s = Constant<value_ints = [3, 2]>() r = Reshape(p, s) t = Constant<value_ints=[2, 3]>() y = Reshape(r, t) })");

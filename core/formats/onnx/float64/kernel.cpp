@@ -4,6 +4,12 @@
 
 namespace normlens::formats::onnx::float64 {
 
+std::vector<std::span<const KernelRow>> allKernels() {
+  return {elementwiseKernels(), normKernels(),      channelNormKernels(), convolutionKernels(),       poolKernels(),
+          resizeKernels(),      recurrentKernels(), attentionKernels(),   standardAttentionKernels(), samplingKernels(),
+          quantisingKernels(),  otherKernels()};
+}
+
 Shape broadcast(const Shape& a, const Shape& b) {
   const size_t rank = std::max(a.size(), b.size());
   Shape out(rank, 1);

@@ -81,6 +81,7 @@ struct KernelRow {
 [[nodiscard]] std::span<const KernelRow> samplingKernels();
 [[nodiscard]] std::span<const KernelRow> quantisingKernels();
 [[nodiscard]] std::span<const KernelRow> otherKernels();
+[[nodiscard]] std::vector<std::span<const KernelRow>> allKernels();
 
 // The version of the standard operators that the node was written in is handed to its kernel under this name.
 inline constexpr const char* kOpset = "normlens_opset";
