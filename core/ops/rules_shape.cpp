@@ -46,13 +46,20 @@ std::optional<View> viewOf(const Graph& graph, const Node& node, size_t operand,
 ZeroMean needs(ValueId value, const FactorsPerDim& dims) { return ZeroMean::of({{value, joinDims(dims)}}); }
 Shift carries(ValueId value, const FactorsPerDim& dims) { return Shift::carried({{value, joinDims(dims)}}); }
 
+// Why it is not known where a window starts, or there is none.
+std::string cutsFrom(const Node& node, const std::string& channels) {
+  const int64_t step = graph::intAttribute(node, "step").value_or(1);
+  if (step != 1) return "it takes some of " + channels + ", at a step of " + std::to_string(step);
+  return "it cuts a run-time part out of " + channels;
+}
+
 // y is the window [start, start + length) of x's axis.
 ZeroMean windowZeroMean(const Graph& graph, const Node& node, View view, std::optional<int64_t> start, int64_t length,
                         ValueId in) {
   auto& axis = view.dims.at(view.axis);
   const int64_t size = view.in->at(view.axis);
   if (!start) {
-    if (anySummed(axis)) return ZeroMean::refused("it cuts a run-time part out of the norm's channels");
+    if (anySummed(axis)) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
     axis = wholeKept(size);
     return needs(in, view.dims);
   }
@@ -65,11 +72,11 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, View view, std::op
   return needs(in, view.dims);
 }
 
-Shift windowShift(View view, std::optional<int64_t> start, int64_t length, ValueId out) {
+Shift windowShift(const Node& node, View view, std::optional<int64_t> start, int64_t length, ValueId out) {
   auto& axis = view.dims.at(view.axis);
   if (!start) {
     const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
-    if (anySummed(axis) && !constant) return Shift::refused("it cuts a run-time part out of the shifted channels");
+    if (anySummed(axis) && !constant) return Shift::refused(cutsFrom(node, "the shifted channels"));
     axis = {Factor{length, 0, length, constant}};
     return carries(out, view.dims);
   }
@@ -254,7 +261,7 @@ Shift sliceShift(const Graph& graph, const Node& node, int operand, const Patter
   auto view = viewOf(graph, node, 0, 0, pattern, true);
   if (operand != 0 || !view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
   const int64_t length = (*view->out)[view->axis];
-  return windowShift(std::move(*view), startOf(node), length, node.outputs[0]);
+  return windowShift(node, std::move(*view), startOf(node), length, node.outputs[0]);
 }
 
 namespace {
@@ -276,7 +283,7 @@ ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pa
 Shift pickShift(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   auto view = viewOf(graph, node, 0, output, pattern, true);
   if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
-  return windowShift(std::move(*view), indexOf(node, output), 1, node.outputs[static_cast<size_t>(output)]);
+  return windowShift(node, std::move(*view), indexOf(node, output), 1, node.outputs[static_cast<size_t>(output)]);
 }
 
 // One shift result for a node with several outputs: absorbed where it reaches none of them.
@@ -325,7 +332,7 @@ Shift splitShift(const Graph& graph, const Node& node, int operand, const Patter
     if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
     const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
     const int64_t length = (*view->out)[view->axis];
-    return windowShift(std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
+    return windowShift(node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
                        node.outputs[static_cast<size_t>(output)]);
   });
 }

@@ -28,6 +28,16 @@ Pattern text(const char* pattern) { return Pattern::parse(pattern).value(); }
 const Shape kX{2, 3, 8};
 const Pattern kChannels = over(kX, {2});
 
+TEST(Refused, sliceOfChannelsSaysWhetherItsStepOrItsStartIsInTheWay) {
+  const auto reason = [](int64_t step) {
+    const OneNode made = oneNode(OpKind::Slice, {kX}, {{"axis", int64_t{2}}, {"step", step}}, {{2, 3, 4}});
+    const auto& node = made.graph.nodes.front();
+    return opRow(node.kind).zeroMean(made.graph, node, 0, over({2, 3, 4}, {2})).reason;
+  };
+  EXPECT_EQ(reason(2), "it takes some of the norm's channels, at a step of 2");
+  EXPECT_EQ(reason(1), "it cuts a run-time part out of the norm's channels");
+}
+
 TEST(Refused, gateThatDiffersBetweenChannels) {
   for (const OpKind kind : {OpKind::Mul, OpKind::Div}) {
     const auto with = [&](const Shape& gate) { return oneNode(kind, {kX, gate}, {}, {kX}); };

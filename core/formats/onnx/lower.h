@@ -44,6 +44,7 @@ struct Lowered {
   //   BiasGelu, FastGelu, BiasAdd ...: "bias" (Add)
   //   Gemm, FusedMatMul:      "transposed A", "transposed B" (Permutes)
   //   Slice over several axes: "axis 0", "axis 1" ... (Slices), the last axis is the node itself
+  //   GatherND:               "index" (Reshape)
   //   Sum, Loop's scan outputs: "add 0" ...; "scan"
   std::vector<std::string> part;
   std::vector<std::vector<OperandSite>> operandSites;  // by graph node and operand; -1: a value inside a fused operator

@@ -118,6 +118,20 @@ void gather(OpContext& op) {
   op.setAxis(axis, rank);
 }
 
+// Of one number per index, as h[:, rows] is written: a Gather along the first axis.
+void gatherNd(OpContext& op) {
+  auto index = op.inputType(1);
+  const bool whole = op.intOf("batch_dims", 0) == 0 && index.dims && index.dims->size() > 1 && index.dims->back() == 1;
+  if (!whole) {
+    op.allOperands();
+    return op.opaque();
+  }
+  index.dims->pop_back();
+  op.operand(0);
+  op.operands.push_back(op.part("index", OpKind::Reshape, "Reshape", {op.in(1)}, {}, std::move(index)));
+  op.setAxis(0, op.rank(0));
+}
+
 }  // namespace
 
 const std::vector<OpRule>& linearRules() {
@@ -134,6 +148,7 @@ const std::vector<OpRule>& linearRules() {
       {"GRU", OpKind::Recurrent, everything},
       {"RNN", OpKind::Recurrent, everything},
       {"Gather", OpKind::Gather, gather},
+      {"GatherND", OpKind::Gather, gatherNd},
   };
   return kRules;
 }

@@ -157,6 +157,17 @@ TEST(Lower, BoundsThatAnotherRunMayHaveOtherwiseAreNotKnown) {
   EXPECT_EQ(startOf("z = NonZero(x) t = Shape(z) n = Gather(t, last)", "n"), std::nullopt);
 }
 
+TEST(Lower, GatherNDOfOneNumberPerIndexIsAGather) {
+  const auto model = one(17, "float[4, 2, 8] x, int64[3, 1] i", "y = GatherND(x, i)");
+  EXPECT_EQ(kindsOf(model), "Reshape[index] Gather");
+  EXPECT_EQ(graph::intAttribute(last(model), "axis"), 0);
+  EXPECT_EQ(model.graph.value(last(model).operands[1]).shape, (graph::Shape{3}));
+  for (const char* inputs :
+       {"float[4, 2, 8] x, int64[3, 2] i", "float[4, 2, 8] x, int64[1] i", "float[4, 2] x, int64[3, N] i"})
+    EXPECT_EQ(kindsOf(one(17, inputs, "y = GatherND(x, i)")), "Opaque") << inputs;
+  EXPECT_EQ(kindsOf(one(17, "float[3, 4, 8] x, int64[3, 1] i", "y = GatherND<batch_dims = 1>(x, i)")), "Opaque");
+}
+
 TEST(Lower, ConstantsOfEveryKind) {
   const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 3] x) => (float[2, 3] y)
     { two = Constant<value_float = 2.0>() i = Identity(two) p = Pow(x, i) s = Constant<value_ints = [3, 2]>() r = Reshape(p, s) t = Constant<value_ints=[2, 3]>() y = Reshape(r, t) })");
