@@ -156,12 +156,13 @@ Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::In
 }
 
 Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                      DType modelType) {
+                                      DType modelType, size_t needed) {
   formats::Tensors chosen, given;
   std::ranges::copy_if(arrays, std::back_inserter(given), [](const auto& a) { return !a.name.starts_with("out_"); });
   for (size_t i = 0; i < inputs.size(); ++i) {
     const formats::NamedTensor* array = findArray(given, inputs[i]);
     if (!array) array = findArray(given, "in_" + std::to_string(i));
+    if (!array && i >= needed && chosen.size() == given.size()) break;
     if (!array) {
       return fail(ErrorCode::BadInput,
                   "the file of inputs has no array for input '" + inputs[i] + "' (it holds " + nameList(given) + ")",

@@ -6,6 +6,7 @@
 // Thread: pure functions. Errors: Usage for the text form, BadInput for arrays; one plain sentence.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -33,9 +34,11 @@ using DimSizes = std::map<std::string, int64_t>;
                                                                  const std::vector<formats::InputSpec>& given);
 
 // The arrays that are inputs, in the order of the model: in_0, in_1 ... or by the names in `inputs`; out_* are left
-// out. Float arrays are cast to `modelType`. Errors: an input without array, an array that is no input.
+// out. Float arrays are cast to `modelType`. From the input number `needed` on there may be no arrays. Errors: an input
+// without array, an array that is no input.
 [[nodiscard]] Result<formats::Tensors> chooseInputs(const formats::Tensors& arrays,
-                                                    const std::vector<std::string>& inputs, graph::DType modelType);
+                                                    const std::vector<std::string>& inputs, graph::DType modelType,
+                                                    size_t needed = std::numeric_limits<size_t>::max());
 
 // Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
 // `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.
