@@ -86,9 +86,10 @@ class Builder {
     if (value.constant != kNone) return constant(id, graph_.constant(value.constant));
     if (value.paramOf != kNone) return parameter(id);
     if (value.producer == kNone) return refuse(id, "nothing is known of it");
-    // "It must be 0 everywhere" is true of no computed value.
-    if (!pattern.sumsAnything()) return refuse(id, "it is an addend that is the same for all channels of the norm");
     const auto& node = graph_.node(value.producer);
+    // "It must be 0 everywhere" is true of no other computed value.
+    if (!pattern.sumsAnything() && !ops::makesZeros(node))
+      return refuse(id, "it is an addend that is the same for all channels of the norm");
     const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, pattern);
     if (answer.verdict == ZeroMean::Verdict::Refused) return refuse(id, answer.reason);
     claims_[static_cast<size_t>(id)].kind =
@@ -106,9 +107,14 @@ class Builder {
   void constant(ClaimId id, const graph::Constant& constant) {
     Claim& claim = claims_[static_cast<size_t>(id)];
     if (!constant.volatileReason.empty()) return refuse(id, constant.volatileReason);
-    if (!graph::isFloat(constant.view.dtype)) return refuse(id, "it holds no floating-point numbers");
     // A fresh bias needs no edit.
-    claim.kind = graph::isZero(constant.view, kLargestZero) ? Claim::Kind::Proven : Claim::Kind::Constant;
+    if (graph::isZero(constant.view, kLargestZero)) {
+      claim.kind = Claim::Kind::Proven;
+    } else if (graph::isFloat(constant.view.dtype)) {
+      claim.kind = Claim::Kind::Constant;
+    } else {
+      refuse(id, "it holds no floating-point numbers");
+    }
   }
 
   // A model input, or what a loop carries from one pass to the next.

@@ -1,5 +1,7 @@
 #include "core/analysis/constant_behind.h"
 
+#include "core/analysis/written_parts.h"
+
 namespace normlens::analysis {
 
 using graph::Graph;
@@ -7,6 +9,28 @@ using graph::kNone;
 using graph::kNoValue;
 using graph::Node;
 using graph::OpKind;
+using graph::ValueId;
+
+namespace {
+
+bool hasWrittenSizes(const Node& view) {
+  if (functionName(view) == "unsqueeze") return graph::intAttribute(view, "dim").has_value();
+  return graph::intsAttribute(view, "size") || graph::intsAttribute(view, "shape");
+}
+
+}  // namespace
+
+ValueId constantInView(const Graph& graph, ValueId id) {
+  while (id != kNoValue && graph.value(id).opaqueReason.empty()) {
+    const auto& value = graph.value(id);
+    if (value.constant != kNone) return graph.constant(value.constant).volatileReason.empty() ? id : kNoValue;
+    const Node* node = producerOf(graph, id);
+    if (node == nullptr) break;
+    if (node->kind != OpKind::Identity && !(node->kind == OpKind::Reshape && hasWrittenSizes(*node))) break;
+    id = node->operands[0];
+  }
+  return kNoValue;
+}
 
 std::optional<ConstantBehind> constantBehind(const Graph& graph, const graph::Use& operand, int64_t axis) {
   ConstantBehind found{kNone, axis, operand, true};

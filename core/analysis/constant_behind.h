@@ -14,6 +14,10 @@ struct ConstantBehind {
   bool soleReader = false;  // nothing else reads the constant, or what is made of it on the way
 };
 
+// The constant that a value is, element by element in row-major order, seen through copies and views to sizes that the
+// file writes: the same for every input. kNoValue where it is none, or one whose value may change.
+[[nodiscard]] graph::ValueId constantInView(const graph::Graph& graph, graph::ValueId value);
+
 // nullopt where it is not a constant, or one whose value may change.
 [[nodiscard]] std::optional<ConstantBehind> constantBehind(const graph::Graph& graph, const graph::Use& operand,
                                                            int64_t axis);

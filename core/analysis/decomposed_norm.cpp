@@ -27,6 +27,13 @@ class DecomposedMatcher {
     parts_.addMember(norm_.output);
   }
 
+  // What is divided has gamma in it already: gamma * centered.
+  void takeGamma(ValueId product, ValueId gamma) {
+    parts_.addMember(product);
+    norm_.asOne = true;
+    norm_.innerGamma = gamma;
+  }
+
   // centered / deviation, or centered * inverse deviation; `centered` is what a Sub makes.
   std::optional<LayerNorm> match(ValueId centered, ValueId scale, bool inverse) {
     if (!findCentering(centered)) return std::nullopt;
@@ -58,7 +65,7 @@ class DecomposedMatcher {
     norm_.input = sub->operands[0];
     norm_.centered = centered;
     parts_.addMember(centered);
-    norm_.asOne = !ops::explicitCentering(graph_, *sub);
+    norm_.asOne = norm_.asOne || !ops::explicitCentering(graph_, *sub);
     return findAxes(sub->operands[1]) && isMean(sub->operands[1], norm_.input);
   }
 
@@ -88,6 +95,7 @@ class DecomposedMatcher {
 
   // gamma * inverse deviation -> inverse deviation
   ValueId withoutGamma(ValueId scale) {
+    if (norm_.innerGamma != kNoValue) return scale;
     const ValueId deviation = parts_.withoutGamma(scale);
     if (deviation == kNoValue) return scale;
     norm_.asOne = true;
@@ -166,9 +174,19 @@ std::optional<LayerNorm> matchDecomposedNorm(const Graph& graph, NodeId end) {
   const Node& node = graph.node(end);
   if (node.operands.size() != 2) return std::nullopt;
   const auto match = [&](size_t centered, bool inverse) -> std::optional<LayerNorm> {
-    const Node* sub = producerOf(graph, node.operands[centered]);
-    if (sub == nullptr || sub->kind != OpKind::Sub) return std::nullopt;  // nearly all of them
-    return DecomposedMatcher(graph, end).match(node.operands[centered], node.operands[1 - centered], inverse);
+    const Node* made = producerOf(graph, node.operands[centered]);
+    const auto isSub = [](const Node* maker) { return maker != nullptr && maker->kind == OpKind::Sub; };
+    if (isSub(made))
+      return DecomposedMatcher(graph, end).match(node.operands[centered], node.operands[1 - centered], inverse);
+    if (made == nullptr || made->kind != OpKind::Mul || made->operands.size() != 2) return std::nullopt;
+    for (const size_t side : {size_t{0}, size_t{1}}) {
+      const ValueId gamma = made->operands[1 - side];
+      if (!isSub(producerOf(graph, made->operands[side])) || graph.value(gamma).constant == kNone) continue;
+      DecomposedMatcher matcher(graph, end);
+      matcher.takeGamma(node.operands[centered], gamma);
+      return matcher.match(made->operands[side], node.operands[1 - centered], inverse);
+    }
+    return std::nullopt;
   };
   if (node.kind == OpKind::Div) return match(0, false);
   if (node.kind != OpKind::Mul) return std::nullopt;

@@ -42,6 +42,34 @@ LayerNorm fromOp(const Graph& graph, NodeId id) {
   return norm;
 }
 
+// A norm that a fused op computes on the way; input and output are the op's.
+LayerNorm innerNorm(const Graph& graph, NodeId id, size_t gamma) {
+  const Node& node = graph.node(id);
+  LayerNorm norm;
+  norm.form = NormForm::Fused;
+  norm.node = id;
+  norm.members = {id};
+  norm.input = node.operands.at(0);
+  norm.output = node.outputs.at(0);
+  norm.gamma = graph::operandAt(node, gamma);
+  norm.beta = graph::operandAt(node, gamma + 1);
+  norm.eps = graph::floatAttribute(node, "eps").value_or(0);
+  if (const auto* shape = ops::shapeOf(graph, norm.input); shape != nullptr && !shape->empty()) {
+    norm.axes = {static_cast<int64_t>(shape->size()) - 1};
+    norm.normalizedShape = {shape->back()};
+  }
+  norm.blockedReason = graph::stringAttribute(node, "inner_reason").value_or("it is inside a larger operation");
+  // The module that holds its scale.
+  const auto held = norm.gamma == kNoValue ? graph::kNone : graph.value(norm.gamma).constant;
+  if (held != graph::kNone) {
+    const std::string& name = graph.constant(held).name;
+    if (const size_t dot = name.rfind('.'); dot != std::string::npos) norm.name = name.substr(0, dot);
+  }
+  return norm;
+}
+
+bool isInside(const Graph& graph, const LayerNorm& norm) { return graph.node(norm.node).kind == OpKind::Opaque; }
+
 OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
   const Node& node = graph.node(id);
   OtherNorm norm;
@@ -108,13 +136,19 @@ Norms findNorms(const Graph& graph) {
       out.layerNorms.push_back(std::move(*norm));
     } else if (const auto kind = otherNormKind(node.kind)) {
       out.others.push_back(otherFromOp(graph, id, *kind));
+    } else if (const auto gammas = graph::intsAttribute(node, "inner_norms")) {
+      for (const int64_t gamma : *gammas) out.layerNorms.push_back(innerNorm(graph, id, static_cast<size_t>(gamma)));
     }
   }
   // LayerNorms first: their names do not hang on which other norms are found.
+  // Those inside other ops last: a scripted file may hold the same layer written out as well.
   Names names;
   for (LayerNorm& norm : out.layerNorms) {
     norm.index = static_cast<int>(&norm - out.layerNorms.data());
-    norm.name = names.give(graph.node(norm.node).name);
+    if (!isInside(graph, norm)) norm.name = names.give(graph.node(norm.node).name);
+  }
+  for (LayerNorm& norm : out.layerNorms) {
+    if (isInside(graph, norm)) norm.name = names.give(norm.name.empty() ? graph.node(norm.node).name : norm.name);
   }
   for (OtherNorm& norm : out.others) norm.name = names.give(graph.node(norm.node).name);
   return out;

@@ -7,6 +7,7 @@
 #include "core/analysis/constant_behind.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
+#include "core/ops/rules.h"
 
 namespace normlens::analysis {
 
@@ -28,15 +29,16 @@ struct Scale {
 };
 
 std::optional<Scale> scaleAlongOneAxis(const Graph& graph, ValueId id, const Shape& full) {
-  const auto& value = graph.value(id);
-  if (!value.opaqueReason.empty() || !graph.constant(value.constant).volatileReason.empty()) return std::nullopt;
-  const auto& view = graph.constant(value.constant).view;
-  if (!graph::isFloat(view.dtype) || view.shape.size() > full.size()) return std::nullopt;
+  const ValueId held = constantInView(graph, id);
+  const Shape* shape = ops::shapeOf(graph, id);
+  if (held == kNoValue || shape == nullptr) return std::nullopt;
+  const auto& view = graph.constant(graph.value(held).constant).view;
+  if (!graph::isFloat(view.dtype) || shape->size() > full.size()) return std::nullopt;
   std::optional<Scale> found;
-  for (size_t i = 0; i < view.shape.size(); ++i) {
-    if (view.shape[i] == 1) continue;
-    const size_t axis = i + full.size() - view.shape.size();
-    if (found || view.shape[i] != full[axis]) return std::nullopt;
+  for (size_t i = 0; i < shape->size(); ++i) {
+    if ((*shape)[i] == 1) continue;
+    const size_t axis = i + full.size() - shape->size();
+    if (found || (*shape)[i] != full[axis]) return std::nullopt;
     found = Scale{static_cast<int64_t>(axis), {}};
   }
   if (!found) return std::nullopt;
@@ -69,7 +71,6 @@ class Absorber {
     const Node& node = original_.node(id);
     if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue)
       return false;
-    if (original_.value(node.operands[1 - data]).constant == kNone) return false;
     if (!graph::sameTypeAndShape(original_, node.operands[data], node.outputs[0])) return false;
     auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *ops::shapeOf(original_, node.operands[data]));
     if (!scale) return false;
@@ -170,6 +171,7 @@ class Absorber {
         }
         case OpKind::Add: {
           // A bias of its own node: x W + b
+          if (!ops::plainAlpha(node)) return false;
           const bool biasSecond = original_.value(node.operands[1]).constant != kNone;
           if (!broadcastPart(operandOf(value.producer, biasSecond ? 1 : 0), last - axis, factor, edit)) return false;
           id = node.operands[biasSecond ? 0 : 1];

@@ -28,7 +28,8 @@ bool isVector(const Shape* shape, int64_t size) {
 // Acts along other axes than the last one of `shape`, by its attribute `axis` or `axes`.
 bool sparesLastAxis(const Node& node, const Shape& shape) {
   const auto last = static_cast<int64_t>(shape.size()) - 1;
-  if (const auto axis = graph::intAttribute(node, "axis")) return *axis != last;
+  if (const auto axis = graph::intAttribute(node, "axis"))
+    return *axis + graph::intAttribute(node, "count").value_or(1) - 1 < last;
   const auto axes = graph::intsAttribute(node, "axes");
   return axes && std::find(axes->begin(), axes->end(), last) == axes->end();
 }

@@ -34,13 +34,15 @@ enum class OpKind : uint8_t {
   Stack,         // [x...] axis: a new axis at that place in y
   Roll,          // [x] axes: a permutation of positions along each axis (roll, flip)
   Pad,           // [x] axes: those that grow, start: elements before per listed axis, value: the fill (double)
-  Gather,        // [x, index] axis: whole slices of x by run-time index (index_select, embedding = axis 0 of a table)
+  Gather,        // [x, index...] axis: whole slices of x by run-time index (index_select, embedding = axis 0 of a
+                 //     table). count (1): so many axes from `axis` on are indexed together and make way for the index's
   Linear,        // [x, W, b?]: x[..., in] W[out, in] (+ b[out])
   MatMul,        // [a, b] numpy matmul rules (mm, bmm, matmul, mv)
   AddMatMul,     // [c, a, b]: beta*c + alpha*(a @ b), c broadcasts (addmm, baddbmm)
   Einsum,        // [operands...] equation: string in letters (no ellipsis; the reader expands it)
   Conv,          // [x, W, b?] x[N, C, ...], W[O, C/groups, k...]; groups; transposed: W[C, O/groups, k...]
-  Attention,     // [q, k, v, mask?] scaled dot product attention, y[..., t, d_v]; heads of v may be shared
+  Attention,     // [q, k, v, mask?] scaled dot product attention, y[..., t, d_v]; heads of v may be shared. With
+                 //     `projection` (operand index of W[out, in], its bias? behind it): y is that linear of the heads
   Recurrent,     // [x, ...] lstm, gru, rnn over whole sequences
   LayerNorm,     // [x, gamma?, beta?] axes: ints (trailing), eps -> y, mean?, inverse deviation?
   GroupNorm,     // [x, gamma?, beta?] groups, eps over (C/groups, spatial...)
@@ -52,7 +54,8 @@ enum class OpKind : uint8_t {
   Reduce,        // [x] op: "mean" | "sum" | other, axes: ints, keepdim: bool
   Mix,           // [x] axes: ints. A linear map of positions along `axes`, the same for all other indices: average
                  //     pooling, linear or nearest interpolation, cumulative sum
-  ShapeQuery,    // [x...] reads shapes or types only: size, dim, numel, zeros_like, ones_like, type_as's second operand
+  ShapeQuery,    // [x...] reads shapes or types only: size, dim, numel, zeros_like, type_as's second operand.
+                 //     fill: the number (double) that every element is, rounded to y's type; absent: no such tensor
   If,            // [condition], two blocks; outputs = the blocks' returns
   Loop,          // [trip count, condition, carried...], one block: params [iteration, carried...], returns
                  //     [condition, carried...]; outputs = carried

@@ -99,6 +99,8 @@ class Question {
         if (moved.verdict != ZeroMean::Verdict::Needs || moved.needs.size() != 1) return true;
         return varies(moved.needs[0].value, moved.needs[0].pattern, depth + 1);
       }
+      case OpKind::ShapeQuery:
+        return !graph::floatAttribute(node, "fill");
       default:
         return true;
     }

@@ -154,9 +154,26 @@ std::optional<Contraction> einsum(const Graph& graph, const Node& node) {
   return Contraction{0, count == 2 ? 1 : -1, -1, *a, *b, *out};
 }
 
+// y[..., t, d] = sum over e of W[d, e] h[..., t, e] + b[d], where h is no operand: the heads of attention.
+std::optional<Contraction> projectedAttention(const Graph& graph, const Node& node, int projection) {
+  const auto s = shapes(graph, node, projection, -1);
+  if (!s || s->a->size() != 2 || s->out->empty() || s->out->back() != s->a->front()) return std::nullopt;
+  const bool biased = operandAt(node, static_cast<size_t>(projection) + 1) != graph::kNoValue;
+  Labels labels;
+  Contraction c{projection, -1, biased ? projection + 1 : -1, {}, {}, {}};
+  const Label own = labels.fresh(s->a->front());
+  c.labelsA = {own, labels.fresh(s->a->back())};
+  for (size_t i = 0; i + 1 < s->out->size(); ++i) c.labelsOut.push_back(labels.fresh((*s->out)[i]));
+  c.labelsOut.push_back(own);
+  return c;
+}
+
 // y[..., t, d] = sum over s of p[..., t, s] v[..., s, d]: v's last axis is its own; everything else is shared or
 // summed.
 std::optional<Contraction> attention(const Graph& graph, const Node& node) {
+  if (const auto projection = graph::intAttribute(node, "projection")) {
+    return projectedAttention(graph, node, static_cast<int>(*projection));
+  }
   if (node.operands.size() < 3 || node.outputs.empty()) return std::nullopt;
   const Shape* v = shapeOf(graph, node.operands[2]);
   const Shape* out = shapeOf(graph, node.outputs[0]);
@@ -231,7 +248,8 @@ std::optional<Contraction> contractionOf(const Graph& graph, const Node& node) {
   }
 }
 
-ZeroMean contractionZeroMean(const Graph& graph, const Node& node, int /*output*/, const Pattern& pattern) {
+ZeroMean contractionZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  if (output != 0) return ZeroMean::refused("nothing is known of its output's mean");  // an attention's probabilities
   const auto c = contractionOf(graph, node);
   if (!c) return ZeroMean::refused("its form or shapes are not understood");
   const auto out = alignTo(pattern, sizes(c->labelsOut));

@@ -60,7 +60,7 @@ constexpr std::array kRows = {
     OpRow{OpKind::Reduce, Linear, reduceZeroMean, reduceShift, "sums over different axes commute"},
     OpRow{OpKind::Mix, Linear, mixZeroMean, mixShift,
           "one map for all channels: the sum over channels passes through it"},
-    OpRow{OpKind::ShapeQuery, Opaque, shapeQueryZeroMean, shapeQueryShift, "reads no values"},
+    OpRow{OpKind::ShapeQuery, Opaque, shapeQueryZeroMean, shapeQueryShift, "reads no values; zeros sum to 0"},
     OpRow{OpKind::If, Scalar, controlZeroMean, controlShift, "one of the branches"},
     OpRow{OpKind::Loop, Scalar, controlZeroMean, controlShift, "induction over passes"},
 };

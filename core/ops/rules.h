@@ -69,6 +69,9 @@ struct OpRow {
 // The value is equal within each group of the pattern, for every model input.
 [[nodiscard]] bool isConstantAlong(const graph::Graph& graph, graph::ValueId value, const Pattern& pattern);
 
+// Makes a tensor of zeros, whatever its shape.
+[[nodiscard]] bool makesZeros(const graph::Node& node);
+
 // a + b or a - b: without a factor alpha in front of b.
 [[nodiscard]] bool plainAlpha(const graph::Node& node);
 

@@ -160,8 +160,11 @@ Shift opaqueShift(const Graph&, const Node&, int, const Pattern&) {
   return Shift::refused("it reads the values themselves");
 }
 
-ZeroMean shapeQueryZeroMean(const Graph&, const Node&, int, const Pattern&) {
-  return ZeroMean::refused("it is made from a shape");
+bool makesZeros(const Node& node) {
+  return node.kind == OpKind::ShapeQuery && graph::floatAttribute(node, "fill") == 0.0;
+}
+ZeroMean shapeQueryZeroMean(const Graph&, const Node& node, int, const Pattern&) {
+  return makesZeros(node) ? ZeroMean::proven() : ZeroMean::refused("it is made from a shape");
 }
 Shift shapeQueryShift(const Graph&, const Node&, int, const Pattern&) { return Shift::absorbed(); }
 

@@ -455,14 +455,29 @@ Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern&
   return carries(node.outputs[0], view->dims);
 }
 
+namespace {
+
+// Of a Gather: how many of x's axes are indexed together, and how many of y's are there in their place.
+struct Indexed {
+  size_t axes = 0;
+  size_t made = 0;
+};
+std::optional<Indexed> indexedBy(const Node& node, const View& view) {
+  const auto axes = static_cast<size_t>(graph::intAttribute(node, "count").value_or(1));
+  if (axes < 1 || view.axis + axes > view.in->size() || view.out->size() + axes < view.in->size()) return std::nullopt;
+  return Indexed{axes, view.out->size() + axes - view.in->size()};
+}
+
+}  // namespace
+
 ZeroMean gatherZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   const auto view = viewOf(graph, node, 0, output, pattern, false);
-  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 < view->in->size())
-    return ZeroMean::refused(kNoShape);
-  const size_t indexRank = view->dims.size() + 1 - view->in->size();
-  FactorsPerDim dims(view->dims.begin(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
-  dims.push_back(wholeKept((*view->in)[view->axis]));
-  dims.insert(dims.end(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis + indexRank), view->dims.end());
+  const auto indexed = view ? indexedBy(node, *view) : std::nullopt;
+  if (!indexed) return ZeroMean::refused(kNoShape);
+  const auto axis = static_cast<std::ptrdiff_t>(view->axis);
+  FactorsPerDim dims(view->dims.begin(), view->dims.begin() + axis);
+  for (size_t i = 0; i < indexed->axes; ++i) dims.push_back(wholeKept((*view->in)[view->axis + i]));
+  dims.insert(dims.end(), view->dims.begin() + axis + static_cast<std::ptrdiff_t>(indexed->made), view->dims.end());
   Pattern needed = joinDims(dims);
   if (!needed.sumsAnything()) return ZeroMean::refused("the norm sums over positions that are looked up at run time");
   return ZeroMean::of({{node.operands[0], std::move(needed)}});
@@ -470,17 +485,17 @@ ZeroMean gatherZeroMean(const Graph& graph, const Node& node, int output, const 
 Shift gatherShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   if (operand != 0) return Shift::refused("the shifted values are its index");
   const auto view = viewOf(graph, node, 0, 0, pattern, true);
-  if (!view || view->axis >= view->dims.size() || view->out->size() + 1 < view->in->size())
-    return Shift::refused(kNoShape);
-  const size_t indexRank = view->out->size() + 1 - view->in->size();
-  const auto& axis = view->dims[view->axis];
-  const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
-  FactorsPerDim dims(view->dims.begin(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
-  for (size_t i = 0; i < indexRank; ++i) {
+  const auto indexed = view ? indexedBy(node, *view) : std::nullopt;
+  if (!indexed) return Shift::refused(kNoShape);
+  const auto axis = static_cast<std::ptrdiff_t>(view->axis), axes = static_cast<std::ptrdiff_t>(indexed->axes);
+  const bool constant = std::all_of(view->dims.begin() + axis, view->dims.begin() + axis + axes,
+                                    [](const Factors& f) { return f.size() == 1 && f[0].summed && f[0].whole(); });
+  FactorsPerDim dims(view->dims.begin(), view->dims.begin() + axis);
+  for (size_t i = 0; i < indexed->made; ++i) {
     const int64_t size = (*view->out)[view->axis + i];
     dims.push_back({Factor{size, 0, size, constant}});
   }
-  dims.insert(dims.end(), view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis + 1), view->dims.end());
+  dims.insert(dims.end(), view->dims.begin() + axis + axes, view->dims.end());
   Pattern result = joinDims(dims);
   if (!result.sumsAnything()) return Shift::refused("it looks up single shifted values");
   return Shift::carried({{node.outputs[0], std::move(result)}});

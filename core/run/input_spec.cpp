@@ -156,7 +156,7 @@ Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::In
 }
 
 Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                  DType modelType) {
+                                  DType modelType, size_t needed) {
   ChosenArrays chosen;
   formats::Tensors given;
   bool allByName = true;
@@ -167,6 +167,7 @@ Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vec
       allByName = false;
       array = findArray(given, "in_" + std::to_string(i));
     }
+    if (!array && i >= needed && chosen.tensors.size() == given.size()) break;
     if (!array) {
       return fail(ErrorCode::BadInput,
                   "the file of inputs has no array for input '" + inputs[i] + "' (it holds " + nameList(given) + ")",

@@ -6,6 +6,7 @@
 // Thread: pure functions. Errors: Usage for the text form, BadInput for arrays; one plain sentence.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,9 +40,11 @@ struct ChosenArrays {
 
 // The arrays that are inputs, in the order of the model: by the names in `inputs`, or in_0, in_1 ...; out_* are left
 // out. Others are left over only where every input is found by its own name: exporters drop inputs that nothing reads.
-// Float arrays are cast to `modelType`. Errors: an input without array, an array that is no input.
+// From the input number `needed` on there may be no arrays. Float arrays are cast to `modelType`. Errors: an input
+// without array, an array that is no input.
 [[nodiscard]] Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                                graph::DType modelType);
+                                                graph::DType modelType,
+                                                size_t needed = std::numeric_limits<size_t>::max());
 
 // Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
 // `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.

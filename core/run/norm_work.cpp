@@ -83,7 +83,11 @@ struct NamedNorm {
 // LayerNorms and RMSNorms.
 std::vector<NamedNorm> measuredNorms(const Graph& graph, const analysis::Norms& norms) {
   std::vector<NamedNorm> out;
-  for (const auto& norm : norms.layerNorms) out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+  for (const auto& norm : norms.layerNorms) {
+    // Inside another op it cannot be measured.
+    if (graph.node(norm.node).kind == graph::OpKind::Opaque) continue;
+    out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+  }
   for (const auto& norm : norms.others) {
     if (norm.kind == "RMSNorm") out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
   }

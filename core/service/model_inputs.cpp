@@ -18,10 +18,17 @@ std::vector<std::string> inputNames(const formats::Model& model) {
   return names;
 }
 
+// Inputs behind these have defaults.
+size_t neededInputs(const formats::Model& model) {
+  size_t needed = model.graph().inputs().size();
+  while (needed > 0 && model.hasDefault(needed - 1)) --needed;
+  return needed;
+}
+
 Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
   const auto arrays = run::readArrays(npz);
   if (!arrays) return tl::unexpected(arrays.error());
-  auto found = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype);
+  auto found = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype, neededInputs(model));
   if (!found) return tl::unexpected(found.error());
   ChosenInputs chosen;
   for (const auto& tensor : found->tensors) {

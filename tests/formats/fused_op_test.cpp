@@ -139,6 +139,13 @@ TEST_F(FusedOps, AlsoTheNormAlone) {
   EXPECT_EQ(fold(module, NormFlavour::Portable), (Counts{0, 0, 1, 0}));
 }
 
+TEST_F(FusedOps, ANormOverTwoAxesIsWrittenInThePortableForm) {
+  const auto module = withOps(
+      "  z = torch.layer_norm(q.view(-1, 2, 4), [2, 4], None, None, 1e-05, False)\n"
+      "  y = normlens.layer_norm(p, self.norm.weight, self.norm.bias, 1e-05)\n  return y.sum() * z\n");
+  EXPECT_EQ(fold(module, NormFlavour::Fast), (Counts{1, 0, 1, 0}));
+}
+
 // A sum that something else reads as it is: only the norm may see it centered.
 TEST_F(FusedOps, ACenteringInsideWritesTheOpOut) {
   const auto module = withOps(kAddLayerNorm + "  return torch.tanh(s) + y\n");

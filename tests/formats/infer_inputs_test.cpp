@@ -8,6 +8,17 @@ std::unique_ptr<TorchScriptModel> unprobed(torch::jit::Module module) {
   return std::move(TorchScriptModel::fromModule({std::move(module), {}, nullptr, nullptr}, {}).value());
 }
 
+TEST(InferInputs, ArgumentsWithDefaultsNeedNotBeGiven) {
+  torch::jit::Module top("Top");
+  top.define(
+      "def forward(self, x, flag: bool = True, y: Optional[Tensor] = None):\n"
+      "  return x if flag else x + 1\n");
+  const auto model = makeModel(top, {draw({2, 3}, 1)});
+  EXPECT_FALSE(model->hasDefault(0));
+  EXPECT_TRUE(model->hasDefault(1));
+  EXPECT_TRUE(model->hasDefault(2));
+}
+
 TEST(InferInputs, IndicesStayBelowTheRowsOfTheTable) {
   torch::jit::Module top("Top");
   top.register_parameter("wte", draw({9, 4}, 1), false);

@@ -55,8 +55,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"view", "x.view(2, 12)", "aten::view", OpKind::Reshape, ""},
         Case{"unsqueeze", "x.unsqueeze(-1)", "aten::unsqueeze", OpKind::Reshape, ""},
         Case{"expand", "v.expand(2, 3, 4)", "aten::expand", OpKind::Expand, ""},
-        Case{"repeatOpaque", "x.repeat(1, 1, 2)", "aten::repeat", OpKind::Opaque, ""},
+        Case{"repeat", "x.repeat(1, 1, 2)", "aten::repeat", OpKind::Mix, "axes", Ints{2}},
+        Case{"repeatInFront", "x.repeat(2, 1, 1, 2)", "aten::repeat", OpKind::Opaque, ""},
         Case{"repeatExpand", "x[:, :, :1].repeat(1, 1, 2)", "aten::repeat", OpKind::Expand, ""},
+        Case{"sliceAll", "x[:, :]", "aten::slice", OpKind::Identity, ""},
+        Case{"sliceToAnEnd", "x[:1]", "aten::slice", OpKind::Slice, "start", int64_t{0}},
+        Case{"sliceSteps", "x[::2]", "aten::slice", OpKind::Slice, "step", int64_t{2}},
         Case{"sliceEnd", "x[-1:]", "aten::slice", OpKind::Slice, "start", int64_t{1}},
         Case{"select", "x[:, -1]", "aten::select", OpKind::Select, "index", int64_t{2}},
         Case{"narrow", "torch.narrow(x, -1, 1, 2)", "aten::narrow", OpKind::Slice, "axis", int64_t{2}},
@@ -131,6 +135,22 @@ TEST(OpMapRowTest, ConvolutionsSayTheirGroupsAndDirection) {
   EXPECT_FALSE(graph::boolAttribute(conv, "transposed", true));
   EXPECT_TRUE(graph::boolAttribute(back, "transposed"));
   EXPECT_EQ(conv.operands[2], graph::kNoValue);
+}
+
+// A tracer writes convolutions with a named padding so.
+TEST(OpMapRowTest, AConvolutionMayNameItsPadding) {
+  for (const char* padding : {"valid", "same"}) {
+    torch::jit::Module top("Top");
+    top.register_parameter("w", draw({6, 2, 3}, 1), false);
+    top.register_parameter("b", draw({6}, 2), false);
+    top.define("def forward(self, x):\n  return torch._convolution_mode(x, self.w, self.b, [1], '" +
+               std::string(padding) + "', [1], 2)\n");
+    const auto model = makeModel(top, {draw({2, 4, 9}, 3)});
+    const auto& conv = model->graph().nodes[0];
+    EXPECT_EQ(conv.kind, OpKind::Conv);
+    EXPECT_EQ(graph::intAttribute(conv, "groups"), 2);
+    EXPECT_EQ(conv.operands.size(), 3U);
+  }
 }
 
 }  // namespace

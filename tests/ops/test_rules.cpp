@@ -231,6 +231,19 @@ OneNode gather(Draw& draw) {
   return oneNode(OpKind::Gather, {in, index}, axisAttribute(axis), {out});
 }
 
+// Two neighbouring axes by indices of one shape.
+OneNode gatherTogether(Draw& draw) {
+  const Shape in = draw.shape(2, 4);
+  const size_t axis = draw.axis(Shape(in.begin(), in.end() - 1));
+  const Shape index = draw.shape(0, 2);
+  const auto first = in.begin() + static_cast<std::ptrdiff_t>(axis);
+  Shape out(in.begin(), first);
+  out.insert(out.end(), index.begin(), index.end());
+  out.insert(out.end(), first + 2, in.end());
+  return oneNode(OpKind::Gather, {in, index, index}, {{"axis", static_cast<int64_t>(axis)}, {"count", int64_t{2}}},
+                 {out});
+}
+
 OneNode linear(Draw& draw) {
   Shape x = draw.shape(1, 4);
   Shape out(x.begin(), x.end() - 1);
@@ -299,6 +312,17 @@ OneNode attention(Draw& draw) {
   return oneNode(OpKind::Attention,
                  {Shape{2, heads, 3, d}, Shape{2, shared, 5, d}, Shape{2, shared, 5, dv}, Shape{3, 5}}, {},
                  {{2, heads, 3, dv}});
+}
+
+OneNode projectedAttention(Draw& draw) {
+  const int64_t d = draw.size(), dv = draw.size(), made = draw.size();
+  const Operand bias = draw.coin() ? Operand(Shape{made}) : Operand::none();
+  return oneNode(OpKind::Attention, {Shape{2, 3, d}, Shape{2, 5, d}, Shape{2, 5, dv}, Shape{made, dv}, bias},
+                 {{"projection", int64_t{3}}}, {{2, 3, made}});
+}
+OneNode zeros(Draw& draw) {
+  const Shape shape = draw.shape(1, 4);
+  return oneNode(OpKind::ShapeQuery, {shape}, {{"fill", 0.0}}, {shape});
 }
 
 Ints trailing(const Shape& shape, int64_t count) {
@@ -394,12 +418,14 @@ std::vector<Row> rows() {
           {OpKind::Roll, roll, true, true},
           {OpKind::Pad, pad, true, true},
           {OpKind::Gather, gather, true, true},
+          {OpKind::Gather, gatherTogether, true, true},
           {OpKind::Linear, linear, true, true},
           {OpKind::MatMul, matmul, true, true},
           {OpKind::AddMatMul, addMatmul, true, true},
           {OpKind::Einsum, einsum, true, true},
           {OpKind::Conv, convolution, true, true},
           {OpKind::Attention, attention, true, true},
+          {OpKind::Attention, projectedAttention, true, true},
           {OpKind::Recurrent, by(unary, OpKind::Recurrent), false, false},
           {OpKind::LayerNorm, layerNorm, true, true},
           {OpKind::GroupNorm, by(channelNorm, OpKind::GroupNorm), false, true},
@@ -410,7 +436,8 @@ std::vector<Row> rows() {
           {OpKind::Softmax, softmax, false, true},
           {OpKind::Reduce, reduce, true, true},
           {OpKind::Mix, mix, true, true},
-          {OpKind::ShapeQuery, by(unary, OpKind::ShapeQuery), false, true}};
+          {OpKind::ShapeQuery, by(unary, OpKind::ShapeQuery), false, true},
+          {OpKind::ShapeQuery, zeros, true, true}};
 }
 
 TEST(Rules, everyRowIsTested) {

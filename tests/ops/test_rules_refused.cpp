@@ -38,6 +38,38 @@ TEST(Refused, sliceOfChannelsSaysWhetherItsStepOrItsStartIsInTheWay) {
   EXPECT_EQ(reason(1), "it cuts a run-time part out of the norm's channels");
 }
 
+TEST(Refused, tensorsOfAnotherNumberThanZero) {
+  const auto filled = [](double number) { return oneNode(OpKind::ShapeQuery, {kX}, {{"fill", number}}, {kX}); };
+  EXPECT_TRUE(claimsZeroMean(filled(0.0), kChannels));
+  EXPECT_FALSE(claimsZeroMean(filled(0.5), kChannels));
+  EXPECT_FALSE(claimsZeroMean(oneNode(OpKind::ShapeQuery, {kX}, {}, {kX}), kChannels));
+}
+
+TEST(Refused, probabilitiesAndInputsOfProjectedAttention) {
+  const Shape heads{2, 3, 8}, probabilities{2, 3, 3};
+  const auto one = oneNode(OpKind::Attention, {heads, heads, heads, Shape{8, 8}, Shape{8}},
+                           {{"projection", int64_t{3}}}, {heads, probabilities});
+  EXPECT_FALSE(claimsZeroMean(one, over(probabilities, {2}), 1));
+  for (const int operand : {0, 1, 2}) EXPECT_FALSE(toleratesShift(one, operand, kChannels));
+  const auto single =
+      oneNode(OpKind::Attention, {heads, heads, heads, Shape{8, 8}, Shape{8}}, {{"projection", int64_t{3}}}, {heads});
+  EXPECT_TRUE(claimsZeroMean(single, kChannels));
+  EXPECT_FALSE(claimsZeroMean(single, over(heads, {1})));
+  EXPECT_TRUE(toleratesShift(single, 3, over({8, 8}, {0})));
+  EXPECT_FALSE(toleratesShift(single, 3, over({8, 8}, {1})));
+}
+
+TEST(Refused, channelsThatAreIndexedTogetherWithPositions) {
+  const auto together = [&](int64_t axis) {
+    return oneNode(OpKind::Gather, {kX, Shape{5}, Shape{5}}, {{"axis", axis}, {"count", int64_t{2}}},
+                   {axis == 0 ? Shape{5, 8} : Shape{2, 5}});
+  };
+  EXPECT_TRUE(claimsZeroMean(together(0), over({5, 8}, {1})));
+  EXPECT_TRUE(toleratesShift(together(0), 0, kChannels));
+  EXPECT_FALSE(claimsZeroMean(together(1), over({2, 5}, {1})));
+  EXPECT_FALSE(toleratesShift(together(1), 0, kChannels));
+}
+
 TEST(Refused, gateThatDiffersBetweenChannels) {
   for (const OpKind kind : {OpKind::Mul, OpKind::Div}) {
     const auto with = [&](const Shape& gate) { return oneNode(kind, {kX, gate}, {}, {kX}); };

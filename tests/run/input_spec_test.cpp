@@ -108,6 +108,18 @@ TEST(ChooseInputs, ByNumberOrNameAndCast) {
       chooseInputs({array("scale", DType::Float32), array("ids", DType::Int64)}, {"ids", "scale"}, DType::Float32));
 }
 
+TEST(ChooseInputs, TheLastOnesMayHaveDefaults) {
+  const std::vector<std::string> names{"x", "flag", "scale"};
+  const auto chosen = chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, 1);
+  ASSERT_TRUE(chosen) << chosen.error().message;
+  EXPECT_EQ(chosen->size(), 1U);
+  const auto behind =
+      chooseInputs({array("in_0", DType::Float32), array("in_2", DType::Float32)}, names, DType::Float32, 1);
+  ASSERT_FALSE(behind) << "by their places, later ones would be taken for the one that is missing";
+  EXPECT_EQ(behind.error().message, "the file of inputs has no array for input 'flag' (it holds in_0, in_2)");
+  EXPECT_FALSE(chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, 2));
+}
+
 TEST(ChooseInputs, NamesWhatDoesNotFit) {
   const auto missing =
       chooseInputs({array("in_0", DType::Int64), array("out_0", DType::Int64)}, {"a", "b"}, DType::Float32);

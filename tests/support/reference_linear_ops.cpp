@@ -142,7 +142,7 @@ Tensor convolution(const Call& call) {
 }
 
 // Scaled dot product; k and v may have fewer heads than q (axis 1), each then serves neighbouring ones.
-Tensor attention(const Call& call) {
+Tensor heads(const Call& call, bool masked) {
   const Tensor& q = call.operand(0);
   const Tensor& k = call.operand(1);
   const Tensor& v = call.operand(2);
@@ -167,7 +167,7 @@ Tensor attention(const Call& call) {
       score /= std::sqrt(static_cast<double>(q.shape.back()));
       Index im = index;
       im[rank - 1] = s;
-      scores.push_back(score + (call.has(3) ? call.operand(3)(im) : 0));
+      scores.push_back(score + (masked ? call.operand(3)(im) : 0));
     }
     const double top = *std::max_element(scores.begin(), scores.end());
     double total = 0;
@@ -180,6 +180,26 @@ Tensor attention(const Call& call) {
       sum += weight * v(ik);
     }
     out[index] = sum / total;
+  });
+  return out;
+}
+
+// With a projection: heads W^T + b.
+Tensor attention(const Call& call) {
+  const auto projection = graph::intAttribute(call.node, "projection");
+  if (!projection) return heads(call, call.has(3));
+  const auto at = static_cast<size_t>(*projection);
+  const Tensor mixed = heads(call, false);
+  const Tensor& w = call.operand(at);
+  Tensor out(call.outShape());
+  forEachIndex(out.shape, [&](const Index& index) {
+    Index from = index;
+    double sum = call.has(at + 1) ? call.operand(at + 1)({index.back()}) : 0;
+    for (int64_t e = 0; e < w.shape.at(1); ++e) {
+      from.back() = e;
+      sum += w({index.back(), e}) * mixed(from);
+    }
+    out[index] = sum;
   });
   return out;
 }

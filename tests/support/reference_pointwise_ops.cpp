@@ -130,7 +130,8 @@ std::vector<Tensor> pointwiseOp(const Call& call) {
       return {broadcasted(call, [](const auto& x) { return x[1] != 0 ? x[2] : x[0]; })};
     case OpKind::ShapeQuery: {
       Tensor out(call.outShape());
-      for (double& item : out.at) item = static_cast<double>(call.operand(0).at.size());
+      const auto fill = graph::floatAttribute(call.node, "fill");
+      for (double& item : out.at) item = fill ? *fill : static_cast<double>(call.operand(0).at.size());
       return {out};
     }
     default:

@@ -105,14 +105,17 @@ Tensor gathered(const Call& call) {
   const Tensor& x = call.operand(0);
   const Tensor& positions = call.operand(1);
   const size_t axis = call.axis();
+  const auto count = static_cast<size_t>(graph::intAttribute(call.node, "count").value_or(1));
   Shape shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.end(), positions.shape.begin(), positions.shape.end());
-  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis + 1), x.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis + count), x.shape.end());
   const auto rank = static_cast<std::ptrdiff_t>(positions.shape.size());
   return moved(x, shape, [&](const Index& index) {
     const auto first = index.begin() + static_cast<std::ptrdiff_t>(axis);
     Index from(index.begin(), first);
-    from.push_back(static_cast<int64_t>(positions(Index(first, first + rank))));
+    for (size_t i = 0; i < count; ++i) {
+      from.push_back(static_cast<int64_t>(call.operand(1 + i)(Index(first, first + rank))));
+    }
     from.insert(from.end(), first + rank, index.end());
     return from;
   });

@@ -164,7 +164,9 @@ class Checker {
     };
     const Shape& x = operands.at(0).shape;
     const auto axis = static_cast<size_t>(graph::intAttribute(node_, "axis").value_or(0));
-    if (node_.kind == OpKind::Gather) positions(operands.at(1), x.at(axis));
+    for (size_t i = 1; node_.kind == OpKind::Gather && i < operands.size(); ++i) {
+      positions(operands[i], x.at(axis + i - 1));
+    }
     if (node_.kind == OpKind::Select && operands.size() > 1) positions(operands[1], x.at(axis));
     if (node_.kind == OpKind::Slice && operands.size() > 1) positions(operands[1], 2);
     if (node_.kind == OpKind::Where && graph_.value(node_.operands[0]).constant == graph::kNone)

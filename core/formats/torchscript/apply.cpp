@@ -164,8 +164,9 @@ class PlanTranslator {
   NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta) const {
     NormReplacement out;
     out.node = node;
-    out.flavour = flavour_;
     out.axes = static_cast<int>(norm.axes.size());
+    // The fast norm works over the last axis only.
+    out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
     out.gamma = norm.gamma != kNoValue;
     out.beta = norm.beta != kNoValue && keepsBeta;
     auto input = dtypeOf(norm.input);
@@ -175,7 +176,7 @@ class PlanTranslator {
       const auto dtype = dtypeOf(value);
       return dtype != graph::DType::Unknown && dtype != input;
     };
-    out.castBack = (differs(norm.gamma) || (out.beta && differs(norm.beta))) && flavour_ != NormFlavour::Primitives;
+    out.castBack = (differs(norm.gamma) || (out.beta && differs(norm.beta))) && out.flavour != NormFlavour::Primitives;
     return out;
   }
 

@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kMostTrials = 80;
 
+bool mayBeMissing(const c10::Argument& argument) {
+  return argument.default_value() || argument.type()->kind() == c10::TypeKind::OptionalType;
+}
+
 // The arguments that must be given, as specs without shapes.
 Result<std::vector<InputSpec>> requiredInputs(const c10::FunctionSchema& schema) {
   std::vector<InputSpec> specs;
@@ -20,7 +24,7 @@ Result<std::vector<InputSpec>> requiredInputs(const c10::FunctionSchema& schema)
   for (size_t i = 1; i < arguments.size(); ++i) {
     const c10::Argument& argument = arguments[i];
     const auto kind = argument.type()->kind();
-    if (argument.default_value() || kind == c10::TypeKind::OptionalType) continue;
+    if (mayBeMissing(argument)) continue;
     InputSpec spec;
     spec.name = "in_" + std::to_string(i - 1);
     if (kind == c10::TypeKind::IntType) {
@@ -75,7 +79,7 @@ class InputInference {
     size_t seen = 0;
     const auto& arguments = schema_.arguments();
     for (size_t i = 1; i < arguments.size(); ++i) {
-      if (arguments[i].default_value() || arguments[i].type()->kind() == c10::TypeKind::OptionalType) continue;
+      if (mayBeMissing(arguments[i])) continue;
       if (seen++ == spec) return arguments[i].type()->kind() == c10::TypeKind::TensorType;
     }
     return false;
@@ -216,6 +220,11 @@ class InputInference {
 };
 
 }  // namespace
+
+bool TorchScriptModel::hasDefault(size_t input) const {
+  const auto& arguments = source_.module.get_method("forward").function().getSchema().arguments();
+  return input + 1 < arguments.size() && mayBeMissing(arguments[input + 1]);
+}
 
 Result<std::vector<InputSpec>> TorchScriptModel::inferInputs() const {
   return InputInference(*this, source_.module.get_method("forward").function().getSchema(), facts_.dtype).run();

@@ -184,6 +184,21 @@ std::optional<std::vector<int64_t>> OpContext::intsOf(std::string_view argument)
   return literal ? intsIn(*literal) : std::nullopt;
 }
 
+std::optional<std::vector<std::optional<int64_t>>> OpContext::knownIntsOf(std::string_view argument) const {
+  if (const auto all = intsOf(argument)) return std::vector<std::optional<int64_t>>(all->begin(), all->end());
+  const int list = valueOf(argument);
+  const auto size = list == kNone ? std::nullopt : lowering_.listSize(list);
+  const auto& values = lowering_.program().values;
+  const int producer = size ? values[static_cast<size_t>(list)].producer : kNone;
+  if (producer == kNone || lowering_.node(producer).inputs.size() != *size) return std::nullopt;
+  std::vector<std::optional<int64_t>> numbers;
+  for (const int element : lowering_.node(producer).inputs) {
+    const auto& known = values[static_cast<size_t>(element)].known;
+    numbers.push_back(known && known->isInt() ? std::optional(known->toInt()) : std::nullopt);
+  }
+  return numbers;
+}
+
 std::optional<graph::Shape> OpContext::shapeOf(std::string_view argument) const {
   const int value = valueOf(argument);
   return value == kNone ? std::nullopt : shapeIn(lowering_.recordOf(value));

@@ -64,6 +64,30 @@ void attention(OpContext& op) {
   if (op.numberOf("dropout_p") != 0.0) op.kind = OpKind::Opaque;
 }
 
+// The whole of nn.MultiheadAttention in eval mode: its output is a linear of the heads.
+void nativeAttention(OpContext& op) {
+  for (const char* name : {"query", "key", "value", "qkv_weight", "qkv_bias", "mask"}) op.operand(name);
+  op.set("projection", static_cast<int64_t>(op.operands.size()));
+  op.operand("proj_weight");
+  op.operand("proj_bias");
+}
+
+// A whole layer of nn.TransformerEncoder in eval mode.
+void encoderLayer(OpContext& op) {
+  op.operand("src");
+  std::vector<int64_t> gammas;
+  for (const auto& [gamma, beta] : {std::pair{"norm_weight_1", "norm_bias_1"}, {"norm_weight_2", "norm_bias_2"}}) {
+    gammas.push_back(static_cast<int64_t>(op.operands.size()));
+    op.operand(gamma);
+    op.operand(beta);
+  }
+  op.set("inner_norms", gammas);
+  op.set("inner_reason", std::string("it is inside an operation that computes a whole layer of an encoder; traced with "
+                                     "gradients enabled, or after torch.backends.mha.set_fastpath_enabled(False), the "
+                                     "file has the norm as an operation of its own"));
+  if (const auto eps = op.numberOf("eps")) op.set("eps", *eps);
+}
+
 void recurrent(OpContext& op) {
   if (!op.has("input") || op.has("batch_sizes")) {
     op.kind = OpKind::Opaque;
@@ -86,31 +110,34 @@ void indexSelect(OpContext& op) {
   op.setAxis("dim", op.rankOf("self"));
 }
 
-// x[:, i]: one tensor of indices, the other axes taken whole.
+// x[:, i], x[i, j]: tensors of indices for neighbouring axes, the other axes taken whole.
 void index(OpContext& op) {
   op.operand("self");
   std::vector<Operand> self = op.operands;
   op.operandList("indices");
   std::vector<Operand> given;
-  int64_t axis = 0, found = 0;
+  std::vector<size_t> axes;
   for (size_t i = self.size(); i < op.operands.size(); ++i) {
     if (op.operands[i].value == graph::kNoValue) continue;
-    axis = static_cast<int64_t>(i - self.size());
-    ++found;
+    axes.push_back(i - self.size());
     given.push_back(op.operands[i]);
   }
   op.operands = std::move(self);
   op.operands.insert(op.operands.end(), given.begin(), given.end());
-  if (found != 1) {
+  // With others in between, the index's axes come first.
+  if (axes.empty() || axes.back() - axes.front() + 1 != axes.size()) {
     op.kind = OpKind::Opaque;
     return;
   }
-  op.set("axis", axis);
+  op.set("axis", static_cast<int64_t>(axes.front()));
+  if (axes.size() > 1) op.set("count", static_cast<int64_t>(axes.size()));
   const auto data = op.rankOf("self");
   const auto made = op.outputShape();
   // A mask of bools picks another number of elements: its rank gives it away, or its type.
-  if (op.maskedBy("indices", static_cast<size_t>(axis))) op.kind = OpKind::Opaque;
-  if (data && made && made->size() + 1 < static_cast<size_t>(*data)) op.kind = OpKind::Opaque;
+  for (const size_t axis : axes) {
+    if (op.maskedBy("indices", axis)) op.kind = OpKind::Opaque;
+  }
+  if (data && made && made->size() + axes.size() < static_cast<size_t>(*data)) op.kind = OpKind::Opaque;
 }
 
 }  // namespace
@@ -135,7 +162,10 @@ const std::vector<OpRule>& linearRules() {
       {"aten::conv_transpose3d", OpKind::Conv, convTransposed},
       {"aten::_convolution", OpKind::Conv, convEither},
       {"aten::convolution", OpKind::Conv, convEither},
+      {"aten::_convolution_mode", OpKind::Conv, conv},
       {"aten::scaled_dot_product_attention", OpKind::Attention, attention},
+      {"aten::_native_multi_head_attention", OpKind::Attention, nativeAttention},
+      {"aten::_transformer_encoder_layer_fwd", OpKind::Opaque, encoderLayer},
       {"aten::lstm", OpKind::Recurrent, recurrent},
       {"aten::gru", OpKind::Recurrent, recurrent},
       {"aten::rnn_tanh", OpKind::Recurrent, recurrent},

@@ -116,6 +116,18 @@ void variance(OpContext& op, const char* name) {
 void var(OpContext& op) { variance(op, "var"); }
 void stdev(OpContext& op) { variance(op, "std"); }
 
+// Two reductions of one input: the spread is the first output, the mean the second.
+void spreadAndMean(OpContext& op, const char* spread) {
+  variance(op, spread);
+  static_cast<void>(
+      op.part(OpKind::Reduce, std::string("aten::") + spread, op.operands, op.attributes, OpContext::kFirstOutput));
+  op.operands.clear();
+  op.attributes.clear();
+  reduce(op, "mean");
+}
+void varianceAndMean(OpContext& op) { spreadAndMean(op, "var"); }
+void deviationAndMean(OpContext& op) { spreadAndMean(op, "std"); }
+
 // max(x), max(x, dim) reduce; max(x, y) is pointwise.
 void maxOrMin(OpContext& op) {
   if (!op.has("other")) return reduce(op, "other");
@@ -159,6 +171,8 @@ const std::vector<OpRule>& normRules() {
       {"aten::sum", OpKind::Reduce, sum},
       {"aten::var", OpKind::Reduce, var},
       {"aten::std", OpKind::Reduce, stdev},
+      {"aten::var_mean", OpKind::Reduce, varianceAndMean},
+      {"aten::std_mean", OpKind::Reduce, deviationAndMean},
       {"aten::amax", OpKind::Reduce, otherReduce},
       {"aten::amin", OpKind::Reduce, otherReduce},
       {"aten::argmax", OpKind::Reduce, otherReduce},

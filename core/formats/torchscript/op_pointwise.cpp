@@ -31,6 +31,18 @@ void reversedSub(OpContext& op) {
     op.kind = OpKind::Opaque;
 }
 
+// a + w (b - a) = (1 - w) a + w b
+void lerp(OpContext& op) {
+  const auto weight = op.numberOf("weight");
+  if (!weight || *weight == 1) {
+    op.kind = OpKind::Elementwise;
+    return op.allOperands();
+  }
+  op.operand("self");
+  op.operand("end");
+  op.set("alpha", *weight);
+}
+
 void mul(OpContext& op) {
   op.operand(op.has("self") ? "self" : "a");
   op.operand(op.has("other") ? "other" : "b");
@@ -92,8 +104,19 @@ void shapeQuery(OpContext& op) {
       break;
     }
   }
-  if (op.has("fill_value") && !op.isLiteral("fill_value")) op.kind = OpKind::Opaque;
 }
+
+// A new tensor of one number, in the shape of another one or in sizes of its own.
+void filled(OpContext& op, std::optional<double> number) {
+  shapeQuery(op);
+  if (number)
+    op.set("fill", *number);
+  else
+    op.kind = OpKind::Opaque;
+}
+void zeros(OpContext& op) { filled(op, 0.0); }
+void ones(OpContext& op) { filled(op, 1.0); }
+void full(OpContext& op) { filled(op, op.numberOf("fill_value")); }
 
 }  // namespace
 
@@ -108,7 +131,7 @@ const std::vector<OpRule>& pointwiseRules() {
         {"aten::negative", OpKind::Neg, unary},   {"aten::pow", OpKind::Elementwise, power},
         {"aten::where", OpKind::Where, where},    {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
         {"aten::to", OpKind::Cast, cast},         {"aten::_to_copy", OpKind::Cast, cast},
-        {"aten::type_as", OpKind::Cast, cast},
+        {"aten::type_as", OpKind::Cast, cast},    {"aten::lerp", OpKind::Add, lerp},
     };
     for (const char* name :
          {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})
@@ -119,36 +142,45 @@ const std::vector<OpRule>& pointwiseRules() {
           "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"})
       rules.push_back({name, OpKind::Identity, unary});
     for (const char* name :
-         {"aten::relu",        "aten::relu6",       "aten::gelu",         "aten::silu",         "aten::mish",
-          "aten::elu",         "aten::celu",        "aten::selu",         "aten::leaky_relu",   "aten::hardtanh",
-          "aten::hardswish",   "aten::hardsigmoid", "aten::softplus",     "aten::threshold",    "aten::sigmoid",
-          "aten::tanh",        "aten::log_sigmoid", "aten::exp",          "aten::exp2",         "aten::expm1",
-          "aten::log",         "aten::log2",        "aten::log10",        "aten::log1p",        "aten::sqrt",
-          "aten::rsqrt",       "aten::square",      "aten::reciprocal",   "aten::abs",          "aten::sign",
-          "aten::sgn",         "aten::floor",       "aten::ceil",         "aten::round",        "aten::trunc",
-          "aten::fix",         "aten::frac",        "aten::sin",          "aten::cos",          "aten::tan",
-          "aten::asin",        "aten::acos",        "aten::atan",         "aten::sinh",         "aten::cosh",
-          "aten::asinh",       "aten::acosh",       "aten::atanh",        "aten::erf",          "aten::erfc",
-          "aten::erfinv",      "aten::logit",       "aten::clamp",        "aten::clamp_min",    "aten::clamp_max",
-          "aten::clip",        "aten::maximum",     "aten::minimum",      "aten::fmax",         "aten::fmin",
-          "aten::fmod",        "aten::remainder",   "aten::floor_divide", "aten::floordiv",     "aten::atan2",
-          "aten::hypot",       "aten::lerp",        "aten::addcmul",      "aten::addcdiv",      "aten::eq",
-          "aten::ne",          "aten::lt",          "aten::le",           "aten::gt",           "aten::ge",
-          "aten::logical_and", "aten::logical_or",  "aten::logical_not",  "aten::logical_xor",  "aten::bitwise_and",
-          "aten::bitwise_or",  "aten::bitwise_not", "aten::bitwise_xor",  "aten::isnan",        "aten::isinf",
-          "aten::isfinite",    "aten::nan_to_num",  "aten::xlogy",        "aten::copysign",     "aten::sinc",
-          "aten::__and__",     "aten::__or__",      "aten::__xor__",      "aten::__not__",      "aten::hardshrink",
-          "aten::softshrink",  "aten::heaviside",   "aten::lgamma",       "aten::special_expit"})
+         {"aten::relu",        "aten::relu6",       "aten::gelu",         "aten::silu",        "aten::mish",
+          "aten::elu",         "aten::celu",        "aten::selu",         "aten::leaky_relu",  "aten::hardtanh",
+          "aten::hardswish",   "aten::hardsigmoid", "aten::softplus",     "aten::threshold",   "aten::sigmoid",
+          "aten::tanh",        "aten::log_sigmoid", "aten::exp",          "aten::exp2",        "aten::expm1",
+          "aten::log",         "aten::log2",        "aten::log10",        "aten::log1p",       "aten::sqrt",
+          "aten::rsqrt",       "aten::square",      "aten::reciprocal",   "aten::abs",         "aten::sign",
+          "aten::sgn",         "aten::floor",       "aten::ceil",         "aten::round",       "aten::trunc",
+          "aten::fix",         "aten::frac",        "aten::sin",          "aten::cos",         "aten::tan",
+          "aten::asin",        "aten::acos",        "aten::atan",         "aten::sinh",        "aten::cosh",
+          "aten::asinh",       "aten::acosh",       "aten::atanh",        "aten::erf",         "aten::erfc",
+          "aten::erfinv",      "aten::logit",       "aten::clamp",        "aten::clamp_min",   "aten::clamp_max",
+          "aten::clip",        "aten::maximum",     "aten::minimum",      "aten::fmax",        "aten::fmin",
+          "aten::fmod",        "aten::remainder",   "aten::floor_divide", "aten::floordiv",    "aten::atan2",
+          "aten::hypot",       "aten::addcmul",     "aten::addcdiv",      "aten::eq",          "aten::ne",
+          "aten::lt",          "aten::le",          "aten::gt",           "aten::ge",          "aten::logical_and",
+          "aten::logical_or",  "aten::logical_not", "aten::logical_xor",  "aten::bitwise_and", "aten::bitwise_or",
+          "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",        "aten::isinf",       "aten::isfinite",
+          "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",     "aten::sinc",        "aten::__and__",
+          "aten::__or__",      "aten::__xor__",     "aten::__not__",      "aten::hardshrink",  "aten::softshrink",
+          "aten::heaviside",   "aten::lgamma",      "aten::special_expit"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
     // clang-format off
     for (const char* name :
-         {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::zeros_like", "aten::ones_like",
-         "aten::full_like", "aten::empty_like", "aten::rand_like", "aten::randn_like", "aten::new_zeros",
-         "aten::new_ones", "aten::new_full", "aten::new_empty", "aten::is_floating_point",
+         {"aten::size", "aten::dim", "aten::numel", "aten::sym_size", "aten::empty_like",
+         "aten::rand_like", "aten::randn_like", "aten::new_empty", "aten::is_floating_point",
          "aten::_shape_as_tensor", "prim::dtype", "prim::device", "prim::layout", "aten::len", "aten::stride",
-         "aten::is_complex"})
+         "aten::is_complex", "aten::is_signed", "aten::is_contiguous", "aten::is_inference", "aten::is_same_size",
+         "aten::storage_offset", "aten::get_device", "prim::is_nested", "prim::is_cuda", "prim::is_cpu",
+         "prim::is_xla", "prim::is_xpu", "prim::is_mps", "prim::is_mkldnn", "prim::is_quantized", "prim::is_sparse",
+         "prim::is_sparse_csr", "prim::is_vulkan", "prim::is_ipu", "prim::is_meta", "prim::is_maia",
+         "prim::requires_grad", "prim::itemsize", "prim::nbytes"})
       rules.push_back({name, OpKind::ShapeQuery, shapeQuery});
     // clang-format on
+    for (const char* name : {"aten::zeros", "aten::zeros_like", "aten::new_zeros"})
+      rules.push_back({name, OpKind::ShapeQuery, zeros});
+    for (const char* name : {"aten::ones", "aten::ones_like", "aten::new_ones"})
+      rules.push_back({name, OpKind::ShapeQuery, ones});
+    for (const char* name : {"aten::full", "aten::full_like", "aten::new_full"})
+      rules.push_back({name, OpKind::ShapeQuery, full});
     return rules;
   }();
   return kRules;

@@ -53,6 +53,9 @@ class OpContext {
   [[nodiscard]] std::optional<std::string> stringOf(std::string_view argument) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> intsOf(std::string_view argument) const;  // a single int counts
 
+  // The numbers of a list that is written out; those computed at run time are nullopt.
+  [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> knownIntsOf(std::string_view argument) const;
+
   [[nodiscard]] std::optional<graph::Shape> shapeOf(std::string_view argument) const;
   [[nodiscard]] graph::DType dtypeOfInput(std::string_view argument) const;
   [[nodiscard]] std::optional<graph::Shape> outputShape(size_t output = 0) const;

@@ -1,5 +1,6 @@
 // Rows for ops that move elements about: views, permutations, slices, joins, padding.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/formats/torchscript/op_rule.h"
@@ -16,17 +17,37 @@ void reshape(OpContext& op) {
 
 void expand(OpContext& op) { op.operand("self"); }
 
-// repeat() of axes of size 1 only is an expand.
+// repeat() of axes of size 1 only is an expand; else each position is one of x's. A count may be known at run time
+// only.
 void repeat(OpContext& op) {
   op.operand("self");
-  const auto counts = op.intsOf("repeats");
+  const auto counts = op.knownIntsOf("repeats");
   const auto shape = op.shapeOf("self");
-  bool expands = counts && shape && counts->size() >= shape->size();
-  if (expands) {
-    const size_t lead = counts->size() - shape->size();
-    for (size_t i = 0; i < shape->size(); ++i) expands = expands && ((*counts)[lead + i] == 1 || (*shape)[i] == 1);
+  if (!counts || !shape || counts->size() < shape->size()) {
+    op.kind = OpKind::Opaque;
+    return;
   }
-  if (!expands) op.kind = OpKind::Opaque;
+  const size_t lead = counts->size() - shape->size();
+  std::vector<int64_t> repeated;
+  bool expands = true;
+  for (size_t i = 0; i < shape->size(); ++i) {
+    if ((*counts)[lead + i] == 1) continue;
+    repeated.push_back(static_cast<int64_t>(i));
+    expands = expands && (*shape)[i] == 1;
+  }
+  if (expands) return;
+  op.kind = lead == 0 ? OpKind::Mix : OpKind::Opaque;
+  op.set("axes", repeated);
+}
+
+void repeatInterleave(OpContext& op) {
+  op.operand("self");
+  if (!op.isLiteral("repeats")) op.operand("repeats");
+  const auto axis = op.axisOf("dim", op.rankOf("self"));
+  if (op.isNone("dim"))
+    op.kind = OpKind::Opaque;  // of the flattened tensor
+  else if (axis)
+    op.set("axes", std::vector<int64_t>{*axis});
 }
 
 std::vector<int64_t> identity(int64_t rank) {
@@ -107,10 +128,13 @@ void slice(OpContext& op) {
   if (axis) op.set("axis", *axis);
   const auto start = op.isNone("start") ? std::optional<int64_t>(0) : position(op, "start", axis);
   if (start) op.set("start", *start);
-  if (const auto step = op.intOf("step"))
+  const auto step = op.intOf("step");
+  if (step)
     op.set("step", *step);
   else
     op.kind = OpKind::Opaque;
+  const bool toTheEnd = op.isNone("end") || op.intOf("end") == std::numeric_limits<int64_t>::max();
+  if (start == 0 && step == 1 && toTheEnd) op.kind = OpKind::Identity;
 }
 
 void narrow(OpContext& op) {
@@ -209,6 +233,7 @@ const std::vector<OpRule>& shapeRules() {
   static const std::vector<OpRule> kRules = [] {
     std::vector<OpRule> rules = {
         {"aten::repeat", OpKind::Expand, repeat},
+        {"aten::repeat_interleave", OpKind::Mix, repeatInterleave},
         {"aten::permute", OpKind::Permute, permute},
         {"aten::transpose", OpKind::Permute, transpose},
         {"aten::swapdims", OpKind::Permute, transpose},

@@ -1,0 +1,244 @@
+// Ways of writing one thing in PyTorch: the verdict of each, and the fold of those that fold against the original.
+#include "core/analysis/analysis.h"
+#include "tests/formats/torchscript_fixture.h"
+
+namespace normlens::formats::torchscript::test {
+namespace {
+
+constexpr double kExact = 1e-12;
+
+// Two linears of the input to 8 features, h and k; the code makes y of them, which a last linear reads. `norm(` stands
+// for a LayerNorm with gamma and beta.
+torch::jit::Module network(const std::string& code) {
+  torch::jit::Module m("Net");
+  const auto hold = [&](const char* name, at::IntArrayRef shape, uint64_t seed) {
+    m.register_parameter(name, draw(shape, seed), false);
+  };
+  hold("w", {8, 6}, 1);
+  hold("b", {8}, 2);
+  hold("v", {8, 6}, 3);
+  hold("c", {8}, 4);
+  hold("gamma", {8}, 5);
+  hold("beta", {8}, 6);
+  hold("o", {5, 8}, 7);
+  hold("p", {5}, 8);
+  hold("s", {8}, 9);
+  hold("matrix", {6, 8}, 10);
+  hold("row", {8}, 11);
+  hold("position", {1, 1, 8}, 12);
+  hold("qkv", {24, 8}, 13);
+  hold("qkvBias", {24}, 14);
+  hold("proj", {8, 8}, 15);
+  hold("projBias", {8}, 16);
+  m.register_parameter("variance", draw({8}, 17).abs() + 0.5, false);
+  m.define("def norm(self, h):\n  return torch.layer_norm(h, [8], self.gamma, self.beta, 1e-05, False)\n");
+  m.define("def forward(self, x):\n  h = torch.linear(x, self.w, self.b)\n  k = torch.linear(x, self.v, self.c)\n" +
+           code + "  return torch.linear(y, self.o, self.p)\n");
+  return m;
+}
+
+struct Form {
+  std::string name;
+  std::string code;
+  int norms = 1;
+};
+
+std::string outcome(const TorchScriptModel& model, size_t norms) {
+  const auto analysis = analysis::analyze(model.graph(), {});
+  if (!analysis) return analysis.error().message;
+  if ((*analysis)->verdicts.size() != norms) return "another number of norms";
+  for (const auto& verdict : (*analysis)->verdicts) {
+    if (verdict.verdict != analysis::Verdict::Free) return verdict.reason;
+  }
+  return "free";
+}
+
+class FreeFormTest : public ::testing::TestWithParam<Form> {};
+
+TEST_P(FreeFormTest, FoldsExactlyAtEverySize) {
+  const auto x = draw({2, 3, 6}, 10), other = draw({3, 7, 6}, 11);
+  const auto model = makeModel(network(GetParam().code), {x});
+  ASSERT_TRUE(graph::checkGraph(model->graph()));
+  ASSERT_EQ(outcome(*model, static_cast<size_t>(GetParam().norms)), "free");
+  const auto analysis = analysis::analyze(model->graph(), {});
+  const auto plan = analysis::makePlan(**analysis, {analysis::Policy::Free, 1000, {}, {}});
+  std::vector<fold::Edit> edits;
+  for (const auto& planned : plan.edits) edits.push_back(planned.edit);
+  const auto folded = applied(*model, std::move(edits));
+  EXPECT_EQ(outcome(*folded, 0), "free") << "no norm is left";
+  for (const auto& input : {x, other}) {
+    EXPECT_LT(relativeDifference(runOn(*model, {input}), runOn(*folded, {input})), kExact);
+  }
+}
+
+class BlockedFormTest : public ::testing::TestWithParam<Form> {};
+
+TEST_P(BlockedFormTest, IsNotFree) {
+  const auto model = makeModel(network(GetParam().code), {draw({2, 3, 6}, 10)});
+  ASSERT_TRUE(graph::checkGraph(model->graph()));
+  EXPECT_NE(outcome(*model, static_cast<size_t>(GetParam().norms)), "free");
+}
+
+class NoNormTest : public ::testing::TestWithParam<Form> {};
+
+TEST_P(NoNormTest, IsNoLayerNorm) {
+  const auto model = makeModel(network(GetParam().code), {draw({2, 3, 6}, 10)});
+  EXPECT_TRUE(analysis::findNorms(model->graph()).layerNorms.empty());
+}
+
+const auto kName = [](const auto& row) { return row.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(
+    WrittenNorms, FreeFormTest,
+    ::testing::Values(Form{"VarMean",
+                           "  v, m = torch.var_mean(h, [-1], False, True)\n"
+                           "  y = (h - m) * torch.rsqrt(v + 1e-5) * self.gamma + self.beta\n"},
+                      Form{"VarMeanDivided",
+                           "  v, m = torch.var_mean(h, [-1], correction=0, keepdim=True)\n"
+                           "  y = (h - m) / torch.sqrt(v + 1e-5)\n"},
+                      Form{"GammaOnTheNumerator",
+                           "  c = h - h.sum([-1], True) / 8\n"
+                           "  y = self.gamma * c / ((c ** 2).sum([-1], True) / 8 + 1e-5) ** 0.5 + self.beta\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(WrittenNorms, NoNormTest,
+                         ::testing::Values(Form{"UnbiasedVariance",
+                                                "  v, m = torch.var_mean(h, [-1], True, True)\n"
+                                                "  y = (h - m) * torch.rsqrt(v + 1e-5) * self.gamma + self.beta\n"},
+                                           Form{"Deviation",
+                                                "  v, m = torch.std_mean(h, [-1], False, True)\n"
+                                                "  y = (h - m) * torch.rsqrt(v + 1e-5) * self.gamma + self.beta\n"},
+                                           Form{"GateOnTheNumerator",
+                                                "  c = h - h.mean([-1], True)\n"
+                                                "  y = k * c / torch.sqrt((c * c).mean([-1], True) + 1e-5)\n"},
+                                           Form{"GammaInTheVariance",
+                                                "  c = self.gamma * (h - h.mean([-1], True))\n"
+                                                "  y = c / torch.sqrt((c * c).mean([-1], True) + 1e-5)\n"},
+                                           Form{"OfAnotherValue",
+                                                "  v, m = torch.var_mean(k, [-1], False, True)\n"
+                                                "  y = (h - m) * torch.rsqrt(v + 1e-5) * self.gamma + self.beta\n"}),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Zeros, FreeFormTest,
+    ::testing::Values(Form{"PythonSum", "  y = self.norm(0 + h + k)\n"},
+                      Form{"WhereZerosLike", "  y = self.norm(torch.where(x[:, :, :1] > 0, h, torch.zeros_like(h)))\n"},
+                      Form{"AddedZeros", "  y = self.norm(h + torch.zeros([1, 1, 8], dtype=h.dtype))\n"},
+                      Form{"AddedScalarZeros", "  y = self.norm(h + h.new_zeros([1]))\n"},
+                      Form{"ConcatZeros", "  y = self.norm(torch.cat([h, h.new_zeros([h.size(0), 2, 8])], 1))\n"},
+                      Form{"FullOfZeros", "  y = self.norm(torch.cat([h, torch.full_like(h, 0)], 1))\n"},
+                      Form{"TimesOnes", "  y = self.norm(h * torch.ones_like(h))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Zeros, BlockedFormTest,
+    ::testing::Values(
+        Form{"PythonSumFromOne", "  y = self.norm(1 + h + k)\n"},
+        Form{"OnesLike", "  y = self.norm(torch.where(x[:, :, :1] > 0, h, torch.ones_like(h)))\n"},
+        Form{"FullOfAnother", "  y = self.norm(torch.cat([h, torch.full_like(h, 0.5)], 1))\n"},
+        Form{"EmptyLike", "  y = self.norm(torch.cat([h, torch.rand_like(h)], 1))\n"},
+        Form{"ZerosAlongTheChannels", "  y = self.norm(torch.cat([h, torch.zeros_like(h)], 2).view(-1, 8)[::3])\n"},
+        Form{"ZerosWrittenInto", "  z = torch.zeros_like(h)\n  z.copy_(torch.relu(h))\n  y = self.norm(z)\n"},
+        Form{"ZerosWithARowWritten",
+             "  z = torch.zeros_like(h)\n  z[:, 0] = torch.relu(h[:, 0])\n  y = self.norm(h + z)\n"},
+        Form{"ZerosAddedInto",
+             "  z = torch.zeros_like(h)\n  u = z.view(-1)\n  u += 1 + torch.relu(h).view(-1)\n"
+             "  y = self.norm(h + z)\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Scales, FreeFormTest,
+    ::testing::Values(Form{"InAView", "  y = self.norm(h * self.s.view(1, 1, -1))\n"},
+                      Form{"InASliceOfAll",
+                           "  y = self.norm((h.transpose(1, 2) * self.s[None, :, None]).transpose(1, 2))\n"},
+                      Form{"OfABatchNormBehindABias",
+                           "  u = torch.add(torch.matmul(x, self.matrix), self.row).transpose(1, 2)\n"
+                           "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
+                           "  y = self.norm(u.transpose(1, 2))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Scales, BlockedFormTest,
+    ::testing::Values(Form{"InAnotherOrder", "  y = self.norm(h * self.s.view(2, 4).t().reshape(8))\n"},
+                      Form{"OfASizeOfTheRun", "  y = self.norm(h * self.s.view(1, 1, h.size(2)))\n"},
+                      Form{"AlongTwoAxes",
+                           "  y = self.norm((h.view(-1, 3, 2, 4) * self.s.view(1, 1, 2, 4)).view(-1, 3, 8))\n"},
+                      Form{"OfABatchNormBehindTwiceABias",
+                           "  u = torch.add(torch.matmul(x, self.matrix), self.row, alpha=2.0).transpose(1, 2)\n"
+                           "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
+                           "  y = self.norm(u.transpose(1, 2))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Moved, FreeFormTest,
+    ::testing::Values(Form{"Lerp", "  y = self.norm(torch.lerp(h, k, 0.3))\n"},
+                      Form{"Repeat", "  y = self.norm(h.repeat(1, 2, 1))\n"},
+                      Form{"RepeatByARunTimeCount", "  y = self.norm(h + self.position.repeat(x.size(0), 1, 1))\n"},
+                      Form{"RepeatInterleave", "  y = self.norm(h.repeat_interleave(2, 1))\n"},
+                      Form{"IndexTwoAxes",
+                           "  y = self.norm(h[torch.arange(h.size(0)), torch.argmax(x[:, :, 0], 1)])\n"},
+                      Form{"AskedForItsKind", "  y = self.norm(h)\n  if h.is_nested:\n    y = y + 1.0\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Moved, BlockedFormTest,
+    ::testing::Values(Form{"LerpByAWeightPerChannel", "  y = self.norm(torch.lerp(h, k, torch.sigmoid(self.s)))\n"},
+                      Form{"LerpToARelu", "  y = self.norm(torch.lerp(h, torch.relu(k), 0.3))\n"},
+                      Form{"RepeatOfChannels", "  y = self.norm(h[:, :, :4].repeat(1, 1, 2))\n"},
+                      Form{"RepeatInterleaveOfAll", "  y = self.norm(h.repeat_interleave(2).view(-1, 8))\n"},
+                      Form{"IndexApart",
+                           "  y = self.norm(h.transpose(1, 2)[torch.tensor([0, 1]), :, torch.tensor([2, 0])])\n"},
+                      Form{"IndexOfChannels",
+                           "  y = self.norm(h[:, torch.tensor([0, 1, 2, 0, 1, 2, 0, 1]), "
+                           "torch.tensor([0, 0, 0, 1, 1, 1, 2, 2])])\n"}),
+    kName);
+
+const std::string kAttention =
+    "  a, n = torch._native_multi_head_attention(h, h, h, 8, 2, self.qkv, self.qkvBias, self.proj, self.projBias, "
+    "None, "
+    "False)\n";
+
+INSTANTIATE_TEST_SUITE_P(NativeAttention, FreeFormTest,
+                         ::testing::Values(Form{"Output", kAttention + "  y = self.norm(a + k)\n"}), kName);
+INSTANTIATE_TEST_SUITE_P(NativeAttention, BlockedFormTest,
+                         ::testing::Values(Form{"Input", kAttention + "  y = self.norm(h) * a.sum()\n"}), kName);
+
+TEST(EncoderLayer, ItsNormsAreFoundAndSaidToBeInside) {
+  torch::jit::Module layer("Layer");
+  for (const auto& [name, shape] : {std::pair<const char*, std::vector<int64_t>>{"one", {8}}, {"two", {8}}}) {
+    torch::jit::Module norm("Norm");
+    norm.register_parameter("weight", draw(shape, 3), false);
+    norm.register_parameter("bias", draw(shape, 4), false);
+    layer.register_module(name, norm);
+  }
+  for (const auto& [name, shape] : {std::pair<const char*, std::vector<int64_t>>{"qkv", {24, 8}},
+                                    {"qkvBias", {24}},
+                                    {"proj", {8, 8}},
+                                    {"projBias", {8}},
+                                    {"up", {16, 8}},
+                                    {"upBias", {16}},
+                                    {"down", {8, 16}},
+                                    {"downBias", {8}}}) {
+    layer.register_parameter(name, draw(shape, 5), false);
+  }
+  layer.define(
+      "def forward(self, x):\n  return torch._transformer_encoder_layer_fwd(x, 8, 2, self.qkv, self.qkvBias, "
+      "self.proj, "
+      "self.projBias, True, True, 1e-05, self.one.weight, self.one.bias, self.two.weight, self.two.bias, self.up, "
+      "self.upBias, self.down, self.downBias)\n");
+  const auto model = makeModel(layer, {draw({2, 3, 8}, 1)});
+  ASSERT_TRUE(graph::checkGraph(model->graph()));
+  const auto analysis = analysis::analyze(model->graph(), {});
+  const auto& norms = (*analysis)->norms.layerNorms;
+  ASSERT_EQ(norms.size(), 2U);
+  EXPECT_EQ(norms[0].name, "one");
+  EXPECT_EQ(norms[1].name, "two");
+  for (const auto& norm : norms) EXPECT_EQ(norm.form, analysis::NormForm::Fused);
+  for (const auto& verdict : (*analysis)->verdicts) {
+    EXPECT_EQ(verdict.verdict, analysis::Verdict::Blocked);
+    EXPECT_NE(verdict.reason.find("inside an operation"), std::string::npos) << verdict.reason;
+  }
+}
+
+}  // namespace
+}  // namespace normlens::formats::torchscript::test
