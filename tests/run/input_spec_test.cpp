@@ -112,7 +112,7 @@ TEST(ChooseInputs, TheLastOnesMayHaveDefaults) {
   const std::vector<std::string> names{"x", "flag", "scale"};
   const auto chosen = chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, 1);
   ASSERT_TRUE(chosen) << chosen.error().message;
-  EXPECT_EQ(chosen->size(), 1U);
+  EXPECT_EQ(chosen->tensors.size(), 1U);
   const auto behind =
       chooseInputs({array("in_0", DType::Float32), array("in_2", DType::Float32)}, names, DType::Float32, 1);
   ASSERT_FALSE(behind) << "by their places, later ones would be taken for the one that is missing";
