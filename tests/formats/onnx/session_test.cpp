@@ -276,6 +276,16 @@ TEST(Float64Twin, WidensTypesThatFunctionsAreGivenAsAttributes) {
   EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
 }
 
+TEST(Float64Twin, IsLookedIntoInBranchesToo) {
+  const auto twin = modelOf(ifModel())->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  for (const bool flag : {false, true}) {
+    const auto narrow = (*twin)->narrowOp(ifInputs(flag), {});
+    ASSERT_TRUE(narrow) << narrow.error().message;
+    EXPECT_EQ(*narrow, "");
+  }
+}
+
 TEST(Float64Twin, WidensConstantsDefaultsAndWeights) {
   ModelProto proto = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
     agraph (float16[n, 4] x) => (float[n, 32] y) {
