@@ -45,9 +45,11 @@ class DecomposedMatcher {
     return finished();
   }
 
-  // The RMSNorm `end` of what is centered over the same axes.
+  // The RMSNorm `end` of what is centered over the same axes, for it alone: what is read elsewhere, too, is a stream
+  // that is centered once for several norms.
   std::optional<LayerNorm> matchRmsNorm(const Node& end) {
     const ValueId centered = end.operands[0];
+    if (graph_.value(centered).uses.size() != 1) return std::nullopt;
     const auto eps = graph::floatAttribute(end, "eps");
     if (!eps || !findCentering(centered) || !graph::sameTypeAndShape(graph_, norm_.input, centered))
       return std::nullopt;
