@@ -1,5 +1,7 @@
 #include "core/analysis/decomposed_norm.h"
 
+#include <algorithm>
+
 #include "core/analysis/written_parts.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
@@ -49,10 +51,10 @@ class DecomposedMatcher {
   // that is centered once for several norms.
   std::optional<LayerNorm> matchRmsNorm(const Node& end) {
     const ValueId centered = end.operands[0];
-    if (graph_.value(centered).uses.size() != 1) return std::nullopt;
     const auto eps = graph::floatAttribute(end, "eps");
     if (!eps || !findCentering(centered) || !graph::sameTypeAndShape(graph_, norm_.input, centered))
       return std::nullopt;
+    if (graph_.value(centered).uses.size() != 1 || centeringsOf(norm_.input) > 1) return std::nullopt;
     if (graph::intsAttribute(end, "axes") != norm_.axes) return std::nullopt;
     norm_.eps = *eps;
     norm_.innerGamma = graph::operandAt(end, 1);
@@ -60,6 +62,14 @@ class DecomposedMatcher {
   }
 
  private:
+  // Each module that reads a centered stream may compute it anew.
+  [[nodiscard]] std::ptrdiff_t centeringsOf(ValueId x) const {
+    const auto& uses = graph_.value(x).uses;
+    return std::count_if(uses.begin(), uses.end(), [&](const graph::Use& use) {
+      return use.node != kNone && use.operand == 0 && ops::explicitCentering(graph_, graph_.node(use.node));
+    });
+  }
+
   // x and the axes of c = x - mean(x).
   bool findCentering(ValueId centered) {
     const Node* sub = producerOf(graph_, centered);

@@ -221,9 +221,15 @@ TEST(CenteredRmsNorms, AreLayerNorms) {
 TEST(CenteredRmsNorms, ACenteringForOthersTooIsNoPartOfANorm) {
   CenteredRms other;
   other.rest = "return %y, %c";
-  const Norms norms = findNorms(parsed(other.text()));
-  EXPECT_EQ(norms.layerNorms.size(), 0U);
-  EXPECT_EQ(norms.others.size(), 1U);
+  CenteredRms again;
+  again.rest = R"(%m2: float64[2, 8, 1] = Reduce(%h) {op = "mean", axes = [2], keepdim = true}
+  %c2: float64[2, 8, 8] = Sub(%h, %m2)
+  return %y, %c2)";
+  for (const CenteredRms& shared : {other, again}) {
+    const Norms norms = findNorms(parsed(shared.text()));
+    EXPECT_EQ(norms.layerNorms.size(), 0U) << shared.text();
+    EXPECT_EQ(norms.others.size(), 1U) << shared.text();
+  }
 }
 
 TEST(CenteredRmsNorms, AMeanThatIsReadElsewhereKeepsTheLinearAsItIs) {
