@@ -39,6 +39,10 @@ def judge_in_torch(test, original, fused):
     test.assertEqual(keys[0], keys[1])
 
 
+def judged_norms(model, inputs):
+    return engine("analyze", model, "--inputs", inputs)[1]["layer_norms"]
+
+
 def judge_in_engine(test, original, fused, inputs):
     test.assertEqual(verdicts(test, original, inputs), verdicts(test, fused, inputs))
     folded = fused.with_name("folded.pt")
@@ -50,7 +54,10 @@ def judge_in_engine(test, original, fused, inputs):
     if after["folded"] > 0:
         test.assertIs(after["verify"]["exact"], True, after["verify"])
         left = verdicts(test, folded, inputs)
-        test.assertEqual(len(left), after["layer_norms"] - after["folded"])
+        # An RMSNorm behind a centering of the model's own is a LayerNorm, in the folded file as well.
+        again = sum(norm["verdict"] == "free" and not norm["edits"] for norm in judged_norms(original, inputs))
+        kept = after["layer_norms"] - after["folded"]
+        test.assertIn(len(left), range(kept, kept + again + 1))
 
 
 def fuse_and_judge(test, path):
