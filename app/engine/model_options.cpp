@@ -1,5 +1,7 @@
 #include "app/engine/model_options.h"
 
+#include <boost/algorithm/string/join.hpp>
+
 namespace normlens::engine {
 namespace {
 
@@ -36,9 +38,8 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
   auto analysis = service.analyze(task);
   if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
   if (!analysis->unused_arrays.empty()) {
-    std::string names;
-    for (const std::string& name : analysis->unused_arrays) names += (names.empty() ? "" : ", ") + name;
-    console.note(inputs.npz + ": the model has no input of this name, so it is not used: " + names);
+    console.note(inputs.npz + ": the model has no input of this name, so it is not used: " +
+                 boost::algorithm::join(analysis->unused_arrays, ", "));
   }
   if (analysis->norms.empty()) return analysis;  // nothing was decided by the inputs
   for (const protocol::InputSpec& input : analysis->inputs) {

@@ -1,5 +1,6 @@
 #include "app/engine/verify_text.h"
 
+#include <boost/algorithm/string/join.hpp>
 #include <cstdio>
 #include <string>
 
@@ -27,9 +28,8 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   }
   console.print(line);
   if (!verify.not_run.empty()) {
-    std::string names;
-    for (const std::string& name : verify.not_run) names += (names.empty() ? "" : ", ") + name;
-    console.print("  folded, but in a branch that these inputs do not take: " + names);
+    console.print("  folded, but in a branch that these inputs do not take: " +
+                  boost::algorithm::join(verify.not_run, ", "));
   }
   if (!verify.first_diverging.empty()) console.print("  first norm that differs: " + verify.first_diverging);
 }

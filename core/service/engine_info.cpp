@@ -6,8 +6,8 @@
 #include <cctype>
 #include <fstream>
 
-#include "core/formats/formats.h"
 #include "core/base/machine.h"
+#include "core/formats/formats.h"
 
 namespace normlens::service {
 namespace {

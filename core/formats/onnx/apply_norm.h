@@ -9,6 +9,8 @@
 
 namespace normlens::formats::onnx {
 
+inline constexpr int kRmsOpset = 23;  // the first with RMSNormalization
+
 enum class NormStyle : uint8_t {
   Standard,    // RMSNormalization, opset 23
   Ort,         // SimplifiedLayerNormalization, SkipSimplifiedLayerNormalization

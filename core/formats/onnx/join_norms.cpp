@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/analysis/whole_norm.h"
+#include "core/formats/onnx/apply_norm.h"
 #include "core/formats/onnx/check_model.h"
 #include "core/formats/onnx/edited_norms.h"
 #include "core/formats/onnx/lift_opset.h"
@@ -16,9 +17,7 @@ using graph::kNoValue;
 using graph::NodeId;
 using graph::ValueId;
 
-// The first versions with LayerNormalization and RMSNormalization.
-constexpr int kLayerNormOpset = 17;
-constexpr int kRmsNormOpset = 23;
+constexpr int kLayerNormOpset = 17;  // the first with LayerNormalization
 
 bool inOneBody(const NodePath& a, const NodePath& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin());
@@ -92,7 +91,7 @@ const char* NormJoiner::operatorFor(bool centers, const Body& body) const {
   const bool inside = EditableModel::insideFunction(body);
   const int opset = inside ? model_.opset(body) : opset_;
   if (centers) return opset >= kLayerNormOpset ? "LayerNormalization" : nullptr;
-  if (opset >= kRmsNormOpset) return "RMSNormalization";
+  if (opset >= kRmsOpset) return "RMSNormalization";
   return inside ? nullptr : "SimplifiedLayerNormalization";
 }
 

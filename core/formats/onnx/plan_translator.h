@@ -16,8 +16,6 @@
 
 namespace normlens::formats::onnx {
 
-inline constexpr int kRmsOpset = 23;  // the first with RMSNormalization
-
 // What the norms of the result look like.
 struct Dialect {
   NormFlavour flavour = NormFlavour::Portable;

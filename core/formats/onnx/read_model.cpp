@@ -143,8 +143,10 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   auto skeleton = std::make_shared<ModelProto>();
   if (!parse(split->skeleton, *skeleton)) return damaged();
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
-  sortNodes(*skeleton);
-  if (auto ok = checkModel(*skeleton); !ok) return tl::unexpected(ok.error());
+  auto checked = checkModel(*skeleton);
+  // What is in order pays nothing for being asked.
+  if (!checked && sortNodes(*skeleton)) checked = checkModel(*skeleton);
+  if (!checked) return tl::unexpected(checked.error());
   ExternalFiles files(file->path());
   auto weights = std::make_shared<Weights>();
   OnnxSource source;

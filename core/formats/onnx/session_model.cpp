@@ -72,12 +72,12 @@ void noteBfloat16(SessionModel& made) {
 }
 
 // What a model draws at random it draws the same in every session: else no run could be compared with another.
-void drawTheSame(GraphProto& graph) {
+void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
   constexpr std::array<std::string_view, 6> kDraw = {"Bernoulli",        "Multinomial",   "RandomNormal",
                                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  for (NodeProto& node : *graph.mutable_node()) {
+  for (NodeProto& node : nodes) {
     for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) drawTheSame(*attribute.mutable_g());
+      if (attribute.has_g()) drawTheSame(*attribute.mutable_g()->mutable_node());
     }
     const bool draws = isStandardDomain(node.domain()) && std::ranges::find(kDraw, node.op_type()) != kDraw.end();
     if (draws && findAttribute(node, "seed") == nullptr) setFloat(node, "seed", 1);
@@ -191,7 +191,6 @@ std::string unknownOperator(const ModelProto& model) {
 Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWishes& wishes) {
   SessionModel made{*source.skeleton, source.weights, source.file, {}};
   dropUnread(made.proto, made.weights);
-  drawTheSame(*made.proto.mutable_graph());
   const bool ownKernels = wishes.ownKernels || source.float64Twin;
   if (made.proto.functions_size() > 0 || wishes.taps) {
     ModelProto flat = made.proto;
@@ -200,6 +199,8 @@ Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWis
     if (!done && !asItIs) return tl::unexpected(done.error());
     if (done) made.proto = std::move(flat);
   }
+  drawTheSame(*made.proto.mutable_graph()->mutable_node());
+  for (auto& function : *made.proto.mutable_functions()) drawTheSame(*function.mutable_node());
   const bool fromBfloat16 = !source.float64Twin && mentionsType(made.proto, TensorProto::BFLOAT16);
   if (wishes.taps) importTaps(made.proto);  // shape inference wants to know all domains
   // Again, or for the first time: attributes of calls have found their places.

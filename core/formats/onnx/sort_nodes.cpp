@@ -1,7 +1,6 @@
 #include "core/formats/onnx/sort_nodes.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -97,29 +96,34 @@ class Order {
   Names reads_;
 };
 
-void sortList(Nodes& nodes);
+bool sortList(Nodes& nodes);
 
-void sortBodies(NodeProto& node) {
+bool sortBodies(NodeProto& node) {
+  bool moved = false;
   for (AttributeProto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) sortList(*attribute.mutable_g()->mutable_node());
-    for (GraphProto& body : *attribute.mutable_graphs()) sortList(*body.mutable_node());
+    if (attribute.has_g()) moved |= sortList(*attribute.mutable_g()->mutable_node());
+    for (GraphProto& body : *attribute.mutable_graphs()) moved |= sortList(*body.mutable_node());
   }
+  return moved;
 }
 
-void sortList(Nodes& nodes) {
-  for (NodeProto& node : nodes) sortBodies(node);
+bool sortList(Nodes& nodes) {
+  bool moved = false;
+  for (NodeProto& node : nodes) moved |= sortBodies(node);
   const std::vector<int> order = Order(nodes).find();
-  if (std::ranges::is_sorted(order)) return;
+  if (std::ranges::is_sorted(order)) return moved;
   std::vector<NodeProto*> taken(order.size());
   nodes.ExtractSubrange(0, nodes.size(), taken.data());
   for (const int node : order) nodes.AddAllocated(taken[static_cast<size_t>(node)]);
+  return true;
 }
 
 }  // namespace
 
-void sortNodes(ModelProto& model) {
-  if (model.has_graph()) sortList(*model.mutable_graph()->mutable_node());
-  for (auto& function : *model.mutable_functions()) sortList(*function.mutable_node());
+bool sortNodes(ModelProto& model) {
+  bool moved = model.has_graph() && sortList(*model.mutable_graph()->mutable_node());
+  for (auto& function : *model.mutable_functions()) moved |= sortList(*function.mutable_node());
+  return moved;
 }
 
 }  // namespace normlens::formats::onnx

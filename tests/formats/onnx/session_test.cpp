@@ -167,21 +167,28 @@ TEST(Session, AnOutputThatIsAnInputOutlivesTheRun) {
   EXPECT_NE((*outputs)[0].view.data, reused.data);
 }
 
+void expectDrawnTheSame(const char* model, const Tensors& inputs) {
+  const auto once = modelOf(model)->run(inputs, {});
+  const auto again = modelOf(model)->run(inputs, {});
+  ASSERT_TRUE(once && again);
+  EXPECT_EQ(valuesOf(*once), valuesOf(*again));
+  EXPECT_NE(valuesOf(*once).at(0), valuesOf(*once).at(1)) << "it is drawn";
+}
+
 TEST(Session, WhatIsDrawnAtRandomIsTheSameInEverySession) {
-  constexpr const char* kRandom = R"(<ir_version: 8, opset_import: ["" : 17]>
+  constexpr const char* kInBranches = R"(<ir_version: 8, opset_import: ["" : 17]>
     agraph (float[2, 4] x, bool flag) => (float[2, 4] y) {
       y = If (flag) <
         then_branch = g1 () => (float[2, 4] a) { a = RandomNormalLike(x) },
         else_branch = g2 () => (float[2, 4] b) { n = RandomUniformLike(x) b = Add(n, x) }
       >
     })";
-  for (const bool flag : {false, true}) {
-    const auto once = modelOf(kRandom)->run(ifInputs(flag), {});
-    const auto again = modelOf(kRandom)->run(ifInputs(flag), {});
-    ASSERT_TRUE(once && again);
-    EXPECT_EQ(valuesOf(*once), valuesOf(*again));
-    EXPECT_NE(valuesOf(*once).at(0), valuesOf(*once).at(1)) << "it is drawn";
-  }
+  expectDrawnTheSame(kInBranches, ifInputs(false));
+  expectDrawnTheSame(kInBranches, ifInputs(true));
+  constexpr const char* kInFunction = R"(<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>
+    agraph (float[2, 4] x) => (float[2, 4] y) { y = mine.Noisy(x) }
+    <opset_import: ["" : 17], domain: "mine"> Noisy (a) => (b) { n = RandomNormalLike(a) b = Add(n, a) })";
+  expectDrawnTheSame(kInFunction, {floats("x", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})});
 }
 
 TEST(Session, SequencesAreFlattened) {
