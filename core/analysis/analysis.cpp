@@ -12,14 +12,19 @@ namespace normlens::analysis {
 namespace {
 
 void judge(Analysis& analysis, const Planner& planner) {
-  const auto free = planner.foldable(Policy::Free);
   // No growth limit: a verdict says what can be done, not what a file may weigh.
   PlanOptions options;
   options.maxGrowthPercent = 1e9;
-  analysis.best = planner.plan(options);
+  options.policy = Policy::Free;
+  Plan free = planner.plan(options);
+  const std::vector<int> foldedFreely = free.folded;
+  options.policy = Policy::Balanced;
+  // What folds all that can be asked for, without a centering, is not to be bettered.
+  analysis.best = free.folded.size() == planner.candidates() ? std::move(free) : planner.plan(options);
   auto& verdicts = analysis.verdicts;
-  verdicts.resize(free.size());
-  std::vector<int> begun(free.size() + 1, 0);  // edits whose norms begin here, less those whose norms ended before
+  const size_t count = analysis.norms.layerNorms.size();
+  verdicts.resize(count);
+  std::vector<int> begun(count + 1, 0);  // edits whose norms begin here, less those whose norms ended before
   for (size_t e = 0; e < analysis.best.edits.size(); ++e) {
     const PlannedEdit& edit = analysis.best.edits[e];
     if (std::holds_alternative<fold::ReplaceNorm>(edit.edit)) continue;
@@ -34,11 +39,11 @@ void judge(Analysis& analysis, const Planner& planner) {
     }
   }
   for (const int norm : analysis.best.folded) verdicts[static_cast<size_t>(norm)].verdict = Verdict::WithCentering;
+  for (const int norm : foldedFreely) verdicts[static_cast<size_t>(norm)].verdict = Verdict::Free;
   int edits = 0;
-  for (size_t n = 0; n < free.size(); ++n) {
+  for (size_t n = 0; n < count; ++n) {
     edits += begun[n];
     verdicts[n].needsEdits = edits > 0;
-    if (free[n]) verdicts[n].verdict = Verdict::Free;
     verdicts[n].sharedWith.remove(static_cast<int>(n));
   }
 }

@@ -214,8 +214,9 @@ Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& n
     const auto& shape = graph.value(norm.input).shape;
     const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();
     out.roots_.push_back(known ? builder.claim({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
+    // One norm's claims after another's: what they read lies close together.
+    if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
   }
-  if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
   for (size_t i = 0; i < norms.size(); ++i) {
     if (out.roots_[i] == kNone) {
       out.rootTolerant_.push_back(false);

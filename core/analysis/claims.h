@@ -34,15 +34,16 @@ struct Claim {
     Joint,     // one of several constants that are centered with a common mean
     Refused,   // nothing promises it
   };
+  // What every plan asks of every claim stands first: it is what fits a cache.
   Kind kind = Kind::Refused;
   graph::ValueId value = graph::kNoValue;
-  ops::Pattern pattern;
   std::vector<Need> needs;
+  graph::Uses otherUses;     // reads that notice a shift with this pattern
+  graph::Uses tolerantUses;  // reads that do not
+  ops::Pattern pattern;
+  graph::NodeId otherNode = graph::kNone;  // who the first of otherUses is (kNone: a model output)
+  ShiftTolerance::Reason otherReason;      // why it notices; null if there is none
   std::string reason;                      // Refused: why
-  graph::Uses tolerantUses;                // reads that do not notice a shift with this pattern
-  graph::Uses otherUses;                   // reads that do
-  ShiftTolerance::Reason otherReason;      // why the first of otherUses notices; null if there is none
-  graph::NodeId otherNode = graph::kNone;  // who that is (kNone: a model output)
   std::vector<ops::Demand> joint;          // Joint: all members, this one included
 
   [[nodiscard]] bool tolerated() const { return otherUses.empty(); }

@@ -136,8 +136,9 @@ Norms findNorms(const Graph& graph) {
       out.layerNorms.push_back(std::move(*norm));
     } else if (const auto kind = otherNormKind(node.kind)) {
       out.others.push_back(otherFromOp(graph, id, *kind));
-    } else if (const auto gammas = graph::intsAttribute(node, "inner_norms")) {
-      for (const int64_t gamma : *gammas) out.layerNorms.push_back(innerNorm(graph, id, static_cast<size_t>(gamma)));
+    } else if (node.kind == OpKind::Opaque) {
+      const auto gammas = graph::intsAttribute(node, "inner_norms").value_or(std::vector<int64_t>{});
+      for (const int64_t gamma : gammas) out.layerNorms.push_back(innerNorm(graph, id, static_cast<size_t>(gamma)));
     }
   }
   // LayerNorms first: their names do not hang on which other norms are found.

@@ -283,13 +283,10 @@ Plan Planner::plan(const PlanOptions& options) const {
   return plan;
 }
 
-std::vector<bool> Planner::foldable(Policy policy) const {
-  PlanOptions options;
-  options.policy = policy;
-  options.maxGrowthPercent = 1e9;
-  std::vector<bool> out(norms_.size(), false);
-  for (const int norm : decide(options).folded) out[static_cast<size_t>(norm)] = true;
-  return out;
+size_t Planner::candidates() const {
+  size_t count = 0;
+  for (int norm = 0; norm < static_cast<int>(norms_.size()); ++norm) count += claims_.root(norm) != kNone ? 1 : 0;
+  return count;
 }
 
 }  // namespace normlens::analysis

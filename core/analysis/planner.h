@@ -82,8 +82,8 @@ class Planner {
           const std::vector<fold::AbsorbScale>& scales);
 
   [[nodiscard]] Plan plan(const PlanOptions& options) const;
-  // Which norms a policy folds when the file may grow as it likes.
-  [[nodiscard]] std::vector<bool> foldable(Policy policy) const;
+  // Norms of which something is claimed: no plan folds more.
+  [[nodiscard]] size_t candidates() const;
 
  private:
   struct Prices {
@@ -110,7 +110,6 @@ class Planner {
   [[nodiscard]] bool holds(const Solution& solution, int norm) const;
   [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
   void collectScaled();
-  // Without bytes.
   [[nodiscard]] Plan decide(const PlanOptions& options) const;
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<IndexRanges> neededBy(const Solution& solution) const;
