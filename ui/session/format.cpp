@@ -76,4 +76,10 @@ QString shortName(const QString& path, int parts) {
   return all.size() <= parts ? path : QStringList(all.mid(all.size() - parts)).join(u'.');
 }
 
+QString nameList(const std::vector<std::string>& names) {
+  QStringList list;
+  for (const std::string& name : names) list << text(name);
+  return list.join(QStringLiteral(", "));
+}
+
 }  // namespace normlens::ui

@@ -21,6 +21,7 @@ namespace normlens::ui {
 [[nodiscard]] QString asSentence(const QString& words);
 // Dotted names stay on one line: joins what a line break would part ("layer.1.norm").
 [[nodiscard]] QString unbroken(QString sentence);
+[[nodiscard]] QString nameList(const std::vector<std::string>& names);  // "ids, mask"
 [[nodiscard]] inline QString text(const std::string& utf8) { return QString::fromStdString(utf8); }
 
 }  // namespace normlens::ui

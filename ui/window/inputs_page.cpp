@@ -102,6 +102,8 @@ void InputsPage::showState() {
     words = tr("Changed, not used yet.");
   } else if (!inputs.npz.empty()) {
     words = tr("From %1.").arg(QFileInfo(text(inputs.npz)).fileName());
+    const auto& unused = session_->analysis() ? session_->analysis()->unused_arrays : std::vector<std::string>();
+    if (!unused.empty()) words += tr(" Not used, since no input has such a name: %1.").arg(nameList(unused));
   } else if (set) {
     words = tr("As you set them; kept for this model.");
   } else {

@@ -152,9 +152,7 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
   }
   if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
   if (!proof.not_run.empty()) {
-    QStringList names;
-    for (const std::string& name : proof.not_run) names << text(name);
-    file.push_back({tr("folded, but not run by these inputs"), names.join(QStringLiteral(", ")), {}, true});
+    file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
   }
   file_->setProperties(file);
 }

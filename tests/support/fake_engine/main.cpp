@@ -58,6 +58,7 @@ class Engine {
     bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze, [this](const auto&) {
       auto told = analysis(*model_);
       if (!inputs_.empty()) told.inputs = inputs_;
+      told.unused_arrays = unusedArrays_;
       return told;
     });
     bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(
@@ -176,6 +177,7 @@ class Engine {
     }
     const auto info = inputsInfo(params);
     inputs_ = info.inputs;
+    unusedArrays_ = params.npz.empty() ? std::vector<std::string>() : std::vector<std::string>{"labels", "epoch"};
     return info;
   }
 
@@ -183,6 +185,7 @@ class Engine {
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;
   std::vector<protocol::InputSpec> inputs_;  // set by the window; empty: guessed
+  std::vector<std::string> unusedArrays_;    // of the file that the window named
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME]: writes one PNG per scene. NORMLENS_ENGINE names the
-// engine; without it, and where a scene needs one that dawdles, the fake engine serves.
+// normlens-screens FOLDER MODEL OTHER [--dark] [--only NAME]: writes one PNG per scene. NORMLENS_ENGINE is the command
+// of an engine; without it, and where a scene needs one that dawdles, the fake engine serves.
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
