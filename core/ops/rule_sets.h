@@ -23,15 +23,19 @@ NORMLENS_RULE(shapeQuery);
 NORMLENS_RULE(reshape);
 NORMLENS_RULE(permute);
 NORMLENS_RULE(expand);
+NORMLENS_RULE(roll);
+NORMLENS_RULE(gather);
+
+// rules_window.cpp
 NORMLENS_RULE(slice);
 NORMLENS_RULE(select);
-NORMLENS_RULE(split);
 NORMLENS_RULE(unbind);
+NORMLENS_RULE(split);
+NORMLENS_RULE(pad);
+
+// rules_concat.cpp
 NORMLENS_RULE(concat);
 NORMLENS_RULE(stack);
-NORMLENS_RULE(roll);
-NORMLENS_RULE(pad);
-NORMLENS_RULE(gather);
 
 // rules_mixing.cpp
 NORMLENS_RULE(reduce);

@@ -1,0 +1,175 @@
+// Concat and Stack.
+#include "core/ops/axis_view.h"
+#include "core/ops/rule_sets.h"
+
+namespace normlens::ops {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
+namespace {
+
+// Start of each operand along a concatenation; nullopt when a shape is missing.
+std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node, size_t axis) {
+  std::vector<int64_t> out;
+  int64_t at = 0;
+  for (const ValueId value : node.operands) {
+    const Shape* shape = shapeOf(graph, value);
+    if (shape == nullptr || axis >= shape->size()) return std::nullopt;
+    out.push_back(at);
+    at += (*shape)[axis];
+  }
+  return out;
+}
+
+// x W + b, however a format writes it: Linear(x, W, b), MatMul(x, W), AddMatMul(b, x, W) or MatMul(x, W) + b.
+struct LinearForm {
+  ValueId input = kNoValue;
+  ValueId weight = kNoValue;
+  int64_t outputAxis = 0;   // of the weight, which has two
+  ValueId bias = kNoValue;  // of as many elements as that axis
+};
+
+// The producer of a value that nothing else reads.
+const Node* soleProducer(const Graph& graph, ValueId value) {
+  const auto& made = graph.value(value);
+  const bool sole = made.producer != graph::kNone && made.uses.size() == 1 && made.opaqueReason.empty();
+  return sole ? &graph.node(made.producer) : nullptr;
+}
+
+bool scalesBy(const Node& node, std::string_view name) {
+  return graph::floatAttribute(node, name).value_or(1.0) != 1.0 || graph::intAttribute(node, name).value_or(1) != 1;
+}
+
+// Constants that only this linear reads, of the shapes that a linear's have.
+bool ownConstants(const Graph& graph, const LinearForm& form) {
+  const auto own = [&](ValueId id) {
+    return graph.value(id).constant != graph::kNone && graph.value(id).uses.size() == 1;
+  };
+  const Shape* weight = shapeOf(graph, form.weight);
+  if (weight == nullptr || weight->size() != 2 || !own(form.weight)) return false;
+  if (form.bias == kNoValue) return true;
+  const Shape* bias = shapeOf(graph, form.bias);
+  return bias != nullptr && bias->size() == 1 && own(form.bias) &&
+         bias->front() == (*weight)[static_cast<size_t>(form.outputAxis)];
+}
+
+std::optional<LinearForm> linearForm(const Graph& graph, ValueId value) {
+  const Node* node = soleProducer(graph, value);
+  if (node == nullptr) return std::nullopt;
+  LinearForm form;
+  const auto operand = [&](size_t i) { return i < node->operands.size() ? node->operands[i] : kNoValue; };
+  if (node->kind == OpKind::Linear) {
+    form = {operand(0), operand(1), 0, operand(2)};
+  } else if (node->kind == OpKind::AddMatMul) {
+    if (scalesBy(*node, "alpha") || scalesBy(*node, "beta")) return std::nullopt;
+    form = {operand(1), operand(2), 1, operand(0)};
+  } else {
+    if (node->kind == OpKind::Add && plainAlpha(*node)) {
+      const size_t biasSide = graph.value(operand(1)).constant != graph::kNone ? 1 : 0;
+      form.bias = operand(biasSide);
+      node = operand(1 - biasSide) == kNoValue ? nullptr : soleProducer(graph, operand(1 - biasSide));
+    }
+    if (node == nullptr || node->kind != OpKind::MatMul || scalesBy(*node, "alpha")) return std::nullopt;
+    form = {operand(0), operand(1), 1, form.bias};
+  }
+  return form.weight != kNoValue && ownConstants(graph, form) ? std::optional(form) : std::nullopt;
+}
+
+// Every operand is a linear of the same input, read by the concatenation alone.
+std::optional<std::vector<LinearForm>> linearsOfOneInput(const Graph& graph, const Node& concat) {
+  std::vector<LinearForm> found;
+  for (const ValueId value : concat.operands) {
+    const auto form = linearForm(graph, value);
+    if (!form) return std::nullopt;
+    if (!found.empty() && (form->input != found[0].input || (form->bias == kNoValue) != (found[0].bias == kNoValue)))
+      return std::nullopt;
+    found.push_back(*form);
+  }
+  return found.size() > 1 ? std::optional(found) : std::nullopt;
+}
+
+// Each weight is summed over all of its outputs, each bias over its only axis.
+ZeroMean jointNeeds(const Graph& graph, const std::vector<LinearForm>& linears) {
+  ZeroMean out = ZeroMean::of({});
+  std::vector<Demand> weights;
+  std::vector<Demand> biases;
+  const int64_t first = 0;
+  for (const LinearForm& form : linears) {
+    weights.push_back({form.weight, Pattern::overAxes(*shapeOf(graph, form.weight), {&form.outputAxis, 1})});
+    if (form.bias != kNoValue)
+      biases.push_back({form.bias, Pattern::overAxes(*shapeOf(graph, form.bias), {&first, 1})});
+  }
+  out.jointly.push_back(std::move(weights));
+  if (!biases.empty()) out.jointly.push_back(std::move(biases));
+  return out;
+}
+
+bool lastAxisWholeSum(const AxisView& view) {
+  const auto& axis = view.dims[view.axis];
+  if (view.axis + 1 != view.dims.size() || axis.size() != 1 || !axis[0].summed || !axis[0].whole()) return false;
+  for (size_t i = 0; i < view.axis; ++i) {
+    if (anySummed(view.dims[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  const auto from = starts(graph, node, view->axis);
+  if (!from) return ZeroMean::refused(kNoShape);
+  if (lastAxisWholeSum(*view)) {
+    if (const auto joint = linearsOfOneInput(graph, node)) return jointNeeds(graph, *joint);
+  }
+  std::vector<Demand> all;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    FactorsPerDim dims = view->dims;
+    auto seen = window(dims[view->axis], (*from)[i], shapeOf(graph, node.operands[i])->at(view->axis));
+    if (!seen) return ZeroMean::refused(kCutsChannels);
+    if (!seen->reaches) continue;
+    dims[view->axis] = std::move(seen->factors);
+    all.push_back({node.operands[i], joinDims(dims)});
+  }
+  return ZeroMean::of(std::move(all));
+}
+Shift concatShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, static_cast<size_t>(operand), 0, pattern, true);
+  if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+  const auto from = starts(graph, node, view->axis);
+  if (!from) return Shift::refused(kNoShape);
+  auto wide = placed(view->dims[view->axis], (*view->in)[view->axis], (*from)[static_cast<size_t>(operand)],
+                     (*view->out)[view->axis], false);
+  if (!wide) return Shift::refused(kCutsChannels);
+  view->dims[view->axis] = std::move(*wide);
+  return carries(node.outputs[0], view->dims);
+}
+
+ZeroMean stackZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  const auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  FactorsPerDim dims = view->dims;
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(view->axis));
+  const Pattern each = joinDims(dims);
+  if (!each.sumsAnything()) return ZeroMean::refused("the norm sums over stacked tensors");
+  std::vector<Demand> all;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const auto seen = window(view->dims[view->axis], static_cast<int64_t>(i), 1);
+    if (!seen || seen->reaches) all.push_back({node.operands[i], each});
+  }
+  return ZeroMean::of(std::move(all));
+}
+Shift stackShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, static_cast<size_t>(operand), 0, pattern, true);
+  if (!view || view->axis >= view->out->size()) return Shift::refused(kNoShape);
+  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), wholeKept((*view->out)[view->axis]));
+  return carries(node.outputs[0], view->dims);
+}
+
+}  // namespace normlens::ops

@@ -1,0 +1,194 @@
+// A part of an axis, or an axis with a border: Slice, Select, Unbind, Split, Pad.
+#include "core/ops/axis_view.h"
+#include "core/ops/feature_cut.h"
+#include "core/ops/rule_sets.h"
+
+namespace normlens::ops {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
+namespace {
+
+// Why it is not known where a window starts, or there is none.
+std::string cutsFrom(const Node& node, const std::string& channels) {
+  const int64_t step = graph::intAttribute(node, "step").value_or(1);
+  if (step != 1) return "it takes some of " + channels + ", at a step of " + std::to_string(step);
+  return "it cuts a run-time part out of " + channels;
+}
+
+// y is the window [start, start + length) of x's axis.
+ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std::optional<int64_t> start,
+                        int64_t length, ValueId in) {
+  auto& axis = view.dims.at(view.axis);
+  const int64_t size = view.in->at(view.axis);
+  if (!start) {
+    if (anySummed(axis)) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
+    axis = wholeKept(size);
+    return needs(in, view.dims);
+  }
+  const bool summed = anySummed(axis);
+  auto wide = placed(axis, length, *start, size, true);
+  if (!wide) return ZeroMean::refused(kCutsChannels);
+  axis = std::move(*wide);
+  // Along an axis that is kept, a part is asked for only where it is a part of features.
+  if (!summed && length != size && !cutsFeatures(graph, node, in, joinDims(view.dims))) axis = wholeKept(size);
+  return needs(in, view.dims);
+}
+
+Shift windowShift(const Node& node, AxisView view, std::optional<int64_t> start, int64_t length, ValueId out) {
+  auto& axis = view.dims.at(view.axis);
+  if (!start) {
+    const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
+    if (anySummed(axis) && !constant) return Shift::refused(cutsFrom(node, "the shifted channels"));
+    axis = {Factor{length, 0, length, constant}};
+    return carries(out, view.dims);
+  }
+  auto seen = window(axis, *start, length);
+  if (!seen) return Shift::refused(kCutsChannels);
+  if (!seen->reaches) return Shift::absorbed();
+  axis = std::move(seen->factors);
+  return carries(out, view.dims);
+}
+
+std::optional<int64_t> startOf(const Node& node) {
+  if (graph::intAttribute(node, "step").value_or(1) != 1) return std::nullopt;
+  const auto start = graph::intAttribute(node, "start");
+  return start && *start >= 0 ? start : std::nullopt;
+}
+
+int64_t offsetOfOutput(const Graph& graph, const Node& node, int output, size_t axis) {
+  int64_t offset = 0;
+  for (int i = 0; i < output; ++i) {
+    const Shape* shape = shapeOf(graph, node.outputs[static_cast<size_t>(i)]);
+    if (shape == nullptr || axis >= shape->size()) return -1;
+    offset += (*shape)[axis];
+  }
+  return offset;
+}
+
+}  // namespace
+
+ZeroMean sliceZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  const int64_t length = (*view->out)[view->axis];
+  return windowZeroMean(graph, node, std::move(*view), startOf(node), length, node.operands[0]);
+}
+Shift sliceShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, 0, pattern, true);
+  if (operand != 0 || !view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+  const int64_t length = (*view->out)[view->axis];
+  return windowShift(node, std::move(*view), startOf(node), length, node.outputs[0]);
+}
+
+namespace {
+
+std::optional<int64_t> indexOf(const Node& node, int output) {
+  if (node.kind == OpKind::Unbind) return output;
+  const auto index = graph::intAttribute(node, "index");
+  return index && *index >= 0 ? index : std::nullopt;
+}
+
+ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 != view->in->size())
+    return ZeroMean::refused(kNoShape);
+  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), Factors{});
+  return windowZeroMean(graph, node, std::move(*view), indexOf(node, output), 1, node.operands[0]);
+}
+
+Shift pickShift(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, true);
+  if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+  return windowShift(node, std::move(*view), indexOf(node, output), 1, node.outputs[static_cast<size_t>(output)]);
+}
+
+// One shift result for a node with several outputs: absorbed where it reaches none of them.
+template <class PerOutput>
+Shift overOutputs(const Node& node, PerOutput perOutput) {
+  Shift all = Shift::absorbed();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    Shift one = perOutput(static_cast<int>(i));
+    if (one.verdict == Shift::Verdict::Refused) return one;
+    if (one.verdict == Shift::Verdict::Absorbed) continue;
+    all.verdict = Shift::Verdict::Carried;
+    std::move(one.outputs.begin(), one.outputs.end(), std::back_inserter(all.outputs));
+  }
+  return all;
+}
+
+}  // namespace
+
+ZeroMean selectZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  return pickZeroMean(graph, node, output, pattern);
+}
+Shift selectShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("the shifted values are its index");
+  return pickShift(graph, node, 0, pattern);
+}
+
+ZeroMean unbindZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  return pickZeroMean(graph, node, output, pattern);
+}
+Shift unbindShift(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  return overOutputs(node, [&](int output) { return pickShift(graph, node, output, pattern); });
+}
+
+ZeroMean splitZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
+  const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
+  const int64_t length = (*view->out)[view->axis];
+  return windowZeroMean(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
+                        node.operands[0]);
+}
+Shift splitShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0) return Shift::refused("it reads the shifted values");
+  return overOutputs(node, [&](int output) {
+    auto view = viewOf(graph, node, 0, output, pattern, true);
+    if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
+    const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
+    const int64_t length = (*view->out)[view->axis];
+    return windowShift(node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
+                       node.outputs[static_cast<size_t>(output)]);
+  });
+}
+
+ZeroMean padZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  const auto axes = graph::intsAttribute(node, "axes");
+  const auto start = graph::intsAttribute(node, "start");
+  if (!view || !axes || !start || axes->size() != start->size()) return ZeroMean::refused(kNoShape);
+  if (graph::floatAttribute(node, "value").value_or(1.0) != 0.0)
+    return ZeroMean::refused("it pads with something other than 0");
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = static_cast<size_t>((*axes)[i]);
+    auto seen = window(view->dims.at(axis), (*start)[i], view->in->at(axis));
+    if (!seen) return ZeroMean::refused(kCutsChannels);
+    if (!seen->reaches) return ZeroMean::proven();
+    view->dims[axis] = std::move(seen->factors);
+  }
+  return needs(node.operands[0], view->dims);
+}
+Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, 0, pattern, true);
+  const auto axes = graph::intsAttribute(node, "axes");
+  const auto start = graph::intsAttribute(node, "start");
+  if (operand != 0 || !view || !axes || !start || axes->size() != start->size()) return Shift::refused(kNoShape);
+  // Without a constant fill the border repeats x, shift included.
+  const bool filled = graph::floatAttribute(node, "value").has_value();
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = static_cast<size_t>((*axes)[i]);
+    if (!filled && anySummed(view->dims.at(axis))) return Shift::refused("its border repeats the shifted channels");
+    auto wide = placed(view->dims.at(axis), view->in->at(axis), (*start)[i], view->out->at(axis), false);
+    if (!wide) return Shift::refused(kCutsChannels);
+    view->dims[axis] = std::move(*wide);
+  }
+  return carries(node.outputs[0], view->dims);
+}
+
+}  // namespace normlens::ops
