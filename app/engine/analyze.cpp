@@ -37,7 +37,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
     console.note(options.model + " could not be run, so shapes are not known: " + model->analysis.probe_error);
   }
   printNorms(*model, console);
-  return console.finish(analyzeReport(model->info, model->analysis), Exit::Done);
+  return console.finish([&] { return analyzeReport(model->info, model->analysis); }, Exit::Done);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   printWork(*result, console);
   if (folds) console.print("in the papers: " + paperFoldText());
   if (result->cancelled) console.note("stopped: what is told was measured, the rest was not");
-  return console.finish(benchReport(*result, !params.sweep.empty(), commandLine()),
+  return console.finish([&] { return benchReport(*result, !params.sweep.empty(), commandLine()); },
                         result->cancelled ? Exit::NotDone : Exit::Done);
 }
 

@@ -100,11 +100,12 @@ void Console::note(std::string_view line) {
   writeLine(stderr, oneLine(std::string(line)));
 }
 
-Exit Console::finish(nlohmann::json result, Exit exit) {
+Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
   if (progress_) progress_->clear();
   if (options_.json) {
-    result["schema"] = kSchema;
-    writeLine(stdout, protocol::dumpJson(result));
+    nlohmann::json object = result();
+    object["schema"] = kSchema;
+    writeLine(stdout, protocol::dumpJson(object));
   }
   return exit;
 }

@@ -4,6 +4,7 @@
 // not asked for. Thread: progress may be reported from any thread, the rest belongs to the main thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -36,7 +37,8 @@ class Console {
 
   void print(std::string_view text);              // stdout; nothing with --json or --quiet
   void note(std::string_view line);               // stderr; nothing with --quiet
-  Exit finish(nlohmann::json result, Exit exit);  // prints the object with --json
+  // With --json, which alone asks for the object, prints it: that of a large model takes its time.
+  Exit finish(const std::function<nlohmann::json()>& result, Exit exit);
   Exit fail(const Error& error);                  // one line on stderr, the error object with --json
 
  private:

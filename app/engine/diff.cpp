@@ -137,7 +137,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   for (const std::string& line : diffLines(*columns)) console.print(line);
   const bool failed = options.failAbove && tooFar(*columns, *options.failAbove);
   if (failed) console.note("the outputs differ by more than --fail-above");
-  return console.finish(diffReport(*columns, options.seed), failed ? Exit::NotDone : Exit::Done);
+  return console.finish([&] { return diffReport(*columns, options.seed); }, failed ? Exit::NotDone : Exit::Done);
 }
 
 }  // namespace

@@ -56,16 +56,18 @@ Exit run(Console& console) {
     console.print("missing: " + part.what + " (" + part.how + ")");
     missing.push_back({{"what", part.what}, {"how", part.how}});
   }
-  return console.finish({{"version", info.version},
-                         {"torch", info.torch},
-                         {"device", info.device},
-                         {"gpus", gpus},
-                         {"providers", json::array()},
-                         {"onnx_runtime", info.onnx_runtime.empty() ? json(nullptr) : json(info.onnx_runtime)},
-                         {"formats", info.formats},
-                         {"ops_library", ops ? json(*ops) : json(nullptr)},
-                         {"missing", missing}},
-                        Exit::Done);
+  const auto report = [&]() -> json {
+    return {{"version", info.version},
+            {"torch", info.torch},
+            {"device", info.device},
+            {"gpus", gpus},
+            {"providers", json::array()},
+            {"onnx_runtime", info.onnx_runtime.empty() ? json(nullptr) : json(info.onnx_runtime)},
+            {"formats", info.formats},
+            {"ops_library", ops ? json(*ops) : json(nullptr)},
+            {"missing", missing}};
+  };
+  return console.finish(report, Exit::Done);
 }
 
 }  // namespace

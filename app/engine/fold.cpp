@@ -59,7 +59,7 @@ Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console&
   if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
   console.note(why + "; nothing was written");
   if (outcome.fold.reason.empty()) outcome.fold.reason = why;
-  return console.finish(foldReport(outcome), exit);
+  return console.finish([&] { return foldReport(outcome); }, exit);
 }
 
 // Exit 2 before any work: which flavours a format can write.
@@ -143,7 +143,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   outcome->output = exported->path;
   outcome->times = service.times();
   printOutcome(options.model, *outcome, console);
-  return console.finish(foldReport(*outcome), Exit::Done);
+  return console.finish([&] { return foldReport(*outcome); }, Exit::Done);
 }
 
 }  // namespace

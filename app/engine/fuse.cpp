@@ -26,7 +26,7 @@ void printFusing(const std::string& model, const FuseOutcome& outcome, Console& 
 
 Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
   console.note(outcome.fusing.reason + "; nothing was written");
-  return console.finish(fuseReport(outcome), exit);
+  return console.finish([&] { return fuseReport(outcome); }, exit);
 }
 
 Status writeTo(FuseOutcome& outcome, const std::string& path, const Task& task) {
@@ -55,7 +55,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   }
   if (const Status written = writeTo(outcome, options.output, task); !written) return console.fail(written.error());
   printFusing(options.model, outcome, console);
-  return console.finish(fuseReport(outcome), Exit::Done);
+  return console.finish([&] { return fuseReport(outcome); }, Exit::Done);
 }
 
 }  // namespace
