@@ -107,13 +107,13 @@ bool hasDisplay() {
          !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
 }
 
-int takeScreenshot(QApplication& application, ui::MainWindow& window, const CommandLine& line) {
+int takeScreenshot(ui::MainWindow& window, const CommandLine& line) {
   ui::Screenshot screenshot(&window, line.screenshot, [&](int status, const QString& text) {
     if (!text.isEmpty()) std::fprintf(stderr, "normlens: %s\n", qPrintable(text));
-    application.exit(status);
+    QApplication::exit(status);
   });
   screenshot.start(line.model);
-  return application.exec();
+  return QApplication::exec();
 }
 
 }  // namespace
@@ -147,9 +147,9 @@ int main(int argc, char** argv) {
                          screenshot ? QString() : ui::Recovery::usualFolder()});
   std::optional<ui::Milestones> milestones;
   if (line.times) milestones.emplace(&window, sinceStart);
-  if (screenshot) return takeScreenshot(application, window, line);
+  if (screenshot) return takeScreenshot(window, line);
   if (line.size.isValid()) window.resize(line.size);
   window.show();
   if (!line.model.isEmpty()) window.openFile(line.model);
-  return application.exec();
+  return QApplication::exec();
 }

@@ -25,7 +25,7 @@ namespace normlens::ui {
 
 namespace {
 
-enum Mode { kZeroMean, kTensors, kTypes };
+enum Mode { ZeroMean, Tensors, Types };
 
 void addButton(QFrame* bar, const QString& icon, QAction* action) {
   auto* button = new IconButton(icon, {}, action->toolTip(), bar);
@@ -147,16 +147,16 @@ void GraphPane::showSelection() {
 
 void GraphPane::showMode() {
   showZeroMean();
-  if (mode_->current() != kTensors) view_->setZeroMeanMap(std::nullopt);
+  if (mode_->current() != Tensors) view_->setZeroMeanMap(std::nullopt);
   requestMap();
 }
 
 void GraphPane::requestMap() {
-  if (mode_->current() != kTensors || !session_->analysis()) return;
+  if (mode_->current() != Tensors || !session_->analysis()) return;
   const int asked = ++asked_;
   session_->engine()->request<protocol::ZeroMeanMap>(protocol::methods::kZeroMeanMap, session_->planParams(), this,
                                                      [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
-                                                       if (asked != asked_ || mode_->current() != kTensors) return;
+                                                       if (asked != asked_ || mode_->current() != Tensors) return;
                                                        if (reply) view_->setZeroMeanMap(*reply);
                                                      });
 }
@@ -196,7 +196,7 @@ void GraphPane::showZeroMean() {
   coneShown_ = false;
   const auto& graph = session_->zeroMean();
   const protocol::NormInfo* norm = graph ? session_->norm(graph->norm) : nullptr;
-  if (norm == nullptr || mode_->current() != kZeroMean) {
+  if (norm == nullptr || mode_->current() != ZeroMean) {
     view_->clearHighlight();
     return;
   }

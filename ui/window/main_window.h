@@ -49,6 +49,8 @@ class MainWindow final : public QMainWindow {
  public:
   explicit MainWindow(const WindowOptions& options, QWidget* parent = nullptr);
   ~MainWindow() override;
+  MainWindow(const MainWindow&) = delete;
+  MainWindow& operator=(const MainWindow&) = delete;
 
   void openFile(const QString& path);
   [[nodiscard]] Session* session() const { return session_; }

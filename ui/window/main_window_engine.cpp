@@ -163,23 +163,23 @@ void MainWindow::nextAction(NextAction action) {
 
 void MainWindow::showStep(int step) {
   switch (step) {
-    case kStoryModel:
+    case StoryModel:
       session_->clearSelection();
       break;
-    case kStoryFoldable:
+    case StoryFoldable:
       workspace_->norms()->showNorms();
       break;
-    case kStoryPlan:
+    case StoryPlan:
       workspace_->bottom()->showTab(BottomPanel::Plan);
       break;
-    case kStoryProved:
+    case StoryProved:
       workspace_->bottom()->showTab(BottomPanel::Proof);
       break;
     default:
       workspace_->bottom()->showTab(BottomPanel::Benchmark);
       break;
   }
-  if (step >= kStoryPlan) actions_->toggleBottom->setChecked(true);
+  if (step >= StoryPlan) actions_->toggleBottom->setChecked(true);
 }
 
 void MainWindow::fillSearch() {

@@ -28,11 +28,11 @@ bool Milestones::eventFilter(QObject* watched, QEvent* event) {
 
 bool Milestones::reached() const {
   switch (next_) {
-    case kWindow:
+    case Window:
       return true;
-    case kGraph:
+    case Graph:
       return !window_->workspace()->graph()->view()->scene().empty();
-    case kAnalysis:
+    case Analysis:
       return window_->session()->analysis().has_value();
     default:
       return false;

@@ -19,13 +19,13 @@ class Milestones final : public QObject {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  enum Stage { kWindow, kGraph, kAnalysis, kDone };
+  enum Stage { Window, Graph, Analysis, Done };
   [[nodiscard]] bool reached() const;
   void tell();
 
   MainWindow* window_;  // Not owned.
   QElapsedTimer since_;
-  int next_ = kWindow;
+  int next_ = Window;
   bool telling_ = false;
 };
 

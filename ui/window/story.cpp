@@ -172,11 +172,11 @@ void chooseNext(Story& story, const Session& session) {
 
 Story storyOf(const Session& session) {
   Story story;
-  story.steps[kStoryModel] = modelStep(session);
-  story.steps[kStoryFoldable] = foldableStep(session);
-  story.steps[kStoryPlan] = planStep(session);
-  story.steps[kStoryProved] = provedStep(session);
-  story.steps[kStoryMeasured] = measuredStep(session);
+  story.steps[StoryModel] = modelStep(session);
+  story.steps[StoryFoldable] = foldableStep(session);
+  story.steps[StoryPlan] = planStep(session);
+  story.steps[StoryProved] = provedStep(session);
+  story.steps[StoryMeasured] = measuredStep(session);
   chooseNext(story, session);
   return story;
 }

@@ -10,12 +10,12 @@ namespace normlens::ui {
 
 class Session;
 
-enum StoryIndex { kStoryModel, kStoryFoldable, kStoryPlan, kStoryProved, kStoryMeasured, kStorySteps };
+enum StoryIndex { StoryModel, StoryFoldable, StoryPlan, StoryProved, StoryMeasured, StorySteps };
 
 enum class NextAction { None, Open, Restart, Resume, Fold, ShowBlocked, ShowProof, Export, Measure };
 
 struct Story {
-  std::array<StoryStep, kStorySteps> steps;
+  std::array<StoryStep, StorySteps> steps;
   NextAction next = NextAction::None;
   QString nextText, nextIcon, nextTip;
 };

@@ -22,18 +22,18 @@ class Chevron final : public QWidget {
   }
 };
 
-const char* const kSegmentNames[kStorySteps] = {"storyModel", "storyFoldable", "storyPlan", "storyProved",
-                                                "storyMeasured"};
+const char* const kSegmentNames[StorySteps] = {"storyModel", "storyFoldable", "storyPlan", "storyProved",
+                                               "storyMeasured"};
 
 QString tipOf(int index) {
   switch (index) {
-    case kStoryModel:
+    case StoryModel:
       return StoryBar::tr("The opened file. Click for what is in it.");
-    case kStoryFoldable:
+    case StoryFoldable:
       return StoryBar::tr("How many LayerNorms can become RMSNorms without changing an output.");
-    case kStoryPlan:
+    case StoryPlan:
       return StoryBar::tr("The edits that would be made; the opened file itself is never changed.");
-    case kStoryProved:
+    case StoryProved:
       return StoryBar::tr("The largest relative difference between the original's and the folded model's outputs.");
     default:
       return StoryBar::tr("Median latency of the original divided by that of the folded model.");
@@ -49,7 +49,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(8, 0, 12, 0);
   layout->setSpacing(0);
-  for (int i = 0; i < kStorySteps; ++i) {
+  for (int i = 0; i < StorySteps; ++i) {
     if (i > 0) layout->addWidget(new Chevron(this));
     auto* segment = new StorySegment(this);
     segment->setObjectName(QLatin1String(kSegmentNames[i]));
@@ -67,7 +67,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
 }
 
 void StoryBar::setStory(const Story& story) {
-  for (size_t i = 0; i < kStorySteps; ++i) segments_[i]->setStep(story.steps[i]);
+  for (size_t i = 0; i < StorySteps; ++i) segments_[i]->setStep(story.steps[i]);
   next_ = story.next;
   button_->setVisible(story.next != NextAction::None);
   button_->setText(story.nextText);

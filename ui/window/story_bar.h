@@ -25,7 +25,7 @@ class StoryBar final : public QFrame {
   void nextClicked();
 
  private:
-  std::array<StorySegment*, kStorySteps> segments_{};
+  std::array<StorySegment*, StorySteps> segments_{};
   PushButton* button_;
   NextAction next_ = NextAction::None;
 };
