@@ -193,6 +193,73 @@ INSTANTIATE_TEST_SUITE_P(
                            "torch.tensor([0, 0, 0, 1, 1, 1, 2, 2])])\n"}),
     kName);
 
+const std::string kCentered = "  c = h - h.mean([-1], True)\n  r = torch.rsqrt((c * c).mean([-1], True) + 1e-5)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    AddedProducts, FreeFormTest,
+    ::testing::Values(Form{"OfAGate", "  y = self.norm(torch.addcmul(h, k, x[:, :, :1], value=0.5))\n"},
+                      Form{"InPlace", "  y = self.norm(h.addcmul_(k, x[:, :, :1], value=0.5))\n"},
+                      Form{"OfAConstantScale", "  y = self.norm(torch.addcmul(h, k, self.s, value=0.5))\n"},
+                      Form{"OfAConstantScaleInPlace", "  y = self.norm(h.addcmul_(self.s, k))\n"},
+                      Form{"OfAConstantDivisor", "  y = self.norm(torch.addcdiv(h, k, self.variance, value=2.0))\n"},
+                      Form{"Divided", "  y = self.norm(torch.addcdiv(h, k, x[:, :, :1].abs() + 1.0, value=2.0))\n"},
+                      Form{"GammaAndBeta", kCentered + "  y = torch.addcmul(self.beta, c * r, self.gamma)\n"},
+                      Form{"BesideANorm", kCentered + "  y = torch.addcmul(k, c, r)\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    AddedProducts, BlockedFormTest,
+    ::testing::Values(Form{"OfTwoLinears", "  y = self.norm(torch.addcmul(h, h, k))\n"},
+                      Form{"ToARelu", "  y = self.norm(torch.addcmul(torch.relu(h), k, x[:, :, :1]))\n"},
+                      Form{"ByANumberOfTheRun",
+                           "  y = self.norm(torch.addcmul(h, k, x[:, :, :1], value=float(x.size(1))))\n"},
+                      Form{"DividedByALinear", "  y = self.norm(torch.addcdiv(h, k, h * h + 1.0))\n"},
+                      Form{"DividedTheOtherWay", "  y = self.norm(torch.addcdiv(h, self.variance, k))\n"}),
+    kName);
+
+TEST(AddedProducts, OfHalvesStayWhole) {
+  const auto kindAs = [](at::ScalarType type) {
+    torch::jit::Module m("Net");
+    m.register_parameter("w", draw({3}, 2, type), false);
+    m.define("def forward(self, x):\n  return torch.addcmul(x, x, self.w)\n");
+    const auto model = makeModel(m, {draw({2, 3}, 1, type)});
+    return model->graph().node(nodeOf(model->graph(), "aten::addcmul")).kind;
+  };
+  EXPECT_EQ(kindAs(at::kFloat), graph::OpKind::Add);
+  EXPECT_EQ(kindAs(at::kHalf), graph::OpKind::Elementwise);
+  EXPECT_EQ(kindAs(at::kBFloat16), graph::OpKind::Elementwise);
+}
+
+// What weights alone do not center is centered at run time, behind the product or before it.
+TEST(AddedProducts, AreCenteredWhereOthersReadTheSum) {
+  for (const char* op : {"torch.addcmul(h, k, torch.relu(k))", "torch.addcmul(h, torch.relu(k), self.s)",
+                         "h.addcmul_(k, torch.relu(k), value=0.25)", "torch.addcdiv(h, k, torch.exp(k), value=-2.0)"}) {
+    SCOPED_TRACE(op);
+    const auto x = draw({2, 3, 6}, 10);
+    const auto model =
+        makeModel(network("  u = " + std::string(op) + "\n  t = u + h\n  y = self.norm(u) + self.norm(t)\n"), {x});
+    const auto analysis = analysis::analyze(model->graph(), {});
+    const auto plan = analysis::makePlan(**analysis, {analysis::Policy::All, 1000, {}, {}});
+    ASSERT_EQ(plan.folded.size(), 2U);
+    std::vector<fold::Edit> edits;
+    for (const auto& planned : plan.edits) edits.push_back(planned.edit);
+    EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*applied(*model, std::move(edits)), {x})), kExact);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    MaskedFill, FreeFormTest,
+    ::testing::Values(Form{"WithZero", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, 0))\n"},
+                      Form{"WithZeroInPlace", "  y = self.norm(h.masked_fill_(x[:, :, :1] > 0, 0.0))\n"},
+                      Form{"WithNothing", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, -0.0))\n"}),
+    kName);
+INSTANTIATE_TEST_SUITE_P(MaskedFill, BlockedFormTest,
+                         ::testing::Values(Form{"WithOne", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, 1.0))\n"},
+                                           Form{"WithANumberOfTheRun",
+                                                "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, x.size(1)))\n"},
+                                           Form{"OfSomeChannels", "  y = self.norm(h.masked_fill(self.s > 0, 0.0))\n"}),
+                         kName);
+
 const std::string kAttention =
     "  a, n = torch._native_multi_head_attention(h, h, h, 8, 2, self.qkv, self.qkvBias, self.proj, self.projBias, "
     "None, "
