@@ -39,15 +39,23 @@ void expand(OpContext& op) {
   op.computed(1);
 }
 
-// Repeating axes of size 1 only is an expand.
+// Repeating axes of size 1 only is an expand; else each position is one of x's. A count may be known at run time only.
 void tile(OpContext& op) {
   op.operand(0);
   op.computed(1);
-  const auto counts = op.constantInts(1);
+  const auto counts = op.knownInts(1);
   const auto dims = op.inputType(0).dims;
-  bool expands = op.version() >= 6 && counts && dims && counts->size() == dims->size();
-  for (size_t i = 0; expands && i < dims->size(); ++i) expands = (*counts)[i] == 1 || (*dims)[i] == 1;
-  if (!expands) op.opaque();
+  if (op.version() < 6 || !counts || !dims || counts->size() != dims->size()) return op.opaque();
+  std::vector<int64_t> repeated;
+  bool expands = true;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    if ((*counts)[i] == 1) continue;
+    repeated.push_back(static_cast<int64_t>(i));
+    expands = expands && (*dims)[i] == 1;
+  }
+  if (expands) return;
+  op.kind = OpKind::Mix;
+  op.set("axes", std::move(repeated));
 }
 
 struct Window {

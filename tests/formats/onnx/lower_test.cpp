@@ -157,6 +157,22 @@ TEST(Lower, BoundsThatAnotherRunMayHaveOtherwiseAreNotKnown) {
   EXPECT_EQ(startOf("z = NonZero(x) t = Shape(z) n = Gather(t, last)", "n"), std::nullopt);
 }
 
+TEST(Lower, Tiles) {
+  const auto repeated = [](const std::string& counts, const std::string& type = "float[2, 1, N] x") {
+    const auto model =
+        lowered("<ir_version: 8, opset_import: [\"\": 17]> m (" + type + ") => (float[A, B, C] y) <int64[" +
+                std::to_string(std::ranges::count(counts, ',') + 1) + "] r = {" + counts + "}> { y = Tile(x, r) }");
+    const auto axes = graph::intsAttribute(last(model), "axes").value_or(std::vector<int64_t>{});
+    return std::pair{last(model).kind, axes};
+  };
+  using Axes = std::vector<int64_t>;
+  EXPECT_EQ(repeated("1, 5, 1"), (std::pair{OpKind::Expand, Axes{}}));
+  EXPECT_EQ(repeated("3, 1, 1"), (std::pair{OpKind::Mix, Axes{0}}));
+  EXPECT_EQ(repeated("3, 5, 2"), (std::pair{OpKind::Mix, Axes{0, 1, 2}}));
+  EXPECT_EQ(repeated("3, 5"), (std::pair{OpKind::Opaque, Axes{}})) << "another rank";
+  EXPECT_EQ(kindsOf(one(17, "float[2, 3] x, int64[2] r", "y = Tile(x, r)")), "Opaque");
+}
+
 TEST(Lower, GatherNDOfOneNumberPerIndexIsAGather) {
   const auto model = one(17, "float[4, 2, 8] x, int64[3, 1] i", "y = GatherND(x, i)");
   EXPECT_EQ(kindsOf(model), "Reshape[index] Gather");

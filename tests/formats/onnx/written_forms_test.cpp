@@ -1,0 +1,124 @@
+// Ways of writing one thing in ONNX: the verdict of each, and the fold of those that fold against the original.
+#include <gtest/gtest.h>
+
+#include "core/analysis/analysis.h"
+#include "core/run/diff.h"
+#include "core/run/draw.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// `code` makes u of the linears h and k; `constants` are initializers in onnx's text form, beside those of network().
+struct Form {
+  std::string name;
+  std::string code;
+  std::string constants = "int64 unused = {0}";
+};
+
+const std::string kNorm = " y0 = LayerNormalization <axis = -1> (u, gamma, beta)";
+
+// Two linears of the input to 8 features, h and k; the code goes on to y0, which a last linear reads.
+ModelProto network(const std::string& code, const std::string& constants) {
+  ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["": 17]> g (float[B, T, 6] x) => (float[C, S, 5] y)
+    <)" + constants + R"(> { h0 = MatMul(x, w) h = Add(h0, b) k0 = MatMul(x, v) k = Add(k0, c) )" +
+                                   code + " y1 = MatMul(y0, o) y = Add(y1, p) }");
+  int seed = 0;
+  const std::pair<const char*, graph::Shape> tensors[] = {{"w", {6, 8}}, {"b", {8}},     {"v", {6, 8}},
+                                                          {"c", {8}},    {"gamma", {8}}, {"beta", {8}},
+                                                          {"o", {8, 5}}, {"p", {5}},     {"scale", {8}}};
+  for (const auto& [name, shape] : tensors) addTensor(model, name, shape, ++seed);
+  return model;
+}
+
+class Opened {
+ public:
+  explicit Opened(const ModelProto& proto) {
+    auto opened = OnnxModel::fromSource(sourceOf(proto), {});
+    if (!opened) throw std::runtime_error(opened.error().message);
+    model_ = std::move(*opened);
+    static_cast<void>(model_->probe(draw(2, 3), {}));
+    analysis_ = std::move(*analysis::analyze(model_->graph(), {}));
+  }
+
+  [[nodiscard]] const std::vector<analysis::LayerNorm>& norms() const { return analysis_->norms.layerNorms; }
+
+  // "free" or why not.
+  [[nodiscard]] std::string outcome() const {
+    for (const auto& verdict : analysis_->verdicts) {
+      if (verdict.verdict != analysis::Verdict::Free) return verdict.reason;
+    }
+    return "free";
+  }
+
+  // Of the outputs, at two sizes.
+  [[nodiscard]] double differenceWhenFolded() const {
+    const auto plan = analysis::makePlan(*analysis_, {analysis::Policy::Free, 1000, {}, {}});
+    fold::FoldPlan edits{"free", {}};
+    for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
+    const auto folded = model_->apply(edits, norms(), NormFlavour::Primitives, {});
+    if (!folded) throw std::runtime_error(folded.error().message);
+    double worst = 0;
+    for (const auto& inputs : {draw(2, 3), draw(3, 7)}) {
+      const auto before = model_->run(inputs, {});
+      if (!before) continue;  // no ONNX Runtime here
+      const auto after = (*folded)->run(inputs, {});
+      if (!after) throw std::runtime_error(after.error().message);
+      worst = std::max(worst, run::worstOf(*run::compareOutputs(*before, *after)).maxRel);
+    }
+    return worst;
+  }
+
+ private:
+  [[nodiscard]] Tensors draw(int64_t batch, int64_t steps) const {
+    auto specs = model_->inferInputs().value();
+    specs.at(0).shape = {batch, steps, 6};
+    return run::drawInputs(specs, 3).value();
+  }
+
+  std::unique_ptr<OnnxModel> model_;
+  std::shared_ptr<const analysis::Analysis> analysis_;
+};
+
+class FreeOnnxForm : public ::testing::TestWithParam<Form> {};
+
+TEST_P(FreeOnnxForm, FoldsExactlyAtEverySize) {
+  const Opened model(network(GetParam().code, GetParam().constants));
+  ASSERT_EQ(model.norms().size(), 1U);
+  ASSERT_EQ(model.outcome(), "free");
+  EXPECT_LT(model.differenceWhenFolded(), 1e-5);
+}
+
+class BlockedOnnxForm : public ::testing::TestWithParam<Form> {};
+
+TEST_P(BlockedOnnxForm, IsNotFree) {
+  const Opened model(network(GetParam().code, GetParam().constants));
+  ASSERT_EQ(model.norms().size(), 1U);
+  EXPECT_NE(model.outcome(), "free");
+}
+
+const auto kName = [](const auto& row) { return row.param.name; };
+
+const std::string kBatch = "s = Shape(x) n = Gather(s, zero) ";
+
+INSTANTIATE_TEST_SUITE_P(Tiles, FreeOnnxForm,
+                         ::testing::Values(Form{"OfPositions", "u = Tile(h, r)" + kNorm, "int64[3] r = {1, 2, 1}"},
+                                           Form{"OfTheBatch", "t = Tile(h, r) q = Tile(k, r) u = Sub(t, q)" + kNorm,
+                                                "int64[3] r = {3, 1, 1}"},
+                                           Form{"ByACountOfTheRun",
+                                                kBatch + "r = Concat <axis = 0> (n, ones) u = Tile(h, r)" + kNorm,
+                                                "int64[1] zero = {0}, int64[2] ones = {1, 1}"}),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Tiles, BlockedOnnxForm,
+    ::testing::Values(Form{"OfChannels", "q = Slice(h, zero, four, two) u = Tile(q, r)" + kNorm,
+                           "int64[3] r = {1, 1, 2}, int64[1] zero = {0}, int64[1] four = {4}, int64[1] two = {2}"},
+                      Form{"OfChannelsByACountOfTheRun",
+                           kBatch + "m = Div(n, n) d = Concat <axis = 0> (ones, m) u = Tile(h, d)" + kNorm,
+                           "int64[1] zero = {0}, int64[2] ones = {1, 1}"},
+                      Form{"ByCountsOfTheRun", "s = Shape(x) d = Div(s, s) u = Tile(h, d)" + kNorm}),
+    kName);
+
+}  // namespace
+}  // namespace normlens::formats::onnx
