@@ -101,6 +101,47 @@ INSTANTIATE_TEST_SUITE_P(
                            "  y = self.gamma * c / ((c ** 2).sum([-1], True) / 8 + 1e-5) ** 0.5 + self.beta\n"}),
     kName);
 
+INSTANTIATE_TEST_SUITE_P(
+    WrittenWithSums, FreeFormTest,
+    ::testing::Values(Form{"Divided",
+                           "  c = h - h.sum([-1], True) / 8\n"
+                           "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5) * self.gamma + self.beta\n"},
+                      Form{"Multiplied",
+                           "  c = h - h.sum([-1], True) * (1 / 8)\n"
+                           "  y = c * torch.rsqrt(0.125 * c.pow(2).sum([-1], True) + 1e-5) * self.gamma + self.beta\n"},
+                      Form{"WithoutTheAxis",
+                           "  c = h - (h.sum([-1]) / 8).unsqueeze(-1)\n"
+                           "  v = (c ** 2).sum([-1]) / 8\n"
+                           "  y = c / (v + 1e-5).sqrt().unsqueeze(-1) * self.gamma + self.beta\n"},
+                      Form{"OfAMeanAndASum",
+                           "  c = h - h.mean([-1], True)\n"
+                           "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5) * self.gamma + self.beta\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(WrittenWithSums, NoNormTest,
+                         ::testing::Values(Form{"VarianceByOneLess",
+                                                "  c = h - h.sum([-1], True) / 8\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 7 + 1e-5)\n"},
+                                           Form{"MeanByOneLess",
+                                                "  c = h - h.sum([-1], True) / 7\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5)\n"},
+                                           Form{"ByAnotherAxis",
+                                                "  c = h - h.sum([-1], True) / 3\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 3 + 1e-5)\n"},
+                                           Form{"OverAnotherAxis",
+                                                "  c = h - h.sum([1], True) / 3\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5)\n"},
+                                           Form{"VarianceOverAnotherAxis",
+                                                "  c = h - h.sum([-1], True) / 8\n"
+                                                "  y = c / torch.sqrt((c * c).sum([1], True) / 3 + 1e-5)\n"},
+                                           Form{"ByANumberOfTheRun",
+                                                "  c = h - h.sum([-1], True) / x.size(1)\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / x.size(1) + 1e-5)\n"},
+                                           Form{"TheSumAsTheDivisor",
+                                                "  c = h - 8 / h.sum([-1], True)\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5)\n"}),
+                         kName);
+
 INSTANTIATE_TEST_SUITE_P(WrittenNorms, NoNormTest,
                          ::testing::Values(Form{"UnbiasedVariance",
                                                 "  v, m = torch.var_mean(h, [-1], True, True)\n"

@@ -34,6 +34,7 @@ ModelProto network(const std::string& code, const std::string& constants) {
 class Opened {
  public:
   explicit Opened(const ModelProto& proto) {
+    if (const auto wrong = checkerSays(proto); !wrong.empty()) throw std::runtime_error(wrong);
     auto opened = OnnxModel::fromSource(sourceOf(proto), {});
     if (!opened) throw std::runtime_error(opened.error().message);
     model_ = std::move(*opened);
@@ -97,9 +98,41 @@ TEST_P(BlockedOnnxForm, IsNotFree) {
   EXPECT_NE(model.outcome(), "free");
 }
 
+class NoOnnxNorm : public ::testing::TestWithParam<Form> {};
+
+TEST_P(NoOnnxNorm, IsNoLayerNorm) {
+  EXPECT_TRUE(Opened(network(GetParam().code, GetParam().constants)).norms().empty());
+}
+
 const auto kName = [](const auto& row) { return row.param.name; };
 
 const std::string kBatch = "s = Shape(x) n = Gather(s, zero) ";
+
+// The mean, the variance and the rest of a norm that takes them with sums.
+Form withSums(const std::string& name, const std::string& mean, const std::string& variance, int axis = -1,
+              const std::string& number = "8") {
+  return {name,
+          "t = ReduceSum(h, axis) m = " + mean + " d = Sub(h, m) dd = Mul(d, d) t2 = ReduceSum(dd, axis) z = " +
+              variance + " e = Add(z, eps) r = Sqrt(e) n = Div(d, r) ng = Mul(n, gamma) y0 = Add(ng, beta)",
+          "int64[1] axis = {" + std::to_string(axis) + "}, float eps = {0.00001}, float D = {" + number +
+              "}, float less = {7}, float part = {0.125}"};
+}
+
+INSTANTIATE_TEST_SUITE_P(WrittenWithSums, FreeOnnxForm,
+                         ::testing::Values(withSums("Divided", "Div(t, D)", "Div(t2, D)"),
+                                           withSums("Multiplied", "Mul(t, part)", "Mul(part, t2)"),
+                                           withSums("OverANamedAxis", "Div(t, D)", "Mul(t2, part)", 2)),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(WrittenWithSums, NoOnnxNorm,
+                         ::testing::Values(withSums("VarianceByOneLess", "Div(t, D)", "Div(t2, less)"),
+                                           withSums("MeanByOneLess", "Div(t, less)", "Div(t2, D)"),
+                                           withSums("OverAnotherAxis", "Div(t, D)", "Div(t2, D)", 1, "3"),
+                                           withSums("ByAnotherAxis", "Div(t, D)", "Div(t2, D)", -1, "3"),
+                                           withSums("TheSumAsTheDivisor", "Div(D, t)", "Div(t2, D)"),
+                                           withSums("ByANumberOfTheRun", "Div(t, D) q = ReduceMax <keepdims = 0> (x)",
+                                                    "Div(t2, q)")),
+                         kName);
 
 INSTANTIATE_TEST_SUITE_P(Tiles, FreeOnnxForm,
                          ::testing::Values(Form{"OfPositions", "u = Tile(h, r)" + kNorm, "int64[3] r = {1, 2, 1}"},
