@@ -178,10 +178,20 @@ TEST(Lower, GatherNDOfOneNumberPerIndexIsAGather) {
   EXPECT_EQ(kindsOf(model), "Reshape[index] Gather");
   EXPECT_EQ(graph::intAttribute(last(model), "axis"), 0);
   EXPECT_EQ(model.graph.value(last(model).operands[1]).shape, (graph::Shape{3}));
-  for (const char* inputs :
-       {"float[4, 2, 8] x, int64[3, 2] i", "float[4, 2, 8] x, int64[1] i", "float[4, 2] x, int64[3, N] i"})
+  for (const char* inputs : {"float[4, 2, 8] x, int64[3, 4] i", "float[N, 2] x, int64[3, 3] i",
+                             "float[4, 2, 8] x, int64[1] i", "float[4, 2] x, int64[3, N] i"})
     EXPECT_EQ(kindsOf(one(17, inputs, "y = GatherND(x, i)")), "Opaque") << inputs;
   EXPECT_EQ(kindsOf(one(17, "float[3, 4, 8] x, int64[3, 1] i", "y = GatherND<batch_dims = 1>(x, i)")), "Opaque");
+}
+
+TEST(Lower, GatherNDOfSeveralNumbersPerIndexIndexesAsManyAxes) {
+  const auto model = one(17, "float[4, 2, 8] x, int64[3, 5, 2] i", "y = GatherND(x, i)");
+  EXPECT_EQ(kindsOf(model), "Select[index 0] Select[index 1] Gather");
+  EXPECT_EQ(graph::intAttribute(last(model), "axis"), 0);
+  EXPECT_EQ(graph::intAttribute(last(model), "count"), 2);
+  ASSERT_EQ(last(model).operands.size(), 3U);
+  EXPECT_EQ(model.graph.value(last(model).operands[2]).shape, (graph::Shape{3, 5}));
+  EXPECT_EQ(kindsOf(one(17, "float[3, 4, 8] x, int64[3, 2] i", "y = GatherND<batch_dims = 1>(x, i)")), "Opaque");
 }
 
 TEST(Lower, ConstantsOfEveryKind) {

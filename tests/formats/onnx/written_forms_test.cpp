@@ -134,6 +134,28 @@ INSTANTIATE_TEST_SUITE_P(WrittenWithSums, NoOnnxNorm,
                                                     "Div(t2, q)")),
                          kName);
 
+INSTANTIATE_TEST_SUITE_P(
+    GatherND, FreeOnnxForm,
+    ::testing::Values(Form{"OfTwoAxes", "r = GatherND(h, i) u = Unsqueeze(r, zero)" + kNorm,
+                           "int64[2, 2] i = {0, 1, 1, 2}, int64[1] zero = {0}"},
+                      Form{
+                          "OfIndicesOfTheRun",
+                          "top = ArgMax <axis = 2> (x) first = Mul(top, zero) pair = Concat <axis = -1> (first, first) "
+                          "u = GatherND(h, pair)" +
+                              kNorm,
+                          "int64 zero = {0}"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    GatherND, BlockedOnnxForm,
+    ::testing::Values(
+        Form{"OfTheChannels",
+             "t = Transpose <perm = [2, 1, 0]> (h) r = GatherND(t, i) q = Transpose(r) u = Unsqueeze(q, zero)" + kNorm,
+             "int64[8, 2] i = {0, 1, 1, 1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1, 6, 1}, int64[1] zero = {0}"},
+        Form{"OfSingleElements", "u = GatherND(h, i)" + kNorm,
+             "int64[1, 1, 8, 3] i = {0, 1, 5, 0, 1, 5, 0, 1, 2, 0, 1, 5, 0, 1, 5, 0, 1, 3, 0, 1, 5, 0, 1, 6}"}),
+    kName);
+
 INSTANTIATE_TEST_SUITE_P(Tiles, FreeOnnxForm,
                          ::testing::Values(Form{"OfPositions", "u = Tile(h, r)" + kNorm, "int64[3] r = {1, 2, 1}"},
                                            Form{"OfTheBatch", "t = Tile(h, r) q = Tile(k, r) u = Sub(t, q)" + kNorm,
