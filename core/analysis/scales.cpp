@@ -151,11 +151,11 @@ class Absorber {
     return true;
   }
 
-  // Walks up from the scale's data to the linear; every value on the way has one reader.
+  // Walks up from the scale's data to the linear; every value on the way has one reader, besides those of its shape.
   bool collect(ValueId id, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) {
     while (id != kNoValue) {
       const auto& value = original_.value(id);
-      if (value.uses.size() != 1 || value.producer == kNone || !value.opaqueReason.empty()) return false;
+      if (!graph::onlyReader(original_, id) || value.producer == kNone || !value.opaqueReason.empty()) return false;
       const Node& node = original_.node(value.producer);
       const Shape* shape = ops::shapeOf(original_, id);
       if (shape == nullptr) return false;

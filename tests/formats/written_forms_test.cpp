@@ -198,6 +198,24 @@ INSTANTIATE_TEST_SUITE_P(
                            "  y = self.norm(u.transpose(1, 2))\n"}),
     kName);
 
+// As a scripted BatchNorm checks its input.
+const std::string kChecked =
+    "  u = h.transpose(1, 2)\n  assert u.dim() == 2 or u.dim() == 3\n"
+    "  z = torch.batch_norm(u, self.s, self.row, self.gamma, self.variance, False, 0.1, 1e-05, False)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    ScalesOfWhatIsChecked, FreeFormTest,
+    ::testing::Values(Form{"ByItsRank", kChecked + "  y = self.norm(z.transpose(1, 2))\n"},
+                      Form{"ByItsSizes", "  if h.size(1) == 99:\n    y = x\n  y = self.norm(h * self.s)\n"},
+                      Form{"BesideZerosOfItsShape", "  y = self.norm(h * self.s + torch.zeros_like(h))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    ScalesOfWhatIsChecked, BlockedFormTest,
+    ::testing::Values(Form{"AndReadElsewhere", kChecked + "  y = self.norm(z.transpose(1, 2)) + u.sum()\n"},
+                      Form{"ByItsNumbers", "  assert bool(h.sum() < 1000.0)\n  y = self.norm(h * self.s)\n"}),
+    kName);
+
 INSTANTIATE_TEST_SUITE_P(
     Scales, BlockedFormTest,
     ::testing::Values(Form{"InAnotherOrder", "  y = self.norm(h * self.s.view(2, 4).t().reshape(8))\n"},
