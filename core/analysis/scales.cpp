@@ -169,6 +169,13 @@ class Absorber {
           axis = perm->at(static_cast<size_t>(axis));
           break;
         }
+        case OpKind::Reshape: {
+          // The last axis stays the last one at every size; where another one goes, a probe does not prove.
+          const Shape* before = ops::shapeOf(original_, node.operands[0]);
+          if (axis != last || before == nullptr || before->empty() || before->back() != shape->back()) return false;
+          axis = static_cast<int64_t>(before->size()) - 1;
+          break;
+        }
         case OpKind::Add: {
           // A bias of its own node: x W + b
           if (!ops::plainAlpha(node)) return false;

@@ -189,13 +189,21 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Scales, FreeFormTest,
-    ::testing::Values(Form{"InAView", "  y = self.norm(h * self.s.view(1, 1, -1))\n"},
-                      Form{"InASliceOfAll",
-                           "  y = self.norm((h.transpose(1, 2) * self.s[None, :, None]).transpose(1, 2))\n"},
-                      Form{"OfABatchNormBehindABias",
-                           "  u = torch.add(torch.matmul(x, self.matrix), self.row).transpose(1, 2)\n"
-                           "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
-                           "  y = self.norm(u.transpose(1, 2))\n"}),
+    ::testing::Values(
+        Form{"InAView", "  y = self.norm(h * self.s.view(1, 1, -1))\n"},
+        Form{"InASliceOfAll", "  y = self.norm((h.transpose(1, 2) * self.s[None, :, None]).transpose(1, 2))\n"},
+        Form{"BehindAView",
+             "  u = torch.addmm(self.row, x.view(-1, 6), self.matrix)\n"
+             "  y = self.norm(u.view(x.size(0), -1, 8) * self.s)\n"},
+        Form{"InFrontOfAView", "  y = self.norm((h.view(-1, 8) * self.s).view_as(h))\n"},
+        Form{"OfABatchNormOfRows",
+             "  u = torch.batch_norm(h.view(-1, 8), None, None, self.s, self.variance, False, 0.1, 1e-05, "
+             "False)\n"
+             "  y = self.norm(u.view_as(h))\n"},
+        Form{"OfABatchNormBehindABias",
+             "  u = torch.add(torch.matmul(x, self.matrix), self.row).transpose(1, 2)\n"
+             "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
+             "  y = self.norm(u.transpose(1, 2))\n"}),
     kName);
 
 // As a scripted BatchNorm checks its input.
@@ -220,6 +228,10 @@ INSTANTIATE_TEST_SUITE_P(
     Scales, BlockedFormTest,
     ::testing::Values(Form{"InAnotherOrder", "  y = self.norm(h * self.s.view(2, 4).t().reshape(8))\n"},
                       Form{"OfASizeOfTheRun", "  y = self.norm(h * self.s.view(1, 1, h.size(2)))\n"},
+                      Form{"OfAnotherAxisInAView",
+                           "  y = self.norm((h.transpose(1, 2).reshape(-1, 8, 3) * self.s[:, None]).transpose(1, 2)"
+                           ".view_as(h))\n"},
+                      Form{"OfHalfTheChannelsInAView", "  y = self.norm((h.view(-1, 4) * self.s[:4]).view_as(h))\n"},
                       Form{"AlongTwoAxes",
                            "  y = self.norm((h.view(-1, 3, 2, 4) * self.s.view(1, 1, 2, 4)).view(-1, 3, 8))\n"},
                       Form{"OfABatchNormBehindTwiceABias",

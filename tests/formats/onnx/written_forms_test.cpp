@@ -24,9 +24,9 @@ ModelProto network(const std::string& code, const std::string& constants) {
     <)" + constants + R"(> { h0 = MatMul(x, w) h = Add(h0, b) k0 = MatMul(x, v) k = Add(k0, c) )" +
                                    code + " y1 = MatMul(y0, o) y = Add(y1, p) }");
   int seed = 0;
-  const std::pair<const char*, graph::Shape> tensors[] = {{"w", {6, 8}}, {"b", {8}},     {"v", {6, 8}},
-                                                          {"c", {8}},    {"gamma", {8}}, {"beta", {8}},
-                                                          {"o", {8, 5}}, {"p", {5}},     {"scale", {8}}};
+  const std::pair<const char*, graph::Shape> tensors[] = {{"w", {6, 8}},  {"b", {8}},     {"v", {6, 8}}, {"c", {8}},
+                                                          {"gamma", {8}}, {"beta", {8}},  {"o", {8, 5}}, {"p", {5}},
+                                                          {"scale", {8}}, {"w2", {6, 8}}, {"b2", {8}}};
   for (const auto& [name, shape] : tensors) addTensor(model, name, shape, ++seed);
   return model;
 }
@@ -154,6 +154,29 @@ INSTANTIATE_TEST_SUITE_P(
              "int64[8, 2] i = {0, 1, 1, 1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1, 6, 1}, int64[1] zero = {0}"},
         Form{"OfSingleElements", "u = GatherND(h, i)" + kNorm,
              "int64[1, 1, 8, 3] i = {0, 1, 5, 0, 1, 5, 0, 1, 2, 0, 1, 5, 0, 1, 5, 0, 1, 3, 0, 1, 5, 0, 1, 6}"}),
+    kName);
+
+// A LayerScale behind Gemm and Reshape, as an optimiser leaves it.
+const std::string kGemm = "rows = Reshape(x, flat) f = Gemm(rows, w2, b2) s = Shape(h) ";
+
+INSTANTIATE_TEST_SUITE_P(ScalesBehindAReshape, FreeOnnxForm,
+                         ::testing::Values(Form{"OfTheChannels",
+                                                kGemm + "g = Reshape(f, s) u0 = Mul(g, scale) u = Add(u0, k)" + kNorm,
+                                                "int64[2] flat = {-1, 6}"}),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    ScalesBehindAReshape, BlockedOnnxForm,
+    ::testing::Values(
+        Form{"OfAnotherAxis",
+             kGemm +
+                 "g = Reshape(f, s) t = Transpose <perm = [0, 2, 1]> (g) q = Reshape(t, keep) "
+                 "column = Unsqueeze(scale, one) u0 = Mul(q, column) u = Transpose <perm = [0, 2, 1]> (u0)" +
+                 kNorm,
+             "int64[2] flat = {-1, 6}, int64[3] keep = {0, 8, -1}, int64[1] one = {1}"},
+        Form{"ReadElsewhere",
+             kGemm + "g = Reshape(f, s) u0 = Mul(g, scale) r = Relu(g) u1 = Add(u0, k)  u = Add(u1, r)" + kNorm,
+             "int64[2] flat = {-1, 6}"}),
     kName);
 
 INSTANTIATE_TEST_SUITE_P(Tiles, FreeOnnxForm,
