@@ -79,8 +79,10 @@ void addProduct(OpContext& op, OpKind inner, const char* name) {
     op.kind = OpKind::Elementwise;
     return op.allOperands();
   }
+  const Operand first = op.take("tensor1"), second = op.take("tensor2");
+  if (first.value == graph::kNoValue || second.value == graph::kNoValue) return op.allOperands();
   op.operand("self");
-  op.operands.push_back(op.part(inner, name, {op.take("tensor1"), op.take("tensor2")}, {}, OpContext::kInside));
+  op.operands.push_back(op.part(inner, name, {first, second}, {}, OpContext::kInside));
   op.set("alpha", *value);
 }
 void addcmul(OpContext& op) { addProduct(op, OpKind::Mul, "aten::mul"); }
