@@ -331,6 +331,46 @@ INSTANTIATE_TEST_SUITE_P(MaskedFill, BlockedFormTest,
                                            Form{"OfSomeChannels", "  y = self.norm(h.masked_fill(self.s > 0, 0.0))\n"}),
                          kName);
 
+// Bags of rows of a table.
+std::string bags(const std::string& mode, const std::string& offsets = "torch.arange(0, ids.size(0), 2)") {
+  return "  ids = torch.argmax(x, 2).view(-1)\n  offsets = " + offsets +
+         "\n  bags = torch.embedding_bag(self.qkv, ids, offsets, False, " + mode + ")\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EmbeddingBags, FreeFormTest,
+    ::testing::Values(Form{"Sums", bags("0") + "  y = self.norm(bags[0])\n"},
+                      Form{"Means", bags("1") + "  y = self.norm(bags[0])\n"},
+                      Form{"EmptyOnes", bags("1", "torch.arange(8) * 0") + "  y = self.norm(bags[0])\n"},
+                      Form{"OfWeightedRows", bags("0, False, x.sum([2]).view(-1)") + "  y = self.norm(bags[0])\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    EmbeddingBags, BlockedFormTest,
+    ::testing::Values(Form{"Maxima", bags("2") + "  y = self.norm(bags[0])\n"},
+                      Form{"AlongTheBags", bags("1", "torch.arange(8) * 0") + "  y = self.norm(bags[0].t())\n"},
+                      Form{"TheirSizes",
+                           bags("1", "torch.arange(8) * 0") + "  y = self.norm(bags[2].to(x.dtype).unsqueeze(0))\n"},
+                      Form{"OfATableThatIsReadElsewhere",
+                           bags("1") + "  y = self.norm(bags[0]) + self.norm(torch.relu(bags[0]))\n", 2}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    AveragePools, FreeFormTest,
+    ::testing::Values(Form{"OfPositionsOnly", "  y = self.norm(torch.avg_pool2d(h, [2, 1]))\n"},
+                      Form{"OfPositionsWithStrides",
+                           "  y = self.norm(torch.avg_pool2d(h, [3, 1], [2, 1], [1, 0], False, False))\n"},
+                      Form{"OfNothing", "  y = self.norm(torch.avg_pool1d(h, 1))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    AveragePools, BlockedFormTest,
+    ::testing::Values(Form{"OfChannels", "  y = self.norm(torch.avg_pool2d(h, [1, 3], [1, 1], [0, 1]))\n"},
+                      Form{"OfEveryOtherChannel",
+                           "  y = self.norm(torch.avg_pool2d(torch.cat([h, k], 2), [1, 1], [1, 2]))\n"},
+                      Form{"OfChannelsWithOneNumberForAll", "  y = self.norm(torch.avg_pool2d(h, 3, 1, 1))\n"}),
+    kName);
+
 const std::string kAttention =
     "  a, n = torch._native_multi_head_attention(h, h, h, 8, 2, self.qkv, self.qkvBias, self.proj, self.projBias, "
     "None, "

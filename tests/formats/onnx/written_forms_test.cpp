@@ -179,6 +179,26 @@ INSTANTIATE_TEST_SUITE_P(
              "int64[2] flat = {-1, 6}"}),
     kName);
 
+std::string pooled(const std::string& attributes) {
+  return "h4 = Unsqueeze(h, one) a = AveragePool <" + attributes + "> (h4) u = Squeeze(a, one)" + kNorm;
+}
+
+INSTANTIATE_TEST_SUITE_P(AveragePools, FreeOnnxForm,
+                         ::testing::Values(Form{"OfPositions", pooled("kernel_shape = [2, 1]"), "int64[1] one = {1}"},
+                                           Form{"OfPositionsWithStrides",
+                                                pooled("kernel_shape = [3, 1], strides = [2, 1], pads = [1, 0, 1, 0]"),
+                                                "int64[1] one = {1}"}),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(AveragePools, BlockedOnnxForm,
+                         ::testing::Values(Form{"OfChannels", pooled("kernel_shape = [1, 3], pads = [0, 1, 0, 1]"),
+                                                "int64[1] one = {1}"},
+                                           Form{"OfPaddedChannels",
+                                                pooled("kernel_shape = [2, 1], pads = [0, 0, 0, 0], strides = [1, 1], "
+                                                       "auto_pad = \"SAME_UPPER\""),
+                                                "int64[1] one = {1}"}),
+                         kName);
+
 INSTANTIATE_TEST_SUITE_P(Tiles, FreeOnnxForm,
                          ::testing::Values(Form{"OfPositions", "u = Tile(h, r)" + kNorm, "int64[3] r = {1, 2, 1}"},
                                            Form{"OfTheBatch", "t = Tile(h, r) q = Tile(k, r) u = Sub(t, q)" + kNorm,
