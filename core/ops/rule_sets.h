@@ -33,6 +33,9 @@ NORMLENS_RULE(roll);
 NORMLENS_RULE(pad);
 NORMLENS_RULE(gather);
 
+// rules_rearrange.cpp
+NORMLENS_RULE(rearrange);
+
 // rules_mixing.cpp
 NORMLENS_RULE(reduce);
 NORMLENS_RULE(mix);

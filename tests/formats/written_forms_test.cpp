@@ -28,6 +28,8 @@ torch::jit::Module network(const std::string& code) {
   hold("position", {1, 1, 8}, 12);
   hold("qkv", {24, 8}, 13);
   hold("qkvBias", {24}, 14);
+  hold("deep", {32, 6}, 18);
+  hold("row32", {32}, 19);
   hold("proj", {8, 8}, 15);
   hold("projBias", {8}, 16);
   m.register_parameter("variance", draw({8}, 17).abs() + 0.5, false);
@@ -330,6 +332,27 @@ INSTANTIATE_TEST_SUITE_P(MaskedFill, BlockedFormTest,
                                                 "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, x.size(1)))\n"},
                                            Form{"OfSomeChannels", "  y = self.norm(h.masked_fill(self.s > 0, 0.0))\n"}),
                          kName);
+
+// A convolution of one position to 8 channels for each of 2 by 2 positions.
+const std::string kImage =
+    "  z = torch.conv2d(x.transpose(1, 2).unsqueeze(2), self.deep[:, :, None, None], self.row32)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    PixelShuffles, FreeFormTest,
+    ::testing::Values(Form{"IntoTheImage", kImage + "  y = self.norm(torch.pixel_shuffle(z, 2).permute(0, 2, 3, 1))\n"},
+                      Form{"AndBack", kImage + "  u = torch.pixel_unshuffle(torch.pixel_shuffle(z, 2), 2)\n"
+                                               "  y = self.norm(u.permute(0, 2, 3, 1).view(-1, 8))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    PixelShuffles, BlockedFormTest,
+    ::testing::Values(
+        Form{"OfAnotherGrouping",
+             "  u = torch.pixel_unshuffle(torch.constant_pad_nd(h, [0, 0, 0, h.size(1)]).unsqueeze(0), 2)\n"
+             "  y = self.norm(u.flatten().view(-1, 8))\n"},
+        Form{"AlongAColumn",
+             kImage + "  y = self.norm(torch.pixel_shuffle(z, 2).permute(0, 1, 3, 2).reshape(-1, 8))\n"}),
+    kName);
 
 // Bags of rows of a table.
 std::string bags(const std::string& mode, const std::string& offsets = "torch.arange(0, ids.size(0), 2)") {

@@ -34,6 +34,29 @@ void transpose(OpContext& op) {
   op.set("perm", *perm);
 }
 
+// Blocks of b by b positions of an image of four axes, taken out of the channels or put into them. Without its sizes,
+// or with ones that do not fit, the order stays unsaid.
+void rearrange(OpContext& op, bool fromChannels, bool blockFirst) {
+  op.operand(0);
+  const int64_t b = op.intOf("blocksize", 0);
+  const auto dims = op.inputType(0).dims;
+  if (!dims || dims->size() != 4 || std::ranges::min(*dims) < 1 || b < 1 || b > std::ranges::max(*dims)) return;
+  const int64_t n = (*dims)[0], c = (*dims)[1], h = (*dims)[2], w = (*dims)[3];
+  if (!fromChannels) {
+    op.set("inner", std::vector<int64_t>{n, c, h / b, b, w / b, b});
+    return op.set("perm", std::vector<int64_t>{0, 3, 5, 1, 2, 4});
+  }
+  op.set("inner",
+         blockFirst ? std::vector<int64_t>{n, b, b, c / b / b, h, w} : std::vector<int64_t>{n, c / b / b, b, b, h, w});
+  op.set("perm", blockFirst ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
+}
+void spaceToDepth(OpContext& op) { rearrange(op, false, true); }
+void depthToSpace(OpContext& op) {
+  const std::string mode = op.stringOf("mode", "DCR");
+  rearrange(op, true, mode == "DCR");
+  if (mode != "DCR" && mode != "CRD") op.opaque();
+}
+
 void expand(OpContext& op) {
   op.operand(0);
   op.computed(1);
@@ -192,6 +215,8 @@ const std::vector<OpRule>& shapeRules() {
       {"Squeeze", OpKind::Reshape, reshape},
       {"Unsqueeze", OpKind::Reshape, reshape},
       {"Transpose", OpKind::Permute, transpose},
+      {"DepthToSpace", OpKind::Rearrange, depthToSpace},
+      {"SpaceToDepth", OpKind::Rearrange, spaceToDepth},
       {"Expand", OpKind::Expand, expand},
       {"Tile", OpKind::Expand, tile},
       {"Slice", OpKind::Slice, slice},

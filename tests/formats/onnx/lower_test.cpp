@@ -173,6 +173,21 @@ TEST(Lower, Tiles) {
   EXPECT_EQ(kindsOf(one(17, "float[2, 3] x, int64[2] r", "y = Tile(x, r)")), "Opaque");
 }
 
+TEST(Lower, BlocksOfPositions) {
+  using Ints = std::vector<int64_t>;
+  const auto order = [](const std::string& node) {
+    const auto model = one(17, "float[5, 12, 6, 4] x", "y = " + node + "(x)");
+    EXPECT_EQ(kindsOf(model), "Rearrange");
+    return std::pair{graph::intsAttribute(last(model), "inner").value_or(Ints{}),
+                     graph::intsAttribute(last(model), "perm").value_or(Ints{})};
+  };
+  EXPECT_EQ(order("DepthToSpace<blocksize = 2>"), (std::pair{Ints{5, 2, 2, 3, 6, 4}, Ints{0, 3, 4, 1, 5, 2}}));
+  EXPECT_EQ(order("DepthToSpace<blocksize = 2, mode = \"CRD\">"),
+            (std::pair{Ints{5, 3, 2, 2, 6, 4}, Ints{0, 1, 4, 2, 5, 3}}));
+  EXPECT_EQ(order("SpaceToDepth<blocksize = 2>"), (std::pair{Ints{5, 12, 3, 2, 2, 2}, Ints{0, 3, 5, 1, 2, 4}}));
+  EXPECT_EQ(kindsOf(one(17, "float[5, 12, 6, 4] x", "y = DepthToSpace<blocksize = 2, mode = \"RDC\">(x)")), "Opaque");
+}
+
 TEST(Lower, GatherNDOfOneNumberPerIndexIsAGather) {
   const auto model = one(17, "float[4, 2, 8] x, int64[3, 1] i", "y = GatherND(x, i)");
   EXPECT_EQ(kindsOf(model), "Reshape[index] Gather");

@@ -199,6 +199,29 @@ INSTANTIATE_TEST_SUITE_P(AveragePools, BlockedOnnxForm,
                                                 "int64[1] one = {1}"}),
                          kName);
 
+// The channels into the image and back, in an order that the norm does not see.
+std::string shuffled(const std::string& mode) {
+  return "t = Transpose <perm = [0, 2, 1]> (h) i = Unsqueeze(t, two) d = DepthToSpace <blocksize = 2, mode = \"" +
+         mode +
+         "\"> (i) a = SpaceToDepth <blocksize = 2> (d) q = Squeeze(a, two) u = Transpose <perm = [0, 2, 1]> (q)" +
+         kNorm;
+}
+
+INSTANTIATE_TEST_SUITE_P(Blocks, FreeOnnxForm,
+                         ::testing::Values(Form{"DepthFirst", shuffled("DCR"), "int64[1] two = {2}"},
+                                           Form{"ColumnsFirst", shuffled("CRD"), "int64[1] two = {2}"}),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Blocks, BlockedOnnxForm,
+    ::testing::Values(Form{
+        "AlongTheImage",
+        "t = Transpose <perm = [0, 2, 1]> (h) i = Unsqueeze(t, two) d = DepthToSpace <blocksize = 2> "
+        "(i) u = Reshape(d, rows)" +
+            kNorm,
+        "int64[1] two = {2}, int64[3] rows = {0, -1, 8}"}),
+    kName);
+
 INSTANTIATE_TEST_SUITE_P(Tiles, FreeOnnxForm,
                          ::testing::Values(Form{"OfPositions", "u = Tile(h, r)" + kNorm, "int64[3] r = {1, 2, 1}"},
                                            Form{"OfTheBatch", "t = Tile(h, r) q = Tile(k, r) u = Sub(t, q)" + kNorm,
