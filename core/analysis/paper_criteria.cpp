@@ -42,6 +42,7 @@ bool passesThrough(OpKind kind) {
     case OpKind::MaskedFill:
     case OpKind::Reshape:
     case OpKind::Permute:
+    case OpKind::Rearrange:
     case OpKind::Expand:
     case OpKind::Slice:
     case OpKind::Select:

@@ -8,6 +8,7 @@
 #include "core/analysis/min_cut.h"
 #include "core/analysis/plan_conflicts.h"
 #include "core/base/grouped.h"
+#include "core/graph/queries.h"
 
 namespace normlens::analysis {
 
@@ -79,7 +80,7 @@ void Planner::collectScaled() {
       for (graph::ValueId id = values.at(part.constant); reader != scale.scaleNode;
            id = graph_.node(reader).outputs[0]) {
         scaled_.insert(id);
-        reader = graph_.value(id).uses.front().node;
+        reader = graph::onlyReader(graph_, id)->node;
       }
     }
   }

@@ -151,11 +151,11 @@ class Absorber {
     return true;
   }
 
-  // Walks up from the scale's data to the linear; every value on the way has one reader.
+  // Walks up from the scale's data to the linear; every value on the way has one reader, besides those of its shape.
   bool collect(ValueId id, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) {
     while (id != kNoValue) {
       const auto& value = original_.value(id);
-      if (value.uses.size() != 1 || value.producer == kNone || !value.opaqueReason.empty()) return false;
+      if (!graph::onlyReader(original_, id) || value.producer == kNone || !value.opaqueReason.empty()) return false;
       const Node& node = original_.node(value.producer);
       const Shape* shape = ops::shapeOf(original_, id);
       if (shape == nullptr) return false;
@@ -167,6 +167,13 @@ class Absorber {
           const auto perm = graph::intsAttribute(node, "perm");
           if (!perm) return false;
           axis = perm->at(static_cast<size_t>(axis));
+          break;
+        }
+        case OpKind::Reshape: {
+          // The last axis stays the last one at every size; where another one goes, a probe does not prove.
+          const Shape* before = ops::shapeOf(original_, node.operands[0]);
+          if (axis != last || before == nullptr || before->empty() || before->back() != shape->back()) return false;
+          axis = static_cast<int64_t>(before->size()) - 1;
           break;
         }
         case OpKind::Add: {

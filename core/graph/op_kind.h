@@ -25,6 +25,8 @@ enum class OpKind : uint8_t {
   MaskedFill,    // [x, mask, value]
   Reshape,       // [x] same elements in row-major order: view, reshape, flatten, squeeze, unsqueeze
   Permute,       // [x] perm: ints, y axis i is x axis perm[i]
+  Rearrange,     // [x] inner: the sizes that x's row-major index is cut into; perm: which of them y's index is made of,
+                 //     in order (pixel shuffle, depth to space, channel shuffle)
   Expand,        // [x] broadcast to a larger shape (expand, expand_as, broadcast_to)
   Slice,         // [x] axis, start, step; `start` absent when computed at run time
   Select,        // [x] axis, index (absent when computed at run time); the axis disappears

@@ -8,4 +8,14 @@ bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b) {
   return first.shape && first.shape == second.shape && first.dtype == second.dtype;
 }
 
+std::optional<Use> onlyReader(const Graph& graph, ValueId value) {
+  std::optional<Use> found;
+  for (const Use& use : graph.value(value).uses) {
+    if (use.node != kNone && graph.node(use.node).kind == OpKind::ShapeQuery) continue;
+    if (found) return std::nullopt;
+    found = use;
+  }
+  return found;
+}
+
 }  // namespace normlens::graph

@@ -92,6 +92,7 @@ class Question {
                             [&](ValueId operand) { return constantOperand(node, id, operand, pattern, depth); });
       case OpKind::Reshape:
       case OpKind::Permute:
+      case OpKind::Rearrange:
       case OpKind::Slice:
       case OpKind::Select: {
         // Moves elements only: the rule's map of groups holds for "equal" as it does for "sums to 0".

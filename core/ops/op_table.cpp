@@ -28,6 +28,7 @@ constexpr std::array kRows = {
     OpRow{OpKind::MaskedFill, Scalar, maskedFillZeroMean, maskedFillShift, "a whole group is x's or the fill"},
     OpRow{OpKind::Reshape, Scalar, reshapeZeroMean, reshapeShift, "patterns follow the row-major index, which stays"},
     OpRow{OpKind::Permute, Scalar, permuteZeroMean, permuteShift, "axes move with their factors"},
+    OpRow{OpKind::Rearrange, Scalar, rearrangeZeroMean, rearrangeShift, "factors of the index move with their sums"},
     OpRow{OpKind::Expand, Scalar, expandZeroMean, expandShift,
           "sum over a repeated axis = its size times the sum over the rest"},
     OpRow{OpKind::Slice, Scalar, sliceZeroMean, sliceShift, "groups inside the window are x's groups"},

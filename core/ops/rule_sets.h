@@ -37,6 +37,9 @@ NORMLENS_RULE(pad);
 NORMLENS_RULE(concat);
 NORMLENS_RULE(stack);
 
+// rules_rearrange.cpp
+NORMLENS_RULE(rearrange);
+
 // rules_mixing.cpp
 NORMLENS_RULE(reduce);
 NORMLENS_RULE(mix);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 
@@ -77,7 +79,23 @@ Shift carriedWide(const Graph& graph, const Node& node, int operand, const Patte
   return Shift::carried({{node.outputs[0], std::move(*wide)}});
 }
 
-constexpr const char* kVaryingScale = "it scales each channel differently";
+// Only for what a refusal says: read from constants within a few steps, or not.
+bool isComputed(const Graph& graph, ValueId id, int steps = 6) {
+  if (id == kNoValue) return false;
+  const auto& value = graph.value(id);
+  if (value.constant != graph::kNone || value.literal) return false;
+  if (value.producer == graph::kNone || steps == 0) return true;
+  const auto& operands = graph.node(value.producer).operands;
+  return operands.empty() || std::any_of(operands.begin(), operands.end(),
+                                         [&](ValueId operand) { return isComputed(graph, operand, steps - 1); });
+}
+
+const char* varyingScale(const Graph& graph, const Node& node) {
+  const bool ofTwo = isComputed(graph, operandAt(node, 0)) && isComputed(graph, operandAt(node, 1));
+  if (!ofTwo) return "it scales each channel differently";
+  return node.kind == OpKind::Div ? "it is a quotient of two computed values"
+                                  : "it is a product of two computed values";
+}
 
 }  // namespace
 
@@ -127,11 +145,11 @@ ZeroMean productZeroMean(const Graph& graph, const Node& node, int, const Patter
     auto part = narrowed(graph, node, pattern, operandAt(node, data));
     if (part && part->sumsAnything()) return ZeroMean::of({{node.operands[data], std::move(*part)}});
   }
-  return ZeroMean::refused(kVaryingScale);
+  return ZeroMean::refused(varyingScale(graph, node));
 }
 Shift productShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   if (operand == 1 && node.kind == OpKind::Div) return Shift::refused("it divides by the shifted values");
-  return scaledBy(graph, node, operand, pattern, static_cast<size_t>(1 - operand), kVaryingScale);
+  return scaledBy(graph, node, operand, pattern, static_cast<size_t>(1 - operand), varyingScale(graph, node));
 }
 
 ZeroMean whereZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {

@@ -28,6 +28,8 @@ torch::jit::Module network(const std::string& code) {
   hold("position", {1, 1, 8}, 12);
   hold("qkv", {24, 8}, 13);
   hold("qkvBias", {24}, 14);
+  hold("deep", {32, 6}, 18);
+  hold("row32", {32}, 19);
   hold("proj", {8, 8}, 15);
   hold("projBias", {8}, 16);
   m.register_parameter("variance", draw({8}, 17).abs() + 0.5, false);
@@ -101,6 +103,47 @@ INSTANTIATE_TEST_SUITE_P(
                            "  y = self.gamma * c / ((c ** 2).sum([-1], True) / 8 + 1e-5) ** 0.5 + self.beta\n"}),
     kName);
 
+INSTANTIATE_TEST_SUITE_P(
+    WrittenWithSums, FreeFormTest,
+    ::testing::Values(Form{"Divided",
+                           "  c = h - h.sum([-1], True) / 8\n"
+                           "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5) * self.gamma + self.beta\n"},
+                      Form{"Multiplied",
+                           "  c = h - h.sum([-1], True) * (1 / 8)\n"
+                           "  y = c * torch.rsqrt(0.125 * c.pow(2).sum([-1], True) + 1e-5) * self.gamma + self.beta\n"},
+                      Form{"WithoutTheAxis",
+                           "  c = h - (h.sum([-1]) / 8).unsqueeze(-1)\n"
+                           "  v = (c ** 2).sum([-1]) / 8\n"
+                           "  y = c / (v + 1e-5).sqrt().unsqueeze(-1) * self.gamma + self.beta\n"},
+                      Form{"OfAMeanAndASum",
+                           "  c = h - h.mean([-1], True)\n"
+                           "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5) * self.gamma + self.beta\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(WrittenWithSums, NoNormTest,
+                         ::testing::Values(Form{"VarianceByOneLess",
+                                                "  c = h - h.sum([-1], True) / 8\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 7 + 1e-5)\n"},
+                                           Form{"MeanByOneLess",
+                                                "  c = h - h.sum([-1], True) / 7\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5)\n"},
+                                           Form{"ByAnotherAxis",
+                                                "  c = h - h.sum([-1], True) / 3\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 3 + 1e-5)\n"},
+                                           Form{"OverAnotherAxis",
+                                                "  c = h - h.sum([1], True) / 3\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5)\n"},
+                                           Form{"VarianceOverAnotherAxis",
+                                                "  c = h - h.sum([-1], True) / 8\n"
+                                                "  y = c / torch.sqrt((c * c).sum([1], True) / 3 + 1e-5)\n"},
+                                           Form{"ByANumberOfTheRun",
+                                                "  c = h - h.sum([-1], True) / x.size(1)\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / x.size(1) + 1e-5)\n"},
+                                           Form{"TheSumAsTheDivisor",
+                                                "  c = h - 8 / h.sum([-1], True)\n"
+                                                "  y = c / torch.sqrt((c * c).sum([-1], True) / 8 + 1e-5)\n"}),
+                         kName);
+
 INSTANTIATE_TEST_SUITE_P(WrittenNorms, NoNormTest,
                          ::testing::Values(Form{"UnbiasedVariance",
                                                 "  v, m = torch.var_mean(h, [-1], True, True)\n"
@@ -148,19 +191,49 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Scales, FreeFormTest,
-    ::testing::Values(Form{"InAView", "  y = self.norm(h * self.s.view(1, 1, -1))\n"},
-                      Form{"InASliceOfAll",
-                           "  y = self.norm((h.transpose(1, 2) * self.s[None, :, None]).transpose(1, 2))\n"},
-                      Form{"OfABatchNormBehindABias",
-                           "  u = torch.add(torch.matmul(x, self.matrix), self.row).transpose(1, 2)\n"
-                           "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
-                           "  y = self.norm(u.transpose(1, 2))\n"}),
+    ::testing::Values(
+        Form{"InAView", "  y = self.norm(h * self.s.view(1, 1, -1))\n"},
+        Form{"InASliceOfAll", "  y = self.norm((h.transpose(1, 2) * self.s[None, :, None]).transpose(1, 2))\n"},
+        Form{"BehindAView",
+             "  u = torch.addmm(self.row, x.view(-1, 6), self.matrix)\n"
+             "  y = self.norm(u.view(x.size(0), -1, 8) * self.s)\n"},
+        Form{"InFrontOfAView", "  y = self.norm((h.view(-1, 8) * self.s).view_as(h))\n"},
+        Form{"OfABatchNormOfRows",
+             "  u = torch.batch_norm(h.view(-1, 8), None, None, self.s, self.variance, False, 0.1, 1e-05, "
+             "False)\n"
+             "  y = self.norm(u.view_as(h))\n"},
+        Form{"OfABatchNormBehindABias",
+             "  u = torch.add(torch.matmul(x, self.matrix), self.row).transpose(1, 2)\n"
+             "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
+             "  y = self.norm(u.transpose(1, 2))\n"}),
+    kName);
+
+// As a scripted BatchNorm checks its input.
+const std::string kChecked =
+    "  u = h.transpose(1, 2)\n  assert u.dim() == 2 or u.dim() == 3\n"
+    "  z = torch.batch_norm(u, self.s, self.row, self.gamma, self.variance, False, 0.1, 1e-05, False)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    ScalesOfWhatIsChecked, FreeFormTest,
+    ::testing::Values(Form{"ByItsRank", kChecked + "  y = self.norm(z.transpose(1, 2))\n"},
+                      Form{"ByItsSizes", "  if h.size(1) == 99:\n    y = x\n  y = self.norm(h * self.s)\n"},
+                      Form{"BesideZerosOfItsShape", "  y = self.norm(h * self.s + torch.zeros_like(h))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    ScalesOfWhatIsChecked, BlockedFormTest,
+    ::testing::Values(Form{"AndReadElsewhere", kChecked + "  y = self.norm(z.transpose(1, 2)) + u.sum()\n"},
+                      Form{"ByItsNumbers", "  assert bool(h.sum() < 1000.0)\n  y = self.norm(h * self.s)\n"}),
     kName);
 
 INSTANTIATE_TEST_SUITE_P(
     Scales, BlockedFormTest,
     ::testing::Values(Form{"InAnotherOrder", "  y = self.norm(h * self.s.view(2, 4).t().reshape(8))\n"},
                       Form{"OfASizeOfTheRun", "  y = self.norm(h * self.s.view(1, 1, h.size(2)))\n"},
+                      Form{"OfAnotherAxisInAView",
+                           "  y = self.norm((h.transpose(1, 2).reshape(-1, 8, 3) * self.s[:, None]).transpose(1, 2)"
+                           ".view_as(h))\n"},
+                      Form{"OfHalfTheChannelsInAView", "  y = self.norm((h.view(-1, 4) * self.s[:4]).view_as(h))\n"},
                       Form{"AlongTwoAxes",
                            "  y = self.norm((h.view(-1, 3, 2, 4) * self.s.view(1, 1, 2, 4)).view(-1, 3, 8))\n"},
                       Form{"OfABatchNormBehindTwiceABias",
@@ -191,6 +264,134 @@ INSTANTIATE_TEST_SUITE_P(
                       Form{"IndexOfChannels",
                            "  y = self.norm(h[:, torch.tensor([0, 1, 2, 0, 1, 2, 0, 1]), "
                            "torch.tensor([0, 0, 0, 1, 1, 1, 2, 2])])\n"}),
+    kName);
+
+const std::string kCentered = "  c = h - h.mean([-1], True)\n  r = torch.rsqrt((c * c).mean([-1], True) + 1e-5)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    AddedProducts, FreeFormTest,
+    ::testing::Values(Form{"OfAGate", "  y = self.norm(torch.addcmul(h, k, x[:, :, :1], value=0.5))\n"},
+                      Form{"InPlace", "  y = self.norm(h.addcmul_(k, x[:, :, :1], value=0.5))\n"},
+                      Form{"OfAConstantScale", "  y = self.norm(torch.addcmul(h, k, self.s, value=0.5))\n"},
+                      Form{"OfAConstantScaleInPlace", "  y = self.norm(h.addcmul_(self.s, k))\n"},
+                      Form{"OfAConstantDivisor", "  y = self.norm(torch.addcdiv(h, k, self.variance, value=2.0))\n"},
+                      Form{"Divided", "  y = self.norm(torch.addcdiv(h, k, x[:, :, :1].abs() + 1.0, value=2.0))\n"},
+                      Form{"GammaAndBeta", kCentered + "  y = torch.addcmul(self.beta, c * r, self.gamma)\n"},
+                      Form{"BesideANorm", kCentered + "  y = torch.addcmul(k, c, r)\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    AddedProducts, BlockedFormTest,
+    ::testing::Values(Form{"OfTwoLinears", "  y = self.norm(torch.addcmul(h, h, k))\n"},
+                      Form{"ToARelu", "  y = self.norm(torch.addcmul(torch.relu(h), k, x[:, :, :1]))\n"},
+                      Form{"ByANumberOfTheRun",
+                           "  y = self.norm(torch.addcmul(h, k, x[:, :, :1], value=float(x.size(1))))\n"},
+                      Form{"DividedByALinear", "  y = self.norm(torch.addcdiv(h, k, h * h + 1.0))\n"},
+                      Form{"DividedTheOtherWay", "  y = self.norm(torch.addcdiv(h, self.variance, k))\n"}),
+    kName);
+
+TEST(AddedProducts, OfHalvesStayWhole) {
+  const auto kindAs = [](at::ScalarType type) {
+    torch::jit::Module m("Net");
+    m.register_parameter("w", draw({3}, 2, type), false);
+    m.define("def forward(self, x):\n  return torch.addcmul(x, x, self.w)\n");
+    const auto model = makeModel(m, {draw({2, 3}, 1, type)});
+    return model->graph().node(nodeOf(model->graph(), "aten::addcmul")).kind;
+  };
+  EXPECT_EQ(kindAs(at::kFloat), graph::OpKind::Add);
+  EXPECT_EQ(kindAs(at::kHalf), graph::OpKind::Elementwise);
+  EXPECT_EQ(kindAs(at::kBFloat16), graph::OpKind::Elementwise);
+}
+
+// What weights alone do not center is centered at run time, behind the product or before it.
+TEST(AddedProducts, AreCenteredWhereOthersReadTheSum) {
+  for (const char* op : {"torch.addcmul(h, k, torch.relu(k))", "torch.addcmul(h, torch.relu(k), self.s)",
+                         "h.addcmul_(k, torch.relu(k), value=0.25)", "torch.addcdiv(h, k, torch.exp(k), value=-2.0)"}) {
+    SCOPED_TRACE(op);
+    const auto x = draw({2, 3, 6}, 10);
+    const auto model =
+        makeModel(network("  u = " + std::string(op) + "\n  t = u + h\n  y = self.norm(u) + self.norm(t)\n"), {x});
+    const auto analysis = analysis::analyze(model->graph(), {});
+    const auto plan = analysis::makePlan(**analysis, {analysis::Policy::All, 1000, {}, {}});
+    ASSERT_EQ(plan.folded.size(), 2U);
+    std::vector<fold::Edit> edits;
+    for (const auto& planned : plan.edits) edits.push_back(planned.edit);
+    EXPECT_LT(relativeDifference(runOn(*model, {x}), runOn(*applied(*model, std::move(edits)), {x})), kExact);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    MaskedFill, FreeFormTest,
+    ::testing::Values(Form{"WithZero", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, 0))\n"},
+                      Form{"WithZeroInPlace", "  y = self.norm(h.masked_fill_(x[:, :, :1] > 0, 0.0))\n"},
+                      Form{"WithNothing", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, -0.0))\n"}),
+    kName);
+INSTANTIATE_TEST_SUITE_P(MaskedFill, BlockedFormTest,
+                         ::testing::Values(Form{"WithOne", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, 1.0))\n"},
+                                           Form{"WithANumberOfTheRun",
+                                                "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, x.size(1)))\n"},
+                                           Form{"OfSomeChannels", "  y = self.norm(h.masked_fill(self.s > 0, 0.0))\n"}),
+                         kName);
+
+// A convolution of one position to 8 channels for each of 2 by 2 positions.
+const std::string kImage =
+    "  z = torch.conv2d(x.transpose(1, 2).unsqueeze(2), self.deep[:, :, None, None], self.row32)\n";
+
+INSTANTIATE_TEST_SUITE_P(
+    PixelShuffles, FreeFormTest,
+    ::testing::Values(Form{"IntoTheImage", kImage + "  y = self.norm(torch.pixel_shuffle(z, 2).permute(0, 2, 3, 1))\n"},
+                      Form{"AndBack", kImage + "  u = torch.pixel_unshuffle(torch.pixel_shuffle(z, 2), 2)\n"
+                                               "  y = self.norm(u.permute(0, 2, 3, 1).view(-1, 8))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    PixelShuffles, BlockedFormTest,
+    ::testing::Values(
+        Form{"OfAnotherGrouping",
+             "  u = torch.pixel_unshuffle(torch.constant_pad_nd(h, [0, 0, 0, h.size(1)]).unsqueeze(0), 2)\n"
+             "  y = self.norm(u.flatten().view(-1, 8))\n"},
+        Form{"AlongAColumn",
+             kImage + "  y = self.norm(torch.pixel_shuffle(z, 2).permute(0, 1, 3, 2).reshape(-1, 8))\n"}),
+    kName);
+
+// Bags of rows of a table.
+std::string bags(const std::string& mode, const std::string& offsets = "torch.arange(0, ids.size(0), 2)") {
+  return "  ids = torch.argmax(x, 2).view(-1)\n  offsets = " + offsets +
+         "\n  bags = torch.embedding_bag(self.qkv, ids, offsets, False, " + mode + ")\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    EmbeddingBags, FreeFormTest,
+    ::testing::Values(Form{"Sums", bags("0") + "  y = self.norm(bags[0])\n"},
+                      Form{"Means", bags("1") + "  y = self.norm(bags[0])\n"},
+                      Form{"EmptyOnes", bags("1", "torch.arange(8) * 0") + "  y = self.norm(bags[0])\n"},
+                      Form{"OfWeightedRows", bags("0, False, x.sum([2]).view(-1)") + "  y = self.norm(bags[0])\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    EmbeddingBags, BlockedFormTest,
+    ::testing::Values(Form{"Maxima", bags("2") + "  y = self.norm(bags[0])\n"},
+                      Form{"AlongTheBags", bags("1", "torch.arange(8) * 0") + "  y = self.norm(bags[0].t())\n"},
+                      Form{"TheirSizes",
+                           bags("1", "torch.arange(8) * 0") + "  y = self.norm(bags[2].to(x.dtype).unsqueeze(0))\n"},
+                      Form{"OfATableThatIsReadElsewhere",
+                           bags("1") + "  y = self.norm(bags[0]) + self.norm(torch.relu(bags[0]))\n", 2}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    AveragePools, FreeFormTest,
+    ::testing::Values(Form{"OfPositionsOnly", "  y = self.norm(torch.avg_pool2d(h, [2, 1]))\n"},
+                      Form{"OfPositionsWithStrides",
+                           "  y = self.norm(torch.avg_pool2d(h, [3, 1], [2, 1], [1, 0], False, False))\n"},
+                      Form{"OfNothing", "  y = self.norm(torch.avg_pool1d(h, 1))\n"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    AveragePools, BlockedFormTest,
+    ::testing::Values(Form{"OfChannels", "  y = self.norm(torch.avg_pool2d(h, [1, 3], [1, 1], [0, 1]))\n"},
+                      Form{"OfEveryOtherChannel",
+                           "  y = self.norm(torch.avg_pool2d(torch.cat([h, k], 2), [1, 1], [1, 2]))\n"},
+                      Form{"OfChannelsWithOneNumberForAll", "  y = self.norm(torch.avg_pool2d(h, 3, 1, 1))\n"}),
     kName);
 
 const std::string kAttention =

@@ -131,6 +131,16 @@ OneNode permute(Draw& draw) {
   for (const int64_t axis : perm) out.push_back(in[static_cast<size_t>(axis)]);
   return oneNode(OpKind::Permute, {in}, {{"perm", perm}}, {out});
 }
+// Axes cut into factors, which change places, and joined to other axes.
+OneNode rearrange(Draw& draw) {
+  const int64_t a = draw.size(), b = draw.size(), c = draw.size(), d = draw.size();
+  const Ints inner{a, b, c, d}, perm = draw.perm(4);
+  const auto moved = [&](size_t i) { return inner[static_cast<size_t>(perm[i])]; };
+  const Shape in = draw.coin() ? Shape{a, b * c, d} : Shape{a * b, c * d};
+  const Shape out =
+      draw.coin() ? Shape{moved(0), moved(1) * moved(2), moved(3)} : Shape{moved(0) * moved(1), moved(2), moved(3)};
+  return oneNode(OpKind::Rearrange, {in}, {{"inner", inner}, {"perm", perm}}, {out});
+}
 OneNode expand(Draw& draw) {
   const Shape out = draw.shape(1, 4);
   return oneNode(OpKind::Expand, {draw.part(out)}, {}, {out});
@@ -408,6 +418,7 @@ std::vector<Row> rows() {
           {OpKind::MaskedFill, maskedFill, true, true},
           {OpKind::Reshape, reshape, true, true},
           {OpKind::Permute, permute, true, true},
+          {OpKind::Rearrange, rearrange, true, true},
           {OpKind::Expand, expand, true, true},
           {OpKind::Slice, slice, true, true},
           {OpKind::Select, select, true, true},

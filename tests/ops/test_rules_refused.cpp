@@ -38,6 +38,24 @@ TEST(Refused, sliceOfChannelsSaysWhetherItsStepOrItsStartIsInTheWay) {
   EXPECT_EQ(reason(1), "it cuts a run-time part out of the norm's channels");
 }
 
+TEST(Refused, aProductSaysWhetherItsScaleIsComputed) {
+  Tensor scale({8}, 1.0);
+  scale.at[3] = 2.0;
+  const auto reason = [](OpKind kind, const Operand& first, const Operand& second, bool shift) -> std::string {
+    const OneNode made = oneNode(kind, {first, second}, {}, {kX});
+    const auto& node = made.graph.nodes.front();
+    const OpRow& row = opRow(kind);
+    return shift ? row.shift(made.graph, node, 0, kChannels).reason
+                 : row.zeroMean(made.graph, node, 0, kChannels).reason;
+  };
+  for (const bool shift : {false, true}) {
+    EXPECT_EQ(reason(OpKind::Mul, kX, kX, shift), "it is a product of two computed values");
+    EXPECT_EQ(reason(OpKind::Div, kX, kX, shift), "it is a quotient of two computed values");
+    EXPECT_EQ(reason(OpKind::Mul, kX, Operand::of(scale), shift), "it scales each channel differently");
+    EXPECT_EQ(reason(OpKind::Div, kX, Operand::of(scale), shift), "it scales each channel differently");
+  }
+}
+
 TEST(Refused, tensorsOfAnotherNumberThanZero) {
   const auto filled = [](double number) { return oneNode(OpKind::ShapeQuery, {kX}, {{"fill", number}}, {kX}); };
   EXPECT_TRUE(claimsZeroMean(filled(0.0), kChannels));

@@ -103,6 +103,7 @@ std::vector<Tensor> evaluateNode(const Graph& graph, const Node& node, const std
   switch (node.kind) {
     case OpKind::Reshape:
     case OpKind::Permute:
+    case OpKind::Rearrange:
     case OpKind::Expand:
     case OpKind::Slice:
     case OpKind::Select:

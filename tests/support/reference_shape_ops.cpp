@@ -121,9 +121,7 @@ Tensor gathered(const Call& call) {
   });
 }
 
-Tensor permuted(const Call& call) {
-  const auto perm = graph::intsAttribute(call.node, "perm").value();
-  const Tensor& x = call.operand(0);
+Tensor permuted(const Tensor& x, const std::vector<int64_t>& perm) {
   Shape shape;
   for (const int64_t axis : perm) shape.push_back(x.shape.at(static_cast<size_t>(axis)));
   return moved(x, shape, [&](const Index& index) {
@@ -133,11 +131,15 @@ Tensor permuted(const Call& call) {
   });
 }
 
-Tensor reshaped(const Call& call) {
-  Tensor out = call.operand(0);
-  out.shape = call.outShape();
-  if (sizeOf(out.shape) != static_cast<int64_t>(out.at.size())) throw std::logic_error("reshape changes the size");
-  return out;
+Tensor reshaped(Tensor x, const Shape& shape) {
+  x.shape = shape;
+  if (sizeOf(shape) != static_cast<int64_t>(x.at.size())) throw std::logic_error("reshape changes the size");
+  return x;
+}
+
+Tensor rearranged(const Call& call, const std::vector<int64_t>& perm) {
+  const auto inner = graph::intsAttribute(call.node, "inner").value();
+  return reshaped(permuted(reshaped(call.operand(0), inner), perm), call.outShape());
 }
 
 std::vector<Tensor> unbound(const Call& call) {
@@ -154,9 +156,11 @@ std::vector<Tensor> shapeOp(const Call& call) {
   const auto step = graph::intAttribute(call.node, "step").value_or(1);
   switch (call.node.kind) {
     case OpKind::Reshape:
-      return {reshaped(call)};
+      return {reshaped(call.operand(0), call.outShape())};
     case OpKind::Permute:
-      return {permuted(call)};
+      return {permuted(call.operand(0), graph::intsAttribute(call.node, "perm").value())};
+    case OpKind::Rearrange:
+      return {rearranged(call, graph::intsAttribute(call.node, "perm").value())};
     case OpKind::Expand:
       return {moved(call.operand(0), call.outShape(), [](const Index& index) { return index; })};
     case OpKind::Slice:

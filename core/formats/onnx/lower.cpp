@@ -136,6 +136,12 @@ const KnownType& Lowering::namedType(const Frame& frame, const std::string& name
 }
 
 std::optional<std::vector<int64_t>> Lowering::constantInts(ValueId value) const {
+  auto ints = knownInts(value);
+  if (ints && std::ranges::find(*ints, kNotStatic) != ints->end()) return std::nullopt;
+  return ints;
+}
+
+std::optional<std::vector<int64_t>> Lowering::knownInts(ValueId value) const {
   while (value != kNoValue) {
     const Value& at = out_.graph.value(value);
     if (at.constant != kNone) {
@@ -148,9 +154,7 @@ std::optional<std::vector<int64_t>> Lowering::constantInts(ValueId value) const 
     if (out_.graph.node(at.producer).kind != OpKind::Identity) break;
     value = out_.graph.node(at.producer).operands.at(0);
   }
-  const auto& folded = foldedInts(value, 0);
-  const bool known = folded && std::ranges::find(*folded, kNotStatic) == folded->end();
-  return known ? folded : std::nullopt;
+  return foldedInts(value, 0);
 }
 
 std::string Lowering::uniqueName(const std::string& name, const Frame& frame) {

@@ -52,6 +52,9 @@ class Lowering {
   [[nodiscard]] const KnownType& typeOf(graph::ValueId value) const;
   // Elements of an integer constant that cannot change, or of what is computed from constants and sizes that cannot.
   [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(graph::ValueId value) const;
+  // The same with kNotStatic for those that differ between runs.
+  static constexpr int64_t kNotStatic = std::numeric_limits<int64_t>::min();
+  [[nodiscard]] std::optional<std::vector<int64_t>> knownInts(graph::ValueId value) const;
   [[nodiscard]] const KnownType& namedType(const Frame& frame, const std::string& name) const;
   // Makes a value for an output of a node; a nameless one where the output is left out. Names have to be the model's
   // own strings or empty.
@@ -99,9 +102,9 @@ class Lowering {
   graph::ValueId literal(double number);
   void markHelpers();
   void noteValue(graph::ValueId value, std::string path, KnownType type);
-  // static_ints.cpp. kNotStatic in them: a size that differs between runs.
-  static constexpr int64_t kNotStatic = std::numeric_limits<int64_t>::min();
+  // static_ints.cpp.
   [[nodiscard]] std::optional<std::vector<int64_t>> staticSizes(graph::ValueId value) const;
+  [[nodiscard]] std::optional<std::vector<int64_t>> unknownInts(graph::ValueId value) const;
   [[nodiscard]] const std::optional<std::vector<int64_t>>& foldedInts(graph::ValueId value, int depth) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> computeInts(graph::ValueId value, int depth) const;
 

@@ -59,6 +59,16 @@ std::optional<std::vector<int64_t>> OpContext::constantInts(int input) const {
   return lowering_.constantInts(in(input).value);
 }
 
+std::optional<std::vector<std::optional<int64_t>>> OpContext::knownInts(int input) const {
+  const auto ints = lowering_.knownInts(in(input).value);
+  if (!ints) return std::nullopt;
+  std::vector<std::optional<int64_t>> known;
+  for (const int64_t number : *ints) {
+    known.push_back(number == Lowering::kNotStatic ? std::nullopt : std::optional(number));
+  }
+  return known;
+}
+
 std::optional<std::vector<double>> OpContext::constantNumbers(int input) const {
   const auto value = in(input).value;
   if (value == kNoValue || lowering_.graph().value(value).constant == graph::kNone) return std::nullopt;

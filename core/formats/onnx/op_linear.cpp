@@ -118,18 +118,27 @@ void gather(OpContext& op) {
   op.setAxis(axis, rank);
 }
 
-// Of one number per index, as h[:, rows] is written: a Gather along the first axis.
+// As h[rows] and h[rows, columns] are written: a Gather along as many of the first axes as an index has numbers.
 void gatherNd(OpContext& op) {
   auto index = op.inputType(1);
-  const bool whole = op.intOf("batch_dims", 0) == 0 && index.dims && index.dims->size() > 1 && index.dims->back() == 1;
-  if (!whole) {
+  const int64_t count = index.dims && index.dims->size() > 1 ? index.dims->back() : -1;
+  if (op.intOf("batch_dims", 0) != 0 || count < 1 || count > op.rank(0).value_or(0)) {
     op.allOperands();
     return op.opaque();
   }
+  const int64_t last = static_cast<int64_t>(index.dims->size()) - 1;
   index.dims->pop_back();
   op.operand(0);
-  op.operands.push_back(op.part("index", OpKind::Reshape, "Reshape", {op.in(1)}, {}, std::move(index)));
   op.setAxis(0, op.rank(0));
+  if (count == 1) {
+    op.operands.push_back(op.part("index", OpKind::Reshape, "Reshape", {op.in(1)}, {}, std::move(index)));
+    return;
+  }
+  op.set("count", count);
+  for (int64_t i = 0; i < count; ++i) {
+    op.operands.push_back(op.part("index " + std::to_string(i), OpKind::Select, "Gather", {op.in(1)},
+                                  {{"axis", last}, {"index", i}}, index));
+  }
 }
 
 }  // namespace

@@ -87,9 +87,23 @@ void globalReduce(OpContext& op, const char* what) {
 void globalMean(OpContext& op) { globalReduce(op, "mean"); }
 void globalOther(OpContext& op) { globalReduce(op, "other"); }
 
+// A window of one position at every position leaves its axis alone.
 void averagePool(OpContext& op) {
   op.operand(0);
-  if (const auto rank = op.rank(0)) op.set("axes", from(2, *rank));
+  const auto rank = op.rank(0);
+  if (!rank) return;
+  const auto axes = from(2, *rank);
+  const auto kernel = op.intsOf("kernel_shape").value_or(std::vector<int64_t>{});
+  const auto strides = op.intsOf("strides").value_or(std::vector<int64_t>(axes.size(), 1));
+  const auto pads = op.intsOf("pads").value_or(std::vector<int64_t>(2 * axes.size(), 0));
+  const bool listed = kernel.size() == axes.size() && strides.size() == axes.size() && pads.size() == 2 * axes.size() &&
+                      op.stringOf("auto_pad", "NOTSET") == "NOTSET";
+  std::vector<int64_t> pooled;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool alone = listed && kernel[i] == 1 && strides[i] == 1 && pads[i] == 0 && pads[axes.size() + i] == 0;
+    if (!alone) pooled.push_back(axes[i]);
+  }
+  op.set("axes", std::move(pooled));
 }
 
 void cumulativeSum(OpContext& op) {

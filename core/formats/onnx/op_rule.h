@@ -38,6 +38,8 @@ class OpContext {
   void computed(int input);
   [[nodiscard]] bool isConstant(int input) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(int input) const;
+  // The same, where some are not known before a run; nullopt: not even how many.
+  [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> knownInts(int input) const;
   // Elements of a constant that cannot change; one number of it.
   [[nodiscard]] std::optional<std::vector<double>> constantNumbers(int input) const;
   [[nodiscard]] std::optional<double> constantNumber(int input) const;

@@ -34,20 +34,51 @@ void transpose(OpContext& op) {
   op.set("perm", *perm);
 }
 
+// Blocks of b by b positions of an image of four axes, taken out of the channels or put into them. Without its sizes,
+// or with ones that do not fit, the order stays unsaid.
+void rearrange(OpContext& op, bool fromChannels, bool blockFirst) {
+  op.operand(0);
+  const int64_t b = op.intOf("blocksize", 0);
+  const auto dims = op.inputType(0).dims;
+  if (!dims || dims->size() != 4 || std::ranges::min(*dims) < 1 || b < 1 || b > std::ranges::max(*dims)) return;
+  const int64_t n = (*dims)[0], c = (*dims)[1], h = (*dims)[2], w = (*dims)[3];
+  if (!fromChannels) {
+    op.set("inner", std::vector<int64_t>{n, c, h / b, b, w / b, b});
+    return op.set("perm", std::vector<int64_t>{0, 3, 5, 1, 2, 4});
+  }
+  op.set("inner",
+         blockFirst ? std::vector<int64_t>{n, b, b, c / b / b, h, w} : std::vector<int64_t>{n, c / b / b, b, b, h, w});
+  op.set("perm", blockFirst ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
+}
+void spaceToDepth(OpContext& op) { rearrange(op, false, true); }
+void depthToSpace(OpContext& op) {
+  const std::string mode = op.stringOf("mode", "DCR");
+  rearrange(op, true, mode == "DCR");
+  if (mode != "DCR" && mode != "CRD") op.opaque();
+}
+
 void expand(OpContext& op) {
   op.operand(0);
   op.computed(1);
 }
 
-// Repeating axes of size 1 only is an expand.
+// Repeating axes of size 1 only is an expand; else each position is one of x's. A count may be known at run time only.
 void tile(OpContext& op) {
   op.operand(0);
   op.computed(1);
-  const auto counts = op.constantInts(1);
+  const auto counts = op.knownInts(1);
   const auto dims = op.inputType(0).dims;
-  bool expands = op.version() >= 6 && counts && dims && counts->size() == dims->size();
-  for (size_t i = 0; expands && i < dims->size(); ++i) expands = (*counts)[i] == 1 || (*dims)[i] == 1;
-  if (!expands) op.opaque();
+  if (op.version() < 6 || !counts || !dims || counts->size() != dims->size()) return op.opaque();
+  std::vector<int64_t> repeated;
+  bool expands = true;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    if ((*counts)[i] == 1) continue;
+    repeated.push_back(static_cast<int64_t>(i));
+    expands = expands && (*dims)[i] == 1;
+  }
+  if (expands) return;
+  op.kind = OpKind::Mix;
+  op.set("axes", std::move(repeated));
 }
 
 struct Window {
@@ -184,6 +215,8 @@ const std::vector<OpRule>& shapeRules() {
       {"Squeeze", OpKind::Reshape, reshape},
       {"Unsqueeze", OpKind::Reshape, reshape},
       {"Transpose", OpKind::Permute, transpose},
+      {"DepthToSpace", OpKind::Rearrange, depthToSpace},
+      {"SpaceToDepth", OpKind::Rearrange, spaceToDepth},
       {"Expand", OpKind::Expand, expand},
       {"Tile", OpKind::Expand, tile},
       {"Slice", OpKind::Slice, slice},

@@ -59,6 +59,14 @@ std::optional<Ints> Lowering::staticSizes(ValueId value) const {
   return sizes;
 }
 
+// As many as the list has, where that is the same for every input.
+std::optional<Ints> Lowering::unknownInts(ValueId value) const {
+  const auto sizes = value == kNoValue ? std::nullopt : staticSizes(value);
+  if (!sizes || sizes->size() != 1 || sizes->front() < 0 || sizes->front() > static_cast<int64_t>(kMost))
+    return std::nullopt;
+  return Ints(static_cast<size_t>(sizes->front()), kNotStatic);
+}
+
 const std::optional<Ints>& Lowering::foldedInts(ValueId value, int depth) const {
   if (const auto found = folded_.find(value); found != folded_.end()) return found->second;
   return folded_[value] = computeInts(value, depth);
@@ -93,6 +101,16 @@ std::optional<Ints> Lowering::computeInts(ValueId value, int depth) const {
       const auto single = graph::intAttribute(node, "index");
       if (!from || !(index || single)) return std::nullopt;
       return picked(*from, index ? *index : Ints{*single});
+    }
+    case OpKind::Concat: {
+      Ints all;
+      for (size_t i = 0; i < node.operands.size() && all.size() <= kMost; ++i) {
+        auto next = operand(i);
+        if (!next) next = unknownInts(node.operands[i]);
+        if (!next) return std::nullopt;
+        all.insert(all.end(), next->begin(), next->end());
+      }
+      return all;
     }
     case OpKind::Add:
     case OpKind::Sub:

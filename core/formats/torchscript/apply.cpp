@@ -8,6 +8,7 @@
 #include "core/analysis/norms.h"
 #include "core/formats/edit_refused.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
+#include "core/formats/torchscript/apply_products.h"
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/fast_norm.h"
 #include "core/formats/torchscript/fusable_norms.h"
@@ -55,6 +56,12 @@ class PlanTranslator {
       const auto& site = siteOf(use);
       if (site.node == nullptr && entersFusedNorm(use)) {
         centerInside(use.node, *value.shape, edit.pattern);
+        continue;
+      }
+      if (site.node == nullptr && entersSumOfProduct(use)) {
+        const ProgramNode& at = programNode(use.node);
+        inside_.emplace_back(at.frame, writeOutProduct(at.node));
+        inside_.emplace_back(at.frame, insertCentering({{at.node, 1}}, *value.shape, edit.pattern));
         continue;
       }
       if (site.node == nullptr)
@@ -110,6 +117,19 @@ class PlanTranslator {
            programNode(use.node).node->outputs().size() == 2;
   }
 
+  // The product of an op that adds it to something.
+  [[nodiscard]] bool entersSumOfProduct(const graph::Use& use) const {
+    return use.node != graph::kNone && use.operand == 1 && addsProduct(*programNode(use.node).node);
+  }
+
+  // The product inside, or the sum, is left out; the other stays.
+  void bypassInSum(NodeId id, int operand) {
+    const ProgramNode& at = programNode(id);
+    const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
+    inside_.emplace_back(at.frame,
+                         site.node == nullptr ? productAlone(at.node) : addWithoutFactor(at.node, site.input));
+  }
+
   // After all edits that go by the inputs of the fused op.
   void centerInside(NodeId norm, const graph::Shape& shape, const ops::Pattern& pattern) {
     const ProgramNode& at = programNode(norm);
@@ -138,6 +158,8 @@ class PlanTranslator {
     }
     const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
     const auto& torchNode = programNode(id);
+    const bool inSum = addsProduct(*torchNode.node) && (node.kind != OpKind::Add || site.node == nullptr);
+    if (inSum) return bypassInSum(id, operand);
     const bool wholeOp = torchNode.outputs.size() == node.outputs.size();
     if (site.node != torchNode.node || !wholeOp)
       throw EditRefused("'" + node.name + "' does not read its operand directly");

@@ -136,6 +136,7 @@ class Guesser {
       case OpKind::Where:
       case OpKind::Reshape:
       case OpKind::Permute:
+      case OpKind::Rearrange:
       case OpKind::Expand:
       case OpKind::Slice:
       case OpKind::Select:

@@ -39,6 +39,7 @@ class NormFinder {
 
   // nullopt unless the norm is over the last axis, and all of it stands in one block of one body.
   [[nodiscard]] std::optional<NormInBody> find(const WholeNorm& norm) const {
+    if (model_.lowered().programValue[static_cast<size_t>(norm.output)] == kNone) return std::nullopt;  // inside an op
     const ProgramNode& end = programNode(model_.graph().value(norm.output).producer);
     if (norm.axes.size() != 1 || end.node->outputs().size() != 1 || !standsTogether(norm, end)) return std::nullopt;
     const auto x = readIn(end.frame, norm, norm.input);

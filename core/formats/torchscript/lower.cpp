@@ -1,5 +1,7 @@
 #include "core/formats/torchscript/lower.h"
 
+#include <ATen/ExpandUtils.h>
+
 #include <algorithm>
 #include <array>
 
@@ -275,11 +277,16 @@ Operand Lowering::addPart(int id, graph::BlockId into, OpPart part, const std::v
   const graph::Value& x = out_.graph.value(operands[0].value);
   inside.dtype = x.dtype;
   inside.shape = x.shape;
+  for (const Operand& other : std::span(operands).subspan(1)) {
+    const auto& shape = out_.graph.value(other.value).shape;
+    const bool known = inside.shape && shape && at::are_expandable(*inside.shape, *shape);
+    inside.shape = known ? std::optional(at::infer_size(*inside.shape, *shape)) : std::nullopt;
+  }
   for (const int64_t axis : graph::intsAttribute(made, "axes").value_or(std::vector<int64_t>{})) {
     if (inside.shape) inside.shape->at(static_cast<size_t>(axis)) = 1;
   }
-  const auto mean = addNode(std::move(made), id, operands, {std::move(inside)}, {kNone});
-  return {out_.graph.node(mean).outputs[0], {}};
+  const auto inner = addNode(std::move(made), id, operands, {std::move(inside)}, {kNone});
+  return {out_.graph.node(inner).outputs[0], {}};
 }
 
 void Lowering::bindOutputs(int id, graph::NodeId made, size_t first, const std::vector<size_t>& counts) {

@@ -104,6 +104,17 @@ void embedding(OpContext& op) {
   op.set("axis", int64_t{0});
 }
 
+// Sums or means of rows, 0 of none: one map of rows for all columns. The other outputs are of the indices alone.
+void embeddingBag(OpContext& op) {
+  const auto mode = op.intOf("mode");
+  if (mode != 0 && mode != 1) return op.allOperands();  // the largest of each column
+  const std::vector<Operand> read = {op.take("weight"), op.take("indices"), op.take("offsets"),
+                                     op.take("per_sample_weights")};
+  static_cast<void>(
+      op.part(OpKind::Mix, "aten::embedding_bag", read, {{"axes", std::vector<int64_t>{0}}}, OpContext::kFirstOutput));
+  op.operands.assign(read.begin() + 1, read.end());
+}
+
 void indexSelect(OpContext& op) {
   op.operand("self");
   op.operand("index");
@@ -171,6 +182,7 @@ const std::vector<OpRule>& linearRules() {
       {"aten::rnn_tanh", OpKind::Recurrent, recurrent},
       {"aten::rnn_relu", OpKind::Recurrent, recurrent},
       {"aten::embedding", OpKind::Gather, embedding},
+      {"aten::embedding_bag", OpKind::Opaque, embeddingBag},
       {"aten::index_select", OpKind::Gather, indexSelect},
       {"aten::index", OpKind::Gather, index},
   };

@@ -145,6 +145,30 @@ void mix1(OpContext& op) { mixTrailing(op, 1); }
 void mix2(OpContext& op) { mixTrailing(op, 2); }
 void mix3(OpContext& op) { mixTrailing(op, 3); }
 
+// Element i of a list with one number per pooled axis, or one for all.
+std::optional<int64_t> along(const std::vector<int64_t>& list, size_t i) {
+  if (list.size() == 1) return list.front();
+  return i < list.size() ? std::optional(list[i]) : std::nullopt;
+}
+
+// A window of one position at every position leaves its axis alone.
+void averagePool(OpContext& op, int64_t count) {
+  mixTrailing(op, count);
+  const auto rank = op.rankOf(op.has("self") ? "self" : "input");
+  const auto kernel = op.intsOf("kernel_size"), stride = op.intsOf("stride"), padding = op.intsOf("padding");
+  if (!rank || *rank < count || !kernel || !stride || !padding) return;
+  std::vector<int64_t> pooled;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const auto step = stride->empty() ? along(*kernel, at) : along(*stride, at);
+    if (along(*kernel, at) != 1 || step != 1 || along(*padding, at) != 0) pooled.push_back(*rank - count + i);
+  }
+  op.attributes.back().second = pooled;
+}
+void averagePool1(OpContext& op) { averagePool(op, 1); }
+void averagePool2(OpContext& op) { averagePool(op, 2); }
+void averagePool3(OpContext& op) { averagePool(op, 3); }
+
 void cumulativeSum(OpContext& op) {
   op.operand("self");
   if (const auto axis = op.axisOf("dim", op.rankOf("self"))) op.set("axes", std::vector<int64_t>{*axis});
@@ -186,9 +210,9 @@ const std::vector<OpRule>& normRules() {
       {"aten::median", OpKind::Reduce, otherReduce},
       {"aten::max", OpKind::Reduce, maxOrMin},
       {"aten::min", OpKind::Reduce, maxOrMin},
-      {"aten::avg_pool1d", OpKind::Mix, mix1},
-      {"aten::avg_pool2d", OpKind::Mix, mix2},
-      {"aten::avg_pool3d", OpKind::Mix, mix3},
+      {"aten::avg_pool1d", OpKind::Mix, averagePool1},
+      {"aten::avg_pool2d", OpKind::Mix, averagePool2},
+      {"aten::avg_pool3d", OpKind::Mix, averagePool3},
       {"aten::adaptive_avg_pool1d", OpKind::Mix, mix1},
       {"aten::adaptive_avg_pool2d", OpKind::Mix, mix2},
       {"aten::adaptive_avg_pool3d", OpKind::Mix, mix3},

@@ -68,6 +68,26 @@ void power(OpContext& op) {
   op.operand("exponent");
 }
 
+// self + value * (a op b). The product of halves is not one that a half could hold.
+void addProduct(OpContext& op, OpKind inner, const char* name) {
+  const auto value = op.numberOf("value");
+  const auto dtype = op.dtypeOfInput("self");
+  const bool wide = dtype == graph::DType::Float32 || dtype == graph::DType::Float64;
+  const bool oneType = op.dtypeOfInput("tensor1") == dtype && op.dtypeOfInput("tensor2") == dtype;
+  if (!wide || !oneType) op.kind = OpKind::Elementwise;
+  if (!value || op.has("out")) {
+    op.kind = OpKind::Elementwise;
+    return op.allOperands();
+  }
+  const Operand first = op.take("tensor1"), second = op.take("tensor2");
+  if (first.value == graph::kNoValue || second.value == graph::kNoValue) return op.allOperands();
+  op.operand("self");
+  op.operands.push_back(op.part(inner, name, {first, second}, {}, OpContext::kInside));
+  op.set("alpha", *value);
+}
+void addcmul(OpContext& op) { addProduct(op, OpKind::Mul, "aten::mul"); }
+void addcdiv(OpContext& op) { addProduct(op, OpKind::Div, "aten::div"); }
+
 void where(OpContext& op) {
   if (!op.has("self")) {
     op.kind = OpKind::Opaque;
@@ -132,6 +152,7 @@ const std::vector<OpRule>& pointwiseRules() {
         {"aten::where", OpKind::Where, where},    {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
         {"aten::to", OpKind::Cast, cast},         {"aten::_to_copy", OpKind::Cast, cast},
         {"aten::type_as", OpKind::Cast, cast},    {"aten::lerp", OpKind::Add, lerp},
+        {"aten::addcmul", OpKind::Add, addcmul},  {"aten::addcdiv", OpKind::Add, addcdiv},
     };
     for (const char* name :
          {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})
@@ -142,26 +163,26 @@ const std::vector<OpRule>& pointwiseRules() {
           "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"})
       rules.push_back({name, OpKind::Identity, unary});
     for (const char* name :
-         {"aten::relu",        "aten::relu6",       "aten::gelu",         "aten::silu",        "aten::mish",
-          "aten::elu",         "aten::celu",        "aten::selu",         "aten::leaky_relu",  "aten::hardtanh",
-          "aten::hardswish",   "aten::hardsigmoid", "aten::softplus",     "aten::threshold",   "aten::sigmoid",
-          "aten::tanh",        "aten::log_sigmoid", "aten::exp",          "aten::exp2",        "aten::expm1",
-          "aten::log",         "aten::log2",        "aten::log10",        "aten::log1p",       "aten::sqrt",
-          "aten::rsqrt",       "aten::square",      "aten::reciprocal",   "aten::abs",         "aten::sign",
-          "aten::sgn",         "aten::floor",       "aten::ceil",         "aten::round",       "aten::trunc",
-          "aten::fix",         "aten::frac",        "aten::sin",          "aten::cos",         "aten::tan",
-          "aten::asin",        "aten::acos",        "aten::atan",         "aten::sinh",        "aten::cosh",
-          "aten::asinh",       "aten::acosh",       "aten::atanh",        "aten::erf",         "aten::erfc",
-          "aten::erfinv",      "aten::logit",       "aten::clamp",        "aten::clamp_min",   "aten::clamp_max",
-          "aten::clip",        "aten::maximum",     "aten::minimum",      "aten::fmax",        "aten::fmin",
-          "aten::fmod",        "aten::remainder",   "aten::floor_divide", "aten::floordiv",    "aten::atan2",
-          "aten::hypot",       "aten::addcmul",     "aten::addcdiv",      "aten::eq",          "aten::ne",
-          "aten::lt",          "aten::le",          "aten::gt",           "aten::ge",          "aten::logical_and",
-          "aten::logical_or",  "aten::logical_not", "aten::logical_xor",  "aten::bitwise_and", "aten::bitwise_or",
-          "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",        "aten::isinf",       "aten::isfinite",
-          "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",     "aten::sinc",        "aten::__and__",
-          "aten::__or__",      "aten::__xor__",     "aten::__not__",      "aten::hardshrink",  "aten::softshrink",
-          "aten::heaviside",   "aten::lgamma",      "aten::special_expit"})
+         {"aten::relu",         "aten::relu6",       "aten::gelu",         "aten::silu",        "aten::mish",
+          "aten::elu",          "aten::celu",        "aten::selu",         "aten::leaky_relu",  "aten::hardtanh",
+          "aten::hardswish",    "aten::hardsigmoid", "aten::softplus",     "aten::threshold",   "aten::sigmoid",
+          "aten::tanh",         "aten::log_sigmoid", "aten::exp",          "aten::exp2",        "aten::expm1",
+          "aten::log",          "aten::log2",        "aten::log10",        "aten::log1p",       "aten::sqrt",
+          "aten::rsqrt",        "aten::square",      "aten::reciprocal",   "aten::abs",         "aten::sign",
+          "aten::sgn",          "aten::floor",       "aten::ceil",         "aten::round",       "aten::trunc",
+          "aten::fix",          "aten::frac",        "aten::sin",          "aten::cos",         "aten::tan",
+          "aten::asin",         "aten::acos",        "aten::atan",         "aten::sinh",        "aten::cosh",
+          "aten::asinh",        "aten::acosh",       "aten::atanh",        "aten::erf",         "aten::erfc",
+          "aten::erfinv",       "aten::logit",       "aten::clamp",        "aten::clamp_min",   "aten::clamp_max",
+          "aten::clip",         "aten::maximum",     "aten::minimum",      "aten::fmax",        "aten::fmin",
+          "aten::fmod",         "aten::remainder",   "aten::floor_divide", "aten::floordiv",    "aten::atan2",
+          "aten::hypot",        "aten::eq",          "aten::ne",           "aten::lt",          "aten::le",
+          "aten::gt",           "aten::ge",          "aten::logical_and",  "aten::logical_or",  "aten::logical_not",
+          "aten::logical_xor",  "aten::bitwise_and", "aten::bitwise_or",   "aten::bitwise_not", "aten::bitwise_xor",
+          "aten::isnan",        "aten::isinf",       "aten::isfinite",     "aten::nan_to_num",  "aten::xlogy",
+          "aten::copysign",     "aten::sinc",        "aten::__and__",      "aten::__or__",      "aten::__xor__",
+          "aten::__not__",      "aten::hardshrink",  "aten::softshrink",   "aten::heaviside",   "aten::lgamma",
+          "aten::special_expit"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
     // clang-format off
     for (const char* name :

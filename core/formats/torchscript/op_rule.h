@@ -33,7 +33,8 @@ class OpContext {
   // One that is to be an operand of a part.
   [[nodiscard]] Operand take(std::string_view argument);
   // A node in front of the op's own, for what the op does first; it makes the op's first output or a value that exists
-  // only inside. Shapes are those of x, "axes" of an attribute reduced to 1.
+  // only inside. Its shape is that of x, broadcast with the others,
+  // "axes" of an attribute reduced to 1.
   static constexpr bool kFirstOutput = true, kInside = false;
   [[nodiscard]] Operand part(graph::OpKind partKind, std::string op, const std::vector<Operand>& partOperands,
                              graph::Attributes partAttributes, bool firstOutput);

@@ -10,6 +10,8 @@ namespace {
 
 using graph::OpKind;
 
+constexpr int64_t kLargestBlock = 1 << 15;  // its square does not overflow
+
 void reshape(OpContext& op) {
   op.operand(op.has("self") ? "self" : "input");
   if (op.has("dtype")) op.kind = OpKind::Opaque;  // view(dtype) reads the bits as another type
@@ -107,6 +109,36 @@ void moveAxes(OpContext& op) {
     axis = next++;
   }
   op.set("perm", perm);
+}
+
+// The last axes of x, cut into these factors, in this order. The axes before them stay.
+void rearrange(OpContext& op, const std::vector<int64_t>& factors, const std::vector<int64_t>& order, int64_t axes) {
+  op.operand("self");
+  const auto shape = op.shapeOf("self");
+  if (!shape || static_cast<int64_t>(shape->size()) < axes) return;
+  const int64_t before = static_cast<int64_t>(shape->size()) - axes;
+  std::vector<int64_t> inner(shape->begin(), shape->begin() + before), perm = identity(before);
+  inner.insert(inner.end(), factors.begin(), factors.end());
+  for (const int64_t at : order) perm.push_back(before + at);
+  op.set("inner", std::move(inner));
+  op.set("perm", std::move(perm));
+}
+
+// The size of an axis, counted from the last one, over `by`.
+int64_t part(const OpContext& op, int64_t fromLast, int64_t by) {
+  const auto shape = op.shapeOf("self");
+  const auto rank = shape ? static_cast<int64_t>(shape->size()) : 0;
+  return rank >= fromLast && by > 0 ? (*shape)[static_cast<size_t>(rank - fromLast)] / by : 0;
+}
+
+// A channel is (c, row, column); row and column go inside those of the image.
+void pixelShuffle(OpContext& op) {
+  const int64_t r = std::min(op.intOf("upscale_factor").value_or(0), kLargestBlock);
+  rearrange(op, {part(op, 3, r * r), r, r, part(op, 2, 1), part(op, 1, 1)}, {0, 3, 1, 4, 2}, 3);
+}
+void pixelUnshuffle(OpContext& op) {
+  const int64_t r = std::min(op.intOf("downscale_factor").value_or(0), kLargestBlock);
+  rearrange(op, {part(op, 3, 1), part(op, 2, r), r, part(op, 1, r), r}, {0, 2, 4, 1, 3}, 3);
 }
 
 // A position along an axis, counted from the front; nullopt when computed at run time or not known.
@@ -241,6 +273,8 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::t", OpKind::Permute, reverseAxes},
         {"aten::numpy_T", OpKind::Permute, reverseAxes},
         {"aten::mT", OpKind::Permute, swapLastTwo},
+        {"aten::pixel_shuffle", OpKind::Rearrange, pixelShuffle},
+        {"aten::pixel_unshuffle", OpKind::Rearrange, pixelUnshuffle},
         {"aten::movedim", OpKind::Permute, moveAxes},
         {"aten::moveaxis", OpKind::Permute, moveAxes},
         {"aten::slice", OpKind::Slice, slice},

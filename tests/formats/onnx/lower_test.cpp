@@ -157,15 +157,56 @@ TEST(Lower, BoundsThatAnotherRunMayHaveOtherwiseAreNotKnown) {
   EXPECT_EQ(startOf("z = NonZero(x) t = Shape(z) n = Gather(t, last)", "n"), std::nullopt);
 }
 
+TEST(Lower, Tiles) {
+  const auto repeated = [](const std::string& counts, const std::string& type = "float[2, 1, N] x") {
+    const auto model =
+        lowered("<ir_version: 8, opset_import: [\"\": 17]> m (" + type + ") => (float[A, B, C] y) <int64[" +
+                std::to_string(std::ranges::count(counts, ',') + 1) + "] r = {" + counts + "}> { y = Tile(x, r) }");
+    const auto axes = graph::intsAttribute(last(model), "axes").value_or(std::vector<int64_t>{});
+    return std::pair{last(model).kind, axes};
+  };
+  using Axes = std::vector<int64_t>;
+  EXPECT_EQ(repeated("1, 5, 1"), (std::pair{OpKind::Expand, Axes{}}));
+  EXPECT_EQ(repeated("3, 1, 1"), (std::pair{OpKind::Mix, Axes{0}}));
+  EXPECT_EQ(repeated("3, 5, 2"), (std::pair{OpKind::Mix, Axes{0, 1, 2}}));
+  EXPECT_EQ(repeated("3, 5"), (std::pair{OpKind::Opaque, Axes{}})) << "another rank";
+  EXPECT_EQ(kindsOf(one(17, "float[2, 3] x, int64[2] r", "y = Tile(x, r)")), "Opaque");
+}
+
+TEST(Lower, BlocksOfPositions) {
+  using Ints = std::vector<int64_t>;
+  const auto order = [](const std::string& node) {
+    const auto model = one(17, "float[5, 12, 6, 4] x", "y = " + node + "(x)");
+    EXPECT_EQ(kindsOf(model), "Rearrange");
+    return std::pair{graph::intsAttribute(last(model), "inner").value_or(Ints{}),
+                     graph::intsAttribute(last(model), "perm").value_or(Ints{})};
+  };
+  EXPECT_EQ(order("DepthToSpace<blocksize = 2>"), (std::pair{Ints{5, 2, 2, 3, 6, 4}, Ints{0, 3, 4, 1, 5, 2}}));
+  EXPECT_EQ(order("DepthToSpace<blocksize = 2, mode = \"CRD\">"),
+            (std::pair{Ints{5, 3, 2, 2, 6, 4}, Ints{0, 1, 4, 2, 5, 3}}));
+  EXPECT_EQ(order("SpaceToDepth<blocksize = 2>"), (std::pair{Ints{5, 12, 3, 2, 2, 2}, Ints{0, 3, 5, 1, 2, 4}}));
+  EXPECT_EQ(kindsOf(one(17, "float[5, 12, 6, 4] x", "y = DepthToSpace<blocksize = 2, mode = \"RDC\">(x)")), "Opaque");
+}
+
 TEST(Lower, GatherNDOfOneNumberPerIndexIsAGather) {
   const auto model = one(17, "float[4, 2, 8] x, int64[3, 1] i", "y = GatherND(x, i)");
   EXPECT_EQ(kindsOf(model), "Reshape[index] Gather");
   EXPECT_EQ(graph::intAttribute(last(model), "axis"), 0);
   EXPECT_EQ(model.graph.value(last(model).operands[1]).shape, (graph::Shape{3}));
-  for (const char* inputs :
-       {"float[4, 2, 8] x, int64[3, 2] i", "float[4, 2, 8] x, int64[1] i", "float[4, 2] x, int64[3, N] i"})
+  for (const char* inputs : {"float[4, 2, 8] x, int64[3, 4] i", "float[N, 2] x, int64[3, 3] i",
+                             "float[4, 2, 8] x, int64[1] i", "float[4, 2] x, int64[3, N] i"})
     EXPECT_EQ(kindsOf(one(17, inputs, "y = GatherND(x, i)")), "Opaque") << inputs;
   EXPECT_EQ(kindsOf(one(17, "float[3, 4, 8] x, int64[3, 1] i", "y = GatherND<batch_dims = 1>(x, i)")), "Opaque");
+}
+
+TEST(Lower, GatherNDOfSeveralNumbersPerIndexIndexesAsManyAxes) {
+  const auto model = one(17, "float[4, 2, 8] x, int64[3, 5, 2] i", "y = GatherND(x, i)");
+  EXPECT_EQ(kindsOf(model), "Select[index 0] Select[index 1] Gather");
+  EXPECT_EQ(graph::intAttribute(last(model), "axis"), 0);
+  EXPECT_EQ(graph::intAttribute(last(model), "count"), 2);
+  ASSERT_EQ(last(model).operands.size(), 3U);
+  EXPECT_EQ(model.graph.value(last(model).operands[2]).shape, (graph::Shape{3, 5}));
+  EXPECT_EQ(kindsOf(one(17, "float[3, 4, 8] x, int64[3, 2] i", "y = GatherND<batch_dims = 1>(x, i)")), "Opaque");
 }
 
 TEST(Lower, ConstantsOfEveryKind) {
