@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/ops/index_maps.h"
+#include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
 
 namespace normlens::ops {
@@ -40,7 +40,7 @@ ZeroMean rearrangeZeroMean(const Graph& graph, const Node& node, int, const Patt
   std::vector<int64_t> moved;
   for (const size_t from : order->perm) moved.push_back(order->inner[from]);
   const auto dims = alignTo(pattern, moved);
-  if (!dims) return ZeroMean::refused("it cuts through the norm's channels");
+  if (!dims) return ZeroMean::refused(kCutsChannels);
   FactorsPerDim in(moved.size());
   for (size_t i = 0; i < moved.size(); ++i) in.at(order->perm[i]) = dims->at(i);
   return ZeroMean::of({{node.operands[0], joinDims(in)}});
