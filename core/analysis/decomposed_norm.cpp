@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/multiplied_out.h"
 #include "core/analysis/written_parts.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
@@ -38,12 +39,17 @@ class DecomposedMatcher {
 
   // centered / deviation, or centered * inverse deviation; `centered` is what a Sub makes.
   std::optional<LayerNorm> match(ValueId centered, ValueId scale, bool inverse) {
-    if (!findCentering(centered)) return std::nullopt;
-    const ValueId deviation = inverse ? withoutGamma(scale) : scale;
-    const auto variance = parts_.meetsInput(deviation) ? parts_.radicand(deviation, inverse) : std::nullopt;
-    if (!variance || !(isVariance(*variance) || isSquareLessMean(*variance))) return std::nullopt;
-    norm_.eps = parts_.eps();
-    norm_.asOne = norm_.asOne || norm_.squareLessMean != kNone;
+    if (!findCentering(centered) || !isScale(scale, inverse)) return std::nullopt;
+    return finished();
+  }
+
+  std::optional<LayerNorm> match(const MultipliedOut& form) {
+    norm_.input = form.input;
+    norm_.innerBeta = form.beta;
+    norm_.leftOut.push_back(form.withoutMean);
+    norm_.asOne = true;
+    for (const ValueId made : form.made) parts_.addMember(made);
+    if (!findAxes(form.mean) || !isMean(form.mean, form.input) || !isScale(form.scale, true)) return std::nullopt;
     return finished();
   }
 
@@ -68,6 +74,15 @@ class DecomposedMatcher {
     return std::count_if(uses.begin(), uses.end(), [&](const graph::Use& use) {
       return use.node != kNone && use.operand == 0 && ops::explicitCentering(graph_, graph_.node(use.node));
     });
+  }
+
+  // The deviation, or with gamma or without it the `inverse` deviation.
+  bool isScale(ValueId scale, bool inverse) {
+    const ValueId deviation = inverse ? withoutGamma(scale) : scale;
+    const auto variance = parts_.meetsInput(deviation) ? parts_.radicand(deviation, inverse) : std::nullopt;
+    if (!variance || !(isVariance(*variance) || isSquareLessMean(*variance))) return false;
+    norm_.eps = parts_.eps();
+    return true;
   }
 
   // x and the axes of c = x - mean(x).
@@ -160,7 +175,8 @@ class DecomposedMatcher {
     if (mean == kNoValue || !parts_.isMeanOf(mean, norm_.input) || !parts_.isMeanOf(node->operands[0], square))
       return false;
     parts_.addMembers({at, meanSquare, square});
-    norm_.squareLessMean = graph_.value(at).producer;
+    norm_.leftOut.push_back({graph_.value(at).producer, 0});
+    norm_.asOne = true;
     return true;
   }
 
@@ -179,6 +195,13 @@ class DecomposedMatcher {
   WrittenParts parts_;
   LayerNorm norm_;
 };
+
+std::optional<LayerNorm> matchMultipliedOut(const Graph& graph, NodeId end) {
+  for (const MultipliedOut& form : readMultipliedOut(graph, end)) {
+    if (auto found = DecomposedMatcher(graph, end).match(form)) return found;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -200,6 +223,7 @@ std::optional<LayerNorm> matchDecomposedNorm(const Graph& graph, NodeId end) {
     }
     return std::nullopt;
   };
+  if (node.kind == OpKind::Add || node.kind == OpKind::Sub) return matchMultipliedOut(graph, end);
   if (node.kind == OpKind::Div) return match(0, false);
   if (node.kind != OpKind::Mul) return std::nullopt;
   if (auto found = match(0, true)) return found;

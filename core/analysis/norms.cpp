@@ -85,6 +85,10 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
   return norm;
 }
 
+bool mayEndNorm(OpKind kind) {
+  return kind == OpKind::Div || kind == OpKind::Mul || kind == OpKind::Add || kind == OpKind::Sub;
+}
+
 std::optional<std::string_view> otherNormKind(OpKind kind) {
   switch (kind) {
     case OpKind::GroupNorm:
@@ -126,7 +130,7 @@ Norms findNorms(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.kind == OpKind::LayerNorm) {
       out.layerNorms.push_back(fromOp(graph, id));
-    } else if (node.kind == OpKind::Div || node.kind == OpKind::Mul) {
+    } else if (mayEndNorm(node.kind)) {
       if (auto norm = matchDecomposedNorm(graph, id)) {
         out.layerNorms.push_back(std::move(*norm));
       } else if (auto other = matchDecomposedRmsNorm(graph, id)) {

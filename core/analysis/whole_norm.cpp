@@ -50,7 +50,7 @@ WholeNorm wholeNorm(const Graph& graph, const LayerNorm& norm) {
                   .nodes = norm.members,
                   .input = norm.input,
                   .gamma = norm.form == NormForm::Decomposed ? norm.innerGamma : norm.gamma,
-                  .beta = norm.beta,
+                  .beta = norm.form == NormForm::Decomposed ? norm.innerBeta : norm.beta,
                   .output = norm.output,
                   .axes = norm.axes,
                   .eps = norm.eps};

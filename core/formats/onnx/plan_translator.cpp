@@ -85,6 +85,11 @@ void PlanTranslator::bypass(NodeId id, size_t operand) {
   if (!graph::sameTypeAndShape(graph_, node.operands.at(operand), node.outputs.at(0))) {
     throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
   }
+  leaveOut(id, operand);
+}
+
+void PlanTranslator::leaveOut(NodeId id, size_t operand) {
+  const auto& node = graph_.node(id);
   const ReadSite site = siteOf(id, operand);
   if (site.input < 0 || site.node->output_size() != 1) {
     throw EditRefused("'" + node.name + "' is part of another operation and cannot be left out");
@@ -250,7 +255,7 @@ std::string PlanTranslator::inputName(const LayerNorm& norm, const Body& body) {
 }
 
 void PlanTranslator::dropSubtraction(const LayerNorm& norm) {
-  if (norm.squareLessMean != kNone) bypass(norm.squareLessMean, 0);
+  for (const auto& leftOut : norm.leftOut) leaveOut(leftOut.node, leftOut.operand);
   std::map<ValueId, std::pair<ReadSite, std::string>> centered;
   for (const NodeId member : norm.members) {
     const auto& node = graph_.node(member);

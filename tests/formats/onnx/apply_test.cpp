@@ -212,7 +212,6 @@ TEST(OnnxApply, DecomposedNormLosesItsSubtraction) {
   EXPECT_EQ(folded.ops, "MatMul,Constant,Pow,ReduceMean,Constant,Add,Sqrt,Div,Mul,Add");
 }
 
-// As Flax writes it and tf2onnx exports it.
 // The RMSNorm stays with its gamma, though a product with another one stands behind it.
 TEST(OnnxApply, ACenteredRmsNormLosesItsSubtraction) {
   ModelProto model = modelFromText(R"(
@@ -242,6 +241,7 @@ TEST(OnnxApply, ACenteredRmsNormLosesItsSubtraction) {
   }
 }
 
+// As Flax writes it and tf2onnx exports it.
 TEST(OnnxApply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 15]>
@@ -279,6 +279,38 @@ TEST(OnnxApply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
     expectSound(folded, 1);
     EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
     EXPECT_NE(folded.ops.find("Max"), std::string::npos) << folded.ops;
+  }
+}
+
+// As Keras writes it and tf2onnx exports it.
+TEST(OnnxApply, ANormThatIsMultipliedOutLosesItsMean) {
+  for (const std::string output : {"rest = Add(share, beta)\n y = Add(product, rest)", "y = Add(product, share)"}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["" : 15]>
+      g (float[2, 3, 8] x) => (float[2, 3, 8] y) {
+        h = MatMul(x, w)
+        mean = ReduceMean <axes = [-1]> (h)
+        minus = Neg(mean)
+        centered = Sub(h, mean)
+        square = Mul(centered, centered)
+        variance = ReduceMean <axes = [-1]> (square)
+        eps = Constant <value = float {0.01}> ()
+        shifted = Add(variance, eps)
+        root = Sqrt(shifted)
+        inverse = Reciprocal(root)
+        scale = Mul(inverse, gamma)
+        product = Mul(h, scale)
+        share = Mul(minus, scale)
+        )" + output + "\n}");
+    addTensor(model, "w", {8, 8}, 1);
+    addTensor(model, "gamma", {1, 1, 8}, 2);
+    addTensor(model, "beta", {1, 1, 8}, 3);
+    for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+      const Folded folded = foldText(model, flavour);
+      expectSound(folded, 1);
+      EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+      EXPECT_EQ(folded.ops.find("Neg"), std::string::npos) << folded.ops;
+    }
   }
 }
 
