@@ -181,7 +181,10 @@ void PlanTranslator::write(const NormToWrite& norm) {
 }
 
 void PlanTranslator::writeOut(const ReadSite& at) {
-  const NodeProto old = *at.node;
+  NodeProto old = *at.node;
+  for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
+    if (model_.directReadsOf(*at.body, output).empty()) output.clear();
+  }
   NodeMaker nodes(model_, *at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
   const FusedNorm norm = writeOutFused(nodes, old);
   model_.addBefore(*at.body, *at.node, nodes.take());

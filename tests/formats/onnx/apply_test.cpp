@@ -341,20 +341,39 @@ TEST(OnnxApply, SkipNormKeepsItsSum) {
       d = Add(sum, c)
       [last] y = LayerNormalization <axis = -1> (d, gamma)
     })");
-  auto& skip = *model.mutable_graph()->mutable_node(2);
-  skip.set_output(1, "");
-  skip.set_output(2, "");
   for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
   addTensor(model, "u", {6, 6}, 5);
   for (const char* name : {"gamma", "beta", "bias"}) addTensor(model, name, {6}, name[0]);
-  const Folded ort = foldText(model, NormFlavour::Fast);
-  EXPECT_EQ(ort.norms, 2U);
-  EXPECT_LT(ort.difference, 1e-5);
-  EXPECT_EQ(ort.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization,Add,MatMul,SkipSimplifiedLayerNormalization");
-  const Folded standard = foldText(model, NormFlavour::Portable);
-  EXPECT_EQ(standard.norms, 2U);
-  EXPECT_LT(standard.difference, 1e-5);
-  EXPECT_EQ(standard.ops, "MatMul,MatMul,Add,Add,RMSNormalization,Add,MatMul,Add,RMSNormalization");
+  for (const bool named : {true, false}) {
+    auto& skip = *model.mutable_graph()->mutable_node(2);
+    for (const int statistic : {1, 2}) {
+      if (!named) skip.set_output(statistic, "");
+    }
+    const Folded ort = foldText(model, NormFlavour::Fast);
+    EXPECT_EQ(ort.norms, 2U);
+    EXPECT_LT(ort.difference, 1e-5);
+    EXPECT_EQ(ort.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization,Add,MatMul,SkipSimplifiedLayerNormalization");
+    const Folded standard = foldText(model, NormFlavour::Portable);
+    EXPECT_EQ(standard.norms, 2U);
+    EXPECT_LT(standard.difference, 1e-5);
+    EXPECT_EQ(standard.ops, "MatMul,MatMul,Add,Add,RMSNormalization,Add,MatMul,Add,RMSNormalization");
+  }
+}
+
+TEST(OnnxApply, ASkipNormWhoseMeanIsReadStays) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y, float[2, 3, 1] mean) {
+      a = MatMul(x, w)
+      b = MatMul(x, v)
+      [norm] n, mean, deviation = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (a, b, gamma, beta)
+      c = MatMul(n, u)
+      [last] y = LayerNormalization <axis = -1> (c, gamma)
+    })");
+  for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
+  addTensor(model, "u", {6, 6}, 5);
+  for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
+  EXPECT_EQ(foldText(model, NormFlavour::Portable).ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,RMSNormalization");
 }
 
 TEST(OnnxApply, WeightsInConstantNodesAndTypedFields) {
