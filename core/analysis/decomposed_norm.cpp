@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/analysis/multiplied_out.h"
+#include "core/analysis/norm_tail.h"
 #include "core/analysis/written_parts.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
@@ -99,7 +100,12 @@ class DecomposedMatcher {
   LayerNorm finished() {
     norm_.blockedReason = parts_.rounded();
     norm_.members = parts_.members();
-    if (norm_.asOne && !isClosed(graph_, norm_.members, norm_.output))
+    // What is left out has another shape, perhaps; the others keep theirs.
+    std::vector<NodeId> staying = norm_.members;
+    std::erase_if(staying, [&](NodeId member) {
+      return std::ranges::any_of(norm_.leftOut, [&](const auto& leftOut) { return leftOut.node == member; });
+    });
+    if (norm_.asOne && !isClosed(graph_, norm_.members, norm_.output, staying))
       norm_.blockedReason = "its mean or deviation is used elsewhere";
     return std::move(norm_);
   }
@@ -216,7 +222,7 @@ std::optional<LayerNorm> matchDecomposedNorm(const Graph& graph, NodeId end) {
     if (made == nullptr || made->kind != OpKind::Mul || made->operands.size() != 2) return std::nullopt;
     for (const size_t side : {size_t{0}, size_t{1}}) {
       const ValueId gamma = made->operands[1 - side];
-      if (!isSub(producerOf(graph, made->operands[side])) || graph.value(gamma).constant == kNone) continue;
+      if (!isSub(producerOf(graph, made->operands[side])) || !isOfConstants(graph, gamma)) continue;
       DecomposedMatcher matcher(graph, end);
       matcher.takeGamma(node.operands[centered], gamma);
       return matcher.match(made->operands[side], node.operands[1 - centered], inverse);

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "core/analysis/norm_tail.h"
 #include "core/analysis/written_parts.h"
 #include "core/graph/queries.h"
 #include "core/ops/rules.h"
@@ -49,7 +50,7 @@ std::vector<Split> splitsOf(const Graph& graph, NodeId end) {
     const bool subtracts = isPair(sum, OpKind::Sub);
     if (!subtracts && !isPair(sum, OpKind::Add)) continue;
     for (const size_t beta : kSides) {
-      if ((subtracts && beta == 1) || graph.value(sum->operands[beta]).constant == kNone) continue;
+      if ((subtracts && beta == 1) || !isOfConstants(graph, sum->operands[beta])) continue;
       const LayerNorm::LeftOut withoutMean{graph.value(rest).producer, beta};
       out.push_back({product, sum->operands[1 - beta], !subtracts, sum->operands[beta], rest, withoutMean});
     }

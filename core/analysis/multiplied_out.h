@@ -13,7 +13,7 @@ struct MultipliedOut {
   graph::ValueId input = graph::kNoValue;
   graph::ValueId mean = graph::kNoValue;
   graph::ValueId scale = graph::kNoValue;
-  graph::ValueId beta = graph::kNoValue;  // a constant; kNoValue: none
+  graph::ValueId beta = graph::kNoValue;  // made of constants; kNoValue: none
   LayerNorm::LeftOut withoutMean;         // what stays without the mean's share
   std::vector<graph::ValueId> made;       // by the nodes between scale and mean and the sum
 };

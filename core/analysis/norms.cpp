@@ -159,11 +159,16 @@ Norms findNorms(const Graph& graph) {
   return out;
 }
 
-bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output) {
-  const auto isMember = [&](const graph::Use& use) { return std::ranges::find(members, use.node) != members.end(); };
+bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output,
+              const std::vector<NodeId>& sizesOf) {
   return std::ranges::all_of(members, [&](NodeId member) {
+    const bool sizesToo = std::ranges::find(sizesOf, member) != sizesOf.end();
+    const auto isFine = [&](const graph::Use& use) {
+      if (sizesToo && use.node != graph::kNone && graph.node(use.node).kind == OpKind::ShapeQuery) return true;
+      return std::ranges::find(members, use.node) != members.end();
+    };
     return std::ranges::all_of(graph.node(member).outputs, [&](ValueId made) {
-      return made == output || std::ranges::all_of(graph.value(made).uses, isMember);
+      return made == output || std::ranges::all_of(graph.value(made).uses, isFine);
     });
   });
 }

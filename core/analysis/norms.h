@@ -82,8 +82,8 @@ struct Norms {
 
 [[nodiscard]] Norms findNorms(const graph::Graph& graph);
 
-// Nobody but the members reads what they make, except for `output`.
-[[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
-                            graph::ValueId output);
+// Nobody but the members reads what they make, except for `output` and for sizes of what `sizesOf` make.
+[[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members, graph::ValueId output,
+                            const std::vector<graph::NodeId>& sizesOf = {});
 
 }  // namespace normlens::analysis

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/analysis/norm_tail.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -153,7 +154,7 @@ ValueId WrittenParts::withoutGamma(ValueId scale) {
   const Node* node = producerOf(graph_, scale);
   if (node == nullptr || node->kind != OpKind::Mul || node->operands.size() != 2) return kNoValue;
   for (const size_t gamma : {size_t{0}, size_t{1}}) {
-    if (graph_.value(node->operands[gamma]).constant == kNone) continue;
+    if (!isOfConstants(graph_, node->operands[gamma])) continue;
     addMember(scale);
     return node->operands[1 - gamma];
   }

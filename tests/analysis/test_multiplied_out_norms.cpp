@@ -121,6 +121,41 @@ TEST(MultipliedOutNorms, APartThatIsReadElsewhereBlocksThem) {
   }
 }
 
+TEST(MultipliedOutNorms, TheirSizesMayBeReadElsewhere) {
+  for (const std::string part : {"%m", "%c", "%v", "%k", "%p", "%s"}) {
+    Keras measured;
+    measured.outputs = "%z, %sizes";
+    measured.sum += "\n  %sizes: int64[3] = ShapeQuery(" + part + ")";
+    const Found norm = found(measured.text(), Policy::Free);
+    EXPECT_EQ(norm.folded, 1U) << part << norm.reason;
+    EXPECT_LT(norm.difference, 1e-12);
+  }
+}
+
+// Beta takes its place, and has another shape.
+TEST(MultipliedOutNorms, TheSizesOfWhatIsLeftOutMayNot) {
+  Keras measured;
+  measured.outputs = "%z, %sizes";
+  measured.sum += "\n  %sizes: int64[3] = ShapeQuery(%t)";
+  EXPECT_EQ(found(measured.text()).folded, 0U);
+}
+
+TEST(MultipliedOutNorms, GammaAndBetaMayBeMadeOfConstants) {
+  Keras made;
+  made.mean += "\n  %gv: float64[8] = Reshape(%g)\n  %gg: float64[8] = Add(1, %gv)\n  %bb: float64[8] = Reshape(%b)";
+  made.scale = "%k: float64[2, 5, 8] = Mul(%gg, %r)";
+  made.rest = "%t: float64[2, 5, 8] = Add(%s, %bb)";
+  const Found norm = found(made.text(), Policy::Free);
+  EXPECT_EQ(norm.folded, 1U) << norm.reason;
+  EXPECT_LT(norm.difference, 1e-12);
+}
+
+TEST(MultipliedOutNorms, AGammaOfTheRunIsNone) {
+  Keras gated;
+  gated.scale = "%gg: float64[2, 5, 8] = Add(%g, %x)\n  %k: float64[2, 5, 8] = Mul(%gg, %r)";
+  EXPECT_EQ(found(gated.text()).norms, 0U);
+}
+
 TEST(MultipliedOutNorms, AnInputThatIsReadElsewhereIsNotCenteredByItsWeights) {
   Keras leaking;
   leaking.outputs = "%z, %h";

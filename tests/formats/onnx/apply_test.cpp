@@ -314,6 +314,61 @@ TEST(OnnxApply, ANormThatIsMultipliedOutLosesItsMean) {
   }
 }
 
+// As Flax writes it where it takes the variance in two passes, and jax2onnx exports it.
+TEST(OnnxApply, ANormWithASumOfSquaresInOneOpLosesItsSubtraction) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    g (float[2, 3, 8] x) => (float[2, 3, 8] y, int64[3] sizes) {
+      h = MatMul(x, w)
+      last = Constant <value = int64[1] {2}> ()
+      count = Constant <value = float {8.0}> ()
+      eps = Constant <value = float {0.01}> ()
+      row = Constant <value = int64[3] {1, 1, 8}> ()
+      sum = ReduceSum (h, last)
+      mean = Div(sum, count)
+      sizes = Shape(mean)
+      centered = Sub(h, mean)
+      squares = ReduceSumSquare <axes = [2]> (centered)
+      variance = Div(squares, count)
+      shifted = Add(variance, eps)
+      root = Sqrt(shifted)
+      inverse = Reciprocal(root)
+      gammaRow = Reshape(gamma, row)
+      scale = Mul(inverse, gammaRow)
+      normal = Mul(centered, scale)
+      y = Add(normal, beta)
+    })");
+  addTensor(model, "w", {8, 8}, 1);
+  addTensor(model, "gamma", {8}, 2);
+  addTensor(model, "beta", {8}, 3);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+    const Folded folded = foldText(model, flavour);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+  }
+}
+
+// log(sum(x)) and sqrt(sum(x * x)) are no variances.
+TEST(OnnxApply, ANormWithAnotherReductionIsNone) {
+  for (const std::string reduction : {"ReduceL2", "ReduceL1", "ReduceLogSum", "ReduceProd"}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["" : 15]>
+      g (float[2, 3, 8] x) => (float[2, 3, 8] y) {
+        h = MatMul(x, w)
+        count = Constant <value = float {8.0}> ()
+        mean = ReduceMean <axes = [2]> (h)
+        centered = Sub(h, mean)
+        squares = )" + reduction + R"( <axes = [2]> (centered)
+        variance = Div(squares, count)
+        shifted = Add(variance, count)
+        root = Sqrt(shifted)
+        y = Div(centered, root)
+      })");
+    addTensor(model, "w", {8, 8}, 1);
+    EXPECT_EQ(foldText(model, NormFlavour::Primitives).norms, 0U) << reduction;
+  }
+}
+
 TEST(OnnxApply, UntouchedPartsAreBitEqual) {
   ModelProto model = plain(17);
   model.set_doc_string("a model");
