@@ -124,6 +124,13 @@ std::string_view normFormName(NormForm form) {
   return kNames.at(static_cast<size_t>(form));
 }
 
+bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank) - 1 - static_cast<int64_t>(i)) return false;
+  }
+  return axes.size() <= rank;
+}
+
 Norms findNorms(const Graph& graph) {
   Norms out;
   for (const NodeId id : graph.executionOrder()) {

@@ -13,7 +13,8 @@ namespace normlens::analysis {
 enum class NormForm : uint8_t { Op, Decomposed, Fused };
 [[nodiscard]] std::string_view normFormName(NormForm form);
 
-// y = gamma * (x - mean(x)) / sqrt(var(x) + eps) + beta over trailing axes `axes` of x.
+// y = gamma * (x - mean(x)) / sqrt(var(x) + eps) + beta over the axes `axes` of x: the last ones, or where it is
+// decomposed the channels of an image [batch, channels, height, width].
 //
 // A decomposed norm:      x --> Reduce mean --> Sub(x, mean) = c --> square --> Reduce mean --> Add eps --> sqrt --+
 //                                                       \-------------------------------------------> Div / Mul <--+
@@ -74,6 +75,9 @@ struct OtherNorm {
   double eps = 0;
   bool exactMeans = true;  // false: a sum is multiplied by a rounded 1/n
 };
+
+// Whether a norm over `axes` of something with `rank` axes is over the last ones.
+[[nodiscard]] bool areLastAxes(const std::vector<int64_t>& axes, size_t rank);
 
 struct Norms {
   std::vector<LayerNorm> layerNorms;

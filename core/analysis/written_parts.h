@@ -28,7 +28,8 @@ class WrittenParts {
  public:
   explicit WrittenParts(const graph::Graph& graph) : graph_(graph) {}
 
-  // The norm is over what `reduce` reduces: false unless those are the last axes of a known shape.
+  // The norm is over what `reduce` reduces: false unless those are the last axes of a known shape,
+  // or the channels of an image.
   bool setGroups(const graph::Node& reduce);
   [[nodiscard]] const std::vector<int64_t>& axes() const { return axes_; }
   [[nodiscard]] const std::vector<int64_t>& normalizedShape() const { return normalizedShape_; }

@@ -218,8 +218,10 @@ std::optional<PlanTranslator::Scaling> PlanTranslator::scalingOf(const LayerNorm
   const auto& mul = graph_.node(uses[0].node);
   const auto other = static_cast<size_t>(1 - uses[0].operand);
   const auto& gamma = graph_.value(mul.operands.at(other));
-  const bool fits = gamma.shape == norm.normalizedShape && !norm.normalizedShape.empty() &&
-                    gamma.dtype == graph_.value(norm.input).dtype && gamma.constant != kNone;
+  const auto& shape = graph_.value(norm.input).shape;
+  const bool fits = shape && analysis::areLastAxes(norm.axes, shape->size()) && gamma.shape == norm.normalizedShape &&
+                    !norm.normalizedShape.empty() && gamma.dtype == graph_.value(norm.input).dtype &&
+                    gamma.constant != kNone;
   const ReadSite gammaSite = siteOf(uses[0].node, other);
   if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
   return Scaling{gammaSite, EditableModel::nameAt(gammaSite)};

@@ -369,6 +369,35 @@ TEST(OnnxApply, ANormWithAnotherReductionIsNone) {
   }
 }
 
+// Over the channels of an image. Gamma has a vector's shape for the last axis, which has as many elements.
+TEST(OnnxApply, ANormOverChannelsLosesItsSubtraction) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    g (float[2, 3, 8, 8] x) => (float[2, 8, 8, 8] y) {
+      h = Conv(x, w, b)
+      two = Constant <value = float {2.0}> ()
+      eps = Constant <value = float {0.01}> ()
+      mean = ReduceMean <axes = [1]> (h)
+      centered = Sub(h, mean)
+      square = Pow(centered, two)
+      variance = ReduceMean <axes = [1]> (square)
+      shifted = Add(variance, eps)
+      root = Sqrt(shifted)
+      normal = Div(centered, root)
+      scaled = Mul(normal, gamma)
+      y = Add(scaled, beta)
+    })");
+  addTensor(model, "w", {8, 3, 1, 1}, 1);
+  int seed = 1;
+  for (const char* name : {"b", "gamma", "beta"}) addTensor(model, name, {8}, ++seed);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+    const Folded folded = foldText(model, flavour);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+    EXPECT_EQ(folded.ops.find("Normalization"), std::string::npos) << folded.ops;
+  }
+}
+
 TEST(OnnxApply, UntouchedPartsAreBitEqual) {
   ModelProto model = plain(17);
   model.set_doc_string("a model");
