@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/analysis/multiplied_out.h"
+#include "core/analysis/norm_tail.h"
 #include "core/analysis/written_parts.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
@@ -38,12 +40,17 @@ class DecomposedMatcher {
 
   // centered / deviation, or centered * inverse deviation; `centered` is what a Sub makes.
   std::optional<LayerNorm> match(ValueId centered, ValueId scale, bool inverse) {
-    if (!findCentering(centered)) return std::nullopt;
-    const ValueId deviation = inverse ? withoutGamma(scale) : scale;
-    const auto variance = parts_.meetsInput(deviation) ? parts_.radicand(deviation, inverse) : std::nullopt;
-    if (!variance || !(isVariance(*variance) || isSquareLessMean(*variance))) return std::nullopt;
-    norm_.eps = parts_.eps();
-    norm_.asOne = norm_.asOne || norm_.squareLessMean != kNone;
+    if (!findCentering(centered) || !isScale(scale, inverse)) return std::nullopt;
+    return finished();
+  }
+
+  std::optional<LayerNorm> match(const MultipliedOut& form) {
+    norm_.input = form.input;
+    norm_.innerBeta = form.beta;
+    norm_.leftOut.push_back(form.withoutMean);
+    norm_.asOne = true;
+    for (const ValueId made : form.made) parts_.addMember(made);
+    if (!findAxes(form.mean) || !isMean(form.mean, form.input) || !isScale(form.scale, true)) return std::nullopt;
     return finished();
   }
 
@@ -70,6 +77,15 @@ class DecomposedMatcher {
     });
   }
 
+  // The deviation, or with gamma or without it the `inverse` deviation.
+  bool isScale(ValueId scale, bool inverse) {
+    const ValueId deviation = inverse ? withoutGamma(scale) : scale;
+    const auto variance = parts_.meetsInput(deviation) ? parts_.radicand(deviation, inverse) : std::nullopt;
+    if (!variance || !(isVariance(*variance) || isSquareLessMean(*variance))) return false;
+    norm_.eps = parts_.eps();
+    return true;
+  }
+
   // x and the axes of c = x - mean(x).
   bool findCentering(ValueId centered) {
     const Node* sub = producerOf(graph_, centered);
@@ -84,7 +100,12 @@ class DecomposedMatcher {
   LayerNorm finished() {
     norm_.blockedReason = parts_.rounded();
     norm_.members = parts_.members();
-    if (norm_.asOne && !isClosed(graph_, norm_.members, norm_.output))
+    // What is left out has another shape, perhaps; the others keep theirs.
+    std::vector<NodeId> staying = norm_.members;
+    std::erase_if(staying, [&](NodeId member) {
+      return std::ranges::any_of(norm_.leftOut, [&](const auto& leftOut) { return leftOut.node == member; });
+    });
+    if (norm_.asOne && !isClosed(graph_, norm_.members, norm_.output, staying))
       norm_.blockedReason = "its mean or deviation is used elsewhere";
     return std::move(norm_);
   }
@@ -160,7 +181,8 @@ class DecomposedMatcher {
     if (mean == kNoValue || !parts_.isMeanOf(mean, norm_.input) || !parts_.isMeanOf(node->operands[0], square))
       return false;
     parts_.addMembers({at, meanSquare, square});
-    norm_.squareLessMean = graph_.value(at).producer;
+    norm_.leftOut.push_back({graph_.value(at).producer, 0});
+    norm_.asOne = true;
     return true;
   }
 
@@ -180,6 +202,13 @@ class DecomposedMatcher {
   LayerNorm norm_;
 };
 
+std::optional<LayerNorm> matchMultipliedOut(const Graph& graph, NodeId end) {
+  for (const MultipliedOut& form : readMultipliedOut(graph, end)) {
+    if (auto found = DecomposedMatcher(graph, end).match(form)) return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<LayerNorm> matchDecomposedNorm(const Graph& graph, NodeId end) {
@@ -193,13 +222,14 @@ std::optional<LayerNorm> matchDecomposedNorm(const Graph& graph, NodeId end) {
     if (made == nullptr || made->kind != OpKind::Mul || made->operands.size() != 2) return std::nullopt;
     for (const size_t side : {size_t{0}, size_t{1}}) {
       const ValueId gamma = made->operands[1 - side];
-      if (!isSub(producerOf(graph, made->operands[side])) || graph.value(gamma).constant == kNone) continue;
+      if (!isSub(producerOf(graph, made->operands[side])) || !isOfConstants(graph, gamma)) continue;
       DecomposedMatcher matcher(graph, end);
       matcher.takeGamma(node.operands[centered], gamma);
       return matcher.match(made->operands[side], node.operands[1 - centered], inverse);
     }
     return std::nullopt;
   };
+  if (node.kind == OpKind::Add || node.kind == OpKind::Sub) return matchMultipliedOut(graph, end);
   if (node.kind == OpKind::Div) return match(0, false);
   if (node.kind != OpKind::Mul) return std::nullopt;
   if (auto found = match(0, true)) return found;

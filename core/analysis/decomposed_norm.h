@@ -7,7 +7,7 @@
 
 namespace normlens::analysis {
 
-// `end`: the Div or Mul that would end the norm. Name and index are left open.
+// `end`: the Div, Mul, Add or Sub that would end the norm. Name and index are left open.
 [[nodiscard]] std::optional<LayerNorm> matchDecomposedNorm(const graph::Graph& graph, graph::NodeId end);
 
 // `end`: the RmsNorm that would end the norm.

@@ -73,6 +73,7 @@ class RmsMatcher {
     const ValueId base = squaring == nullptr ? kNoValue : squareBase(graph_, *squaring);
     norm_.input = beforeCasts(graph_, data);
     if (base == kNoValue || beforeCasts(graph_, base) != norm_.input || !parts_.setGroups(reduce)) return std::nullopt;
+    if (!areLastAxes(parts_.axes(), parts_.shape().size())) return std::nullopt;
     parts_.addMember(square);
     const ValueId root = withoutGamma(withoutCast(scale), inverse);
     const auto mean = parts_.meetsInput(root) ? parts_.radicand(root, inverse) : std::nullopt;

@@ -24,17 +24,16 @@ namespace {
 
 constexpr int kLongestChain = 6;  // 1 + gamma, cast and viewed
 
-// A constant, or what simple arithmetic makes of constants: 1 + gamma.
-bool isOfConstants(const Graph& graph, ValueId id, int depth = 0) {
+bool isOfConstantsWithin(const Graph& graph, ValueId id, int depth) {
   if (id == kNoValue) return false;
   const auto& value = graph.value(id);
   if (value.constant != kNone || value.literal) return true;
   const Node* node = producerOf(graph, id);
-  if (node == nullptr || depth == kLongestChain) return false;
+  if (node == nullptr || depth == 0) return false;
   const bool simple =
       node->kind == OpKind::Cast || node->kind == OpKind::Add || node->kind == OpKind::Mul || isView(*node);
-  return simple &&
-         std::ranges::all_of(node->operands, [&](ValueId operand) { return isOfConstants(graph, operand, depth + 1); });
+  return simple && std::ranges::all_of(node->operands,
+                                       [&](ValueId operand) { return isOfConstantsWithin(graph, operand, depth - 1); });
 }
 
 bool isPerFeature(const Graph& graph, ValueId id, const std::vector<int64_t>& normalizedShape) {
@@ -103,6 +102,8 @@ NormTail tailOf(const Graph& graph, ValueId output, const std::vector<int64_t>& 
                 TailWish wish) {
   return TailReader(graph, normalizedShape, dtype, wish).read(output);
 }
+
+bool isOfConstants(const Graph& graph, ValueId id) { return isOfConstantsWithin(graph, id, kLongestChain); }
 
 bool isTypeCast(const Node& node) {
   static constexpr std::array<std::string_view, 5> kCasts = {"to", "_to_copy", "type_as", "cast", "castlike"};

@@ -23,6 +23,9 @@ struct TailWish {
 [[nodiscard]] NormTail tailOf(const graph::Graph& graph, graph::ValueId output,
                               const std::vector<int64_t>& normalizedShape, graph::DType dtype, TailWish wish);
 
+// A constant, or what simple arithmetic makes of constants: 1 + gamma.
+[[nodiscard]] bool isOfConstants(const graph::Graph& graph, graph::ValueId id);
+
 // A change of the element type, also one that changes nothing: "aten::to" of a float32 to float32 is an Identity.
 [[nodiscard]] bool isTypeCast(const graph::Node& node);
 

@@ -85,6 +85,10 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
   return norm;
 }
 
+bool mayEndNorm(OpKind kind) {
+  return kind == OpKind::Div || kind == OpKind::Mul || kind == OpKind::Add || kind == OpKind::Sub;
+}
+
 std::optional<std::string_view> otherNormKind(OpKind kind) {
   switch (kind) {
     case OpKind::GroupNorm:
@@ -120,13 +124,20 @@ std::string_view normFormName(NormForm form) {
   return kNames.at(static_cast<size_t>(form));
 }
 
+bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank) - 1 - static_cast<int64_t>(i)) return false;
+  }
+  return axes.size() <= rank;
+}
+
 Norms findNorms(const Graph& graph) {
   Norms out;
   for (const NodeId id : graph.executionOrder()) {
     const Node& node = graph.node(id);
     if (node.kind == OpKind::LayerNorm) {
       out.layerNorms.push_back(fromOp(graph, id));
-    } else if (node.kind == OpKind::Div || node.kind == OpKind::Mul) {
+    } else if (mayEndNorm(node.kind)) {
       if (auto norm = matchDecomposedNorm(graph, id)) {
         out.layerNorms.push_back(std::move(*norm));
       } else if (auto other = matchDecomposedRmsNorm(graph, id)) {
@@ -155,11 +166,16 @@ Norms findNorms(const Graph& graph) {
   return out;
 }
 
-bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output) {
-  const auto isMember = [&](const graph::Use& use) { return std::ranges::find(members, use.node) != members.end(); };
+bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output,
+              const std::vector<NodeId>& sizesOf) {
   return std::ranges::all_of(members, [&](NodeId member) {
+    const bool sizesToo = std::ranges::find(sizesOf, member) != sizesOf.end();
+    const auto isFine = [&](const graph::Use& use) {
+      if (sizesToo && use.node != graph::kNone && graph.node(use.node).kind == OpKind::ShapeQuery) return true;
+      return std::ranges::find(members, use.node) != members.end();
+    };
     return std::ranges::all_of(graph.node(member).outputs, [&](ValueId made) {
-      return made == output || std::ranges::all_of(graph.value(made).uses, isMember);
+      return made == output || std::ranges::all_of(graph.value(made).uses, isFine);
     });
   });
 }

@@ -13,7 +13,8 @@ namespace normlens::analysis {
 enum class NormForm : uint8_t { Op, Decomposed, Fused };
 [[nodiscard]] std::string_view normFormName(NormForm form);
 
-// y = gamma * (x - mean(x)) / sqrt(var(x) + eps) + beta over trailing axes `axes` of x.
+// y = gamma * (x - mean(x)) / sqrt(var(x) + eps) + beta over the axes `axes` of x: the last ones, or where it is
+// decomposed the channels of an image [batch, channels, height, width].
 //
 // A decomposed norm:      x --> Reduce mean --> Sub(x, mean) = c --> square --> Reduce mean --> Add eps --> sqrt --+
 //                                                       \-------------------------------------------> Div / Mul <--+
@@ -21,23 +22,31 @@ enum class NormForm : uint8_t { Op, Decomposed, Fused };
 // part of it: they stay in the graph as they are, the norm's own output is c / sqrt(...). Or as Flax writes it, with
 // mean(x^2) - mean(x)^2 for the variance, means as sums times 1/n, and gamma inside:
 //                        c * (gamma * rsqrt(max(0, mean(x^2) - mean(x)^2) + eps))
+// Or as Keras does, multiplied out: x * k + (beta - mean * k), k = gamma * rsqrt(...).
 // Or with everything behind c in one op, RmsNorm(c, gamma), which stays when the norm is folded.
 struct LayerNorm {
+  // A node that folding replaces by one of its operands.
+  struct LeftOut {
+    graph::NodeId node = graph::kNone;
+    size_t operand = 0;
+  };
+
   std::string name;  // unique in the file
   int index = 0;     // execution order among the LayerNorms
   NormForm form = NormForm::Op;
-  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the division or RmsNorm that ends it
+  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the division, sum or RmsNorm that ends it
   std::vector<graph::NodeId> members;  // all nodes of it, in execution order
   graph::ValueId input = graph::kNoValue;
   graph::ValueId output = graph::kNoValue;
   graph::ValueId centered = graph::kNoValue;  // decomposed: c, the value that folding replaces by the input
-  // Decomposed: the subtraction mean(x^2) - mean(x)^2, which folding replaces by its first operand; kNone: another
-  // form.
-  graph::NodeId squareLessMean = graph::kNone;
+  // Decomposed: mean(x^2) - mean(x)^2, of which the mean square stays, and what adds the mean's share of a norm that is
+  // multiplied out.
+  std::vector<LeftOut> leftOut;
   // Decomposed, and no rule of its single ops shows that it does not notice a shift of x: it is looked at as one. Its
-  // output may have gamma in it.
+  // output may have gamma and beta in it.
   bool asOne = false;
   graph::ValueId innerGamma = graph::kNoValue;  // decomposed: the gamma that its output has in it
+  graph::ValueId innerBeta = graph::kNoValue;   // and the beta
   std::vector<int64_t> normalizedShape;         // empty when the shape is not known
   std::vector<int64_t> axes;
   graph::ValueId gamma = graph::kNoValue;
@@ -67,6 +76,9 @@ struct OtherNorm {
   bool exactMeans = true;  // false: a sum is multiplied by a rounded 1/n
 };
 
+// Whether a norm over `axes` of something with `rank` axes is over the last ones.
+[[nodiscard]] bool areLastAxes(const std::vector<int64_t>& axes, size_t rank);
+
 struct Norms {
   std::vector<LayerNorm> layerNorms;
   std::vector<OtherNorm> others;
@@ -74,8 +86,8 @@ struct Norms {
 
 [[nodiscard]] Norms findNorms(const graph::Graph& graph);
 
-// Nobody but the members reads what they make, except for `output`.
-[[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
-                            graph::ValueId output);
+// Nobody but the members reads what they make, except for `output` and for sizes of what `sizesOf` make.
+[[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members, graph::ValueId output,
+                            const std::vector<graph::NodeId>& sizesOf = {});
 
 }  // namespace normlens::analysis

@@ -68,6 +68,7 @@ class ShiftFinder {
 
   std::optional<MovableShift> find() {
     if (!norm_.blockedReason.empty() || norm_.normalizedShape.size() != 1) return std::nullopt;
+    if (!areLastAxes(norm_.axes, ops::shapeOf(graph_, norm_.input)->size())) return std::nullopt;
     channels_ = norm_.normalizedShape.front();
     out_.edit.norm = norm_.index;
     const ValueId shifted = norm_.form == NormForm::Decomposed ? findAddedBeta() : findOwnBeta();

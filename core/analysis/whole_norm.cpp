@@ -13,7 +13,7 @@ using graph::kNoValue;
 
 void takeTail(const Graph& graph, WholeNorm& norm, bool withBeta) {
   const auto* shape = norm.input == kNoValue ? nullptr : ops::shapeOf(graph, norm.input);
-  if (shape == nullptr || norm.axes.empty() || norm.beta != kNoValue) return;
+  if (shape == nullptr || norm.axes.empty() || norm.beta != kNoValue || !areLastAxes(norm.axes, shape->size())) return;
   const std::vector<int64_t> normalized(shape->end() - static_cast<std::ptrdiff_t>(norm.axes.size()), shape->end());
   const NormTail tail = tailOf(graph, norm.output, normalized, graph.value(norm.input).dtype,
                                {.gamma = norm.gamma == kNoValue, .beta = withBeta});
@@ -30,7 +30,10 @@ bool isMember(const WholeNorm& norm, graph::NodeId node) {
 bool isJoinable(const Graph& graph, const WholeNorm& norm) {
   const auto dtype = graph.value(norm.input).dtype;
   const auto* shape = ops::shapeOf(graph, norm.input);
-  if (norm.form != NormForm::Decomposed || shape == nullptr || !graph::isFloat(dtype)) return false;
+  if (norm.form != NormForm::Decomposed || shape == nullptr || !graph::isFloat(dtype) ||
+      !areLastAxes(norm.axes, shape->size())) {
+    return false;
+  }
   const graph::Shape normalized(shape->end() - static_cast<std::ptrdiff_t>(norm.axes.size()), shape->end());
   const auto fits = [&](graph::ValueId constant) {
     if (constant == kNoValue) return true;
@@ -50,7 +53,7 @@ WholeNorm wholeNorm(const Graph& graph, const LayerNorm& norm) {
                   .nodes = norm.members,
                   .input = norm.input,
                   .gamma = norm.form == NormForm::Decomposed ? norm.innerGamma : norm.gamma,
-                  .beta = norm.beta,
+                  .beta = norm.form == NormForm::Decomposed ? norm.innerBeta : norm.beta,
                   .output = norm.output,
                   .axes = norm.axes,
                   .eps = norm.eps};

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <numeric>
 
+#include "core/analysis/norm_tail.h"
+#include "core/analysis/norms.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -21,11 +22,7 @@ using graph::ValueId;
 
 namespace {
 
-std::vector<int64_t> trailingAxes(size_t rank, size_t count) {
-  std::vector<int64_t> axes(count);
-  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(rank - count));
-  return axes;
-}
+bool isImage(const Shape& shape) { return shape.size() == 4; }
 
 std::optional<std::vector<int64_t>> sortedAxes(const Node& reduce) {
   auto axes = graph::intsAttribute(reduce, "axes");
@@ -82,7 +79,9 @@ bool isView(const Node& node) {
 bool WrittenParts::setGroups(const Node& reduce) {
   const Shape* shape = ops::shapeOf(graph_, graph::operandAt(reduce, 0));
   auto axes = sortedAxes(reduce);
-  if (shape == nullptr || !axes || axes->empty() || *axes != trailingAxes(shape->size(), axes->size())) return false;
+  if (shape == nullptr || !axes || axes->empty()) return false;
+  const bool channels = isImage(*shape) && *axes == std::vector<int64_t>{1};
+  if (!channels && !areLastAxes(*axes, shape->size())) return false;
   axes_ = std::move(*axes);
   full_ = *shape;
   kept_ = *shape;
@@ -153,7 +152,7 @@ ValueId WrittenParts::withoutGamma(ValueId scale) {
   const Node* node = producerOf(graph_, scale);
   if (node == nullptr || node->kind != OpKind::Mul || node->operands.size() != 2) return kNoValue;
   for (const size_t gamma : {size_t{0}, size_t{1}}) {
-    if (graph_.value(node->operands[gamma]).constant == kNone) continue;
+    if (!isOfConstants(graph_, node->operands[gamma])) continue;
     addMember(scale);
     return node->operands[1 - gamma];
   }

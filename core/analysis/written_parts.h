@@ -28,7 +28,8 @@ class WrittenParts {
  public:
   explicit WrittenParts(const graph::Graph& graph) : graph_(graph) {}
 
-  // The norm is over what `reduce` reduces: false unless those are the last axes of a known shape.
+  // The norm is over what `reduce` reduces: false unless those are the last axes of a known shape,
+  // or the channels of an image.
   bool setGroups(const graph::Node& reduce);
   [[nodiscard]] const std::vector<int64_t>& axes() const { return axes_; }
   [[nodiscard]] const std::vector<int64_t>& normalizedShape() const { return normalizedShape_; }
@@ -51,7 +52,7 @@ class WrittenParts {
   bool isReduction(graph::ValueId value, graph::ValueId of, std::string_view wanted);
   // What the reduction behind views and a factor reduces; kNoValue where there is none.
   graph::ValueId reducedBehind(graph::ValueId value);
-  // gamma * scale -> scale, gamma a constant; kNoValue: no such product.
+  // gamma * scale -> scale, gamma made of constants; kNoValue: no such product.
   graph::ValueId withoutGamma(graph::ValueId scale);
   // sqrt(v + eps) or, `inverse`, rsqrt(v + eps), pow(v + eps, -0.5), 1 / sqrt(v + eps) -> v
   std::optional<graph::ValueId> radicand(graph::ValueId root, bool inverse);

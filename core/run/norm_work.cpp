@@ -115,6 +115,8 @@ std::vector<NormWork> normWork(const Graph& graph, const analysis::Norms& norms)
   std::vector<std::pair<NodeId, NormWork>> found;
   const auto measured = measuredNorms(graph, norms);
   for (const auto& [name, norm] : measured) {
+    const auto& shape = graph.value(norm.input).shape;
+    if (shape && !analysis::areLastAxes(norm.axes, shape->size())) continue;  // no rows in one piece
     const size_t axes = std::max<size_t>(norm.axes.size(), 1);
     const auto rows = norm.input == graph::kNoValue ? std::nullopt : rowsOf(graph.value(norm.input), axes);
     const int affine = (norm.gamma != graph::kNoValue ? 1 : 0) + (norm.beta != graph::kNoValue ? 1 : 0);

@@ -180,17 +180,22 @@ std::optional<TensorView> plusVector(const TensorView& x, const TensorView& v) {
   return fromDoubles(graph::DType::Float64, x.shape, *numbers);
 }
 
-// x without its mean over trailing axes.
-std::optional<TensorView> withoutMean(const TensorView& x, size_t axes) {
+// x without its mean over axes that follow one another.
+std::optional<TensorView> withoutMean(const TensorView& x, const std::vector<int64_t>& axes) {
   auto numbers = graph::toDoubles(x);
-  if (!numbers || axes == 0 || axes > x.shape.size()) return std::nullopt;
-  size_t width = 1;
-  for (size_t i = x.shape.size() - axes; i < x.shape.size(); ++i) width *= static_cast<size_t>(x.shape[i]);
-  if (width == 0) return std::nullopt;
-  for (size_t start = 0; start < numbers->size(); start += width) {
+  if (!numbers || axes.empty() || axes.size() > x.shape.size()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(x.shape.size());
+  const auto last = static_cast<size_t>(axes.back() < 0 ? axes.back() + rank : axes.back());
+  if (last >= x.shape.size() || last + 1 < axes.size()) return std::nullopt;
+  size_t width = 1, stride = 1;
+  for (size_t i = last + 1 - axes.size(); i <= last; ++i) width *= static_cast<size_t>(x.shape[i]);
+  for (size_t i = last + 1; i < x.shape.size(); ++i) stride *= static_cast<size_t>(x.shape[i]);
+  if (width * stride == 0) return std::nullopt;
+  for (size_t group = 0; group < numbers->size() / width; ++group) {
+    const size_t start = group / stride * width * stride + group % stride;
     double mean = 0;
-    for (size_t i = 0; i < width; ++i) mean += (*numbers)[start + i] / static_cast<double>(width);
-    for (size_t i = 0; i < width; ++i) (*numbers)[start + i] -= mean;
+    for (size_t i = 0; i < width; ++i) mean += (*numbers)[start + i * stride] / static_cast<double>(width);
+    for (size_t i = 0; i < width; ++i) (*numbers)[start + i * stride] -= mean;
   }
   return fromDoubles(graph::DType::Float64, x.shape, *numbers);
 }
@@ -255,7 +260,7 @@ std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Ca
   const auto expected = ofA.find(site.value);
   if (expected == ofA.end() || !expected->second.data) return std::nullopt;
   const TensorView& a = expected->second;
-  const auto centered = withoutMean(a, site.axes.size());
+  const auto centered = withoutMean(a, site.axes);
   Best best(site.name);
   for (const ValueId partner : site.partners) {
     const auto got = ofB.find(partner);
@@ -263,7 +268,7 @@ std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Ca
     best.consider(a, got->second, Alignment::None);
     if (const auto shifted = plusVector(got->second, site.beta)) best.consider(a, *shifted, Alignment::Beta);
     if (!centered) continue;
-    if (const auto other = withoutMean(got->second, site.axes.size())) {
+    if (const auto other = withoutMean(got->second, site.axes)) {
       best.consider(*centered, *other, Alignment::Mean);
     }
   }

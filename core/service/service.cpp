@@ -19,7 +19,8 @@ std::string whyNotProved(const run::Verification& verification) {
     const std::string& why = verification.fileReason.empty() ? verification.algebraReason : verification.fileReason;
     return "the fold could not be verified" + (why.empty() ? "" : ": " + why);
   }
-  if (!verification.algebraReason.empty()) return "the proof in float64 failed: " + verification.algebraReason;
+  if (verification.algebra && !verification.algebraReason.empty())
+    return "the proof in float64 failed: " + verification.algebraReason;
   std::string why = "the folded model gives other outputs";
   if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
   return why;

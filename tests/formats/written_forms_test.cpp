@@ -98,6 +98,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Form{"VarMeanDivided",
                            "  v, m = torch.var_mean(h, [-1], correction=0, keepdim=True)\n"
                            "  y = (h - m) / torch.sqrt(v + 1e-5)\n"},
+                      Form{"MultipliedOut",
+                           "  v, m = torch.var_mean(h, [-1], False, True)\n"
+                           "  k = torch.rsqrt(v + 1e-5) * self.gamma\n"
+                           "  y = h * k + (self.beta - m * k)\n"},
+                      Form{"MultipliedOutWithoutBeta",
+                           "  m = h.mean([-1], True)\n"
+                           "  k = torch.rsqrt(((h - m) ** 2).mean([-1], True) + 1e-5)\n"
+                           "  y = h * k - m * k\n"},
                       Form{"GammaOnTheNumerator",
                            "  c = h - h.sum([-1], True) / 8\n"
                            "  y = self.gamma * c / ((c ** 2).sum([-1], True) / 8 + 1e-5) ** 0.5 + self.beta\n"}),
@@ -157,6 +165,10 @@ INSTANTIATE_TEST_SUITE_P(WrittenNorms, NoNormTest,
                                            Form{"GammaInTheVariance",
                                                 "  c = self.gamma * (h - h.mean([-1], True))\n"
                                                 "  y = c / torch.sqrt((c * c).mean([-1], True) + 1e-5)\n"},
+                                           Form{"MultipliedOutWithTheMeanAdded",
+                                                "  v, m = torch.var_mean(h, [-1], False, True)\n"
+                                                "  k = torch.rsqrt(v + 1e-5) * self.gamma\n"
+                                                "  y = h * k + (self.beta + m * k)\n"},
                                            Form{"OfAnotherValue",
                                                 "  v, m = torch.var_mean(k, [-1], False, True)\n"
                                                 "  y = (h - m) * torch.rsqrt(v + 1e-5) * self.gamma + self.beta\n"}),

@@ -153,6 +153,22 @@ TEST(Sites, AMeanThatANormDoesNotNoticeIsTakenOut) {
   EXPECT_EQ(bestPair(site, ofA, shifted)->alignment, Alignment::None);
 }
 
+// The channels of an image: [1, 2, 1, 2].
+TEST(Sites, AMeanOverChannelsIsTakenOut) {
+  const auto tensor = [](std::vector<double> values) { return fromDoubles(DType::Float32, {1, 2, 1, 2}, values); };
+  Site site;
+  site.kind = SiteKind::NormInput;
+  site.value = 0;
+  site.axes = {1};
+  site.partners = {1};
+  const Captured ofA{{0, tensor({1, 2, 5, 8})}};
+  const auto pair = bestPair(site, ofA, {{1, tensor({-2, -3, 2, 3})}});
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->alignment, Alignment::Mean);
+  EXPECT_EQ(pair->diff.maxAbs, 0);
+  EXPECT_EQ(bestPair(site, ofA, {{1, tensor({2, 3, 4, 7})}})->alignment, Alignment::None) << "shifted along the width";
+}
+
 TEST(Sites, BetaThatMovedIsAdded) {
   const auto tensor = [](std::vector<double> values) { return fromDoubles(DType::Float32, {1, 2}, values); };
   const auto beta = fromDoubles(DType::Float32, {2}, std::vector<double>{0.5, -0.25});

@@ -99,9 +99,10 @@ class Applier {
       nodeAt(norm.node).kind = OpKind::RmsNorm;
       return;
     }
+    for (const auto& leftOut : norm.leftOut)
+      replaceEverywhere(original_.node(leftOut.node).outputs[0], nodeAt(leftOut.node).operands.at(leftOut.operand));
     for (const NodeId member : norm.members) {
       const Node& node = original_.node(member);
-      if (member == norm.squareLessMean) replaceEverywhere(node.outputs[0], nodeAt(member).operands[0]);
       if (node.operands.empty() || node.operands[0] != norm.input) continue;
       if (node.kind == OpKind::Sub) replaceEverywhere(node.outputs[0], nodeAt(member).operands[0]);
       if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {

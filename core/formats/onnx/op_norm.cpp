@@ -71,6 +71,15 @@ void reduceMean(OpContext& op) { reduce(op, "mean", 18); }
 void reduceSum(OpContext& op) { reduce(op, "sum", 13); }
 void reduceOther(OpContext& op) { reduce(op, "other", 18); }
 
+// The sum of x * x.
+void reduceSumSquare(OpContext& op) {
+  reduce(op, "sum", 18);
+  if (op.kind == OpKind::Reduce)
+    op.operands[0] = op.part("square", OpKind::Mul, "Mul", {op.in(0), op.in(0)}, {}, op.inputType(0));
+  else
+    op.opaque();
+}
+
 void argReduce(OpContext& op) {
   op.operand(0);
   op.set("op", std::string("other"));
@@ -204,7 +213,7 @@ const std::vector<OpRule>& normRules() {
       {"ReduceL2", OpKind::Reduce, reduceOther},
       {"ReduceLogSum", OpKind::Reduce, reduceOther},
       {"ReduceLogSumExp", OpKind::Reduce, reduceOther},
-      {"ReduceSumSquare", OpKind::Reduce, reduceOther},
+      {"ReduceSumSquare", OpKind::Reduce, reduceSumSquare},
       {"ArgMax", OpKind::Reduce, argReduce},
       {"ArgMin", OpKind::Reduce, argReduce},
       {"GlobalAveragePool", OpKind::Reduce, globalMean},

@@ -85,6 +85,11 @@ void PlanTranslator::bypass(NodeId id, size_t operand) {
   if (!graph::sameTypeAndShape(graph_, node.operands.at(operand), node.outputs.at(0))) {
     throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
   }
+  leaveOut(id, operand);
+}
+
+void PlanTranslator::leaveOut(NodeId id, size_t operand) {
+  const auto& node = graph_.node(id);
   const ReadSite site = siteOf(id, operand);
   if (site.input < 0 || site.node->output_size() != 1) {
     throw EditRefused("'" + node.name + "' is part of another operation and cannot be left out");
@@ -176,7 +181,10 @@ void PlanTranslator::write(const NormToWrite& norm) {
 }
 
 void PlanTranslator::writeOut(const ReadSite& at) {
-  const NodeProto old = *at.node;
+  NodeProto old = *at.node;
+  for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
+    if (model_.directReadsOf(*at.body, output).empty()) output.clear();
+  }
   NodeMaker nodes(model_, *at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
   const FusedNorm norm = writeOutFused(nodes, old);
   model_.addBefore(*at.body, *at.node, nodes.take());
@@ -210,8 +218,10 @@ std::optional<PlanTranslator::Scaling> PlanTranslator::scalingOf(const LayerNorm
   const auto& mul = graph_.node(uses[0].node);
   const auto other = static_cast<size_t>(1 - uses[0].operand);
   const auto& gamma = graph_.value(mul.operands.at(other));
-  const bool fits = gamma.shape == norm.normalizedShape && !norm.normalizedShape.empty() &&
-                    gamma.dtype == graph_.value(norm.input).dtype && gamma.constant != kNone;
+  const auto& shape = graph_.value(norm.input).shape;
+  const bool fits = shape && analysis::areLastAxes(norm.axes, shape->size()) && gamma.shape == norm.normalizedShape &&
+                    !norm.normalizedShape.empty() && gamma.dtype == graph_.value(norm.input).dtype &&
+                    gamma.constant != kNone;
   const ReadSite gammaSite = siteOf(uses[0].node, other);
   if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
   return Scaling{gammaSite, EditableModel::nameAt(gammaSite)};
@@ -250,7 +260,7 @@ std::string PlanTranslator::inputName(const LayerNorm& norm, const Body& body) {
 }
 
 void PlanTranslator::dropSubtraction(const LayerNorm& norm) {
-  if (norm.squareLessMean != kNone) bypass(norm.squareLessMean, 0);
+  for (const auto& leftOut : norm.leftOut) leaveOut(leftOut.node, leftOut.operand);
   std::map<ValueId, std::pair<ReadSite, std::string>> centered;
   for (const NodeId member : norm.members) {
     const auto& node = graph_.node(member);

@@ -51,6 +51,7 @@ class PlanTranslator {
  private:
   // The readers of the node's output read this operand of it.
   void bypass(graph::NodeId id, size_t operand);
+  void leaveOut(graph::NodeId id, size_t operand);  // the same where shapes may differ: the reader broadcasts
   [[nodiscard]] int inputOf(graph::NodeId node, size_t operand) const;
   ReadSite siteOf(graph::NodeId node, size_t operand);
   ReadSite siteOf(const graph::Use& use, const std::string& valueName);

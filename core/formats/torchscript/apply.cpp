@@ -202,17 +202,22 @@ class PlanTranslator {
     return out;
   }
 
+  void leaveOut(const LayerNorm::LeftOut& leftOut) {
+    const auto& torchNode = programNode(leftOut.node);
+    const auto& site = model_.lowered().operandSites[static_cast<size_t>(leftOut.node)][leftOut.operand];
+    edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
+  }
+
   // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
   // removed.
   void replaceDecomposed(const LayerNorm& norm) {
     const auto& graph = model_.graph();
+    for (const auto& leftOut : norm.leftOut) leaveOut(leftOut);
     for (const NodeId member : norm.members) {
       const auto& node = graph.node(member);
       const auto& torchNode = programNode(member);
-      const bool reads = !node.operands.empty() && node.operands[0] == norm.input;
-      if (node.kind == OpKind::Sub && (reads || member == norm.squareLessMean)) {
-        const auto& site = model_.lowered().operandSites[static_cast<size_t>(member)][0];
-        edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
+      if (node.kind == OpKind::Sub && node.operands[0] == norm.input) {
+        leaveOut({member, 0});
       } else if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {
         edits(torchNode.frame).push_back(varianceToMeanSquare(torchNode.node));
       }

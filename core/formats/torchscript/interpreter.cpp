@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/formats/torchscript/error_text.h"
+#include "core/formats/torchscript/recurrent_check.h"
 #include "core/formats/torchscript/run_state.h"
 
 namespace normlens::formats::torchscript {
@@ -49,20 +50,6 @@ std::shared_ptr<torch::jit::Graph> graphOfOne(Node* node) {
   graph->insertNode(copy);
   for (torch::jit::Value* output : copy->outputs()) graph->registerOutput(output);
   return graph;
-}
-
-// torch's recurrent ops trust their caller with the input's width and may read past its end.
-void checkRecurrentWidth(const Node* node, const std::vector<IValue>& inputs) {
-  const std::string_view op = node->kind().toQualString();
-  if (op != "aten::lstm" && op != "aten::gru" && op != "aten::rnn_tanh" && op != "aten::rnn_relu") return;
-  // The parameters are the last list; its first tensor multiplies the input: [gates * hidden, input].
-  const auto parameters =
-      std::ranges::find_if(inputs.rbegin(), inputs.rend(), [](const IValue& v) { return v.isTensorList(); });
-  if (parameters == inputs.rend() || !inputs[0].isTensor() || parameters->toListRef().empty()) return;
-  const at::Tensor& weight = parameters->toListRef()[0].toTensor();
-  const at::Tensor& input = inputs[0].toTensor();
-  if (weight.dim() == 2 && (input.dim() == 0 || weight.size(1) != input.size(-1)))
-    throw std::runtime_error("the input's last axis must have " + std::to_string(weight.size(1)) + " elements");
 }
 
 std::string describe(const Program& program, int node) {
@@ -276,7 +263,7 @@ void Interpreter::runSimple(int node) {
       torch::jit::InterpreterState(*step.code).run(stack);
       break;
     default:
-      checkRecurrentWidth(at.node, stack);
+      checkRecurrentSizes(at.node, stack);
       (*step.operation)(stack);
       break;
   }

@@ -212,7 +212,6 @@ TEST(OnnxApply, DecomposedNormLosesItsSubtraction) {
   EXPECT_EQ(folded.ops, "MatMul,Constant,Pow,ReduceMean,Constant,Add,Sqrt,Div,Mul,Add");
 }
 
-// As Flax writes it and tf2onnx exports it.
 // The RMSNorm stays with its gamma, though a product with another one stands behind it.
 TEST(OnnxApply, ACenteredRmsNormLosesItsSubtraction) {
   ModelProto model = modelFromText(R"(
@@ -242,6 +241,7 @@ TEST(OnnxApply, ACenteredRmsNormLosesItsSubtraction) {
   }
 }
 
+// As Flax writes it and tf2onnx exports it.
 TEST(OnnxApply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 15]>
@@ -282,6 +282,122 @@ TEST(OnnxApply, ANormWithTheMeanOfSquaresLosesItsSubtractions) {
   }
 }
 
+// As Keras writes it and tf2onnx exports it.
+TEST(OnnxApply, ANormThatIsMultipliedOutLosesItsMean) {
+  for (const std::string output : {"rest = Add(share, beta)\n y = Add(product, rest)", "y = Add(product, share)"}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["" : 15]>
+      g (float[2, 3, 8] x) => (float[2, 3, 8] y) {
+        h = MatMul(x, w)
+        mean = ReduceMean <axes = [-1]> (h)
+        minus = Neg(mean)
+        centered = Sub(h, mean)
+        square = Mul(centered, centered)
+        variance = ReduceMean <axes = [-1]> (square)
+        eps = Constant <value = float {0.01}> ()
+        shifted = Add(variance, eps)
+        root = Sqrt(shifted)
+        inverse = Reciprocal(root)
+        scale = Mul(inverse, gamma)
+        product = Mul(h, scale)
+        share = Mul(minus, scale)
+        )" + output + "\n}");
+    addTensor(model, "w", {8, 8}, 1);
+    addTensor(model, "gamma", {1, 1, 8}, 2);
+    addTensor(model, "beta", {1, 1, 8}, 3);
+    for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+      const Folded folded = foldText(model, flavour);
+      expectSound(folded, 1);
+      EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+      EXPECT_EQ(folded.ops.find("Neg"), std::string::npos) << folded.ops;
+    }
+  }
+}
+
+// As Flax writes it where it takes the variance in two passes, and jax2onnx exports it.
+TEST(OnnxApply, ANormWithASumOfSquaresInOneOpLosesItsSubtraction) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    g (float[2, 3, 8] x) => (float[2, 3, 8] y, int64[3] sizes) {
+      h = MatMul(x, w)
+      last = Constant <value = int64[1] {2}> ()
+      count = Constant <value = float {8.0}> ()
+      eps = Constant <value = float {0.01}> ()
+      row = Constant <value = int64[3] {1, 1, 8}> ()
+      sum = ReduceSum (h, last)
+      mean = Div(sum, count)
+      sizes = Shape(mean)
+      centered = Sub(h, mean)
+      squares = ReduceSumSquare <axes = [2]> (centered)
+      variance = Div(squares, count)
+      shifted = Add(variance, eps)
+      root = Sqrt(shifted)
+      inverse = Reciprocal(root)
+      gammaRow = Reshape(gamma, row)
+      scale = Mul(inverse, gammaRow)
+      normal = Mul(centered, scale)
+      y = Add(normal, beta)
+    })");
+  addTensor(model, "w", {8, 8}, 1);
+  addTensor(model, "gamma", {8}, 2);
+  addTensor(model, "beta", {8}, 3);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+    const Folded folded = foldText(model, flavour);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+  }
+}
+
+// log(sum(x)) and sqrt(sum(x * x)) are no variances.
+TEST(OnnxApply, ANormWithAnotherReductionIsNone) {
+  for (const std::string reduction : {"ReduceL2", "ReduceL1", "ReduceLogSum", "ReduceProd"}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["" : 15]>
+      g (float[2, 3, 8] x) => (float[2, 3, 8] y) {
+        h = MatMul(x, w)
+        count = Constant <value = float {8.0}> ()
+        mean = ReduceMean <axes = [2]> (h)
+        centered = Sub(h, mean)
+        squares = )" + reduction + R"( <axes = [2]> (centered)
+        variance = Div(squares, count)
+        shifted = Add(variance, count)
+        root = Sqrt(shifted)
+        y = Div(centered, root)
+      })");
+    addTensor(model, "w", {8, 8}, 1);
+    EXPECT_EQ(foldText(model, NormFlavour::Primitives).norms, 0U) << reduction;
+  }
+}
+
+// Over the channels of an image. Gamma has a vector's shape for the last axis, which has as many elements.
+TEST(OnnxApply, ANormOverChannelsLosesItsSubtraction) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 15]>
+    g (float[2, 3, 8, 8] x) => (float[2, 8, 8, 8] y) {
+      h = Conv(x, w, b)
+      two = Constant <value = float {2.0}> ()
+      eps = Constant <value = float {0.01}> ()
+      mean = ReduceMean <axes = [1]> (h)
+      centered = Sub(h, mean)
+      square = Pow(centered, two)
+      variance = ReduceMean <axes = [1]> (square)
+      shifted = Add(variance, eps)
+      root = Sqrt(shifted)
+      normal = Div(centered, root)
+      scaled = Mul(normal, gamma)
+      y = Add(scaled, beta)
+    })");
+  addTensor(model, "w", {8, 3, 1, 1}, 1);
+  int seed = 1;
+  for (const char* name : {"b", "gamma", "beta"}) addTensor(model, name, {8}, ++seed);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives, NormFlavour::Ort}) {
+    const Folded folded = foldText(model, flavour);
+    expectSound(folded, 1);
+    EXPECT_EQ(folded.ops.find("Sub"), std::string::npos) << folded.ops;
+    EXPECT_EQ(folded.ops.find("Normalization"), std::string::npos) << folded.ops;
+  }
+}
+
 TEST(OnnxApply, UntouchedPartsAreBitEqual) {
   ModelProto model = plain(17);
   model.set_doc_string("a model");
@@ -309,20 +425,39 @@ TEST(OnnxApply, SkipNormKeepsItsSum) {
       d = Add(sum, c)
       [last] y = LayerNormalization <axis = -1> (d, gamma)
     })");
-  auto& skip = *model.mutable_graph()->mutable_node(2);
-  skip.set_output(1, "");
-  skip.set_output(2, "");
   for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
   addTensor(model, "u", {6, 6}, 5);
   for (const char* name : {"gamma", "beta", "bias"}) addTensor(model, name, {6}, name[0]);
-  const Folded ort = foldText(model, NormFlavour::Fast);
-  EXPECT_EQ(ort.norms, 2U);
-  EXPECT_LT(ort.difference, 1e-5);
-  EXPECT_EQ(ort.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization,Add,MatMul,SkipSimplifiedLayerNormalization");
-  const Folded standard = foldText(model, NormFlavour::Portable);
-  EXPECT_EQ(standard.norms, 2U);
-  EXPECT_LT(standard.difference, 1e-5);
-  EXPECT_EQ(standard.ops, "MatMul,MatMul,Add,Add,RMSNormalization,Add,MatMul,Add,RMSNormalization");
+  for (const bool named : {true, false}) {
+    auto& skip = *model.mutable_graph()->mutable_node(2);
+    for (const int statistic : {1, 2}) {
+      if (!named) skip.set_output(statistic, "");
+    }
+    const Folded ort = foldText(model, NormFlavour::Fast);
+    EXPECT_EQ(ort.norms, 2U);
+    EXPECT_LT(ort.difference, 1e-5);
+    EXPECT_EQ(ort.ops, "MatMul,MatMul,SkipSimplifiedLayerNormalization,Add,MatMul,SkipSimplifiedLayerNormalization");
+    const Folded standard = foldText(model, NormFlavour::Portable);
+    EXPECT_EQ(standard.norms, 2U);
+    EXPECT_LT(standard.difference, 1e-5);
+    EXPECT_EQ(standard.ops, "MatMul,MatMul,Add,Add,RMSNormalization,Add,MatMul,Add,RMSNormalization");
+  }
+}
+
+TEST(OnnxApply, ASkipNormWhoseMeanIsReadStays) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y, float[2, 3, 1] mean) {
+      a = MatMul(x, w)
+      b = MatMul(x, v)
+      [norm] n, mean, deviation = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (a, b, gamma, beta)
+      c = MatMul(n, u)
+      [last] y = LayerNormalization <axis = -1> (c, gamma)
+    })");
+  for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
+  addTensor(model, "u", {6, 6}, 5);
+  for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
+  EXPECT_EQ(foldText(model, NormFlavour::Portable).ops, "MatMul,MatMul,SkipLayerNormalization,MatMul,RMSNormalization");
 }
 
 TEST(OnnxApply, WeightsInConstantNodesAndTypedFields) {
