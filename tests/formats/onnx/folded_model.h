@@ -1,0 +1,27 @@
+// A small model folded, and how far it is from what it was.
+#pragma once
+
+#include <string>
+
+#include "core/analysis/planner.h"
+#include "tests/formats/onnx/onnx_fixture.h"
+
+namespace normlens::formats::onnx {
+
+struct Folded {
+  ModelProto model;
+  std::string ops;
+  size_t norms = 0;
+  double difference = -1;  // of the outputs, on a drawn input; -1: could not be run
+};
+
+// Throws std::runtime_error where that fails.
+Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy policy = analysis::Policy::All,
+                size_t largeBytes = 1024);
+// So many norms are folded, the checker is content, and the outputs are the same.
+void expectSound(const Folded& folded, size_t norms);
+
+// x W -> LN -> y with the norm written out in ops.
+ModelProto decomposed(int opset);
+
+}  // namespace normlens::formats::onnx
