@@ -42,7 +42,10 @@ class PlanTranslator {
 
   // A norm of its own op loses its operand when it is replaced.
   void add(const fold::AbsorbShift& edit) {
-    if (model_.graph().node(edit.shiftNode).kind == OpKind::Add) bypass(edit.shiftNode, 1 - edit.shiftOperand);
+    // A float64 twin, whose products have no types yet, has the sum of an addcmul as another kind.
+    const bool adds =
+        model_.graph().node(edit.shiftNode).kind == OpKind::Add || addsProduct(*programNode(edit.shiftNode).node);
+    if (adds) bypass(edit.shiftNode, 1 - edit.shiftOperand);
     withoutBeta_.insert(edit.norm);
   }
 
