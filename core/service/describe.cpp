@@ -94,7 +94,8 @@ protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis&
           planned.frees};
 }
 
-std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others) {
+std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bool hasRun) {
+  if (!hasRun) return "No LayerNorm was found in this model; without shapes one that is written out may be missed.";
   const std::string note = "There is no LayerNorm in this model";
   const auto rms = std::ranges::count(others, "RMSNorm", &analysis::OtherNorm::kind);
   if (rms == 0) return note + ".";
@@ -121,8 +122,9 @@ protocol::ModelInfo describeModel(const formats::Model& model, const analysis::N
 }
 
 protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis& analysis,
-                                    const std::vector<formats::InputSpec>& inputs) {
+                                    const std::vector<formats::InputSpec>& inputs, std::string probeError) {
   protocol::Analysis out;
+  out.probe_error = std::move(probeError);
   out.values = graphValues(graph);
   for (size_t i = 0; i < analysis.norms.layerNorms.size(); ++i) out.norms.push_back(describeNorm(graph, analysis, i));
   for (const auto& planned : analysis.best.edits) {
@@ -134,7 +136,7 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   }
   out.totals = totalsOf(out.norms);
   // Only now: some LayerNorms that are written out show themselves by their shapes.
-  if (out.norms.empty()) out.note = withoutLayerNorms(analysis.norms.others);
+  if (out.norms.empty()) out.note = withoutLayerNorms(analysis.norms.others, out.probe_error.empty());
   out.inputs = describeInputs(inputs);
   return out;
 }

@@ -10,8 +10,10 @@
 namespace normlens::service {
 
 [[nodiscard]] protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms);
+// `probeError` tells why the model has no shapes, and is empty where it ran.
 [[nodiscard]] protocol::Analysis describeAnalysis(const graph::Graph& graph, const analysis::Analysis& analysis,
-                                                  const std::vector<formats::InputSpec>& inputs);
+                                                  const std::vector<formats::InputSpec>& inputs,
+                                                  std::string probeError);
 [[nodiscard]] std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs);
 [[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
 [[nodiscard]] protocol::NormPrices describePrices(const NormTimes& times);

@@ -96,9 +96,8 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   state_->times.analysis_ms = watch.ms();
   state_->folded.reset();
   state_->differences.forget();
-  auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs);
+  auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs, std::move(probeError));
   told.unused_arrays = state_->inputs.unusedArrays;
-  told.probe_error = probeError;
   return told;
 }
 

@@ -52,9 +52,11 @@ void MainWindow::connectSession() {
   });
   connect(session_, &Session::analysisChanged, this, [this] {
     if (!session_->analysis()->probe_error.empty()) {
-      info_->show(InfoBar::Tone::Error,
-                  asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
-                  tr("Shapes are not known, so norms may be blocked that would fold; the graph is complete."));
+      info_->show(
+          InfoBar::Tone::Error,
+          asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
+          tr("Shapes are not known, so norms may be blocked that would fold, and written-out ones missed; the graph is "
+             "complete."));
     } else if (!session_->analysis()->note.empty() && !info_->isVisible()) {
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->analysis()->note)));
     }

@@ -1,0 +1,34 @@
+#include <gtest/gtest.h>
+
+#include "core/graph/text.h"
+#include "core/service/describe.h"
+
+namespace normlens::service {
+namespace {
+
+protocol::Analysis described(const std::string& text, const std::string& probeError) {
+  const auto graph = graph::parseGraph(text).value();
+  return describeAnalysis(graph, **analysis::analyze(graph, {}), {}, probeError);
+}
+
+TEST(Describe, ThatThereIsNoLayerNormIsOnlySaidWhereShapesAreKnown) {
+  const std::string relu = "graph {\n  input %x: float32[2, 8]\n  %y: float32[2, 8] = Elementwise(%x)\n  return %y\n}";
+  EXPECT_EQ(described(relu, "").note, "There is no LayerNorm in this model.");
+  const auto unknown = described(relu, "no kernel for Odd");
+  EXPECT_EQ(unknown.probe_error, "no kernel for Odd");
+  EXPECT_NE(unknown.note.find("may be missed"), std::string::npos) << unknown.note;
+}
+
+TEST(Describe, NormsThatAreFoundNeedNoNote) {
+  const auto analysis = described(R"(graph {
+    input %x: float32[2, 8]
+    %n: float32[2, 8] = LayerNorm(%x, _, _) {axes = [1], eps = 1e-05} op "aten::layer_norm"
+    return %n
+  })",
+                                  "it did not run");
+  EXPECT_EQ(analysis.note, "");
+  EXPECT_EQ(analysis.totals.layer_norms, 1);
+}
+
+}  // namespace
+}  // namespace normlens::service
