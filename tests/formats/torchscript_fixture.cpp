@@ -30,6 +30,11 @@ ModelPtr makeModel(torch::jit::Module module, const std::vector<at::Tensor>& inp
   return std::move(*model);
 }
 
+ModelPtr asTorchScript(Result<std::unique_ptr<Model>> model) {
+  if (!model) throw std::runtime_error(model.error().message);
+  return ModelPtr(static_cast<TorchScriptModel*>(model->release()));
+}
+
 graph::ConstantId constantNamed(const graph::Graph& graph, const std::string& name) {
   for (size_t i = 0; i < graph.constants.size(); ++i) {
     const auto& constant = graph.constants[i];

@@ -22,6 +22,9 @@ using ModelPtr = std::unique_ptr<TorchScriptModel>;
 [[nodiscard]] ModelPtr makeModel(torch::jit::Module module, const std::vector<at::Tensor>& inputs,
                                  torch::jit::ExtraFilesMap extraFiles = {});
 
+// Of a TorchScript model made from another: converted, perturbed, folded.
+[[nodiscard]] ModelPtr asTorchScript(Result<std::unique_ptr<Model>> model);
+
 [[nodiscard]] graph::ConstantId constantNamed(const graph::Graph& graph, const std::string& name);
 // The k-th node, in execution order, with this op.
 [[nodiscard]] graph::NodeId nodeOf(const graph::Graph& graph, const std::string& op, int k = 0);

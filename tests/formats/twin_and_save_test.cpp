@@ -11,11 +11,6 @@
 namespace normlens::formats::torchscript::test {
 namespace {
 
-ModelPtr asTorchScript(Result<std::unique_ptr<Model>> model) {
-  if (!model) throw std::runtime_error(model.error().message);
-  return ModelPtr(static_cast<TorchScriptModel*>(model->release()));
-}
-
 // Casts, factories and reductions with literal types, a buffer, a tied weight, a table, a constant in the code.
 torch::jit::Module manyTypes(at::ScalarType type = at::kFloat) {
   torch::jit::Module m("Types");

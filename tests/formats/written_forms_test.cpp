@@ -66,10 +66,13 @@ TEST_P(FreeFormTest, FoldsExactlyAtEverySize) {
   const auto plan = analysis::makePlan(**analysis, {analysis::Policy::Free, 1000, {}, {}});
   std::vector<fold::Edit> edits;
   for (const auto& planned : plan.edits) edits.push_back(planned.edit);
-  const auto folded = applied(*model, std::move(edits));
+  const auto folded = applied(*model, edits);
   EXPECT_EQ(outcome(*folded, 0), "free") << "no norm is left";
+  const auto foldedTwin = applied(*asTorchScript(model->toFloat64()), std::move(edits));
   for (const auto& input : {x, other}) {
-    EXPECT_LT(relativeDifference(runOn(*model, {input}), runOn(*folded, {input})), kExact);
+    const auto y = runOn(*model, {input});
+    EXPECT_LT(relativeDifference(y, runOn(*folded, {input})), kExact);
+    EXPECT_LT(relativeDifference(y, runOn(*foldedTwin, {input})), kExact) << "a proof folds a twin without types";
   }
 }
 

@@ -1,0 +1,178 @@
+// Copies of a model in another float type: wholly converted, or the operator that is not gets named.
+#include <gtest/gtest.h>
+
+#include "core/run/diff.h"
+#include "core/run/draw.h"
+#include "core/run/tensors.h"
+#include "tests/formats/onnx/session_fixture.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using graph::DType;
+
+TEST(Float64Twin, WidensTypesThatFunctionsAreGivenAsAttributes) {
+  const auto model = modelOf(kFunctions);
+  const Tensors inputs{{"x", run::fromDoubles(DType::Float64, {1, 4}, std::vector<double>{1 + 1e-12, 2, 3, 4})}};
+  const auto twin = model->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  const auto outputs = (*twin)->run(inputs, {});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ((*outputs)[0].view.dtype, DType::Float64);
+  EXPECT_EQ(valuesOf(*outputs)[0], 2 * (1 + 1e-12));
+  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
+}
+
+TEST(Float64Twin, IsLookedIntoInBranchesToo) {
+  const auto twin = modelOf(ifModel())->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  for (const bool flag : {false, true}) {
+    const auto narrow = (*twin)->narrowOp(ifInputs(flag), {});
+    ASSERT_TRUE(narrow) << narrow.error().message;
+    EXPECT_EQ(*narrow, "");
+  }
+}
+
+TEST(Float64Twin, WidensConstantsDefaultsAndWeights) {
+  ModelProto proto = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (float16[n, 4] x) => (float[n, 32] y) {
+      zero = ConstantOfShape(sizes)
+      third = Constant<value_float = 0.33333334>()
+      some = Constant<value_floats = [0.1, 0.2, 0.3, 0.4]>()
+      x32 = Cast<to = 1>(x)
+      a = Add(x32, zero)
+      b = Mul(a, third)
+      c = Add(b, some)
+      d = MatMul(c, w)
+      y = Gelu(d)
+    })");
+  proto.mutable_opset_import(0)->set_version(20);
+  addTensor(proto, "w", {4, 32}, 1);
+  auto* sizes = proto.mutable_graph()->add_initializer();
+  sizes->set_name("sizes");
+  sizes->set_data_type(TensorProto::INT64);
+  sizes->add_dims(1);
+  sizes->add_int64_data(4);
+  const auto model = modelOf(proto);
+  const Tensors inputs{floats("x", {2, 4}, {0.1, -0.2, 0.3, 0.4, 0.5, -0.6, 0.7, 0.8})};
+  const auto plain = model->run(inputs, {});
+  ASSERT_TRUE(plain) << plain.error().message;
+  const auto twin = model->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  const auto wide = (*twin)->run(inputs, {});
+  ASSERT_TRUE(wide) << wide.error().message;
+  EXPECT_EQ((*wide)[0].view.dtype, DType::Float64);
+  EXPECT_LT(run::worstOf(run::compareOutputs(*wide, *plain).value()).maxRel, 2e-3);  // float16 inputs
+  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
+  EXPECT_EQ((*twin)->facts().dtype, DType::Float64);
+  EXPECT_EQ((*twin)->graph().nodes.size(), model->graph().nodes.size());
+}
+
+// A file of doubles, not a twin of floats: what ONNX Runtime lacks in double is seen by the types of what it reads, and
+// the onnx library does not know those operators.
+TEST(FileOfDoubles, RunsWhereTheTypeComesFromAnOperatorOfTheRuntime) {
+  for (const char* normed : {"n = SimplifiedLayerNormalization<axis = -1>(x, g)", "n = com.microsoft.FusedMatMul(x, w)",
+                             "n, a, b, s = com.microsoft.SkipLayerNormalization(x, x, g, g)"}) {
+    ModelProto proto = modelFromText(std::string(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+      agraph (double[n, 4] x) => (double[n, 4] y) <double[4] g = {0.5, 2.0, 1.5, -1.0},
+        double[4, 4] w = {1,2,3,4, 5,6,7,8, 1,0,1,0, 0,1,0,2}> { )") +
+                                     normed + " e = Erf(n) y = Add(e, x) }");
+    const auto model = modelOf(proto);
+    const Tensors inputs{{"x", run::fromDoubles(DType::Float64, {1, 4}, std::vector<double>{0.1, -0.2, 0.3, 0.4})}};
+    const auto ran = model->run(inputs, {});
+    ASSERT_TRUE(ran) << normed << ": " << ran.error().message;
+    const auto twin = model->toFloat64();
+    ASSERT_TRUE(twin) << twin.error().message;
+    const auto expected = (*twin)->run(inputs, {});
+    ASSERT_TRUE(expected) << expected.error().message;
+    EXPECT_LT(run::worstOf(run::compareOutputs(*expected, *ran).value()).maxRel, 1e-14) << normed;
+  }
+}
+
+TEST(Converted, EachTypeGivesNearlyTheSame) {
+  ModelProto proto = modelFromText(R"(<ir_version: 10, opset_import: ["" : 17]>
+    agraph (float[n, 32] x) => (float[n, 32] y) {
+      lowest = Constant<value = float {-3.4028235e38}>()
+      zero = Constant<value = float {0}>()
+      a = MatMul(x, w)
+      b = LayerNormalization<axis = -1>(a, gamma, beta)
+      positive = Greater(b, zero)
+      masked = Where(positive, b, lowest)
+      y = Softmax(masked)
+    })");
+  addTensor(proto, "w", {32, 32}, 1);
+  addTensor(proto, "gamma", {32}, 2);
+  addTensor(proto, "beta", {32}, 3);
+  const auto model = modelOf(proto);
+  const Tensors inputs = run::drawLike({floats("x", {2, 2}, {0, 1, -1, 2})}, {{2, 32}}, 1).value();
+  ASSERT_TRUE(model->probe(inputs, {}));
+  const auto expected = model->run(inputs, {});
+  ASSERT_TRUE(expected) << expected.error().message;
+  for (const auto& [dtype, tolerance] :
+       {std::pair{DType::Float16, 0.02}, {DType::BFloat16, 0.1}, {DType::Float64, 1e-5}}) {
+    const auto made = model->converted(dtype);
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ((*made)->facts().dtype, dtype);
+    EXPECT_EQ((*made)->facts().computedIn, dtype == DType::BFloat16 ? DType::Float32 : DType::Unknown);
+    const auto outputs = (*made)->run(inputs, {});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    const auto diff = run::compareOutputs(*expected, *outputs).value();
+    EXPECT_LT(diff[0].maxRel, tolerance) << graph::dtypeName(dtype);
+    EXPECT_GT(diff[0].maxRel, 0) << "it was computed in another type, or with other weights";
+    EXPECT_EQ((*made)->graph().nodes.size(), model->graph().nodes.size());
+    const auto seen = (*made)->runCapturing(inputs, {idAt(*model, "b")}, {});
+    ASSERT_TRUE(seen) << seen.error().message;
+    EXPECT_NE(seen->front().view.data, nullptr);
+  }
+}
+
+TEST(Float64Twin, NamesAnOperatorThatComputesInLess) {
+  const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+    agraph (float[n, 2] x) => (float[n, 2] y) {
+      a = Neg(x)
+      b = ai.onnx.ml.Scaler<offset = [0.0, 1.0], scale = [1.0, 2.0]>(a)
+      c = Cast<to = 1>(b)
+      y = Neg(c)
+    })");
+  const Tensors inputs{floats("x", {1, 2}, {1, 2})};
+  const auto twin = model->toFloat64();
+  ASSERT_TRUE(twin) << twin.error().message;
+  EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "Scaler");
+}
+
+TEST(Float64Twin, AModelQuantisedByOperatorsOfTheirOwnHasNone) {
+  const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[n, 4] x, float[4, 4] w) => (float[n, 4] y) { y = com.microsoft.DynamicQuantizeMatMul(x, w) })");
+  const auto twin = model->toFloat64();
+  ASSERT_FALSE(twin);
+  EXPECT_EQ(twin.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(twin.error().message.find("quantised"), std::string::npos);
+}
+
+TEST(Float64Twin, QuantisesWithScalesInDouble) {
+  for (const char* zero : {"int8 {3}", "uint8 {130}"}) {
+    const auto model = modelOf((std::string(R"(<ir_version: 8, opset_import: ["" : 17]>
+      agraph (float[n, 4] x) => (float[n, 4] y, float[n, 4] z) {
+        s = Constant<value = float {0.1}>()
+        o = Constant<value = )") +
+                                zero + R"(>()
+        q = QuantizeLinear(x, s, o)
+        y = DequantizeLinear(q, s, o)
+        d, ds, dz = DynamicQuantizeLinear(x)
+        z = DequantizeLinear(d, ds, dz)
+      })")
+                                   .c_str());
+    const Tensors inputs{floats("x", {2, 4}, {0.11, -0.22, 0.33, 100, -100, 0.66, 0.77, -0.88})};
+    const auto plain = model->run(inputs, {});
+    ASSERT_TRUE(plain) << plain.error().message;
+    const auto twin = model->toFloat64();
+    ASSERT_TRUE(twin) << twin.error().message;
+    const auto wide = (*twin)->run(inputs, {});
+    ASSERT_TRUE(wide) << wide.error().message;
+    EXPECT_LT(run::worstOf(run::compareOutputs(*plain, *wide).value()).maxRel, 1e-6);
+    EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
+  }
+}
+
+}  // namespace
+}  // namespace normlens::formats::onnx
