@@ -12,8 +12,7 @@ namespace normlens::kernels {
 namespace {
 
 void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) {
-  STD_TORCH_CHECK(call.x.facts().deviceType == aoti_torch_device_type_cpu(), "normlens::", call.op,
-                  ": all tensors must be on one device");
+  require(call, call.x.facts().deviceType == aoti_torch_device_type_cpu(), "all tensors must be on one device");
   const NormConstants constants(call, scalar);
   constants.fill(rows);
   constexpr int64_t elementsPerTask = 32768;  // below this a second thread costs more than it saves

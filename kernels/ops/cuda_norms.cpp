@@ -32,8 +32,7 @@ void* currentStream(int32_t device) {
 }
 
 void runRows(const NormCall& call, Scalar scalar, NormRows rows, int64_t count) {
-  STD_TORCH_CHECK(call.x.facts().deviceType == aoti_torch_device_type_cuda(), "normlens::", call.op,
-                  ": all tensors must be on one device");
+  require(call, call.x.facts().deviceType == aoti_torch_device_type_cuda(), "all tensors must be on one device");
   const int32_t device = call.x.facts().deviceIndex;
   const cuda::CurrentDevice current(device);
   const NormConstants constants(call, scalar);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "kernels/ops/strided_rows.h"
@@ -15,40 +16,71 @@ namespace {
 using torch::headeronly::MemoryFormat;
 using torch::stable::Tensor;
 
+constexpr const char* kApart = "residual must have the shape of x, or one that broadcasts with it";
+constexpr const char* kTypes = "float32, float64, float16 or bfloat16";
+
 Scalar scalarOf(const NormCall& call) {
-  STD_TORCH_CHECK(call.x.facts().scalar, "normlens::", call.op, ": x must be float32, float64, float16 or bfloat16");
-  return *call.x.facts().scalar;
+  const auto scalar = call.x.scalar();
+  require(call, scalar.has_value(), "x must be ", kTypes);
+  return *scalar;
+}
+
+// What holds whether sizes are numbers or symbols.
+void checkTypes(const NormCall& call) {
+  const Scalar scalar = scalarOf(call);
+  require(call, call.x.axes() > 0 || (call.residual && call.residual->axes() > 0), "x needs at least one axis");
+  require(call, !call.residual || call.residual->scalar() == scalar, "residual must have the type of x");
+  for (const auto& [constant, name] : {std::pair{call.weight, "weight"}, std::pair{call.bias, "bias"}}) {
+    if (!constant) continue;
+    require(call, constant->scalar().has_value(), name, " must be ", kTypes);
+    require(call, constant->axes() == 1, name, " must have one axis");
+  }
 }
 
 void checkConstant(const NormCall& call, const TensorHandle* given, const char* name, int64_t width) {
   if (given == nullptr) return;
   const TensorFacts& facts = given->facts();
-  STD_TORCH_CHECK(facts.isOnSameDevice(call.x.facts()) && facts.sizes.size() == 1 && facts.sizes[0] == width,
-                  "normlens::", call.op, ": ", name,
-                  " must be on the device of x, with as many elements as the last axis of the output: ", width);
-  STD_TORCH_CHECK(facts.scalar, "normlens::", call.op, ": ", name, " must be float32, float64, float16 or bfloat16");
+  require(call, facts.isOnSameDevice(call.x.facts()) && facts.sizes.front() == width, name,
+          " must be on the device of x, with as many elements as the last axis of the output: ", width);
 }
 
-void checkResidual(const NormCall& call) {
+bool canBroadcast(std::span<const int64_t> a, std::span<const int64_t> b) {
+  const size_t shared = std::min(a.size(), b.size());
+  return std::ranges::equal(a.last(shared), b.last(shared),
+                            [](int64_t m, int64_t n) { return m == n || m == 1 || n == 1; });
+}
+
+// All that numbers tell, but for the constants, whose size depends on the output. Facts first: they are asked for once.
+void checkSizes(const NormCall& call) {
+  const TensorFacts& x = call.x.facts();
+  for (const TensorHandle* constant : {call.weight, call.bias}) {
+    if (constant) static_cast<void>(constant->facts());
+  }
+  checkTypes(call);
   if (call.residual == nullptr) return;
-  const TensorFacts& facts = call.residual->facts();
-  STD_TORCH_CHECK(facts.scalar == call.x.facts().scalar && facts.isOnSameDevice(call.x.facts()), "normlens::", call.op,
-                  ": residual must have the type and device of x");
+  const TensorFacts& residual = call.residual->facts();
+  require(call, residual.isOnSameDevice(x), "residual must be on the device of x");
+  require(call, canBroadcast(x.sizes, residual.sizes), kApart);
 }
 
-// An op of two tensors without further arguments.
-TensorHandle callBinary(const char* op, const TensorHandle& a, const TensorHandle& b) {
+// An op of two tensors without further arguments; null where it fails.
+std::optional<TensorHandle> callBinary(const char* op, const TensorHandle& a, const TensorHandle& b) {
   std::array<StableIValue, 2> stack{torch::stable::detail::from(a.shared()), torch::stable::detail::from(b.shared())};
-  TORCH_ERROR_CODE_CHECK(torch_call_dispatcher(op, "", stack.data(), TORCH_TARGET_VERSION));
+  if (torch_call_dispatcher(op, "", stack.data(), TORCH_TARGET_VERSION) != TORCH_SUCCESS) return std::nullopt;
   return TensorHandle(torch::stable::detail::to<AtenTensorHandle>(stack[0]));
 }
 
-// Some tensor of the shape that a + b has; sizes may be symbolic.
-TensorHandle broadcastShape(const TensorHandle& a, const TensorHandle& b) { return callBinary("aten::maximum", a, b); }
+// Some tensor of the shape that x + residual has; sizes may be symbolic.
+TensorHandle broadcastShape(const NormCall& call) {
+  auto shape = callBinary("aten::maximum", call.x, *call.residual);
+  require(call, shape.has_value(), kApart);
+  return *std::move(shape);
+}
 
-int64_t checkedWidth(const NormCall& call) {
-  STD_TORCH_CHECK(!call.x.facts().sizes.empty(), "normlens::", call.op, ": x needs at least one axis");
-  return call.x.facts().sizes.back();
+TensorHandle expandedTo(const NormCall& call, const TensorHandle& tensor, const TensorHandle& shape) {
+  auto expanded = callBinary("aten::expand_as", tensor, shape);
+  require(call, expanded.has_value(), kApart);
+  return *std::move(expanded);
 }
 
 // Contiguous whatever the strides of x; sizes may be symbolic (torch.compile, torch.export).
@@ -90,14 +122,14 @@ TensorHandle emptyRows(const TensorHandle& x, int64_t more = 0) {
 }
 
 NormOutputs runChecked(const NormCall& call, NormBackend backend) {
-  const int64_t width = checkedWidth(call);
+  const int64_t width = call.x.facts().sizes.back();
   const int64_t outputWidth = width + (call.expand ? 1 : 0);
   const Scalar scalar = scalarOf(call);
   checkConstant(call, call.weight, "weight", outputWidth);
   checkConstant(call, call.bias, "bias", outputWidth);
   NormOutputs outputs{.sum = std::nullopt, .y = emptyRows(call.x, call.expand ? 1 : 0)};
   if (call.residual) outputs.sum.emplace(emptyRows(call.x));
-  STD_TORCH_CHECK(width > 0 || !call.expand, "normlens::", call.op, ": the last axis of x must not be empty");
+  require(call, width > 0 || !call.expand, "the last axis of x must not be empty");
   const int64_t count = call.x.facts().count();
   if (count == 0) return outputs;
   const StridedRows input(call.x);
@@ -121,13 +153,13 @@ NormOutputs runChecked(const NormCall& call, NormBackend backend) {
 }  // namespace
 
 NormOutputs runNorm(const NormCall& call, NormBackend backend) {
-  checkResidual(call);
+  checkSizes(call);
   if (!call.residual || std::ranges::equal(call.x.facts().sizes, call.residual->facts().sizes)) {
     return runChecked(call, backend);
   }
-  const TensorHandle shape = broadcastShape(call.x, *call.residual);
-  const TensorHandle x = callBinary("aten::expand_as", call.x, shape);
-  const TensorHandle residual = callBinary("aten::expand_as", *call.residual, shape);
+  const TensorHandle shape = broadcastShape(call);
+  const TensorHandle x = expandedTo(call, call.x, shape);
+  const TensorHandle residual = expandedTo(call, *call.residual, shape);
   return runChecked({.op = call.op,
                      .kind = call.kind,
                      .x = x,
@@ -140,8 +172,9 @@ NormOutputs runNorm(const NormCall& call, NormBackend backend) {
 }
 
 NormOutputs normShapes(const NormCall& call) {
+  checkTypes(call);
   if (call.residual) {
-    const Tensor shape = broadcastShape(call.x, *call.residual).shared();
+    const Tensor shape = broadcastShape(call).shared();
     return {.sum = outputLike(shape), .y = outputLike(shape)};
   }
   // Padding keeps a symbolic size symbolic.

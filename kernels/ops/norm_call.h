@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <sstream>
+#include <stdexcept>
 
 #include "kernels/norm_rows.h"
 #include "kernels/ops/tensor_handle.h"
@@ -20,6 +22,16 @@ struct NormCall {
   double eps = 0.0;
   bool expand = false;  // Crms: write the implied number too
 };
+
+// Unless it holds, an error of the op's name and the parts. torch's own macro would put a place in our sources first.
+template <class... Parts>
+void require(const NormCall& call, bool holds, const Parts&... parts) {
+  if (holds) return;
+  std::ostringstream text;
+  text << "normlens::" << call.op << ": ";
+  (text << ... << parts);
+  throw std::runtime_error(text.str());
+}
 
 struct NormOutputs {
   std::optional<TensorHandle> sum;  // with a residual

@@ -44,6 +44,20 @@ torch::stable::Tensor TensorHandle::shared() const { return torch::stable::Tenso
 
 TensorHandle TensorHandle::of(const torch::stable::Tensor& tensor) { return TensorHandle(another(tensor.get())); }
 
+std::optional<Scalar> TensorHandle::scalar() const {
+  if (facts_) return facts_->scalar;
+  int32_t type = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dtype(handle_, &type));
+  return scalarOf(type);
+}
+
+int64_t TensorHandle::axes() const {
+  if (facts_) return static_cast<int64_t>(facts_->sizes.size());
+  int64_t axes = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_dim(handle_, &axes));
+  return axes;
+}
+
 const TensorFacts& TensorHandle::facts() const {
   if (facts_) return *facts_;
   int64_t axes = 0;

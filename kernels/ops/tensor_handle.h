@@ -44,6 +44,9 @@ class TensorHandle {
   [[nodiscard]] torch::stable::Tensor shared() const;
   [[nodiscard]] static TensorHandle of(const torch::stable::Tensor& tensor);
 
+  // Also of tensors with symbolic sizes.
+  [[nodiscard]] std::optional<Scalar> scalar() const;
+  [[nodiscard]] int64_t axes() const;
   [[nodiscard]] const TensorFacts& facts() const;
   [[nodiscard]] const void* data() const;
   [[nodiscard]] void* mutableData() const;

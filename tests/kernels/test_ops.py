@@ -183,10 +183,27 @@ class Norms(unittest.TestCase):
             "layer_norm: .*at least one axis": lambda: norms.layer_norm(randn(1)[0], None, None, EPS),
             "center: .*float32, float64": lambda: norms.center(torch.ones(4, 8, device=DEVICE).int()),
             "weight must be float32": lambda: norms.center(x, torch.ones(8, device=DEVICE).int()),
-            "add_rms_norm: residual must have": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
+            "weight must have one axis": lambda: norms.rms_norm(x, randn(1, 8), None, EPS),
+            "add_rms_norm: residual must have the type": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
+            "add_center: residual must have the shape": lambda: norms.add_center(x, randn(4, 9)),
+            "add_layer_norm: x needs": lambda: norms.add_layer_norm(randn(1)[0], randn(1)[0], None, None, EPS),
             "crms_norm: weight .*: 9": lambda: norms.crms_norm(x, randn(8), None, EPS, True),
         }.items():
-            with self.subTest(words), self.assertRaisesRegex(RuntimeError, words):
+            with self.subTest(words), self.assertRaisesRegex(RuntimeError, "^normlens::.*" + words) as caught:
+                call()
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_shapes_alone_are_refused_for_the_same_causes(self):
+        x = torch.empty(4, 8, device="meta")
+        norms = torch.ops.normlens
+        for words, call in {
+            "rms_norm: x must be float32": lambda: norms.rms_norm(x.int(), None, None, EPS),
+            "rms_norm: weight must have one axis": lambda: norms.rms_norm(x, x, None, EPS),
+            "layer_norm: x needs at least one axis": lambda: norms.layer_norm(x[0, 0], None, None, EPS),
+            "residual must have the type": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
+            "residual must have the shape": lambda: norms.add_rms_norm(x, x[:, :3], None, None, EPS),
+        }.items():
+            with self.subTest(words), self.assertRaisesRegex(RuntimeError, "^normlens::.*" + words):
                 call()
 
     def test_no_derivative_is_told_not_made_up(self):
