@@ -30,15 +30,15 @@ class Nvml {
     if (!library_) return;
     const auto init = call<int()>("nvmlInit_v2");
     const auto first = call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
-    ready_ = init && init() == 0;
-    if (!ready_ || !first || first(0, &device_) != 0) device_ = nullptr;
-  }
-  ~Nvml() {
-    if (const auto end = ready_ ? call<int()>("nvmlShutdown") : nullptr) end();
-    if (library_) dlclose(library_);
+    if (!init || init() != 0 || !first || first(0, &device_) != 0) device_ = nullptr;
   }
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
+  // One for the process, never shut down: starting it takes long enough to be felt where clocks are asked for often.
+  static const Nvml& shared() {
+    static const Nvml& one = *new Nvml;
+    return one;
+  }
 
   [[nodiscard]] std::string name() const {
     std::array<char, 128> text{};
@@ -66,7 +66,6 @@ class Nvml {
 
   void* library_ = nullptr;
   void* device_ = nullptr;
-  bool ready_ = false;
 };
 
 // Of the core that a logical CPU belongs to; empty where the kernel does not tell.
@@ -85,7 +84,7 @@ MachineFacts machineFacts() {
   eachCpuLine("model name", [&](const std::string& name) { facts.cpu = name; });
   facts.cores = physicalCores();
   if (utsname system{}; uname(&system) == 0) facts.system = std::string(system.sysname) + " " + system.release;
-  const Nvml nvml;
+  const Nvml& nvml = Nvml::shared();
   facts.gpu = nvml.name();
   facts.driver = nvml.driver();
   return facts;
@@ -94,7 +93,7 @@ MachineFacts machineFacts() {
 ClockRates clockRates() {
   ClockRates rates;
   eachCpuLine("cpu MHz", [&](const std::string& mhz) { rates.cpuMhz = std::max(rates.cpuMhz, std::stod(mhz)); });
-  const Nvml nvml;
+  const Nvml& nvml = Nvml::shared();
   rates.gpuMhz = nvml.megahertz(Nvml::kMultiprocessors);
   rates.gpuMemoryMhz = nvml.megahertz(Nvml::kMemory);
   return rates;

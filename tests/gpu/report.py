@@ -1,6 +1,7 @@
 """Puts what tests/gpu/run.sh found into one JSON file.
 
-Call: report.py RESULT MEASUREMENTS STEP=OUTCOME... Exits 1 if nothing was measured on the GPU: "kernels" is null then.
+Call: report.py RESULT MEASUREMENTS LOG STEP=OUTCOME... Exits 1 if nothing was measured on the GPU: "kernels" is null
+then. LOG has a line "== STEP" before what that step printed.
 """
 
 import json
@@ -19,7 +20,17 @@ def measurements_in(path):
     return measured if measured["points"] else None
 
 
-def main(result, measurements, *steps):
+def said(log, steps):
+    """The end of what each step printed that did not pass."""
+    last = {}
+    for part in ("\n" + pathlib.Path(log).read_text(encoding="utf-8", errors="replace")).split("\n== ")[1:]:
+        name, _, text = part.partition("\n")
+        last[name] = text[-6000:]
+    return {name: last[name] for name, outcome in steps.items() if outcome != "passed" and name in last}
+
+
+def main(result, measurements, log, *steps):
+    outcomes = dict(step.rsplit("=", 1) for step in steps)
     measured = measurements_in(pathlib.Path(measurements))
     gpu = torch.cuda.get_device_properties(0)
     report = {
@@ -33,7 +44,8 @@ def main(result, measurements, *steps):
         "host": platform.platform(),
         "torch": torch.__version__,
         "cuda": torch.version.cuda,
-        "steps": dict(step.rsplit("=", 1) for step in steps),
+        "steps": outcomes,
+        "said": said(log, outcomes),
         "kernels": measured,
     }
     with open(result, "w", encoding="utf-8") as file:

@@ -3,13 +3,17 @@
 # on the GPU, measures them, looks for memory errors, and writes one JSON file, also of a run that is cut short.
 #   tests/gpu/run.sh [FILE]      FILE is gpu.json unless given
 # Needs torch 2.11 or newer for the python3 that PYTHON names (python3 unless set), nvcc, cmake 3.25 and ninja.
-# compute-sanitizer is used where it is found. BUILD names the build folder (build/gpu unless set).
-# Exits 1 if a test fails or nothing was measured, 2 if something needed is missing. Goals that are missed are listed and
-# fail nothing. Every step has a limit; all of them together stay below ten minutes on sixteen cores.
+# compute-sanitizer is used where it is found. BUILD names the build folder (build/gpu unless set). What the steps print
+# goes to FILE.log as well, and the end of what a step that did not pass printed into FILE.
+# Exits 1 if a test fails or nothing was measured, 2 if something needed is missing, 130 if interrupted. Goals that are
+# missed are listed and fail nothing. Every step has a limit, and SECONDS_AT_MOST (570 unless set) is that of all of them
+# together: what would begin later is left out, which fails the run.
 set -euo pipefail
 
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.." && pwd)
-result=$(readlink -f "${1:-gpu.json}")
+result=$(readlink -m "${1:-gpu.json}")
+log=$result.log
+at_most=${SECONDS_AT_MOST:-570}
 python=${PYTHON:-python3}
 build=${BUILD:-$root/build/gpu}
 library=$build/lib/libnormlens_ops.so
@@ -26,28 +30,48 @@ torch=$("$python" -c 'import torch; print(torch.__path__[0])' 2>/dev/null) || mi
 architecture=$("$python" -c 'import torch; print("%d%d" % torch.cuda.get_device_capability())' 2>/dev/null) ||
   missing "torch sees no GPU on this machine: nothing was built, tested or measured"
 
-mkdir -p "$build"
+mkdir -p "$build" "$(dirname "$result")"
 rm -f "$build/kernels.json"
+: >"$log"
 steps=()
 status=0
+running= # the step's process
 # shellcheck disable=SC2317  # called by a trap
 report() {
   local ended=$?
   trap - EXIT
-  "$python" "$root/tests/gpu/report.py" "$result" "$build/kernels.json" "${steps[@]}" ||
-    { say "nothing was measured"; exit 1; }
+  "$python" "$root/tests/gpu/report.py" "$result" "$build/kernels.json" "$log" "${steps[@]}" ||
+    { say "nothing was measured"; exit $((ended > 1 ? ended : 1)); }
   say "written: $result"
   exit "$((ended > status ? ended : status))"
 }
+# shellcheck disable=SC2317  # called by a trap
+interrupted() {
+  [[ ! $running ]] || kill "$running" 2>/dev/null || true
+  steps+=("${name:-start}=interrupted")
+  exit 130
+}
 trap report EXIT
+trap interrupted INT TERM
 
-# step <name> <seconds at most> <command>
+# step <name> <seconds at most> <command>: in the background, because a shell heeds no signal while it runs a command.
 step() {
-  local name=$1 limit=$2 outcome=passed
+  local limit=$2 left=$((at_most - SECONDS)) outcome=passed code=0
+  name=$1
   shift 2
-  say "$name"
-  timeout -k 10 "$limit" "$@" || { outcome="failed with $?"; status=1; }
-  [[ $outcome != "failed with 124" ]] || outcome="ran past $limit s"
+  ((limit < left)) || limit=$left
+  if ((limit < 5)); then
+    steps+=("$name=left out: no time was left")
+    status=1
+    return
+  fi
+  local since=$SECONDS
+  { echo "== $name"; PYTHONUNBUFFERED=1 exec timeout -k 10 "$limit" "$@"; } > >(exec tee -a "$log") 2>&1 &
+  running=$!
+  wait "$running" || code=$?
+  running=
+  ((code == 0)) || { outcome="failed with $code"; status=1; }
+  ((code == 0 || SECONDS - since < limit)) || outcome="ran past $limit s"
   steps+=("$name=$outcome")
 }
 
@@ -72,7 +96,7 @@ sanitizer=$(command -v compute-sanitizer || echo "$(dirname "$nvcc")/compute-san
 for tool in memcheck racecheck; do
   if [[ -x $sanitizer ]]; then
     step "compute-sanitizer $tool" 150 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 "$sanitizer" --tool "$tool" \
-      --report-api-errors no --kernel-regex kns=normlens --error-exitcode 1 \
+      --report-api-errors no --kernel-name kns=normlens --error-exitcode 1 \
       "$python" "$root/tests/gpu/test_grid.py" "$library" --small
   else
     steps+=("compute-sanitizer $tool=not found")
