@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "app/engine/model_options.h"
+#include "app/engine/number_check.h"
 #include "app/engine/paper_reference.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
@@ -27,12 +28,23 @@ struct Options {
   }
 };
 
-// As it was typed, for the report.
+// One word for a shell.
+std::string shellWord(const std::string& word) {
+  constexpr std::string_view kPlain = "-_./=,:+%@^";
+  const bool isPlain = std::ranges::all_of(word, [&](unsigned char c) {
+    return std::isalnum(c) || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (isPlain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+// As it was typed, for the report: can be pasted into a shell.
 std::string commandLine() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  std::string line((std::istreambuf_iterator<char>(file)), {});
-  while (!line.empty() && line.back() == '\0') line.pop_back();
-  std::ranges::replace(line, '\0', ' ');
+  std::string line;
+  for (std::string word; std::getline(file, word, '\0');) line += (line.empty() ? "" : " ") + shellWord(word);
   return line;
 }
 
@@ -141,15 +153,15 @@ void declareSettings(CLI::App& app, Options& options) {
   app.add_option("--dtype", params.dtype, "Type of weights and float inputs; without it: as in the file")
       ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));
   app.add_option("--threads", params.threads, "Threads of one operation; without it: the runtime's choice")
-      ->check(CLI::PositiveNumber);
+      ->check(wholeFrom(1));
   app.add_flag("--cuda-graphs", params.cuda_graph,
                "On CUDA: record a pass once and replay it, which spares its launches");
   app.add_option("--warmup", options.warmup, "Runs before measuring; without it: until the clock settles")
-      ->check(CLI::NonNegativeNumber);
+      ->check(wholeFrom(0));
   app.add_option("--iterations", params.iterations, "Runs in each part of a round")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeFrom(1))
       ->capture_default_str();
-  app.add_option("--rounds", params.rounds, "Rounds, each A B B A")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--rounds", params.rounds, "Rounds, each A B B A")->check(wholeFrom(1))->capture_default_str();
   app.add_option("--sweep", params.sweep,
                  "Measure at several values: batch=1,2,4, seq=64,256, dtype=float32,bfloat16, device=cpu,cuda, "
                  "norm=portable,fast")

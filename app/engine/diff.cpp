@@ -3,6 +3,7 @@
 
 #include "app/engine/diff_report.h"
 #include "app/engine/model_options.h"
+#include "app/engine/number_check.h"
 #include "app/engine/verbs.h"
 #include "core/analysis/norms.h"
 
@@ -162,7 +163,7 @@ RunVerb declareDiff(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--fail-above", options->failAbove,
                  "Exit with 1 where an output's max_rel is above this, in the first type")
-      ->check(CLI::NonNegativeNumber)
+      ->check(notNegative())
       ->type_name("REL");
   return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
 }

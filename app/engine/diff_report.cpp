@@ -38,6 +38,7 @@ json rowEntry(const DiffRow& row) {
                 {"batch", row.batch},
                 {"rounding", row.rounding ? numberToJson(*row.rounding) : json(nullptr)},
                 {"ulp", row.ulps ? ulpEntry(*row.ulps) : json(nullptr)},
+                {"vacuous", row.diff.vacuous},
                 {"worst", nullptr}};
   if (row.diff.worst >= 0) {
     entry["worst"] = {{"index", run::indexOf(row.diff.worst, row.shape)},
@@ -91,6 +92,7 @@ std::string rowLine(const DiffRow& row) {
   line += row.ulps ? text(" max_ulp %-9llu", static_cast<unsigned long long>(row.ulps->most)) : text("%18s", "");
   if (row.rounding) line += text(" rounding %-9.3g", *row.rounding);
   line += " " + row.name;
+  if (row.diff.vacuous) line += " (not finite anywhere)";
   if (row.alignment == run::Alignment::Mean) line += " (without the mean)";
   if (row.alignment == run::Alignment::Beta) line += " (with beta added)";
   if (row.top) line += text("  top-1 %.4g%%", 100 * row.top->first());

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 
 #include "app/engine/verbs.h"
+#include "core/formats/formats.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
@@ -24,6 +26,19 @@ std::optional<std::string> opsLibrary() {
     if (fs::exists(library, error)) return library.string();
   }
   return std::nullopt;
+}
+
+// Of ONNX Runtime.
+std::vector<std::string> executionProviders() {
+  std::vector<std::string> all;
+  for (auto& format : formats::formats()) std::ranges::move(format.providers, std::back_inserter(all));
+  return all;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
 }
 
 struct Missing {
@@ -46,11 +61,13 @@ Exit run(Console& console) {
   const std::optional<std::string> ops = opsLibrary();
   const bool gpu = info.device != "CPU";
   json gpus = json::array(), missing = json::array();
+  const std::vector<std::string> providers = executionProviders();
   if (gpu) gpus.push_back(info.device);
 
   const bool readsOnnx = std::ranges::find(info.formats, "onnx") != info.formats.end();
   console.print("NormLens " + info.version + ", LibTorch " + info.torch +
                 (info.onnx_runtime.empty() ? "" : ", ONNX Runtime " + info.onnx_runtime) + ", " + info.device);
+  if (!providers.empty()) console.print("ONNX Runtime has: " + listed(providers));
   console.print("ops library: " + ops.value_or("not found"));
   for (const Missing& part : missingParts(ops, readsOnnx && info.onnx_runtime.empty(), gpu)) {
     console.print("missing: " + part.what + " (" + part.how + ")");
@@ -61,7 +78,7 @@ Exit run(Console& console) {
             {"torch", info.torch},
             {"device", info.device},
             {"gpus", gpus},
-            {"providers", json::array()},
+            {"providers", providers},
             {"onnx_runtime", info.onnx_runtime.empty() ? json(nullptr) : json(info.onnx_runtime)},
             {"formats", info.formats},
             {"ops_library", ops ? json(*ops) : json(nullptr)},

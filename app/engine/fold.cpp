@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "app/engine/model_options.h"
+#include "app/engine/number_check.h"
 #include "app/engine/output_path.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
@@ -157,7 +158,7 @@ RunVerb declareFold(CLI::App& app) {
       ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
       ->capture_default_str();
   app.add_option("--max-growth", options->maxGrowth, "By how much the file may grow, policy balanced")
-      ->check(CLI::NonNegativeNumber)
+      ->check(notNegative())
       ->type_name("PERCENT")
       ->capture_default_str();
   app.add_option("--prices", options->prices,

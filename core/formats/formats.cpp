@@ -23,6 +23,7 @@ struct Format {
   std::array<std::string_view, 5> suffixes;  // as people name such files
   Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task);
   std::string (*runtimeVersion)();
+  std::vector<std::string> (*providers)();
 };
 
 constexpr std::array kFormats = {
@@ -30,9 +31,10 @@ constexpr std::array kFormats = {
            FileKind::Zip,
            {".pt", ".pth", ".ts", ".jit", ".torchscript"},
            torchscript::openTorchScript,
-           torchscript::torchVersion},
+           torchscript::torchVersion,
+           [] { return std::vector<std::string>(); }},
 #ifdef NORMLENS_ONNX
-    Format{"ONNX", FileKind::Onnx, {".onnx"}, onnx::openOnnx, onnx::runtimeVersion},
+    Format{"ONNX", FileKind::Onnx, {".onnx"}, onnx::openOnnx, onnx::runtimeVersion, onnx::runtimeProviders},
 #endif
 };
 
@@ -60,7 +62,9 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
 
 std::vector<FormatInfo> formats() {
   std::vector<FormatInfo> all;
-  for (const Format& format : kFormats) all.push_back({std::string(format.name), format.runtimeVersion()});
+  for (const Format& format : kFormats) {
+    all.push_back({std::string(format.name), format.runtimeVersion(), format.providers()});
+  }
   return all;
 }
 

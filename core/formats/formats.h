@@ -16,6 +16,7 @@ namespace normlens::formats {
 struct FormatInfo {
   std::string name;     // "TorchScript"
   std::string runtime;  // version of what runs its models; empty: this build cannot run them
+  std::vector<std::string> providers;  // what that can run them on, where it has such parts: "CPUExecutionProvider"
 };
 // What this build reads.
 [[nodiscard]] std::vector<FormatInfo> formats();

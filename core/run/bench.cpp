@@ -49,17 +49,30 @@ Result<bool> warmUp(Runner& runner, const BenchOptions& options, const Task& tas
   return true;
 }
 
+// A model that is run, and what an error of it is told with: its file, where two files are measured.
+struct Side {
+  Runner* runner = nullptr;  // null: there is none
+  std::string file;
+
+  [[nodiscard]] tl::unexpected<Error> failed(Error error) const {
+    if (error.code != ErrorCode::Cancelled && !file.empty()) error.message = file + ": " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+};
+
 // One A B B A round, appended to both sample lists; without B as many runs of A alone.
-Result<RoundMedians> runRound(Runner& a, Runner* b, int iterations, BenchReport& report, const Task& task) {
+Result<RoundMedians> runRound(const Side& a, const Side& b, int iterations, BenchReport& report, const Task& task) {
   Samples roundA, roundB;
-  std::vector<std::pair<Runner*, Samples*>> parts{{&a, &roundA}, {&a, &roundA}};
-  if (b) parts = {{&a, &roundA}, {b, &roundB}, {b, &roundB}, {&a, &roundA}};
-  for (const auto& [runner, samples] : parts) {
-    if (const Status done = runTimes(*runner, iterations, *samples, task); !done) return tl::unexpected(done.error());
+  std::vector<std::pair<const Side*, Samples*>> parts{{&a, &roundA}, {&a, &roundA}};
+  if (b.runner) parts = {{&a, &roundA}, {&b, &roundB}, {&b, &roundB}, {&a, &roundA}};
+  for (const auto& [side, samples] : parts) {
+    if (Status done = runTimes(*side->runner, iterations, *samples, task); !done) {
+      return side->failed(std::move(done.error()));
+    }
   }
   report.a.samples.insert(report.a.samples.end(), roundA.begin(), roundA.end());
-  if (b) report.b->samples.insert(report.b->samples.end(), roundB.begin(), roundB.end());
-  return RoundMedians{median(roundA), b ? median(roundB) : 0};
+  if (b.runner) report.b->samples.insert(report.b->samples.end(), roundB.begin(), roundB.end());
+  return RoundMedians{median(roundA), b.runner ? median(roundB) : 0};
 }
 
 void summarizeRounds(BenchReport& report, uint64_t seed) {
@@ -96,7 +109,8 @@ SideReport describe(const Runner& runner) {
 }
 
 // The rounds; true once all are done, false when stopped with at least one.
-Result<bool> runRounds(Runner& a, Runner* b, const BenchOptions& options, BenchReport& report, const Task& task) {
+Result<bool> runRounds(const Side& a, const Side& b, const BenchOptions& options, BenchReport& report,
+                       const Task& task) {
   for (int round = 0; round < options.rounds; ++round) {
     task.report("measuring", static_cast<double>(round) / options.rounds);
     const auto medians = runRound(a, b, options.iterations, report, task);
@@ -122,8 +136,11 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
     return fail(ErrorCode::Unsupported, "CUDA graphs are of CUDA: on the CPU there is nothing to replay",
                 "measure with the device cuda, or without CUDA graphs");
   }
+  const bool twoFiles = b && a.facts().path != b->facts().path;
+  Side sideA{.file = twoFiles ? a.facts().path.string() : ""}, sideB{.file = twoFiles ? b->facts().path.string() : ""};
   const auto runnerA = a.runner(inputs, options.settings);
-  if (!runnerA) return tl::unexpected(runnerA.error());
+  if (!runnerA) return sideA.failed(runnerA.error());
+  sideA.runner = runnerA->get();
   std::unique_ptr<Runner> runnerB;
   BenchReport report;
   report.a = describe(**runnerA);
@@ -131,17 +148,18 @@ Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b
     formats::RunSettings same = options.settings;
     same.threads = report.a.threads;  // two runtimes need not agree on how many are best
     auto made = b->runner(inputs, same);
-    if (!made) return tl::unexpected(made.error());
+    if (!made) return sideB.failed(made.error());
     runnerB = std::move(*made);
+    sideB.runner = runnerB.get();
     report.b = describe(*runnerB);
   }
-  for (Runner* runner : {runnerA->get(), runnerB.get()}) {
-    if (!runner) continue;
-    const auto settled = warmUp(*runner, options, task);
-    if (!settled) return tl::unexpected(settled.error());
+  for (const Side* side : {&sideA, &sideB}) {
+    if (!side->runner) continue;
+    const auto settled = warmUp(*side->runner, options, task);
+    if (!settled) return side->failed(settled.error());
     report.warmedUp = report.warmedUp && *settled;
   }
-  const auto complete = runRounds(**runnerA, runnerB.get(), options, report, task);
+  const auto complete = runRounds(sideA, sideB, options, report, task);
   if (!complete) return tl::unexpected(complete.error());
   report.complete = *complete;
   if (!options.extras || !report.complete) return report;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace normlens::engine {
@@ -48,6 +49,18 @@ TEST(DiffReport, SaysInfinityAsText) {
   const json report = diffReport({{"float32", "", diff}}, 1);
   EXPECT_EQ(report["outputs"][0]["max_abs"], "inf");
   EXPECT_EQ(report["outputs"][0]["cosine"], "nan");
+}
+
+TEST(DiffReport, SaysWhereNothingIsFinite) {
+  run::ModelDiff diff = someDiff();
+  diff.rows[2].diff.vacuous = true;
+  const std::vector<DiffColumn> columns{{"float32", "", diff}};
+  const json report = diffReport(columns, 1);
+  EXPECT_EQ(report["outputs"][0]["vacuous"], true);
+  EXPECT_EQ(report["norms"][0]["vacuous"], false);
+  const auto lines = diffLines(columns);
+  const auto says = [](const std::string& line) { return line.find("not finite anywhere") != std::string::npos; };
+  EXPECT_EQ(std::ranges::count_if(lines, says), 1);
 }
 
 TEST(DiffReport, TheWorstPlaceIsAnIndexOfTheTensor) {

@@ -43,6 +43,12 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
       {"fold", "a.pt", "-o", "b.pt", "--inputs", "x.npz", "--input", "in_0=int64[1]"},
       {"fuse", "a.pt"},
       {"bench", "a.pt", "--rounds", "0"},
+      {"bench", "a.pt", "--rounds", "2.5"},
+      {"bench", "a.pt", "--warmup", "-1"},
+      {"bench", "a.pt", "--threads", "many"},
+      {"fold", "a.pt", "-o", "b.pt", "--max-growth", "-2"},
+      {"diff", "a.pt", "b.pt", "--fail-above", "-1"},
+      {"diff", "a.pt", "b.pt", "--batches", "0"},
       {"bench", "a.pt", "--sweep", "batch"},
       {"diff", "a.pt"},
   };
@@ -56,6 +62,7 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
     EXPECT_EQ(object["schema"], 1);
     EXPECT_EQ(object["error"]["code"], "usage");
     EXPECT_FALSE(object["error"]["message"].get<std::string>().empty());
+    EXPECT_LT(answered.err.size(), 200U) << answered.err;
   }
   const auto plain = run({"analyze"});
   EXPECT_EQ(plain.status, 2);
@@ -89,6 +96,10 @@ TEST(Program, DoctorSaysWhatThereIs) {
   EXPECT_FALSE(object["torch"].get<std::string>().empty());
   for (const char* key : {"version", "device", "gpus", "providers", "ops_library", "missing"}) {
     EXPECT_TRUE(object.contains(key)) << key;
+  }
+  if (!object["onnx_runtime"].is_null()) {
+    const json& providers = object["providers"];
+    EXPECT_NE(std::ranges::find(providers, json("CPUExecutionProvider")), providers.end()) << providers;
   }
   const auto quiet = run({"doctor", "--quiet"});
   EXPECT_EQ(quiet.out + quiet.err, "");

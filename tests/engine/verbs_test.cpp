@@ -129,6 +129,21 @@ TEST_F(Verbs, BenchGoesOnWhereAPointFails) {
   EXPECT_EQ(count("b", "RMSNorm"), count("a", "LayerNorm"));
 }
 
+TEST_F(Verbs, BenchNamesTheModelThatDoesNotRun) {
+  const auto other = (kDemos / "vit.pt").string();
+  const Answer bench = ask({"bench", gpt2_, other, "--rounds", "1", "--iterations", "1"});
+  EXPECT_EQ(bench.status, 3);
+  EXPECT_NE(bench.object["error"]["message"].get<std::string>().find(other), std::string::npos) << bench.object;
+}
+
+TEST_F(Verbs, BenchTellsTheCommandAsAShellTakesIt) {
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("it's folded.pt"), "--no-verify"}).status, 0);
+  const Answer bench = ask({"bench", at("it's folded.pt"), "--rounds", "1", "--iterations", "1", "--warmup", "0"});
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  const auto command = bench.object["command"].get<std::string>();
+  EXPECT_NE(command.find("it'\\''s folded.pt' --rounds 1"), std::string::npos) << command;
+}
+
 TEST_F(Verbs, BenchRunsInOtherTypesAndFlavours) {
   const Answer bench = ask({"bench", gpt2_, "--rounds", "1", "--iterations", "1", "--warmup", "1", "--sweep",
                             "dtype=float16,bfloat16,float64", "--sweep", "norm=portable,primitives"});

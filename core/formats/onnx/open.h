@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/formats/model.h"
 
@@ -14,7 +15,9 @@ namespace normlens::formats::onnx {
 
 // "1.31.0"; empty in a build without ONNX Runtime: models open and fold then, and do not run.
 [[nodiscard]] std::string runtimeVersion();
-// Whether the runtime that was loaded has the CUDA execution provider; not whether there is a GPU.
+// Execution providers of the runtime that was loaded, "CPUExecutionProvider" among them; not whether their hardware is
+// there.
+[[nodiscard]] std::vector<std::string> runtimeProviders();
 [[nodiscard]] bool runtimeHasCuda();
 
 }  // namespace normlens::formats::onnx

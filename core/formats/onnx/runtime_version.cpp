@@ -1,9 +1,9 @@
+#include <algorithm>
+
 #include "core/formats/onnx/open.h"
 
 #ifdef NORMLENS_HAVE_ONNXRUNTIME
 #include <onnxruntime_cxx_api.h>
-
-#include <algorithm>
 #endif
 
 namespace normlens::formats::onnx {
@@ -16,12 +16,14 @@ std::string runtimeVersion() {
 #endif
 }
 
-bool runtimeHasCuda() {
+std::vector<std::string> runtimeProviders() {
 #ifdef NORMLENS_HAVE_ONNXRUNTIME
-  return std::ranges::count(Ort::GetAvailableProviders(), "CUDAExecutionProvider") > 0;
+  return Ort::GetAvailableProviders();
 #else
-  return false;
+  return {};
 #endif
 }
+
+bool runtimeHasCuda() { return std::ranges::count(runtimeProviders(), "CUDAExecutionProvider") > 0; }
 
 }  // namespace normlens::formats::onnx
