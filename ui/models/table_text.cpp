@@ -17,13 +17,19 @@ QString markdownField(QString field) {
 }
 
 QString lineOf(const QStringList& fields, TableFormat format) {
+  if (format == TableFormat::Csv) return csvLine(fields);
   QStringList written;
-  for (const QString& field : fields) written << (format == TableFormat::Csv ? csvField(field) : markdownField(field));
-  return format == TableFormat::Csv ? written.join(u',') + QStringLiteral("\r\n")
-                                    : QStringLiteral("| %1 |\n").arg(written.join(QStringLiteral(" | ")));
+  for (const QString& field : fields) written << markdownField(field);
+  return QStringLiteral("| %1 |\n").arg(written.join(QStringLiteral(" | ")));
 }
 
 }  // namespace
+
+QString csvLine(const QStringList& fields) {
+  QStringList written;
+  for (const QString& field : fields) written << csvField(field);
+  return written.join(u',') + QStringLiteral("\r\n");
+}
 
 QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, TableFormat format) {
   const int columns = model.columnCount();

@@ -3,6 +3,7 @@
 
 #include <QAbstractItemModel>
 #include <QString>
+#include <QStringList>
 #include <QVector>
 
 namespace normlens::ui {
@@ -11,6 +12,8 @@ enum class TableFormat { Csv, Markdown };
 
 // rows: of the model's root, in this order. CSV as in RFC 4180 (quotes doubled, lines end in CR LF).
 [[nodiscard]] QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, TableFormat format);
+// One such line of CSV.
+[[nodiscard]] QString csvLine(const QStringList& fields);
 [[nodiscard]] QVector<int> allRows(const QAbstractItemModel& model);
 
 }  // namespace normlens::ui

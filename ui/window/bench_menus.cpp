@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "ui/charts/chart_view.h"
+#include "ui/models/bench_export.h"
 #include "ui/models/bench_table.h"
 #include "ui/models/table_text.h"
 #include "ui/session/bench_text.h"
@@ -82,15 +83,18 @@ void BenchPage::buildExportMenu() {
   });
   add(tr("Figures as CSV…"), "benchSaveCsv", [this] {
     askWhere(tr("Save the figures"), "benchCsvDialog", {tr("Table (*.csv)")}, [this](const QString& path) {
-      return writeFile(path, tableText(*points_, allRows(*points_), TableFormat::Csv).toUtf8());
+      return result() && writeFile(path, benchCsv(*result(), reference()).toUtf8());
     });
   });
   add(tr("Everything as JSON…"), "benchSaveJson", [this] {
     askWhere(tr("Save the measurement"), "benchJsonDialog", {tr("JSON (*.json)")},
              [this](const QString& path) { return result() && writeFile(path, benchJson(*result())); });
   });
-  add(tr("Copy as Markdown"), "benchCopyMarkdown",
-      [this] { QGuiApplication::clipboard()->setText(tableText(*points_, allRows(*points_), TableFormat::Markdown)); });
+  add(tr("Copy as Markdown"), "benchCopyMarkdown", [this] {
+    if (!result()) return;
+    const QString table = tableText(*points_, allRows(*points_), TableFormat::Markdown);
+    QGuiApplication::clipboard()->setText(table + benchNotes(*result(), reference()));
+  });
   export_->setMenu(menu);
 }
 

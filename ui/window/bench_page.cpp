@@ -192,6 +192,11 @@ const PaperSeries* BenchPage::paper() const {
   return index < 0 ? nullptr : &figuresOfPapers_.series[index];
 }
 
+std::optional<PaperSeries> BenchPage::reference() const {
+  const PaperSeries* series = paper();
+  return series != nullptr ? std::optional(*series) : std::nullopt;
+}
+
 const protocol::BenchResult* BenchPage::earlier() const {
   const QAction* chosen = earlierGroup_->checkedAction();
   const int index = chosen != nullptr ? chosen->data().toInt() : -1;
@@ -206,8 +211,7 @@ QString BenchPage::emptyText() const {
 }
 
 void BenchPage::showResult() {
-  const PaperSeries* reference = paper();
-  points_->setResult(result(), reference != nullptr ? std::optional(*reference) : std::nullopt);
+  points_->setResult(result(), reference());
   export_->setEnabled(result().has_value());
   showPoints();
   showChart();

@@ -50,6 +50,7 @@ class BenchPage final : public QWidget {
   void showBeside();                                                         // the menu's entries
   [[nodiscard]] const std::optional<protocol::BenchResult>& result() const;  // the one under way, else the last
   [[nodiscard]] const PaperSeries* paper() const;
+  [[nodiscard]] std::optional<PaperSeries> reference() const;  // the same as a value
   [[nodiscard]] const protocol::BenchResult* earlier() const;
   [[nodiscard]] QString emptyText() const;
   [[nodiscard]] QString noteOf(const protocol::BenchPoint& point) const;

@@ -1,10 +1,13 @@
 // Every model of the window under QAbstractItemModelTester, empty, filled, changed and emptied again.
 #include <QAbstractItemModelTester>
+#include <QLocale>
 #include <QStandardItemModel>
+#include <limits>
 
 #include "tests/support/graph_documents.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/graphview/graph_diff.h"
+#include "ui/models/bench_export.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_filter.h"
 #include "ui/models/norm_model.h"
@@ -267,6 +270,51 @@ class TestModels final : public QObject {
              QStringLiteral("name,why\r\n\"a,b\",\"he said \"\"no\"\"\"\r\nc|d,plain\r\n"));
     QCOMPARE(tableText(model, {1}, TableFormat::Markdown),
              QStringLiteral("| name | why |\n| --- | --- |\n| c\\|d | plain |\n"));
+  }
+
+  void aMeasurementIsTakenAlongAsPlainNumbersInEveryLocale() {
+    protocol::BenchResult result;
+    result.device = "CPU";
+    result.machine.cpu = "Some CPU";
+    result.versions = "NormLens 0.1.0, LibTorch 2.15.0";
+    protocol::BenchPoint point;
+    point.at = {{"seq", "64"}};
+    point.device = "cpu";
+    point.dtype = "float32";
+    point.threads = 2;
+    point.a.model = "original";
+    point.a.runtime = "LibTorch 2.15.0";
+    point.a.latency.median_ms = 1234.5;
+    point.a.peak_bytes = 27648;
+    point.b = point.a;
+    point.b->model = "folded";
+    point.rounds = {{1, 1}, {1, 1}};
+    point.speedup = 1.25;
+    point.ci_high = std::numeric_limits<double>::infinity();
+    point.break_even = 12345;
+    protocol::BenchPoint failed;
+    failed.at = {{"seq", "16384"}};
+    failed.error = "out of memory, \"really\"";
+    result.points = {point, failed};
+    const QLocale before;
+    QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
+    const QStringList lines = benchCsv(result, {}).split(QStringLiteral("\r\n"));
+    const QString notes = benchNotes(result, {});
+    QLocale::setDefault(before);
+    QCOMPARE(lines.size(), 4);  // the last one is empty
+    const QStringList heads = lines[0].split(u','), figures = lines[1].split(u',');
+    QCOMPARE(figures.size(), heads.size());
+    const auto figure = [&](const char* head) { return figures.value(heads.indexOf(QLatin1String(head))); };
+    QCOMPARE(figure("A median ms"), QStringLiteral("1234.5"));
+    QCOMPARE(figure("B peak bytes"), QStringLiteral("27648"));
+    QCOMPARE(figure("speed-up"), QStringLiteral("1.25"));
+    QCOMPARE(figure("95% to"), QStringLiteral("inf"));
+    QCOMPARE(figure("noise"), QStringLiteral("noise"));
+    QCOMPARE(figure("break-even"), QStringLiteral("12345"));
+    QVERIFY2(lines[2].endsWith(QStringLiteral(",\"out of memory, \"\"really\"\"\"")), qPrintable(lines[2]));
+    QCOMPARE(lines[2].count(u','), heads.size());  // one of them in the message
+    QVERIFY2(notes.contains(QStringLiteral("Some CPU; threads: 2; NormLens 0.1.0")), qPrintable(notes));
+    QVERIFY2(notes.contains(QStringLiteral("seq 16384 failed: out of memory")), qPrintable(notes));
   }
 
   void whatRemainsIsEstimatedPerStage() {
