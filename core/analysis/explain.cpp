@@ -113,7 +113,9 @@ void explainBlocked(Analysis& analysis, int index) {
     return;
   }
   if (analysis.claims.root(index) == kNone) {
-    verdict.reason = "The probe run did not reach it, so nothing is known of its input.";
+    const bool reached = analysis.scales.graph().value(norm.input).shape.has_value();
+    verdict.reason = reached ? "Which axes it normalizes over is not known before the run."
+                             : "The probe run did not reach it, so nothing is known of its input.";
     return;
   }
   const auto blocker = nearestBlocker(analysis.claims, index);

@@ -18,11 +18,12 @@ void setEps(OpContext& op) {
   if (const auto eps = op.numberOf("eps")) op.set("eps", *eps);
 }
 
+// As many of the last axes as there are sizes listed. Which sizes, x says itself: weight.shape and x.shape[-1:] will
+// do.
 void setTrailingAxes(OpContext& op) {
-  const auto shape = op.intsOf("normalized_shape");
+  const auto count = op.listLengthOf("normalized_shape");
   const auto rank = op.rankOf("input");
-  if (shape && rank && static_cast<int64_t>(shape->size()) <= *rank)
-    op.set("axes", trailing(*rank, static_cast<int64_t>(shape->size())));
+  if (count && rank && *count <= *rank) op.set("axes", trailing(*rank, *count));
 }
 
 void layerNorm(OpContext& op) {

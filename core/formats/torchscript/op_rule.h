@@ -56,6 +56,8 @@ class OpContext {
 
   // The numbers of a list that is written out; those computed at run time are nullopt.
   [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> knownIntsOf(std::string_view argument) const;
+  // How many numbers a list has, those computed at run time counted in.
+  [[nodiscard]] std::optional<int64_t> listLengthOf(std::string_view argument) const;
 
   [[nodiscard]] std::optional<graph::Shape> shapeOf(std::string_view argument) const;
   [[nodiscard]] graph::DType dtypeOfInput(std::string_view argument) const;
