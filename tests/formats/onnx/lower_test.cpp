@@ -95,6 +95,8 @@ TEST(Lower, ProductsOfMatrices) {
   EXPECT_EQ(kindsOf(one(17, "float[2, 4] x, float[4, 8] w, float[8] b", "y = Gemm(x, w, b)")), "AddMatMul");
   EXPECT_EQ(kindsOf(one(17, "float[4, 2] x, float[8, 4] w", "y = Gemm<transA = 1, transB = 1>(x, w)")),
             "Permute[transposed A] Permute[transposed B] MatMul");
+  EXPECT_EQ(kindsOf(one(17, "float[2, 4] x, float[4, 8] w", "y = Gemm<beta = 0.0>(x, w)")), "MatMul");
+  EXPECT_EQ(kindsOf(one(17, "float[2, 4] x, float[4, 8] w, float[8] b", "y = Gemm<beta = 0.0>(x, w, b)")), "Opaque");
   const auto scaled = one(17, "float[2, 4] x, float[8, 4] w, float[8] b", "y = Gemm<transB = 1, beta = 2.0>(x, w, b)");
   EXPECT_EQ(kindsOf(scaled), "Permute[transposed B] AddMatMul");
   EXPECT_EQ(graph::floatAttribute(last(scaled), "beta"), 2.0);
