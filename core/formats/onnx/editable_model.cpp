@@ -189,6 +189,19 @@ std::vector<ReadSite> EditableModel::directReadsOf(Body& body, const std::string
   return out;
 }
 
+bool EditableModel::isReadByNewNodes(const std::string& name) const {
+  const auto reads = [&](const NewNodes& nodes) {
+    return std::ranges::any_of(
+        nodes, [&](const auto& node) { return std::ranges::find(node->input(), name) != node->input().end(); });
+  };
+  const auto anyReads = [&](const auto& lists) {
+    return std::ranges::any_of(lists, [&](const auto& entry) { return reads(entry.second); });
+  };
+  return std::ranges::any_of(bodies_, [&](const auto& body) {
+    return anyReads(body->before) || anyReads(body->behind) || reads(body->first) || reads(body->last);
+  });
+}
+
 Body& EditableModel::bodyThatMakes(Body& from, const std::string& name) {
   for (Body* body = &from; body != nullptr; body = body->outer) {
     if (body->madeBy.count(name) != 0 || body->initializer.count(name) != 0 || body->formal.count(name) != 0) {

@@ -92,6 +92,8 @@ class EditableModel {
   [[nodiscard]] std::vector<ReadSite> readsOf(Body& body, const std::string& name);
   // The same, with calls as reads: nothing inside called functions.
   [[nodiscard]] std::vector<ReadSite> directReadsOf(Body& body, const std::string& name);
+  // By a node that was added, in whichever body.
+  [[nodiscard]] bool isReadByNewNodes(const std::string& name) const;
   // The body around `from` that makes the name or is given it as an input; `from` itself where the name is new.
   [[nodiscard]] static Body& bodyThatMakes(Body& from, const std::string& name);
 

@@ -96,8 +96,9 @@ void PlanTranslator::leaveOut(NodeId id, size_t operand) {
   }
   const std::string y = site.node->output(0), x = EditableModel::nameAt(site);
   const auto reads = model_.directReadsOf(*site.body, y);
-  if (std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return read.node == nullptr; })) {
-    NodeProto identity = *site.node;  // the output of a body keeps its name
+  const bool isOutput = std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return !read.node; });
+  if (isOutput || model_.isReadByNewNodes(y)) {
+    NodeProto identity = *site.node;  // the output of a body keeps its name, and so does what a centering reads
     identity.set_op_type("Identity");
     identity.clear_attribute();
     identity.clear_input();
@@ -183,7 +184,7 @@ void PlanTranslator::write(const NormToWrite& norm) {
 void PlanTranslator::writeOut(const ReadSite& at) {
   NodeProto old = *at.node;
   for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
-    if (model_.directReadsOf(*at.body, output).empty()) output.clear();
+    if (model_.directReadsOf(*at.body, output).empty() && !model_.isReadByNewNodes(output)) output.clear();
   }
   NodeMaker nodes(model_, *at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
   const FusedNorm norm = writeOutFused(nodes, old);

@@ -175,6 +175,24 @@ TEST(OnnxApply, SkipNormKeepsItsSum) {
   }
 }
 
+// All that read the first norm read it centered: what the file itself has of it then is read by the centering alone.
+TEST(OnnxApply, ASkipNormIsCenteredWhereItIsRead) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      a = MatMul(x, w)
+      b = MatMul(x, v)
+      [first] n = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (a, b, gamma, beta)
+      [second] m = LayerNormalization <axis = -1> (n, gamma)
+      c = MatMul(m, u)
+      [last] y = com.microsoft.SkipLayerNormalization <epsilon = 0.01> (c, n, gamma, beta)
+    })");
+  for (const char* name : {"w", "v"}) addTensor(model, name, {8, 6}, name[0]);
+  addTensor(model, "u", {6, 6}, 5);
+  for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
+  expectSound(foldText(model, NormFlavour::Portable), 3);
+}
+
 TEST(OnnxApply, ASkipNormWhoseMeanIsReadStays) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
