@@ -11,17 +11,6 @@
 #include <string>
 
 namespace normlens {
-namespace {
-
-// The value of a line "name : value" of /proc/cpuinfo, for every such line.
-template <class Use>
-void eachCpuLine(const std::string& name, const Use& use) {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.starts_with(name) && colon != std::string::npos) use(line.substr(colon + 2));
-  }
-}
 
 // NVIDIA's management library, which comes with the driver: a C interface, loaded where it is there.
 class Nvml {
@@ -30,15 +19,15 @@ class Nvml {
     if (!library_) return;
     const auto init = call<int()>("nvmlInit_v2");
     const auto first = call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
-    if (!init || init() != 0 || !first || first(0, &device_) != 0) device_ = nullptr;
+    ready_ = init && init() == 0;
+    if (!ready_ || !first || first(0, &device_) != 0) device_ = nullptr;
+  }
+  ~Nvml() {
+    if (const auto end = ready_ ? call<int()>("nvmlShutdown") : nullptr) end();
+    if (library_) dlclose(library_);
   }
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
-  // One for the process, never shut down: starting it takes long enough to be felt where clocks are asked for often.
-  static const Nvml& shared() {
-    static const Nvml& one = *new Nvml;
-    return one;
-  }
 
   [[nodiscard]] std::string name() const {
     std::array<char, 128> text{};
@@ -66,7 +55,20 @@ class Nvml {
 
   void* library_ = nullptr;
   void* device_ = nullptr;
+  bool ready_ = false;
 };
+
+namespace {
+
+// The value of a line "name : value" of /proc/cpuinfo, for every such line.
+template <class Use>
+void eachCpuLine(const std::string& name, const Use& use) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with(name) && colon != std::string::npos) use(line.substr(colon + 2));
+  }
+}
 
 // Of the core that a logical CPU belongs to; empty where the kernel does not tell.
 std::string coreOf(int cpu) {
@@ -84,18 +86,22 @@ MachineFacts machineFacts() {
   eachCpuLine("model name", [&](const std::string& name) { facts.cpu = name; });
   facts.cores = physicalCores();
   if (utsname system{}; uname(&system) == 0) facts.system = std::string(system.sysname) + " " + system.release;
-  const Nvml& nvml = Nvml::shared();
+  const Nvml nvml;
   facts.gpu = nvml.name();
   facts.driver = nvml.driver();
   return facts;
 }
 
-ClockRates clockRates() {
+ClockReader::ClockReader() : nvml_(std::make_unique<Nvml>()) {}
+ClockReader::~ClockReader() = default;
+ClockReader::ClockReader(ClockReader&&) noexcept = default;
+ClockReader& ClockReader::operator=(ClockReader&&) noexcept = default;
+
+ClockRates ClockReader::read() const {
   ClockRates rates;
   eachCpuLine("cpu MHz", [&](const std::string& mhz) { rates.cpuMhz = std::max(rates.cpuMhz, std::stod(mhz)); });
-  const Nvml& nvml = Nvml::shared();
-  rates.gpuMhz = nvml.megahertz(Nvml::kMultiprocessors);
-  rates.gpuMemoryMhz = nvml.megahertz(Nvml::kMemory);
+  rates.gpuMhz = nvml_->megahertz(Nvml::kMultiprocessors);
+  rates.gpuMemoryMhz = nvml_->megahertz(Nvml::kMemory);
   return rates;
 }
 

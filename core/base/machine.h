@@ -2,6 +2,7 @@
 // not tell is empty or 0.
 #pragma once
 
+#include <memory>
 #include <string>
 
 namespace normlens {
@@ -19,7 +20,19 @@ struct ClockRates {
   double gpuMhz = 0;  // of the first GPU's multiprocessors
   double gpuMemoryMhz = 0;
 };
-[[nodiscard]] ClockRates clockRates();
+class Nvml;
+// One for a series of readings: where there is a GPU, making it takes much longer than a reading.
+class ClockReader {
+ public:
+  ClockReader();
+  ~ClockReader();
+  ClockReader(ClockReader&&) noexcept;
+  ClockReader& operator=(ClockReader&&) noexcept;
+  [[nodiscard]] ClockRates read() const;
+
+ private:
+  std::unique_ptr<Nvml> nvml_;
+};
 
 // Cores of this machine that the process may use, hyperthreads not counted; at least 1.
 [[nodiscard]] int physicalCores();

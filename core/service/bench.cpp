@@ -90,7 +90,8 @@ class Measurement {
   Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
     BenchResult result;
     const auto facts = machineFacts();
-    const auto before = clockRates();
+    const ClockReader clocks;
+    const auto before = clocks.read();
     std::optional<Error> firstError;
     needShapes(models_.a, models_.inputs, task_);
     namesA_ = namesOf(models_.a, models_.aName);
@@ -116,7 +117,7 @@ class Measurement {
     if (!any && firstError) return tl::unexpected(*firstError);
     if (!any) return fail(ErrorCode::Cancelled, "stopped before anything was measured");
     summarize(result, facts);
-    result.machine = describeMachine(facts, before, clockRates());
+    result.machine = describeMachine(facts, before, clocks.read());
     result.versions = versions();
     result.taken = utcNow();
     addWork(result);

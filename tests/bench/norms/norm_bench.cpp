@@ -46,12 +46,13 @@ void measureGrid(at::Device device, Measured& measured, const std::string& json)
   const MachineFacts machine = machineFacts();
   std::printf("%s: %s\n", device.str().c_str(), (device.is_cuda() ? machine.gpu : machine.cpu).c_str());
   printTableHead();
+  const ClockReader clocks;
   for (const NormPoint& point : gridOf(device)) {
     if (bytesOf(point) > largestTensor(device)) {
       measured.leftOut.push_back(point);
       continue;
     }
-    measured.points.push_back(timePoint(point, device.is_cuda() ? 15 : 7));
+    measured.points.push_back(timePoint(point, device.is_cuda() ? 15 : 7, clocks));
     printTableRow(measured.points.back());
     if (!json.empty()) writeJson(json, measured.points, checkGoals(measured.points), measured.leftOut);
   }
@@ -65,10 +66,12 @@ void benchNorms(const std::string& opsLibrary) {
   const c10::InferenceMode inference;
   std::printf("Norms\n");
   printTableHead();
+  const ClockReader clocks;
   const int all = at::get_num_threads();
   for (const int threads : {1, all}) {
     at::set_num_threads(threads);
-    for (const int64_t width : {768, 1024, 4096}) printTableRow(timePoint({at::kCPU, at::kFloat, 2048, width}, 25));
+    for (const int64_t width : {768, 1024, 4096})
+      printTableRow(timePoint({at::kCPU, at::kFloat, 2048, width}, 25, clocks));
     if (all == 1) break;
   }
   at::set_num_threads(all);

@@ -92,18 +92,18 @@ bool PointTimes::unsteady() const {
   return of(kCopy).spread > kMost;
 }
 
-PointTimes timePoint(const NormPoint& point, int rounds) {
+PointTimes timePoint(const NormPoint& point, int rounds, const ClockReader& clocks) {
   const bool gpu = point.device.is_cuda();
   PointTimes result{point, gpu ? 0 : at::get_num_threads(), {}, {}, {}};
   const std::vector<NormOp> ops = normOps(point);
-  result.before = clockRates();
+  result.before = clocks.read();
   if (gpu) {
     GpuClock clock(point.device, setsOf(point));
     result.ops = timeOps(ops, rounds, true, [&](const NormOp& op, int calls) { return clock.ms(op, calls); });
   } else {
     result.ops = timeOps(ops, rounds, false, [](const NormOp& op, int calls) { return wallMs(op, calls); });
   }
-  result.after = clockRates();
+  result.after = clocks.read();
   return result;
 }
 

@@ -32,6 +32,6 @@ struct PointTimes {
 };
 
 // On a GPU a long copy is queued before each measurement, so that the calls wait for the GPU and not the GPU for them.
-[[nodiscard]] PointTimes timePoint(const NormPoint& point, int rounds);
+[[nodiscard]] PointTimes timePoint(const NormPoint& point, int rounds, const ClockReader& clocks);
 
 }  // namespace normlens::bench
