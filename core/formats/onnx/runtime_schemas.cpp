@@ -1,6 +1,11 @@
 #include "core/formats/onnx/runtime_schemas.h"
 
+#include <onnx/defs/shape_inference.h>
+
+#include <algorithm>
+#include <array>
 #include <cctype>
+#include <string_view>
 
 #include "core/formats/onnx/flatten_functions.h"
 #include "core/formats/onnx/float64_ops.h"
@@ -39,6 +44,27 @@ void inferOutputs(InferenceContext& context, const OwnSignature& signature) {
   }
 }
 
+// Norms and activations: a Scan wants to know the shapes of what its body gives.
+bool keepsShape(const std::string& op) {
+  static constexpr std::array<std::string_view, 9> kOps = {"SimplifiedLayerNormalization",
+                                                           "SkipSimplifiedLayerNormalization",
+                                                           "SkipLayerNormalization",
+                                                           "BiasAdd",
+                                                           "FastGelu",
+                                                           "BiasGelu",
+                                                           "Gelu",
+                                                           "QuickGelu",
+                                                           "LayerNormalization"};
+  return std::ranges::find(kOps, op) != kOps.end();
+}
+
+void inferShapes(InferenceContext& context) {
+  constexpr size_t kSum = 3;  // of a norm that adds first
+  if (!::ONNX_NAMESPACE::hasNInputShapes(context, 1)) return;
+  ::ONNX_NAMESPACE::propagateShapeFromInputToOutput(context, 0, 0);
+  if (context.getNumOutputs() > kSum) ::ONNX_NAMESPACE::propagateShapeFromInputToOutput(context, 0, kSum);
+}
+
 }  // namespace
 
 const OpSchema* RuntimeSchemas::GetSchema(const std::string& op, int version, const std::string& domain) const {
@@ -48,8 +74,11 @@ const OpSchema* RuntimeSchemas::GetSchema(const std::string& op, int version, co
   if (!made) {
     // One that has no kernel of ours: its first output is what its first input is.
     auto schema = std::make_unique<OpSchema>();
-    schema->TypeAndShapeInferenceFunction([signature = ownSignature(domain, op).value_or(OwnSignature{0, "d"})](
-                                              InferenceContext& context) { inferOutputs(context, signature); });
+    schema->TypeAndShapeInferenceFunction([signature = ownSignature(domain, op).value_or(OwnSignature{0, "d"}),
+                                           keeps = keepsShape(op)](InferenceContext& context) {
+      inferOutputs(context, signature);
+      if (keeps) inferShapes(context);
+    });
     made = std::move(schema);
   }
   return made.get();

@@ -23,6 +23,37 @@ TEST(Float64Twin, WidensTypesThatFunctionsAreGivenAsAttributes) {
   EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
 }
 
+// ONNX Runtime wants to know the shapes of what the body of a Scan gives, and asks no kernel of ours for them.
+TEST(Float64Twin, RunsNormsOfTheRuntimeInTheBodyOfAScan) {
+  for (const char* norm : {"next = SimplifiedLayerNormalization <axis = -1, epsilon = 0.01> (sum, gamma)",
+                           "next = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.01> (s, slice, gamma)",
+                           "next = com.microsoft.FastGelu (sum)"}) {
+    ModelProto proto = modelFromText(std::string(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[2, 4] start, float[3, 2, 4] x) => (float[2, 4] y, float[3, 2, 4] all) {
+      y, all = Scan <num_scan_inputs = 1, body = step (float[2, 4] s, float[2, 4] slice)
+                                                => (float[2, 4] next, float[2, 4] out) {
+        sum = Add(s, slice)
+        )") + norm + R"(
+        out = Identity(next)
+      }> (start, x)
+    })");
+    addTensor(proto, "gamma", {4}, 1);
+    for (auto& attribute : *proto.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      for (auto& output : *attribute.mutable_g()->mutable_output())
+        output.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+    const auto model = modelOf(proto);
+    const Tensors inputs = run::drawInputs(model->inferInputs().value(), 3).value();
+    const auto original = model->run(inputs, {});
+    ASSERT_TRUE(original) << original.error().message;
+    const auto twin = model->toFloat64();
+    ASSERT_TRUE(twin) << twin.error().message;
+    const auto outputs = (*twin)->run(inputs, {});
+    EXPECT_TRUE(outputs) << outputs.error().message;
+  }
+}
+
 TEST(Float64Twin, IsLookedIntoInBranchesToo) {
   const auto twin = modelOf(ifModel())->toFloat64();
   ASSERT_TRUE(twin) << twin.error().message;
