@@ -27,7 +27,7 @@ bool isMember(const WholeNorm& norm, graph::NodeId node) {
   return std::ranges::find(norm.nodes, node) != norm.nodes.end();
 }
 
-bool isJoinable(const Graph& graph, const WholeNorm& norm) {
+bool isJoinable(const Graph& graph, const WholeNorm& norm, bool leadingOnes) {
   const auto dtype = graph.value(norm.input).dtype;
   const auto* shape = ops::shapeOf(graph, norm.input);
   if (norm.form != NormForm::Decomposed || shape == nullptr || !graph::isFloat(dtype) ||
@@ -38,10 +38,14 @@ bool isJoinable(const Graph& graph, const WholeNorm& norm) {
   const auto fits = [&](graph::ValueId constant) {
     if (constant == kNoValue) return true;
     const auto* own = ops::shapeOf(graph, constant);
-    return own != nullptr && *own == normalized && graph.value(constant).dtype == dtype;
+    if (own == nullptr || own->size() < normalized.size() || graph.value(constant).dtype != dtype) return false;
+    const auto trailing = own->end() - static_cast<std::ptrdiff_t>(normalized.size());
+    return std::equal(trailing, own->end(), normalized.begin()) &&
+           (trailing == own->begin() ||
+            (leadingOnes && std::all_of(own->begin(), trailing, [](int64_t size) { return size == 1; })));
   };
   return graph.value(norm.output).dtype == dtype && fits(norm.gamma) && fits(norm.beta) &&
-         isClosed(graph, norm.nodes, norm.output);
+         isClosed(graph, norm.nodes, norm.output, norm.nodes);
 }
 
 }  // namespace
@@ -76,10 +80,10 @@ WholeNorm wholeNorm(const Graph& graph, const OtherNorm& norm, bool withBeta) {
   return whole;
 }
 
-std::vector<JoinableNorm> joinableNorms(const Graph& graph, const Norms& norms, bool rmsWithBeta) {
+std::vector<JoinableNorm> joinableNorms(const Graph& graph, const Norms& norms, bool rmsWithBeta, bool leadingOnes) {
   std::vector<JoinableNorm> out;
   const auto note = [&](const std::string& name, WholeNorm norm) {
-    if (isJoinable(graph, norm)) out.push_back({name, std::move(norm)});
+    if (isJoinable(graph, norm, leadingOnes)) out.push_back({name, std::move(norm)});
   };
   for (const auto& norm : norms.layerNorms) {
     if (norm.blockedReason.empty()) note(norm.name, wholeNorm(graph, norm));

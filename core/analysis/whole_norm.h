@@ -32,10 +32,11 @@ struct JoinableNorm {
   WholeNorm norm;
 };
 
-// LayerNorms and RMSNorms that are written out and could be one op: nothing else reads what is inside, their means are
-// exact, gamma and beta are vectors, and all that goes in and out has one type. rmsWithBeta: the op for RMSNorms has a
-// beta, too.
-[[nodiscard]] std::vector<JoinableNorm> joinableNorms(const graph::Graph& graph, const Norms& norms, bool rmsWithBeta);
+// LayerNorms and RMSNorms that are written out and could be one op: nothing else reads more than the sizes of what is
+// inside, their means are exact, gamma and beta are vectors, and all that goes in and out has one type. rmsWithBeta:
+// the op for RMSNorms has a beta, too. leadingOnes: gamma and beta may have axes of size 1 in front.
+[[nodiscard]] std::vector<JoinableNorm> joinableNorms(const graph::Graph& graph, const Norms& norms, bool rmsWithBeta,
+                                                      bool leadingOnes = false);
 
 // How one of the norm's nodes, or a cast before them, reads a value; nullopt where none does.
 [[nodiscard]] std::optional<graph::Use> readOf(const graph::Graph& graph, const WholeNorm& norm, graph::ValueId value);

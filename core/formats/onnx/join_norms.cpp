@@ -1,5 +1,6 @@
 // OnnxModel::joinNorms: norms that are written out as several nodes become one operator each.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "core/analysis/whole_norm.h"
@@ -18,6 +19,7 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr int kLayerNormOpset = 17;  // the first with LayerNormalization
+constexpr int kOwnInitializers = 4;  // the version of the format from which initializers need not be inputs
 
 bool inOneBody(const NodePath& a, const NodePath& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin());
@@ -59,11 +61,15 @@ class NormJoiner {
   [[nodiscard]] bool isWholeNode(graph::NodeId node);
   // What a node of the norm calls the value; empty where it does not stand there by itself.
   [[nodiscard]] std::string nameOf(const analysis::WholeNorm& norm, graph::ValueId value, graph::NodeId end);
+  // The tensor of a gamma or beta with as many axes as are normalized: a new one where it has 1s in front. Empty where
+  // it is not held in the main graph.
+  std::string flattened(const std::string& name, Body& place, size_t axes);
 
   const OnnxSource& source_;
   const Lowered& lowered_;
   EditableModel& model_;
   int opset_;
+  std::map<std::string, std::string> flattened_;
 };
 
 bool NormJoiner::join(const WholeNorm& norm) {
@@ -79,6 +85,11 @@ bool NormJoiner::join(const WholeNorm& norm) {
     if (value != kNoValue) inputs.push_back(nameOf(norm, value, end));
   }
   if (op == nullptr || std::ranges::find(inputs, "") != inputs.end()) return false;
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const auto& shape = graph.value(i == 1 ? norm.gamma : norm.beta).shape;
+    if (shape->size() > norm.axes.size()) inputs[i] = flattened(inputs[i], *place.body, norm.axes.size());
+    if (inputs[i].empty()) return false;
+  }
   const NodeProto* named = model_.at(lowered_.nodePath[static_cast<size_t>(norm.node)], 0).node;
   NodeProto made = operatorNode(op, norm, *named);
   for (const auto& input : inputs) made.add_input(input);
@@ -118,6 +129,31 @@ std::string NormJoiner::nameOf(const WholeNorm& norm, ValueId value, NodeId end)
   return EditableModel::nameAt(model_.at(path, input));
 }
 
+std::string NormJoiner::flattened(const std::string& name, Body& place, size_t axes) {
+  const Origin origin = model_.originOf(place, name);
+  if (EditableModel::insideFunction(place) || origin.kind != Origin::Kind::Initializer ||
+      origin.body != &model_.main() || model_.proto().ir_version() < kOwnInitializers)
+    return {};
+  std::string& made = flattened_[name];
+  if (!made.empty()) return made;
+  made = model_.freshName(model_.main(), name + "_vector");
+  auto& initializers = *model_.main().graph->mutable_initializer();
+  TensorProto tensor = initializers.Get(model_.main().initializer.at(name));
+  tensor.set_name(made);
+  const auto ones = tensor.dims_size() - static_cast<int>(axes);
+  tensor.mutable_dims()->erase(tensor.dims().begin(), tensor.dims().begin() + ones);
+  if (const auto held = model_.weights().find(name); held != model_.weights().end()) {
+    Weight weight = held->second;
+    weight.view.shape.erase(weight.view.shape.begin(), weight.view.shape.begin() + ones);
+    weight.view.strides.erase(weight.view.strides.begin(), weight.view.strides.begin() + ones);
+    weight.asOpened = false;
+    tensor.clear_external_data();
+    model_.weights()[made] = std::move(weight);
+  }
+  *initializers.Add() = std::move(tensor);
+  return made;
+}
+
 // To the first version with LayerNormalization, where a norm needs it and it can be done.
 std::optional<OpsetLift> liftFor(const std::vector<analysis::JoinableNorm>& norms, const Lowered& lowered,
                                  EditableModel& model) {
@@ -130,7 +166,7 @@ std::optional<OpsetLift> liftFor(const std::vector<analysis::JoinableNorm>& norm
 }  // namespace
 
 Result<FusedModel> OnnxModel::joinNorms(const analysis::Norms& norms, const Task& task) const {
-  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/false);
+  const auto joinable = analysis::joinableNorms(graph(), norms, /*rmsWithBeta=*/false, /*leadingOnes=*/true);
   if (joinable.empty()) return FusedModel{};
   task.report("joining norms that are written out");
   return withEditedNorms(*this, "the norms cannot be joined", [&](EditableModel& edited) {

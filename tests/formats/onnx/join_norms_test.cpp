@@ -104,6 +104,37 @@ TEST(JoinNorms, WithoutBeta) {
   EXPECT_EQ(joined.model.graph().node(1).input_size(), 2);
 }
 
+// Keras keeps them so. What nobody reads any more goes.
+TEST(JoinNorms, GammaAndBetaWithAxesOfOneInFront) {
+  ModelProto model = withBody(kLayer, 17);
+  for (int i = 1; i <= 2; ++i) {
+    auto& dims = *model.mutable_graph()->mutable_initializer(i)->mutable_dims();
+    dims.Clear();
+    for (const int64_t size : {1, 1, 6}) dims.Add(size);
+  }
+  const Joined joined = join(model);
+  EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
+  EXPECT_EQ(checkerSays(joined.model), "");
+  ASSERT_EQ(joined.model.graph().initializer_size(), 3);
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(joined.model.graph().initializer(i).dims_size(), 1);
+    EXPECT_EQ(joined.model.graph().initializer(i).name(), joined.model.graph().node(1).input(i));
+  }
+  const Joined old = join([&] {
+    ModelProto early = model;
+    early.set_ir_version(3);
+    for (const auto& tensor : model.graph().initializer()) {
+      auto& input = *early.mutable_graph()->add_input();
+      input.set_name(tensor.name());
+      auto& type = *input.mutable_type()->mutable_tensor_type();
+      type.set_elem_type(TensorProto::FLOAT);
+      for (const int64_t size : tensor.dims()) type.mutable_shape()->add_dim()->set_dim_value(size);
+    }
+    return early;
+  }());
+  EXPECT_TRUE(old.names.empty()) << "an initializer would have to be an input";
+}
+
 TEST(JoinNorms, AnRmsNorm) {
   const Joined old = join(withBody(kRms, 17));
   EXPECT_EQ(old.ops, "MatMul,Identity,SimplifiedLayerNormalization");
