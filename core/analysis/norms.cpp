@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <set>
 
+#include "core/analysis/algebraic_norm.h"
 #include "core/analysis/decomposed_norm.h"
 #include "core/analysis/decomposed_rms_norm.h"
 #include "core/ops/index_maps.h"
@@ -117,6 +120,19 @@ class Names {
   std::map<std::string, int> seen_;
 };
 
+// Behind the others, in execution order among them.
+void addAlgebraicNorms(const Graph& graph, Norms& norms) {
+  std::set<NodeId> taken;
+  for (const LayerNorm& norm : norms.layerNorms) taken.insert(norm.members.begin(), norm.members.end());
+  for (const OtherNorm& norm : norms.others) taken.insert(norm.members.begin(), norm.members.end());
+  auto more = algebraicNorms(graph, taken);
+  if (more.empty()) return;
+  std::move(more.begin(), more.end(), std::back_inserter(norms.layerNorms));
+  std::map<NodeId, size_t> position;
+  for (const NodeId id : graph.executionOrder()) position.emplace(id, position.size());
+  std::ranges::stable_sort(norms.layerNorms, {}, [&](const LayerNorm& norm) { return position.at(norm.node); });
+}
+
 }  // namespace
 
 std::string_view normFormName(NormForm form) {
@@ -152,6 +168,7 @@ Norms findNorms(const Graph& graph) {
       for (const int64_t gamma : gammas) out.layerNorms.push_back(innerNorm(graph, id, static_cast<size_t>(gamma)));
     }
   }
+  addAlgebraicNorms(graph, out);
   // LayerNorms first: their names do not hang on which other norms are found.
   // Those inside other ops last: a scripted file may hold the same layer written out as well.
   Names names;

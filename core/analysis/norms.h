@@ -24,6 +24,7 @@ enum class NormForm : uint8_t { Op, Decomposed, Fused };
 //                        c * (gamma * rsqrt(max(0, mean(x^2) - mean(x)^2) + eps))
 // Or as Keras does, multiplied out: x * k + (beta - mean * k), k = gamma * rsqrt(...).
 // Or with everything behind c in one op, RmsNorm(c, gamma), which stays when the norm is folded.
+// Or in any other way that computes the same (algebraic_norm.h), perhaps of a view of x.
 struct LayerNorm {
   // A node that folding replaces by one of its operands.
   struct LeftOut {
@@ -45,6 +46,9 @@ struct LayerNorm {
   // Decomposed, and no rule of its single ops shows that it does not notice a shift of x: it is looked at as one. Its
   // output may have gamma and beta in it.
   bool asOne = false;
+  // Decomposed: of any form, between input and output, which have one shape. Folding writes it anew where the format
+  // can, or takes all of `leftOut` out; there is no subtraction to look for.
+  bool anew = false;
   graph::ValueId innerGamma = graph::kNoValue;  // decomposed: the gamma that its output has in it
   graph::ValueId innerBeta = graph::kNoValue;   // and the beta
   std::vector<int64_t> normalizedShape;         // empty when the shape is not known

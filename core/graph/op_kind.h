@@ -3,6 +3,7 @@
 // Operands are tensors (or scalars) only: lists and tuples are flattened by the reader, an absent optional operand is
 // kNoValue. Axes in attributes are normalised to [0, rank). An attribute that the file computes at run time is left
 // out: the rules then assume nothing about it. Shapes come from the values (one probe run), never from attributes.
+// "inside" (true) says of a node that what it makes exists only within an operator of the file.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ enum class OpKind : uint8_t {
   Elementwise,   // [x...] any other pointwise function with broadcasting: relu, gelu, exp, pow, compare, clamp ...
   Where,         // [condition, a, b]
   MaskedFill,    // [x, mask, value]
-  Reshape,       // [x] same elements in row-major order: view, reshape, flatten, squeeze, unsqueeze
+  Reshape,       // [x, sizes?] same elements in row-major order: view, reshape, flatten, squeeze, unsqueeze.
+                 //     ones: ints, axes of y that have size 1 for every input, where the file writes its sizes
   Permute,       // [x] perm: ints, y axis i is x axis perm[i]
   Rearrange,     // [x] inner: the sizes that x's row-major index is cut into; perm: which of them y's index is made of,
                  //     in order (pixel shuffle, depth to space, channel shuffle)

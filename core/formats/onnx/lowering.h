@@ -55,6 +55,7 @@ class Lowering {
   // The same with kNotStatic for those that differ between runs.
   static constexpr int64_t kNotStatic = std::numeric_limits<int64_t>::min();
   [[nodiscard]] std::optional<std::vector<int64_t>> knownInts(graph::ValueId value) const;
+  graph::ValueId literal(double number);
   [[nodiscard]] const KnownType& namedType(const Frame& frame, const std::string& name) const;
   // Makes a value for an output of a node; a nameless one where the output is left out. Names have to be the model's
   // own strings or empty.
@@ -99,7 +100,6 @@ class Lowering {
   graph::ValueId bind(Frame& frame, const std::string& name, graph::ValueId value, KnownType type);
   [[nodiscard]] Frame bodyFrame(Frame& outer, int index, const std::string& attribute) const;
   std::string uniqueName(const std::string& name, const Frame& frame);
-  graph::ValueId literal(double number);
   void markHelpers();
   void noteValue(graph::ValueId value, std::string path, KnownType type);
   // static_ints.cpp.

@@ -59,6 +59,19 @@ std::optional<std::vector<int64_t>> OpContext::constantInts(int input) const {
   return lowering_.constantInts(in(input).value);
 }
 
+bool OpContext::isComputed(int input) const {
+  const auto& graph = lowering_.graph();
+  auto value = in(input).value;
+  while (value != kNoValue && graph.value(value).producer != graph::kNone) {
+    const auto& node = graph.node(graph.value(value).producer);
+    const bool copies = node.kind == graph::OpKind::Identity || node.kind == graph::OpKind::Reshape ||
+                        node.kind == graph::OpKind::Permute || node.kind == graph::OpKind::Cast;
+    if (!copies) return true;
+    value = node.operands[0];
+  }
+  return false;
+}
+
 std::optional<std::vector<std::optional<int64_t>>> OpContext::knownInts(int input) const {
   const auto ints = lowering_.knownInts(in(input).value);
   if (!ints) return std::nullopt;

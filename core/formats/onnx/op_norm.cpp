@@ -29,7 +29,34 @@ void instanceNorm(OpContext& op) {
   op.set("eps", op.floatOf("epsilon", 1e-5F));
 }
 
+// One number per channel, so that it meets [batch, channels, ...].
+Operand perChannel(OpContext& op, const char* name, const Operand& numbers, int64_t rank) {
+  KnownType made = op.type(numbers);
+  const auto channels = made.dims && made.dims->size() == 1 ? made.dims->front() : int64_t{-1};
+  made.dims = Shape(static_cast<size_t>(rank - 1), 1);
+  made.dims->front() = channels;
+  return op.part(name, OpKind::Reshape, "Reshape", {numbers}, {{"ones", from(1, rank - 1)}}, std::move(made));
+}
+
+// With statistics that are computed: (x - mean) / sqrt(variance + eps) * scale + bias, in ops of their own.
+void writtenBatchNorm(OpContext& op, int64_t rank) {
+  const KnownType x = op.inputType(0);
+  const double eps = op.floatOf("epsilon", 1e-5F);
+  const Operand mean = perChannel(op, "mean", op.in(3), rank), variance = perChannel(op, "variance", op.in(4), rank);
+  const Operand centered = op.part("centered", OpKind::Sub, "Sub", {op.in(0), mean}, {}, x);
+  const Operand shifted = op.part("shifted", OpKind::Add, "Add", {variance, op.literal(eps)}, {}, op.type(variance));
+  const Operand root = op.part("root", OpKind::Elementwise, "Sqrt", {shifted}, {}, op.type(shifted));
+  const Operand normalized = op.part("normalized", OpKind::Div, "Div", {centered, root}, {{"inside", true}}, x);
+  const Operand scale = perChannel(op, "scale", op.in(1), rank);
+  const Operand scaled = op.part("scaled", OpKind::Mul, "Mul", {normalized, scale}, {{"inside", true}}, x);
+  op.kind = OpKind::Add;
+  op.operands = {scaled, perChannel(op, "bias", op.in(2), rank)};
+}
+
 void batchNorm(OpContext& op) {
+  const auto rank = op.rank(0);
+  const bool given = op.version() >= 9 && op.intOf("training_mode", 0) == 0 && !op.hasOutput(1);
+  if (given && rank.value_or(0) >= 2 && op.isComputed(3) && op.isComputed(4)) return writtenBatchNorm(op, *rank);
   for (int i = 0; i < 5; ++i) op.operand(i);
   op.set("eps", op.floatOf("epsilon", 1e-5F));
   const bool oldTraining = op.version() < 7 && op.intOf("is_test", 0) == 0;

@@ -37,6 +37,9 @@ class OpContext {
   // The input, where it is computed at run time: bookkeeping such as shapes, which constants do not need to show.
   void computed(int input);
   [[nodiscard]] bool isConstant(int input) const;
+  // By more than copies and views of a constant.
+  [[nodiscard]] bool isComputed(int input) const;
+  [[nodiscard]] Operand literal(double number) { return {lowering_.literal(number), -1}; }
   [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(int input) const;
   // The same, where some are not known before a run; nullopt: not even how many.
   [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> knownInts(int input) const;

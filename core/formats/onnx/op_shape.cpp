@@ -14,6 +14,28 @@ using graph::Shape;
 void reshape(OpContext& op) {
   op.operand(0);
   op.computed(1);
+  const auto sizes = op.isConstant(1) ? op.constantInts(1) : std::nullopt;
+  if (!sizes) return;
+  std::vector<int64_t> ones;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    if ((*sizes)[i] == 1) ones.push_back(static_cast<int64_t>(i));
+  }
+  if (!ones.empty()) op.set("ones", std::move(ones));
+}
+
+// Flatten, Squeeze.
+void view(OpContext& op) {
+  op.operand(0);
+  op.computed(1);
+}
+
+void unsqueeze(OpContext& op) {
+  view(op);
+  const auto rank = op.rank(0);
+  auto axes = op.intsOf("axes", 1);
+  if (!rank || !axes) return;
+  for (int64_t& axis : *axes) axis += axis < 0 ? *rank + static_cast<int64_t>(axes->size()) : 0;
+  op.set("ones", std::move(*axes));
 }
 
 void transpose(OpContext& op) {
@@ -211,9 +233,9 @@ void pad(OpContext& op) {
 const std::vector<OpRule>& shapeRules() {
   static const std::vector<OpRule> kRules = {
       {"Reshape", OpKind::Reshape, reshape},
-      {"Flatten", OpKind::Reshape, reshape},
-      {"Squeeze", OpKind::Reshape, reshape},
-      {"Unsqueeze", OpKind::Reshape, reshape},
+      {"Flatten", OpKind::Reshape, view},
+      {"Squeeze", OpKind::Reshape, view},
+      {"Unsqueeze", OpKind::Reshape, unsqueeze},
       {"Transpose", OpKind::Permute, transpose},
       {"DepthToSpace", OpKind::Rearrange, depthToSpace},
       {"SpaceToDepth", OpKind::Rearrange, spaceToDepth},

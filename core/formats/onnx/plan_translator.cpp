@@ -229,6 +229,7 @@ std::optional<PlanTranslator::Scaling> PlanTranslator::scalingOf(const LayerNorm
 }
 
 void PlanTranslator::replaceDecomposed(const LayerNorm& norm) {
+  if (norm.anew) return replaceWhole(norm);
   const ReadSite end = siteOf(norm.node, 0);
   const int opset = opsetOf(*end.body);
   const NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
@@ -249,12 +250,37 @@ void PlanTranslator::replaceDecomposed(const LayerNorm& norm) {
   model_.remove(*end.body, *end.node);
 }
 
+// One norm from the input to the output; what stood between is swept out where nothing else reads it.
+void PlanTranslator::replaceWhole(const LayerNorm& norm) {
+  const ReadSite end = siteOf(norm.node, 0);
+  const int opset = opsetOf(*end.body);
+  NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
+  NormToWrite out;
+  out.node = end.node;
+  out.body = end.body;
+  out.like = *end.node;
+  out.input = inputName(norm, *end.body);
+  out.output = end.node->output(0);
+  out.eps = norm.eps;
+  fillTypes(norm, out);
+  const auto scaling = style == NormStyle::Primitives ? std::nullopt : scalingOf(norm, end);
+  if (scaling) {
+    out.node = scaling->site.node;
+    out.gamma = scaling->gamma;
+    out.output = scaling->site.node->output(0);
+  }
+  if (!expressible(style, out)) style = NormStyle::Primitives;
+  writeNorm(model_, style, opset, out);
+  if (scaling) model_.remove(*end.body, *end.node);
+}
+
 std::string PlanTranslator::inputName(const LayerNorm& norm, const Body& body) {
   for (const NodeId member : norm.members) {
     const auto& node = graph_.node(member);
-    if (node.kind != OpKind::Sub || node.operands.at(0) != norm.input) continue;
-    const ReadSite site = siteOf(member, 0);
-    if (site.body != &body) break;
+    const auto read = std::ranges::find(node.operands, norm.input);
+    if (read == node.operands.end() || !(norm.anew || node.kind == OpKind::Sub)) continue;
+    const ReadSite site = siteOf(member, static_cast<size_t>(read - node.operands.begin()));
+    if (site.input < 0 || site.body != &body) continue;
     return EditableModel::nameAt(site);
   }
   throw EditRefused("the subtraction of '" + norm.name + "' stands in another body");

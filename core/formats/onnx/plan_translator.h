@@ -71,7 +71,8 @@ class PlanTranslator {
   };
   std::optional<Scaling> scalingOf(const analysis::LayerNorm& norm, const ReadSite& end);
   void replaceDecomposed(const analysis::LayerNorm& norm);
-  // What the norm's subtraction reads by now.
+  void replaceWhole(const analysis::LayerNorm& norm);
+  // What the norm's subtraction, or the first node of one that is written anew, reads by now.
   std::string inputName(const analysis::LayerNorm& norm, const Body& body);
   // x - mean becomes x for the norm's own nodes, mean(x^2) - mean(x)^2 the former; whatever only the mean needed is
   // removed later.

@@ -216,6 +216,7 @@ class PlanTranslator {
   void replaceDecomposed(const LayerNorm& norm) {
     const auto& graph = model_.graph();
     for (const auto& leftOut : norm.leftOut) leaveOut(leftOut);
+    if (norm.anew) return;
     for (const NodeId member : norm.members) {
       const auto& node = graph.node(member);
       const auto& torchNode = programNode(member);
