@@ -216,7 +216,10 @@ std::optional<LayerNorm> matchAt(const Graph& graph, NodeId root) {
   std::optional<LayerNorm> blocked;
   for (const Base& base : BaseFinder(graph).before(root)) {
     const auto& value = graph.value(base.value);
-    if (!value.shape || base.width < 2 || !graph::isFloat(value.dtype) || !value.opaqueReason.empty()) continue;
+    if (!value.shape || base.width < 2 || !graph::isFloat(value.dtype) || !value.opaqueReason.empty() ||
+        !graph::elementCount(*value.shape)) {
+      continue;
+    }
     auto axes = axesOfRow(*value.shape, base.width);
     if (axes.empty()) continue;
     auto found = AlgebraicMatcher(graph, root, base).match(std::move(axes));

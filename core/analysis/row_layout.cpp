@@ -36,6 +36,14 @@ RowLayout contiguousLayout(const graph::Shape& shape) {
   return out;
 }
 
+void markAlwaysOne(RowLayout& layout, const std::vector<int64_t>& axes) {
+  for (const int64_t axis : axes) {
+    if (axis < 0 || axis >= static_cast<int64_t>(layout.size())) continue;
+    LayoutAxis& own = layout[static_cast<size_t>(axis)];
+    own.alwaysOne = own.size == 1;
+  }
+}
+
 RowLayout permuted(const RowLayout& layout, const std::vector<int64_t>& perm) {
   RowLayout out;
   out.reserve(perm.size());
@@ -67,9 +75,7 @@ std::optional<RowLayout> reshaped(const RowLayout& layout, const graph::Shape& s
     run = {run.size / shape[i], run.stride * shape[i]};
   }
   if (run.size != 1 || !runs.empty()) return std::nullopt;
-  for (const int64_t axis : ones) {
-    if (axis >= 0 && axis < static_cast<int64_t>(out.size())) out[static_cast<size_t>(axis)].alwaysOne = true;
-  }
+  markAlwaysOne(out, ones);
   return out;
 }
 

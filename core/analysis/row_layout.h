@@ -17,6 +17,8 @@ struct LayoutAxis {
 using RowLayout = std::vector<LayoutAxis>;
 
 [[nodiscard]] RowLayout contiguousLayout(const graph::Shape& shape);
+// Those of the axes that have size 1 have it for every input; others are not listed rightly.
+void markAlwaysOne(RowLayout& layout, const std::vector<int64_t>& axes);
 [[nodiscard]] RowLayout permuted(const RowLayout& layout, const std::vector<int64_t>& perm);
 // ones: axes of `shape` that have size 1 for every input. nullopt: no strides can say it.
 [[nodiscard]] std::optional<RowLayout> reshaped(const RowLayout& layout, const graph::Shape& shape,

@@ -31,10 +31,16 @@ RowLayout repeatedEverywhere(const Shape& shape, bool ofAnySize) {
   return out;
 }
 
-// Axes of what a Reshape makes that have size 1 for every input: it says so, or its sizes are joined from a written 1
-// and computed ones.
+// Axes of what a Reshape makes that have size 1 for every input: it says so, or its sizes are written, or joined from a
+// written 1 and computed ones.
 std::vector<int64_t> onesOf(const graph::Graph& graph, const Node& reshape) {
   std::vector<int64_t> ones = graph::intsAttribute(reshape, "ones").value_or(std::vector<int64_t>{});
+  for (const char* name : {"size", "shape"}) {  // of aten::view and aten::reshape
+    const auto written = graph::intsAttribute(reshape, name).value_or(std::vector<int64_t>{});
+    for (size_t i = 0; i < written.size(); ++i) {
+      if (written[i] == 1) ones.push_back(static_cast<int64_t>(i));
+    }
+  }
   const Node* sizes = producerOf(graph, graph::operandAt(reshape, 1));
   while (sizes != nullptr && isTypeCast(*sizes)) sizes = producerOf(graph, sizes->operands[0]);
   if (sizes == nullptr || sizes->kind != OpKind::Concat) return ones;
@@ -67,9 +73,7 @@ RowValues::RowValues(const graph::Graph& graph, ValueId base, int64_t width, Nod
     : graph_(graph), width_(width), root_(root), dtype_(graph.value(base).dtype) {
   RowLayout layout = contiguousLayout(*graph.value(base).shape);
   const Node* made = producerOf(graph, base);
-  if (made != nullptr && made->kind == OpKind::Reshape) {
-    for (const int64_t axis : onesOf(graph, *made)) layout.at(static_cast<size_t>(axis)).alwaysOne = true;
-  }
+  if (made != nullptr && made->kind == OpKind::Reshape) markAlwaysOne(layout, onesOf(graph, *made));
   known_.emplace(base, RowValue{RowPolynomial::symbol(Symbol::Element), std::move(layout)});
 }
 
@@ -117,7 +121,7 @@ std::optional<RowValue> RowValues::uniform(ValueId id) const {
     const auto number = inner ? inner->is.asNumber() : std::nullopt;
     if (!number) return std::nullopt;
     RowValue out = numbered(*number, true);
-    for (const int64_t axis : onesOf(graph_, *node)) out.layout.at(static_cast<size_t>(axis)).alwaysOne = true;
+    if (node->kind == OpKind::Reshape) markAlwaysOne(out.layout, onesOf(graph_, *node));
     return out;
   }
   const auto counted = node->kind == OpKind::Cast ? count(node->operands[0]) : std::nullopt;
