@@ -39,19 +39,18 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
   return needs(in, view.dims);
 }
 
+// Equal within a group is equal within its parts: where it is not known which positions are cut out, or they are parts
+// of groups, each position stands for itself and the groups of the other axes are left.
 Shift windowShift(const Node& node, AxisView view, std::optional<int64_t> start, int64_t length, ValueId out) {
   auto& axis = view.dims.at(view.axis);
-  if (!start) {
-    const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
-    if (anySummed(axis) && !constant) return Shift::refused(cutsFrom(node, "the shifted channels"));
-    axis = {Factor{length, 0, length, constant}};
-    return carries(out, view.dims);
-  }
-  auto seen = window(axis, *start, length);
-  if (!seen) return Shift::refused(kCutsChannels);
-  if (!seen->reaches) return Shift::absorbed();
-  axis = std::move(seen->factors);
-  return carries(out, view.dims);
+  const auto seen = start ? window(axis, *start, length) : std::nullopt;
+  if (seen && !seen->reaches) return Shift::absorbed();
+  const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
+  axis = seen ? seen->factors : Factors{Factor{length, 0, length, constant}};
+  Pattern result = joinDims(view.dims);
+  if (!result.sumsAnything())
+    return Shift::refused(start ? std::string(kCutsChannels) : cutsFrom(node, "the shifted channels"));
+  return Shift::carried({{out, std::move(result)}});
 }
 
 std::optional<int64_t> startOf(const Node& node) {

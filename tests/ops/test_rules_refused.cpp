@@ -238,6 +238,17 @@ TEST(Refused, runtimeSliceOfTheChannels) {
   EXPECT_TRUE(toleratesShift(slice, 0, kChannels));
 }
 
+// Some of the positions, it is not known which: what is equal for several of them is equal for each.
+TEST(Rules, runtimeSliceOfPositionsKeepsWhatIsConstantAlongTheChannels) {
+  const OneNode slice =
+      oneNode(OpKind::Slice, {kX, Shape{}}, {{"axis", int64_t{1}}, {"step", int64_t{1}}}, {{2, 2, 8}});
+  const auto& node = slice.graph.nodes.front();
+  const Shift shift = opRow(node.kind).shift(slice.graph, node, 0, text("(2)(3 sum of 1:3)(8 sum)"));
+  ASSERT_EQ(shift.verdict, Shift::Verdict::Carried);
+  EXPECT_EQ(shift.outputs.at(0).pattern, over({2, 2, 8}, {2}));
+  EXPECT_FALSE(toleratesShift(slice, 0, text("(2)(3 sum of 1:3)(8)")));
+}
+
 // x - mean(x): the two reads of x stand and fall together.
 TEST(Rules, explicitCentering) {
   const auto graph = [](const std::string& extra, const std::string& returned) {
