@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"glu", "torch.glu(x, -1)", "aten::glu", OpKind::Opaque, ""},
         Case{"indexSelect", "torch.index_select(x, 1, torch.tensor([2, 0]))", "aten::index_select", OpKind::Gather,
              "axis", int64_t{1}},
+        Case{"maskOfPositions", "x[x.sum(-1) > 0]", "aten::index", OpKind::Gather, "count", int64_t{2}},
         Case{"maskIndex", "x[x > 0]", "aten::index", OpKind::Opaque, ""}),
     [](const auto& row) { return row.param.name; });
 

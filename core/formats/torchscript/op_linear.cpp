@@ -144,9 +144,15 @@ void index(OpContext& op) {
   if (axes.size() > 1) op.set("count", static_cast<int64_t>(axes.size()));
   const auto data = op.rankOf("self");
   const auto made = op.outputShape();
-  // A mask of bools picks another number of elements: its rank gives it away, or its type.
+  // A mask of bools picks another number of elements: its rank gives it away, or its type. One mask of some of the axes
+  // picks positions of all of these together; one axis takes their place.
+  const auto shapes = op.shapesOfList("indices");
+  const auto& mask = axes.front() < shapes.size() ? shapes[axes.front()] : std::nullopt;
   for (const size_t axis : axes) {
-    if (op.maskedBy("indices", axis)) op.kind = OpKind::Opaque;
+    if (!op.maskedBy("indices", axis)) continue;
+    const bool ofSome = axes.size() == 1 && mask && data && mask->size() < static_cast<size_t>(*data);
+    if (!ofSome) op.kind = OpKind::Opaque;
+    if (ofSome) return op.set("count", static_cast<int64_t>(mask->size()));
   }
   if (data && made && made->size() + axes.size() < static_cast<size_t>(*data)) op.kind = OpKind::Opaque;
 }
