@@ -56,6 +56,21 @@ def forward(self, x):
   EXPECT_EQ((*specs)[0].freeAxes, (std::vector<int>{0}));
 }
 
+TEST(InferInputs, AnImageThatViewsCutIntoPatches) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({8, 48}, 1), false);
+  top.register_parameter("positions", draw({1, 25, 8}, 2), false);
+  top.define(R"(
+def forward(self, x):
+  b, c, h, w = x.shape
+  y = x.reshape(b, c, h // 4, 4, w // 4, 4).permute(0, 2, 4, 3, 5, 1).reshape(b, (h // 4) * (w // 4), 16 * c)
+  return torch.linear(y, self.w) + self.positions
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 20, 20}));
+}
+
 TEST(InferInputs, WidthsAndMasks) {
   torch::jit::Module top("Top");
   top.register_parameter("w", draw({6, 10}, 1), false);

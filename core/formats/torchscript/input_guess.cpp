@@ -60,6 +60,19 @@ std::vector<int64_t> sidesOfPositionTables(const Graph& graph, int64_t kernel) {
   return sides;
 }
 
+// Images whose patches have so many numbers: cut by views and a permutation, they reach a layer of that width.
+std::vector<Shape> imagesOfPatches(const Graph& graph, int64_t width) {
+  std::vector<Shape> shapes;
+  for (const int64_t channels : {3, 1}) {
+    const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(width) / channels)));
+    if (side < 2 || side * side * channels != width) continue;
+    std::vector<int64_t> sides = sidesOfPositionTables(graph, side);
+    for (const int64_t count : {4, 7, 8}) sides.push_back(count * side);
+    for (const int64_t whole : sides) shapes.push_back({kBatch, channels, whole, whole});
+  }
+  return shapes;
+}
+
 class Guesser {
  public:
   Guesser(const Graph& graph, ValueId input) : graph_(graph) { open_.insert(input); }
@@ -87,7 +100,7 @@ class Guesser {
         return;
       case OpKind::Linear:
         if (const auto weight = constantShape(graph_, node, 1); weight && operand == 0)
-          demand(withTrailing({weight->back()}), "the width of " + constantName(graph_, node, 1));
+          demand(rowsOrPatches({weight->back()}), "the width of " + constantName(graph_, node, 1));
         return;
       case OpKind::MatMul:
       case OpKind::AddMatMul:
@@ -99,7 +112,7 @@ class Guesser {
       case OpKind::LayerNorm:
       case OpKind::RmsNorm:
         if (const auto weight = constantShape(graph_, node, 1); weight && operand == 0)
-          demand(withTrailing(*weight), "the normalized shape of " + constantName(graph_, node, 1));
+          demand(rowsOrPatches(*weight), "the normalized shape of " + constantName(graph_, node, 1));
         return;
       case OpKind::BatchNorm:
         if (const auto mean = constantShape(graph_, node, 3); mean && mean->size() == 1)
@@ -119,6 +132,14 @@ class Guesser {
         break;
     }
     follow(node, operand, value);
+  }
+
+  [[nodiscard]] std::vector<Shape> rowsOrPatches(const Shape& trailing) const {
+    auto shapes = withTrailing(trailing);
+    if (trailing.size() != 1) return shapes;
+    const auto images = imagesOfPatches(graph_, trailing[0]);
+    shapes.insert(shapes.end(), images.begin(), images.end());
+    return shapes;
   }
 
   // Ops behind which the elements are still the input's.
