@@ -68,7 +68,8 @@ std::string gammaRange(const Graph& graph, const Node& node) {
   if (!numbers || numbers->empty()) return {};
   const auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
   if (*low == *high) return {};
-  return "the LayerNorm " + node.name + " with \xCE\xB3 between " + number(*low) + " and " + number(*high);
+  const std::string which = node.name.empty() ? "a LayerNorm" : "the LayerNorm " + node.name;
+  return which + " with \xCE\xB3 between " + number(*low) + " and " + number(*high);
 }
 
 std::string blockedSentence(const Analysis& analysis, const Claim& claim) {

@@ -71,6 +71,7 @@ Shift reduceShift(const Graph& graph, const Node& node, int operand, const Patte
   if (isSpread(node)) {
     const auto groups = spreadGroups(graph, node);
     if (groups && pattern.coversGroupsOf(*groups)) return Shift::absorbed();
+    return Shift::refused("it takes the spread over more than the shift is constant on");
   }
   if (!isLinearReduce(node)) return Shift::refused("it is not linear");
   if (onlyForCentering(graph, node, pattern)) return Shift::absorbed();
