@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
+#include <optional>
 
 #include "core/protocol/json.h"
 #include "core/run/tensors.h"
@@ -126,19 +128,26 @@ const DiffRow* findRow(const DiffColumn& column, const DiffRow& like) {
   return found == column.diff->rows.end() ? nullptr : &*found;
 }
 
-void addTable(const std::vector<DiffColumn>& columns, const run::ModelDiff& first, std::vector<std::string>& lines) {
-  std::string head = "max_rel";
+// figure(row): what stands in the table of it; nullopt: a dash. No table where all are dashes.
+template <class Figure>
+void addTable(const std::vector<DiffColumn>& columns, const run::ModelDiff& first, const char* title,
+              const Figure& figure, std::vector<std::string>& lines) {
+  std::string head = text("%-8s", title);
   for (const DiffColumn& column : columns) head += text(" %10s", column.dtype.c_str());
-  lines.push_back(head);
+  std::vector<std::string> table{head};
+  bool any = false;
   for (const DiffRow& row : first.rows) {
     if (row.kind == SiteKind::NormInput) continue;
-    std::string line = "       ";
+    std::string line(8, ' ');
     for (const DiffColumn& column : columns) {
       const DiffRow* found = findRow(column, row);
-      line += found ? text(" %10.3g", found->diff.maxRel) : text(" %10s", "-");
+      const std::optional<double> value = found ? figure(*found) : std::nullopt;
+      line += value ? text(" %10.3g", *value) : text(" %10s", "-");
+      any = any || value;
     }
-    lines.push_back(line + "  " + row.name);
+    table.push_back(line + "  " + row.name);
   }
+  if (any) std::ranges::move(table, std::back_inserter(lines));
 }
 
 const DiffColumn* firstDone(const std::vector<DiffColumn>& columns) {
@@ -162,7 +171,12 @@ std::vector<std::string> diffLines(const std::vector<DiffColumn>& columns) {
   std::vector<std::string> lines;
   const DiffColumn* done = firstDone(columns);
   if (done && columns.size() == 1) addMeasures(*done->diff, lines);
-  if (done && columns.size() > 1) addTable(columns, *done->diff, lines);
+  if (done && columns.size() > 1) {
+    addTable(
+        columns, *done->diff, "max_rel", [](const DiffRow& row) { return std::optional(row.diff.maxRel); }, lines);
+    addTable(
+        columns, *done->diff, "rounding", [](const DiffRow& row) { return row.rounding; }, lines);
+  }
   if (done && !done->diff->firstDiverging.empty()) {
     lines.push_back("first norm that differs: " + done->diff->firstDiverging);
   }

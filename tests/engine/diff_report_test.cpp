@@ -51,6 +51,17 @@ TEST(DiffReport, SaysInfinityAsText) {
   EXPECT_EQ(report["outputs"][0]["cosine"], "nan");
 }
 
+TEST(DiffReport, OfSeveralTypesTheRoundingIsToldToo) {
+  const auto tables = [](const run::ModelDiff& diff) {
+    const auto lines = diffLines({{"float64", "", someDiff()}, {"float16", "", diff}});
+    return std::ranges::count_if(lines, [](const std::string& line) { return !line.starts_with(' '); });
+  };
+  run::ModelDiff diff = someDiff();
+  EXPECT_EQ(tables(diff), 1);
+  diff.rows[2].rounding = 1e-3;
+  EXPECT_EQ(tables(diff), 2);
+}
+
 TEST(DiffReport, SaysWhereNothingIsFinite) {
   run::ModelDiff diff = someDiff();
   diff.rows[2].diff.vacuous = true;

@@ -49,7 +49,10 @@ QString formatNumber(double value, int digits) {
   return QString::number(value, 'g', digits);
 }
 
-QString formatCount(int64_t count) { return QLocale().toString(static_cast<qlonglong>(count)); }
+// Not as in the user's locale: all other numbers have a decimal point, beside which a German 1.234 is no thousand.
+QString formatCount(int64_t count) {
+  return QLocale(QLocale::English, QLocale::UnitedStates).toString(static_cast<qlonglong>(count));
+}
 
 QString asSentence(const QString& words) {
   QString sentence = words.trimmed();

@@ -15,6 +15,7 @@
 #include "ui/models/scope_model.h"
 #include "ui/models/search_model.h"
 #include "ui/models/table_text.h"
+#include "ui/session/format.h"
 #include "ui/session/model_index.h"
 #include "ui/session/remaining_time.h"
 
@@ -300,8 +301,10 @@ class TestModels final : public QObject {
     QLocale::setDefault(QLocale(QLocale::German, QLocale::Germany));
     const QStringList lines = benchCsv(result, {}).split(QStringLiteral("\r\n"));
     const QString notes = benchNotes(result, {});
+    const QString count = formatCount(1234567);
     QLocale::setDefault(before);
-    QCOMPARE(lines.size(), 4);  // the last one is empty
+    QCOMPARE(count, QStringLiteral("1,234,567"));  // beside numbers with decimal points
+    QCOMPARE(lines.size(), 4);                     // the last one is empty
     const QStringList heads = lines[0].split(u','), figures = lines[1].split(u',');
     QCOMPARE(figures.size(), heads.size());
     const auto figure = [&](const char* head) { return figures.value(heads.indexOf(QLatin1String(head))); };
