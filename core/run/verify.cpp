@@ -169,18 +169,26 @@ class Verifier {
       if (used.empty()) result_.outputs = compared->outputs;
       if (!result_.file) result_.file.emplace();
       result_.file->include(compared->worst());
+      includeEach(compared->outputs, apart_);
       if (result_.fileReason.empty()) result_.fileReason = compared->foldedError;
       used.push_back(inputs);
     }
     if (const Status done = measureNoise(used); !done) return done;
+    tellDecisive();
     if (!filePasses() && result_.firstDiverging.empty()) {
       nameDiverging(change_.original, change_.changed, options_.floorFactor * result_.noiseFloor);
     }
     return {};
   }
 
+  static void includeEach(const std::vector<TensorDiff>& outputs, std::vector<Worst>& worst) {
+    if (worst.size() < outputs.size()) worst.resize(outputs.size());
+    for (size_t i = 0; i < outputs.size(); ++i) worst[i].include(outputs[i]);
+  }
+
   Status measureNoise(const std::vector<Tensors>& sets) {
     result_.noiseFloor = options_.floorEpsilons * machineEpsilon(result_.fileType);
+    noise_.assign(apart_.size(), Worst{.maxAbs = 0, .maxRel = result_.noiseFloor});
     for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
       task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
       if (const Status running = task_.check(); !running) return running;
@@ -189,12 +197,27 @@ class Verifier {
       for (const Tensors& inputs : sets) {
         const auto compared = compareOn(change_.original, **perturbed, inputs, task_);
         if (!compared) return tl::unexpected(compared.error());
-        const double noise = compared->worst().maxRel;
         // A copy that overflows says nothing about rounding.
-        if (compared->originalRan && std::isfinite(noise)) result_.noiseFloor = std::max(result_.noiseFloor, noise);
+        if (compared->originalRan && std::isfinite(compared->worst().maxRel)) includeEach(compared->outputs, noise_);
       }
     }
     return {};
+  }
+
+  // Each output has the floor of its own noise: an index that flips would excuse whatever the others are off by. Told
+  // is the output that is farthest above its floor; if that is within the limit, rather one whose floor says something.
+  void tellDecisive() {
+    constexpr double kMeaningful = 0.1;
+    double most = -1;
+    for (size_t i = 0; i < apart_.size() && i < noise_.size(); ++i) {
+      const double floor = noise_[i].maxRel;
+      double above = apart_[i].maxRel / floor;
+      if (above <= options_.floorFactor && floor > kMeaningful) above = -0.5;
+      if (above <= most) continue;
+      most = above;
+      result_.file = apart_[i];
+      result_.noiseFloor = floor;
+    }
   }
 
   [[nodiscard]] bool filePasses() const {
@@ -227,6 +250,7 @@ class Verifier {
   const VerifyOptions& options_;
   const Task& task_;
   Verification result_;
+  std::vector<Worst> apart_, noise_;  // of the files, by output: of the change, and of rounding
 };
 
 // Norms outside of branches and loops run whenever the model does.

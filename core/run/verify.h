@@ -4,8 +4,9 @@
 // the sample, random draws and a second size must be <= 1e-10, with nothing computed in less than float64.
 // File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
 // yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
-// a unit in the last place, never below 4 machine epsilons. Passes at <= 6 times the floor. Where float64 is impossible
-// (quantised weights, unknown ops) the files alone decide, and algebraReason says why.
+// a unit in the last place, never below 4 machine epsilons. Each output has its own floor and passes at <= 6 times
+// that. Where float64 is impossible (quantised weights, unknown ops) the files alone decide, and algebraReason says
+// why.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once
@@ -59,7 +60,7 @@ struct Verification {
   std::optional<Worst> file;     // nullopt: not possible, fileReason says why
   std::string fileReason;
   graph::DType fileType = graph::DType::Unknown;
-  double noiseFloor = 0;
+  double noiseFloor = 0;            // of the output that is farthest above its own, which `file` is about, too
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
   std::optional<bool> exact;        // true proved, false refuted, nullopt not decided
   std::string firstDiverging;       // name of a LayerNorm; only where exact is false

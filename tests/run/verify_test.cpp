@@ -67,6 +67,15 @@ TEST(Verify, WithoutFloat64TheFilesDecide) {
   EXPECT_TRUE(result->file);
 }
 
+TEST(Verify, TheNoiseOfOneOutputExcusesNoOther) {
+  const auto result = verifyFake(FakeModel(Fault::FlippingIndex));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->outputs.size(), 2U);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_GT(result->file->maxRel, 0.01);
+  EXPECT_LT(result->noiseFloor, 1e-5);
+}
+
 TEST(Verify, OutputsThatAreNotANumberProveNothing) {
   const auto result = verifyFake(FakeModel(Fault::NotANumber));
   ASSERT_TRUE(result);

@@ -22,6 +22,7 @@ enum class Fault {
   FoldedShape,    // the folded model's output has another shape
   Narrow,         // the float64 copy computes something in float32
   NoFloat64,      // there is no float64 copy
+  FlippingIndex,  // nor here, a second output is an index that any change of a weight moves, and nothing is centered
   OriginalFails,  // the model does not run at all
   FixedSize,      // the model runs at the sample's size only
   NotANumber,     // a weight is NaN, and with it every output
@@ -74,7 +75,14 @@ class FakeModel final : public formats::Model {
     if (!values) return tl::unexpected(values.error());
     graph::Shape shape = inputs[0].view.shape;
     if (folded_ && fault_ == Fault::FoldedShape) shape = {shape[0] * shape[1]};
-    return formats::Tensors{{"out_0", run::fromDoubles(facts_.dtype, shape, *values)}};
+    formats::Tensors outputs{{"out_0", run::fromDoubles(facts_.dtype, shape, *values)}};
+    if (fault_ == Fault::FlippingIndex) {
+      double digits = 0;
+      for (const double weight : weight_) digits += weight * 1e12;
+      const double index = 1 + std::fmod(std::floor(std::abs(digits)), 97);
+      outputs.push_back({"out_1", run::fromDoubles(graph::DType::Int64, {}, {&index, 1})});
+    }
+    return outputs;
   }
   Result<formats::Tensors> runCapturing(const formats::Tensors& inputs, const std::vector<graph::ValueId>& values,
                                         const Task& task) const override {
@@ -111,7 +119,8 @@ class FakeModel final : public formats::Model {
     return counter;
   }
   Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override {
-    if (fault_ == Fault::NoFloat64) return fail(ErrorCode::Unsupported, "quantised weights have no float64 copy");
+    if (fault_ == Fault::NoFloat64 || fault_ == Fault::FlippingIndex)
+      return fail(ErrorCode::Unsupported, "quantised weights have no float64 copy");
     auto twin = copy();
     twin->facts_.dtype = dtype;
     for (double& weight : twin->weight_) weight = twin->rounded(weight);
@@ -132,7 +141,7 @@ class FakeModel final : public formats::Model {
                                        formats::NormFlavour, const Task&) const override {
     auto folded = copy();
     folded->folded_ = true;
-    if (fault_ != Fault::NotCentered) folded->centerColumns();
+    if (fault_ != Fault::NotCentered && fault_ != Fault::FlippingIndex) folded->centerColumns();
     return folded;
   }
   Result<std::unique_ptr<Model>> singleNorm(int64_t, int64_t, graph::DType) const override { return copy(); }
