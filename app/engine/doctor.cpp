@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 
 #include "app/engine/verbs.h"
-#include "core/formats/formats.h"
+#include "core/service/engine_info.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
@@ -26,13 +25,6 @@ std::optional<std::string> opsLibrary() {
     if (fs::exists(library, error)) return library.string();
   }
   return std::nullopt;
-}
-
-// Of ONNX Runtime.
-std::vector<std::string> executionProviders() {
-  std::vector<std::string> all;
-  for (auto& format : formats::formats()) std::ranges::move(format.providers, std::back_inserter(all));
-  return all;
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -61,7 +53,7 @@ Exit run(Console& console) {
   const std::optional<std::string> ops = opsLibrary();
   const bool gpu = info.device != "CPU";
   json gpus = json::array(), missing = json::array();
-  const std::vector<std::string> providers = executionProviders();
+  const std::vector<std::string> providers = service::executionProviders();
   if (gpu) gpus.push_back(info.device);
 
   const bool readsOnnx = std::ranges::find(info.formats, "onnx") != info.formats.end();

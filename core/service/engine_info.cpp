@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <iterator>
 
 #include "core/base/machine.h"
 #include "core/formats/formats.h"
@@ -37,6 +38,12 @@ protocol::EngineInfo engineInfo() {
   info.pid = getpid();
   info.memory_bytes = residentBytes();
   return info;
+}
+
+std::vector<std::string> executionProviders() {
+  std::vector<std::string> all;
+  for (auto& format : formats::formats()) std::ranges::move(format.providers, std::back_inserter(all));
+  return all;
 }
 
 }  // namespace normlens::service

@@ -1,10 +1,15 @@
 // What this engine is and runs on.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/protocol/messages.h"
 
 namespace normlens::service {
 
 [[nodiscard]] protocol::EngineInfo engineInfo();
+// Of ONNX Runtime: "CPUExecutionProvider"; empty without it.
+[[nodiscard]] std::vector<std::string> executionProviders();
 
 }  // namespace normlens::service
