@@ -96,12 +96,28 @@ Result<TensorView> widenUnsigned(const std::string& name, const T* numbers, cons
   return fresh.view;
 }
 
+// Texts are compared as numbers that are equal where they are: 53 bits of FNV-1a, which a double holds.
+TensorView numbersOfTexts(const Ort::Value& value, const graph::Shape& shape) {
+  FreshTensor fresh = freshTensor(DType::Int64, shape);
+  const int64_t count = graph::elementCount(shape).value_or(0);
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (const char c : value.GetStringTensorElement(static_cast<size_t>(i))) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    const auto number = static_cast<int64_t>(hash >> 11);
+    std::memcpy(fresh.bytes + static_cast<size_t>(i) * sizeof(number), &number, sizeof(number));
+  }
+  return fresh.view;
+}
+
 Result<TensorView> viewOfValue(const std::string& name, Ort::Value value) {
   const auto info = value.GetTensorTypeAndShapeInfo();
   const graph::Shape shape = info.GetShape();
   const auto type = static_cast<int32_t>(info.GetElementType());
   if (type == TensorProto::UINT16) return widenUnsigned(name, value.GetTensorData<uint16_t>(), shape);
   if (type == TensorProto::UINT32) return widenUnsigned(name, value.GetTensorData<uint32_t>(), shape);
+  if (type == TensorProto::STRING) return numbersOfTexts(value, shape);
   if (type == TensorProto::UINT64) return widenUnsigned(name, value.GetTensorData<uint64_t>(), shape);
   TensorView view;
   view.dtype = fromOnnxType(type);

@@ -151,6 +151,23 @@ TEST(Session, SequencesAreFlattened) {
   EXPECT_TRUE(model->probe(inputs, {}));
 }
 
+TEST(Session, TextsAreNumbersThatAreEqualWhereTheyAre) {
+  const auto model = modelOf(R"(<ir_version: 9, opset_import: ["" : 18]>
+    g (float[3] x) => (string[3] s, float[3] y) {
+      s = Cast <to = 8> (x)
+      y = Abs (x)
+    })");
+  const auto same = model->run({floats("x", {3}, {1.5, 1.5, -2})}, {});
+  const auto other = model->run({floats("x", {3}, {1.5, 1.25, -2})}, {});
+  ASSERT_TRUE(same && other);
+  const std::vector<double> texts = valuesOf(*same), others = valuesOf(*other);
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_NE(texts[0], texts[2]);
+  EXPECT_EQ(texts[0], others[0]);
+  EXPECT_NE(texts[1], others[1]);
+  EXPECT_EQ(valuesOf(*same, 1), (std::vector<double>{1.5, 1.5, 2}));
+}
+
 TEST(Probe, SeesInsideBranchesThatWereTaken) {
   const auto model = modelOf(ifModel());
   ASSERT_TRUE(model->probe(ifInputs(true), {}));
