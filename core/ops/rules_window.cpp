@@ -43,14 +43,18 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
 // of groups, each position stands for itself and the groups of the other axes are left.
 Shift windowShift(const Node& node, AxisView view, std::optional<int64_t> start, int64_t length, ValueId out) {
   auto& axis = view.dims.at(view.axis);
-  const auto seen = start ? window(axis, *start, length) : std::nullopt;
-  if (seen && !seen->reaches) return Shift::absorbed();
+  if (const auto seen = start ? window(axis, *start, length) : std::nullopt) {
+    if (!seen->reaches) return Shift::absorbed();
+    axis = seen->factors;
+    return carries(out, view.dims);
+  }
+  const bool apart = anySummed(axis);
   const bool constant = axis.size() == 1 && axis[0].summed && axis[0].whole();
-  axis = seen ? seen->factors : Factors{Factor{length, 0, length, constant}};
-  Pattern result = joinDims(view.dims);
-  if (!result.sumsAnything())
+  axis = {Factor{length, 0, length, constant}};
+  Pattern left = joinDims(view.dims);
+  if (apart && !left.sumsAnything())
     return Shift::refused(start ? std::string(kCutsChannels) : cutsFrom(node, "the shifted channels"));
-  return Shift::carried({{out, std::move(result)}});
+  return Shift::carried({{out, std::move(left)}});
 }
 
 std::optional<int64_t> startOf(const Node& node) {

@@ -184,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Form{"AddedZeros", "  y = self.norm(h + torch.zeros([1, 1, 8], dtype=h.dtype))\n"},
                       Form{"AddedScalarZeros", "  y = self.norm(h + h.new_zeros([1]))\n"},
                       Form{"ConcatZeros", "  y = self.norm(torch.cat([h, h.new_zeros([h.size(0), 2, 8])], 1))\n"},
+                      Form{"EveryThirdOfRowsAndZeros",
+                           "  y = self.norm(torch.cat([h, torch.zeros_like(h)], 2).view(-1, 8)[::3])\n"},
                       Form{"FullOfZeros", "  y = self.norm(torch.cat([h, torch.full_like(h, 0)], 1))\n"},
                       Form{"TimesOnes", "  y = self.norm(h * torch.ones_like(h))\n"}),
     kName);
@@ -195,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"OnesLike", "  y = self.norm(torch.where(x[:, :, :1] > 0, h, torch.ones_like(h)))\n"},
         Form{"FullOfAnother", "  y = self.norm(torch.cat([h, torch.full_like(h, 0.5)], 1))\n"},
         Form{"EmptyLike", "  y = self.norm(torch.cat([h, torch.rand_like(h)], 1))\n"},
-        Form{"ZerosAlongTheChannels", "  y = self.norm(torch.cat([h, torch.zeros_like(h)], 2).view(-1, 8)[::3])\n"},
+        Form{"ZerosAlongTheChannels", "  y = self.norm(torch.cat([h[:, :, :4], torch.zeros_like(h)[:, :, 4:]], 2))\n"},
         Form{"ZerosWrittenInto", "  z = torch.zeros_like(h)\n  z.copy_(torch.relu(h))\n  y = self.norm(z)\n"},
         Form{"ZerosWithARowWritten",
              "  z = torch.zeros_like(h)\n  z[:, 0] = torch.relu(h[:, 0])\n  y = self.norm(h + z)\n"},

@@ -249,6 +249,15 @@ TEST(Rules, runtimeSliceOfPositionsKeepsWhatIsConstantAlongTheChannels) {
   EXPECT_FALSE(toleratesShift(slice, 0, text("(2)(3 sum of 1:3)(8)")));
 }
 
+// Of one channel nothing is left that is equal, and it may still be asked for its sizes.
+TEST(Rules, oneChannelHandsOnAShiftThatIsEqualNowhere) {
+  const OneNode pick = oneNode(OpKind::Select, {kX}, {{"axis", int64_t{2}}, {"index", int64_t{7}}}, {{2, 3}});
+  const auto& node = pick.graph.nodes.front();
+  const Shift shift = opRow(node.kind).shift(pick.graph, node, 0, kChannels);
+  ASSERT_EQ(shift.verdict, Shift::Verdict::Carried);
+  EXPECT_FALSE(shift.outputs.at(0).pattern.sumsAnything());
+}
+
 // x - mean(x): the two reads of x stand and fall together.
 TEST(Rules, explicitCentering) {
   const auto graph = [](const std::string& extra, const std::string& returned) {
