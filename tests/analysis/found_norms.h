@@ -1,6 +1,8 @@
 // What is found in a graph written as text, and what folding it brings and changes.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -47,6 +49,15 @@ inline Found found(const std::string& text, Policy policy = Policy::All) {
   const auto folded = testing::applyPlan(graph, (*analysis)->norms.layerNorms, plan);
   out.difference = testing::maxRelative(testing::interpret(graph, inputs), testing::interpret(folded, inputs));
   return out;
+}
+
+// One norm, which folds free and exactly.
+inline void expectFolded(const std::string& text) {
+  const Found norm = found(text, Policy::Free);
+  EXPECT_EQ(norm.norms, 1U) << text;
+  EXPECT_EQ(norm.verdict, Verdict::Free) << norm.reason;
+  EXPECT_EQ(norm.folded, 1U);
+  EXPECT_LT(norm.difference, 1e-12);
 }
 
 }  // namespace normlens::analysis

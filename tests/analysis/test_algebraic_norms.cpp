@@ -63,14 +63,6 @@ struct Fused {
   }
 };
 
-void expectFolded(const std::string& text) {
-  const Found norm = found(text, Policy::Free);
-  EXPECT_EQ(norm.norms, 1U) << text;
-  EXPECT_EQ(norm.verdict, Verdict::Free) << norm.reason;
-  EXPECT_EQ(norm.folded, 1U);
-  EXPECT_LT(norm.difference, 1e-12);
-}
-
 TEST(AlgebraicNorms, OfAViewAreNormsOfWhatItIsAViewOf) {
   const graph::Graph graph = parsed(Fused().text());
   const Norms norms = findNorms(graph);

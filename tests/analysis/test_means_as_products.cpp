@@ -37,14 +37,6 @@ struct Products {
   }
 };
 
-void expectFolded(const std::string& text) {
-  const Found norm = found(text, Policy::Free);
-  EXPECT_EQ(norm.norms, 1U) << text;
-  EXPECT_EQ(norm.verdict, Verdict::Free) << norm.reason;
-  EXPECT_EQ(norm.folded, 1U);
-  EXPECT_LT(norm.difference, 1e-12);
-}
-
 TEST(MeansAsProducts, AreMeans) {
   expectFolded(Products().text());
   Products einsum;
