@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <filesystem>
 #include <optional>
 
@@ -25,12 +26,6 @@ std::optional<std::string> opsLibrary() {
     if (fs::exists(library, error)) return library.string();
   }
   return std::nullopt;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 struct Missing {
@@ -59,7 +54,7 @@ Exit run(Console& console) {
   const bool readsOnnx = std::ranges::find(info.formats, "onnx") != info.formats.end();
   console.print("NormLens " + info.version + ", LibTorch " + info.torch +
                 (info.onnx_runtime.empty() ? "" : ", ONNX Runtime " + info.onnx_runtime) + ", " + info.device);
-  if (!providers.empty()) console.print("ONNX Runtime has: " + listed(providers));
+  if (!providers.empty()) console.print("ONNX Runtime has: " + boost::algorithm::join(providers, ", "));
   console.print("ops library: " + ops.value_or("not found"));
   for (const Missing& part : missingParts(ops, readsOnnx && info.onnx_runtime.empty(), gpu)) {
     console.print("missing: " + part.what + " (" + part.how + ")");

@@ -151,8 +151,8 @@ void index(OpContext& op) {
   for (const size_t axis : axes) {
     if (!op.maskedBy("indices", axis)) continue;
     const bool ofSome = axes.size() == 1 && mask && data && mask->size() < static_cast<size_t>(*data);
-    if (!ofSome) op.kind = OpKind::Opaque;
     if (ofSome) return op.set("count", static_cast<int64_t>(mask->size()));
+    op.kind = OpKind::Opaque;
   }
   if (data && made && made->size() + axes.size() < static_cast<size_t>(*data)) op.kind = OpKind::Opaque;
 }
