@@ -1,6 +1,7 @@
 #include "core/formats/einsum_equation.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 namespace normlens::formats {
@@ -12,6 +13,8 @@ struct Equation {
   std::vector<std::string> inputs;
   std::optional<std::string> output;
 };
+
+bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 Equation parseEquation(const std::string& text) {
   Equation equation;
@@ -41,10 +44,31 @@ std::optional<std::string> expanded(const std::string& term, const std::string& 
   return term.substr(0, dots) + pool.substr(pool.size() - static_cast<size_t>(count)) + term.substr(dots + 3);
 }
 
+bool isTerm(std::string_view term) {
+  bool dots = false;
+  for (size_t i = 0; i < term.size(); ++i) {
+    if (!dots && term.substr(i, 3) == "...") {
+      dots = true;
+      i += 2;
+    } else if (term[i] != ' ' && !isLetter(term[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+bool isEquation(std::string_view text) {
+  const size_t arrow = text.find("->");
+  if (arrow != std::string_view::npos && !isTerm(text.substr(arrow + 2))) return false;
+  return std::ranges::all_of(text.substr(0, arrow) | std::views::split(','),
+                             [](const auto& term) { return isTerm(std::string_view(term.begin(), term.end())); });
+}
 
 std::optional<std::string> plainEquation(const std::string& text,
                                          const std::vector<std::optional<graph::Shape>>& shapes) {
+  if (!isEquation(text)) return std::nullopt;
   Equation equation = parseEquation(text);
   std::string pool;
   for (char c = 'A'; c <= 'Z'; ++c) {

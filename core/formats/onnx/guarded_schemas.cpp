@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/formats/einsum_equation.h"
 #include "core/formats/onnx/check_model.h"
 
 namespace normlens::formats::onnx {
@@ -34,6 +35,12 @@ bool hasStrayAxis(const InferenceContext& context) {
   return axis->i() < -rank || axis->i() > rank;
 }
 
+// An operand of an einsum with anything but letters and an ellipsis: the operator's inference would never end.
+bool hasStrayEquation(const InferenceContext& context) {
+  const auto* equation = context.getAttribute("equation");
+  return equation != nullptr && !isEquation(equation->s());
+}
+
 bool isEndless(const ::ONNX_NAMESPACE::TypeProto* type) {
   if (type == nullptr || !type->has_tensor_type()) return false;
   const auto& dims = type->tensor_type().shape().dim();
@@ -58,7 +65,7 @@ const OpSchema* GuardedSchemas::GetSchema(const std::string& op, int version, co
   auto guarded = std::make_unique<OpSchema>(*original);
   if (auto infer = original->GetTypeAndShapeInferenceFunction()) {
     guarded->TypeAndShapeInferenceFunction([infer, only = integerInputs(*original)](InferenceContext& context) {
-      if (!hasStrayAxis(context) && !hasEndlessList(context, only)) infer(context);
+      if (!hasStrayAxis(context) && !hasStrayEquation(context) && !hasEndlessList(context, only)) infer(context);
     });
   }
   // Of numbers that make up a shape; any input is looked at as such.

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/guarded_schemas.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -205,7 +206,7 @@ class LiftPlanner {
   // As the library's ConvertVersion, which makes a converter each time: that takes 10 ms, for it reads all schemas.
   ModelProto converted(ModelProto mini) {
     using ::ONNX_NAMESPACE::OpSetID;
-    ::ONNX_NAMESPACE::shape_inference::InferShapes(mini);
+    ::ONNX_NAMESPACE::shape_inference::InferShapes(mini, &guarded_);
     if (!converter_) converter_.emplace();
     return converter_->convert_version(mini, OpSetID(source_), OpSetID(target_));
   }
@@ -258,6 +259,7 @@ class LiftPlanner {
   OpsetLift lift_;
   std::unordered_map<std::string, const graph::Value*> types_;
   std::map<std::pair<std::string, int>, const OpSchema*> schemas_;
+  GuardedSchemas guarded_;
   std::unordered_map<std::string, std::shared_ptr<const Form>> cache_;
 };
 

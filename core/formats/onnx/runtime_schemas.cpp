@@ -7,6 +7,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "core/formats/onnx/check_model.h"
 #include "core/formats/onnx/flatten_functions.h"
 #include "core/formats/onnx/float64_ops.h"
 
@@ -68,7 +69,9 @@ void inferShapes(InferenceContext& context) {
 }  // namespace
 
 const OpSchema* RuntimeSchemas::GetSchema(const std::string& op, int version, const std::string& domain) const {
-  const auto* known = ::ONNX_NAMESPACE::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
+  const auto* known = isStandardDomain(domain)
+                          ? guarded_.GetSchema(op, version, domain)
+                          : ::ONNX_NAMESPACE::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
   if (known != nullptr || domain == kTapDomain) return known;  // what a tap makes, nobody reads as a number
   auto& made = made_[{domain, op}];
   if (!made) {

@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/formats/onnx/guarded_schemas.h"
+
 namespace normlens::formats::onnx {
 
 class RuntimeSchemas final : public ::ONNX_NAMESPACE::ISchemaRegistry {
@@ -17,6 +19,7 @@ class RuntimeSchemas final : public ::ONNX_NAMESPACE::ISchemaRegistry {
                                               const std::string& domain) const override;
 
  private:
+  GuardedSchemas guarded_;
   mutable std::map<std::pair<std::string, std::string>, std::unique_ptr<const ::ONNX_NAMESPACE::OpSchema>> made_;
 };
 

@@ -108,6 +108,19 @@ TEST_F(ReadTest, ABodyDoesNotReadWhatItsOwnNodeMakes) {
   EXPECT_TRUE(checked) << checked.error().message;
 }
 
+TEST_F(ReadTest, AnEinsumWithStraySignsIsRead) {
+  for (const char* equation : {"i--,io->o", "i;,io->o", "i....,io->o", "i, i o -> o"}) {
+    ModelProto model = modelFromText(R"(
+      <ir_version: 8, opset_import: ["": 17]>
+      m (float[4] x, float[4, 3] w) => (float[n] y) { y = Einsum <equation = "i,io->o"> (x, w) })");
+    model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->set_s(equation);
+    const auto opened = open(model);
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto known = graph::stringAttribute((*opened)->graph().node(0), "equation");
+    EXPECT_EQ(known.has_value(), std::string(equation) == "i, i o -> o") << equation;
+  }
+}
+
 TEST_F(ReadTest, InputsThatNoMachineHoldsAreNotMade) {
   // Two open sizes, so that choices of them are tried out.
   for (const int64_t size : {int64_t{1} << 40, std::numeric_limits<int64_t>::max()}) {

@@ -255,6 +255,12 @@ TEST(Probe, SaysBfloat16WhereTheFileDoes) {
   EXPECT_EQ(valueNamed(*model, "z").dtype, DType::Float32);
 }
 
+TEST(Probe, AnEinsumThatIsNoneIsAnswered) {
+  const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[2] x, float[2] w) => (float y) { y = Einsum<equation = "i--,i->">(x, w) })");
+  EXPECT_FALSE(model->probe({floats("x", {2}, {3, 4}), floats("w", {2}, {1, 2})}, {}));
+}
+
 TEST(Session, BfloatRunsInFloat32) {
   const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     agraph (bfloat16[n] x) => (bfloat16[n] y) {
