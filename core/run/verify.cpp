@@ -207,12 +207,13 @@ class Verifier {
   // Each output has the floor of its own noise: an index that flips would excuse whatever the others are off by. Told
   // is the output that is farthest above its floor; if that is within the limit, rather one whose floor says something.
   void tellDecisive() {
-    constexpr double kMeaningful = 0.1;
+    constexpr double kMeaningful = 0.1;  // of a floor: with more, the output is noise all through
+    constexpr double kOnlyIfNoOther = -0.5;
     double most = -1;
     for (size_t i = 0; i < apart_.size() && i < noise_.size(); ++i) {
       const double floor = noise_[i].maxRel;
       double above = apart_[i].maxRel / floor;
-      if (above <= options_.floorFactor && floor > kMeaningful) above = -0.5;
+      if (above <= options_.floorFactor && floor > kMeaningful) above = kOnlyIfNoOther;
       if (above <= most) continue;
       most = above;
       result_.file = apart_[i];
