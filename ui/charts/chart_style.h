@@ -17,6 +17,9 @@ namespace normlens::ui {
 [[nodiscard]] QPen solidPen(const QColor& color, double width = 2);
 [[nodiscard]] QPen dashedPen(const QColor& color, double width = 1.5);
 
+// Property of a series whose points stand for places and have no value to tell.
+inline constexpr const char* kPlaceOnly = "placeOnly";
+
 // Background, margins, legend. Call before the axes are made.
 void styleChart(QChart& chart, const Theme& theme);
 void styleAxis(QAbstractAxis& axis, const Theme& theme, const QString& title);

@@ -151,7 +151,8 @@ void ChartView::watchSeries(QAbstractSeries* series) {
     connect(line, &QXYSeries::hovered, this, [this, line](const QPointF& at, bool over) {
       if (!over || line->count() == 0) return tell({});
       const QPointF point = nearest(*line, at.x());
-      tell(tr("%1, %2: %3").arg(line->name(), placeOf(*chart(), line, point.x()), formatNumber(point.y(), 4)));
+      const QString place = tr("%1, %2").arg(line->name(), placeOf(*chart(), line, point.x()));
+      tell(line->property(kPlaceOnly).toBool() ? place : tr("%1: %2").arg(place, formatNumber(point.y(), 4)));
     });
   } else if (auto* area = qobject_cast<QAreaSeries*>(series)) {
     connect(area, &QAreaSeries::hovered, this, [this, area](const QPointF& at, bool over) {

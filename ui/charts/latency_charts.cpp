@@ -16,7 +16,9 @@ namespace {
 QString tr(const char* words) { return QCoreApplication::translate("BenchCharts", words); }
 
 constexpr int kBins = 40;
-constexpr double kMost = 0.99;  // of the runs lie below the axis' end: a few disturbed ones must not push it out
+constexpr double kMost = 0.99;         // of the runs lie below the axis' end: a few disturbed ones must not push it out
+constexpr double kDisturbed = 3;       // times the median
+constexpr double kFewDisturbed = 0.1;  // of the rounds
 
 void addLine(QChart& chart, const QString& name, const QPen& pen, const QList<QPointF>& points, QAbstractAxis* x,
              QAbstractAxis* y) {
@@ -40,22 +42,41 @@ struct Range {
   double low, high;
 };
 
-// Of the values, a little wider.
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+// Above which a line's rounds were disturbed by something else: where these are few, they do not squeeze the others.
+double undisturbed(const QList<QPointF>& line) {
+  std::vector<double> values;
+  for (const QPointF& point : line) values.push_back(point.y());
+  const double limit = kDisturbed * quantile(values, 0.5);
+  return quantile(values, 1 - kFewDisturbed) <= limit ? limit : quantile(values, 1);
+}
+
+// Of the values but those of disturbed rounds, a little wider.
 Range rangeOf(const QList<QList<QPointF>>& lines) {
   Range range{1e300, -1e300};
   for (const auto& line : lines) {
+    const double limit = line.isEmpty() ? 0 : undisturbed(line);
     for (const QPointF& point : line) {
       range.low = std::min(range.low, point.y());
-      range.high = std::max(range.high, point.y());
+      if (point.y() <= limit) range.high = std::max(range.high, point.y());
     }
   }
   const double margin = std::max((range.high - range.low) * 0.08, range.high * 0.005);
   return {std::max(0.0, range.low - margin), range.high + margin};
 }
 
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
+// "ms", and how many of the rounds the axis leaves out.
+QString latencyTitle(const QList<QList<QPointF>>& lines, const Range& range) {
+  qsizetype above = 0;
+  for (const auto& line : lines) {
+    above += std::count_if(line.begin(), line.end(), [&](const QPointF& point) { return point.y() > range.high; });
+  }
+  if (above == 0) return tr("ms");
+  return above == 1 ? tr("ms (1 round above)") : tr("ms (%1 rounds above)").arg(above);
 }
 
 // The outline of a histogram over [low, high], as steps.
@@ -110,7 +131,7 @@ void fillLatencyChart(QChart& chart, const BenchPicture& picture, const Theme& t
   double last = 2;
   for (const auto& line : lines) last = std::max(last, static_cast<double>(line.size()));
   auto* x = addNumberAxis(chart, Qt::AlignBottom, 1, last, tr("round"), theme);
-  auto* y = addNumberAxis(chart, Qt::AlignLeft, range.low, range.high, tr("ms"), theme);
+  auto* y = addNumberAxis(chart, Qt::AlignLeft, range.low, range.high, latencyTitle(lines, range), theme);
   const auto [nameA, nameB] = sideNames(point);
   addLine(chart, nameA, solidPen(firstColor(theme)), lines[0], x, y);
   if (point.b) addLine(chart, nameB, solidPen(secondColor(theme)), lines[1], x, y);

@@ -17,57 +17,72 @@ namespace {
 
 QString tr(const char* words) { return QCoreApplication::translate("BenchCharts", words); }
 
-struct Speedup {
+// Where a point stands along the axis.
+struct Place {
   QString category;
   std::optional<qint64> size;  // where the sweep is over sizes
+};
+
+struct Speedup {
+  Place place;
   double median = 1, low = 1, high = 1;
 };
 
+struct Sweep {
+  std::vector<Speedup> measured;
+  std::vector<Place> failed;
+};
+
 // `over`: what a paper's series is over; empty: none is shown.
-std::vector<Speedup> speedups(const protocol::BenchResult& result, const QString& over) {
-  std::vector<Speedup> all;
+Sweep sweepOf(const protocol::BenchResult& result, const QString& over) {
+  Sweep sweep;
   for (const protocol::BenchPoint& point : result.points) {
-    if (!point.error.empty() || point.rounds.empty() || !point.b) continue;
     const auto size = over.isEmpty() ? std::nullopt : sizeOf(point, over);
-    all.push_back({size ? QString::number(*size) : pointName(point), size, point.speedup, point.ci_low, point.ci_high});
+    const Place place{size ? QString::number(*size) : pointName(point), size};
+    if (!point.error.empty()) {
+      sweep.failed.push_back(place);
+    } else if (!point.rounds.empty() && point.b) {
+      sweep.measured.push_back({place, point.speedup, point.ci_low, point.ci_high});
+    }
   }
-  return all;
+  return sweep;
 }
 
 // Places along the axis: sizes in order, the paper's among them, else the points as they come.
 class Places {
  public:
-  Places(const std::vector<Speedup>& now, const std::vector<Speedup>& earlier, const PaperSeries* paper) {
-    for (const auto* list : {&now, &earlier}) {
-      for (const Speedup& one : *list) add(one.category, one.size);
+  Places(const Sweep& now, const Sweep& earlier, const PaperSeries* paper) {
+    for (const auto* sweep : {&now, &earlier}) {
+      for (const Speedup& one : sweep->measured) add(one.place);
     }
+    for (const Place& place : now.failed) add(place);
     const bool bySize =
-        std::all_of(all_.begin(), all_.end(), [](const auto& place) { return place.second.has_value(); });
+        std::all_of(all_.begin(), all_.end(), [](const Place& place) { return place.size.has_value(); });
     if (paper != nullptr && bySize) {
-      for (const auto& [size, speedup] : paper->points) add(QString::number(size), size);
+      for (const auto& [size, speedup] : paper->points) add({QString::number(size), size});
     }
     if (bySize) {
-      std::sort(all_.begin(), all_.end(), [](const auto& a, const auto& b) { return *a.second < *b.second; });
+      std::sort(all_.begin(), all_.end(), [](const Place& a, const Place& b) { return *a.size < *b.size; });
     }
   }
 
   // -1: no such place.
   [[nodiscard]] int of(const QString& category) const {
     const auto found =
-        std::find_if(all_.begin(), all_.end(), [&](const auto& place) { return place.first == category; });
+        std::find_if(all_.begin(), all_.end(), [&](const Place& place) { return place.category == category; });
     return found == all_.end() ? -1 : static_cast<int>(found - all_.begin());
   }
   [[nodiscard]] QStringList names() const {
     QStringList names;
-    for (const auto& [name, size] : all_) names << name;
+    for (const Place& place : all_) names << place.category;
     return names;
   }
 
  private:
-  void add(const QString& category, std::optional<qint64> size) {
-    if (of(category) < 0) all_.emplace_back(category, size);
+  void add(const Place& place) {
+    if (of(place.category) < 0) all_.push_back(place);
   }
-  std::vector<std::pair<QString, std::optional<qint64>>> all_;
+  std::vector<Place> all_;
 };
 
 struct Axes {
@@ -87,7 +102,8 @@ QLineSeries* addLine(QChart& chart, const QString& name, const QPen& pen, const 
   return line;
 }
 
-void addDots(QChart& chart, const QString& name, const QColor& color, const QList<QPointF>& points, const Axes& axes) {
+QScatterSeries* addDots(QChart& chart, const QString& name, const QColor& color, const QList<QPointF>& points,
+                        const Axes& axes) {
   auto* dots = new QScatterSeries(&chart);
   dots->setName(name);
   dots->setColor(color);
@@ -97,6 +113,7 @@ void addDots(QChart& chart, const QString& name, const QColor& color, const QLis
   chart.addSeries(dots);
   dots->attachAxis(axes.x);
   dots->attachAxis(axes.y);
+  return dots;
 }
 
 void hideInLegend(QChart& chart, QAbstractSeries* series) {
@@ -108,7 +125,7 @@ void addBars(QChart& chart, const QString& name, const QColor& color, const std:
              const Places& places, const Axes& axes) {
   for (const Speedup& value : values) {
     if (!std::isfinite(value.high)) continue;
-    const double x = places.of(value.category);
+    const double x = places.of(value.place.category);
     auto* bar = addLine(chart, name, solidPen(color, 1.5), {{x, value.low}, {x, value.high}}, axes);
     hideInLegend(chart, bar);
   }
@@ -116,9 +133,20 @@ void addBars(QChart& chart, const QString& name, const QColor& color, const std:
 
 QList<QPointF> medians(const std::vector<Speedup>& values, const Places& places) {
   QList<QPointF> points;
-  for (const Speedup& value : values) points << QPointF(places.of(value.category), value.median);
+  for (const Speedup& value : values) points << QPointF(places.of(value.place.category), value.median);
   std::sort(points.begin(), points.end(), [](const QPointF& a, const QPointF& b) { return a.x() < b.x(); });
   return points;
+}
+
+// Upon the axis: there is a place and nothing was measured there.
+void addFailed(QChart& chart, const QColor& color, const std::vector<Place>& failed, const Places& places,
+               const QValueAxis& y, const Axes& axes) {
+  QList<QPointF> points;
+  for (const Place& place : failed) points << QPointF(places.of(place.category), y.min());
+  auto* marks = addDots(chart, tr("failed"), color, points, axes);
+  marks->setMarkerShape(QScatterSeries::MarkerShapeTriangle);
+  marks->setMarkerSize(10);
+  marks->setProperty(kPlaceOnly, true);
 }
 
 struct Range {
@@ -134,12 +162,12 @@ struct Range {
 
 void fillSpeedupChart(QChart& chart, const BenchPicture& picture, const Theme& theme) {
   const QString over = picture.paper != nullptr ? picture.paper->over : QString();
-  const auto now = speedups(picture.result, over);
-  const auto before = picture.earlier != nullptr ? speedups(*picture.earlier, over) : std::vector<Speedup>();
+  const Sweep now = sweepOf(picture.result, over);
+  const Sweep before = picture.earlier != nullptr ? sweepOf(*picture.earlier, over) : Sweep();
   const Places places(now, before, picture.paper);
   Range range;
-  for (const auto* list : {&now, &before}) {
-    for (const Speedup& value : *list) {
+  for (const auto* sweep : {&now, &before}) {
+    for (const Speedup& value : sweep->measured) {
       for (const double edge : {value.low, value.median, value.high}) range.hold(edge);
     }
   }
@@ -164,14 +192,16 @@ void fillSpeedupChart(QChart& chart, const BenchPicture& picture, const Theme& t
   const double last = static_cast<double>(places.names().size()) - 0.5;
   addLine(chart, tr("equally fast"), solidPen(theme.control, 1), {{-0.5, 1}, {last, 1}}, axes);
   if (!paper.isEmpty()) addLine(chart, picture.paper->label, dashedPen(referenceColor(theme)), paper, axes);
-  if (!before.empty()) {
-    addLine(chart, tr("earlier"), dashedPen(secondColor(theme)), medians(before, places), axes);
+  if (!before.measured.empty()) {
+    addLine(chart, tr("earlier"), dashedPen(secondColor(theme)), medians(before.measured, places), axes);
   }
   const QString name = tr("speed-up");
-  if (now.size() > 1)
-    hideInLegend(chart, addLine(chart, name, solidPen(secondColor(theme)), medians(now, places), axes));
-  addBars(chart, name, secondColor(theme), now, places, axes);
-  addDots(chart, name, secondColor(theme), medians(now, places), axes);
+  if (now.measured.size() > 1) {
+    hideInLegend(chart, addLine(chart, name, solidPen(secondColor(theme)), medians(now.measured, places), axes));
+  }
+  addBars(chart, name, secondColor(theme), now.measured, places, axes);
+  addDots(chart, name, secondColor(theme), medians(now.measured, places), axes);
+  if (!now.failed.empty()) addFailed(chart, theme.blocked, now.failed, places, *y, axes);
 }
 
 }  // namespace normlens::ui

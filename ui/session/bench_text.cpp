@@ -85,6 +85,11 @@ std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& o
 
 bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(point.a) != runtimeName(*point.b); }
 
+bool losesToSeveralOps(const protocol::BenchPoint& point) {
+  return isOfFold(point) && point.norm == "portable" && point.device == "cpu" && runtimeName(*point.b) == "LibTorch" &&
+         !point.noise && point.speedup < 1;
+}
+
 QByteArray benchJson(const protocol::BenchResult& result) {
   return QByteArray::fromStdString(
              protocol::toJson(result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) +

@@ -120,7 +120,9 @@ QString classMeaning(QChar letter) {
       return QCoreApplication::translate("ClassMark", "Its output already has zero mean for every input.");
     case 'O':
       return QCoreApplication::translate(
-          "ClassMark", "Opaque: nothing can be said about the mean of its output, so what follows it needs centering.");
+          "ClassMark",
+          "Opaque: nothing is known of the mean of its output. A LayerNorm that it reaches with no linear layer in "
+          "between needs centering.");
     case 'A':
       return QCoreApplication::translate(
           "ClassMark",

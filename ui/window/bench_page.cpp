@@ -173,6 +173,7 @@ QWidget* BenchPage::buildFigures() {
   header->setSectionResizeMode(QHeaderView::Stretch);
   header->setSectionResizeMode(BenchFigures::Figure, QHeaderView::ResizeToContents);
   layout->addWidget(figuresTable_, 1);
+  layout->addStretch();
   connect(point_, &QComboBox::activated, this, [this](int index) {
     following_ = index == point_->count() - 1;
     showChart();
@@ -238,7 +239,10 @@ QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
   if (!point.complete && !measuring) return tr("Stopped; what was measured stays.");
   if (!point.warmed_up) return tr("The clock never settled: read with care.");
   const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
-  return tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
+  const QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
+  return losesToSeveralOps(point)
+             ? tr("%1. On a CPU torch's own rms_norm is several ops: try “folded, fast”.").arg(setting)
+             : setting;
 }
 
 void BenchPage::showChart() {
@@ -247,6 +251,7 @@ void BenchPage::showChart() {
   const int index = point_->currentIndex();
   const bool there = shown && index >= 0 && static_cast<size_t>(index) < shown->points.size();
   figures_->setPoint(there ? std::optional(shown->points[static_cast<size_t>(index)]) : std::nullopt);
+  figuresTable_->setVisible(!there || shown->points[static_cast<size_t>(index)].error.empty());
   note_->setText(there ? noteOf(shown->points[static_cast<size_t>(index)]) : QString());
   if (!shown) {
     empty_->setText(emptyText());

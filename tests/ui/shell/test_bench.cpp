@@ -15,6 +15,7 @@
 #include <csignal>
 
 #include "tests/ui/shell/shown_window.h"
+#include "ui/charts/bench_charts.h"
 #include "ui/charts/chart_view.h"
 #include "ui/models/bench_figures.h"
 #include "ui/models/bench_table.h"
@@ -23,6 +24,7 @@
 #include "ui/session/format.h"
 #include "ui/session/paper_figures.h"
 #include "ui/session/project.h"
+#include "ui/theme/theme.h"
 #include "ui/window/bottom_panel.h"
 #include "ui/window/story_segment.h"
 #include "ui/window/workspace.h"
@@ -222,6 +224,46 @@ class TestBench final : public QObject {
     QCOMPARE(sideNames(point), qMakePair(QStringLiteral("original"), QString()));
   }
 
+  void aFewDisturbedRoundsDoNotSqueezeTheOthers() {
+    protocol::BenchResult result;
+    result.points = {measuredPoint("64", 1)};
+    result.points[0].rounds.assign(20, {2, 2.5});
+    const auto axis = [&] {
+      const auto chart = makeBenchChart(BenchChart::Latency, {result}, lightTheme());
+      auto* numbers = qobject_cast<QValueAxis*>(chart->axes(Qt::Vertical).front());
+      return qMakePair(numbers->max(), numbers->titleText());
+    };
+    QCOMPARE(axis().second, QStringLiteral("ms"));
+    result.points[0].rounds[3].first = 190;
+    QVERIFY(axis().first < 3);
+    QCOMPARE(axis().second, QStringLiteral("ms (1 round above)"));
+    result.points[0].rounds[5].second = 170;
+    QCOMPARE(axis().second, QStringLiteral("ms (2 rounds above)"));
+    for (size_t i = 6; i < 12; ++i) result.points[0].rounds[i].first = 190;  // no longer an exception
+    QVERIFY(axis().first > 190);
+    QCOMPARE(axis().second, QStringLiteral("ms"));
+  }
+
+  void aSlowerFoldOnACpuIsToldTheFlavourThatIsNot() {
+    protocol::BenchPoint point = measuredPoint("64", 0.9);
+    point.a.model = "original";
+    point.b->model = "folded";
+    point.device = "cpu";
+    point.norm = "portable";
+    QVERIFY(losesToSeveralOps(point));
+    const auto without = [&](const auto& change) {
+      protocol::BenchPoint other = point;
+      change(other);
+      return losesToSeveralOps(other);
+    };
+    QVERIFY(!without([](auto& other) { other.noise = true; }));
+    QVERIFY(!without([](auto& other) { other.speedup = 1.1; }));
+    QVERIFY(!without([](auto& other) { other.norm = "fast"; }));
+    QVERIFY(!without([](auto& other) { other.device = "cuda"; }));
+    QVERIFY(!without([](auto& other) { other.b->runtime = "ONNX Runtime 1.31.0"; }));
+    QVERIFY(!without([](auto& other) { other.a.model = "fused"; }));
+  }
+
   void stoppedItKeepsWhatWasMeasured() {
     Shown shown({QStringLiteral("--round"), QStringLiteral("20")});
     prepare(shown);
@@ -274,8 +316,17 @@ class TestBench final : public QObject {
     auto* empty = shown.child<QLabel>("benchEmpty");
     QVERIFY(empty->isVisible());
     QVERIFY(empty->text().contains(QStringLiteral("memory does not suffice")));
+    QVERIFY(!shown.child<QTableView>("benchFigures")->isVisible());
     shown.click("benchSpeedup");
-    QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
+    auto* chart = shown.child<ChartView>("benchChart");
+    QVERIFY(chart->isVisible());
+    const QXYSeries* failed = lineNamed(*chart, QStringLiteral("failed"));
+    QVERIFY(failed != nullptr);
+    QCOMPARE(failed->points().size(), 1);
+    QCOMPARE(failed->at(0).x(), 2.0);  // behind both that were measured
+    point->setCurrentIndex(0);
+    Q_EMIT point->activated(0);
+    QVERIFY(shown.child<QTableView>("benchFigures")->isVisible());
     shown.click("benchTableButton");
     QVERIFY(shown.child<QTableView>("benchTable")->isVisible());
   }
