@@ -135,12 +135,15 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     }
     document.nodes.push_back(std::move(item));
   }
+  const auto outputName = [&](size_t i) {
+    return i < graph.outputNames.size() ? graph.outputNames[i] : "output " + std::to_string(i);
+  };
   const auto ends = [&](const std::vector<ValueId>& values, const char* role, bool input) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (values[i] == kNoValue) continue;
       protocol::GraphNode item;
       item.id = static_cast<int>(document.nodes.size());
-      item.op = item.label = input ? graph.value(values[i]).name : "output " + std::to_string(i);
+      item.op = item.label = input ? graph.value(values[i]).name : outputName(i);
       item.role = role;
       (input ? item.outputs : item.inputs).push_back(values[i]);
       document.nodes.push_back(std::move(item));

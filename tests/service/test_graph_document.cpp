@@ -33,5 +33,13 @@ TEST(GraphDocument, rolesStreamsAndEnds) {
   EXPECT_EQ(document.scopes[2].path, "block.ln");
 }
 
+TEST(GraphDocument, outputsHaveTheNamesOfTheFile) {
+  auto graph = graph::parseGraph("graph {\n  input %x: float32[2]\n  return %x, %x\n}");
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(graphDocument(*graph, {}).nodes.back().label, "output 1");
+  graph->outputNames = {"logits", "hidden"};
+  EXPECT_EQ(graphDocument(*graph, {}).nodes.back().label, "hidden");
+}
+
 }  // namespace
 }  // namespace normlens::service

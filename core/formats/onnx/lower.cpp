@@ -80,7 +80,10 @@ Lowered Lowering::run() {
   lowerInitializers(main, frame, overridable);
   lowerNodes(main.node(), frame, 0);
   for (const auto& output : main.output()) {
-    if (const ValueId value = find(frame, output.name()); value != kNoValue) out_.graph.addReturn(0, value);
+    const ValueId value = find(frame, output.name());
+    if (value == kNoValue) continue;
+    out_.graph.addReturn(0, value);
+    out_.graph.outputNames.push_back(printableName(output.name()));
   }
   markHelpers();
   placeUnscoped(out_.graph);

@@ -50,6 +50,14 @@ TEST(Lower, LayerNormalization) {
   EXPECT_EQ(last(model).operands.size(), 3U);
 }
 
+TEST(Lower, OutputsKeepTheNamesOfTheFile) {
+  const auto model =
+      lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 8] x) => (float[2, 8] logits, float[2, 8] x)
+    { logits = Relu(x) })");
+  EXPECT_EQ(model.graph.outputNames, (std::vector<std::string>{"logits", "x"}));
+  EXPECT_EQ(model.graph.outputs().size(), 2U);
+}
+
 TEST(Lower, NormsThatDoNotFitAreOpaque) {
   EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float[5] g", "y = LayerNormalization(x, g)")), "Opaque");
   EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float[8] g", "y = LayerNormalization<axis = 7>(x, g)")), "Opaque");
