@@ -120,7 +120,7 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   service::Service service;
   const auto opened = openModel(service, options.a, options.inputs, console, task);
   if (!opened) return console.fail(opened.error());
-  if (const Status runs = requireRunnable(options.a, *opened); !runs) return console.fail(runs.error());
+  if (const Status runs = requireRunnable(options.a, opened->analysis); !runs) return console.fail(runs.error());
   if (folds) {
     if (const Status folded = foldFirst(service, options, task); !folded) return console.fail(folded.error());
   }

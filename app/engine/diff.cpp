@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "app/engine/diff_gate.h"
 #include "app/engine/diff_report.h"
 #include "app/engine/model_options.h"
 #include "app/engine/number_check.h"
@@ -96,16 +97,6 @@ Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const
   return columns;
 }
 
-bool tooFar(const std::vector<DiffColumn>& columns, double limit) {
-  for (const DiffColumn& column : columns) {
-    if (!column.diff) continue;
-    return std::ranges::any_of(column.diff->rows, [&](const run::DiffRow& row) {
-      return row.kind == run::SiteKind::Output && !(row.diff.maxRel <= limit);
-    });
-  }
-  return true;
-}
-
 Exit run(const Options& options, Console& console, const std::stop_token& stop) {
   const Task task = console.task(stop);
   const auto dtypes = dtypesOf(options.dtypes);
@@ -113,7 +104,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   service::Service serviceA, serviceB;
   const auto a = openModel(serviceA, options.a, options.inputs, console, task);
   if (!a) return console.fail(a.error());
-  if (const Status runs = requireRunnable(options.a, *a); !runs) return console.fail(runs.error());
+  if (const Status runs = requireRunnable(options.a, a->analysis); !runs) return console.fail(runs.error());
   const auto b = serviceB.open(options.b, task);
   if (!b) return console.fail(b.error());
 
@@ -136,9 +127,9 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   const auto columns = compareInAll(comparison, *dtypes, console, task);
   if (!columns) return console.fail(columns.error());
   for (const std::string& line : diffLines(*columns)) console.print(line);
-  const bool failed = options.failAbove && tooFar(*columns, *options.failAbove);
-  if (failed) console.note("the outputs differ by more than --fail-above");
-  return console.finish([&] { return diffReport(*columns, options.seed); }, failed ? Exit::NotDone : Exit::Done);
+  const std::string above = options.failAbove ? whyAbove(*columns, *options.failAbove) : std::string();
+  if (!above.empty()) console.note(above);
+  return console.finish([&] { return diffReport(*columns, options.seed); }, above.empty() ? Exit::Done : Exit::NotDone);
 }
 
 }  // namespace
@@ -161,8 +152,10 @@ RunVerb declareDiff(CLI::App& app) {
       ->type_name("NAME")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--fail-above", options->failAbove,
-                 "Exit with 1 where an output's max_rel is above this, in the first type")
+  app.add_option(
+         "--fail-above", options->failAbove,
+         "Exit with 1 where an output's max_rel is above this, in the first type, and where nothing of an output "
+         "can be compared: it is not finite anywhere in both models, or no output has elements")
       ->check(notNegative())
       ->type_name("REL");
   return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };

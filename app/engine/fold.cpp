@@ -112,6 +112,12 @@ Result<FoldOutcome> foldModel(service::Service& service, const Options& options,
   return FoldOutcome{std::move(*fold), service.times(), std::nullopt};
 }
 
+// Nothing folds of a model that was not seen running: that tells nothing about it.
+Error notKnown(Error error) {
+  error.message += "; so it is not known which of its LayerNorms can be folded, and nothing was written";
+  return error;
+}
+
 Exit run(const Options& options, Console& console, const std::stop_token& stop) {
   const Task task = console.task(stop);
   service::Service service;
@@ -126,6 +132,8 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   auto outcome = foldModel(service, options, task);
   if (!outcome) return console.fail(outcome.error());
   if (outcome->fold.plan.folded.empty()) {
+    if (const Status runs = requireRunnable(options.model, *analysis); !runs)
+      return console.fail(notKnown(runs.error()));
     const std::string why =
         outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
     return endWithout(std::move(*outcome), why, Exit::Done, console);

@@ -60,10 +60,9 @@ Result<OpenedModel> openModel(service::Service& service, const std::string& path
   return OpenedModel{std::move(*info), std::move(*analysis)};
 }
 
-Status requireRunnable(const std::string& path, const OpenedModel& model) {
-  if (model.analysis.probe_error.empty()) return {};
-  return fail(ErrorCode::RunFailed, path + " could not be run: " + model.analysis.probe_error,
-              "give inputs that fit with --inputs or --input");
+Status requireRunnable(const std::string& path, const protocol::Analysis& analysis) {
+  if (analysis.probe_error.empty()) return {};
+  return fail(ErrorCode::RunFailed, path + " could not be run: " + analysis.probe_error, kGiveInputs);
 }
 
 }  // namespace normlens::engine

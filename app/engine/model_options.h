@@ -30,7 +30,10 @@ struct OpenedModel {
 [[nodiscard]] Result<OpenedModel> openModel(service::Service& service, const std::string& path,
                                             const InputOptions& inputs, Console& console, const Task& task);
 
+// What to do where a model could not be run on what was found for it.
+inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs FILE.npz or --input 'NAME=TYPE[SIZES]'";
+
 // Error: why the model could not be run, where it could not.
-[[nodiscard]] Status requireRunnable(const std::string& path, const OpenedModel& model);
+[[nodiscard]] Status requireRunnable(const std::string& path, const protocol::Analysis& analysis);
 
 }  // namespace normlens::engine

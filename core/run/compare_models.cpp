@@ -38,7 +38,7 @@ std::optional<double> roundingOf(const graph::TensorView& exact, const graph::Te
   return diff ? std::optional(diff->maxRel) : std::nullopt;
 }
 
-// The worst case stays; agreement of the largest is counted over all.
+// The worst case stays, one that compares nothing gives way; agreement of the largest is counted over all.
 void merge(std::optional<DiffRow>& kept, DiffRow row) {
   std::optional<TopAgreement> top = kept ? kept->top : std::nullopt;
   if (top && row.top) {
@@ -46,7 +46,7 @@ void merge(std::optional<DiffRow>& kept, DiffRow row) {
   } else if (row.top) {
     top = row.top;
   }
-  const bool worse = !kept || !(row.diff.maxRel <= kept->diff.maxRel);
+  const bool worse = !kept || !(row.diff.maxRel <= kept->diff.maxRel) || (kept->diff.vacuous && !row.diff.vacuous);
   if (worse) kept = std::move(row);
   kept->top = top;
 }

@@ -74,6 +74,18 @@ TEST(CompareModels, OfSeveralBatchesTheWorstIsKept) {
   EXPECT_EQ(rowOf(*all, SiteKind::Output)->top->rows, rows) << "agreement is counted over all batches";
 }
 
+TEST(CompareModels, ABatchThatComparesNothingGivesWay) {
+  const Folded models;
+  auto batches = *batchesLike(test::FakeModel::sample(), 2, 1);
+  const double nan = std::nan("");
+  batches[0][0].view = fromDoubles(DType::Float32, {3, 4}, std::vector<double>(12, nan));
+  const auto diff = [&](const std::vector<formats::Tensors>& of) {
+    return diffModels(models.original, test::FakeModel::norms(), models.original, of, {}, {});
+  };
+  EXPECT_TRUE(rowOf(*diff({batches[0]}), SiteKind::Output)->diff.vacuous);
+  EXPECT_FALSE(rowOf(*diff(batches), SiteKind::Output)->diff.vacuous);
+}
+
 TEST(CompareModels, EachTypeHasItsOwnError) {
   const Folded models;
   double before = 0;

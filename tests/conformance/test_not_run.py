@@ -1,0 +1,63 @@
+"""What was not seen running, or gave no number, is no success."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import torch
+
+from samples import engine
+
+
+class Norm(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(8, 8)
+        self.ln = torch.nn.LayerNorm(8)
+
+
+class NeverRuns(Norm):
+    def forward(self, ids: torch.Tensor, table: torch.Tensor):
+        assert ids.dim() == 99, "no input is good enough"
+        return self.ln(self.fc(table))
+
+
+class NotANumber(Norm):
+    def forward(self, x):
+        return self.ln(self.fc(x)) * float("nan"), x
+
+
+class NotRun(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def at(self, name):
+        return pathlib.Path(self.folder.name) / name
+
+    def test_a_model_that_does_not_run_is_shown_and_not_folded(self):
+        torch.jit.script(NeverRuns()).save(self.at("never.pt"))
+        status, result, errors = engine("analyze", self.at("never.pt"))
+        self.assertEqual(status, 0, errors)
+        self.assertIn("--input 'NAME=", errors)
+        self.assertIn("no input is good enough", result["probe_error"])
+        status, result, errors = engine("fold", self.at("never.pt"), "-o", self.at("folded.pt"))
+        self.assertEqual(status, 3, errors)
+        self.assertIn("could not be run", result["error"]["message"])
+        self.assertIn("ids=float32[", result["error"]["message"], "what was tried, as --input takes it")
+        self.assertIn("--input 'NAME=", result["error"]["hint"])
+        self.assertFalse(self.at("folded.pt").exists())
+
+    def test_a_gate_does_not_pass_on_what_is_no_number(self):
+        torch.jit.trace(NotANumber(), torch.randn(2, 8)).save(self.at("nan.pt"))
+        words = ["diff", self.at("nan.pt"), self.at("nan.pt")]
+        self.assertEqual(engine(*words)[0], 0)
+        status, result, errors = engine(*words, "--fail-above", 1)
+        self.assertEqual(status, 1)
+        self.assertIn("not finite anywhere", errors)
+        self.assertTrue(result["outputs"][0]["vacuous"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
