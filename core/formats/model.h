@@ -88,6 +88,8 @@ class Model {
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
   // This input of the graph need not be given: the file holds what it is then.
   [[nodiscard]] virtual bool hasDefault(size_t input) const { return static_cast<void>(input), false; }
+  // Another name under which this input of the graph may be given: torch's numbered one. Empty: there is none.
+  [[nodiscard]] virtual std::string otherName(size_t input) const { return static_cast<void>(input), std::string(); }
   // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2.
   [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs() const = 0;
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().

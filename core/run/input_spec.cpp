@@ -72,10 +72,36 @@ const formats::NamedTensor* findArray(const formats::Tensors& arrays, std::strin
   return found == arrays.end() ? nullptr : &*found;
 }
 
-std::string nameList(const formats::Tensors& arrays) {
+std::string joined(const std::vector<std::string>& names) {
   std::string list;
-  for (const auto& array : arrays) list += (list.empty() ? "" : ", ") + array.name;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
   return list.empty() ? "nothing" : list;
+}
+
+std::string nameList(const formats::Tensors& arrays) {
+  std::vector<std::string> names;
+  for (const auto& array : arrays) names.push_back(array.name);
+  return joined(names);
+}
+
+// By name, or by in_0, in_1 ..., which name inputs by position in every format; else one past the end.
+size_t positionOf(const std::string& name, const std::vector<std::string>& inputs) {
+  const auto named = static_cast<size_t>(std::ranges::find(inputs, name) - inputs.begin());
+  if (named < inputs.size()) return named;
+  const auto number = inputNumber(name);
+  return number && *number >= 0 ? static_cast<size_t>(*number) : inputs.size();
+}
+
+// The spec of the input at this position; one that was not inferred is put in its place.
+std::vector<formats::InputSpec>::iterator placeFor(std::vector<formats::InputSpec>& specs, size_t at,
+                                                   const std::vector<std::string>& inputs) {
+  if (specs.size() == inputs.size()) return specs.begin() + static_cast<std::ptrdiff_t>(at);
+  const auto found = std::ranges::find(specs, inputs[at], &formats::InputSpec::name);
+  if (found != specs.end()) return found;
+  const auto next = std::ranges::find_if(specs, [&](const auto& spec) { return positionOf(spec.name, inputs) > at; });
+  formats::InputSpec blank;
+  blank.name = inputs[at];
+  return specs.insert(next, std::move(blank));
 }
 
 }  // namespace
@@ -134,19 +160,18 @@ std::vector<formats::InputSpec> sized(const std::vector<InputRequest>& requests,
 }
 
 Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::InputSpec>& inferred,
-                                                   const std::vector<formats::InputSpec>& given) {
+                                                   const std::vector<formats::InputSpec>& given,
+                                                   const std::vector<std::string>& inputs) {
   std::vector<formats::InputSpec> merged = inferred;
   for (const formats::InputSpec& spec : given) {
     auto place = std::ranges::find(merged, spec.name, &formats::InputSpec::name);
-    // in_0, in_1 ... name inputs by position in every format.
-    const auto position = inputNumber(spec.name);
-    if (place == merged.end() && position && *position < static_cast<int64_t>(merged.size())) {
-      place = merged.begin() + *position;
-    }
     if (place == merged.end()) {
-      std::string names;
-      for (const auto& known : inferred) names += (names.empty() ? "" : ", ") + known.name;
-      return fail(ErrorCode::BadInput, "the model has no input '" + spec.name + "'; its inputs are " + names);
+      const size_t at = positionOf(spec.name, inputs);
+      if (at >= inputs.size()) {
+        return fail(ErrorCode::BadInput,
+                    "the model has no input '" + spec.name + "'; its inputs are " + joined(inputs));
+      }
+      place = placeFor(merged, at, inputs);
     }
     const std::string name = place->name;
     *place = spec;
@@ -156,7 +181,7 @@ Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::In
 }
 
 Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                  DType modelType, size_t needed) {
+                                  DType modelType, const std::vector<bool>& optional) {
   ChosenArrays chosen;
   formats::Tensors given;
   bool allByName = true;
@@ -164,10 +189,10 @@ Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vec
   for (size_t i = 0; i < inputs.size(); ++i) {
     const formats::NamedTensor* array = findArray(given, inputs[i]);
     if (!array) {
-      allByName = false;
       array = findArray(given, "in_" + std::to_string(i));
+      if (!array && i < optional.size() && optional[i]) continue;
+      allByName = false;
     }
-    if (!array && i >= needed && chosen.tensors.size() == given.size()) break;
     if (!array) {
       return fail(ErrorCode::BadInput,
                   "the file of inputs has no array for input '" + inputs[i] + "' (it holds " + nameList(given) + ")",

@@ -6,7 +6,6 @@
 // Thread: pure functions. Errors: Usage for the text form, BadInput for arrays; one plain sentence.
 #pragma once
 
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,9 +28,11 @@ using DimSizes = std::map<std::string, int64_t>;
 // pairwise different and different from the sizes written as numbers. Named axes become freeAxes.
 [[nodiscard]] std::vector<formats::InputSpec> sized(const std::vector<InputRequest>& requests, const DimSizes& sizes);
 
-// The inferred specs with the user's in their place. Error: a name that the model has not.
+// The inferred specs with the user's in their place. `inputs`: the names of all that the model takes, in its order; the
+// user may give some that were not inferred. Error: a name that the model has not.
 [[nodiscard]] Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::InputSpec>& inferred,
-                                                                 const std::vector<formats::InputSpec>& given);
+                                                                 const std::vector<formats::InputSpec>& given,
+                                                                 const std::vector<std::string>& inputs);
 
 struct ChosenArrays {
   formats::Tensors tensors;         // one for each input
@@ -40,11 +41,10 @@ struct ChosenArrays {
 
 // The arrays that are inputs, in the order of the model: by the names in `inputs`, or in_0, in_1 ...; out_* are left
 // out. Others are left over only where every input is found by its own name: exporters drop inputs that nothing reads.
-// From the input number `needed` on there may be no arrays. Float arrays are cast to `modelType`. Errors: an input
-// without array, an array that is no input.
+// Those marked in `optional` (by input; may be shorter) may have no array. Float arrays are cast to `modelType`.
+// Errors: an input without array, an array that is no input.
 [[nodiscard]] Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                                graph::DType modelType,
-                                                size_t needed = std::numeric_limits<size_t>::max());
+                                                graph::DType modelType, const std::vector<bool>& optional = {});
 
 // Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
 // `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.

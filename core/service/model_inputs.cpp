@@ -18,17 +18,39 @@ std::vector<std::string> inputNames(const formats::Model& model) {
   return names;
 }
 
-// Inputs behind these have defaults.
-size_t neededInputs(const formats::Model& model) {
-  size_t needed = model.graph().inputs().size();
-  while (needed > 0 && model.hasDefault(needed - 1)) --needed;
-  return needed;
+std::vector<bool> withDefaults(const formats::Model& model) {
+  std::vector<bool> marks;
+  for (size_t i = 0; i < model.graph().inputs().size(); ++i) marks.push_back(model.hasDefault(i));
+  return marks;
+}
+
+// What was given under an input's other name goes under its own.
+template <class Given>
+void useOwnNames(const formats::Model& model, std::vector<Given>& given) {
+  const auto names = inputNames(model);
+  for (Given& item : given) {
+    if (std::ranges::find(names, item.name) != names.end()) continue;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (item.name == model.otherName(i)) item.name = names[i];
+    }
+  }
+}
+
+// Every input is given that has to be.
+bool isComplete(const formats::Model& model, const std::vector<formats::InputSpec>& specs) {
+  const auto names = inputNames(model);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!model.hasDefault(i) && std::ranges::find(specs, names[i], &formats::InputSpec::name) == specs.end())
+      return false;
+  }
+  return true;
 }
 
 Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
-  const auto arrays = run::readArrays(npz);
+  auto arrays = run::readArrays(npz);
   if (!arrays) return tl::unexpected(arrays.error());
-  auto found = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype, neededInputs(model));
+  useOwnNames(model, *arrays);
+  auto found = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype, withDefaults(model));
   if (!found) return tl::unexpected(found.error());
   ChosenInputs chosen;
   for (const auto& tensor : found->tensors) {
@@ -87,18 +109,17 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
     if (!request) return tl::unexpected(request.error());
     requests.push_back(std::move(*request));
   }
-  const auto given = run::sized(requests, {});
-  // With every input described there is nothing to guess, and a guess may fail where the user knows better.
-  if (!given.empty() && given.size() == model.graph().inputs().size()) {
-    std::vector<formats::InputSpec> blank;
-    for (const auto& name : inputNames(model)) blank.emplace_back().name = name;
-    auto merged = run::mergeSpecs(blank, given);
-    return merged ? fromSpecs(std::move(*merged)) : tl::unexpected(merged.error());
-  }
-  const auto inferred = model.inferInputs();
-  if (!inferred) return tl::unexpected(inferred.error());
-  auto merged = run::mergeSpecs(*inferred, given);
+  auto given = run::sized(requests, {});
+  useOwnNames(model, given);
+  auto merged = run::mergeSpecs({}, given, inputNames(model));
   if (!merged) return tl::unexpected(merged.error());
+  // With every input described there is nothing to guess, and a guess may fail where the user knows better.
+  if (given.empty() || !isComplete(model, *merged)) {
+    const auto inferred = model.inferInputs();
+    if (!inferred) return tl::unexpected(inferred.error());
+    merged = run::mergeSpecs(*inferred, given, inputNames(model));
+    if (!merged) return tl::unexpected(merged.error());
+  }
   return fromSpecs(std::move(*merged));
 }
 

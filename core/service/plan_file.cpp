@@ -1,5 +1,6 @@
 #include "core/service/plan_file.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -111,14 +112,10 @@ class FromJson {
     return out;
   }
   fold::Edit insert(const json& item) const {
-    const auto name = item.at("value").get<std::string>();
-    for (size_t i = 0; i < graph_.values.size(); ++i) {
-      if (graph_.values[i].name != name) continue;
-      const auto& shape = graph_.values[i].shape;
-      const auto elements = shape ? graph::elementCount(*shape).value_or(-1) : -1;
-      return fold::InsertCentering{static_cast<graph::ValueId>(i), pattern(item, elements), uses(item.at("uses"))};
-    }
-    throw std::runtime_error("no value '" + name + "'");
+    const graph::ValueId value = valueNamed(item.at("value").get<std::string>());
+    const auto& shape = graph_.value(value).shape;
+    const auto elements = shape ? graph::elementCount(*shape).value_or(-1) : -1;
+    return fold::InsertCentering{value, pattern(item, elements), uses(item.at("uses"))};
   }
 
   fold::Edit absorbShift(const json& item) const {
@@ -165,6 +162,16 @@ class FromJson {
       if (graph_.constants[i].name == name) return static_cast<graph::ConstantId>(i);
     }
     throw std::runtime_error("no tensor '" + name + "'");
+  }
+  // Older plans call an input by torch's numbered name, "x.1".
+  graph::ValueId valueNamed(const std::string& name) const {
+    const auto found = std::ranges::find(graph_.values, name, &graph::Value::name);
+    if (found != graph_.values.end()) return static_cast<graph::ValueId>(found - graph_.values.begin());
+    const std::string base = name.substr(0, name.rfind('.'));
+    for (const graph::ValueId input : graph_.inputs()) {
+      if (graph_.value(input).name == base) return input;
+    }
+    throw std::runtime_error("no value '" + name + "'");
   }
   int normNamed(const std::string& name) const {
     for (const auto& norm : norms_) {

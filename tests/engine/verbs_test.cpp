@@ -58,6 +58,20 @@ TEST_F(Verbs, AnalyzeSumsUp) {
   EXPECT_GT(answer.object["layer_norms"].size(), 0U);
 }
 
+// gpt2.pt calls its input ids, torch calls that ids.1.
+TEST_F(Verbs, InputsHaveTheNamesThatTheirAuthorGaveThem) {
+  EXPECT_EQ(ask({"analyze", gpt2_}).object["inputs"][0]["name"], "ids");
+  for (const char* name : {"ids", "in_0", "ids.1"}) {
+    const Answer answer = ask({"analyze", gpt2_, "--input", std::string(name) + "=int64[3,5]:0..9"});
+    EXPECT_EQ(answer.status, 0) << answer.err;
+    EXPECT_EQ(answer.object["inputs"][0]["name"], "ids");
+    EXPECT_EQ(answer.object["inputs"][0]["shape"], json({3, 5}));
+  }
+  const Answer wrong = ask({"analyze", gpt2_, "--input", "tokens=int64[3,5]:0..9"});
+  EXPECT_EQ(wrong.status, 3);
+  EXPECT_NE(wrong.err.find("its inputs are ids"), std::string::npos) << wrong.err;
+}
+
 TEST_F(Verbs, FuseWritesWhatIsProvedToBeEqualAndFoldsNothing) {
   const Answer answer = ask({"fuse", gpt2_, "-o", at("fused.pt")});
   EXPECT_EQ(answer.status, 0) << answer.err;

@@ -79,15 +79,34 @@ TEST(InputSpecMerge, ReplacesByNameOrPosition) {
   formats::InputSpec ids, mask;
   ids.name = "input_ids";
   mask.name = "mask";
-  const auto merged = mergeSpecs({ids, mask}, {parseInputSpec("in_0=int64[4]:0..9")->spec});
+  const std::vector<std::string> names{"input_ids", "mask"};
+  const auto merged = mergeSpecs({ids, mask}, {parseInputSpec("in_0=int64[4]:0..9")->spec}, names);
   ASSERT_TRUE(merged);
   EXPECT_EQ((*merged)[0].name, "input_ids");
   EXPECT_EQ((*merged)[0].shape, Shape{4});
-  EXPECT_TRUE(mergeSpecs({ids, mask}, {parseInputSpec("mask=bool[4]")->spec}));
-  const auto wrong = mergeSpecs({ids, mask}, {parseInputSpec("x=bool[4]")->spec});
+  EXPECT_TRUE(mergeSpecs({ids, mask}, {parseInputSpec("mask=bool[4]")->spec}, names));
+  const auto wrong = mergeSpecs({ids, mask}, {parseInputSpec("x=bool[4]")->spec}, names);
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message, "the model has no input 'x'; its inputs are input_ids, mask");
-  EXPECT_FALSE(mergeSpecs({ids, mask}, {parseInputSpec("in_2=bool[4]")->spec}));
+  EXPECT_FALSE(mergeSpecs({ids, mask}, {parseInputSpec("in_2=bool[4]")->spec}, names));
+}
+
+// in_2 is the third input of the model, not of those that were inferred; one that may be left out takes its place.
+TEST(InputSpecMerge, InputsThatWereNotInferredMayBeGiven) {
+  formats::InputSpec ids, labels;
+  ids.name = "ids";
+  labels.name = "labels";
+  const std::vector<std::string> names{"ids", "mask", "labels"};
+  const auto byNumber = mergeSpecs({ids, labels}, {parseInputSpec("in_2=int64[4]")->spec}, names);
+  ASSERT_TRUE(byNumber);
+  ASSERT_EQ(byNumber->size(), 2U);
+  EXPECT_EQ((*byNumber)[1].name, "labels");
+  EXPECT_EQ((*byNumber)[1].shape, Shape{4});
+  const auto more = mergeSpecs({ids, labels}, {parseInputSpec("mask=bool[4]")->spec}, names);
+  ASSERT_TRUE(more);
+  ASSERT_EQ(more->size(), 3U);
+  EXPECT_EQ((*more)[1].name, "mask");
+  EXPECT_EQ((*more)[1].dtype, DType::Bool);
 }
 
 formats::NamedTensor array(const std::string& name, DType dtype) {
@@ -108,16 +127,21 @@ TEST(ChooseInputs, ByNumberOrNameAndCast) {
       chooseInputs({array("scale", DType::Float32), array("ids", DType::Int64)}, {"ids", "scale"}, DType::Float32));
 }
 
-TEST(ChooseInputs, TheLastOnesMayHaveDefaults) {
+TEST(ChooseInputs, SomeMayBeLeftOut) {
   const std::vector<std::string> names{"x", "flag", "scale"};
-  const auto chosen = chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, 1);
+  const std::vector<bool> optional{false, true, true};
+  const auto chosen = chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, optional);
   ASSERT_TRUE(chosen) << chosen.error().message;
   EXPECT_EQ(chosen->tensors.size(), 1U);
   const auto behind =
-      chooseInputs({array("in_0", DType::Float32), array("in_2", DType::Float32)}, names, DType::Float32, 1);
-  ASSERT_FALSE(behind) << "by their places, later ones would be taken for the one that is missing";
-  EXPECT_EQ(behind.error().message, "the file of inputs has no array for input 'flag' (it holds in_0, in_2)");
-  EXPECT_FALSE(chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, 2));
+      chooseInputs({array("in_0", DType::Float32), array("in_2", DType::Float32)}, names, DType::Float32, optional);
+  ASSERT_TRUE(behind) << behind.error().message;
+  ASSERT_EQ(behind->tensors.size(), 2U);
+  EXPECT_EQ(behind->tensors[1].name, "scale");
+  const auto unknown =
+      chooseInputs({array("in_0", DType::Float32), array("in_5", DType::Float32)}, names, DType::Float32, optional);
+  EXPECT_FALSE(unknown);
+  EXPECT_FALSE(chooseInputs({array("in_0", DType::Float32)}, names, DType::Float32, {false, false, true}));
 }
 
 TEST(ChooseInputs, NamesWhatDoesNotFit) {

@@ -114,7 +114,11 @@ std::optional<std::vector<std::string>> InputsModel::specs() const {
     const auto shape = sizesOf(row.cells[Shape]);
     QStringList sizes;
     for (const qint64 size : *shape) sizes << QString::number(size);
-    QString spec = QStringLiteral("in_%1=%2[%3]").arg(i).arg(row.cells[Type].trimmed(), sizes.join(u','));
+    // By name: inputs that may be left out have no row, but a place. A name that the text form cannot hold: by place.
+    const QString& name = row.cells[Name];
+    const bool usable = !name.isEmpty() && !name.contains(u'=') && !name.contains(u'[') && !name.contains(u']');
+    QString spec = usable ? name : QStringLiteral("in_%1").arg(i);
+    spec += QStringLiteral("=%1[%2]").arg(row.cells[Type].trimmed(), sizes.join(u','));
     if (!row.cells[Low].trimmed().isEmpty()) {
       spec += QStringLiteral(":%1..%2").arg(row.cells[Low].trimmed(), row.cells[High].trimmed());
     }

@@ -25,7 +25,7 @@ class InputsModel final : public QAbstractTableModel {
   void setEditable(bool editable);
   [[nodiscard]] bool edited() const;
   [[nodiscard]] QString firstError() const;  // "input_ids: ..."; empty: all is fine
-  // As set_inputs wants them, by place: "in_0=int64[1,16]:0..199". nullopt while there is an error.
+  // As set_inputs wants them: "input_ids=int64[1,16]:0..199". nullopt while there is an error.
   [[nodiscard]] std::optional<std::vector<std::string>> specs() const;
   [[nodiscard]] static QStringList types();
 

@@ -18,7 +18,8 @@ at::Tensor prepared(const NamedTensor& input, graph::DType floats) {
 
 class ArgumentMaker {
  public:
-  ArgumentMaker(const Tensors& inputs, graph::DType floats) : floats_(floats) {
+  ArgumentMaker(const c10::FunctionSchema& schema, const Tensors& inputs, graph::DType floats)
+      : schema_(schema), floats_(floats) {
     for (const NamedTensor& input : inputs) {
       if (!input.name.starts_with("out_")) inputs_.push_back(&input);
     }
@@ -55,9 +56,14 @@ class ArgumentMaker {
       }
     }
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (!taken_[i] && !inputs_[i]->name.starts_with("in_")) return taken_[i] = true, inputs_[i];
+      if (!taken_[i] && isUnnamed(inputs_[i]->name)) return taken_[i] = true, inputs_[i];
     }
     return nullptr;
+  }
+
+  // The array of another model, whose inputs have other names: it goes by its place among those.
+  [[nodiscard]] bool isUnnamed(const std::string& name) const {
+    return !name.starts_with("in_") && !schema_.argumentIndexWithName(name);
   }
 
   std::optional<IValue> makeContainer(const c10::TypePtr& type) {
@@ -109,6 +115,7 @@ class ArgumentMaker {
     }
   }
 
+  const c10::FunctionSchema& schema_;
   std::vector<const NamedTensor*> inputs_;
   std::vector<bool> taken_;
   graph::DType floats_;
@@ -138,7 +145,7 @@ void flatten(const IValue& value, Tensors& outputs) {
 }  // namespace
 
 Result<std::vector<IValue>> toArguments(const c10::FunctionSchema& schema, const Tensors& inputs, graph::DType floats) {
-  ArgumentMaker maker(inputs, floats);
+  ArgumentMaker maker(schema, inputs, floats);
   std::vector<IValue> made;
   const auto& arguments = schema.arguments();
   for (size_t i = 1; i < arguments.size(); ++i) {

@@ -1,9 +1,10 @@
 // Workable inputs without being given any: the traced example's shapes where the file kept them, otherwise guesses from
-// the first ops that read each input. Every answer has been run.
+// the first ops that read each input, mended by what their trials tell. Every answer has been run.
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
-#include "core/formats/torchscript/input_guess.h"
-#include "core/formats/torchscript/input_trials.h"
+#include "core/formats/torchscript/input_search.h"
 #include "core/formats/torchscript/mentioned_numbers.h"
 #include "core/formats/torchscript/torchscript_model.h"
 #include "core/formats/torchscript/traced_inputs.h"
@@ -11,164 +12,130 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-constexpr int kMostTrials = 80;
-
-bool mayBeMissing(const c10::Argument& argument) {
-  return argument.default_value() || argument.type()->kind() == c10::TypeKind::OptionalType;
-}
-
-// The arguments that must be given, as specs without shapes.
-Result<std::vector<InputSpec>> requiredInputs(const c10::FunctionSchema& schema) {
-  std::vector<InputSpec> specs;
-  const auto& arguments = schema.arguments();
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const c10::Argument& argument = arguments[i];
-    const auto kind = argument.type()->kind();
-    if (mayBeMissing(argument)) continue;
-    InputSpec spec;
-    spec.name = "in_" + std::to_string(i - 1);
-    if (kind == c10::TypeKind::IntType) {
-      spec.dtype = graph::DType::Int64;
-      spec.low = spec.high = 2;
-    } else if (kind == c10::TypeKind::FloatType) {
-      spec.dtype = graph::DType::Float64;
-    } else if (kind == c10::TypeKind::BoolType) {
-      spec.dtype = graph::DType::Bool;
-    } else if (kind != c10::TypeKind::TensorType) {
-      return fail(ErrorCode::BadInput,
-                  "the model's input '" + argument.name() + "' is a " + argument.type()->str() +
-                      ", for which NormLens cannot make up values",
-                  "give inputs with --inputs FILE.npz");
-    }
-    specs.push_back(std::move(spec));
+// Shapes for inputs of which the graph says nothing; sizes that the code itself insists on come first.
+std::vector<graph::Shape> shapesForUnknown(const Program& program) {
+  std::vector<graph::Shape> shapes;
+  for (const int64_t size : mentionedBetween(program, 8, 1 << 16)) {
+    if (shapes.size() < 12) shapes.insert(shapes.end(), {{2, size}, {1, size}, {2, 1, size}});
   }
-  return specs;
+  for (const graph::Shape& shape : {graph::Shape{2, 7, 8},
+                                    {2, 8},
+                                    {2, 3, 32, 32},
+                                    {2, 7},
+                                    {2, 8, 9},
+                                    {4},
+                                    {2, 7, 16},
+                                    {2, 7, 32},
+                                    {2, 7, 64},
+                                    {2, 3, 16},
+                                    {}})
+    shapes.push_back(shape);
+  return shapes;
 }
 
-std::string shapeText(const graph::Shape& shape) {
-  std::string text;
-  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
-}
-
-// Draws and guesses of one model.
 class InputInference {
  public:
-  InputInference(const TorchScriptModel& model, const c10::FunctionSchema& schema, graph::DType floats)
-      : model_(model), schema_(schema), floats_(floats), trials_(model.program(), schema, floats) {}
+  InputInference(const TorchScriptModel& model, const c10::FunctionSchema& schema, std::vector<InputSlot> slots)
+      : model_(model),
+        floats_(model.facts().dtype),
+        slots_(std::move(slots)),
+        unknown_(shapesForUnknown(model.program())),
+        trials_(model.program(), schema, floats_),
+        search_(trials_, slots_, unknown_, floats_) {}
 
   Result<std::vector<InputSpec>> run() {
-    auto specs = requiredInputs(schema_);
-    if (!specs) return specs;
-    for (size_t i = 0; i < specs->size(); ++i) {
-      if (isTensor(i))
-        guesses_.push_back(guessInput(model_.graph(), model_.graph().inputs()[argumentOf((*specs)[i])]));
-      else
-        guesses_.emplace_back();
-    }
-    if (auto traced = fromTrace(*specs)) return finish(std::move(*traced));
-    if (auto guessed = fromGuesses(*specs)) return finish(std::move(*guessed));
-    return fail(ErrorCode::BadInput, "no workable inputs could be guessed from the graph (" + trials_.lastError() + ")",
-                "give inputs with --inputs FILE.npz or --input 'in_0=float32[2,3,32,32]'");
+    if (auto traced = fromTrace()) return finish(std::move(*traced));
+    if (auto found = search_.run(guesses())) return finish(settled(std::move(*found)));
+    std::array<char, 64> tried{};
+    std::snprintf(tried.data(), tried.size(), "%d sets in %.1f s", trials_.made(), trials_.elapsed().count());
+    return fail(ErrorCode::BadInput,
+                "no workable inputs could be guessed from the graph: " + std::string(tried.data()) +
+                    " were tried; the one that came furthest, " + search_.furthest(),
+                "give inputs with --inputs FILE.npz or --input '" + (slots_.empty() ? "in_0" : slots_[0].name) +
+                    "=float32[2,3,32,32]'");
   }
 
  private:
-  // Position of a spec's argument among forward()'s, from its name "in_3".
-  static size_t argumentOf(const InputSpec& spec) { return std::stoul(spec.name.substr(3)); }
-  [[nodiscard]] bool isTensor(size_t spec) const {
-    size_t seen = 0;
-    const auto& arguments = schema_.arguments();
-    for (size_t i = 1; i < arguments.size(); ++i) {
-      if (mayBeMissing(arguments[i])) continue;
-      if (seen++ == spec) return arguments[i].type()->kind() == c10::TypeKind::TensorType;
-    }
-    return false;
-  }
-
-  // Range of an integer input: indices of the smallest table it reaches, else a mask of zeros and ones.
-  void setRange(InputSpec& spec, const InputGuess& guess) const {
-    spec.low = 0;
-    spec.high = guess.highest ? static_cast<double>(std::max<int64_t>(0, *guess.highest)) : 1;
-  }
-
-  std::optional<std::vector<InputSpec>> fromTrace(std::vector<InputSpec> specs) {
+  std::optional<InputCandidate> fromTrace() {
     if (model_.source().archive == nullptr) return std::nullopt;
     const auto traced = readTracedInputs(*model_.source().archive);
-    if (traced.empty() || traced.size() < specs.size()) return std::nullopt;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (!isTensor(i)) return std::nullopt;
-      specs[i].dtype = graph::isFloat(traced[i].dtype) ? floats_ : traced[i].dtype;
-      specs[i].shape = traced[i].shape;
-      specs[i].assumed = "the shape " + shapeText(traced[i].shape) + " of the example that the file was traced with";
-      if (graph::isFloat(specs[i].dtype) || specs[i].dtype == graph::DType::Bool) continue;
-      setRange(specs[i], guesses_[i]);
-      specs[i].assumed += guesses_[i].reason.empty() ? "; values 0 and 1" : "; " + guesses_[i].reason;
+    size_t needed = 0;
+    InputCandidate candidate(slots_.size());
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].optional) continue;
+      if (!slots_[i].isTensor() || needed == traced.size()) return std::nullopt;
+      const TracedInput& example = traced[needed++];
+      InputSpec spec;
+      spec.name = slots_[i].name;
+      spec.dtype = graph::isFloat(example.dtype) ? floats_ : example.dtype;
+      spec.shape = example.shape;
+      spec.assumed = "the shape " + shapeText(example.shape) + " of the example that the file was traced with";
+      if (!graph::isFloat(spec.dtype) && spec.dtype != graph::DType::Bool) {
+        setRange(spec, slots_[i].guess);
+        const std::string& reason = slots_[i].guess.reason;
+        spec.assumed += "; " + (reason.empty() ? "values 0 and 1" : reason);
+      }
+      candidate[i] = std::move(spec);
     }
-    return settled(std::move(specs));
+    if (needed == 0) return std::nullopt;
+    auto relaxed = settled(candidate);
+    return trials_.works(givenOnes(relaxed)) ? std::optional(std::move(relaxed)) : std::nullopt;
   }
 
-  // Relaxes the values until the specs work with finite results, or at least work.
-  std::optional<std::vector<InputSpec>> settled(std::vector<InputSpec> specs) {
-    if (trials_.worksFinite(specs)) return specs;
+  // Relaxes the values until the results are finite; as they are where nothing helps.
+  InputCandidate settled(InputCandidate candidate) {
+    if (trials_.worksFinite(givenOnes(candidate))) return candidate;
     // A mask of random zeros can switch off a whole row; an index may be shifted before it is used.
-    auto ones = specs, small = specs;
-    for (InputSpec& spec : ones) {
-      if (!graph::isFloat(spec.dtype) && spec.high == 1) spec.low = 1;
+    auto ones = candidate, small = candidate;
+    for (auto& spec : ones) {
+      if (spec && !graph::isFloat(spec->dtype) && spec->high == 1) spec->low = 1;
     }
-    for (InputSpec& spec : small) {
-      if (!graph::isFloat(spec.dtype) && spec.low == 0) spec.high = std::min(spec.high, 1.0);
+    for (auto& spec : small) {
+      if (spec && !graph::isFloat(spec->dtype) && spec->low == 0) spec->high = std::min(spec->high, 1.0);
     }
-    if (trials_.worksFinite(ones)) return ones;
-    if (trials_.worksFinite(small)) return small;
-    if (trials_.works(specs)) return specs;
-    return std::nullopt;
+    for (auto* relaxed : {&ones, &small}) {
+      if (textOf(*relaxed) == textOf(candidate)) continue;
+      if (trials_.worksFinite(givenOnes(*relaxed))) return std::move(*relaxed);
+    }
+    return candidate;
   }
 
-  // The k-th candidate of every input together; inputs of which nothing is known follow the first one's shape.
-  std::optional<std::vector<InputSpec>> fromGuesses(const std::vector<InputSpec>& required) {
-    unknownShapes_ = shapesForUnknown();
-    size_t tries = unknownShapes_.size();
-    for (const InputGuess& guess : guesses_) tries = std::max(tries, guess.shapes.size());
-    int made = 0;
-    for (const bool unknownAreInts : {false, true}) {
-      for (const int64_t number : numbersToTry(required)) {
-        for (size_t k = 0; k < tries; ++k) {
-          if (made++ > kMostTrials || trials_.outOfTime()) return std::nullopt;
-          if (auto good = settled(candidate(required, k, number, unknownAreInts))) return good;
+  // The k-th shape of every input together; inputs of which nothing is known follow the first one's.
+  [[nodiscard]] std::vector<InputCandidate> guesses() const {
+    size_t tries = unknown_.size();
+    for (const InputSlot& slot : slots_) tries = std::max(tries, slot.guess.shapes.size());
+    std::vector<InputCandidate> candidates;
+    for (const auto& given : givenSlots()) {
+      for (const bool unknownAreInts : {false, true}) {
+        for (const int64_t number : numbersToTry()) {
+          for (size_t k = 0; k < tries; ++k) candidates.push_back(guess(given, k, number, unknownAreInts));
         }
       }
     }
-    return std::nullopt;
+    return candidates;
   }
 
-  // Shapes for inputs of which the graph says nothing; sizes that the code itself insists on come first.
-  std::vector<graph::Shape> shapesForUnknown() const {
-    std::vector<graph::Shape> shapes;
-    for (const int64_t size : mentionedBetween(model_.program(), 8, 1 << 16)) {
-      if (shapes.size() < 12) shapes.insert(shapes.end(), {{2, size}, {1, size}, {2, 1, size}});
+  // Which inputs to give: all that are required; where no tensor is, one that may be left out beside them.
+  [[nodiscard]] std::vector<std::vector<bool>> givenSlots() const {
+    std::vector<bool> required;
+    for (const InputSlot& slot : slots_) required.push_back(!slot.optional);
+    std::vector<std::vector<bool>> choices;
+    const bool hasTensor = std::ranges::any_of(slots_, [](const InputSlot& s) { return !s.optional && s.isTensor(); });
+    for (size_t i = 0; i < slots_.size() && !hasTensor; ++i) {
+      if (!slots_[i].optional) continue;
+      choices.push_back(required);
+      choices.back()[i] = true;
     }
-    for (const graph::Shape& shape : {graph::Shape{2, 7, 8},
-                                      {2, 8},
-                                      {2, 3, 32, 32},
-                                      {2, 7},
-                                      {2, 8, 9},
-                                      {4},
-                                      {2, 7, 16},
-                                      {2, 7, 32},
-                                      {2, 7, 64},
-                                      {2, 3, 16},
-                                      {}})
-      shapes.push_back(shape);
-    return shapes;
+    choices.push_back(required);
+    return choices;
   }
 
   // Values for whole-number arguments: what the code compares them with, then 2.
-  std::vector<int64_t> numbersToTry(const std::vector<InputSpec>& required) const {
+  [[nodiscard]] std::vector<int64_t> numbersToTry() const {
     std::vector<int64_t> numbers;
-    for (size_t i = 0; i < required.size(); ++i) {
-      if (isTensor(i)) continue;
-      const int value = model_.program().blocks[0].params[argumentOf(required[i])];
-      for (const int64_t number : comparedWith(model_.program(), value)) {
+    for (const InputSlot& slot : slots_) {
+      if (slot.isTensor()) continue;
+      for (const int64_t number : comparedWith(model_.program(), model_.program().blocks[0].params[slot.argument])) {
         if (numbers.size() < 4) numbers.push_back(number);
       }
     }
@@ -176,47 +143,67 @@ class InputInference {
     return numbers;
   }
 
-  std::vector<InputSpec> candidate(std::vector<InputSpec> specs, size_t k, int64_t number, bool unknownAreInts) const {
+  [[nodiscard]] InputCandidate guess(const std::vector<bool>& given, size_t k, int64_t number,
+                                     bool unknownAreInts) const {
     graph::Shape leading;
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (isTensor(i) && !guesses_[i].shapes.empty() && leading.empty())
-        leading = guesses_[i].shapes[std::min(k, guesses_[i].shapes.size() - 1)];
+    for (size_t i = 0; i < slots_.size() && leading.empty(); ++i) {
+      const auto& shapes = slots_[i].guess.shapes;
+      if (given[i] && !shapes.empty()) leading = shapes[std::min(k, shapes.size() - 1)];
     }
-    for (size_t i = 0; i < specs.size(); ++i) {
-      if (!isTensor(i)) {
-        if (specs[i].dtype == graph::DType::Int64) specs[i].low = specs[i].high = static_cast<double>(number);
-        specs[i].assumed =
-            specs[i].dtype == graph::DType::Int64 ? "the number " + std::to_string(number) : "any number";
-        continue;
+    InputCandidate candidate(slots_.size());
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (!given[i]) continue;
+      const InputSlot& slot = slots_[i];
+      InputSpec& spec = candidate[i].emplace();
+      spec.name = slot.name;
+      if (slot.isTensor()) {
+        const auto& shapes = slot.guess.shapes.empty() ? unknown_ : slot.guess.shapes;
+        const bool follows = slot.guess.shapes.empty() && !leading.empty();
+        spec.shape = follows ? leading : shapes[std::min(k, shapes.size() - 1)];
+        const bool maybeInts = slot.guess.shapes.empty() && unknownAreInts;
+        spec.dtype = slot.guess.dtype != graph::DType::Unknown ? slot.guess.dtype
+                     : maybeInts                               ? graph::DType::Int64
+                                                               : floats_;
+        if (!graph::isFloat(spec.dtype)) setRange(spec, slot.guess);
+      } else if (slot.kind == c10::TypeKind::IntType) {
+        spec.dtype = graph::DType::Int64;
+        spec.low = spec.high = static_cast<double>(number);
+      } else {
+        spec.dtype = slot.kind == c10::TypeKind::BoolType ? graph::DType::Bool : graph::DType::Float64;
       }
-      const InputGuess& guess = guesses_[i];
-      const bool known = !guess.shapes.empty();
-      specs[i].dtype = guess.dtype != graph::DType::Unknown ? guess.dtype
-                       : !known && unknownAreInts           ? graph::DType::Int64
-                                                            : floats_;
-      specs[i].shape = known             ? guess.shapes[std::min(k, guess.shapes.size() - 1)]
-                       : leading.empty() ? unknownShapes_[std::min(k, unknownShapes_.size() - 1)]
-                                         : leading;
-      if (!graph::isFloat(specs[i].dtype)) setRange(specs[i], guess);
-      specs[i].assumed = std::string(graph::dtypeName(specs[i].dtype)) + shapeText(specs[i].shape) +
-                         (guess.reason.empty() ? std::string(", which runs") : ", from " + guess.reason);
     }
-    return specs;
+    return candidate;
   }
 
-  Result<std::vector<InputSpec>> finish(std::vector<InputSpec> specs) {
+  void sayWhatWasAssumed(InputSpec& spec, const InputSlot& slot) const {
+    if (!spec.assumed.empty()) return;
+    if (!slot.isTensor()) {
+      const bool whole = slot.kind == c10::TypeKind::IntType;
+      spec.assumed = whole ? "the number " + std::to_string(static_cast<int64_t>(spec.high)) : "any number";
+      return;
+    }
+    spec.assumed = std::string(graph::dtypeName(spec.dtype)) + shapeText(spec.shape) +
+                   (slot.guess.reason.empty() ? std::string(", which runs") : ", from " + slot.guess.reason);
+  }
+
+  Result<std::vector<InputSpec>> finish(InputCandidate candidate) {
     std::vector<std::vector<int>> fixedAxes;
-    for (const InputGuess& guess : guesses_) fixedAxes.push_back(guess.fixedAxes);
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (!candidate[i]) continue;
+      sayWhatWasAssumed(*candidate[i], slots_[i]);
+      fixedAxes.push_back(fixedAxesOf(slots_[i].guess, candidate[i]->shape));
+    }
+    auto specs = givenOnes(candidate);
     trials_.findFreeAxes(specs, fixedAxes);
     return specs;
   }
 
   const TorchScriptModel& model_;
-  const c10::FunctionSchema& schema_;
   graph::DType floats_;
+  std::vector<InputSlot> slots_;
+  std::vector<graph::Shape> unknown_;
   InputTrials trials_;
-  std::vector<InputGuess> guesses_;
-  std::vector<graph::Shape> unknownShapes_;
+  InputSearch search_;
 };
 
 }  // namespace
@@ -226,8 +213,15 @@ bool TorchScriptModel::hasDefault(size_t input) const {
   return input + 1 < arguments.size() && mayBeMissing(arguments[input + 1]);
 }
 
+std::string TorchScriptModel::otherName(size_t input) const {
+  return program_.values[static_cast<size_t>(program_.blocks[0].params[input])].value->debugName();
+}
+
 Result<std::vector<InputSpec>> TorchScriptModel::inferInputs() const {
-  return InputInference(*this, source_.module.get_method("forward").function().getSchema(), facts_.dtype).run();
+  const auto& schema = source_.module.get_method("forward").function().getSchema();
+  return inputSlots(*this, schema).and_then([&](auto slots) {
+    return InputInference(*this, schema, std::move(slots)).run();
+  });
 }
 
 }  // namespace normlens::formats::torchscript

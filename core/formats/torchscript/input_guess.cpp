@@ -206,13 +206,19 @@ class Guesser {
     const int64_t channels = transposed ? weight->front() : (*weight)[1] * groups;
     const size_t spatial = weight->size() - 2;
     std::vector<int64_t> sides = spatial == 2 ? sidesOfPositionTables(graph_, weight->back()) : std::vector<int64_t>{};
-    for (const int64_t side : {32, 64, 224, 28, 16, 96, 400, 10, 12, 128}) sides.push_back(side);
+    for (const int64_t side : {32, 64, 224, 256, 28, 16, 96, 128, 10, 400}) sides.push_back(side);
     std::vector<Shape> shapes;
     for (const int64_t side : sides) {
       Shape shape = {kBatch, channels};
       shape.insert(shape.end(), spatial, spatial == 3 ? std::min<int64_t>(side, 32) : side);
       shapes.push_back(std::move(shape));
     }
+    // A channel that is added on the way, or channels that are last.
+    if (channels == 1) shapes.push_back({kBatch, sides.front()}), shapes.back().resize(1 + spatial, sides.front());
+    Shape last(spatial + 2, sides.front());
+    last.front() = kBatch;
+    last.back() = channels;
+    shapes.push_back(std::move(last));
     demand(std::move(shapes), "the channels of " + constantName(graph_, node, 1), 1);
   }
 
@@ -239,6 +245,8 @@ class Guesser {
   void demand(std::vector<Shape> shapes, std::string reason, int fixedAxis = -1) {
     if (!guess_.shapes.empty()) return;
     guess_.fixedAxes = {fixedAxis};
+    const Shape& first = shapes.front();
+    guess_.fixedSize = fixedAxis < 0 ? first.back() : first[static_cast<size_t>(fixedAxis)];
     guess_.shapes = std::move(shapes);
     guess_.shapes.insert(guess_.shapes.begin(), weak_.begin(), weak_.end());
     guess_.reason = std::move(reason);
@@ -251,6 +259,16 @@ class Guesser {
 };
 
 }  // namespace
+
+std::vector<int> fixedAxesOf(const InputGuess& guess, const Shape& shape) {
+  std::vector<int> axes;
+  const auto rank = static_cast<int>(shape.size());
+  for (const int axis : guess.fixedAxes) {
+    const int at = axis < 0 ? axis + rank : axis;
+    if (0 <= at && at < rank && shape[static_cast<size_t>(at)] == guess.fixedSize) axes.push_back(axis);
+  }
+  return axes;
+}
 
 InputGuess guessInput(const Graph& graph, ValueId input) { return Guesser(graph, input).run(); }
 

@@ -1,5 +1,7 @@
 #include "core/formats/torchscript/input_trials.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <set>
 
@@ -30,6 +32,18 @@ bool isFinite(const c10::IValue& value) {
   return true;
 }
 
+// Without matrix products, what is left is too small to be shared out among threads that others may be using, too.
+class OneThread {
+ public:
+  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
+  ~OneThread() { at::set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 // Another size to try in place of this one: batches grow by one, sides of images stay even, lengths shrink.
 std::vector<int64_t> otherSizes(int64_t size, bool batch, bool spatial) {
   if (batch) return {size < 2 ? 2 : size + 1};
@@ -45,6 +59,7 @@ std::vector<int64_t> otherSizes(int64_t size, bool batch, bool spatial) {
 std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<InputSpec>& specs,
                                                          Interpreter& interpreter) {
   lastError_.clear();
+  ++made_;
   Tensors tensors;
   try {
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{20});
@@ -65,7 +80,15 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
   return std::move(*results);
 }
 
-bool InputTrials::works(const std::vector<InputSpec>& specs) { return run(specs, shapes_).has_value(); }
+bool InputTrials::searchedEnough() const {
+  constexpr int kFewTrials = 12;
+  return outOfTime() || (elapsed() > std::chrono::seconds(3) && made_ > kFewTrials);
+}
+
+bool InputTrials::works(const std::vector<InputSpec>& specs) {
+  const OneThread small;
+  return run(specs, shapes_).has_value();
+}
 
 bool InputTrials::worksFinite(const std::vector<InputSpec>& specs) {
   const auto results = run(specs, values_);

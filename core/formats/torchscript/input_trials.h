@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/formats/model.h"
+#include "core/formats/torchscript/input_fault.h"
 #include "core/formats/torchscript/interpreter.h"
 
 namespace normlens::formats::torchscript {
@@ -14,10 +15,16 @@ namespace normlens::formats::torchscript {
 class InputTrials {
  public:
   InputTrials(const Program& program, const c10::FunctionSchema& schema, graph::DType floats)
-      : shapes_(program, Interpreter::Effort::ShapesOnly), values_(program), schema_(schema), floats_(floats) {}
+      : program_(program),
+        shapes_(program, Interpreter::Effort::ShapesTried),
+        values_(program),
+        schema_(schema),
+        floats_(floats) {}
 
   // One forward pass with inputs drawn from the specs (always the same draw); its outputs are not computed in full.
   bool works(const std::vector<InputSpec>& specs);
+  // Of a trial by works() that failed.
+  [[nodiscard]] InputFault fault() const { return inputFault(program_, shapes_.fault()); }
   // Computed in full, and every floating output is finite.
   bool worksFinite(const std::vector<InputSpec>& specs);
   [[nodiscard]] const std::string& lastError() const { return lastError_; }
@@ -27,8 +34,11 @@ class InputTrials {
   // negative ones count from the end.
   void findFreeAxes(std::vector<InputSpec>& specs, const std::vector<std::vector<int>>& fixedAxes);
 
-  // Trials cost a forward pass each: after some seconds no more are made.
-  [[nodiscard]] bool outOfTime() const { return std::chrono::steady_clock::now() - start_ > std::chrono::seconds(20); }
+  // Trials cost a forward pass each: after some seconds no more are made. A large model gets a few all the same.
+  [[nodiscard]] bool searchedEnough() const;
+  [[nodiscard]] bool outOfTime() const { return elapsed() > std::chrono::seconds(20); }
+  [[nodiscard]] int made() const { return made_; }
+  [[nodiscard]] std::chrono::duration<double> elapsed() const { return std::chrono::steady_clock::now() - start_; }
 
  private:
   struct Place {
@@ -46,11 +56,13 @@ class InputTrials {
                                                    const std::vector<std::vector<int>>& fixedAxes);
   static void resize(std::vector<InputSpec>& specs, const Group& group, int64_t size);
 
+  const Program& program_;
   Interpreter shapes_;
   Interpreter values_;
   const c10::FunctionSchema& schema_;
   graph::DType floats_;
   std::string lastError_;
+  int made_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -109,11 +109,12 @@ void Interpreter::findLastReads() {
 }
 
 Result<std::vector<IValue>> Interpreter::run(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
-  if (effort_ == Effort::ShapesOnly) {
+  if (effort_ != Effort::Values) {
     standIns_.emplace();
     auto results = runOnce(inputs, hook, task);
     standIns_.reset();
-    if (results || results.error().code == ErrorCode::Cancelled) return results;
+    const bool isFinal = effort_ == Effort::ShapesTried && !valuesNeeded_;
+    if (results || isFinal || results.error().code == ErrorCode::Cancelled) return results;
     if (restarted_) restarted_();
   }
   return runOnce(std::move(inputs), hook, task);
@@ -121,12 +122,16 @@ Result<std::vector<IValue>> Interpreter::run(std::vector<IValue> inputs, const V
 
 Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
   const c10::InferenceMode inference;
+  valuesNeeded_ = false;
   hook_ = hook ? &hook : nullptr;
   task_ = &task;
   current_ = kNone;
   registers_.assign(program_.values.size(), IValue());
+  ran_.assign(program_.nodes.size(), false);
   attributes_.clear();
   const auto failed = [&](const std::string& why) {
+    fault_ = {current_, {}, static_cast<size_t>(std::ranges::count(ran_, true))};
+    if (current_ != kNone) fault_.inputs = getAll(program_.nodes[static_cast<size_t>(current_)].inputs);
     return fail(ErrorCode::RunFailed, describe(program_, current_) + " failed: " + why,
                 "check that the inputs fit the model");
   };
@@ -143,6 +148,9 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
     return results;
   } catch (const CancelledRun&) {
     return fail(ErrorCode::Cancelled, "stopped on request");
+  } catch (const ValueNeeded& error) {
+    valuesNeeded_ = true;
+    return failed(error.what());
   } catch (const c10::Error& error) {
     return failed(shortText(error));
   } catch (const std::exception& error) {
@@ -183,6 +191,7 @@ void Interpreter::runBlock(int block) {
     current_ = node;
     if (!steps_[static_cast<size_t>(node)].ready) prepare(node);
     runNode(node);
+    ran_[static_cast<size_t>(node)] = true;
     for (const int value : steps_[static_cast<size_t>(node)].dead) registers_[static_cast<size_t>(value)] = IValue();
   }
 }

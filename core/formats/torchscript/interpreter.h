@@ -31,7 +31,9 @@ class Interpreter {
   // ShapesOnly: matrix products are not computed (stand_ins.h), so shapes and types are right and values are not.
   // Where shapes come to depend on such values, or anything else goes wrong, the run is done again with all values; the
   // hook then hears of values a second time, after `restarted` was called.
-  enum class Effort : uint8_t { Values, ShapesOnly };
+  // ShapesTried: as ShapesOnly, but what goes wrong is taken at its word; only where values are needed it is done
+  // again.
+  enum class Effort : uint8_t { Values, ShapesOnly, ShapesTried };
 
   // The program must outlive the interpreter.
   explicit Interpreter(const Program& program, Effort effort = Effort::Values, std::function<void()> restarted = {});
@@ -40,6 +42,14 @@ class Interpreter {
   // Errors: RunFailed naming the op and the module it stands in; Cancelled.
   [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
                                                      const Task& task);
+
+  // Of a run that failed.
+  struct Fault {
+    int node = kNone;                 // that failed
+    std::vector<c10::IValue> inputs;  // what it was given
+    size_t reached = 0;               // how many nodes had run by then, those in loops once
+  };
+  [[nodiscard]] const Fault& fault() const { return fault_; }
 
  private:
   [[nodiscard]] Result<std::vector<c10::IValue>> runOnce(std::vector<c10::IValue> inputs, const ValueHook& hook,
@@ -85,13 +95,16 @@ class Interpreter {
   Effort effort_;
   std::function<void()> restarted_;
   std::optional<StandIns> standIns_;  // of a run for shapes only
+  bool valuesNeeded_ = false;
   std::vector<Step> steps_;
   std::vector<c10::IValue> registers_;
   // Attributes that this run has written or copied, by object and name.
   std::map<std::pair<const c10::ivalue::Object*, std::string>, c10::IValue> attributes_;
   const ValueHook* hook_ = nullptr;
   const Task* task_ = nullptr;
-  int current_ = kNone;  // node being run, for the error message
+  int current_ = kNone;    // node being run, for the error message
+  std::vector<bool> ran_;  // by node
+  Fault fault_;
 };
 
 }  // namespace normlens::formats::torchscript

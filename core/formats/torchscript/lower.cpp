@@ -73,8 +73,10 @@ Lowering::Lowering(const Program& program, const ProbeRecords* records)
 
 Lowered Lowering::run() {
   if (!program_.frames.empty()) out_.graph.scopes[0].type = program_.frames[0].className;
-  for (const int param : program_.blocks[0].params) {
-    const graph::ValueId id = out_.graph.addParam(0, describe(param, recordOf(param)));
+  const auto& params = program_.blocks[0].params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const int param = params[i];
+    const graph::ValueId id = out_.graph.addParam(0, describe(param, recordOf(param), program_.inputNames[i]));
     items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, id, nullptr};
     out_.programValue.push_back(param);
     out_.graphValue[static_cast<size_t>(param)] = id;

@@ -35,8 +35,12 @@ std::string Lowering::uniqueName(const std::string& wanted, int frame) {
 // A graph value for a program value, or for one element of a list value (then `record` is the element's).
 graph::Value Lowering::describe(int programValue, const ValueRecord* record) {
   const ProgramValue& from = program_.values[static_cast<size_t>(programValue)];
+  return describe(programValue, record, from.value == nullptr ? "value" : from.value->debugName());
+}
+
+graph::Value Lowering::describe(int programValue, const ValueRecord* record, const std::string& name) {
   graph::Value value;
-  value.name = uniqueName(from.value == nullptr ? "value" : from.value->debugName(), from.frame);
+  value.name = uniqueName(name, program_.values[static_cast<size_t>(programValue)].frame);
   value.opaqueReason = program_.inPlace.opaqueReason[static_cast<size_t>(programValue)];
   if (record != nullptr && (record->kind == ValueRecord::Kind::Tensor || record->kind == ValueRecord::Kind::Scalar)) {
     value.dtype = record->dtype;

@@ -86,6 +86,7 @@ class Lowering {
   graph::ScopeId scopeOf(int frame);
   graph::ScopeId scopeAt(const std::string& path);
   graph::Value describe(int programValue, const ValueRecord* record);
+  graph::Value describe(int programValue, const ValueRecord* record, const std::string& name);
   std::string uniqueName(const std::string& wanted, int frame);
   graph::ValueId constantValue(int programValue);
   graph::ValueId literalValue(const c10::IValue& number);

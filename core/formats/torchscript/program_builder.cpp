@@ -19,6 +19,12 @@ using torch::jit::Value;
 // Deeper nesting of calls than any model has; stops a module that calls itself.
 constexpr int kMaxDepth = 200;
 
+// torch numbers the names of a loaded graph (ids becomes ids.1); the schema has them as they were written.
+std::string inputName(const Value* input, const c10::Argument& argument) {
+  const bool numbered = input->hasDebugName() && input->debugNameBase() == argument.name();
+  return numbered ? argument.name() : input->debugName();
+}
+
 }  // namespace
 
 Program ProgramBuilder::build() {
@@ -31,6 +37,7 @@ Program ProgramBuilder::build() {
   top.graph = method.graph();
   const int block = addBlock(top.graph->block(), kNone, 0);
   const auto inputs = top.graph->inputs();
+  const auto& arguments = method.function().getSchema().arguments();
   program_.frames.push_back(top);  // enter() would push it: the parameters need its number first
   environments_.emplace_back();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -40,6 +47,7 @@ Program ProgramBuilder::build() {
       const int id = addValue(inputs[i], 0);
       bind(inputs[i], 0, id);
       program_.blocks[0].params.push_back(id);
+      program_.inputNames.push_back(i < arguments.size() ? inputName(inputs[i], arguments[i]) : inputs[i]->debugName());
     }
   }
   walkNodes(top.graph->block(), 0, block);

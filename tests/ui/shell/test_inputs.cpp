@@ -57,7 +57,12 @@ class TestInputs final : public QObject {
     InputsModel model;
     const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
     model.setInputs(someInputs());
-    QCOMPARE(specsOf(model), QStringLiteral("in_0=int64[1,16]:0..210 in_1=float32[2,3]"));
+    QCOMPARE(specsOf(model), QStringLiteral("ids=int64[1,16]:0..210 x=float32[2,3]"));
+    auto unusual = someInputs();
+    unusual[0].name = "ids[0]";
+    InputsModel byPlace;
+    byPlace.setInputs(unusual);
+    QVERIFY(specsOf(byPlace).startsWith(QStringLiteral("in_0=")));
     QVERIFY(!model.edited());
     QCOMPARE(model.index(1, InputsModel::Low).data().toString(), QStringLiteral("normal(0, 1)"));
     const auto set = [&](int row, int column, const char* words) {
@@ -65,7 +70,7 @@ class TestInputs final : public QObject {
     };
     QVERIFY(!set(0, InputsModel::Name, "other"));
     QVERIFY(set(0, InputsModel::Shape, "4 x 12"));
-    QCOMPARE(specsOf(model), QStringLiteral("in_0=int64[4,12]:0..210 in_1=float32[2,3]"));
+    QCOMPARE(specsOf(model), QStringLiteral("ids=int64[4,12]:0..210 x=float32[2,3]"));
     QVERIFY(model.edited());
     const struct {
       int row, column;
