@@ -40,6 +40,11 @@ enum class OpKind : uint8_t {
   Pad,           // [x] axes: those that grow, start: elements before per listed axis, value: the fill (double)
   Gather,        // [x, index...] axis: whole slices of x by run-time index (index_select, embedding = axis 0 of a
                  //     table). count (1): so many axes from `axis` on are indexed together and make way for the index's
+  Scatter,       // [x, updates, index...] axis, count (1): x, with the updates written to the positions along so many
+                 //     axes from `axis` on that an index names. made: how many axes the updates have in their place;
+                 //     they broadcast otherwise. reduction: "none" | "add" | "mean", of what was there and all updates.
+                 //     elements (true): of one axis and element by element, y[i, index[i, j], k] = updates[i, j, k]
+  MaskedCopy,    // [x, mask, source] the source's elements in order where the mask is true, x's elsewhere
   Linear,        // [x, W, b?]: x[..., in] W[out, in] (+ b[out])
   MatMul,        // [a, b] numpy matmul rules (mm, bmm, matmul, mv)
   AddMatMul,     // [c, a, b]: beta*c + alpha*(a @ b), c broadcasts (addmm, baddbmm)

@@ -16,6 +16,7 @@ NORMLENS_RULE(addition);
 NORMLENS_RULE(product);
 NORMLENS_RULE(where);
 NORMLENS_RULE(maskedFill);
+NORMLENS_RULE(maskedCopy);
 NORMLENS_RULE(opaque);
 NORMLENS_RULE(shapeQuery);
 
@@ -39,6 +40,9 @@ NORMLENS_RULE(stack);
 
 // rules_rearrange.cpp
 NORMLENS_RULE(rearrange);
+
+// rules_scatter.cpp
+NORMLENS_RULE(scatter);
 
 // rules_mixing.cpp
 NORMLENS_RULE(reduce);

@@ -50,13 +50,14 @@ bool constantFor(const Graph& graph, const Node& node, const Pattern& pattern, s
 // The pattern without its sums along the axes on which this operand may vary.
 std::optional<Pattern> withoutAxesOf(const Graph& graph, const Node& node, const Pattern& pattern, size_t operand) {
   const Shape* full = shapeOf(graph, node.outputs[0]);
-  const Shape* part = shapeOf(graph, operandAt(node, operand));
-  if (full == nullptr || part == nullptr || part->size() > full->size()) return std::nullopt;
-  auto dims = alignTo(pattern, *full);
+  auto dims = full == nullptr ? std::nullopt : alignTo(pattern, *full);
   if (!dims) return std::nullopt;
-  const size_t missing = full->size() - part->size();
-  for (size_t i = 0; i < part->size(); ++i) {
-    if ((*part)[i] != 1) (*dims)[i + missing] = asKept((*dims)[i + missing]);
+  const FactorsPerDim all = *dims;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!anySummed(all[i])) continue;
+    FactorsPerDim alone;
+    for (size_t k = 0; k < all.size(); ++k) alone.push_back(k == i ? all[i] : wholeKept((*full)[k]));
+    if (!constantFor(graph, node, joinDims(alone), operand)) (*dims)[i] = asKept(all[i]);
   }
   Pattern out = joinDims(*dims);
   return out.sumsAnything() ? std::optional(std::move(out)) : std::nullopt;
@@ -168,6 +169,51 @@ ZeroMean maskedFillZeroMean(const Graph& graph, const Node& node, int, const Pat
 Shift maskedFillShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   if (operand == 1) return Shift::refused("the shifted values decide its mask");
   return scaledBy(graph, node, operand, pattern, 1, "its mask differs between channels");
+}
+
+namespace {
+
+// Groups are whole rows: the source's elements are taken row by row.
+std::optional<int64_t> rowLength(const Pattern& pattern) {
+  const auto& factors = pattern.factors;
+  if (factors.empty() || !factors.back().summed || !factors.back().whole()) return std::nullopt;
+  const bool others = std::any_of(factors.begin(), factors.end() - 1, [](const Factor& f) { return f.summed; });
+  return others ? std::nullopt : std::optional(factors.back().size);
+}
+
+// The rows of so many elements that a value consists of.
+std::optional<Pattern> rowsOf(const Graph& graph, ValueId value, int64_t length) {
+  const Shape* shape = shapeOf(graph, value);
+  const auto count = shape == nullptr ? std::nullopt : graph::elementCount(*shape);
+  if (!count || *count < length || *count % length != 0) return std::nullopt;
+  return Pattern::fromFactors({{*count / length, 0, *count / length, false}, {length, 0, length, true}});
+}
+
+}  // namespace
+
+ZeroMean maskedCopyZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  const auto length = rowLength(pattern);
+  auto source = length ? rowsOf(graph, node.operands.at(2), *length) : std::nullopt;
+  const auto made = length ? rowsOf(graph, node.outputs[0], *length) : std::nullopt;
+  if (!source || !made) return ZeroMean::refused("what it writes is not cut into the norm's rows");
+  // Of all rows: one that is taken in part would move the source's next ones.
+  if (!constantFor(graph, node, *made, 1)) return ZeroMean::refused("its mask differs between channels");
+  ZeroMean all = allOf(graph, node, pattern, {0});
+  if (all.verdict == ZeroMean::Verdict::Needs) all.needs.push_back({node.operands[2], std::move(*source)});
+  return all;
+}
+Shift maskedCopyShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  constexpr const char* kUnequalMask = "its mask differs between channels";
+  if (operand == 0) return scaledBy(graph, node, operand, pattern, 1, kUnequalMask);
+  if (operand == 1) return Shift::refused("the shifted values decide its mask");
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  if (full == nullptr || full->empty() || full->back() < 1) return Shift::refused(kNoShape);
+  const auto source = rowsOf(graph, node.operands.at(2), full->back());
+  auto made = rowsOf(graph, node.outputs[0], full->back());
+  if (!source || !made || !made->sumsAnything() || !pattern.coversGroupsOf(*source))
+    return Shift::refused("what it writes is not cut into the shifted rows");
+  if (!constantFor(graph, node, *made, 1)) return Shift::refused(kUnequalMask);
+  return Shift::carried({{node.outputs[0], std::move(*made)}});
 }
 
 ZeroMean opaqueZeroMean(const Graph&, const Node& node, int, const Pattern&) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "core/ops/rules.h"
@@ -254,6 +255,57 @@ OneNode gatherTogether(Draw& draw) {
                  {out});
 }
 
+std::string reduction(Draw& draw) {
+  return std::array<std::string, 3>{"none", "add", "mean"}[static_cast<size_t>(draw.below(3))];
+}
+
+// Rows by one index, or by two for neighbouring axes; the updates may be broadcast.
+OneNode scatterRows(Draw& draw) {
+  const auto count = static_cast<std::ptrdiff_t>(1 + draw.below(2));
+  const Shape x = draw.shape(static_cast<size_t>(count), 4);
+  const auto axis = static_cast<std::ptrdiff_t>(draw.below(static_cast<int64_t>(x.size()) - count + 1));
+  const Shape index = draw.shape(0, 2);
+  Shape updates(x.begin(), x.begin() + axis);
+  updates.insert(updates.end(), index.begin(), index.end());
+  updates.insert(updates.end(), x.begin() + axis + count, x.end());
+  if (draw.below(3) == 0) updates = draw.part(updates);
+  std::vector<Operand> operands{x, draw.below(4) == 0 ? Operand::number(0) : Operand(updates)};
+  operands.insert(operands.end(), static_cast<size_t>(count), Operand(index));
+  return oneNode(OpKind::Scatter, operands,
+                 {{"axis", int64_t{axis}},
+                  {"count", int64_t{count}},
+                  {"made", static_cast<int64_t>(index.size())},
+                  {"reduction", reduction(draw)}},
+                 {x});
+}
+
+// By an index that is the same along some axes, and may leave out the last positions of others.
+OneNode scatterElements(Draw& draw) {
+  const Shape x = draw.shape(1, 4);
+  const size_t axis = draw.axis(x);
+  Shape index = x;
+  index[axis] = draw.size();
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (i != axis && draw.below(6) == 0) index[i] = 1 + draw.below(x[i]);
+  }
+  Shape updates = index;
+  for (int64_t& size : updates) size += draw.below(8) == 0 ? 1 : 0;
+  Tensor positions = draw.flat(index);
+  for (double& item : positions.at) item = std::fmod(std::floor(std::abs(item) * 100), static_cast<double>(x[axis]));
+  return oneNode(OpKind::Scatter,
+                 {x, draw.below(4) == 0 ? Operand::number(0) : Operand(updates),
+                  draw.below(4) == 0 ? Operand(index) : Operand::of(std::move(positions))},
+                 {{"axis", static_cast<int64_t>(axis)}, {"elements", true}, {"reduction", reduction(draw)}}, {x});
+}
+
+OneNode maskedCopy(Draw& draw) {
+  const Shape full = draw.shape(1, 4);
+  Shape source = full;
+  if (draw.coin()) source.insert(source.begin(), 2);
+  if (draw.below(4) == 0) source.back() += 1;
+  return oneNode(OpKind::MaskedCopy, {draw.coin() ? full : draw.part(full), draw.mask(full), source}, {}, {full});
+}
+
 OneNode linear(Draw& draw) {
   Shape x = draw.shape(1, 4);
   Shape out(x.begin(), x.end() - 1);
@@ -430,6 +482,9 @@ std::vector<Row> rows() {
           {OpKind::Pad, pad, true, true},
           {OpKind::Gather, gather, true, true},
           {OpKind::Gather, gatherTogether, true, true},
+          {OpKind::Scatter, scatterRows, true, true},
+          {OpKind::Scatter, scatterElements, true, true},
+          {OpKind::MaskedCopy, maskedCopy, true, true},
           {OpKind::Linear, linear, true, true},
           {OpKind::MatMul, matmul, true, true},
           {OpKind::AddMatMul, addMatmul, true, true},

@@ -12,6 +12,7 @@
 namespace normlens::ops {
 namespace {
 
+using graph::Attributes;
 using graph::OpKind;
 using graph::Shape;
 using testing::claimsZeroMean;
@@ -86,6 +87,81 @@ TEST(Refused, channelsThatAreIndexedTogetherWithPositions) {
   EXPECT_TRUE(toleratesShift(together(0), 0, kChannels));
   EXPECT_FALSE(claimsZeroMean(together(1), over({2, 5}, {1})));
   EXPECT_FALSE(toleratesShift(together(1), 0, kChannels));
+}
+
+Attributes written(int64_t axis, const char* reduction, bool elements = false) {
+  Attributes out{{"axis", axis}, {"reduction", std::string(reduction)}};
+  if (elements)
+    out.emplace_back("elements", true);
+  else
+    out.emplace_back("made", int64_t{1});
+  return out;
+}
+
+TEST(Refused, writingAlongTheChannelsThemselves) {
+  const auto rows = [](int64_t axis, const Shape& updates) {
+    return oneNode(OpKind::Scatter, {kX, updates, Shape{5}}, written(axis, "none"), {kX});
+  };
+  EXPECT_TRUE(claimsZeroMean(rows(1, {2, 5, 8}), kChannels));
+  EXPECT_TRUE(toleratesShift(rows(1, {2, 5, 8}), 0, kChannels));
+  EXPECT_TRUE(toleratesShift(rows(1, {2, 5, 8}), 1, over({2, 5, 8}, {2})));
+  EXPECT_FALSE(claimsZeroMean(rows(2, {2, 3, 5}), kChannels));
+  EXPECT_FALSE(toleratesShift(rows(2, {2, 3, 5}), 0, kChannels));
+  EXPECT_FALSE(toleratesShift(rows(2, {2, 3, 5}), 1, over({2, 3, 5}, {2})));
+  EXPECT_FALSE(toleratesShift(rows(1, {2, 5, 8}), 2, over({5}, {0}))) << "the index";
+  const OneNode added = oneNode(OpKind::Scatter, {kX, Shape{2, 3, 5}, Shape{5}}, written(2, "add"), {kX});
+  EXPECT_TRUE(toleratesShift(added, 0, kChannels)) << "x itself is only added to";
+  EXPECT_FALSE(claimsZeroMean(added, kChannels));
+}
+
+TEST(Refused, updatesThatAreEqualForAllChannelsAndOtherThanZero) {
+  const auto with = [](double fill) {
+    return oneNode(OpKind::Scatter, {kX, Operand::number(fill), Shape{5}}, written(1, "none"), {kX});
+  };
+  const OneNode one = with(1);
+  const auto answer = opRow(OpKind::Scatter).zeroMean(one.graph, one.graph.node(0), 0, kChannels);
+  ASSERT_EQ(answer.needs.size(), 2U);
+  EXPECT_FALSE(answer.needs[1].pattern.sumsAnything()) << "it has to be 0 itself";
+}
+
+TEST(Refused, anIndexByElementThatDiffersBetweenChannels) {
+  const auto with = [](const Operand& index, const Shape& updates, const char* reduction) {
+    return oneNode(OpKind::Scatter, {kX, updates, index}, written(1, reduction, true), {kX});
+  };
+  Tensor equal({2, 2, 8}, 1), different({2, 2, 8}, 1), some({2, 2, 7}, 1);
+  different.at.back() = 0;
+  for (const char* reduction : {"none", "add", "mean"}) {
+    const OneNode plain = with(Operand::of(equal), {2, 2, 8}, reduction);
+    EXPECT_TRUE(claimsZeroMean(plain, kChannels)) << reduction;
+    EXPECT_TRUE(toleratesShift(plain, 1, over({2, 2, 8}, {2}))) << reduction;
+    for (const OneNode& refused :
+         {with(Operand::of(different), {2, 2, 8}, reduction), with(Operand(Shape{2, 2, 8}), {2, 2, 8}, reduction),
+          with(Operand::of(some), {2, 2, 7}, reduction), with(Operand::of(some), {2, 2, 8}, reduction)}) {
+      EXPECT_FALSE(claimsZeroMean(refused, kChannels)) << reduction;
+      const auto& updates = *refused.graph.value(refused.graph.node(0).operands[1]).shape;
+      EXPECT_FALSE(toleratesShift(refused, 1, over(updates, {2}))) << reduction;
+      EXPECT_EQ(toleratesShift(refused, 0, kChannels), std::string(reduction) == "add") << reduction;
+    }
+  }
+}
+
+TEST(Refused, rowsThatAMaskTakesInPart) {
+  const auto with = [](const Operand& mask, const Shape& source) {
+    return oneNode(OpKind::MaskedCopy, {kX, mask, source}, {}, {kX});
+  };
+  Tensor rows(kX, 0), part(kX, 0);
+  for (size_t i = 8; i < 24; ++i) rows.at[i] = part.at[i] = 1;
+  part.at[47] = 1;
+  EXPECT_TRUE(claimsZeroMean(with(Operand::of(rows), {4, 8}), kChannels));
+  EXPECT_TRUE(claimsZeroMean(with(Shape{2, 3, 1}, {4, 2, 4}), kChannels));
+  EXPECT_TRUE(toleratesShift(with(Operand::of(rows), {4, 8}), 2, over({4, 8}, {1})));
+  EXPECT_FALSE(claimsZeroMean(with(Operand::of(part), {4, 8}), kChannels));
+  EXPECT_FALSE(toleratesShift(with(Operand::of(part), {4, 8}), 2, over({4, 8}, {1})));
+  EXPECT_FALSE(toleratesShift(with(Operand::of(part), {4, 8}), 0, kChannels));
+  // Its last row is taken in part: those that are asked about would be filled from elsewhere, were they behind it.
+  EXPECT_FALSE(claimsZeroMean(with(Operand::of(part), {4, 8}), text("(2 of 0:1)(3)(8 sum)")));
+  EXPECT_FALSE(claimsZeroMean(with(Operand::of(rows), {4, 7}), kChannels)) << "rows of another length";
+  EXPECT_FALSE(toleratesShift(with(Operand::of(rows), {8, 4}), 2, over({8, 4}, {1})));
 }
 
 TEST(Refused, gateThatDiffersBetweenChannels) {

@@ -114,6 +114,8 @@ std::vector<Tensor> evaluateNode(const Graph& graph, const Node& node, const std
     case OpKind::Roll:
     case OpKind::Pad:
     case OpKind::Gather:
+    case OpKind::Scatter:
+    case OpKind::MaskedCopy:
       return shapeOp(call);
     case OpKind::Linear:
     case OpKind::MatMul:

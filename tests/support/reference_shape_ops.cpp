@@ -121,6 +121,69 @@ Tensor gathered(const Call& call) {
   });
 }
 
+// What is at a position becomes the update, or takes its part in the sum or mean.
+class Written {
+ public:
+  explicit Written(const Call& call) : reduction_(graph::stringAttribute(call.node, "reduction").value_or("none")) {
+    out_ = call.operand(0);
+    parts_ = Tensor(out_.shape, 1);
+  }
+  void write(const Index& at, double update) {
+    out_[at] = reduction_ == "none" ? update : out_[at] + update;
+    parts_[at] += 1;
+  }
+  Tensor take() {
+    for (size_t i = 0; i < out_.at.size() && reduction_ == "mean"; ++i) out_.at[i] /= parts_.at[i];
+    return std::move(out_);
+  }
+
+ private:
+  std::string reduction_;
+  Tensor out_, parts_;
+};
+
+Tensor scatteredRows(const Call& call) {
+  const auto axis = static_cast<std::ptrdiff_t>(call.axis());
+  const auto count = graph::intAttribute(call.node, "count").value_or(1);
+  const auto made = graph::intAttribute(call.node, "made").value();
+  const Shape& x = call.operand(0).shape;
+  const Shape& positions = call.operand(2).shape;
+  Shape full(x.begin(), x.begin() + axis);  // to which the updates broadcast
+  full.insert(full.end(), positions.begin(), positions.end());
+  full.insert(full.end(), x.begin() + axis + count, x.end());
+  Written written(call);
+  forEachIndex(full, [&](const Index& index) {
+    const auto first = index.begin() + axis;
+    Index to(index.begin(), first);
+    for (int64_t i = 0; i < count; ++i)
+      to.push_back(static_cast<int64_t>(call.operand(2 + static_cast<size_t>(i))(Index(first, first + made))));
+    to.insert(to.end(), first + made, index.end());
+    written.write(to, call.operand(1)(index));
+  });
+  return written.take();
+}
+
+Tensor scatteredElements(const Call& call) {
+  Written written(call);
+  forEachIndex(call.operand(2).shape, [&](const Index& at) {
+    Index to = at;
+    to[call.axis()] = static_cast<int64_t>(call.operand(2)(at));
+    written.write(to, call.operand(1)(call.operand(1).shape.empty() ? Index{} : at));
+  });
+  return written.take();
+}
+
+Tensor scatteredByMask(const Call& call) {
+  Tensor out(call.outShape());
+  size_t next = 0;
+  const auto& source = call.operand(2).at;
+  forEachIndex(out.shape, [&](const Index& at) {
+    const bool taken = call.operand(1)(at) != 0 && next < source.size();
+    out[at] = taken ? source[next++] : call.operand(0)(at);
+  });
+  return out;
+}
+
 Tensor permuted(const Tensor& x, const std::vector<int64_t>& perm) {
   Shape shape;
   for (const int64_t axis : perm) shape.push_back(x.shape.at(static_cast<size_t>(axis)));
@@ -182,6 +245,10 @@ std::vector<Tensor> shapeOp(const Call& call) {
       return {padded(call)};
     case OpKind::Gather:
       return {gathered(call)};
+    case OpKind::Scatter:
+      return {graph::boolAttribute(call.node, "elements") ? scatteredElements(call) : scatteredRows(call)};
+    case OpKind::MaskedCopy:
+      return {scatteredByMask(call)};
     default:
       throw std::logic_error("no shape op");
   }

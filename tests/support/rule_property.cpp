@@ -167,6 +167,11 @@ class Checker {
     for (size_t i = 1; node_.kind == OpKind::Gather && i < operands.size(); ++i) {
       positions(operands[i], x.at(axis + i - 1));
     }
+    for (size_t i = 2; node_.kind == OpKind::Scatter && i < operands.size(); ++i) {
+      if (graph_.value(node_.operands[i]).constant == graph::kNone) positions(operands[i], x.at(axis + i - 2));
+    }
+    if (node_.kind == OpKind::MaskedCopy && graph_.value(node_.operands[1]).constant == graph::kNone)
+      positions(operands[1], 2);
     if (node_.kind == OpKind::Select && operands.size() > 1) positions(operands[1], x.at(axis));
     if (node_.kind == OpKind::Slice && operands.size() > 1) positions(operands[1], 2);
     if (node_.kind == OpKind::Where && graph_.value(node_.operands[0]).constant == graph::kNone)

@@ -72,6 +72,18 @@ bool OpContext::isComputed(int input) const {
   return false;
 }
 
+Operand OpContext::maskOfPositions(int input) const {
+  const auto& graph = lowering_.graph();
+  const auto producer = [&](graph::ValueId value) -> const Node* {
+    const bool made = value != kNoValue && graph.value(value).producer != graph::kNone;
+    return made ? &graph.node(graph.value(value).producer) : nullptr;
+  };
+  const Node* turned = producer(in(input).value);
+  if (turned == nullptr || graph::intsAttribute(*turned, "perm") != std::vector<int64_t>{1, 0}) return {kNoValue, -1};
+  const Node* positions = producer(turned->operands[0]);
+  return {positions == nullptr || positions->op != "NonZero" ? kNoValue : graph::operandAt(*positions, 0), -1};
+}
+
 std::optional<std::vector<std::optional<int64_t>>> OpContext::knownInts(int input) const {
   const auto ints = lowering_.knownInts(in(input).value);
   if (!ints) return std::nullopt;
@@ -107,6 +119,15 @@ int64_t OpContext::intOf(std::string_view name, int64_t otherwise) const {
 double OpContext::floatOf(std::string_view name, double otherwise) const {
   const AttributeProto* attribute = attributeOf(node_, name, frame_);
   return attribute != nullptr && attribute->has_f() ? static_cast<double>(attribute->f()) : otherwise;
+}
+
+std::optional<double> OpContext::numberOf(std::string_view name) const {
+  const AttributeProto* attribute = attributeOf(node_, name, frame_);
+  if (attribute == nullptr || !attribute->has_t() || !checkTensor(attribute->t())) return std::nullopt;
+  const auto view = viewOf(attribute->t(), nullptr);
+  if (view.data == nullptr || graph::elementCount(view.shape) != 1) return std::nullopt;
+  const auto numbers = graph::toDoubles(view);
+  return numbers ? std::optional(numbers->front()) : std::nullopt;
 }
 
 std::string OpContext::stringOf(std::string_view name, std::string_view otherwise) const {

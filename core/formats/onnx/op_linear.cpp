@@ -99,48 +99,6 @@ void attention(OpContext& op) {
 
 void everything(OpContext& op) { op.allOperands(); }
 
-void gather(OpContext& op) {
-  op.operand(0);
-  const int64_t axis = op.intOf("axis", 0);
-  const auto rank = op.rank(0);
-  const auto index = op.constantInts(1);
-  if (index && index->size() == 1 && op.rank(1) == 0) {  // a constant number picks one
-    op.kind = OpKind::Select;
-    op.setAxis(axis, rank);
-    const auto at = OpContext::normalised(axis, rank);
-    const auto dims = op.inputType(0).dims;
-    const int64_t size = at && dims ? (*dims)[static_cast<size_t>(*at)] : -1;
-    const int64_t wanted = index->front() < 0 && size >= 0 ? index->front() + size : index->front();
-    if (wanted >= 0) op.set("index", wanted);
-    return;
-  }
-  op.operand(1);
-  op.setAxis(axis, rank);
-}
-
-// As h[rows] and h[rows, columns] are written: a Gather along as many of the first axes as an index has numbers.
-void gatherNd(OpContext& op) {
-  auto index = op.inputType(1);
-  const int64_t count = index.dims && index.dims->size() > 1 ? index.dims->back() : -1;
-  if (op.intOf("batch_dims", 0) != 0 || count < 1 || count > op.rank(0).value_or(0)) {
-    op.allOperands();
-    return op.opaque();
-  }
-  const int64_t last = static_cast<int64_t>(index.dims->size()) - 1;
-  index.dims->pop_back();
-  op.operand(0);
-  op.setAxis(0, op.rank(0));
-  if (count == 1) {
-    op.operands.push_back(op.part("index", OpKind::Reshape, "Reshape", {op.in(1)}, {}, std::move(index)));
-    return;
-  }
-  op.set("count", count);
-  for (int64_t i = 0; i < count; ++i) {
-    op.operands.push_back(op.part("index " + std::to_string(i), OpKind::Select, "Gather", {op.in(1)},
-                                  {{"axis", last}, {"index", i}}, index));
-  }
-}
-
 }  // namespace
 
 const std::vector<OpRule>& linearRules() {
@@ -156,8 +114,6 @@ const std::vector<OpRule>& linearRules() {
       {"LSTM", OpKind::Recurrent, everything},
       {"GRU", OpKind::Recurrent, everything},
       {"RNN", OpKind::Recurrent, everything},
-      {"Gather", OpKind::Gather, gather},
-      {"GatherND", OpKind::Gather, gatherNd},
   };
   return kRules;
 }

@@ -12,7 +12,8 @@ struct Tables {
 
 Tables joinRules() {
   Tables tables;
-  for (const auto* family : {&linearRules(), &shapeRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
+  for (const auto* family :
+       {&linearRules(), &indexRules(), &shapeRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
     for (const OpRule& rule : *family) {
       if (rule.domain != Domain::Runtime) tables.standard.emplace(rule.name, &rule);
       if (rule.domain != Domain::Standard) tables.runtime.emplace(rule.name, &rule);

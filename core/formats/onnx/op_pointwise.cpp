@@ -68,6 +68,12 @@ void castLike(OpContext& op) {
   if (op.operands.size() > 1) op.opaque();  // another tensor's type: its values do not count, but it is read
 }
 
+void constantOfShape(OpContext& op) {
+  op.operand(0);
+  const auto number = op.hasAttribute("value") ? op.numberOf("value") : 0.0;
+  if (number) op.set("fill", *number);
+}
+
 }  // namespace
 
 const std::vector<OpRule>& pointwiseRules() {
@@ -147,6 +153,7 @@ const std::vector<OpRule>& pointwiseRules() {
                              "ThresholdedRelu",
                              "Xor"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
+    rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
     for (const char* name : {"Shape", "Size", "RandomNormalLike", "RandomUniformLike"})
       rules.push_back({name, OpKind::ShapeQuery, unary});
     return rules;

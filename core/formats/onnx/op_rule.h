@@ -39,6 +39,8 @@ class OpContext {
   [[nodiscard]] bool isConstant(int input) const;
   // By more than copies and views of a constant.
   [[nodiscard]] bool isComputed(int input) const;
+  // m of Transpose(NonZero(m)); kNoValue: it is something else.
+  [[nodiscard]] Operand maskOfPositions(int input) const;
   [[nodiscard]] Operand literal(double number) { return {lowering_.literal(number), -1}; }
   [[nodiscard]] std::optional<std::vector<int64_t>> constantInts(int input) const;
   // The same, where some are not known before a run; nullopt: not even how many.
@@ -52,6 +54,8 @@ class OpContext {
   [[nodiscard]] int64_t intOf(std::string_view name, int64_t otherwise) const;
   [[nodiscard]] double floatOf(std::string_view name, double otherwise) const;
   [[nodiscard]] std::string stringOf(std::string_view name, std::string_view otherwise) const;
+  // The one element of a tensor.
+  [[nodiscard]] std::optional<double> numberOf(std::string_view name) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> intsOf(std::string_view name) const;
   // From the attribute, or from the constant input that newer opsets have in its place; nullopt: not given or computed.
   [[nodiscard]] std::optional<std::vector<int64_t>> intsOf(std::string_view name, int input) const;
@@ -101,6 +105,7 @@ struct OpRule {
 
 // Rows by family; op_map.cpp joins them.
 [[nodiscard]] const std::vector<OpRule>& linearRules();     // op_linear.cpp
+[[nodiscard]] const std::vector<OpRule>& indexRules();      // op_index.cpp
 [[nodiscard]] const std::vector<OpRule>& shapeRules();      // op_shape.cpp
 [[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
 [[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp

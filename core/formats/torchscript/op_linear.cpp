@@ -115,48 +115,6 @@ void embeddingBag(OpContext& op) {
   op.operands.assign(read.begin() + 1, read.end());
 }
 
-void indexSelect(OpContext& op) {
-  op.operand("self");
-  op.operand("index");
-  op.setAxis("dim", op.rankOf("self"));
-}
-
-// x[:, i], x[i, j]: tensors of indices for neighbouring axes, the other axes taken whole.
-void index(OpContext& op) {
-  op.operand("self");
-  std::vector<Operand> self = op.operands;
-  op.operandList("indices");
-  std::vector<Operand> given;
-  std::vector<size_t> axes;
-  for (size_t i = self.size(); i < op.operands.size(); ++i) {
-    if (op.operands[i].value == graph::kNoValue) continue;
-    axes.push_back(i - self.size());
-    given.push_back(op.operands[i]);
-  }
-  op.operands = std::move(self);
-  op.operands.insert(op.operands.end(), given.begin(), given.end());
-  // With others in between, the index's axes come first.
-  if (axes.empty() || axes.back() - axes.front() + 1 != axes.size()) {
-    op.kind = OpKind::Opaque;
-    return;
-  }
-  op.set("axis", static_cast<int64_t>(axes.front()));
-  if (axes.size() > 1) op.set("count", static_cast<int64_t>(axes.size()));
-  const auto data = op.rankOf("self");
-  const auto made = op.outputShape();
-  // A mask of bools picks another number of elements: its rank gives it away, or its type. One mask of some of the axes
-  // picks positions of all of these together; one axis takes their place.
-  const auto shapes = op.shapesOfList("indices");
-  const auto& mask = axes.front() < shapes.size() ? shapes[axes.front()] : std::nullopt;
-  for (const size_t axis : axes) {
-    if (!op.maskedBy("indices", axis)) continue;
-    const bool ofSome = axes.size() == 1 && mask && data && mask->size() < static_cast<size_t>(*data);
-    if (ofSome) return op.set("count", static_cast<int64_t>(mask->size()));
-    op.kind = OpKind::Opaque;
-  }
-  if (data && made && made->size() + axes.size() < static_cast<size_t>(*data)) op.kind = OpKind::Opaque;
-}
-
 }  // namespace
 
 const std::vector<OpRule>& linearRules() {
@@ -189,8 +147,6 @@ const std::vector<OpRule>& linearRules() {
       {"aten::rnn_relu", OpKind::Recurrent, recurrent},
       {"aten::embedding", OpKind::Gather, embedding},
       {"aten::embedding_bag", OpKind::Opaque, embeddingBag},
-      {"aten::index_select", OpKind::Gather, indexSelect},
-      {"aten::index", OpKind::Gather, index},
   };
   return kRules;
 }

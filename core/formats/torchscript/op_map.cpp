@@ -10,7 +10,8 @@ using Table = std::unordered_map<std::string_view, const OpRule*>;
 
 Table joinRules() {
   Table table;
-  for (const auto* family : {&linearRules(), &shapeRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
+  for (const auto* family :
+       {&linearRules(), &indexRules(), &shapeRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
     for (const OpRule& rule : *family) table.emplace(rule.name, &rule);
   }
   return table;

@@ -138,6 +138,24 @@ void zeros(OpContext& op) { filled(op, 0.0); }
 void ones(OpContext& op) { filled(op, 1.0); }
 void full(OpContext& op) { filled(op, op.numberOf("fill_value")); }
 
+// fill_(x, value), zero_(x): nothing of x is read, so a centered copy of it would not do.
+void fill(OpContext& op) {
+  const auto number = op.has("value") ? op.numberOf("value") : std::optional(0.0);
+  if (number)
+    op.set("fill", *number);
+  else
+    op.kind = OpKind::Opaque;
+}
+
+// copy_(x, src): what src is, broadcast to x's shape. Where it changes the type, it may round.
+void copy(OpContext& op) {
+  const auto from = op.dtypeOfInput("src");
+  if (from == graph::DType::Unknown || from != op.outputDtype())
+    op.kind = OpKind::Opaque;
+  else
+    op.operand("src");
+}
+
 }  // namespace
 
 const std::vector<OpRule>& pointwiseRules() {
@@ -153,6 +171,8 @@ const std::vector<OpRule>& pointwiseRules() {
         {"aten::to", OpKind::Cast, cast},         {"aten::_to_copy", OpKind::Cast, cast},
         {"aten::type_as", OpKind::Cast, cast},    {"aten::lerp", OpKind::Add, lerp},
         {"aten::addcmul", OpKind::Add, addcmul},  {"aten::addcdiv", OpKind::Add, addcdiv},
+        {"aten::copy", OpKind::Expand, copy},     {"aten::fill", OpKind::ShapeQuery, fill},
+        {"aten::zero", OpKind::ShapeQuery, fill},
     };
     for (const char* name :
          {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})

@@ -106,6 +106,7 @@ struct OpRule {
 
 // Rows by family; op_map.cpp joins them.
 [[nodiscard]] const std::vector<OpRule>& linearRules();     // op_linear.cpp
+[[nodiscard]] const std::vector<OpRule>& indexRules();      // op_index.cpp
 [[nodiscard]] const std::vector<OpRule>& shapeRules();      // op_shape.cpp
 [[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
 [[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp

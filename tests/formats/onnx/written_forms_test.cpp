@@ -156,6 +156,75 @@ INSTANTIATE_TEST_SUITE_P(
              "int64[1, 1, 8, 3] i = {0, 1, 5, 0, 1, 5, 0, 1, 2, 0, 1, 5, 0, 1, 5, 0, 1, 3, 0, 1, 5, 0, 1, 6}"}),
     kName);
 
+// The positions in the order of a channel, and the same for all channels of h.
+const std::string kOrder =
+    "s = Shape(x) n = Gather(s, one) f = Gather <axis = 2> (x, one) top, order = TopK <axis = 1> (f, n) "
+    "hs = Shape(h) index = Expand(order, hs) ";
+const std::string kOne = "int64[1] one = {1}";
+const std::string kFirst =
+    "top = ArgMax <axis = 2> (x) first = Mul(top, zero) pair = Concat <axis = -1> (first, first) ";
+
+// h with the elements of `values`, in order, where `by` is above 0; as masked_scatter is exported.
+std::string byMask(const std::string& by, const std::string& values) {
+  return "f = Slice(x, none, one, last) m = Greater(" + by +
+         ", zero) hs = Shape(h) e = Expand(m, hs) nz = NonZero(e) i = Transpose <perm = [1, 0]> (nz) flat = Reshape(" +
+         values +
+         ", all) is = Shape(i) count = Slice(is, none, one) part = Slice(flat, none, count) "
+         "u = ScatterND(h, i, part)";
+}
+const std::string kMaskConstants =
+    "int64[1] none = {0}, int64[1] one = {1}, int64[1] last = {2}, int64[1] all = {-1}, float zero = {0}";
+
+INSTANTIATE_TEST_SUITE_P(
+    Scatter, FreeOnnxForm,
+    ::testing::Values(
+        Form{"ByElement", kOrder + "u = ScatterElements <axis = 1> (h, index, k)" + kNorm, kOne},
+        Form{"ByElementThatAdds", kOrder + "u = ScatterElements <axis = -2, reduction = \"add\"> (h, index, k)" + kNorm,
+             kOne},
+        Form{"OfRows", "r = GatherND(k, i) u = ScatterND(h, i, r)" + kNorm, "int64[2, 2] i = {0, 1, 1, 2}"},
+        Form{"OfRowsByIndicesOfTheRun", kFirst + "u = ScatterND <reduction = \"add\"> (h, pair, k)" + kNorm,
+             "int64 zero = {0}"},
+        Form{"IntoZeros",
+             kOrder + "z = ConstantOfShape(hs) u = ScatterElements <axis = 1, reduction = \"add\"> (z, index, k)" +
+                 kNorm,
+             kOne},
+        Form{"ByAMask", byMask("f", "k") + kNorm, kMaskConstants},
+        Form{"OfWholeSequences", "r = GatherND(k, i) u = ScatterND(h, i, r)" + kNorm, "int64[1, 1] i = {1}"},
+        Form{"OfOneRow", "r = GatherND(k, j) t = Squeeze(r, zero) u = ScatterND(h, i, t)" + kNorm,
+             "int64[2] i = {1, 2}, int64[1, 2] j = {0, 1}, int64[1] zero = {0}"}),
+    kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Scatter, BlockedOnnxForm,
+    ::testing::Values(
+        Form{"ByAnIndexPerChannel",
+             "s = Shape(x) n = Gather(s, one) top, order = TopK <axis = 1> (k, n) "
+             "u = ScatterElements <axis = 1> (h, order, k)" +
+                 kNorm,
+             kOne},
+        Form{"AlongTheChannels", kOrder + "u = ScatterElements <axis = 2, reduction = \"add\"> (h, index, k)" + kNorm,
+             kOne},
+        Form{"IntoOnes",
+             kOrder +
+                 "z = ConstantOfShape <value = float[1] {1}> (hs) "
+                 "u = ScatterElements <axis = 1, reduction = \"add\"> (z, index, k)" +
+                 kNorm,
+             kOne},
+        Form{"ByAMaskOfElements", byMask("k", "k") + kNorm, kMaskConstants},
+        Form{"ByAMaskARelu", "r = Relu(k) " + byMask("f", "r") + kNorm, kMaskConstants},
+        Form{"TheLargest", kOrder + "u = ScatterElements <axis = 1, reduction = \"max\"> (h, index, k)" + kNorm, kOne},
+        Form{"Products", kFirst + "u = ScatterND <reduction = \"mul\"> (h, pair, k)" + kNorm, "int64 zero = {0}"},
+        Form{"ARelu", kOrder + "r = Relu(k) u = ScatterElements <axis = 1> (h, index, r)" + kNorm, kOne},
+        Form{"IntoARelu", kOrder + "r = Relu(h) u = ScatterElements <axis = 1> (r, index, k)" + kNorm, kOne},
+        Form{"SingleElements", "r = GatherND(k, i) u = ScatterND(h, i, r)" + kNorm,
+             "int64[2, 3] i = {0, 1, 5, 1, 2, 3}"},
+        Form{"OfTheChannels",
+             "t = Transpose <perm = [2, 0, 1]> (h) q = Transpose <perm = [2, 0, 1]> (k) r = GatherND(q, i) "
+             "v1 = ScatterND(t, i, r) u = Transpose <perm = [1, 2, 0]> (v1)" +
+                 kNorm,
+             "int64[1, 1] i = {3}"}),
+    kName);
+
 // A LayerScale behind Gemm and Reshape, as an optimiser leaves it.
 const std::string kGemm = "rows = Reshape(x, flat) f = Gemm(rows, w2, b2) s = Shape(h) ";
 
