@@ -125,7 +125,8 @@ int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& o
   const auto& wanted = options.centerValues;
   if (std::find(wanted.begin(), wanted.end(), claim.value) != wanted.end()) return 1;
   if (prices.perCenteredElement == 0) return FlowNetwork::kUncuttable;
-  return prices.perCenteredElement * claim.pattern.regionSize();
+  // Of what has no rows in the probe run another run may have one.
+  return prices.perCenteredElement * std::max(claim.pattern.regionSize(), claim.pattern.groupSize());
 }
 
 Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& options) const {

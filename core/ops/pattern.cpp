@@ -38,7 +38,7 @@ Factors canonical(const Container& factors) {
   Factors out;
   for (Factor next : factors) {
     if (next.size == 1) continue;
-    if (next.extent() == 1) next.summed = false;
+    if (next.extent() <= 1) next.summed = false;
     // Merging may make the result mergeable with what stands before it: a single index swallows its right neighbour.
     while (!out.empty()) {
       const auto both = merged(out.back(), next);
@@ -185,10 +185,25 @@ std::optional<Pattern> Pattern::parse(std::string_view text) {
   return fromFactors(out.factors);
 }
 
+namespace {
+
+// Positions of which the probe run had none (a mask that took nothing); another run may have some. They are kept, and
+// so is every axis beside them.
+bool noneSeen(const Factors& rest, std::span<const int64_t> dims) {
+  return rest.size() == 1 && rest[0].size == 0 && !rest[0].summed && std::ranges::count(dims, 0) > 0 &&
+         std::ranges::all_of(dims, [](int64_t size) { return size >= 0; });
+}
+
+}  // namespace
+
 std::optional<FactorsPerDim> alignTo(const Pattern& pattern, std::span<const int64_t> dims) {
   FactorsPerDim out(dims.size());
   Factors rest = pattern.factors;  // consumed from the back, innermost first
   for (size_t d = dims.size(); d-- > 0;) {
+    if (noneSeen(rest, dims.first(d + 1))) {
+      for (size_t i = 0; i <= d; ++i) out[i] = {Factor{dims[i], 0, dims[i], false}};
+      return out;
+    }
     int64_t open = dims[d];
     if (open <= 0) return std::nullopt;
     while (open > 1) {

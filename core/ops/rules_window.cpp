@@ -1,4 +1,6 @@
 // A part of an axis, or an axis with a border: Slice, Select, Unbind, Split, Pad.
+#include <limits>
+
 #include "core/ops/axis_view.h"
 #include "core/ops/feature_cut.h"
 #include "core/ops/rule_sets.h"
@@ -20,6 +22,13 @@ std::string cutsFrom(const Node& node, const std::string& channels) {
   return "it cuts a run-time part out of " + channels;
 }
 
+// The file says where the window ends: every run takes the same part.
+bool endsWhereTheFileSays(const Node& node) {
+  constexpr int64_t kToTheEnd = std::numeric_limits<int32_t>::max();
+  const auto end = graph::intAttribute(node, "end");
+  return node.kind != OpKind::Slice || (end && *end >= 0 && *end < kToTheEnd);
+}
+
 // y is the window [start, start + length) of x's axis.
 ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std::optional<int64_t> start,
                         int64_t length, ValueId in) {
@@ -31,11 +40,21 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
     return needs(in, view.dims);
   }
   const bool summed = anySummed(axis);
+  if (length == 0 && !summed) {  // of the probe run alone
+    axis = wholeKept(size);
+    return needs(in, view.dims);
+  }
   auto wide = placed(axis, length, *start, size, true);
   if (!wide) return ZeroMean::refused(kCutsChannels);
   axis = std::move(*wide);
   // Along an axis that is kept, a part is asked for only where it is a part of features.
   if (!summed && length != size && !cutsFeatures(graph, node, in, joinDims(view.dims))) axis = wholeKept(size);
+  // Rows of a flattened value: another run may take more of them.
+  if (summed && !endsWhereTheFileSays(node) && !cutsFeatures(graph, node, in, joinDims(view.dims))) {
+    for (Factor& factor : axis) {
+      if (!factor.summed) factor = Factor{factor.size, 0, factor.size, false};
+    }
+  }
   return needs(in, view.dims);
 }
 

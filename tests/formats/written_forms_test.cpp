@@ -337,6 +337,24 @@ TEST(AddedProducts, AreCenteredWhereOthersReadTheSum) {
   }
 }
 
+// In the run that gives the shapes the mask takes no rows; it could.
+const std::string kNone = "  m = x[:, :, 0] > 100.0\n";
+
+INSTANTIATE_TEST_SUITE_P(NoRows, FreeFormTest,
+                         ::testing::Values(Form{"Joined",
+                                                kNone + "  y = self.norm(torch.cat([k[m], h.flatten(0, 1)], 0))\n"},
+                                           Form{"Written", kNone + "  h[m] = k[m]\n  y = self.norm(h)\n"}),
+                         kName);
+
+INSTANTIATE_TEST_SUITE_P(
+    NoRows, BlockedFormTest,
+    ::testing::Values(
+        Form{"JoinedARelu", kNone + "  y = self.norm(torch.cat([torch.relu(k[m]), h.flatten(0, 1)], 0))\n"},
+        Form{"PaddedARelu",
+             kNone + "  y = self.norm(torch.constant_pad_nd(torch.relu(k[m]), [0, 0, 0, 3]) + h[0, :1])\n"},
+        Form{"WrittenARelu", kNone + "  h[m] = torch.relu(k[m])\n  y = self.norm(h)\n"}),
+    kName);
+
 const std::string kRows = "  n = torch.arange(h.size(0))\n  i = torch.argmax(x[:, :, 0], 1)\n";
 const std::string kOrder = "  order = torch.argsort(x[:, :, 0], 1).unsqueeze(-1).expand(-1, -1, 8)\n";
 

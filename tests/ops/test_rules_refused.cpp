@@ -89,6 +89,39 @@ TEST(Refused, channelsThatAreIndexedTogetherWithPositions) {
   EXPECT_FALSE(toleratesShift(together(1), 0, kChannels));
 }
 
+TEST(Refused, rowsOfAFlattenedValueThatAnotherRunMayTakeMoreOf) {
+  const auto needed = [](std::optional<int64_t> end) {
+    Attributes attributes{{"axis", int64_t{0}}, {"start", int64_t{0}}, {"step", int64_t{1}}};
+    if (end) attributes.emplace_back("end", *end);
+    const OneNode slice = oneNode(OpKind::Slice, {Shape{48}}, attributes, {{24}});
+    return opRow(OpKind::Slice).zeroMean(slice.graph, slice.graph.node(0), 0, text("(3)(8 sum)")).needs.at(0).pattern;
+  };
+  EXPECT_EQ(needed(24), text("(6 of 0:3)(8 sum)"));
+  EXPECT_EQ(needed(-24), text("(6)(8 sum)")) << "counted from an end that may move";
+  EXPECT_EQ(needed({}), text("(6)(8 sum)"));
+}
+
+// A mask may take no rows in the probe run and some in another.
+TEST(Refused, toForgetWhatHasNoRowsInTheProbeRun) {
+  const auto needsOf = [](const OneNode& one, const Pattern& pattern) {
+    const auto answer = opRow(one.graph.node(0).kind).zeroMean(one.graph, one.graph.node(0), 0, pattern);
+    std::vector<Pattern> patterns;
+    for (const auto& need : answer.needs) patterns.push_back(need.pattern);
+    return patterns;
+  };
+  const Pattern none = Pattern::fromFactors({{0, 0, 0, false}, {8, 0, 8, true}}), rows = text("(3)(8 sum)");
+  EXPECT_EQ(needsOf(oneNode(OpKind::Concat, {Shape{0, 8}, Shape{3, 8}}, {{"axis", int64_t{0}}}, {{3, 8}}), rows),
+            (std::vector{none, rows}));
+  const Attributes below{{"axes", Ints{0}}, {"start", Ints{0}}, {"value", 0.0}};
+  EXPECT_EQ(needsOf(oneNode(OpKind::Pad, {Shape{0, 8}}, below, {{3, 8}}), rows), (std::vector{none}));
+  const OneNode written =
+      oneNode(OpKind::Scatter, {Shape{3, 8}, Shape{0, 8}, Shape{0}},
+              {{"axis", int64_t{0}}, {"made", int64_t{1}}, {"reduction", std::string("add")}}, {{3, 8}});
+  EXPECT_EQ(needsOf(written, rows), (std::vector{rows, none}));
+  const OneNode sliced = oneNode(OpKind::Slice, {Shape{3, 8}}, {{"axis", int64_t{0}}, {"start", int64_t{0}}}, {{0, 8}});
+  EXPECT_EQ(needsOf(sliced, none), (std::vector{rows}));
+}
+
 Attributes written(int64_t axis, const char* reduction, bool elements = false) {
   Attributes out{{"axis", axis}, {"reduction", std::string(reduction)}};
   if (elements)

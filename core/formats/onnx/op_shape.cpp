@@ -129,6 +129,7 @@ OpKind describeWindow(const Window& window, std::optional<int64_t> axis, int64_t
   if (start && *start < 0) start = size >= 0 ? std::optional(std::max<int64_t>(0, *start + size)) : std::nullopt;
   if (start && size >= 0) start = std::min(*start, size);
   if (start && window.step > 0) attributes.emplace_back("start", *start);
+  if (window.end && *window.end >= 0) attributes.emplace_back("end", *window.end);
   attributes.emplace_back("step", window.step);
   return OpKind::Slice;
 }
