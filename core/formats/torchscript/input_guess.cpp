@@ -214,7 +214,11 @@ class Guesser {
       shapes.push_back(std::move(shape));
     }
     // A channel that is added on the way, or channels that are last.
-    if (channels == 1) shapes.push_back({kBatch, sides.front()}), shapes.back().resize(1 + spatial, sides.front());
+    if (channels == 1) {
+      Shape without(1 + spatial, sides.front());
+      without.front() = kBatch;
+      shapes.push_back(std::move(without));
+    }
     Shape last(spatial + 2, sides.front());
     last.front() = kBatch;
     last.back() = channels;
