@@ -34,8 +34,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   const auto model = openModel(service, options.model, options.inputs, console, console.task(stop));
   if (!model) return console.fail(model.error());
   if (!model->analysis.probe_error.empty()) {
-    console.note(options.model + " could not be run, so shapes are not known: " + model->analysis.probe_error + "; " +
-                 kGiveInputs);
+    console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known; " + kGiveInputs);
   }
   printNorms(*model, console);
   return console.finish([&] { return analyzeReport(model->info, model->analysis); }, Exit::Done);

@@ -41,7 +41,8 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
     console.note(inputs.npz + ": the model has no input of this name, so it is not used: " +
                  boost::algorithm::join(analysis->unused_arrays, ", "));
   }
-  if (analysis->norms.empty()) return analysis;  // nothing was decided by the inputs
+  // Nothing was decided by the inputs, or what is wrong with them is told by couldNotRun().
+  if (analysis->norms.empty() || !analysis->probe_error.empty()) return analysis;
   for (const protocol::InputSpec& input : analysis->inputs) {
     if (!input.assumed.empty()) console.note("input " + input.name + " assumed: " + input.assumed);
   }
@@ -60,9 +61,19 @@ Result<OpenedModel> openModel(service::Service& service, const std::string& path
   return OpenedModel{std::move(*info), std::move(*analysis)};
 }
 
+std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis) {
+  std::vector<std::string> assumed;
+  for (const protocol::InputSpec& input : analysis.inputs) {
+    if (!input.assumed.empty()) assumed.push_back(input.name + ": " + input.assumed);
+  }
+  const std::string on =
+      assumed.empty() ? "" : " on the assumed inputs (" + boost::algorithm::join(assumed, "; ") + ")";
+  return path + " could not be run" + on + ": " + analysis.probe_error;
+}
+
 Status requireRunnable(const std::string& path, const protocol::Analysis& analysis) {
   if (analysis.probe_error.empty()) return {};
-  return fail(ErrorCode::RunFailed, path + " could not be run: " + analysis.probe_error, kGiveInputs);
+  return fail(ErrorCode::RunFailed, couldNotRun(path, analysis), kGiveInputs);
 }
 
 }  // namespace normlens::engine

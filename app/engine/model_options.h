@@ -33,7 +33,9 @@ struct OpenedModel {
 // What to do where a model could not be run on what was found for it.
 inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs FILE.npz or --input 'NAME=TYPE[SIZES]'";
 
-// Error: why the model could not be run, where it could not.
+// "PATH could not be run on the assumed inputs (x: float32[2, 8] as the file says): ...", where it could not.
+[[nodiscard]] std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis);
+// Error: couldNotRun(), where it could not.
 [[nodiscard]] Status requireRunnable(const std::string& path, const protocol::Analysis& analysis);
 
 }  // namespace normlens::engine
