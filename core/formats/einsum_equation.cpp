@@ -1,7 +1,6 @@
 #include "core/formats/einsum_equation.h"
 
 #include <algorithm>
-#include <ranges>
 #include <set>
 
 namespace normlens::formats {
@@ -62,8 +61,12 @@ bool isTerm(std::string_view term) {
 bool isEquation(std::string_view text) {
   const size_t arrow = text.find("->");
   if (arrow != std::string_view::npos && !isTerm(text.substr(arrow + 2))) return false;
-  return std::ranges::all_of(text.substr(0, arrow) | std::views::split(','),
-                             [](const auto& term) { return isTerm(std::string_view(term.begin(), term.end())); });
+  std::string_view inputs = text.substr(0, arrow);
+  for (size_t comma = inputs.find(','); comma != std::string_view::npos; comma = inputs.find(',')) {
+    if (!isTerm(inputs.substr(0, comma))) return false;
+    inputs.remove_prefix(comma + 1);
+  }
+  return isTerm(inputs);
 }
 
 std::optional<std::string> plainEquation(const std::string& text,
