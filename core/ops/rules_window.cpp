@@ -29,11 +29,17 @@ bool endsWhereTheFileSays(const Node& node) {
   return node.kind != OpKind::Slice || (end && *end >= 0 && *end < kToTheEnd);
 }
 
+// Where the window starts; not known where it would leave the axis, as only a file that no runtime takes has it.
+std::optional<int64_t> inside(std::optional<int64_t> start, int64_t length, int64_t size) {
+  return start && *start <= size - length ? start : std::nullopt;
+}
+
 // y is the window [start, start + length) of x's axis.
 ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std::optional<int64_t> start,
                         int64_t length, ValueId in) {
   auto& axis = view.dims.at(view.axis);
   const int64_t size = view.in->at(view.axis);
+  start = inside(start, length, size);
   if (!start) {
     if (anySummed(axis)) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
     axis = wholeKept(size);
@@ -62,6 +68,7 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
 // of groups, each position stands for itself and the groups of the other axes are left.
 Shift windowShift(const Node& node, AxisView view, std::optional<int64_t> start, int64_t length, ValueId out) {
   auto& axis = view.dims.at(view.axis);
+  start = inside(start, length, view.in->at(view.axis));
   if (const auto seen = start ? window(axis, *start, length) : std::nullopt) {
     if (!seen->reaches) return Shift::absorbed();
     axis = seen->factors;

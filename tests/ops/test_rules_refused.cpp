@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 
 #include "core/graph/text.h"
 #include "core/ops/rules.h"
@@ -28,6 +29,16 @@ Pattern text(const char* pattern) { return Pattern::parse(pattern).value(); }
 
 const Shape kX{2, 3, 8};
 const Pattern kChannels = over(kX, {2});
+
+TEST(Refused, indexBehindTheEndOfItsAxis) {
+  for (const int64_t index : {int64_t{3}, std::numeric_limits<int64_t>::max()}) {
+    const OneNode made = oneNode(OpKind::Select, {kX}, {{"axis", int64_t{1}}, {"index", index}}, {{2, 8}});
+    const auto& node = made.graph.nodes.front();
+    const ZeroMean needed = opRow(node.kind).zeroMean(made.graph, node, 0, over({2, 8}, {1}));
+    ASSERT_EQ(needed.needs.size(), 1u);
+    EXPECT_EQ(needed.needs[0].pattern, kChannels);
+  }
+}
 
 TEST(Refused, sliceOfChannelsSaysWhetherItsStepOrItsStartIsInTheWay) {
   const auto reason = [](int64_t step) {
