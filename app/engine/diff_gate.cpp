@@ -1,6 +1,7 @@
 #include "app/engine/diff_gate.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 
 namespace normlens::engine {
 namespace {
@@ -18,9 +19,9 @@ std::vector<const DiffRow*> outputsOf(const run::ModelDiff& diff) {
 bool hasElements(const DiffRow* row) { return graph::elementCount(row->shape).value_or(1) > 0; }
 
 std::string namesOf(const std::vector<const DiffRow*>& rows) {
-  std::string names;
-  for (const DiffRow* row : rows) names += (names.empty() ? "" : ", ") + row->name;
-  return names;
+  std::vector<std::string> names;
+  for (const DiffRow* row : rows) names.push_back(row->name);
+  return boost::algorithm::join(names, ", ");
 }
 
 }  // namespace

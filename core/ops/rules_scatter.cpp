@@ -32,12 +32,16 @@ struct Rows {
   size_t axis = 0, count = 0, made = 0;
 
   [[nodiscard]] bool indexed(size_t xAxis) const { return xAxis >= axis && xAxis < axis + count; }
-  // The updates' axis that runs along this axis of x; nullopt: it is repeated along it.
-  [[nodiscard]] std::optional<size_t> along(size_t xAxis) const {
+  // The updates' axis beside this one of x; nullopt: they have none there.
+  [[nodiscard]] std::optional<size_t> beside(size_t xAxis) const {
     const size_t missing = x->size() - count + made - updates->size();
     const size_t place = xAxis < axis ? xAxis : xAxis - count + made;
-    if (place < missing || (*updates)[place - missing] != (*x)[xAxis]) return std::nullopt;
-    return place - missing;
+    return place < missing ? std::nullopt : std::optional(place - missing);
+  }
+  // The one that runs along it; nullopt: the updates are repeated along it.
+  [[nodiscard]] std::optional<size_t> along(size_t xAxis) const {
+    const auto own = beside(xAxis);
+    return own && (*updates)[*own] == (*x)[xAxis] ? own : std::nullopt;
   }
 };
 
@@ -55,10 +59,8 @@ std::optional<Rows> rowsOf(const Graph& graph, const Node& node) {
   rows.made = static_cast<size_t>(*made);
   if (rows.updates->size() > rows.x->size() - rows.count + rows.made) return std::nullopt;
   for (size_t i = 0; i < rows.x->size(); ++i) {
-    const size_t missing = rows.x->size() - rows.count + rows.made - rows.updates->size();
-    const size_t place = i < rows.axis ? i : i - rows.count + rows.made;
-    if (rows.indexed(i) || rows.along(i) || place < missing) continue;
-    if ((*rows.updates)[place - missing] != 1) return std::nullopt;
+    if (rows.indexed(i) || rows.along(i)) continue;
+    if (const auto own = rows.beside(i); own && (*rows.updates)[*own] != 1) return std::nullopt;
   }
   return rows;
 }

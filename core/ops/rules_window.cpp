@@ -40,13 +40,9 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
   auto& axis = view.dims.at(view.axis);
   const int64_t size = view.in->at(view.axis);
   start = inside(start, length, size);
-  if (!start) {
-    if (anySummed(axis)) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
-    axis = wholeKept(size);
-    return needs(in, view.dims);
-  }
   const bool summed = anySummed(axis);
-  if (length == 0 && !summed) {  // of the probe run alone
+  if (!start && summed) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
+  if (!start || (length == 0 && !summed)) {  // in the probe run alone it may be empty
     axis = wholeKept(size);
     return needs(in, view.dims);
   }

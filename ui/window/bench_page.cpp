@@ -250,9 +250,10 @@ void BenchPage::showChart() {
   const auto& shown = result();
   const int index = point_->currentIndex();
   const bool there = shown && index >= 0 && static_cast<size_t>(index) < shown->points.size();
-  figures_->setPoint(there ? std::optional(shown->points[static_cast<size_t>(index)]) : std::nullopt);
-  figuresTable_->setVisible(!there || shown->points[static_cast<size_t>(index)].error.empty());
-  note_->setText(there ? noteOf(shown->points[static_cast<size_t>(index)]) : QString());
+  const protocol::BenchPoint* point = there ? &shown->points[static_cast<size_t>(index)] : nullptr;
+  figures_->setPoint(point != nullptr ? std::optional(*point) : std::nullopt);
+  figuresTable_->setVisible(point == nullptr || point->error.empty());
+  note_->setText(point != nullptr ? noteOf(*point) : QString());
   if (!shown) {
     empty_->setText(emptyText());
     middle_->setCurrentWidget(empty_);
