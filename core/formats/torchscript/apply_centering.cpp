@@ -101,12 +101,22 @@ Node* pointBefore(const std::vector<Node*>& readers) {
   throw EditRefused("a centering at run time has no place before all its uses");
 }
 
-// An in-place op would write into the centered copy: right only where nobody reads the original memory afterwards.
-void checkInPlace(const Node& node, int input) {
-  if (input != 0 || !mayMutate(node)) return;
-  if (node.input(0)->uses().size() > 1) {
-    throw EditRefused("a value that is changed in place and read again cannot be centered at run time");
+bool writesInto(const Node& node, size_t input) {
+  const auto* schema = node.maybeSchema();
+  if (schema == nullptr || input >= schema->arguments().size()) return false;
+  const auto* alias = schema->arguments()[input].alias_info();
+  return alias != nullptr && alias->isWrite();
+}
+
+// What an op changes in place is read again by any of its names, callers' too: its own memory is centered for it. No
+// other value of that memory is read after the op, else nothing would be known of what it writes (in_place.h).
+void redirect(Node& reader, size_t input, Value* centered) {
+  if (!writesInto(reader, input)) {
+    reader.replaceInput(input, centered);
+    return;
   }
+  const torch::jit::WithInsertPoint here(&reader);
+  reader.owningGraph()->insert(c10::aten::copy_, {reader.input(input), centered});
 }
 
 }  // namespace
@@ -115,7 +125,6 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
   std::string signature = "center " + pattern.text();
   for (const int64_t size : shape) signature += "," + std::to_string(size);
   for (const auto& site : sites) {
-    checkInPlace(*site.node, site.input);
     signature += " " + idOf(site.node) + "." + std::to_string(site.input);
   }
   const Axes axes = centeringAxes(pattern, shape);
@@ -129,7 +138,7 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
               const auto input = static_cast<size_t>(sites[i].input);
               if (readers[i]->input(input) != x)
                 throw EditRefused("reads to be centered together read different values");
-              readers[i]->replaceInput(input, centered);
+              redirect(*readers[i], input, centered);
             }
           }};
 }
