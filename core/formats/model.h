@@ -46,6 +46,12 @@ struct InputSpec {
   std::string assumed;        // what was assumed and why, in words; empty when the user gave it
 };
 
+// What a run takes as one array.
+struct InputArray {
+  std::string name;
+  bool hasDefault = false;  // need not be given: the file holds what it is then
+};
+
 struct ModelFacts {
   std::string format;  // "torchscript"
   std::filesystem::path path;
@@ -86,10 +92,12 @@ class Model {
   [[nodiscard]] virtual std::string fileSha256(const std::function<bool()>& goOn) const = 0;
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
-  // This input of the graph need not be given: the file holds what it is then.
-  [[nodiscard]] virtual bool hasDefault(size_t input) const { return static_cast<void>(input), false; }
-  // Another name under which this input of the graph may be given: torch's numbered one. Empty: there is none.
-  [[nodiscard]] virtual std::string otherName(size_t input) const { return static_cast<void>(input), std::string(); }
+  // The arrays that a run takes, in order. TorchScript: what tuples, lists and dicts hold, each by a name of its own
+  // ("past.0.1"); lists are as long as the code and `given`, the names of arrays that are there, say.
+  [[nodiscard]] virtual std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const;
+  // Names of arrays as inputArrays has them, where they are given otherwise: by torch's numbered names, or what an only
+  // list or dict holds without its name.
+  [[nodiscard]] virtual std::vector<std::string> ownNames(std::vector<std::string> given) const { return given; }
   // A workable set of inputs guessed from the graph. Free sizes are pairwise different and at least 2.
   [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs() const = 0;
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().

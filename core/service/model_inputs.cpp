@@ -12,45 +12,35 @@ namespace {
 
 constexpr uint64_t kInputSeed = 20;
 
-std::vector<std::string> inputNames(const formats::Model& model) {
+template <class Given>
+std::vector<std::string> namesOf(const std::vector<Given>& given) {
   std::vector<std::string> names;
-  for (const auto id : model.graph().inputs()) names.push_back(model.graph().value(id).name);
+  for (const Given& item : given) names.push_back(item.name);
   return names;
-}
-
-std::vector<bool> withDefaults(const formats::Model& model) {
-  std::vector<bool> marks;
-  for (size_t i = 0; i < model.graph().inputs().size(); ++i) marks.push_back(model.hasDefault(i));
-  return marks;
 }
 
 // What was given under an input's other name goes under its own.
 template <class Given>
 void useOwnNames(const formats::Model& model, std::vector<Given>& given) {
-  const auto names = inputNames(model);
-  for (Given& item : given) {
-    if (std::ranges::find(names, item.name) != names.end()) continue;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (item.name == model.otherName(i)) item.name = names[i];
-    }
-  }
+  const auto names = model.ownNames(namesOf(given));
+  for (size_t i = 0; i < given.size(); ++i) given[i].name = names[i];
 }
 
 // Every input is given that has to be.
-bool isComplete(const formats::Model& model, const std::vector<formats::InputSpec>& specs) {
-  const auto names = inputNames(model);
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!model.hasDefault(i) && std::ranges::find(specs, names[i], &formats::InputSpec::name) == specs.end())
-      return false;
-  }
-  return true;
+bool isComplete(const std::vector<formats::InputArray>& inputs, const std::vector<formats::InputSpec>& specs) {
+  return std::ranges::all_of(inputs, [&](const formats::InputArray& input) {
+    return input.hasDefault || std::ranges::find(specs, input.name, &formats::InputSpec::name) != specs.end();
+  });
 }
 
 Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
   auto arrays = run::readArrays(npz);
   if (!arrays) return tl::unexpected(arrays.error());
   useOwnNames(model, *arrays);
-  auto found = run::chooseInputs(*arrays, inputNames(model), model.facts().dtype, withDefaults(model));
+  const auto inputs = model.inputArrays(namesOf(*arrays));
+  std::vector<bool> optional;
+  for (const auto& input : inputs) optional.push_back(input.hasDefault);
+  auto found = run::chooseInputs(*arrays, namesOf(inputs), model.facts().dtype, optional);
   if (!found) return tl::unexpected(found.error());
   ChosenInputs chosen;
   for (const auto& tensor : found->tensors) {
@@ -111,13 +101,14 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
   }
   auto given = run::sized(requests, {});
   useOwnNames(model, given);
-  auto merged = run::mergeSpecs({}, given, inputNames(model));
+  const auto inputs = model.inputArrays(namesOf(given));
+  auto merged = run::mergeSpecs({}, given, namesOf(inputs));
   if (!merged) return tl::unexpected(merged.error());
   // With every input described there is nothing to guess, and a guess may fail where the user knows better.
-  if (given.empty() || !isComplete(model, *merged)) {
+  if (given.empty() || !isComplete(inputs, *merged)) {
     const auto inferred = model.inferInputs();
     if (!inferred) return tl::unexpected(inferred.error());
-    merged = run::mergeSpecs(*inferred, given, inputNames(model));
+    merged = run::mergeSpecs(*inferred, given, namesOf(inputs));
     if (!merged) return tl::unexpected(merged.error());
   }
   return fromSpecs(std::move(*merged));

@@ -1,6 +1,7 @@
 #include "core/formats/torchscript/arguments.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/formats/torchscript/torchscript_model.h"
 
@@ -16,91 +17,114 @@ at::Tensor prepared(const NamedTensor& input, graph::DType floats) {
   return tensor;
 }
 
+bool isOutput(const std::string& name) { return name.starts_with("out_"); }
+
 class ArgumentMaker {
  public:
-  ArgumentMaker(const c10::FunctionSchema& schema, const Tensors& inputs, graph::DType floats)
-      : schema_(schema), floats_(floats) {
+  ArgumentMaker(const std::vector<InputLayout>& layouts, const Tensors& inputs, graph::DType floats) : floats_(floats) {
     for (const NamedTensor& input : inputs) {
-      if (!input.name.starts_with("out_")) inputs_.push_back(&input);
+      if (!isOutput(input.name)) given_.push_back({&input, input.name, false});
     }
-    taken_.resize(inputs_.size());
+    auto names = givenNames();
+    names = withContainerNames(layouts, std::move(names));
+    for (size_t i = 0; i < given_.size(); ++i) given_[i].name = names[i];
+    layouts_ = fitted(layouts, names);
+    for (const InputLayout* leaf : leavesOf(layouts_)) leaves_.push_back(leaf->name);
   }
 
-  Result<IValue> make(const c10::Argument& argument, size_t position, bool alone) {
-    if (alone) {
-      if (auto container = makeContainer(argument.type())) return *container;
+  [[nodiscard]] const std::vector<InputLayout>& layouts() const { return layouts_; }
+  [[nodiscard]] size_t leafCount() const { return leaves_.size(); }
+
+  Result<IValue> make(const InputLayout& layout, const std::optional<IValue>& byDefault) {
+    if (layout.isContainer()) {
+      if (!layout.mayBeNone || isGiven(layout)) return makeContainer(layout);
+      leaf_ += leavesOf(layout).size();
+      return byDefault.value_or(IValue());
     }
-    const NamedTensor* input = take(argument.name(), position);
+    const size_t position = leaf_++;
+    const NamedTensor* input = take(layout.name, position);
     if (input == nullptr) {
-      if (argument.default_value()) return *argument.default_value();
-      if (argument.type()->kind() == TypeKind::OptionalType) return IValue();
-      return fail(ErrorCode::BadInput, "no array was given for the model's input '" + argument.name() + "'",
-                  "name it in_" + std::to_string(position) + " or '" + argument.name() + "'");
+      if (byDefault) return *byDefault;
+      if (layout.mayBeNone) return IValue();
+      return fail(ErrorCode::BadInput, "no array was given for the model's input '" + layout.name + "'",
+                  "name it in_" + std::to_string(position) + " or '" + layout.name + "'");
     }
-    return convert(argument.type(), argument.name(), *input);
+    return convert(*layout.type, layout.name, *input);
   }
 
-  [[nodiscard]] const NamedTensor* leftOver() const {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (!taken_[i]) return inputs_[i];
-    }
-    return nullptr;
+  [[nodiscard]] const std::string* leftOver() const {
+    const auto left = std::ranges::find(given_, false, &Given::taken);
+    return left == given_.end() ? nullptr : &left->tensor->name;
   }
 
  private:
+  struct Given {
+    const NamedTensor* tensor;
+    std::string name;
+    bool taken;
+  };
+
+  [[nodiscard]] std::vector<std::string> givenNames() const {
+    std::vector<std::string> names;
+    for (const Given& given : given_) names.push_back(given.name);
+    return names;
+  }
+
+  [[nodiscard]] bool isGiven(const InputLayout& container) const {
+    return std::ranges::any_of(given_,
+                               [&](const Given& given) { return given.name.starts_with(container.name + "."); });
+  }
+
   const NamedTensor* take(const std::string& name, size_t position) {
-    const std::string numbered = "in_" + std::to_string(position);
-    for (const std::string& wanted : {name, numbered}) {
-      for (size_t i = 0; i < inputs_.size(); ++i) {
-        if (!taken_[i] && inputs_[i]->name == wanted) return taken_[i] = true, inputs_[i];
-      }
+    const auto takeFirst = [&](const auto& wanted) -> const NamedTensor* {
+      const auto found =
+          std::ranges::find_if(given_, [&](const Given& given) { return !given.taken && wanted(given.name); });
+      if (found == given_.end()) return nullptr;
+      found->taken = true;
+      return found->tensor;
+    };
+    for (const std::string& wanted : {name, "in_" + std::to_string(position)}) {
+      if (const auto* tensor = takeFirst([&](const std::string& other) { return other == wanted; })) return tensor;
     }
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (!taken_[i] && isUnnamed(inputs_[i]->name)) return taken_[i] = true, inputs_[i];
-    }
-    return nullptr;
+    return takeFirst([&](const std::string& other) { return isUnnamed(other); });
   }
 
   // The array of another model, whose inputs have other names: it goes by its place among those.
   [[nodiscard]] bool isUnnamed(const std::string& name) const {
-    return !name.starts_with("in_") && !schema_.argumentIndexWithName(name);
+    return !name.starts_with("in_") && std::ranges::find(leaves_, name) == leaves_.end();
   }
 
-  std::optional<IValue> makeContainer(const c10::TypePtr& type) {
-    if (type->kind() == TypeKind::ListType && type->containedType(0)->kind() == TypeKind::TensorType) {
-      c10::List<at::Tensor> list;
-      for (size_t i = 0; i < inputs_.size(); ++i) list.push_back(takeTensor(i));
+  Result<IValue> makeContainer(const InputLayout& layout) {
+    std::vector<IValue> parts;
+    for (const InputLayout& part : layout.parts) {
+      auto made = make(part, std::nullopt);
+      if (!made) return made;
+      parts.push_back(std::move(*made));
+    }
+    if (const auto tuple = layout.type->cast<c10::TupleType>()) {
+      return IValue(tuple->name() ? c10::ivalue::Tuple::createNamed(std::move(parts), tuple)
+                                  : c10::ivalue::Tuple::create(std::move(parts)));
+    }
+    if (layout.type->kind() == TypeKind::ListType) {
+      c10::impl::GenericList list(layout.type->containedType(0));
+      for (IValue& part : parts) list.push_back(std::move(part));
       return IValue(list);
     }
-    if (type->kind() == TypeKind::DictType && type->containedType(0)->kind() == TypeKind::StringType &&
-        type->containedType(1)->kind() == TypeKind::TensorType) {
-      c10::Dict<std::string, at::Tensor> dict;
-      for (size_t i = 0; i < inputs_.size(); ++i) dict.insert(inputs_[i]->name, takeTensor(i));
-      return IValue(dict);
+    c10::impl::GenericDict dict(layout.type->containedType(0), layout.type->containedType(1));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      dict.insert(layout.parts[i].name.substr(layout.name.size() + 1), std::move(parts[i]));
     }
-    if (type->kind() == TypeKind::TupleType && type->containedTypeSize() == inputs_.size()) {
-      std::vector<IValue> elements;
-      for (size_t i = 0; i < inputs_.size(); ++i) elements.emplace_back(takeTensor(i));
-      return IValue(c10::ivalue::Tuple::create(std::move(elements)));
-    }
-    return std::nullopt;
+    return IValue(dict);
   }
 
-  at::Tensor takeTensor(size_t i) {
-    taken_[i] = true;
-    return prepared(*inputs_[i], floats_);
-  }
-
-  Result<IValue> convert(const c10::TypePtr& type, const std::string& name, const NamedTensor& input) const {
+  Result<IValue> convert(const c10::Type& type, const std::string& name, const NamedTensor& input) const {
     const at::Tensor tensor = prepared(input, floats_);
     const auto single = [&]() -> Status {
       if (tensor.numel() == 1) return {};
       return fail(ErrorCode::BadInput, "the model's input '" + name + "' is a number, but the array has " +
                                            std::to_string(tensor.numel()) + " elements");
     };
-    switch (type->kind()) {
-      case TypeKind::OptionalType:
-        return convert(type->expectRef<c10::OptionalType>().getElementType(), name, input);
+    switch (type.kind()) {
       case TypeKind::IntType:
         return single().map([&] { return IValue(tensor.item().toLong()); });
       case TypeKind::FloatType:
@@ -111,14 +135,15 @@ class ArgumentMaker {
         return IValue(tensor);
       default:
         return fail(ErrorCode::BadInput,
-                    "the model's input '" + name + "' is a " + type->str() + ", which cannot be given as an array");
+                    "the model's input '" + name + "' is a " + type.str() + ", which cannot be given as an array");
     }
   }
 
-  const c10::FunctionSchema& schema_;
-  std::vector<const NamedTensor*> inputs_;
-  std::vector<bool> taken_;
   graph::DType floats_;
+  std::vector<Given> given_;
+  std::vector<InputLayout> layouts_;
+  std::vector<std::string> leaves_;
+  size_t leaf_ = 0;  // the next one's number
 };
 
 void flatten(const IValue& value, Tensors& outputs) {
@@ -144,18 +169,38 @@ void flatten(const IValue& value, Tensors& outputs) {
 
 }  // namespace
 
-Result<std::vector<IValue>> toArguments(const c10::FunctionSchema& schema, const Tensors& inputs, graph::DType floats) {
-  ArgumentMaker maker(schema, inputs, floats);
+std::vector<std::string> withContainerNames(const std::vector<InputLayout>& layouts, std::vector<std::string> names) {
+  if (layouts.size() != 1 || !layouts[0].isContainer()) return names;
+  const std::string prefix = layouts[0].name + ".";
+  if (std::ranges::any_of(names, [&](const std::string& name) { return name.starts_with(prefix); })) return names;
+  const bool byKey = layouts[0].type->kind() == TypeKind::DictType;
+  const bool ofArrays = std::ranges::none_of(layouts[0].parts, &InputLayout::isContainer);
+  size_t place = 0;
+  for (std::string& name : names) {
+    if (isOutput(name)) continue;
+    if (byKey && !name.starts_with("in_")) {
+      name.insert(0, prefix);
+    } else if (!byKey && ofArrays) {
+      // Numbers of their own go before the order of the file.
+      name = prefix + (name.starts_with("in_") ? name.substr(3) : std::to_string(place));
+    }
+    ++place;
+  }
+  return names;
+}
+
+Result<std::vector<IValue>> toArguments(const std::vector<InputLayout>& layouts, const c10::FunctionSchema& schema,
+                                        const Tensors& inputs, graph::DType floats) {
+  ArgumentMaker maker(layouts, inputs, floats);
   std::vector<IValue> made;
-  const auto& arguments = schema.arguments();
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    auto value = maker.make(arguments[i], i - 1, arguments.size() == 2);
+  for (size_t i = 0; i < maker.layouts().size(); ++i) {
+    auto value = maker.make(maker.layouts()[i], schema.arguments().at(i + 1).default_value());
     if (!value) return tl::unexpected(value.error());
     made.push_back(std::move(*value));
   }
-  if (const NamedTensor* extra = maker.leftOver())
-    return fail(ErrorCode::BadInput, "the model has no input for the array '" + extra->name + "'",
-                "it takes " + std::to_string(arguments.size() - 1) + " inputs");
+  if (const std::string* extra = maker.leftOver())
+    return fail(ErrorCode::BadInput, "the model has no input for the array '" + *extra + "'",
+                "it takes " + std::to_string(maker.leafCount()) + " inputs");
   return made;
 }
 

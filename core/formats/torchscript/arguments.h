@@ -6,15 +6,21 @@
 #include <vector>
 
 #include "core/formats/model.h"
+#include "core/formats/torchscript/input_layout.h"
 
 namespace normlens::formats::torchscript {
 
-// One IValue per argument of forward() (without self). Tensors are matched by the argument's own name, else by "in_0",
-// "in_1" ... , else by order; arrays named "out_..." are ignored. Floating tensors are cast to `floats`. A number
-// argument takes an array of one element, a list of tensors or a dict takes all arrays where it is the only argument,
-// a missing argument its default. Errors: BadInput naming the argument.
-[[nodiscard]] Result<std::vector<c10::IValue>> toArguments(const c10::FunctionSchema& schema, const Tensors& inputs,
+// One IValue per argument of forward() (without self), of which `layouts` tells. Arrays are matched by their own names,
+// else by "in_0", "in_1" ... , else by order; arrays named "out_..." are ignored. Floating tensors are cast to
+// `floats`. A number takes an array of one element, a missing argument its default. Errors: BadInput naming the array.
+[[nodiscard]] Result<std::vector<c10::IValue>> toArguments(const std::vector<InputLayout>& layouts,
+                                                           const c10::FunctionSchema& schema, const Tensors& inputs,
                                                            graph::DType floats);
+
+// The names of arrays as toArguments takes them: where forward() has one argument, a list, tuple or dict, its arrays
+// may be given without its name.
+[[nodiscard]] std::vector<std::string> withContainerNames(const std::vector<InputLayout>& layouts,
+                                                          std::vector<std::string> names);
 
 // Tensors and numbers of a result, nested tuples, lists and dicts flattened in order, named out_0, out_1 ...
 // None and strings are left out.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/formats/torchscript/arguments.h"
 #include "core/formats/torchscript/input_search.h"
 #include "core/formats/torchscript/mentioned_numbers.h"
 #include "core/formats/torchscript/torchscript_model.h"
@@ -115,16 +116,16 @@ class InputInference {
     return candidates;
   }
 
-  // Which inputs to give: all that are required; where no tensor is, one that may be left out beside them.
+  // Which inputs to give: all that are required; where no tensor is, an argument that may be left out beside them.
   [[nodiscard]] std::vector<std::vector<bool>> givenSlots() const {
     std::vector<bool> required;
     for (const InputSlot& slot : slots_) required.push_back(!slot.optional);
     std::vector<std::vector<bool>> choices;
     const bool hasTensor = std::ranges::any_of(slots_, [](const InputSlot& s) { return !s.optional && s.isTensor(); });
     for (size_t i = 0; i < slots_.size() && !hasTensor; ++i) {
-      if (!slots_[i].optional) continue;
+      if (!slots_[i].optional || (i > 0 && slots_[i - 1].argument == slots_[i].argument)) continue;
       choices.push_back(required);
-      choices.back()[i] = true;
+      for (size_t k = i; k < slots_.size() && slots_[k].argument == slots_[i].argument; ++k) choices.back()[k] = true;
     }
     choices.push_back(required);
     return choices;
@@ -208,20 +209,25 @@ class InputInference {
 
 }  // namespace
 
-bool TorchScriptModel::hasDefault(size_t input) const {
-  const auto& arguments = source_.module.get_method("forward").function().getSchema().arguments();
-  return input + 1 < arguments.size() && mayBeMissing(arguments[input + 1]);
+std::vector<InputArray> TorchScriptModel::inputArrays(const std::vector<std::string>& given) const {
+  const auto layouts = fitted(program_.inputs, given);
+  std::vector<InputArray> arrays;
+  for (const InputLayout* leaf : leavesOf(layouts)) arrays.push_back({leaf->name, leaf->optional});
+  return arrays;
 }
 
-std::string TorchScriptModel::otherName(size_t input) const {
-  return program_.values[static_cast<size_t>(program_.blocks[0].params[input])].value->debugName();
+std::vector<std::string> TorchScriptModel::ownNames(std::vector<std::string> given) const {
+  for (const InputLayout& input : program_.inputs) {
+    if (input.isContainer()) continue;  // "xs.1" is the second of xs
+    const auto& numbered = program_.values[static_cast<size_t>(input.values[0])].value->debugName();
+    std::ranges::replace(given, numbered, input.name);
+  }
+  return withContainerNames(program_.inputs, std::move(given));
 }
 
 Result<std::vector<InputSpec>> TorchScriptModel::inferInputs() const {
   const auto& schema = source_.module.get_method("forward").function().getSchema();
-  return inputSlots(*this, schema).and_then([&](auto slots) {
-    return InputInference(*this, schema, std::move(slots)).run();
-  });
+  return inputSlots(*this).and_then([&](auto slots) { return InputInference(*this, schema, std::move(slots)).run(); });
 }
 
 }  // namespace normlens::formats::torchscript

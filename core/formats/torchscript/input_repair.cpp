@@ -132,11 +132,15 @@ class Repairs {
     }
   }
 
+  // All arrays of an argument that is left out.
   void giveOptional() {
-    for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      if (failed_[slot] || !slots_[slot].isTensor()) continue;
+    for (size_t first = 0; first < slots_.size(); ++first) {
+      const size_t argument = slots_[first].argument;
+      if (failed_[first] || (first > 0 && slots_[first - 1].argument == argument)) continue;
       InputCandidate changed = failed_;
-      changed[slot] = blankSpec(slots_[slot], shapesFor(slot).front());
+      for (size_t slot = first; slot < slots_.size() && slots_[slot].argument == argument; ++slot) {
+        if (slots_[slot].isTensor()) changed[slot] = blankSpec(slots_[slot], shapesFor(slot).front());
+      }
       add(std::move(changed));
     }
   }

@@ -28,12 +28,13 @@ class InputSearch {
   struct Failed {
     InputCandidate candidate;
     InputFault fault;
+    size_t guess = 0;  // the one that it comes from, by repairs
     std::optional<std::vector<InputCandidate>> repairs;  // made when they are first asked for
     size_t next = 0;
   };
 
-  bool works(const InputCandidate& candidate, size_t atLeast);
-  Failed* best();
+  bool works(const InputCandidate& candidate, size_t guess, size_t atLeast);
+  Failed* best(std::optional<size_t> ofGuess);
 
   InputTrials& trials_;
   const std::vector<InputSlot>& slots_;

@@ -7,43 +7,42 @@ namespace {
 
 using c10::TypeKind;
 
-TypeKind kindOf(const c10::Argument& argument) {
-  const auto& type = argument.type();
-  return type->kind() == TypeKind::OptionalType ? type->expectRef<c10::OptionalType>().getElementType()->kind()
-                                                : type->kind();
-}
-
 bool isNumber(TypeKind kind) {
   return kind == TypeKind::IntType || kind == TypeKind::FloatType || kind == TypeKind::BoolType;
 }
 
-}  // namespace
-
-bool mayBeMissing(const c10::Argument& argument) {
-  return argument.default_value() || argument.type()->kind() == TypeKind::OptionalType;
+// What the first of its readers that tell anything say.
+InputGuess guessOf(const TorchScriptModel& model, const InputLayout& leaf) {
+  InputGuess guess;
+  for (const int value : leaf.values) {
+    const graph::ValueId id = model.lowered().graphValue[static_cast<size_t>(value)];
+    if (id == graph::kNoValue) continue;
+    guess = guessInput(model.graph(), id);
+    if (!guess.shapes.empty()) break;
+  }
+  return guess;
 }
 
-Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model, const c10::FunctionSchema& schema) {
+}  // namespace
+
+Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model) {
   std::vector<InputSlot> slots;
-  const auto& arguments = schema.arguments();
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    InputSlot slot;
-    slot.argument = i - 1;
-    slot.kind = kindOf(arguments[i]);
-    slot.optional = mayBeMissing(arguments[i]);
-    const graph::ValueId value = model.graph().inputs()[slot.argument];
-    slot.name = model.graph().value(value).name;
-    if (slot.isTensor()) {
-      slot.guess = guessInput(model.graph(), value);
-    } else if (slot.optional) {
-      continue;
-    } else if (!isNumber(slot.kind)) {
-      return fail(ErrorCode::BadInput,
-                  "the model's input '" + slot.name + "' is a " + arguments[i].type()->str() +
-                      ", for which NormLens cannot make up values",
-                  "give inputs with --inputs FILE.npz");
+  const auto& inputs = model.program().inputs;
+  for (size_t argument = 0; argument < inputs.size(); ++argument) {
+    for (const InputLayout* leaf : leavesOf(inputs[argument])) {
+      InputSlot slot{leaf->name, argument, leaf->type->kind(), leaf->optional, {}};
+      if (slot.isTensor()) {
+        slot.guess = guessOf(model, *leaf);
+      } else if (slot.optional) {
+        continue;
+      } else if (!isNumber(slot.kind)) {
+        return fail(ErrorCode::BadInput,
+                    "the model's input '" + slot.name + "' is a " + leaf->type->str() +
+                        ", for which NormLens cannot make up values",
+                    "give inputs with --inputs FILE.npz");
+      }
+      slots.push_back(std::move(slot));
     }
-    slots.push_back(std::move(slot));
   }
   return slots;
 }

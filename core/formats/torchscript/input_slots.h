@@ -1,4 +1,5 @@
-// The inputs of forward() for which values are made up, one by one. Private to formats/torchscript: includes torch.
+// The arrays of forward()'s arguments for which values are made up, one by one. Private to formats/torchscript:
+// includes torch.
 #pragma once
 
 #include <torch/script.h>
@@ -24,10 +25,8 @@ struct InputSlot {
 // One spec per slot; nullopt: left out.
 using InputCandidate = std::vector<std::optional<InputSpec>>;
 
-[[nodiscard]] bool mayBeMissing(const c10::Argument& argument);
 // Required ones, and tensors that may be left out. Error: a required input for which nothing can be made up.
-[[nodiscard]] Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model,
-                                                        const c10::FunctionSchema& schema);
+[[nodiscard]] Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model);
 [[nodiscard]] std::vector<InputSpec> givenOnes(const InputCandidate& candidate);
 [[nodiscard]] std::string shapeText(const graph::Shape& shape);
 // "x=float32[2, 8], ids=int64[2, 7]:0..9": as --input takes them.

@@ -29,6 +29,10 @@ bool isFinite(const c10::IValue& value) {
   }
   if (value.isTuple()) return std::ranges::all_of(value.toTupleRef().elements(), isFinite);
   if (value.isList()) return std::ranges::all_of(value.toListRef(), isFinite);
+  if (value.isGenericDict()) {
+    const auto dict = value.toGenericDict();
+    return std::all_of(dict.begin(), dict.end(), [](const auto& entry) { return isFinite(entry.value()); });
+  }
   return true;
 }
 
@@ -67,7 +71,7 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
   } catch (const std::exception&) {
     return std::nullopt;
   }
-  auto arguments = toArguments(schema_, tensors, floats_);
+  auto arguments = toArguments(program_.inputs, schema_, tensors, floats_);
   if (!arguments) {
     lastError_ = arguments.error().message;
     return std::nullopt;

@@ -76,7 +76,7 @@ Lowered Lowering::run() {
   const auto& params = program_.blocks[0].params;
   for (size_t i = 0; i < params.size(); ++i) {
     const int param = params[i];
-    const graph::ValueId id = out_.graph.addParam(0, describe(param, recordOf(param), program_.inputNames[i]));
+    const graph::ValueId id = out_.graph.addParam(0, describe(param, recordOf(param), program_.inputs[i].name));
     items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, id, nullptr};
     out_.programValue.push_back(param);
     out_.graphValue[static_cast<size_t>(param)] = id;

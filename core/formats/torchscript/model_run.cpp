@@ -56,7 +56,8 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
 
 Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
   return guarded([&] {
-           return toArguments(source_.module.get_method("forward").function().getSchema(), inputs, facts_.dtype);
+           return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(), inputs,
+                              facts_.dtype);
          })
       .and_then([](auto arguments) { return arguments; });
 }

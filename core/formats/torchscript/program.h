@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/formats/torchscript/input_layout.h"
 
 namespace normlens::formats::torchscript {
 
@@ -102,7 +103,7 @@ struct Program {
   std::vector<ProgramNode> nodes;
   std::vector<ProgramBlock> blocks;  // 0: forward()
   std::vector<ConstantTensor> constants;
-  std::vector<std::string> inputNames;  // of the parameters of block 0, as the user wrote them where that is known
+  std::vector<InputLayout> inputs;  // of the parameters of block 0, named as the user wrote them where that is known
   InPlaceFacts inPlace;
   bool writesState = false;  // an in-place op or SetAttr changes the module's own tensors or attributes
 };

@@ -37,7 +37,8 @@ Program ProgramBuilder::build() {
   top.graph = method.graph();
   const int block = addBlock(top.graph->block(), kNone, 0);
   const auto inputs = top.graph->inputs();
-  const auto& arguments = method.function().getSchema().arguments();
+  const auto& schema = method.function().getSchema();
+  std::vector<std::string> names;
   program_.frames.push_back(top);  // enter() would push it: the parameters need its number first
   environments_.emplace_back();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -47,11 +48,12 @@ Program ProgramBuilder::build() {
       const int id = addValue(inputs[i], 0);
       bind(inputs[i], 0, id);
       program_.blocks[0].params.push_back(id);
-      program_.inputNames.push_back(i < arguments.size() ? inputName(inputs[i], arguments[i]) : inputs[i]->debugName());
+      names.push_back(inputName(inputs[i], schema.arguments().at(i)));
     }
   }
   walkNodes(top.graph->block(), 0, block);
   program_.blocks[0].returns = lookUpAll(top.graph->outputs(), 0);
+  program_.inputs = inputLayouts(program_, names, schema);
   return std::move(program_);
 }
 

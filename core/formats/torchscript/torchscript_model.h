@@ -45,8 +45,8 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
   [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
-  [[nodiscard]] bool hasDefault(size_t input) const override;
-  [[nodiscard]] std::string otherName(size_t input) const override;
+  [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;
+  [[nodiscard]] std::vector<std::string> ownNames(std::vector<std::string> given) const override;
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
   Status probe(const Tensors& inputs, const Task& task) override;
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
