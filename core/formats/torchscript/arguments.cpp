@@ -25,8 +25,7 @@ class ArgumentMaker {
     for (const NamedTensor& input : inputs) {
       if (!isOutput(input.name)) given_.push_back({&input, input.name, false});
     }
-    auto names = givenNames();
-    names = withContainerNames(layouts, std::move(names));
+    const auto names = withContainerNames(layouts, givenNames());
     for (size_t i = 0; i < given_.size(); ++i) given_[i].name = names[i];
     layouts_ = fitted(layouts, names);
     for (const InputLayout* leaf : leavesOf(layouts_)) leaves_.push_back(leaf->name);

@@ -228,6 +228,7 @@ class Repairs {
         fewer.erase(fewer.begin() + axis);
         use(std::move(fewer));
       }
+      if (rank >= 2) use({shape.begin() + 1, shape.end()});  // an image of a list has no batch
       if (rank >= 3) {
         Shape last = shape;
         std::rotate(last.begin() + 1, last.begin() + 2, last.end());
