@@ -2,6 +2,8 @@
 
 #include <boost/algorithm/string/join.hpp>
 
+#include "core/protocol/input_groups.h"
+
 namespace normlens::engine {
 namespace {
 
@@ -43,8 +45,8 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
   }
   // Nothing was decided by the inputs, or what is wrong with them is told by couldNotRun().
   if (analysis->norms.empty() || !analysis->probe_error.empty()) return analysis;
-  for (const protocol::InputSpec& input : analysis->inputs) {
-    if (!input.assumed.empty()) console.note("input " + input.name + " assumed: " + input.assumed);
+  for (const protocol::InputGroup& group : protocol::inputGroups(analysis->inputs)) {
+    if (!group.each.assumed.empty()) console.note("input " + group.names + " assumed: " + group.each.assumed);
   }
   return analysis;
 }
@@ -63,8 +65,8 @@ Result<OpenedModel> openModel(service::Service& service, const std::string& path
 
 std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis) {
   std::vector<std::string> assumed;
-  for (const protocol::InputSpec& input : analysis.inputs) {
-    if (!input.assumed.empty()) assumed.push_back(input.name + ": " + input.assumed);
+  for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
+    if (!group.each.assumed.empty()) assumed.push_back(group.names + ": " + group.each.assumed);
   }
   const std::string on =
       assumed.empty() ? "" : " on the assumed inputs (" + boost::algorithm::join(assumed, "; ") + ")";

@@ -108,8 +108,8 @@ class Graph {
   std::vector<Block> blocks;  // 0: the model's forward
   std::vector<Scope> scopes;
   std::vector<Constant> constants;
-  std::vector<std::string>
-      outputNames;  // 1:1 with outputs() where the file names them, else empty; no part of the text
+  // Where the file names any: 1:1 with outputs(), empty for those that have no name. No part of the text.
+  std::vector<std::string> outputNames;
 
   Graph();
 

@@ -136,7 +136,8 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     document.nodes.push_back(std::move(item));
   }
   const auto outputName = [&](size_t i) {
-    return i < graph.outputNames.size() ? graph.outputNames[i] : "output " + std::to_string(i);
+    const bool isNamed = i < graph.outputNames.size() && !graph.outputNames[i].empty();
+    return isNamed ? graph.outputNames[i] : "output " + std::to_string(i);
   };
   const auto ends = [&](const std::vector<ValueId>& values, const char* role, bool input) {
     for (size_t i = 0; i < values.size(); ++i) {

@@ -39,6 +39,8 @@ TEST(GraphDocument, outputsHaveTheNamesOfTheFile) {
   EXPECT_EQ(graphDocument(*graph, {}).nodes.back().label, "output 1");
   graph->outputNames = {"logits", "hidden"};
   EXPECT_EQ(graphDocument(*graph, {}).nodes.back().label, "hidden");
+  graph->outputNames = {"logits", ""};
+  EXPECT_EQ(graphDocument(*graph, {}).nodes.back().label, "output 1") << "not all have one";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include "core/protocol/input_groups.h"
 #include "ui/session/format.h"
 #include "ui/session/session.h"
 #include "ui/widgets/elided_label.h"
@@ -73,10 +74,10 @@ void ModelPage::showModel() {
   QVector<Property> inputs;
   QStringList assumed;
   if (analysis) {
-    for (const protocol::InputSpec& input : analysis->inputs) {
-      inputs.push_back({text(input.name), QStringLiteral("%1 %2").arg(text(input.dtype), formatShape(input.shape)),
+    for (const auto& [names, input] : protocol::inputGroups(analysis->inputs)) {
+      inputs.push_back({text(names), QStringLiteral("%1 %2").arg(text(input.dtype), formatShape(input.shape)),
                         tr("values from %1 to %2").arg(formatNumber(input.low), formatNumber(input.high))});
-      if (!input.assumed.empty()) assumed << QStringLiteral("%1: %2").arg(text(input.name), text(input.assumed));
+      if (!input.assumed.empty()) assumed << QStringLiteral("%1: %2").arg(text(names), text(input.assumed));
     }
   }
   inputs_->setProperties(inputs);

@@ -82,19 +82,27 @@ Lowered Lowering::run() {
     out_.graphValue[static_cast<size_t>(param)] = id;
   }
   lowerBlock(0, 0);
-  // Results: nested tuples, lists and dicts one after the other.
+  addResults();
+  out_.elementPath.resize(out_.programValue.size());
+  graph::groupRepeatedBlocks(out_.graph);
+  return std::move(out_);
+}
+
+// Nested tuples, lists and dicts one after the other; what is in a dict has its key for a name.
+void Lowering::addResults() {
   const ProgramBlock& top = program_.blocks[0];
   for (size_t i = 0; i < top.returns.size(); ++i) {
     std::vector<Operand> results;
     const OperandSite site{0, top.block->return_node(), static_cast<int>(i)};
     flatten(itemOf(top.returns[i]), site, results);
-    for (const Operand& result : results) {
-      if (result.value != kNoValue) addReturn(0, result);
+    std::vector<std::string> names;
+    addNames(itemOf(top.returns[i]), {}, false, names);
+    for (size_t k = 0; k < results.size(); ++k) {
+      if (results[k].value == kNoValue) continue;
+      out_.graph.outputNames.push_back(names[k]);
+      addReturn(0, results[k]);
     }
   }
-  out_.elementPath.resize(out_.programValue.size());
-  graph::groupRepeatedBlocks(out_.graph);
-  return std::move(out_);
 }
 
 void Lowering::addReturn(graph::BlockId block, const Operand& operand) {

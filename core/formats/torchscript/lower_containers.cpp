@@ -162,6 +162,17 @@ bool Lowering::joinLists(int id) {
   return true;
 }
 
+// By element, as flatten has them: "1.logits"; empty where no dict is on the way.
+void Lowering::addNames(const Item& item, const std::string& path, bool hasKey, std::vector<std::string>& into) {
+  if (item.kind != Item::Kind::List) return into.push_back(hasKey ? path : std::string());
+  const ListState& list = *item.list;
+  const bool isDict = !list.keys.empty() && list.keys.size() == list.elements.size();
+  for (size_t i = 0; i < list.elements.size(); ++i) {
+    const std::string part = isDict ? list.keys[i] : std::to_string(i);
+    addNames(list.elements[i], path.empty() ? part : path + "." + part, hasKey || isDict, into);
+  }
+}
+
 // A container that an If or Loop changes is one value from before it on.
 void Lowering::freezeGrowingLists(int id, graph::BlockId into) {
   for (const int block : node(id).blocks) {

@@ -71,6 +71,8 @@ class Lowering {
  private:
   using GraphNode = graph::Node;
 
+  void addResults();
+  static void addNames(const Item& item, const std::string& path, bool hasKey, std::vector<std::string>& into);
   void lowerBlock(int block, graph::BlockId into);
   void lowerNode(int node, graph::BlockId into);
   void lowerOp(int node, graph::BlockId into);

@@ -1,4 +1,4 @@
-// Inputs that are tuples, lists and dicts of tensors: the names of their arrays, values for them, and runs.
+// Inputs and outputs that are tuples, lists and dicts of tensors: the names of their arrays, values for them, and runs.
 #include <algorithm>
 
 #include "tests/formats/torchscript_fixture.h"
@@ -124,6 +124,15 @@ TEST(ContainerInputs, TextsAreNotMadeUp) {
   const auto specs = modelOf("def forward(self, x, modes: List[str]):\n  return x\n")->inferInputs();
   ASSERT_FALSE(specs);
   EXPECT_NE(specs.error().message.find("'modes.0' is a str"), std::string::npos) << specs.error().message;
+}
+
+TEST(ContainerOutputs, WhatADictHoldsHasItsKey) {
+  const auto names = [](const std::string& result) {
+    return modelOf("def forward(self, x):\n  y = x + 1\n  return " + result + "\n")->graph().outputNames;
+  };
+  EXPECT_EQ(names("{'logits': x, 'hidden': y}"), (Names{"logits", "hidden"}));
+  EXPECT_EQ(names("(x, {'logits': y, 'states': x})"), (Names{"", "1.logits", "1.states"}));
+  EXPECT_EQ(names("(x, y)"), (Names{"", ""}));
 }
 
 }  // namespace
