@@ -35,11 +35,11 @@ class Console {
   // For a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
   [[nodiscard]] Task task(std::stop_token stop);
 
-  void print(std::string_view text);              // stdout; nothing with --json or --quiet
-  void note(std::string_view line);               // stderr; nothing with --quiet
+  void print(std::string_view text);  // stdout; nothing with --json or --quiet
+  void note(std::string_view line);   // stderr; nothing with --quiet
   // With --json, which alone asks for the object, prints it: that of a large model takes its time.
   Exit finish(const std::function<nlohmann::json()>& result, Exit exit);
-  Exit fail(const Error& error);                  // one line on stderr, the error object with --json
+  Exit fail(const Error& error);  // one line on stderr, the error object with --json
 
  private:
   class ProgressLine;

@@ -14,8 +14,8 @@ namespace normlens::formats {
 [[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task);
 
 struct FormatInfo {
-  std::string name;     // "TorchScript"
-  std::string runtime;  // version of what runs its models; empty: this build cannot run them
+  std::string name;                    // "TorchScript"
+  std::string runtime;                 // version of what runs its models; empty: this build cannot run them
   std::vector<std::string> providers;  // what that can run them on, where it has such parts: "CPUExecutionProvider"
 };
 // What this build reads.

@@ -208,8 +208,7 @@ class Checker {
     const bool later = std::ranges::any_of(
         list, [&](const NodeProto& node) { return std::ranges::find(node.output(), input) != node.output().end(); });
     if (later)
-      return wrong(describe(reader) + " reads " + quotedName(input) +
-                   " before it is made: the graph has a cycle");
+      return wrong(describe(reader) + " reads " + quotedName(input) + " before it is made: the graph has a cycle");
     return wrong(describe(reader) + " reads " + quotedName(input) +
                  ", which is not an input, initializer or node output");
   }

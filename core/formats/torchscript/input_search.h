@@ -28,7 +28,7 @@ class InputSearch {
   struct Failed {
     InputCandidate candidate;
     InputFault fault;
-    size_t guess = 0;  // the one that it comes from, by repairs
+    size_t guess = 0;                                    // the one that it comes from, by repairs
     std::optional<std::vector<InputCandidate>> repairs;  // made when they are first asked for
     size_t next = 0;
   };
