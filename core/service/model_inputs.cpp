@@ -15,6 +15,7 @@ constexpr uint64_t kInputSeed = 20;
 template <class Given>
 std::vector<std::string> namesOf(const std::vector<Given>& given) {
   std::vector<std::string> names;
+  names.reserve(given.size());
   for (const Given& item : given) names.push_back(item.name);
   return names;
 }
@@ -39,6 +40,7 @@ Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesyst
   useOwnNames(model, *arrays);
   const auto inputs = model.inputArrays(namesOf(*arrays));
   std::vector<bool> optional;
+  optional.reserve(inputs.size());
   for (const auto& input : inputs) optional.push_back(input.hasDefault);
   auto found = run::chooseInputs(*arrays, namesOf(inputs), model.facts().dtype, optional);
   if (!found) return tl::unexpected(found.error());

@@ -46,6 +46,7 @@ using Reply = tl::expected<T, EngineError>;
 
 class EngineClient final : public QObject {
   Q_OBJECT
+  Q_DISABLE_COPY_MOVE(EngineClient)
 
  public:
   enum class State { Stopped, Starting, Ready, Dead };

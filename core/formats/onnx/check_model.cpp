@@ -137,7 +137,11 @@ class Checker {
     if (depth > kMaxDepth)
       return wrong("nests graphs more than " + std::to_string(kMaxDepth) + " deep", ErrorCode::Unsupported);
     Names names(outer);
-    names.reserve(static_cast<size_t>(graph.node_size() + graph.initializer_size() + graph.input_size()));
+    size_t expected = 0;
+    for (const int count : {graph.node_size(), graph.initializer_size(), graph.input_size()}) {
+      expected += static_cast<size_t>(count);
+    }
+    names.reserve(expected);
     std::unordered_set<std::string_view> inputs;
     for (const auto& input : graph.input()) {
       if (!inputs.insert(input.name()).second) return wrong("input " + quotedName(input.name()) + " is defined twice");
@@ -152,7 +156,8 @@ class Checker {
     return {};
   }
 
-  Status initializers(const GraphProto& graph, const std::unordered_set<std::string_view>& inputs, Names& names) {
+  static Status initializers(const GraphProto& graph, const std::unordered_set<std::string_view>& inputs,
+                             Names& names) {
     std::unordered_set<std::string_view> seen;
     const auto add = [&](const std::string& name) -> Status {
       if (name.empty()) return wrong("has an initializer without a name");

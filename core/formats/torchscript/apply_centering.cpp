@@ -128,8 +128,9 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
     signature += " " + idOf(site.node) + "." + std::to_string(site.input);
   }
   const Axes axes = centeringAxes(pattern, shape);
-  return {signature, [sites, axes](GraphCopy& copy) {
+  return {signature, [sites = std::move(sites), axes](GraphCopy& copy) {
             std::vector<Node*> readers;
+            readers.reserve(sites.size());
             for (const auto& site : sites) readers.push_back(copy.at(site.node));
             Value* x = readers[0]->input(static_cast<size_t>(sites[0].input));
             const torch::jit::WithInsertPoint here(pointBefore(readers));

@@ -116,7 +116,7 @@ class ArgumentMaker {
     return IValue(dict);
   }
 
-  Result<IValue> convert(const c10::Type& type, const std::string& name, const NamedTensor& input) const {
+  [[nodiscard]] Result<IValue> convert(const c10::Type& type, const std::string& name, const NamedTensor& input) const {
     const at::Tensor tensor = prepared(input, floats_);
     const auto single = [&]() -> Status {
       if (tensor.numel() == 1) return {};
@@ -181,7 +181,8 @@ std::vector<std::string> withContainerNames(const std::vector<InputLayout>& layo
       name.insert(0, prefix);
     } else if (!byKey && ofArrays) {
       // Numbers of their own go before the order of the file.
-      name = prefix + (name.starts_with("in_") ? name.substr(3) : std::to_string(place));
+      name = name.starts_with("in_") ? name.substr(3) : std::to_string(place);
+      name.insert(0, prefix);
     }
     ++place;
   }

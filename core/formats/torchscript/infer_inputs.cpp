@@ -176,7 +176,7 @@ class InputInference {
     return candidate;
   }
 
-  void sayWhatWasAssumed(InputSpec& spec, const InputSlot& slot) const {
+  static void sayWhatWasAssumed(InputSpec& spec, const InputSlot& slot) {
     if (!spec.assumed.empty()) return;
     if (!slot.isTensor()) {
       const bool whole = slot.kind == c10::TypeKind::IntType;
