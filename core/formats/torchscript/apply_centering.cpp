@@ -3,6 +3,7 @@
 
 #include "core/formats/centering_axes.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
+#include "core/formats/torchscript/memory_sharing.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -99,13 +100,6 @@ Node* pointBefore(const std::vector<Node*>& readers) {
     block = block->owningNode() == nullptr ? nullptr : block->owningNode()->owningBlock();
   }
   throw EditRefused("a centering at run time has no place before all its uses");
-}
-
-bool writesInto(const Node& node, size_t input) {
-  const auto* schema = node.maybeSchema();
-  if (schema == nullptr || input >= schema->arguments().size()) return false;
-  const auto* alias = schema->arguments()[input].alias_info();
-  return alias != nullptr && alias->isWrite();
 }
 
 // What an op changes in place is read again by any of its names, callers' too: its own memory is centered for it. No

@@ -41,10 +41,8 @@ class InPlaceAnalysis {
       const ProgramNode& n = program_.nodes[i];
       const auto* schema = n.node->maybeSchema();
       if (schema == nullptr || !schema->is_mutable()) continue;
-      const auto& arguments = schema->arguments();
-      for (size_t a = 0; a < std::min(arguments.size(), n.inputs.size()); ++a) {
-        const auto* info = arguments[a].alias_info();
-        if (info != nullptr && info->isWrite() && isJudged(n, a)) writes_.push_back({static_cast<int>(i), n.inputs[a]});
+      for (size_t a = 0; a < n.inputs.size(); ++a) {
+        if (writesInto(*n.node, a) && isJudged(n, a)) writes_.push_back({static_cast<int>(i), n.inputs[a]});
       }
     }
   }

@@ -2,19 +2,13 @@
 #include <algorithm>
 
 #include "core/formats/torchscript/lowering.h"
+#include "core/formats/torchscript/memory_sharing.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
 namespace prim = c10::prim;
 namespace aten = c10::aten;
-
-bool writesFirstArgument(const torch::jit::Node* node) {
-  const auto* schema = node->maybeSchema();
-  if (schema == nullptr || schema->arguments().empty() || node->inputs().empty()) return false;
-  const auto* info = schema->arguments()[0].alias_info();
-  return info != nullptr && info->isWrite();
-}
 
 }  // namespace
 
@@ -55,7 +49,7 @@ bool Lowering::lowerContainer(int id, graph::BlockId into) {
       break;
   }
   // Any other change of a container: from here on it is one value.
-  if (writesFirstArgument(at.node) && listSize(at.inputs[0])) {
+  if (writesInto(*at.node, 0) && listSize(at.inputs[0])) {
     const Operand whole = single(Item(itemOf(at.inputs[0])), at.inputs[0], {at.frame, at.node, 0}, id, into);
     items_[static_cast<size_t>(at.inputs[0])] = Item{Item::Kind::Value, whole.value, nullptr};
   }
@@ -179,7 +173,7 @@ void Lowering::freezeGrowingLists(int id, graph::BlockId into) {
     for (const int inner : program_.blocks[static_cast<size_t>(block)].nodes) {
       const ProgramNode& at = node(inner);
       if (!at.blocks.empty()) freezeGrowingLists(inner, into);
-      if (!writesFirstArgument(at.node) || at.inputs.empty()) continue;
+      if (!writesInto(*at.node, 0)) continue;
       const auto& item = items_[static_cast<size_t>(at.inputs[0])];
       if (!item || item->kind != Item::Kind::List) continue;
       const auto list = item->list;

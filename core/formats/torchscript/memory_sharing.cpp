@@ -28,6 +28,13 @@ bool sharesSet(const c10::AliasInfo& a, const c10::AliasInfo& b) {
 
 }  // namespace
 
+bool writesInto(const torch::jit::Node& node, size_t input) {
+  const auto* schema = node.maybeSchema();
+  if (schema == nullptr || input >= std::min(schema->arguments().size(), node.inputs().size())) return false;
+  const auto* alias = schema->arguments()[input].alias_info();
+  return alias != nullptr && alias->isWrite();
+}
+
 MemorySharing::MemorySharing(const Program& program)
     : program_(program), onward_(program.values.size()), origins_(program.values.size()) {
   for (const ProgramNode& node : program_.nodes) addNode(node);

@@ -12,6 +12,9 @@
 
 namespace normlens::formats::torchscript {
 
+// Whether the op writes into the memory of this input, by its schema.
+[[nodiscard]] bool writesInto(const torch::jit::Node& node, size_t input);
+
 class MemorySharing {
  public:
   explicit MemorySharing(const Program& program);
