@@ -175,6 +175,10 @@ class Verifier {
     }
     if (const Status done = measureNoise(used); !done) return done;
     tellDecisive();
+    if (!filePasses() && algebraPasses()) {
+      if (const Status done = measureRounding(used); !done) return done;
+      tellDecisive();
+    }
     if (!filePasses() && result_.firstDiverging.empty()) {
       nameDiverging(change_.original, change_.changed, options_.floorFactor * result_.noiseFloor);
     }
@@ -200,6 +204,24 @@ class Verifier {
         // A copy that overflows says nothing about rounding.
         if (compared->originalRan && std::isfinite(compared->worst().maxRel)) includeEach(compared->outputs, noise_);
       }
+    }
+    return {};
+  }
+
+  // How far the original is from its float64 copy, where that is no more than rounding.
+  Status measureRounding(const std::vector<Tensors>& sets) {
+    task_.report("measuring the rounding of sums");
+    const auto twin = change_.original.toFloat64();
+    if (const Status running = task_.check(); !running) return running;
+    if (!twin) return {};
+    std::vector<Worst> rounding;
+    for (const Tensors& inputs : sets) {
+      const auto compared = compareOn(**twin, change_.original, inputs, task_);
+      if (!compared) return tl::unexpected(compared.error());
+      includeEach(compared->outputs, rounding);
+    }
+    for (size_t i = 0; i < rounding.size() && i < noise_.size(); ++i) {
+      if (rounding[i].maxRel <= options_.mostRounding) noise_[i].include(rounding[i]);
     }
     return {};
   }

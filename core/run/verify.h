@@ -5,8 +5,9 @@
 // File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
 // yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
 // a unit in the last place, never below 4 machine epsilons. Each output has its own floor and passes at <= 6 times
-// that. Where float64 is impossible (quantised weights, unknown ops) the files alone decide, and algebraReason says
-// why.
+// that. Weights that move do not show what sums lose where numbers cancel: an output above its floor, with the algebra
+// proved, is also given how far the original is from its own float64 copy. Where float64 is impossible (quantised
+// weights, unknown ops) the files alone decide, and algebraReason says why.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once
@@ -33,6 +34,7 @@ struct VerifyOptions {
   double algebraLimit = 1e-10;
   double floorFactor = 6;
   double floorEpsilons = 4;
+  double mostRounding = 0.1;  // an original farther from its float64 copy is off by more than rounding (random draws)
   std::vector<std::vector<int>> freeAxes;  // by input, for the second size; may be empty (see otherSizes)
 };
 

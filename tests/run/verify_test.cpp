@@ -76,6 +76,22 @@ TEST(Verify, TheNoiseOfOneOutputExcusesNoOther) {
   EXPECT_LT(result->noiseFloor, 1e-5);
 }
 
+TEST(Verify, WhatSumsLoseIsNotHeldAgainstAFoldWhoseAlgebraIsProved) {
+  const auto result = verifyFake(FakeModel(Fault::Cancelling));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, true);
+  EXPECT_GT(result->file->maxRel, 1e-5);
+  EXPECT_GT(result->noiseFloor, 1e-5);
+}
+
+TEST(Verify, AFloat64CopyThatDrawsOtherNumbersExcusesNothing) {
+  const auto result = verifyFake(FakeModel(Fault::OtherDraws));
+  ASSERT_TRUE(result);
+  EXPECT_LE(result->algebra->maxRel, 1e-10);
+  EXPECT_EQ(result->exact, false);
+  EXPECT_LT(result->noiseFloor, 1e-5);
+}
+
 TEST(Verify, OutputsThatAreNotANumberProveNothing) {
   const auto result = verifyFake(FakeModel(Fault::NotANumber));
   ASSERT_TRUE(result);

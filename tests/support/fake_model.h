@@ -26,6 +26,8 @@ enum class Fault {
   OriginalFails,  // the model does not run at all
   FixedSize,      // the model runs at the sample's size only
   NotANumber,     // a weight is NaN, and with it every output
+  Cancelling,     // nor here: sums lose digits that no change of a weight shows
+  OtherDraws,     // the same, and the float64 copies give other numbers, as those that draw some would
 };
 
 class FakeModel final : public formats::Model {
@@ -169,6 +171,8 @@ class FakeModel final : public formats::Model {
     if (fault_ == Fault::SlightlyOff) weight(0, 0) += 1e-7;
   }
 
+  bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
+
   Result<std::vector<double>> compute(const formats::Tensors& inputs, const Task& task) const {
     if (onRun) onRun();
     if (const Status running = task.check(); !running) return tl::unexpected(running.error());
@@ -180,6 +184,7 @@ class FakeModel final : public formats::Model {
     const std::vector<double> x = *graph::toDoubles(inputs[0].view);
     std::vector<double> y;
     for (int64_t n = 0; n < shape[0]; ++n) normRow(x.data() + n * kWidth, y);
+    if (fault_ == Fault::OtherDraws && facts_.dtype == graph::DType::Float64) std::ranges::reverse(y);
     return y;
   }
 
@@ -188,6 +193,7 @@ class FakeModel final : public formats::Model {
     for (int64_t row = 0; row < kWidth; ++row) {
       for (int64_t i = 0; i < kWidth; ++i) h[row] += weight_[static_cast<size_t>(row * kWidth + i)] * x[i];
       h[row] = rounded(h[row]);
+      if (isCancelling()) h[row] = rounded(rounded(h[row] + 1000) - 1000);
       if (!folded_) mean += h[row] / kWidth;
     }
     for (const double value : h) squares += (value - mean) * (value - mean) / kWidth;
