@@ -78,12 +78,15 @@ Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, 
     return fail(ErrorCode::BadInput, "'" + name + "' is " + describe(a.dtype, a.shape) + " in one model and " +
                                          describe(b.dtype, b.shape) + " in the other");
   }
-  const auto valuesA = graph::toDoubles(partsOfComplex(a)), valuesB = graph::toDoubles(partsOfComplex(b));
+  const graph::TensorView parts = partsOfComplex(a);
+  const auto valuesA = graph::toDoubles(parts), valuesB = graph::toDoubles(partsOfComplex(b));
   if (!valuesA || !valuesB) {
     return fail(ErrorCode::Unsupported, "'" + name + "' holds " + std::string(graph::dtypeName(a.dtype)) +
                                             " elements, which cannot be compared");
   }
-  return measure(std::move(name), *valuesA, *valuesB);
+  TensorDiff diff = measure(std::move(name), *valuesA, *valuesB);
+  diff.telling = graph::isFloat(parts.dtype) && !diff.vacuous && !valuesA->empty();
+  return diff;
 }
 
 Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const formats::Tensors& b) {

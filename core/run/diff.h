@@ -18,6 +18,7 @@ struct TensorDiff {
   std::string name;
   double maxAbs = 0, maxRel = 0, meanAbs = 0, cosine = 1;
   bool vacuous = false;  // there are elements, and none of them took part
+  bool telling = false;  // floating-point numbers took part: indices and flags can agree by chance
   // Where they are farthest apart, the first of equals, as a place in row-major order; -1: they are equal everywhere.
   int64_t worst = -1;
   double worstA = 0, worstB = 0;  // the two elements there

@@ -1,17 +1,26 @@
 #include "core/run/norm_diff.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/run/sites.h"
 
 namespace normlens::run {
 
-Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
-                                             const formats::Model& b, const formats::Tensors& inputs,
-                                             const Task& task) {
+namespace {
+
+std::vector<Site> outputSites(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                              const formats::Model& b) {
   std::vector<Site> sites = normSites(a.graph(), normsOfA, b.graph());
   std::erase_if(sites, [](const Site& site) { return site.kind != SiteKind::NormOutput; });
-  if (sites.empty()) return std::vector<TensorDiff>{};
+  return sites;
+}
+
+Result<std::vector<TensorDiff>> compareSites(const formats::Model& a, const formats::Model& b,
+                                             const std::vector<Site>& sites, const formats::Tensors& inputs,
+                                             const Task& task) {
+  std::vector<TensorDiff> rows;
+  if (sites.empty()) return rows;
   std::vector<graph::ValueId> valuesOfA, valuesOfB;
   for (const Site& site : sites) {
     valuesOfA.push_back(site.value);
@@ -21,11 +30,35 @@ Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a, const std:
   if (!capturedA) return tl::unexpected(capturedA.error());
   const auto capturedB = capture(b, valuesOfB, inputs, task);
   if (!capturedB) return tl::unexpected(capturedB.error());
-  std::vector<TensorDiff> rows;
   for (const Site& site : sites) {
     if (auto pair = bestPair(site, *capturedA, *capturedB)) rows.push_back(std::move(pair->diff));
   }
   return rows;
+}
+
+}  // namespace
+
+Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                                             const formats::Model& b, const formats::Tensors& inputs,
+                                             const Task& task) {
+  return compareSites(a, b, outputSites(a, normsOfA, b), inputs, task);
+}
+
+Result<std::vector<TensorDiff>> compareValues(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                                              const std::vector<graph::ValueId>& values, const formats::Model& b,
+                                              const formats::Tensors& inputs, const Task& task) {
+  const auto wanted = [&](graph::ValueId value) { return std::ranges::find(values, value) != values.end(); };
+  std::vector<int> norms;
+  std::vector<graph::ValueId> others = values;
+  for (const analysis::LayerNorm& norm : normsOfA) {
+    if (!wanted(norm.output)) continue;
+    norms.push_back(norm.index);
+    std::erase(others, norm.output);
+  }
+  std::vector<Site> sites = outputSites(a, normsOfA, b);
+  std::erase_if(sites, [&](const Site& site) { return std::ranges::find(norms, site.norm) == norms.end(); });
+  std::ranges::move(valueSites(a.graph(), others, b.graph()), std::back_inserter(sites));
+  return compareSites(a, b, sites, inputs, task);
 }
 
 std::string firstDiverging(const std::vector<TensorDiff>& norms, double limit) {

@@ -17,6 +17,14 @@ namespace normlens::run {
                                                            const formats::Model& b, const formats::Tensors& inputs,
                                                            const Task& task);
 
+// The same of values of `a`: a norm's output as above, any other value with the one of its name. Those that have no
+// partner or were not reached are left out.
+[[nodiscard]] Result<std::vector<TensorDiff>> compareValues(const formats::Model& a,
+                                                            const std::vector<analysis::LayerNorm>& normsOfA,
+                                                            const std::vector<graph::ValueId>& values,
+                                                            const formats::Model& b, const formats::Tensors& inputs,
+                                                            const Task& task);
+
 // The first row with max_rel above the limit; empty if none.
 [[nodiscard]] std::string firstDiverging(const std::vector<TensorDiff>& norms, double limit);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/run/deciding_values.h"
 #include "core/run/draw.h"
 #include "core/run/input_spec.h"
 #include "core/run/norm_diff.h"
@@ -17,37 +18,33 @@ using formats::Tensors;
 
 constexpr Worst kBeyondMeasure{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
 
-// A comparison of both models on one set of inputs.
+// A comparison of a model with the original on one set of inputs.
 struct Compared {
-  bool originalRan = false;
-  std::string originalError, foldedError;  // plain sentences
+  std::string error;  // of the other model; a plain sentence
   std::vector<TensorDiff> outputs;
-  [[nodiscard]] Worst worst() const { return foldedError.empty() ? worstOf(outputs) : kBeyondMeasure; }
+  [[nodiscard]] Worst worst() const { return error.empty() ? worstOf(outputs) : kBeyondMeasure; }
 };
 
+// What a model itself makes of the inputs. Only a cancelled task is an error here.
+struct Ran {
+  std::optional<Tensors> outputs;  // nullopt: it failed
+  std::string error;               // a plain sentence
+};
+Result<Ran> runOn(const Model& model, const Tensors& inputs, const Task& task) {
+  auto outputs = model.run(inputs, task);
+  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  if (!outputs) return Ran{.outputs = std::nullopt, .error = outputs.error().message};
+  return Ran{.outputs = std::move(*outputs), .error = {}};
+}
+
 // Only a cancelled task is an error here.
-Result<Compared> compareOn(const Model& original, const Model& folded, const Tensors& inputs, const Task& task) {
-  Compared compared;
-  const auto expected = original.run(inputs, task);
-  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
-  if (!expected) {
-    compared.originalError = expected.error().message;
-    return compared;
-  }
-  compared.originalRan = true;
-  const auto got = folded.run(inputs, task);
-  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
-  if (!got) {
-    compared.foldedError = "the folded model fails where the original runs: " + got.error().message;
-    return compared;
-  }
-  auto outputs = compareOutputs(*expected, *got);
-  if (outputs) {
-    compared.outputs = std::move(*outputs);
-  } else {
-    compared.foldedError = outputs.error().message;
-  }
-  return compared;
+Result<Compared> compareWith(const Tensors& expected, const Model& other, const Tensors& inputs, const Task& task) {
+  const auto got = runOn(other, inputs, task);
+  if (!got) return tl::unexpected(got.error());
+  if (!got->outputs) return Compared{.error = "the folded model fails where the original runs: " + got->error};
+  auto outputs = compareOutputs(expected, *got->outputs);
+  if (!outputs) return Compared{.error = outputs.error().message};
+  return Compared{.error = {}, .outputs = std::move(*outputs)};
 }
 
 // The sample and `draws` others of the same size.
@@ -99,13 +96,13 @@ class Verifier {
     if (!sets) return tl::unexpected(sets.error());
     for (size_t i = 0; i < sets->size(); ++i) {
       task_.report("verifying in float64", 0.1 + 0.3 * static_cast<double>(i) / static_cast<double>(sets->size()));
-      const auto compared = compareOn(twin, foldedTwin, (*sets)[i], task_);
-      if (!compared) return tl::unexpected(compared.error());
-      if (i == 0 && !compared->originalRan) {
-        return noAlgebra("the float64 copy does not run: " + compared->originalError);
-      }
-      include(*compared);
+      const auto expected = runOn(twin, (*sets)[i], task_);
+      if (!expected) return tl::unexpected(expected.error());
+      if (!expected->outputs && i == 0) return noAlgebra("the float64 copy does not run: " + expected->error);
+      if (!expected->outputs) continue;  // a draw that the original itself refuses (an id out of range) says nothing
+      if (const Status done = includeAlgebra(*expected->outputs, foldedTwin, (*sets)[i]); !done) return done;
     }
+    if (const Status done = compareDecidingValues(twin, foldedTwin); !done) return done;
     return compareAtOtherSize(twin, foldedTwin);
   }
 
@@ -114,23 +111,41 @@ class Verifier {
     for (const auto& shapes : otherSizes(shapesOf(sample_), options_.freeAxes)) {
       const auto inputs = drawLike(sample_, shapes, options_.seed);
       if (!inputs) continue;
-      const auto compared = compareOn(twin, foldedTwin, *inputs, task_);
-      if (!compared) return tl::unexpected(compared.error());
-      if (!compared->originalRan) continue;  // a size that this model does not take
-      include(*compared);
+      const auto expected = runOn(twin, *inputs, task_);
+      if (!expected) return tl::unexpected(expected.error());
+      if (!expected->outputs) continue;  // a size that this model does not take
       result_.secondSize = true;
-      return {};
+      return includeAlgebra(*expected->outputs, foldedTwin, *inputs);
     }
     return {};
   }
 
-  // A draw that the original itself refuses (an id out of range) says nothing.
-  void include(const Compared& compared) {
-    if (!compared.originalRan) return;
+  Status includeAlgebra(const Tensors& expected, const Model& foldedTwin, const Tensors& inputs) {
+    const auto compared = compareWith(expected, foldedTwin, inputs, task_);
+    if (!compared) return tl::unexpected(compared.error());
     if (!result_.algebra) result_.algebra.emplace();
-    result_.algebra->include(compared.worst());
-    if (result_.algebraReason.empty()) result_.algebraReason = compared.foldedError;
+    result_.algebra->include(compared->worst());
+    if (result_.algebraReason.empty()) result_.algebraReason = compared->error;
+    noteTelling(compared->outputs);
     ++result_.algebraRuns;
+    return {};
+  }
+
+  // Indices that agree, and lists that are empty, may do so by chance: what decides them is compared in their place.
+  Status compareDecidingValues(const Model& twin, const Model& foldedTwin) {
+    const auto values = decidingValues(change_.original.graph());
+    if (values.empty() || !result_.algebra) return {};
+    task_.report("comparing what decides the outputs");
+    const auto compared = compareValues(twin, change_.norms, values, foldedTwin, sample_, task_);
+    if (const Status running = task_.check(); !running) return running;
+    if (!compared) return {};
+    result_.algebra->include(worstOf(*compared));
+    noteTelling(*compared);
+    return {};
+  }
+
+  void noteTelling(const std::vector<TensorDiff>& diffs) {
+    told_ = told_ || std::ranges::any_of(diffs, &TensorDiff::telling);
   }
 
   Status lookForNarrowOps(const Model& foldedTwin) {
@@ -156,27 +171,22 @@ class Verifier {
     result_.fileType = change_.original.facts().dtype;
     const auto sets = inputSets(sample_, options_.fileDraws, options_.seed);
     if (!sets) return tl::unexpected(sets.error());
-    std::vector<Tensors> used;
     for (const Tensors& inputs : *sets) {
       task_.report("comparing in " + std::string(graph::dtypeName(result_.fileType)), 0.5);
-      auto compared = compareOn(change_.original, change_.changed, inputs, task_);
-      if (!compared) return tl::unexpected(compared.error());
-      if (!compared->originalRan) {
-        if (!used.empty()) continue;
-        result_.fileReason = "the model does not run on these inputs: " + compared->originalError;
+      auto expected = runOn(change_.original, inputs, task_);
+      if (!expected) return tl::unexpected(expected.error());
+      if (!expected->outputs) {
+        if (!references_.empty()) continue;
+        result_.fileReason = "the model does not run on these inputs: " + expected->error;
         return {};
       }
-      if (used.empty()) result_.outputs = compared->outputs;
-      if (!result_.file) result_.file.emplace();
-      result_.file->include(compared->worst());
-      includeEach(compared->outputs, apart_);
-      if (result_.fileReason.empty()) result_.fileReason = compared->foldedError;
-      used.push_back(inputs);
+      if (const Status done = includeFile(*expected->outputs, inputs); !done) return done;
+      references_.push_back({inputs, std::move(*expected->outputs)});
     }
-    if (const Status done = measureNoise(used); !done) return done;
+    if (const Status done = measureNoise(); !done) return done;
     tellDecisive();
     if (!filePasses() && algebraPasses()) {
-      if (const Status done = measureRounding(used); !done) return done;
+      if (const Status done = measureRounding(); !done) return done;
       tellDecisive();
     }
     if (!filePasses() && result_.firstDiverging.empty()) {
@@ -185,12 +195,24 @@ class Verifier {
     return {};
   }
 
+  Status includeFile(const Tensors& expected, const Tensors& inputs) {
+    auto compared = compareWith(expected, change_.changed, inputs, task_);
+    if (!compared) return tl::unexpected(compared.error());
+    if (!result_.file) result_.file.emplace();
+    result_.file->include(compared->worst());
+    includeEach(compared->outputs, apart_);
+    noteTelling(compared->outputs);
+    if (result_.fileReason.empty()) result_.fileReason = compared->error;
+    if (references_.empty()) result_.outputs = std::move(compared->outputs);
+    return {};
+  }
+
   static void includeEach(const std::vector<TensorDiff>& outputs, std::vector<Worst>& worst) {
     if (worst.size() < outputs.size()) worst.resize(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) worst[i].include(outputs[i]);
   }
 
-  Status measureNoise(const std::vector<Tensors>& sets) {
+  Status measureNoise() {
     result_.noiseFloor = options_.floorEpsilons * machineEpsilon(result_.fileType);
     noise_.assign(apart_.size(), Worst{.maxAbs = 0, .maxRel = result_.noiseFloor});
     for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
@@ -198,25 +220,25 @@ class Verifier {
       if (const Status running = task_.check(); !running) return running;
       const auto perturbed = change_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
       if (!perturbed) return {};  // nothing to perturb: the floor stays at the type's own
-      for (const Tensors& inputs : sets) {
-        const auto compared = compareOn(change_.original, **perturbed, inputs, task_);
+      for (const Reference& original : references_) {
+        const auto compared = compareWith(original.outputs, **perturbed, original.inputs, task_);
         if (!compared) return tl::unexpected(compared.error());
         // A copy that overflows says nothing about rounding.
-        if (compared->originalRan && std::isfinite(compared->worst().maxRel)) includeEach(compared->outputs, noise_);
+        if (std::isfinite(compared->worst().maxRel)) includeEach(compared->outputs, noise_);
       }
     }
     return {};
   }
 
   // How far the original is from its float64 copy, where that is no more than rounding.
-  Status measureRounding(const std::vector<Tensors>& sets) {
+  Status measureRounding() {
     task_.report("measuring the rounding of sums");
     const auto twin = change_.original.toFloat64();
     if (const Status running = task_.check(); !running) return running;
     if (!twin) return {};
     std::vector<Worst> rounding;
-    for (const Tensors& inputs : sets) {
-      const auto compared = compareOn(**twin, change_.original, inputs, task_);
+    for (const Reference& original : references_) {
+      const auto compared = compareWith(original.outputs, **twin, original.inputs, task_);
       if (!compared) return tl::unexpected(compared.error());
       includeEach(compared->outputs, rounding);
     }
@@ -263,6 +285,10 @@ class Verifier {
     } else if (vacuous != result_.outputs.end()) {
       result_.fileReason = "'" + vacuous->name + "' is not finite anywhere, in the original as in the folded model, " +
                            "which proves nothing";
+    } else if (result_.file && !told_) {
+      result_.fileReason =
+          "no output holds a floating-point number on these inputs, nor could what decides them be "
+          "compared: nothing is proved";
     } else if (result_.file) {
       result_.exact = true;  // where float64 is impossible the files alone decide
     }
@@ -273,7 +299,12 @@ class Verifier {
   const VerifyOptions& options_;
   const Task& task_;
   Verification result_;
+  struct Reference {
+    Tensors inputs, outputs;  // of the original, in the file's type
+  };
+  std::vector<Reference> references_;
   std::vector<Worst> apart_, noise_;  // of the files, by output: of the change, and of rounding
+  bool told_ = false;                 // floating-point numbers were compared
 };
 
 // Norms outside of branches and loops run whenever the model does.

@@ -8,6 +8,8 @@
 // that. Weights that move do not show what sums lose where numbers cancel: an output above its floor, with the algebra
 // proved, is also given how far the original is from its own float64 copy. Where float64 is impossible (quantised
 // weights, unknown ops) the files alone decide, and algebraReason says why.
+// Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
+// them are compared as well, and where nothing else was compared nothing is proved.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once

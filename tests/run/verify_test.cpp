@@ -99,6 +99,21 @@ TEST(Verify, OutputsThatAreNotANumberProveNothing) {
   EXPECT_NE(result->fileReason.find("not finite anywhere"), std::string::npos);
 }
 
+TEST(Verify, FlagsThatAgreeProveNothing) {
+  const auto result = verifyFake(FakeModel(Fault::OnlyFlags));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, std::nullopt);
+  EXPECT_NE(result->fileReason.find("nothing is proved"), std::string::npos);
+}
+
+TEST(Verify, EachModelRunsOnceForEachComparison) {
+  FakeModel counting;
+  int runs = 0;
+  counting.onRun = [&] { ++runs; };
+  ASSERT_TRUE(verifyFake(counting));
+  EXPECT_EQ(runs, 8 + 2 * 2 + 2 * 8);  // the twins on four sets; the files on two; the original's 8 copies on two
+}
+
 TEST(Verify, AFoldedModelThatFailsIsRefuted) {
   const auto result = verifyFake(FakeModel(Fault::FoldedFails));
   ASSERT_TRUE(result);

@@ -23,6 +23,7 @@ enum class Fault {
   Narrow,         // the float64 copy computes something in float32
   NoFloat64,      // there is no float64 copy
   FlippingIndex,  // nor here, a second output is an index that any change of a weight moves, and nothing is centered
+  OnlyFlags,      // nothing but flags comes out, and nothing is centered
   OriginalFails,  // the model does not run at all
   FixedSize,      // the model runs at the sample's size only
   NotANumber,     // a weight is NaN, and with it every output
@@ -77,7 +78,9 @@ class FakeModel final : public formats::Model {
     if (!values) return tl::unexpected(values.error());
     graph::Shape shape = inputs[0].view.shape;
     if (folded_ && fault_ == Fault::FoldedShape) shape = {shape[0] * shape[1]};
-    formats::Tensors outputs{{"out_0", run::fromDoubles(facts_.dtype, shape, *values)}};
+    if (fault_ == Fault::OnlyFlags) std::ranges::fill(*values, 1);
+    const auto type = fault_ == Fault::OnlyFlags ? graph::DType::Bool : facts_.dtype;
+    formats::Tensors outputs{{"out_0", run::fromDoubles(type, shape, *values)}};
     if (fault_ == Fault::FlippingIndex) {
       double digits = 0;
       for (const double weight : weight_) digits += weight * 1e12;
@@ -143,7 +146,8 @@ class FakeModel final : public formats::Model {
                                        formats::NormFlavour, const Task&) const override {
     auto folded = copy();
     folded->folded_ = true;
-    if (fault_ != Fault::NotCentered && fault_ != Fault::FlippingIndex) folded->centerColumns();
+    const bool centers = fault_ != Fault::NotCentered && fault_ != Fault::FlippingIndex && fault_ != Fault::OnlyFlags;
+    if (centers) folded->centerColumns();
     return folded;
   }
   Result<std::unique_ptr<Model>> singleNorm(int64_t, int64_t, graph::DType) const override { return copy(); }
