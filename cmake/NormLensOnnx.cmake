@@ -28,8 +28,12 @@ target_compile_definitions(normlens_onnx_library INTERFACE ONNX_NAMESPACE=onnx O
 target_link_libraries(normlens_onnx_library INTERFACE
   ${onnx_root}/lib/libonnx.a ${onnx_root}/lib/libonnx_proto.a protobuf::libprotobuf)
 
-set(ONNXRUNTIME_ROOT "$ENV{ONNXRUNTIME_ROOT}" CACHE PATH "An unpacked release of ONNX Runtime")
-find_path(NORMLENS_ONNXRUNTIME_INCLUDE onnxruntime_cxx_api.h NO_DEFAULT_PATH
+set(ONNXRUNTIME_ROOT "" CACHE PATH "An unpacked release of ONNX Runtime")
+if(NOT ONNXRUNTIME_ROOT)
+  set_property(CACHE ONNXRUNTIME_ROOT PROPERTY VALUE "$ENV{ONNXRUNTIME_ROOT}")
+endif()
+# Looked for anew each time, as the library is: remembered headers would stay with another release's library.
+find_path(onnxruntime_include onnxruntime_cxx_api.h NO_CACHE NO_DEFAULT_PATH
   PATHS ${ONNXRUNTIME_ROOT}/include ${ONNXRUNTIME_ROOT}/include/onnxruntime /usr/include/onnxruntime
         /usr/local/include/onnxruntime ${NORMLENS_DEPS}/onnxruntime/include)
 set(onnxruntime_library "")
@@ -45,9 +49,9 @@ endforeach()
 set(NORMLENS_HAVE_ONNXRUNTIME OFF)
 if(NORMLENS_FUZZ)
   message(STATUS "ONNX Runtime: left out, fuzzing is of our own reading")
-elseif(NORMLENS_ONNXRUNTIME_INCLUDE AND onnxruntime_library)
+elseif(onnxruntime_include AND onnxruntime_library)
   set(NORMLENS_HAVE_ONNXRUNTIME ON)
-  message(STATUS "ONNX Runtime: ${onnxruntime_library}, headers ${NORMLENS_ONNXRUNTIME_INCLUDE}")
+  message(STATUS "ONNX Runtime: ${onnxruntime_library}, headers ${onnxruntime_include}")
   # The wheel's file is not called what the loader looks for (libonnxruntime.so.1). Providers are looked for beside it.
   get_filename_component(onnxruntime_folder ${onnxruntime_library} DIRECTORY)
   set(onnxruntime_links ${CMAKE_BINARY_DIR}/lib/onnxruntime)
@@ -63,7 +67,7 @@ elseif(NORMLENS_ONNXRUNTIME_INCLUDE AND onnxruntime_library)
   endforeach()
   add_library(normlens_onnxruntime_library INTERFACE)
   add_library(normlens::onnxruntime ALIAS normlens_onnxruntime_library)
-  target_include_directories(normlens_onnxruntime_library SYSTEM INTERFACE ${NORMLENS_ONNXRUNTIME_INCLUDE})
+  target_include_directories(normlens_onnxruntime_library SYSTEM INTERFACE ${onnxruntime_include})
   target_compile_definitions(normlens_onnxruntime_library INTERFACE NORMLENS_HAVE_ONNXRUNTIME)
   target_link_libraries(normlens_onnxruntime_library INTERFACE ${onnxruntime_links}/libonnxruntime.so)
   target_link_options(normlens_onnxruntime_library INTERFACE -Wl,-rpath,${onnxruntime_links})

@@ -11,6 +11,29 @@
 #include <string>
 
 namespace normlens {
+namespace {
+
+template <class Signature>
+Signature* functionIn(void* library, const char* symbol) {
+  return reinterpret_cast<Signature*>(dlsym(library, symbol));
+}
+
+// Where CUDA's device 0 sits: CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER choose it, which NVML does not heed. Empty
+// where CUDA does not tell. The driver, once started, stays loaded.
+std::string busIdOfFirstCudaDevice() {
+  void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!driver) return "";
+  const auto start = functionIn<int(unsigned)>(driver, "cuInit");
+  const auto first = functionIn<int(int*, int)>(driver, "cuDeviceGet");
+  const auto busId = functionIn<int(char*, int, int)>(driver, "cuDeviceGetPCIBusId");
+  if (!start || !first || !busId || start(0) != 0) return "";
+  int device = 0;
+  std::array<char, 32> text{};
+  if (first(&device, 0) != 0 || busId(text.data(), static_cast<int>(text.size()), device) != 0) return "";
+  return text.data();
+}
+
+}  // namespace
 
 // NVIDIA's management library, which comes with the driver: a C interface, loaded where it is there.
 class Nvml {
@@ -18,9 +41,8 @@ class Nvml {
   Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
     if (!library_) return;
     const auto init = call<int()>("nvmlInit_v2");
-    const auto first = call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
     ready_ = init && init() == 0;
-    if (!ready_ || !first || first(0, &device_) != 0) device_ = nullptr;
+    if (ready_ && !(several() && findCudaDevice())) findFirst();
   }
   ~Nvml() {
     if (const auto end = ready_ ? call<int()>("nvmlShutdown") : nullptr) end();
@@ -50,7 +72,23 @@ class Nvml {
  private:
   template <class Signature>
   [[nodiscard]] Signature* call(const char* symbol) const {
-    return reinterpret_cast<Signature*>(dlsym(library_, symbol));
+    return functionIn<Signature>(library_, symbol);
+  }
+
+  // With one GPU there is nothing to choose, and starting CUDA takes long.
+  [[nodiscard]] bool several() const {
+    unsigned count = 0;
+    const auto get = call<int(unsigned*)>("nvmlDeviceGetCount_v2");
+    return get && get(&count) == 0 && count > 1;
+  }
+  bool findCudaDevice() {
+    const std::string busId = busIdOfFirstCudaDevice();
+    const auto find = call<int(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
+    return !busId.empty() && find && find(busId.c_str(), &device_) == 0;
+  }
+  void findFirst() {
+    const auto find = call<int(unsigned, void**)>("nvmlDeviceGetHandleByIndex_v2");
+    if (!find || find(0, &device_) != 0) device_ = nullptr;
   }
 
   void* library_ = nullptr;

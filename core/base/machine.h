@@ -11,13 +11,13 @@ struct MachineFacts {
   std::string cpu;          // "Intel(R) Xeon(R) Platinum 8488C"
   int cores = 0;            // that may be used
   std::string system;       // "Linux 6.1.0"
-  std::string gpu, driver;  // of the first NVIDIA GPU: "NVIDIA H200", "580.65"
+  std::string gpu, driver;  // of CUDA's device 0: "NVIDIA H200", "580.65"
 };
 [[nodiscard]] MachineFacts machineFacts();
 
 struct ClockRates {
   double cpuMhz = 0;  // of the fastest core, now
-  double gpuMhz = 0;  // of the first GPU's multiprocessors
+  double gpuMhz = 0;  // of the multiprocessors of CUDA's device 0
   double gpuMemoryMhz = 0;
 };
 class Nvml;

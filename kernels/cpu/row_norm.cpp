@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 namespace normlens::kernels {
 
@@ -20,7 +23,12 @@ namespace {
 bool always() { return true; }
 
 #if defined(__x86_64__)
-bool hasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+// clang 14 does not know __builtin_cpu_supports("f16c").
+bool hasF16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+bool hasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && hasF16c(); }
 bool hasAvx512() {
   return hasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

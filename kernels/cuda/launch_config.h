@@ -39,6 +39,9 @@ struct LaunchConfig {
   int64_t chunkWidth = 0;   // of Split: elements, but for a row's last
 
   [[nodiscard]] int threads() const { return lanes * rowsPerBlock; }
+  // Whether a launch has to be allowed its shared memory. 48 KB are there for every kernel, but what it keeps for
+  // itself counts as well.
+  [[nodiscard]] bool asksForShared() const { return sharedBytes > 0; }
 };
 
 inline constexpr int kWarp = 32;

@@ -34,8 +34,7 @@ class StartKernel {
 
   template <class... Parameters, class... Arguments>
   void operator()(void (*kernel)(Parameters...), const LaunchConfig& config, Arguments... arguments) const {
-    constexpr int64_t kWithoutAsking = 48 * 1024;
-    if (config.sharedBytes > kWithoutAsking) allowShared(reinterpret_cast<const void*>(kernel));
+    if (config.asksForShared()) allowShared(reinterpret_cast<const void*>(kernel));
     kernel<<<static_cast<unsigned>(config.blocks), static_cast<unsigned>(config.threads()),
              static_cast<size_t>(config.sharedBytes), stream_>>>(arguments...);
     check(cudaGetLastError(), "starting a kernel");

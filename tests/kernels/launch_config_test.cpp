@@ -122,6 +122,19 @@ TEST(LaunchConfigs, WideRowsWaitInSharedMemoryAndWiderOnesAreSplit) {
   EXPECT_EQ(onH200(4, 8192, 65536).path, Path::Split);
 }
 
+// sumOverRow's arrays lie in the same 48 KB: 384 bytes, 768 for float64.
+TEST(LaunchConfigs, RowsOfJustBelow48KBAskForTheirMemory) {
+  constexpr int64_t kForEveryKernel = 48 * 1024;
+  for (const int bytes : {2, 4, 8}) {
+    const int64_t own = bytes == 8 ? 768 : 384;
+    for (int64_t width = (kForEveryKernel - own) / bytes + 1; width <= kForEveryKernel / bytes; ++width) {
+      const LaunchConfig config = chooseLaunch({bytes, 1000, width, false}, kMachines[0]);
+      ASSERT_EQ(config.path, Path::Shared) << width;
+      EXPECT_TRUE(config.asksForShared()) << width << " of " << bytes << " bytes";
+    }
+  }
+}
+
 TEST(LaunchConfigs, FewWideRowsAreSplitOverTheMachine) {
   const LaunchConfig config = onH200(4, 1, 65536);
   EXPECT_EQ(config.path, Path::Split);

@@ -1,6 +1,7 @@
 #include "tests/bench/norms/norm_bench.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/InferenceMode.h>
 #include <malloc.h>
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/base/machine.h"
+#include "tests/bench/norms/gpu_memory.h"
 #include "tests/bench/norms/norm_report.h"
 
 namespace normlens::bench {
@@ -34,7 +36,11 @@ std::vector<NormPoint> gridOf(at::Device device) {
   return points;
 }
 
-int64_t largestTensor(at::Device device) { return device.is_cuda() ? int64_t{8} << 30 : int64_t{128} << 20; }
+int64_t largestTensor(at::Device device) {
+  if (!device.is_cuda()) return int64_t{128} << 20;
+  const auto [freeBytes, allBytes] = c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index());
+  return largestTensorOnGpu(static_cast<int64_t>(freeBytes));
+}
 
 struct Measured {
   std::vector<PointTimes> points;
@@ -47,8 +53,9 @@ void measureGrid(at::Device device, Measured& measured, const std::string& json)
   std::printf("%s: %s\n", device.str().c_str(), (device.is_cuda() ? machine.gpu : machine.cpu).c_str());
   printTableHead();
   const ClockReader clocks;
+  const int64_t largest = largestTensor(device);
   for (const NormPoint& point : gridOf(device)) {
-    if (bytesOf(point) > largestTensor(device)) {
+    if (bytesOf(point) > largest) {
       measured.leftOut.push_back(point);
       continue;
     }

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tests/bench/norms/gpu_memory.h"
+
 namespace normlens::bench {
 namespace {
 
@@ -23,7 +25,7 @@ class GpuClock {
   GpuClock(at::Device device, int sets)
       : guard_(c10::impl::getDeviceGuardImpl(device.type())),
         device_(device),
-        backlog_(at::zeros({int64_t{512} << 20}, at::TensorOptions().device(device).dtype(at::kByte))),
+        backlog_(at::zeros({kBacklogBytes}, at::TensorOptions().device(device).dtype(at::kByte))),
         kept_(static_cast<size_t>(sets)) {}
 
   double ms(const NormOp& op, int calls) {

@@ -1,0 +1,47 @@
+# normlens_cuda_default(<variable>): ON where NORMLENS_NVCC can build kernels/cuda for every one of NORMLENS_GPUS, else
+# OFF. Where both are there and it cannot, a line says why.
+
+# Empty if there is none.
+function(normlens_cuda_obstacle variable)
+  execute_process(COMMAND ${NORMLENS_NVCC} --version OUTPUT_VARIABLE about ERROR_QUIET)
+  string(REGEX MATCH "release ([0-9]+[.][0-9]+)" release "${about}")
+  set(version "${CMAKE_MATCH_1}")
+  if(NOT release OR version VERSION_LESS 12.0)
+    set(${variable} "${NORMLENS_NVCC} is not of CUDA 12 or newer" PARENT_SCOPE)
+    return()
+  endif()
+
+  find_program(NORMLENS_NVIDIA_SMI nvidia-smi)
+  execute_process(COMMAND ${NORMLENS_NVIDIA_SMI} --query-gpu=compute_cap --format=csv,noheader
+                  RESULT_VARIABLE failed OUTPUT_VARIABLE told ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+[.][0-9]+" capabilities "${told}")
+  if(failed OR NOT capabilities)
+    set(${variable} "nvidia-smi does not tell the compute capability of the GPU" PARENT_SCOPE)
+    return()
+  endif()
+
+  execute_process(COMMAND ${NORMLENS_NVCC} --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+  set(obstacle "")
+  foreach(capability IN LISTS capabilities)
+    string(REPLACE "." "" architecture "${capability}")
+    if(capability VERSION_LESS 7.5)
+      set(obstacle "a GPU has compute capability ${capability}, and 7.5 is the least")
+    elseif(NOT known MATCHES "compute_${architecture}\n")
+      set(obstacle "nvcc ${version} does not know the compute capability ${capability} of a GPU")
+    endif()
+  endforeach()
+  set(${variable} "${obstacle}" PARENT_SCOPE)
+endfunction()
+
+function(normlens_cuda_default variable)
+  set(${variable} OFF PARENT_SCOPE)
+  if(NOT NORMLENS_NVCC OR NOT NORMLENS_GPUS)
+    return()
+  endif()
+  normlens_cuda_obstacle(obstacle)
+  if(obstacle)
+    message(STATUS "CUDA kernels: left out, ${obstacle}")
+  else()
+    set(${variable} ON PARENT_SCOPE)
+  endif()
+endfunction()
