@@ -78,7 +78,7 @@ void GraphView::setError(const QString& message) {
 
 void GraphView::setMarks(std::vector<NodeMark> marks) {
   nodeMarks_ = std::move(marks);
-  diffMarks_ = scene_.hierarchy != nullptr ? DiffMarks(*scene_.hierarchy, nodeMarks_) : DiffMarks();
+  diffMarks_ = shown_.scene.hierarchy != nullptr ? DiffMarks(*shown_.scene.hierarchy, nodeMarks_) : DiffMarks();
   update();
 }
 
@@ -118,19 +118,19 @@ QRectF GraphView::freeArea() const { return QRectF(rect()).adjusted(kMargin, kMa
 
 // Everything if it can be read like that, else the top of the model.
 Camera GraphView::firstCamera() const {
-  const QRectF bounds = scene_.layout->bounds;
+  const QRectF bounds = shown_.scene.layout->bounds;
   const Camera whole = Camera::fitting(bounds, freeArea());
   if (whole.zoom >= kReadableZoom) return whole;
-  if (scene_.layout->direction == layout::Direction::Right) {
+  if (shown_.scene.layout->direction == layout::Direction::Right) {
     const double zoom = std::clamp(freeArea().height() / bounds.height(), kReadableZoom, 1.0);
-    const double y = bounds.height() * zoom > freeArea().height() && !scene_.layout->points.empty()
-                         ? scene_.layout->boxes.front().rect.center().y()
+    const double y = bounds.height() * zoom > freeArea().height() && !shown_.scene.layout->points.empty()
+                         ? shown_.scene.layout->boxes.front().rect.center().y()
                          : bounds.center().y();
     return Camera{zoom, {}}.placing({bounds.left(), y}, {freeArea().left(), freeArea().center().y()});
   }
   const double zoom = std::clamp(freeArea().width() / bounds.width(), kReadableZoom, 1.0);
-  const double x = bounds.width() * zoom > freeArea().width() && !scene_.layout->points.empty()
-                       ? scene_.layout->boxes.front().rect.center().x()
+  const double x = bounds.width() * zoom > freeArea().width() && !shown_.scene.layout->points.empty()
+                       ? shown_.scene.layout->boxes.front().rect.center().x()
                        : bounds.center().x();
   return Camera{zoom, {}}.placing({x, bounds.top()}, {freeArea().center().x(), freeArea().top()});
 }
@@ -144,10 +144,10 @@ void GraphView::zoomIn() { setZoom(camera_.zoom * kZoomStep); }
 void GraphView::zoomOut() { setZoom(camera_.zoom / kZoomStep); }
 
 void GraphView::fit() {
-  if (scene_.empty()) return;
+  if (shown_.scene.empty()) return;
   rememberPlace();
   userMoved_ = false;
-  moveCamera(Camera::fitting(scene_.layout->bounds, freeArea()), true);
+  moveCamera(Camera::fitting(shown_.scene.layout->bounds, freeArea()), true);
 }
 
 void GraphView::centerOn(const QPointF& world) {
@@ -156,9 +156,9 @@ void GraphView::centerOn(const QPointF& world) {
 }
 
 void GraphView::showItem(int item, bool animated) {
-  const int box = scene_.layout->shownBox(*scene_.hierarchy, item);
+  const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
   if (box < 0) return;
-  const QRectF rect = scene_.layout->boxes[static_cast<size_t>(box)].rect;
+  const QRectF rect = shown_.scene.layout->boxes[static_cast<size_t>(box)].rect;
   userMoved_ = true;
   const double whole = Camera::fitting(rect, freeArea(), 1).zoom;
   const double zoom = std::clamp(camera_.zoom, std::min(0.8, whole), std::max(1.2, whole));
@@ -189,9 +189,9 @@ void GraphView::moveCamera(const Camera& target, bool animated) {
 }
 
 void GraphView::cameraChanged() {
-  if (!scene_.empty()) {  // a corner of the graph always stays in sight
+  if (!shown_.scene.empty()) {  // a corner of the graph always stays in sight
     constexpr double kKeep = 60;
-    const QRectF bounds = camera_.toScreen(scene_.layout->bounds);
+    const QRectF bounds = camera_.toScreen(shown_.scene.layout->bounds);
     const double dx = std::max(0.0, kKeep - bounds.right()) + std::min(0.0, width() - kKeep - bounds.left());
     const double dy = std::max(0.0, kKeep - bounds.bottom()) + std::min(0.0, height() - kKeep - bounds.top());
     camera_.offset += QPointF(dx, dy);
@@ -216,19 +216,19 @@ void GraphView::placeOverlays() {
 }
 
 void GraphView::updateOverlays() {
-  const bool shown = !scene_.empty() && error_.isEmpty() && document_ != nullptr;
+  const bool shown = !shown_.scene.empty() && error_.isEmpty() && document_ != nullptr;
   zoomControl_->setVisible(shown);
   minimap_->setVisible(shown && width() > 480 && height() > 300);
   meanLegend_->setStates(means_, theme_);
   meanLegend_->setVisible(shown && means_.active());
-  minimap_->setScene(&scene_, &lighting_, theme_);
+  minimap_->setScene(&shown_.scene, &lighting_, theme_);
   minimap_->setVisibleArea(camera_.toWorld(QRectF(rect())));
   placeOverlays();
 }
 
 void GraphView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  if (!scene_.empty()) {
+  if (!shown_.scene.empty()) {
     if (!userMoved_) {
       camera_ = firstCamera();
     } else if (event->oldSize().isValid()) {
@@ -245,10 +245,10 @@ void GraphView::resizeEvent(QResizeEvent* event) {
 ViewState GraphView::viewState() const {
   ViewState state;
   state.hover = hover_;
-  if (selectedItem_ >= 0 && scene_.layout != nullptr)
-    state.selectedBox = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
-  state.selectedValue = selectedValue_;
-  state.hoveredValue = hover_.edge >= 0 ? scene_.valueOfEdge(hover_.edge) : -1;
+  if (shown_.selectedItem >= 0 && shown_.scene.layout != nullptr)
+    state.selectedBox = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
+  state.selectedValue = shown_.selectedValue;
+  state.hoveredValue = hover_.edge >= 0 ? shown_.scene.valueOfEdge(hover_.edge) : -1;
   state.lighting = &lighting_;
   state.verdicts = &verdicts_;
   state.verdictCounts = &verdictCounts_;
@@ -261,12 +261,12 @@ void GraphView::paintEvent(QPaintEvent*) {
   QElapsedTimer timer;
   timer.start();
   QPainter painter(this);
-  if (document_ == nullptr || scene_.empty() || !error_.isEmpty()) {
+  if (document_ == nullptr || shown_.scene.empty() || !error_.isEmpty()) {
     painter.fillRect(rect(), theme_.canvas);
     paintMessage(painter);
   } else {
-    painter_.paint(painter, scene_, camera_, size(), viewState(), theme_);
-    diffMarks_.paint(painter, scene_, camera_, QRectF(rect()), theme_);
+    painter_.paint(painter, shown_.scene, camera_, size(), viewState(), theme_);
+    diffMarks_.paint(painter, shown_.scene, camera_, QRectF(rect()), theme_);
     if (spinnerTimer_ != 0) paintMessage(painter);
   }
   frameMs_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
@@ -287,7 +287,7 @@ void GraphView::paintMessage(QPainter& painter) {
   const bool spinning = spinnerTimer_ != 0 && error_.isEmpty();
   QString text = !error_.isEmpty() ? error_ : !busy_.isEmpty() ? busy_ : spinning ? stage_ : placeholder_;
   if (spinning && text.isEmpty()) text = tr("Arranging the graph");
-  if (scene_.empty() || !error_.isEmpty()) {
+  if (shown_.scene.empty() || !error_.isEmpty()) {
     const QRectF area = freeArea();
     const QPointF middle = area.center();
     if (spinning) paintSpinner(painter, middle - QPointF(0, 34), 13);
@@ -310,7 +310,7 @@ void GraphView::paintMessage(QPainter& painter) {
 
 void GraphView::updateSpinner() {
   const bool wanted =
-      error_.isEmpty() && (!busy_.isEmpty() || (worker_.busy() && (scene_.empty() || !stage_.isEmpty())));
+      error_.isEmpty() && (!busy_.isEmpty() || (worker_.busy() && (shown_.scene.empty() || !stage_.isEmpty())));
   if (wanted && spinnerTimer_ == 0) spinnerTimer_ = startTimer(33);
   if (!wanted && spinnerTimer_ != 0) {
     killTimer(spinnerTimer_);
@@ -333,28 +333,37 @@ QImage GraphView::renderToImage(const QSize& size, double devicePixelRatio, bool
   QImage image(size * devicePixelRatio, QImage::Format_ARGB32_Premultiplied);
   image.setDevicePixelRatio(devicePixelRatio);
   image.fill(theme_.canvas);
-  if (scene_.empty()) return image;
+  if (shown_.scene.empty()) return image;
   const QRectF area(QPointF(0, 0), QSizeF(size));
   Camera camera = camera_;
   if (fitAll) {
-    camera = Camera::fitting(scene_.layout->bounds, area.adjusted(kMargin, kMargin, -kMargin, -kMargin));
+    camera = Camera::fitting(shown_.scene.layout->bounds, area.adjusted(kMargin, kMargin, -kMargin, -kMargin));
   } else {
     camera.offset += area.center() - QRectF(rect()).center();
   }
   ViewState state = viewState();
   state.hover = {};
   QPainter painter(&image);
-  painter_.paint(painter, scene_, camera, size, state, theme_);
+  painter_.paint(painter, shown_.scene, camera, size, state, theme_);
   return image;
 }
 
 PictureOrder GraphView::orderPicture(const QString& path, Extent extent) const {
   constexpr double kSharpness = 2;
-  PictureOrder order{path,           scene_, camera_,   size(),         kSharpness,
-                     lighting_,      means_, verdicts_, verdictCounts_, viewState().selectedBox,
-                     selectedValue_, theme_};
+  PictureOrder order{path,
+                     shown_.scene,
+                     camera_,
+                     size(),
+                     kSharpness,
+                     lighting_,
+                     means_,
+                     verdicts_,
+                     verdictCounts_,
+                     viewState().selectedBox,
+                     shown_.selectedValue,
+                     theme_};
   if (extent == Extent::Whole) {
-    const QRectF bounds = scene_.layout->bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);
+    const QRectF bounds = shown_.scene.layout->bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);
     order.camera = Camera{1, -bounds.topLeft()};
     order.size = bounds.size();
   }

@@ -29,7 +29,8 @@
 #include "ui/graphview/mean_states.h"
 #include "ui/graphview/picture_job.h"
 #include "ui/graphview/reach.h"
-#include "ui/graphview/scene.h"
+#include "ui/graphview/scope_items.h"
+#include "ui/graphview/shown.h"
 #include "ui/layout/layout_worker.h"
 #include "ui/theme/theme.h"
 
@@ -47,6 +48,11 @@ struct ViewPlace {
   std::vector<std::string> openGroups;
   double zoom = 0;
   QPointF center;
+};
+
+struct ScopeState {
+  int scope = -1;
+  bool open = false;
 };
 
 class GraphView : public QWidget {
@@ -89,7 +95,8 @@ class GraphView : public QWidget {
   void reveal(int node, bool select = true);                            // opens the groups around it and moves there
   void revealScope(int scope);
   void expandScope(int scope, bool open = true);
-  void expandToDepth(int levels);  // groups that many levels below the model, and no others
+  void setScopesOpen(const std::vector<ScopeState>& scopes);  // one layout for all
+  void expandToDepth(int levels);                             // groups that many levels below the model, and no others
   void expandAll();
   void collapseAll();
   void resetGroups();  // as a model is shown at first
@@ -117,10 +124,10 @@ class GraphView : public QWidget {
   [[nodiscard]] PictureOrder orderPicture(const QString& path, Extent extent) const;
   // Until every request so far is laid out and shown. False after the timeout.
   bool waitForLayout(int milliseconds);
-  [[nodiscard]] bool isLaidOut() const { return scene_.layout != nullptr && !worker_.busy(); }
+  [[nodiscard]] bool isLaidOut() const { return shown_.scene.layout != nullptr && !worker_.busy(); }
 
   // ---- for tests and the minimap
-  [[nodiscard]] const Scene& scene() const { return scene_; }
+  [[nodiscard]] const Scene& scene() const { return shown_.scene; }
   [[nodiscard]] const Camera& camera() const { return camera_; }
   [[nodiscard]] const Lighting& lighting() const { return lighting_; }
   [[nodiscard]] const Reach& reach() const { return reach_; }
@@ -161,13 +168,12 @@ class GraphView : public QWidget {
   void timerEvent(QTimerEvent* event) override;
 
  private:
-  enum class MoveTo : uint8_t { Nowhere, FirstLook, Item, Place, Highlight };
-
   // graph_view_layout.cpp: what is open, and what to do when a layout comes
   void requestLayout();
   void rebuildHierarchy();
   void takeLayout(const layout::LayoutResult& result);
-  [[nodiscard]] bool openWhatIsPending();
+  [[nodiscard]] bool rebuilding() const { return newest_ == nullptr || newest_ != shown_.scene.hierarchy; }
+  [[nodiscard]] Wishes wishesIn(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const;
   void restoreView(const Camera& before);
   [[nodiscard]] std::optional<QPointF> anchorPoint(int item) const;
   void anchorAt(int item);
@@ -176,10 +182,10 @@ class GraphView : public QWidget {
   void setOpen(int item, bool open, bool below);
   bool openGroupsAround(int item);
   void toggle(int item);
+  [[nodiscard]] const ScopeItems& scopeItems(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const;
   [[nodiscard]] int itemOfScope(int scope) const;
 
-  // graph_view_place.cpp
-  bool openWantedGroups();
+  // graph_view_saved.cpp
   void goToWantedPlace();
 
   // graph_view.cpp
@@ -219,11 +225,12 @@ class GraphView : public QWidget {
   ui::Theme theme_;
   bool ownTheme_ = false;  // set by setTheme(): palette changes do not touch it
   std::shared_ptr<const protocol::GraphDocument> document_;
-  std::shared_ptr<const layout::Hierarchy> hierarchy_;  // newest; the scene's may be the one before
+  std::shared_ptr<const layout::Hierarchy> newest_;  // to lay out next, not yet on screen; null: to be made
   layout::HierarchyOptions options_;
   layout::Direction direction_ = layout::Direction::Down;
   layout::LayoutWorker worker_;
-  Scene scene_;
+  Shown shown_;
+  mutable ScopeItems scopeItems_;  // of the hierarchy that was asked for last
   Camera camera_;
   Lighting lighting_;
   std::vector<NodeMark> nodeMarks_;
@@ -235,9 +242,6 @@ class GraphView : public QWidget {
   Place place_;  // to go to
   mutable GraphPainter painter_;
 
-  std::optional<layout::GroupSet> open_;  // the user's wishes; nullopt until the first layout says what is usual
-  layout::GroupSet openForLight_;         // opened for the highlight only
-  std::vector<std::string> reopen_;       // paths of the groups to open in a hierarchy made anew
   std::optional<protocol::ZeroMeanGraph> highlight_;
   std::vector<int> blockerPath_;
   bool highlightIsNew_ = false;  // the groups it needs are not opened yet
@@ -245,14 +249,10 @@ class GraphView : public QWidget {
   std::unordered_map<int, Verdict> verdicts_;             // by item
   std::unordered_map<int, VerdictCounts> verdictCounts_;  // by group
 
-  int selectedItem_ = -1;
-  int selectedValue_ = -1;  // value index
-  int pendingNode_ = -1;    // to reveal when there is a layout
-  int pendingScope_ = -1;
+  int pendingNode_ = -1;                  // to select when there is a layout
+  int pendingScope_ = -1;                 // to move to then
+  bool pendingMove_ = false;              // to move to the node as well
   std::optional<ViewPlace> wantedPlace_;  // until a layout comes
-  MoveTo moveTo_ = MoveTo::FirstLook;
-  int moveItem_ = -1;
-  int anchorItem_ = -1;  // keeps its place on the screen over a change of layout
   Hit hover_;
   QPointF pressedAt_, lastDrag_;
   bool pressed_ = false, dragging_ = false;

@@ -24,46 +24,45 @@ constexpr double kWheelFactor = 1.0016;  // per eighth of a degree; one notch (1
 }  // namespace
 
 Hit GraphView::hitAt(const QPointF& position) const {
-  return scene_.hitTest(camera_.toWorld(position), kEdgeSlack / camera_.zoom);
+  return shown_.scene.hitTest(camera_.toWorld(position), kEdgeSlack / camera_.zoom);
 }
 
 // ---- selection
 
 int GraphView::selectedNode() const {
-  if (selectedItem_ < 0 || hierarchy_ == nullptr) return -1;
-  const int node = hierarchy_->item(selectedItem_).node;
-  return node < 0 ? -1 : hierarchy_->document->nodes[static_cast<size_t>(node)].id;
+  if (shown_.selectedItem < 0 || shown_.scene.hierarchy == nullptr) return -1;
+  const int node = shown_.scene.hierarchy->item(shown_.selectedItem).node;
+  return node < 0 ? -1 : shown_.scene.hierarchy->document->nodes[static_cast<size_t>(node)].id;
 }
 
 void GraphView::select(int item, int value) {
-  selectedItem_ = item;
-  selectedValue_ = value;
-  if (item >= 0) setAccessibleDescription(QString::fromStdString(hierarchy_->path(item)));
+  shown_.selectedItem = item;
+  shown_.selectedValue = value;
+  if (item >= 0) setAccessibleDescription(QString::fromStdString(shown_.scene.hierarchy->path(item)));
   update();
 }
 
 void GraphView::selectNode(int node) {
-  if (hierarchy_ == nullptr) {
-    pendingNode_ = node;
-    return;
-  }
-  select(node < 0 ? -1 : hierarchy_->itemOfId(node), -1);
+  select(shown_.scene.hierarchy != nullptr ? shown_.scene.hierarchy->itemOfId(node) : -1, -1);
+  if (rebuilding()) pendingNode_ = node;  // perhaps only the next hierarchy has it
 }
 
 void GraphView::selectByUser(const Hit& hit) {
+  pendingNode_ = -1;
+  pendingMove_ = false;
   if (hit.box >= 0) {
-    const int item = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
+    const int item = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
     select(item, -1);
-    const layout::Item& it = scene_.hierarchy->item(item);
+    const layout::Item& it = shown_.scene.hierarchy->item(item);
     if (it.node >= 0) {
-      Q_EMIT nodeSelected(scene_.hierarchy->document->nodes[static_cast<size_t>(it.node)].id);
+      Q_EMIT nodeSelected(shown_.scene.hierarchy->document->nodes[static_cast<size_t>(it.node)].id);
     } else if (it.scope >= 0) {
-      Q_EMIT scopeSelected(scene_.hierarchy->document->scopes[static_cast<size_t>(it.scope)].id);
+      Q_EMIT scopeSelected(shown_.scene.hierarchy->document->scopes[static_cast<size_t>(it.scope)].id);
     }
-  } else if (hit.edge >= 0 && scene_.valueOfEdge(hit.edge) >= 0) {
-    const int value = scene_.valueOfEdge(hit.edge);
+  } else if (hit.edge >= 0 && shown_.scene.valueOfEdge(hit.edge) >= 0) {
+    const int value = shown_.scene.valueOfEdge(hit.edge);
     select(-1, value);
-    Q_EMIT edgeSelected(scene_.hierarchy->document->values[static_cast<size_t>(value)].id);
+    Q_EMIT edgeSelected(shown_.scene.hierarchy->document->values[static_cast<size_t>(value)].id);
   } else {
     select(-1, -1);
     Q_EMIT nodeSelected(-1);
@@ -72,14 +71,14 @@ void GraphView::selectByUser(const Hit& hit) {
 
 std::vector<int> GraphView::findNodes(const QString& text) const {
   const QString wanted = text.trimmed().toLower();
-  if (wanted.isEmpty() || hierarchy_ == nullptr) return {};
+  if (wanted.isEmpty() || shown_.scene.hierarchy == nullptr) return {};
   std::vector<std::pair<int, int>> ranked;  // rank, item
-  for (size_t i = 0; i < hierarchy_->items.size(); ++i) {
-    const layout::Item& item = hierarchy_->items[i];
+  for (size_t i = 0; i < shown_.scene.hierarchy->items.size(); ++i) {
+    const layout::Item& item = shown_.scene.hierarchy->items[i];
     if (item.kind != layout::ItemKind::Op) continue;
     const QString title = QString::fromStdString(item.title).toLower();
-    const QString path = QString::fromStdString(hierarchy_->path(static_cast<int>(i))).toLower();
-    const auto& node = hierarchy_->document->nodes[static_cast<size_t>(item.node)];
+    const QString path = QString::fromStdString(shown_.scene.hierarchy->path(static_cast<int>(i))).toLower();
+    const auto& node = shown_.scene.hierarchy->document->nodes[static_cast<size_t>(item.node)];
     int rank = -1;
     if (title == wanted || path == wanted)
       rank = 0;
@@ -96,36 +95,38 @@ std::vector<int> GraphView::findNodes(const QString& text) const {
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<int> nodes;
   for (const auto& [rank, item] : ranked) {
-    nodes.push_back(hierarchy_->document->nodes[static_cast<size_t>(hierarchy_->item(item).node)].id);
+    nodes.push_back(
+        shown_.scene.hierarchy->document->nodes[static_cast<size_t>(shown_.scene.hierarchy->item(item).node)].id);
   }
   return nodes;
 }
 
 QRectF GraphView::screenRectOf(int node) const {
-  if (scene_.empty()) return {};
-  const int item = scene_.hierarchy->itemOfId(node);
-  const int box = item < 0 ? -1 : scene_.layout->shownBox(*scene_.hierarchy, item);
-  return box < 0 ? QRectF() : camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+  if (shown_.scene.empty()) return {};
+  const int item = shown_.scene.hierarchy->itemOfId(node);
+  const int box = item < 0 ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
+  return box < 0 ? QRectF() : camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
 }
 
 QRectF GraphView::screenRectOfScope(int scope) const {
   const int item = itemOfScope(scope);
-  const int box = item < 0 || scene_.empty() ? -1 : scene_.layout->shownBox(*scene_.hierarchy, item);
-  return box < 0 ? QRectF() : camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+  const int box = item < 0 || shown_.scene.empty() ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
+  return box < 0 ? QRectF() : camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
 }
 
 // Along the data: the nearest box at the other end of an edge. Else, and sideways, the nearest box in that direction;
 // what lies off to the side counts double.
 void GraphView::moveSelection(int dx, int dy) {
-  if (scene_.empty()) return;
-  const int current = selectedItem_ < 0 ? -1 : scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
+  if (shown_.scene.empty()) return;
+  const int current =
+      shown_.selectedItem < 0 ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
   const QPointF from = current < 0 ? camera_.toWorld(QRectF(rect()).center())
-                                   : scene_.layout->boxes[static_cast<size_t>(current)].rect.center();
-  const int along = scene_.layout->direction == layout::Direction::Down ? dy : dx;
+                                   : shown_.scene.layout->boxes[static_cast<size_t>(current)].rect.center();
+  const int along = shown_.scene.layout->direction == layout::Direction::Down ? dy : dx;
   int best = current >= 0 && along != 0 ? boxAlongEdges(current, along > 0) : -1;
   double bestCost = best >= 0 ? -1 : std::numeric_limits<double>::max();  // -1: nothing is nearer
-  for (size_t i = 0; i < scene_.layout->boxes.size(); ++i) {
-    const layout::Box& box = scene_.layout->boxes[i];
+  for (size_t i = 0; i < shown_.scene.layout->boxes.size(); ++i) {
+    const layout::Box& box = shown_.scene.layout->boxes[i];
     if (static_cast<int>(i) == current || box.kind == layout::BoxKind::Frame) continue;
     const QPointF d = box.rect.center() - from;
     const double ahead = d.x() * dx + d.y() * dy, aside = std::abs(d.x() * dy) + std::abs(d.y() * dx);
@@ -136,11 +137,12 @@ void GraphView::moveSelection(int dx, int dy) {
   }
   if (best < 0) return;
   selectByUser({best, -1, false});
-  const QRectF onScreen = camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(best)].rect);
+  const QRectF onScreen = camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(best)].rect);
   if (!freeArea().contains(onScreen)) {
     userMoved_ = true;
-    moveCamera(camera_.placing(scene_.layout->boxes[static_cast<size_t>(best)].rect.center(), QRectF(rect()).center()),
-               true);
+    moveCamera(
+        camera_.placing(shown_.scene.layout->boxes[static_cast<size_t>(best)].rect.center(), QRectF(rect()).center()),
+        true);
   }
 }
 
@@ -153,8 +155,9 @@ void GraphView::updateHover(const QPointF& position) {
   reach_ = {};
   if (hoverTimer_ != 0) killTimer(hoverTimer_);
   hoverTimer_ = startTimer(kHoverMs);
-  const bool hand = hit.onBadge || hit.edge >= 0 ||
-                    (hit.box >= 0 && scene_.layout->boxes[static_cast<size_t>(hit.box)].kind != layout::BoxKind::Frame);
+  const bool hand =
+      hit.onBadge || hit.edge >= 0 ||
+      (hit.box >= 0 && shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].kind != layout::BoxKind::Frame);
   setCursor(hand ? Qt::PointingHandCursor : Qt::ArrowCursor);
   update();
 }
@@ -188,10 +191,10 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
   if (!pressed_) return;
   pressed_ = false;
   setCursor(Qt::ArrowCursor);
-  if (!std::exchange(dragging_, false) && event->button() == Qt::LeftButton && !scene_.empty()) {
+  if (!std::exchange(dragging_, false) && event->button() == Qt::LeftButton && !shown_.scene.empty()) {
     const Hit hit = hitAt(event->position());
     if (hit.onBadge) {
-      toggle(scene_.layout->boxes[static_cast<size_t>(hit.box)].item);
+      toggle(shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item);
     } else {
       selectByUser(hit);
     }
@@ -200,7 +203,7 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (event->button() != Qt::LeftButton || scene_.empty()) return;
+  if (event->button() != Qt::LeftButton || shown_.scene.empty()) return;
   const Hit hit = hitAt(event->position());
   if (hit.box < 0) return;
   if (hit.onBadge) {  // a quick second click on + and then -
@@ -208,8 +211,8 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
     pressedAt_ = lastDrag_ = event->position();
     return;
   }
-  const int item = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
-  if (scene_.hierarchy->item(item).kind == layout::ItemKind::Group) {
+  const int item = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+  if (shown_.scene.hierarchy->item(item).kind == layout::ItemKind::Group) {
     toggle(item);
   } else {
     rememberPlace();
@@ -218,7 +221,7 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
 }
 
 void GraphView::wheelEvent(QWheelEvent* event) {
-  if (scene_.empty()) return;
+  if (shown_.scene.empty()) return;
   if (animation_ != nullptr) animation_->stop();
   userMoved_ = true;
   if (event->modifiers() & Qt::ShiftModifier) {
@@ -261,7 +264,8 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Return:
     case Qt::Key_Enter:
     case Qt::Key_Space:
-      if (selectedItem_ >= 0 && hierarchy_->item(selectedItem_).kind == layout::ItemKind::Group) toggle(selectedItem_);
+      if (shown_.selectedItem >= 0 && shown_.scene.hierarchy->item(shown_.selectedItem).kind == layout::ItemKind::Group)
+        toggle(shown_.selectedItem);
       return;
     case Qt::Key_Backspace:
       return selectAround();
@@ -286,9 +290,9 @@ void GraphView::handleLetter(QKeyEvent* event) {
 
 // The open group around what is selected.
 void GraphView::selectAround() {
-  if (selectedItem_ < 0 || scene_.empty()) return;
-  const int box = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
-  const int frame = box < 0 ? -1 : scene_.layout->boxes[static_cast<size_t>(box)].frame;
+  if (shown_.selectedItem < 0 || shown_.scene.empty()) return;
+  const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
+  const int frame = box < 0 ? -1 : shown_.scene.layout->boxes[static_cast<size_t>(box)].frame;
   if (frame >= 0) selectByUser({frame, -1, false});
 }
 
@@ -297,7 +301,7 @@ void GraphView::selectAround() {
 bool GraphView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QString text = scene_.empty() ? QString() : tooltipFor(hitAt(help->pos()));
+    const QString text = shown_.scene.empty() ? QString() : tooltipFor(hitAt(help->pos()));
     if (text.isEmpty()) {
       QToolTip::hideText();
     } else {

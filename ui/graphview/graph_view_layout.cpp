@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "ui/graphview/graph_view.h"
-#include "ui/layout/visible_edges.h"
 
 namespace normlens::graphview {
 namespace {
@@ -23,11 +22,9 @@ Verdict verdictOf(const std::string& word) {
 void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> document) {
   worker_.cancel();
   document_ = std::move(document);
-  hierarchy_ = nullptr;
-  scene_ = {};
-  open_.reset();
-  openForLight_.clear();
-  reopen_.clear();
+  newest_ = nullptr;
+  shown_ = {};
+  scopeItems_ = {};
   highlight_.reset();
   lighting_ = {};
   reach_ = {};
@@ -38,8 +35,8 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   norms_.clear();
   verdicts_.clear();
   hover_ = {};
-  selectedItem_ = selectedValue_ = pendingNode_ = pendingScope_ = anchorItem_ = -1;
-  moveTo_ = MoveTo::FirstLook;
+  pendingNode_ = pendingScope_ = -1;
+  pendingMove_ = false;
   userMoved_ = false;
   error_.clear();
   stage_.clear();
@@ -57,15 +54,15 @@ void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> do
       before.begin(), before.end(), now.begin(), now.end(),
       [](const auto& a, const auto& b) { return a.id == b.id && a.stream == b.stream && a.constant == b.constant; });
   document_ = std::move(document);
-  if (streams || worker_.busy() || hierarchy_ == nullptr) {
+  if (streams || worker_.busy() || rebuilding()) {
     rebuildHierarchy();
     return;
   }
   // Only names of shapes: the layout stands.
-  auto hierarchy = std::make_shared<layout::Hierarchy>(*hierarchy_);
+  auto hierarchy = std::make_shared<layout::Hierarchy>(*shown_.scene.hierarchy);
   hierarchy->document = document_;
-  hierarchy_ = hierarchy;
-  scene_.hierarchy = hierarchy;
+  newest_ = hierarchy;
+  shown_.scene.hierarchy = hierarchy;
   update();
 }
 
@@ -78,71 +75,58 @@ void GraphView::setNorms(const std::vector<protocol::NormInfo>& norms) {
 void GraphView::judgeNorms() {
   verdicts_.clear();
   verdictCounts_.clear();
-  if (scene_.hierarchy == nullptr) return;
+  if (shown_.scene.hierarchy == nullptr) return;
   for (const protocol::NormInfo& norm : norms_) {
-    const int item = scene_.hierarchy->itemOfId(norm.node);
+    const int item = shown_.scene.hierarchy->itemOfId(norm.node);
     if (item < 0) continue;
     const Verdict verdict = verdictOf(norm.verdict);
     verdicts_[item] = verdict;
-    for (int group = scene_.hierarchy->item(item).parent; group >= 0; group = scene_.hierarchy->item(group).parent)
+    for (int group = shown_.scene.hierarchy->item(item).parent; group >= 0;
+         group = shown_.scene.hierarchy->item(group).parent)
       ++verdictCounts_[group][static_cast<size_t>(verdict)];
   }
 }
 
-// Items are numbered anew: what is open is carried over by path.
+// What is on screen stays, and can be worked with, until the new one is laid out.
 void GraphView::rebuildHierarchy() {
-  if (hierarchy_ != nullptr && open_) {
-    reopen_.clear();
-    for (const int group : *open_) reopen_.push_back(hierarchy_->path(group));
-    for (const int group : openForLight_) reopen_.push_back(hierarchy_->path(group));
-    if (selectedItem_ >= 0 && pendingNode_ < 0 && hierarchy_->item(selectedItem_).node >= 0) {
-      pendingNode_ = document_->nodes[static_cast<size_t>(hierarchy_->item(selectedItem_).node)].id;
-      if (moveTo_ == MoveTo::Item) moveTo_ = MoveTo::Nowhere;
-    }
-  }
-  hierarchy_ = nullptr;
-  open_.reset();
-  openForLight_.clear();
-  selectedItem_ = -1;
+  newest_ = nullptr;
   requestLayout();
 }
 
 void GraphView::requestLayout() {
   if (document_ == nullptr) return;
-  layout::LayoutRequest request{document_, hierarchy_, options_, std::nullopt, direction_};
-  if (open_) {
-    request.expanded = open_;
-    request.expanded->insert(openForLight_.begin(), openForLight_.end());
-  }
+  layout::LayoutRequest request{document_, newest_, options_, std::nullopt, direction_};
+  if (newest_ != nullptr) request.expanded = wishesIn(newest_).groups();
   stage_.clear();
   worker_.request(std::move(request));
   updateSpinner();
 }
 
 void GraphView::takeLayout(const layout::LayoutResult& result) {
-  const bool newHierarchy = hierarchy_ != result.hierarchy;
-  hierarchy_ = result.hierarchy;
-  if (!open_) open_ = result.expanded;
-  if (openWhatIsPending() || openWantedGroups()) {
+  newest_ = result.hierarchy;
+  Wishes wishes = wishesIn(newest_);
+  if (wishes.groups() != result.expanded) {
     requestLayout();
     return;
   }
   const Camera before = camera_;
-  const std::optional<QPointF> anchor = newHierarchy ? std::nullopt : anchorPoint(anchorItem_);
+  const std::optional<QPointF> anchor = anchorPoint(shown_.anchorItem);
   const QPointF anchorScreen = anchor ? before.toScreen(*anchor) : QPointF();
-  scene_ = Scene(result.hierarchy, result.layout);
+  shown_ = Shown{std::move(wishes), Scene(result.hierarchy, result.layout)};
+  pendingNode_ = pendingScope_ = -1;
+  pendingMove_ = highlightIsNew_ = false;
   hover_ = {};
   reach_ = {};
   stage_.clear();
   judgeNorms();
-  diffMarks_ = DiffMarks(*scene_.hierarchy, nodeMarks_);
+  diffMarks_ = DiffMarks(*shown_.scene.hierarchy, nodeMarks_);
   relight();
-  if (meanMap_) means_ = MeanStates(scene_, *meanMap_);
+  if (meanMap_) means_ = MeanStates(shown_.scene, *meanMap_);
   updateSpinner();
-  if (anchor && moveTo_ == MoveTo::Nowhere) {
-    if (const auto now = anchorPoint(anchorItem_)) camera_ = camera_.placing(*now, anchorScreen);
+  if (anchor && shown_.moveTo == MoveTo::Nowhere) {
+    if (const auto now = anchorPoint(shown_.anchorItem)) camera_ = camera_.placing(*now, anchorScreen);
   }
-  anchorItem_ = -1;
+  shown_.anchorItem = -1;
   goToWantedPlace();
   restoreView(before);
   updateOverlays();
@@ -150,44 +134,37 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   Q_EMIT layoutFinished();
 }
 
-// Opens what waits for a hierarchy: groups of an earlier one, of a reveal, of a highlight. True if anything was opened.
-bool GraphView::openWhatIsPending() {
-  const size_t before = open_->size() + openForLight_.size();
-  if (!reopen_.empty()) {
-    std::sort(reopen_.begin(), reopen_.end());
-    for (size_t i = 1; i < hierarchy_->items.size(); ++i) {
-      const int group = static_cast<int>(i);
-      if (hierarchy_->item(group).kind != layout::ItemKind::Group) continue;
-      if (std::binary_search(reopen_.begin(), reopen_.end(), hierarchy_->path(group))) open_->insert(group);
-    }
-    reopen_.clear();
+// What is wished now, by the numbers of a hierarchy, and all that waits for a layout.
+Wishes GraphView::wishesIn(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const {
+  auto wishes = static_cast<const Wishes&>(shown_);
+  if (shown_.scene.hierarchy == nullptr) {
+    const std::vector<int> usual = layout::defaultExpanded(*hierarchy);
+    wishes.open.insert(usual.begin(), usual.end());
+  } else if (shown_.scene.hierarchy != hierarchy) {
+    wishes = renumbered(wishes, *shown_.scene.hierarchy, *hierarchy);
+  }
+  const auto moveTo = [&](int item) {
+    wishes.openAround(*hierarchy, item);
+    wishes.moveItem = item;
+    wishes.moveTo = MoveTo::Item;
+  };
+  if (const int item = hierarchy->itemOfId(pendingNode_); item >= 0) {
+    wishes.selectedItem = item;
+    if (pendingMove_) moveTo(item);
   }
   if (pendingScope_ >= 0) {
-    const int item = itemOfScope(std::exchange(pendingScope_, -1));
-    if (item >= 0) {
-      openGroupsAround(item);
-      moveItem_ = item;
-      moveTo_ = MoveTo::Item;
-    }
+    if (const int item = scopeItems(hierarchy).item(pendingScope_); item >= 0) moveTo(item);
   }
-  if (pendingNode_ >= 0) {
-    const int item = hierarchy_->itemOfId(std::exchange(pendingNode_, -1));
-    if (item >= 0) {
-      if (moveItem_ == -2) openGroupsAround(item);
-      if (moveItem_ == -2) moveItem_ = item;
-      selectedItem_ = item;
-    }
-  }
+  if (wantedPlace_) wishes.open = groupsAt(*hierarchy, wantedPlace_->openGroups);
   if (highlight_ && highlightIsNew_) {
-    highlightIsNew_ = false;
-    openForLight_ = groupsToOpen(*hierarchy_, *open_, *highlight_, blockerPath_);
-    moveTo_ = MoveTo::Highlight;
+    wishes.openForLight = groupsToOpen(*hierarchy, wishes.open, *highlight_, blockerPath_);
+    wishes.moveTo = MoveTo::Highlight;
   }
-  return open_->size() + openForLight_.size() != before;
+  return wishes;
 }
 
 void GraphView::restoreView(const Camera& before) {
-  const MoveTo move = std::exchange(moveTo_, MoveTo::Nowhere);
+  const MoveTo move = std::exchange(shown_.moveTo, MoveTo::Nowhere);
   switch (move) {
     case MoveTo::Nowhere:
       break;
@@ -195,12 +172,12 @@ void GraphView::restoreView(const Camera& before) {
       if (!userMoved_) camera_ = firstCamera();
       break;
     case MoveTo::Item:
-      showItem(moveItem_, before.zoom != 1 || scene_.layout != nullptr);
+      showItem(shown_.moveItem, before.zoom != 1 || shown_.scene.layout != nullptr);
       break;
     case MoveTo::Place: {
-      const int box = scene_.layout->shownBox(*scene_.hierarchy, moveItem_);
+      const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.moveItem);
       if (box < 0) break;
-      const QPointF middle = scene_.layout->boxes[static_cast<size_t>(box)].rect.center();
+      const QPointF middle = shown_.scene.layout->boxes[static_cast<size_t>(box)].rect.center();
       moveCamera(Camera{place_.zoom, {}}.placing(middle, place_.screen), true);
       break;
     }
@@ -215,34 +192,34 @@ void GraphView::restoreView(const Camera& before) {
       break;
     }
   }
-  moveItem_ = -1;
+  shown_.moveItem = -1;
 }
 
 // Where an item hangs: the end of the stream that enters it, else the middle of its top.
 std::optional<QPointF> GraphView::anchorPoint(int item) const {
-  if (item < 0 || scene_.layout == nullptr || static_cast<size_t>(item) >= scene_.layout->boxOfItem.size())
+  if (item < 0 || shown_.scene.layout == nullptr || static_cast<size_t>(item) >= shown_.scene.layout->boxOfItem.size())
     return std::nullopt;
-  const int box = scene_.layout->shownBox(*scene_.hierarchy, item);
+  const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
   if (box < 0) return std::nullopt;
-  const QRectF rect = scene_.layout->boxes[static_cast<size_t>(box)].rect;
-  for (const layout::Edge& edge : scene_.layout->edges) {
-    const QPointF end = scene_.layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
-    const bool down = scene_.layout->direction == layout::Direction::Down;
+  const QRectF rect = shown_.scene.layout->boxes[static_cast<size_t>(box)].rect;
+  for (const layout::Edge& edge : shown_.scene.layout->edges) {
+    const QPointF end = shown_.scene.layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
+    const bool down = shown_.scene.layout->direction == layout::Direction::Down;
     const double off = down ? end.y() - rect.top() : end.x() - rect.left();
     if (edge.stream && std::abs(off) < 1.5 && rect.adjusted(-2, -2, 2, 2).contains(end)) return end;
   }
-  return scene_.layout->direction == layout::Direction::Down ? QPointF(rect.center().x(), rect.top())
-                                                             : QPointF(rect.left(), rect.center().y());
+  return shown_.scene.layout->direction == layout::Direction::Down ? QPointF(rect.center().x(), rect.top())
+                                                                   : QPointF(rect.left(), rect.center().y());
 }
 
-void GraphView::relight() { lighting_ = highlight_ ? Lighting(scene_, *highlight_, blockerPath_) : Lighting(); }
+void GraphView::relight() { lighting_ = highlight_ ? Lighting(shown_.scene, *highlight_, blockerPath_) : Lighting(); }
 
 void GraphView::setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath) {
   rememberPlace();
   reach_ = {};
   highlight_ = graph;
   blockerPath_ = blockerPath;
-  openForLight_.clear();
+  shown_.openForLight.clear();
   highlightIsNew_ = true;
   if (document_ != nullptr) requestLayout();
 }
@@ -253,8 +230,8 @@ void GraphView::clearHighlight() {
   blockerPath_.clear();
   highlightIsNew_ = false;
   // What was opened for it stays open: closing it under the user's eyes would only confuse.
-  if (open_) open_->insert(openForLight_.begin(), openForLight_.end());
-  openForLight_.clear();
+  shown_.open = shown_.groups();
+  shown_.openForLight.clear();
   relight();
   updateOverlays();
   update();
@@ -262,80 +239,63 @@ void GraphView::clearHighlight() {
 
 void GraphView::setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map) {
   meanMap_ = std::move(map);
-  means_ = meanMap_ && !scene_.empty() ? MeanStates(scene_, *meanMap_) : MeanStates();
+  means_ = meanMap_ && !shown_.scene.empty() ? MeanStates(shown_.scene, *meanMap_) : MeanStates();
   updateOverlays();
   update();
 }
 
-int GraphView::itemOfScope(int scope) const {
-  if (hierarchy_ == nullptr) return -1;
-  const auto& scopes = hierarchy_->document->scopes;
-  for (size_t i = 0; i < hierarchy_->items.size(); ++i) {
-    const int index = hierarchy_->items[i].scope;
-    if (index >= 0 && scopes[static_cast<size_t>(index)].id == scope) return static_cast<int>(i);
-  }
-  // A dissolved container: its first block.
-  const std::vector<int> byId = layout::indexById(scopes);
-  if (scope < 0 || static_cast<size_t>(scope) >= byId.size() || byId[static_cast<size_t>(scope)] < 0) return -1;
-  const std::string prefix = scopes[static_cast<size_t>(byId[static_cast<size_t>(scope)])].path + ".";
-  for (size_t i = 1; i < hierarchy_->items.size(); ++i) {
-    if (hierarchy_->path(static_cast<int>(i)).starts_with(prefix)) return static_cast<int>(i);
-  }
-  return -1;
+const ScopeItems& GraphView::scopeItems(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const {
+  if (scopeItems_.hierarchy() != hierarchy) scopeItems_ = ScopeItems(hierarchy);
+  return scopeItems_;
 }
 
-// Open: so that the item itself is drawn. Closed one-op groups stay: they show their op.
-bool GraphView::openGroupsAround(int item) {
-  bool opened = false;
-  for (int group = hierarchy_->item(item).parent; group > 0; group = hierarchy_->item(group).parent) {
-    if (!hierarchy_->item(group).slim) opened = open_->insert(group).second || opened;
-  }
-  return opened;
+int GraphView::itemOfScope(int scope) const {
+  return shown_.scene.hierarchy == nullptr ? -1 : scopeItems(shown_.scene.hierarchy).item(scope);
 }
+
+bool GraphView::openGroupsAround(int item) { return shown_.openAround(*shown_.scene.hierarchy, item); }
 
 void GraphView::setOpen(int item, bool open, bool below) {
-  if (hierarchy_ == nullptr || !open_ || item < 0 || hierarchy_->item(item).kind != layout::ItemKind::Group) return;
+  const auto isGroup = [this](int i) { return shown_.scene.hierarchy->item(i).kind == layout::ItemKind::Group; };
+  if (shown_.scene.hierarchy == nullptr || item < 0 || !isGroup(item)) return;
   if (open) {
-    open_->insert(item);
+    shown_.open.insert(item);
   } else if (item != 0) {
-    open_->erase(item);
-    openForLight_.erase(item);
+    shown_.open.erase(item);
+    shown_.openForLight.erase(item);
   }
   if (!below) return;
-  for (const int child : hierarchy_->item(item).children) {
-    if (hierarchy_->item(child).kind == layout::ItemKind::Group && !(open && hierarchy_->item(child).slim))
-      setOpen(child, open, true);
+  for (const int child : shown_.scene.hierarchy->item(item).children) {
+    if (isGroup(child) && !(open && shown_.scene.hierarchy->item(child).slim)) setOpen(child, open, true);
   }
 }
 
 void GraphView::anchorAt(int item) {
-  anchorItem_ = item;
-  moveTo_ = MoveTo::Nowhere;
+  shown_.anchorItem = item;
+  shown_.moveTo = MoveTo::Nowhere;
   userMoved_ = true;
 }
 
 void GraphView::toggle(int item) {
-  if (!open_) return;
   rememberPlace();
   anchorAt(item);
-  setOpen(item, !open_->contains(item) && !openForLight_.contains(item), false);
+  setOpen(item, !shown_.open.contains(item) && !shown_.openForLight.contains(item), false);
   requestLayout();
 }
 
 void GraphView::reveal(int node, bool select) {
-  if (hierarchy_ == nullptr || !open_) {
+  if (rebuilding()) {
     pendingNode_ = node;
-    moveItem_ = -2;
-    moveTo_ = MoveTo::Item;
+    pendingMove_ = true;
     return;
   }
-  const int item = hierarchy_->itemOfId(node);
+  const int item = shown_.scene.hierarchy->itemOfId(node);
   if (item < 0) return;
   rememberPlace();
   if (select) this->select(item, -1);
-  moveItem_ = item;
+  shown_.moveItem = item;
   if (openGroupsAround(item) || worker_.busy()) {
-    moveTo_ = MoveTo::Item;
+    shown_.moveTo = MoveTo::Item;
     requestLayout();
   } else {
     showItem(item, true);
@@ -343,17 +303,17 @@ void GraphView::reveal(int node, bool select) {
 }
 
 void GraphView::revealScope(int scope) {
-  if (hierarchy_ == nullptr || !open_) {
+  if (rebuilding()) {
     pendingScope_ = scope;
     return;
   }
   const int item = itemOfScope(scope);
   if (item < 0) return;
   rememberPlace();
-  moveItem_ = item;
+  shown_.moveItem = item;
   select(item, -1);
   if (item > 0 && (openGroupsAround(item) || worker_.busy())) {
-    moveTo_ = MoveTo::Item;
+    shown_.moveTo = MoveTo::Item;
     requestLayout();
   } else if (item > 0) {
     showItem(item, true);
@@ -362,19 +322,26 @@ void GraphView::revealScope(int scope) {
   }
 }
 
-void GraphView::expandScope(int scope, bool open) {
-  const int item = itemOfScope(scope);
-  if (item < 0 || !open_) return;
-  if (open) openGroupsAround(item);
-  anchorAt(item);
-  setOpen(item, open, false);
-  requestLayout();
+void GraphView::expandScope(int scope, bool open) { setScopesOpen({{scope, open}}); }
+
+void GraphView::setScopesOpen(const std::vector<ScopeState>& scopes) {
+  bool any = false;
+  for (const ScopeState& scope : scopes) {
+    const int item = itemOfScope(scope.scope);
+    if (item < 0) continue;
+    any = true;
+    if (scope.open) openGroupsAround(item);
+    anchorAt(item);
+    setOpen(item, scope.open, false);
+  }
+  if (any) requestLayout();
 }
 
 bool GraphView::isScopeOpen(int scope) const {
   const int item = itemOfScope(scope);
-  const int box = item < 0 || scene_.layout == nullptr ? -1 : scene_.layout->boxOfItem[static_cast<size_t>(item)];
-  return item == 0 || (box >= 0 && scene_.layout->boxes[static_cast<size_t>(box)].kind == layout::BoxKind::Frame);
+  const int box =
+      item < 0 || shown_.scene.layout == nullptr ? -1 : shown_.scene.layout->boxOfItem[static_cast<size_t>(item)];
+  return item == 0 || (box >= 0 && shown_.scene.layout->boxes[static_cast<size_t>(box)].kind == layout::BoxKind::Frame);
 }
 
 bool GraphView::waitForLayout(int milliseconds) {

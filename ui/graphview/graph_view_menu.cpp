@@ -18,21 +18,21 @@ QString escaped(const std::string& text) { return QString::fromStdString(text).t
 }  // namespace
 
 int GraphView::outputValueOf(int item) const {
-  const int node = hierarchy_->item(item).node;
+  const int node = shown_.scene.hierarchy->item(item).node;
   if (node < 0) return -1;
-  const auto& outputs = hierarchy_->document->nodes[static_cast<size_t>(node)].outputs;
+  const auto& outputs = shown_.scene.hierarchy->document->nodes[static_cast<size_t>(node)].outputs;
   return outputs.empty() ? -1 : outputs.front();
 }
 
 void GraphView::contextMenuEvent(QContextMenuEvent* event) {
-  if (scene_.empty()) return;
+  if (shown_.scene.empty()) return;
   if (event->reason() == QContextMenuEvent::Mouse) {
     const Hit hit = hitAt(event->pos());
     if (hit.box >= 0 || hit.edge >= 0) selectByUser(hit);
     showMenu(hit, event->globalPos());
-  } else if (selectedItem_ >= 0) {
-    const int box = scene_.layout->shownBox(*scene_.hierarchy, selectedItem_);
-    const QRectF rect = camera_.toScreen(scene_.layout->boxes[static_cast<size_t>(box)].rect);
+  } else if (shown_.selectedItem >= 0) {
+    const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
+    const QRectF rect = camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
     showMenu({box, -1, false}, mapToGlobal(rect.center().toPoint()));
   }
 }
@@ -40,12 +40,12 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
 void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  const int item = hit.box < 0 ? -1 : scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
-  const bool group = item >= 0 && scene_.hierarchy->item(item).kind == layout::ItemKind::Group;
+  const int item = hit.box < 0 ? -1 : shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const bool group = item >= 0 && shown_.scene.hierarchy->item(item).kind == layout::ItemKind::Group;
   int value = item >= 0 ? outputValueOf(item) : -1;
-  QString name = item >= 0 ? QString::fromStdString(scene_.hierarchy->path(item)) : QString();
-  if (hit.edge >= 0 && scene_.valueOfEdge(hit.edge) >= 0) {
-    const auto& v = scene_.hierarchy->document->values[static_cast<size_t>(scene_.valueOfEdge(hit.edge))];
+  QString name = item >= 0 ? QString::fromStdString(shown_.scene.hierarchy->path(item)) : QString();
+  if (hit.edge >= 0 && shown_.scene.valueOfEdge(hit.edge) >= 0) {
+    const auto& v = shown_.scene.hierarchy->document->values[static_cast<size_t>(shown_.scene.valueOfEdge(hit.edge))];
     value = v.id;
     name = QString::fromStdString(v.name);
   }
@@ -59,8 +59,9 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
         menu->addAction(tr("Compare values here"), this, [this, value] { Q_EMIT compareHereRequested(value); });
     compare->setToolTip(tr("Add this value to the differences between the two models"));
   }
-  if (item >= 0 && scene_.hierarchy->item(item).role == 'L' && scene_.hierarchy->item(item).node >= 0) {
-    const int node = scene_.hierarchy->document->nodes[static_cast<size_t>(scene_.hierarchy->item(item).node)].id;
+  if (item >= 0 && shown_.scene.hierarchy->item(item).role == 'L' && shown_.scene.hierarchy->item(item).node >= 0) {
+    const int node =
+        shown_.scene.hierarchy->document->nodes[static_cast<size_t>(shown_.scene.hierarchy->item(item).node)].id;
     QAction* cone =
         menu->addAction(tr("Show what its centering reaches"), this, [this, node] { Q_EMIT shiftConeRequested(node); });
     cone->setToolTip(
@@ -68,12 +69,17 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   }
   if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
   if (group) {
-    const bool open = scene_.layout->boxes[static_cast<size_t>(hit.box)].kind == layout::BoxKind::Frame;
+    const bool open = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].kind == layout::BoxKind::Frame;
+    // Another hierarchy may be on screen before the menu is answered.
+    const auto itemNow = [this, item, of = shown_.scene.hierarchy] {
+      return shown_.scene.hierarchy == nullptr ? -1 : counterpart(item, *of, *shown_.scene.hierarchy);
+    };
     menu->addSeparator();
-    menu->addAction(open ? tr("Collapse") : tr("Expand"), this, [this, item] { toggle(item); });
-    menu->addAction(tr("Expand all below"), this, [this, item] {
-      anchorAt(item);
-      setOpen(item, true, true);
+    menu->addAction(open ? tr("Collapse") : tr("Expand"), this, [this, itemNow] { toggle(itemNow()); });
+    menu->addAction(tr("Expand all below"), this, [this, itemNow] {
+      const int now = itemNow();
+      anchorAt(now);
+      setOpen(now, true, true);
       requestLayout();
     });
   }
@@ -93,11 +99,11 @@ QString GraphView::opCounts(int group) const {
   std::map<std::string, int> counts;
   std::vector<int> open{group};
   while (!open.empty()) {
-    const layout::Item& item = scene_.hierarchy->item(open.back());
+    const layout::Item& item = shown_.scene.hierarchy->item(open.back());
     open.pop_back();
     open.insert(open.end(), item.children.begin(), item.children.end());
     if (item.kind != layout::ItemKind::Op || item.ops == 0) continue;
-    const auto& node = scene_.hierarchy->document->nodes[static_cast<size_t>(item.node)];
+    const auto& node = shown_.scene.hierarchy->document->nodes[static_cast<size_t>(item.node)];
     ++counts[node.label.empty() ? node.op : node.label];
   }
   std::vector<std::pair<int, std::string>> ranked;
@@ -113,7 +119,7 @@ QString GraphView::opCounts(int group) const {
 QString GraphView::verdictWords(int group) const {
   const auto found = verdictCounts_.find(group);
   if (found == verdictCounts_.end()) {
-    const QString norms = layout::normSummary(scene_.hierarchy->item(group));
+    const QString norms = layout::normSummary(shown_.scene.hierarchy->item(group));
     return norms.isEmpty() ? QString() : QStringLiteral("<br>") + norms;
   }
   const auto of = [&](Verdict verdict) { return found->second[static_cast<size_t>(verdict)]; };
@@ -124,18 +130,18 @@ QString GraphView::verdictWords(int group) const {
 }
 
 QString GraphView::tooltipFor(const Hit& hit) const {
-  const auto& document = *scene_.hierarchy->document;
+  const auto& document = *shown_.scene.hierarchy->document;
   const auto describe = [&](const protocol::GraphValue& value) { return valueText(value).toHtmlEscaped(); };
   if (hit.edge >= 0) {
-    const int index = scene_.valueOfEdge(hit.edge);
-    if (index < 0) return tr("%n values", nullptr, scene_.layout->edges[static_cast<size_t>(hit.edge)].dataCount);
+    const int index = shown_.scene.valueOfEdge(hit.edge);
+    if (index < 0) return tr("%n values", nullptr, shown_.scene.layout->edges[static_cast<size_t>(hit.edge)].dataCount);
     const auto& value = document.values[static_cast<size_t>(index)];
     return QStringLiteral("<b>%1</b><br>%2").arg(escaped(value.name), describe(value));
   }
   if (hit.box < 0) return {};
-  const int index = scene_.layout->boxes[static_cast<size_t>(hit.box)].item;
-  const layout::Item& item = scene_.hierarchy->item(index);
-  QString text = QStringLiteral("<b>%1</b>").arg(escaped(scene_.hierarchy->path(index)));
+  const int index = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const layout::Item& item = shown_.scene.hierarchy->item(index);
+  QString text = QStringLiteral("<b>%1</b>").arg(escaped(shown_.scene.hierarchy->path(index)));
   if (item.kind == layout::ItemKind::Group) {
     if (!item.type.empty()) text += QStringLiteral("<br>") + escaped(item.type);
     text += QStringLiteral("<br>") + layout::opSummary(item);
@@ -144,7 +150,7 @@ QString GraphView::tooltipFor(const Hit& hit) const {
     const auto& node = document.nodes[static_cast<size_t>(item.node)];
     text += QStringLiteral("<br>") + escaped(node.op);
     if (item.type != node.op && !item.type.empty()) text += QStringLiteral(" · ") + escaped(item.type);
-    if (const int value = scene_.hierarchy->valueIndex(outputValueOf(index)); value >= 0) {
+    if (const int value = shown_.scene.hierarchy->valueIndex(outputValueOf(index)); value >= 0) {
       const QString shape = describe(document.values[static_cast<size_t>(value)]);
       if (!shape.isEmpty()) text += QStringLiteral("<br>") + shape;
     }

@@ -17,31 +17,31 @@ void GraphView::setDirection(layout::Direction direction) {
   if (direction == direction_) return;
   direction_ = direction;
   if (document_ == nullptr) return;
-  anchorItem_ = -1;
+  shown_.anchorItem = -1;
   userMoved_ = false;
-  moveTo_ = MoveTo::FirstLook;
+  shown_.moveTo = MoveTo::FirstLook;
   requestLayout();
 }
 
 void GraphView::expandToDepth(int levels) {
-  if (hierarchy_ == nullptr || !open_) return;
+  if (shown_.scene.hierarchy == nullptr) return;
   rememberPlace();
-  open_ = layout::GroupSet{0};
-  openForLight_.clear();
+  shown_.open = layout::GroupSet{0};
+  shown_.openForLight.clear();
   std::vector<int> level{0};
   for (int depth = 0; depth < levels && !level.empty(); ++depth) {
     std::vector<int> below;
     for (const int group : level) {
-      for (const int child : hierarchy_->item(group).children) {
-        const layout::Item& item = hierarchy_->item(child);
+      for (const int child : shown_.scene.hierarchy->item(group).children) {
+        const layout::Item& item = shown_.scene.hierarchy->item(child);
         if (item.kind == layout::ItemKind::Group && !item.slim) below.push_back(child);
       }
     }
-    open_->insert(below.begin(), below.end());
+    shown_.open.insert(below.begin(), below.end());
     level = std::move(below);
   }
   userMoved_ = false;
-  moveTo_ = MoveTo::FirstLook;
+  shown_.moveTo = MoveTo::FirstLook;
   requestLayout();
 }
 
@@ -51,24 +51,24 @@ void GraphView::collapseAll() { expandToDepth(0); }
 
 // As a model is shown at first.
 void GraphView::resetGroups() {
-  if (hierarchy_ == nullptr) return;
+  if (shown_.scene.hierarchy == nullptr) return;
   rememberPlace();
-  const std::vector<int> usual = layout::defaultExpanded(*hierarchy_);
-  open_ = layout::GroupSet(usual.begin(), usual.end());
-  openForLight_.clear();
+  const std::vector<int> usual = layout::defaultExpanded(*shown_.scene.hierarchy);
+  shown_.open = layout::GroupSet(usual.begin(), usual.end());
+  shown_.openForLight.clear();
   userMoved_ = false;
-  moveTo_ = MoveTo::FirstLook;
+  shown_.moveTo = MoveTo::FirstLook;
   requestLayout();
 }
 
 // ---- back and forward
 
 std::optional<Place> GraphView::currentPlace() const {
-  if (scene_.empty()) return std::nullopt;
+  if (shown_.scene.empty()) return std::nullopt;
   const QPointF middle = camera_.toWorld(QRectF(rect()).center());
   const layout::Box* nearest = nullptr;
   double least = std::numeric_limits<double>::max();
-  for (const layout::Box& box : scene_.layout->boxes) {
+  for (const layout::Box& box : shown_.scene.layout->boxes) {
     const double distance = (box.rect.center() - middle).manhattanLength();
     if (box.kind == layout::BoxKind::Frame || distance >= least) continue;
     nearest = &box;
@@ -76,10 +76,10 @@ std::optional<Place> GraphView::currentPlace() const {
   }
   if (nearest == nullptr) return std::nullopt;
   int item = nearest->item;
-  while (scene_.hierarchy->item(item).repeats > 1) item = scene_.hierarchy->item(item).children.front();
-  const layout::Item& it = scene_.hierarchy->item(item);
+  while (shown_.scene.hierarchy->item(item).repeats > 1) item = shown_.scene.hierarchy->item(item).children.front();
+  const layout::Item& it = shown_.scene.hierarchy->item(item);
   Place place{-1, -1, camera_.toScreen(nearest->rect.center()), camera_.zoom};
-  const auto& document = *scene_.hierarchy->document;
+  const auto& document = *shown_.scene.hierarchy->document;
   if (it.node >= 0) {
     place.node = document.nodes[static_cast<size_t>(it.node)].id;
   } else if (it.scope >= 0) {
@@ -107,12 +107,12 @@ void GraphView::goForward() {
 
 void GraphView::showPlace(const Place& place) {
   Q_EMIT historyChanged();
-  const int item = place.node >= 0 ? hierarchy_->itemOfId(place.node) : itemOfScope(place.scope);
+  const int item = place.node >= 0 ? shown_.scene.hierarchy->itemOfId(place.node) : itemOfScope(place.scope);
   if (item < 0) return;
   userMoved_ = true;
   place_ = place;
-  moveItem_ = item;
-  moveTo_ = MoveTo::Place;
+  shown_.moveItem = item;
+  shown_.moveTo = MoveTo::Place;
   if (openGroupsAround(item) || worker_.busy()) {
     requestLayout();
   } else {
@@ -124,13 +124,13 @@ void GraphView::showPlace(const Place& place) {
 
 void GraphView::followPath() {
   reach_ = Reach();
-  if (!scene_.empty() && !lighting_.active() && !means_.active() && !dragging_) {
-    if (hover_.edge >= 0 && scene_.valueOfEdge(hover_.edge) >= 0) {
-      reach_ = Reach::ofValue(scene_, scene_.valueOfEdge(hover_.edge));
+  if (!shown_.scene.empty() && !lighting_.active() && !means_.active() && !dragging_) {
+    if (hover_.edge >= 0 && shown_.scene.valueOfEdge(hover_.edge) >= 0) {
+      reach_ = Reach::ofValue(shown_.scene, shown_.scene.valueOfEdge(hover_.edge));
     } else if (hover_.box >= 0) {
-      const layout::Box& box = scene_.layout->boxes[static_cast<size_t>(hover_.box)];
+      const layout::Box& box = shown_.scene.layout->boxes[static_cast<size_t>(hover_.box)];
       // The ground of an open group is under the pointer nearly always.
-      if (box.kind != layout::BoxKind::Frame) reach_ = Reach::ofItem(scene_, box.item);
+      if (box.kind != layout::BoxKind::Frame) reach_ = Reach::ofItem(shown_.scene, box.item);
     }
   }
   update();
@@ -139,8 +139,8 @@ void GraphView::followPath() {
 // ---- along the edges
 
 int GraphView::boxAlongEdges(int from, bool forward) const {
-  const layout::Hierarchy& hierarchy = *scene_.hierarchy;
-  const auto& boxes = scene_.layout->boxes;
+  const layout::Hierarchy& hierarchy = *shown_.scene.hierarchy;
+  const auto& boxes = shown_.scene.layout->boxes;
   const layout::Box& here = boxes[static_cast<size_t>(from)];
   if (here.kind == layout::BoxKind::Frame && forward) {  // into an open group
     for (size_t i = static_cast<size_t>(from) + 1; i < boxes.size(); ++i) {
@@ -159,7 +159,7 @@ int GraphView::boxAlongEdges(int from, bool forward) const {
     open.insert(open.end(), children.begin(), children.end());
     for (const int e : forward ? hierarchy.leaving.of(index) : hierarchy.entering.of(index)) {
       const layout::DataEdge& edge = hierarchy.edges[static_cast<size_t>(e)];
-      const int box = scene_.layout->shownBox(hierarchy, forward ? edge.to : edge.from);
+      const int box = shown_.scene.layout->shownBox(hierarchy, forward ? edge.to : edge.from);
       if (box < 0 || box == from || hierarchy.contains(here.item, boxes[static_cast<size_t>(box)].item)) continue;
       const double distance = (boxes[static_cast<size_t>(box)].rect.center() - here.rect.center()).manhattanLength();
       if (distance >= least) continue;

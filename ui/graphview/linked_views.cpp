@@ -144,12 +144,14 @@ void LinkedViews::openTheSame(GraphView* changed) {
   const auto* to = documentOf(follower);
   if (!linked_ || from == nullptr || to == nullptr) return;
   const auto theirs = scopesByPath(*to);
+  std::vector<ScopeState> others;
   for (const auto& scope : from->scopes) {
     const auto found = theirs.find(scope.path);
     if (scope.id == 0 || found == theirs.end()) continue;
     const bool open = changed->isScopeOpen(scope.id);
-    if (follower->isScopeOpen(found->second) != open) follower->expandScope(found->second, open);
+    if (follower->isScopeOpen(found->second) != open) others.push_back({found->second, open});
   }
+  follower->setScopesOpen(others);
   follow(changed);
 }
 

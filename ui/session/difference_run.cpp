@@ -30,6 +30,7 @@ DifferenceRun::DifferenceRun(Session* session) : QObject(session), session_(sess
 
 QString DifferenceRun::obstacle(const DifferenceSettings& settings) const {
   if (!session_->model()) return tr("Differences come with a model.");
+  if (!session_->served()) return tr("The engine does not have the model open.");
   if (!session_->analysis()) return tr("The model is being analysed.");
   if (!session_->analysis()->probe_error.empty()) return tr("The model cannot be run, so nothing can be compared.");
   const auto& fold = session_->foldResult();

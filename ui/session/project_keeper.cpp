@@ -22,17 +22,26 @@ ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recover
   connect(&settle_, &QTimer::timeout, this, &ProjectKeeper::lookAtModel);
   connect(session_, &Session::modelChanged, this, &ProjectKeeper::modelOpened);
   connect(session_, &Session::planChanged, this, &ProjectKeeper::identify);
-  connect(session_, &Session::projectRestored, this, [this](const Project& project) {
-    view_.show(project.view);
-    written_ = projectToJson(this->project());
-    if (!recovering_.isEmpty()) {
-      written_.clear();  // it is nowhere but here
-      recovered_ = true;
-      putAside();
-      Recovery::discard(std::exchange(recovering_, {}));
-    }
-    Q_EMIT restored(project.lost);
+  connect(session_, &Session::projectRestored, this, &ProjectKeeper::shown);
+  connect(session_, &Session::leaving, this, [this] {
+    if (!opening_ || !opening_->stays) leaveAside();
   });
+  connect(session_, &Session::openFailed, this, [this] {
+    opening_.reset();
+    recovering_.clear();
+  });
+}
+
+void ProjectKeeper::shown(const Project& project) {
+  view_.show(project.view);
+  written_ = reloaded_.empty() ? projectToJson(this->project()) : std::exchange(reloaded_, {});
+  if (!recovering_.isEmpty()) {
+    written_.clear();  // it is nowhere but here
+    recovered_ = true;
+    putAside();
+    Recovery::discard(std::exchange(recovering_, {}));
+  }
+  Q_EMIT restored(project.lost);
 }
 
 void ProjectKeeper::setPath(const QString& path) {
@@ -77,29 +86,40 @@ Status ProjectKeeper::open(const QString& path) {
   recovering_.clear();
   auto project = loadProject(path);
   if (!project) return tl::unexpected(project.error());
-  return start(std::move(*project), QFileInfo(path).absoluteFilePath());
-}
-
-Status ProjectKeeper::start(Project project, const QString& path) {
-  opening_ = std::move(project);
-  if (!QFileInfo(opening_->model.path).isFile()) {
-    path_ = path;
-    Q_EMIT pathChanged();
-    Q_EMIT modelMissing(opening_->model.path);
-    return {};
-  }
-  const Project wanted = *opening_;
-  session_->openProject(wanted);
-  setPath(path);
+  start({std::move(*project), QFileInfo(path).absoluteFilePath(), {}});
   return {};
 }
 
+void ProjectKeeper::start(Opening opening) {
+  opening_.reset();
+  missing_.reset();
+  const Project wanted = opening.project;
+  if (!QFileInfo(wanted.model.path).isFile()) {
+    missing_ = std::move(opening);
+    Q_EMIT modelMissing(wanted.model.path);
+    return;
+  }
+  session_->openProject(wanted);
+  opening_ = std::move(opening);
+}
+
+void ProjectKeeper::startWith(const QString& modelPath, Opening opening) {
+  opening.project.model = {modelPath, {}, 0, 0};  // that it is another is known
+  opening.project.bench.reset();
+  opening.project.benchRuns.clear();
+  start(std::move(opening));
+}
+
 void ProjectKeeper::reload(const QString& modelPath) {
-  Project wanted = opening_ ? *opening_ : project();
-  wanted.model = {modelPath, {}, 0, 0};  // that it is another is known
-  wanted.bench.reset();
-  wanted.benchRuns.clear();
-  (void)start(std::move(wanted), QString(path_));
+  // A plan that is still on its way is not yet the session's.
+  const Project* restoring = session_->restoring();
+  if (restoring == nullptr) recovering_.clear();
+  startWith(modelPath,
+            {restoring != nullptr ? *restoring : project(), path_, reloaded_.empty() ? written_ : reloaded_, true});
+}
+
+void ProjectKeeper::locate(const QString& modelPath) {
+  if (missing_) startWith(modelPath, Opening(*missing_));
 }
 
 // Also when there is no model any more.
@@ -107,7 +127,7 @@ void ProjectKeeper::modelOpened() {
   // An engine that had to be started again opens the same file.
   const ModelFile now = modelFileAt(session_->path());
   const bool same = now.path == model_.path && now.bytes == model_.bytes && now.modifiedMs == model_.modifiedMs;
-  if (session_->model() && same && !opening_) return;
+  if (session_->model() && same) return;
   if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
   hash_.stop();
   settle_.stop();
@@ -116,19 +136,21 @@ void ProjectKeeper::modelOpened() {
   expected_.reset();
   hashing_ = false;
   model_ = {};
+  reloaded_.clear();
   if (!session_->model()) {
-    if (!opening_ || opening_->model.path != session_->path()) setPath({});
+    setPath({});
     recovery_.drop();
     putAside_.clear();
     return;
   }
   model_ = now;
-  if (opening_ && opening_->model.path == session_->path()) {
-    expected_ = opening_->model;
-  } else {
-    setPath({});
+  const auto opened = std::exchange(opening_, std::nullopt);
+  const bool isProject = opened && session_->restoring() != nullptr && opened->project.model.path == session_->path();
+  if (isProject) {
+    expected_ = opened->project.model;
+    reloaded_ = opened->written;
   }
-  opening_.reset();
+  setPath(isProject ? opened->path : QString());
   watcher_.addPath(session_->path());
 }
 
@@ -190,6 +212,10 @@ void ProjectKeeper::putAside() {
 
 void ProjectKeeper::end() {
   timer_.stop();
+  leaveAside();
+}
+
+void ProjectKeeper::leaveAside() {
   if (path_.isEmpty() || !dirty()) return;
   putAside();
   recovery_.leave();
@@ -198,8 +224,9 @@ void ProjectKeeper::end() {
 Status ProjectKeeper::recover(const QString& orphan) {
   auto project = loadProject(orphan);
   if (!project) return tl::unexpected(project.error());
+  start({std::move(*project), {}, {}});
   recovering_ = orphan;  // kept until its plan is shown
-  return start(std::move(*project), {});
+  return {};
 }
 
 }  // namespace normlens::ui

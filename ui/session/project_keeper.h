@@ -31,13 +31,13 @@ class ProjectKeeper final : public QObject {
   [[nodiscard]] bool dirty() const;
   [[nodiscard]] Status save(const QString& path);
   [[nodiscard]] Status open(const QString& path);  // the session then opens the model
-  // What is open, or was asked for, with the model that lies there now.
-  void reload(const QString& modelPath);
+  void reload(const QString& modelPath);           // what is open, with the model that lies there now
+  void locate(const QString& modelPath);           // the project of modelMissing(), whose model is there
 
   // ---- against crashes
   void setInterval(int seconds);  // 0: never
   void putAside();                // now, if there is something new
-  void end();                     // the window closes: changes of a project that were not saved are left aside
+  void end();                     // the window closes: see leaveAside()
   [[nodiscard]] QStringList orphans() const { return recovery_.orphans(); }
   [[nodiscard]] Status recover(const QString& orphan);
   [[nodiscard]] QString recoveryFile() const { return recovery_.file(); }
@@ -50,9 +50,20 @@ class ProjectKeeper final : public QObject {
   void modelChangedOnDisk(const QString& modelPath, bool gone);
 
  private:
+  // On its way to the session.
+  struct Opening {
+    Project project;
+    QString path;         // its file; empty: none
+    std::string written;  // what that holds, where it is not the project; empty: it is
+    bool stays = false;   // it is what is open already, with another file of the model
+  };
+
   [[nodiscard]] Project project() const;
-  [[nodiscard]] Status start(Project project, const QString& path);
+  void start(Opening opening);
+  void startWith(const QString& modelPath, Opening opening);
   void modelOpened();
+  void shown(const Project& project);
+  void leaveAside();  // changes of a project that were not saved
   void hashed(const QString& path, const QString& sha256);
   void identify();
   void compare();
@@ -72,7 +83,9 @@ class ProjectKeeper final : public QObject {
   bool hashing_ = false;               // the hash was asked for
   QFileSystemWatcher watcher_;
   QTimer settle_;                   // a file that is being written changes many times
-  std::optional<Project> opening_;  // until its model is open
+  std::optional<Opening> opening_;  // until its model is open
+  std::optional<Opening> missing_;  // its model is not where it was
+  std::string reloaded_;            // written_ of what is reloaded, until its plan is there
   bool recovered_ = false;          // what is open came from an orphan
   QString recovering_;              // the orphan that it comes from
 };

@@ -12,11 +12,13 @@ namespace {
 
 QString lockOf(const QString& file) { return file + QStringLiteral(".lock"); }
 
+QString newFileIn(const QString& folder) {
+  return QDir(folder).filePath(QUuid::createUuid().toString(QUuid::WithoutBraces) + QStringLiteral(".normlens"));
+}
+
 }  // namespace
 
-Recovery::Recovery(const QString& folder)
-    : folder_(folder),
-      file_(QDir(folder).filePath(QUuid::createUuid().toString(QUuid::WithoutBraces) + QStringLiteral(".normlens"))) {}
+Recovery::Recovery(const QString& folder) : folder_(folder), file_(newFileIn(folder)) {}
 
 Recovery::~Recovery() { drop(); }
 
@@ -47,7 +49,11 @@ void Recovery::drop() {
   lock_.reset();
 }
 
-void Recovery::leave() { lock_.reset(); }  // which unlocks it
+void Recovery::leave() {
+  if (!lock_) return;
+  lock_.reset();  // which unlocks it
+  file_ = newFileIn(folder_);
+}
 
 QStringList Recovery::orphans() const {
   QStringList found;

@@ -27,7 +27,7 @@ class Recovery {
 
   bool keep(const std::string& content);  // all or nothing; false: it could not be written
   void drop();
-  void leave();                                // what is there stays, for the next window to find
+  void leave();                                // what is there stays to be found; the next keep() is of another file
   [[nodiscard]] QStringList orphans() const;   // newest first
   static void discard(const QString& orphan);  // the file and its lock
   [[nodiscard]] const QString& file() const { return file_; }

@@ -1,7 +1,5 @@
 #include "ui/session/session.h"
 
-#include <algorithm>
-
 #include "core/protocol/bench_fields.h"
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
@@ -33,51 +31,10 @@ Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engin
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
     if (job_.kind == JobKind::Measuring) benchEnded(std::nullopt);
+    served_ = false;
     endJob();
     Q_EMIT engineLost(reason);
   });
-}
-
-// ---- state
-
-const protocol::NormInfo* Session::norm(int index) const {
-  if (!analysis_) return nullptr;
-  const auto& norms = analysis_->norms;
-  // They come in order of execution, so the place is nearly always the index.
-  if (index >= 0 && static_cast<size_t>(index) < norms.size() && norms[static_cast<size_t>(index)].index == index) {
-    return &norms[static_cast<size_t>(index)];
-  }
-  const auto found = std::find_if(norms.begin(), norms.end(), [&](const auto& n) { return n.index == index; });
-  return found == norms.end() ? nullptr : &*found;
-}
-
-int Session::normNamed(const QString& name) const {
-  if (!analysis_) return -1;
-  int byEnd = -1;
-  for (const protocol::NormInfo& norm : analysis_->norms) {
-    const QString full = text(norm.name);
-    if (full == name) return norm.index;
-    if (byEnd < 0 && full.endsWith(u'.' + name)) byEnd = norm.index;
-  }
-  return byEnd;
-}
-
-bool Session::folds(int norm) const {
-  return plan_ && std::find(plan_->folded.begin(), plan_->folded.end(), norm) != plan_->folded.end();
-}
-
-int Session::inputOfNorm(int index) const {
-  const protocol::NormInfo* info = norm(index);
-  if (info == nullptr) return -1;
-  // A decomposed norm reads its input at its first member.
-  for (const protocol::GraphNode& node : index_.graph().nodes) {
-    if (node.norm != index && node.id != info->node) continue;
-    for (const int input : node.inputs) {
-      const protocol::GraphValue* value = index_.value(input);
-      if (value != nullptr && !value->constant) return input;
-    }
-  }
-  return -1;
 }
 
 // ---- jobs
@@ -99,7 +56,7 @@ void Session::endJob() {
 
 template <class T, class Params>
 void Session::runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(T&)> done,
-                     std::function<void()> failed) {
+                     Failed failed) {
   startJob(kind);
   auto id = std::make_shared<EngineClient::RequestId>(0);
   *id = engine_->request<T>(method, params, this, [this, id, kind, done, failed](Reply<T>& reply) {
@@ -110,11 +67,11 @@ void Session::runJob(JobKind kind, std::string_view method, const Params& params
       return;
     }
     if (reply.error().engineDied) {  // told once, by engineLost
-      if (kind == JobKind::Measuring) failed();
+      if (kind == JobKind::Measuring) failed(reply.error());
       return;
     }
     if (!reply.error().cancelled()) Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
-    if (failed) failed();
+    if (failed) failed(reply.error());
   });
   job_.request = *id;
 }
@@ -123,100 +80,105 @@ void Session::cancel() {
   if (busy()) engine_->cancel(job_.request);
 }
 
-void Session::open(const QString& path) {
-  path_ = path;
-  restoring_.reset();
-  if (!std::exchange(keepPlan_, false)) {
-    params_ = {};
-    inputs_ = {};
-    undo_.clear();
-    clearModel();
-  }
-  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead)
+void Session::startOpening(const QString& path) {
+  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) {
     engine_->start();
+    served_ = false;
+  }
+  // Where an analysis is cut short, nobody knows which inputs the engine is left with.
+  const bool served = std::exchange(served_, false) && job_.kind != JobKind::Analyzing;
   protocol::OpenParams params;
   params.path = path.toStdString();
   runJob<protocol::ModelInfo>(
       JobKind::Opening, methods::kOpen, params, [this](protocol::ModelInfo& info) { opened(std::move(info)); },
-      [this] { Q_EMIT openFailed(); });
-}
-
-void Session::close() {
-  cancel();
-  endJob();
-  path_.clear();
-  restoring_.reset();
-  params_ = {};
-  inputs_ = {};
-  undo_.clear();
-  clearModel();
-}
-
-void Session::resume() {
-  if (!model_ || busy()) return;
-  if (!analysis_) {
-    analyze();
-  } else if (!plan_) {
-    requestPlan();
-  }
-}
-
-void Session::recover() {
-  engine_->start();
-  if (path_.isEmpty()) return;
-  keepPlan_ = true;
-  open(path_);
-}
-
-void Session::openProject(const Project& project) {
-  open(project.model.path);
-  restoring_ = project;
+      // An engine that was stopped may have opened it all the same.
+      [this, served](const EngineError& error) { notOpened(served && !error.cancelled()); });
 }
 
 void Session::analyze() {
+  const Failed stopped = [this](const EngineError&) { dropAnalysis(); };
   if (noInputs(inputs_)) {
-    runAnalysis();
+    runAnalysis(stopped);
     return;
   }
-  // What does not fit any more is told, and the engine guesses.
   runJob<protocol::InputsInfo>(
-      JobKind::Analyzing, methods::kSetInputs, inputs_, [this](const protocol::InputsInfo&) { runAnalysis(); },
-      [this] {
+      JobKind::Analyzing, methods::kSetInputs, inputs_,
+      [this, stopped](const protocol::InputsInfo&) { runAnalysis(stopped); },
+      [this](const EngineError& error) {
+        if (error.cancelled()) return dropAnalysis();  // resume() asks with the same inputs
+        // What does not fit any more is told, and the engine guesses.
         inputs_ = {};
         Q_EMIT inputsChanged();
-        runAnalysis();
+        analyzeGuessing();
       });
 }
 
-void Session::runAnalysis(std::function<void()> failed) {
+// The engine may still have inputs that were set and stopped.
+void Session::analyzeGuessing() {
+  const Failed stopped = [this](const EngineError&) { dropAnalysis(); };
+  runJob<protocol::InputsInfo>(
+      JobKind::Analyzing, methods::kSetInputs, protocol::InputsParams{},
+      [this, stopped](const protocol::InputsInfo&) { runAnalysis(stopped); },
+      [this, stopped](const EngineError& error) {
+        if (error.cancelled()) return dropAnalysis();
+        runAnalysis(stopped);  // a model without inputs is still one to look at
+      });
+}
+
+void Session::runAnalysis(Failed failed) {
   runJob<protocol::Analysis>(
       JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
       [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, std::move(failed));
 }
 
-void Session::setInputs(const protocol::InputsParams& inputs) {
-  if (!model_) return;
-  const protocol::InputsParams before = inputs_;
-  runJob<protocol::InputsInfo>(JobKind::Analyzing, methods::kSetInputs, inputs,
-                               [this, inputs, before](const protocol::InputsInfo&) {
-                                 inputs_ = inputs;
-                                 rememberInputs(path_, inputs);
-                                 voidProof();
-                                 Q_EMIT inputsChanged();
-                                 runAnalysis([this, before] { inputsRefused(before); });
-                               });
+// An analysis that was stopped or failed leaves the engine without the one before.
+void Session::dropAnalysis() {
+  if (!analysis_) return;
+  voidProof();
+  analysis_.reset();
+  plan_.reset();
+  offered_.reset();
+  Q_EMIT analysisChanged();
+  Q_EMIT planChanged();
 }
 
-// The model cannot be run with them: the engine gets those back that it ran with.
+void Session::setInputs(const protocol::InputsParams& inputs) {
+  if (!model_ || !served_) return;
+  const protocol::InputsParams before = inputs_;
+  runJob<protocol::InputsInfo>(
+      JobKind::Analyzing, methods::kSetInputs, inputs,
+      [this, inputs, before](const protocol::InputsInfo&) {
+        inputs_ = inputs;
+        rememberInputs(path_, inputs);
+        voidProof();
+        Q_EMIT inputsChanged();
+        runAnalysis([this, before](const EngineError&) { inputsRefused(before); });
+      },
+      [this, before](const EngineError& error) {
+        // Stopped, the engine may have taken them all the same.
+        if (error.cancelled()) {
+          engine_->request<protocol::InputsInfo>(methods::kSetInputs, before, this,
+                                                 [](const Reply<protocol::InputsInfo>&) {});
+        }
+        resume();  // a plan that was changed meanwhile
+      });
+}
+
+// The model cannot be run with them, or that was stopped: it is analysed anew with those that it ran with.
 void Session::inputsRefused(const protocol::InputsParams& before) {
   inputs_ = before;
   rememberInputs(path_, before);
-  engine_->request<protocol::InputsInfo>(methods::kSetInputs, before, this, [](const Reply<protocol::InputsInfo>&) {});
   Q_EMIT inputsChanged();
+  if (noInputs(inputs_)) {
+    analyzeGuessing();
+  } else {
+    analyze();
+  }
 }
 
 void Session::requestPlan() {
-  if (!analysis_) return;
+  // What opens or analyses asks for the plan at its end.
+  if (!analysis_ || !served_ || job_.kind == JobKind::Analyzing) return;
   runJob<protocol::PlanInfo>(JobKind::Planning, methods::kPlan, params_, [this](const protocol::PlanInfo& plan) {
     plan_ = plan;
     if (params_.keep_norms.empty()) {
@@ -263,7 +225,8 @@ void Session::measure() {
   if (!analysis_ || !hasSides()) return;
   runJob<protocol::BenchResult>(
       JobKind::Measuring, methods::kBench, benchParams_,
-      [this](protocol::BenchResult& result) { benchEnded(std::move(result)); }, [this] { benchEnded(std::nullopt); });
+      [this](protocol::BenchResult& result) { benchEnded(std::move(result)); },
+      [this](const EngineError&) { benchEnded(std::nullopt); });
 }
 
 void Session::setFlavour(const QString& norm) {
@@ -286,6 +249,10 @@ void Session::exportTo(const QString& path, bool force) {
 }
 
 void Session::saveTensor(int value, const QString& path) {
+  if (!served_ || job_.kind == JobKind::Analyzing) {
+    Q_EMIT problem(tr("The tensor was not saved: the model is not ready."), tr("Save it once it is analysed."));
+    return;
+  }
   protocol::SaveTensorParams params;
   params.value = value;
   params.path = path.toStdString();

@@ -5,8 +5,9 @@
 // inspector run beside it. A late answer to a job that was superseded is dropped. The plan's parameters change only
 // through the undo stack; each change asks for the plan anew and makes an older proof and measurement void.
 //
-// When the engine dies the model shown, the plan's parameters and the undo stack stay; recover() starts a new engine
-// and opens the model again. Thread: GUI thread.
+// A model that is opened takes the place of the one shown once it was read; where that fails the one shown stays. When
+// the engine dies the model shown, the plan's parameters and the undo stack stay; recover() starts a new engine and
+// opens the model again. Thread: GUI thread.
 #pragma once
 
 #include <QElapsedTimer>
@@ -55,7 +56,8 @@ class Session final : public QObject {
 
   // ---- state
   [[nodiscard]] EngineClient* engine() const { return engine_; }
-  [[nodiscard]] QString path() const { return path_; }  // of the model last asked for; kept when the engine dies
+  // Of the model shown, else of the one asked for; kept when the engine dies.
+  [[nodiscard]] QString path() const { return path_; }
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
   [[nodiscard]] const ModelIndex& index() const { return index_; }
   // The graph for the drawing: as it was read, after the analysis with shapes; null when no model is open.
@@ -73,7 +75,7 @@ class Session final : public QObject {
   [[nodiscard]] const std::vector<protocol::BenchResult>& benchRuns() const { return benchRuns_; }
   [[nodiscard]] const protocol::BenchParams& benchParams() const { return benchParams_; }
   // The models of benchParams() are there and nothing else is under way.
-  [[nodiscard]] bool canMeasure() const { return analysis_ && !busy() && hasSides(); }
+  [[nodiscard]] bool canMeasure() const { return analysis_ && served_ && !busy() && hasSides(); }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
   // The plan's edits and those that the user turned off; empty while there is no plan.
@@ -84,6 +86,10 @@ class Session final : public QObject {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
+  // The engine has the model shown, not another one or none: work can be asked of it. Else resume() opens it again.
+  [[nodiscard]] bool served() const { return served_; }
+  // The project that is opened until its plan is there; nullptr: none.
+  [[nodiscard]] const Project* restoring() const { return restoring_ ? &*restoring_ : nullptr; }
   [[nodiscard]] QUndoStack* undoStack() { return &undo_; }
   [[nodiscard]] const protocol::NormInfo* norm(int index) const;  // nullptr when there is no such norm
   [[nodiscard]] int normNamed(const QString& name) const;         // by full name, or by its end; -1
@@ -140,6 +146,7 @@ class Session final : public QObject {
   void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
 
  Q_SIGNALS:
+  void leaving();                                              // the model shown is about to go
   void projectRestored(const normlens::ui::Project& project);  // its plan is shown
   void inputsChanged();
   void modelChanged();  // also when there is none any more
@@ -156,14 +163,21 @@ class Session final : public QObject {
   void exportDone();
   void digitsChanged();
   void tensorSaved(const QString& path, qint64 bytes);
-  void openFailed();  // after problem()
+  void openFailed();  // after problem(), or given up for another; what was shown is shown still
   void problem(const QString& message, const QString& hint);
   void engineLost(const QString& reason);
 
  private:
+  // What is asked for in the place of the model shown.
+  struct Wanted {
+    QString path;
+    std::optional<Project> project;
+  };
+  using Failed = std::function<void(const EngineError& error)>;
+
   template <class T, class Params>
   void runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(T&)> done,
-              std::function<void()> failed = {});
+              Failed failed = {});
   void startJob(JobKind kind);
   void endJob();
   void clearModel();
@@ -171,9 +185,18 @@ class Session final : public QObject {
   [[nodiscard]] bool hasSides() const;
   void benchEnded(std::optional<protocol::BenchResult> result);
   void keepRun();
+  void ask(Wanted wanted);
+  void startOpening(const QString& path);
+  void dropNext();
+  void reopen();  // the model shown
+  void notOpened(bool served);
+  void takeNext();
+  void startOver(const QString& path);
   void opened(protocol::ModelInfo&& info);
   void analyze();  // with the inputs that are set
-  void runAnalysis(std::function<void()> failed = {});
+  void analyzeGuessing();
+  void runAnalysis(Failed failed);
+  void dropAnalysis();
   void inputsRefused(const protocol::InputsParams& before);
   void restoreProject();
   void analyzed(protocol::Analysis&& analysis);
@@ -209,7 +232,8 @@ class Session final : public QObject {
   QUndoStack undo_;
   QHash<int, protocol::TensorStats> statsCache_;  // under params_
   int planRevision_ = 0;                          // of params_
-  bool keepPlan_ = false;                         // the open under way is a recovery
+  std::optional<Wanted> next_;                    // until it was read
+  bool served_ = false;
   protocol::InputsParams inputs_;
   std::optional<Project> restoring_;  // until its plan is there
 };

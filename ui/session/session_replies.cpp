@@ -37,6 +37,12 @@ void Session::clearModel() {
 }
 
 void Session::voidProof() {
+  // What is being measured is of the fold that goes: it becomes an earlier run.
+  if (job_.kind == JobKind::Measuring && benchLive_.result()) {
+    keepRun();
+    bench_ = benchLive_.result();
+    benchLive_.clear();
+  }
   const bool had = fold_.has_value() || bench_.has_value();
   fold_.reset();
   keepRun();
@@ -47,6 +53,8 @@ void Session::voidProof() {
 }
 
 void Session::opened(protocol::ModelInfo&& info) {
+  takeNext();
+  served_ = true;
   const Selection before = selection_;
   // An engine that had to be started again opens the file anew.
   const bool sameModel =
@@ -79,7 +87,9 @@ void Session::analyzed(protocol::Analysis&& analysis) {
   statsCache_.clear();  // what a plan centers is known only now
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
-  if (restoring_) {
+  // Once the user has changed the plan it is no longer the project's.
+  if (restoring_ && undo_.count() == 0) {
+    restoring_->lost.clear();
     params_ = planOf(*restoring_, *this, restoring_->lost);
     flavour_ = restoring_->flavour;
   }

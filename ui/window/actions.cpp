@@ -209,7 +209,6 @@ void Actions::addFlavours(QWidget* window) {
     action->setData(QString::fromLatin1(flavour.name));
     flavourGroup->addAction(action);
   }
-  flavourGroup->actions().constFirst()->setChecked(true);
 }
 
 void Actions::addThemes(QWidget* window) {
@@ -228,16 +227,18 @@ void Actions::addThemes(QWidget* window) {
 
 void Actions::update(Session& session) {
   const bool analysed = session.analysis().has_value();
-  const bool alive = session.engine()->state() != EngineClient::State::Dead;
+  const bool alive = session.engine()->state() != EngineClient::State::Dead && session.served();
   const bool idle = !session.busy() && alive;
   const bool folds = session.plan() && !session.plan()->folded.empty();
   const bool folded = session.foldResult() && !session.foldResult()->plan.folded.empty();
-  fold->setEnabled(analysed && folds && (idle || (alive && session.job().kind == JobKind::Planning)));
+  const bool settled = analysed && (idle || (alive && session.job().kind == JobKind::Planning));
+  fold->setEnabled(settled && folds);
   foldMenu->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
   measure->setEnabled(alive && session.canMeasure());
   exportModel->setEnabled(folded && session.foldResult()->ok && idle);
-  exportMenu->setEnabled(analysed);
+  exportMenu->setEnabled(settled);
+  flavourGroup->setEnabled(settled);  // not while the other one is folded or measured
   updatePlan(session);
   stop->setEnabled(session.busy());
   for (QAction* save : {saveProject, saveProjectAs}) save->setEnabled(analysed);
@@ -249,11 +250,14 @@ void Actions::update(Session& session) {
   for (QAction* action : policyGroup->actions()) {
     action->setChecked(action->data().toString() == text(session.planParams().policy));
   }
+  for (QAction* action : flavourGroup->actions()) {
+    action->setChecked(action->data().toString() == text(session.flavour()));
+  }
 }
 
 void Actions::updatePlan(Session& session) {
   const bool analysed = session.analysis().has_value();
-  const bool alive = session.engine()->state() != EngineClient::State::Dead;
+  const bool alive = session.engine()->state() != EngineClient::State::Dead && session.served();
   const QUndoStack& stack = *session.undoStack();
   const QString undone = stack.undoText(), redone = stack.redoText();
   undo->setEnabled(stack.canUndo());

@@ -61,9 +61,10 @@ BenchPage::BenchPage(Session* session, QWidget* parent)
   body->addWidget(buildFigures(), 2);
   layout->addLayout(body, 1);
   for (const auto signal : {&Session::benchChanged, &Session::benchProgressed, &Session::benchParamsChanged,
-                            &Session::foldChanged, &Session::jobChanged, &Session::modelChanged}) {
+                            &Session::foldChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &BenchPage::showResult);
   }
+  connect(session_, &Session::jobChanged, this, &BenchPage::showWords);
   connect(session_, &Session::benchChanged, this, &BenchPage::showBeside);
   showBeside();
   showResult();
@@ -245,17 +246,28 @@ QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
              : setting;
 }
 
+const protocol::BenchPoint* BenchPage::shownPoint() const {
+  const int index = point_->currentIndex();
+  const bool there = result() && index >= 0 && static_cast<size_t>(index) < result()->points.size();
+  return there ? &result()->points[static_cast<size_t>(index)] : nullptr;
+}
+
+// What depends on the job as well.
+void BenchPage::showWords() {
+  const protocol::BenchPoint* point = shownPoint();
+  note_->setText(point != nullptr ? noteOf(*point) : QString());
+  if (!result()) empty_->setText(emptyText());
+}
+
 void BenchPage::showChart() {
   const int kind = kinds_->checkedId();
   const auto& shown = result();
   const int index = point_->currentIndex();
-  const bool there = shown && index >= 0 && static_cast<size_t>(index) < shown->points.size();
-  const protocol::BenchPoint* point = there ? &shown->points[static_cast<size_t>(index)] : nullptr;
+  const protocol::BenchPoint* point = shownPoint();
   figures_->setPoint(point != nullptr ? std::optional(*point) : std::nullopt);
   figuresTable_->setVisible(point == nullptr || point->error.empty());
-  note_->setText(point != nullptr ? noteOf(*point) : QString());
+  showWords();
   if (!shown) {
-    empty_->setText(emptyText());
     middle_->setCurrentWidget(empty_);
     return;
   }

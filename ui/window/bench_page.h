@@ -47,6 +47,8 @@ class BenchPage final : public QWidget {
   void showResult();
   void showPoints();
   void showChart();
+  void showWords();
+  [[nodiscard]] const protocol::BenchPoint* shownPoint() const;              // nullptr: none
   void showBeside();                                                         // the menu's entries
   [[nodiscard]] const std::optional<protocol::BenchResult>& result() const;  // the one under way, else the last
   [[nodiscard]] const PaperSeries* paper() const;

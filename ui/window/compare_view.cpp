@@ -34,9 +34,11 @@ CompareView::CompareView(Session* session, QWidget* parent) : QWidget(parent), s
   connect(previous_, &IconButton::clicked, this, [this] { views_->showNextDifference(false); });
   connect(next_, &IconButton::clicked, this, [this] { views_->showNextDifference(true); });
   connect(link_, &IconButton::toggled, this, [this](bool on) { views_->setLinked(on); });
-  // The open model is another one now, or none.
+  // The open model is another one now, or none; replies may be under way though another page is shown.
   connect(session_, &Session::modelChanged, this, [this] {
-    if (isVisible()) leave();
+    cancelRequests();
+    other_.reset();
+    if (isVisible()) Q_EMIT closed();
   });
 }
 

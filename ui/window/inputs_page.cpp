@@ -87,7 +87,7 @@ void InputsPage::showState() {
   const protocol::InputsParams& inputs = session_->inputs();
   const QString error = model_->firstError();
   const bool set = !inputs.npz.empty() || !inputs.specs.empty();
-  const bool free = session_->analysis().has_value() && !session_->busy();
+  const bool free = session_->analysis().has_value() && session_->served() && !session_->busy();
   load_->setEnabled(free);
   guess_->setEnabled(free && set);
   apply_->setEnabled(free && model_->edited() && error.isEmpty());

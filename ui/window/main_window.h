@@ -83,8 +83,9 @@ class MainWindow final : public QMainWindow {
   void saveProject();
   void askForProject();  // where to save it
   void writeProject(const QString& path);
-  void locateModel();
-  void reloadModel(const QString& path);
+  using UseModel = void (ProjectKeeper::*)(const QString& model);
+  void useModel(UseModel use, const QString& path);
+  void askForModelOf(UseModel use);  // where it is now
   void offerRecovery();
   void tellRestored(const QStringList& lost);
   void showTitle();

@@ -38,6 +38,7 @@ void MainWindow::connectSession() {
     info_->show(InfoBar::Tone::Error, message, hint);
   });
   connect(session_, &Session::openFailed, this, [this] {
+    if (session_->model()) return refresh();
     session_->close();
     welcome_->refresh();
     pages_->setCurrentWidget(welcome_);
@@ -51,6 +52,7 @@ void MainWindow::connectSession() {
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
   });
   connect(session_, &Session::analysisChanged, this, [this] {
+    if (!session_->analysis()) return fillSearch();
     if (!session_->analysis()->probe_error.empty()) {
       info_->show(
           InfoBar::Tone::Error,

@@ -39,7 +39,8 @@ void MainWindow::connectProject() {
   connect(project_, &ProjectKeeper::restored, this, &MainWindow::tellRestored);
   connect(project_, &ProjectKeeper::modelMissing, this, [this](const QString& model) {
     info_->show(InfoBar::Tone::Error, tr("The model of this project, %1, is not there any more.").arg(model),
-                tr("Show where it is now; the plan is kept."), tr("Locate"), [this] { locateModel(); });
+                tr("Show where it is now; the plan is kept."), tr("Locate"),
+                [this] { askForModelOf(&ProjectKeeper::locate); });
   });
   connect(project_, &ProjectKeeper::modelIsAnother, this, [this] {
     info_->show(InfoBar::Tone::Error, tr("The model is not the one that this project was made with."),
@@ -49,10 +50,11 @@ void MainWindow::connectProject() {
     const QString name = QFileInfo(model).fileName();
     if (gone) {
       info_->show(InfoBar::Tone::Error, tr("%1 was moved or removed.").arg(name),
-                  tr("What is shown is what was read; folding may fail."), tr("Locate"), [this] { locateModel(); });
+                  tr("What is shown is what was read; folding may fail."), tr("Locate"),
+                  [this] { askForModelOf(&ProjectKeeper::reload); });
     } else {
       info_->show(InfoBar::Tone::Error, tr("%1 changed on the disk.").arg(name), tr("What is shown is what was read."),
-                  tr("Reload"), [this] { reloadModel(session_->path()); });
+                  tr("Reload"), [this] { useModel(&ProjectKeeper::reload, session_->path()); });
     }
   });
 }
@@ -76,20 +78,20 @@ void MainWindow::openProjectFile(const QString& path) {
   refresh();
 }
 
-// The same plan on what the file holds now: by way of a project, so that it is told what does not fit any more.
-void MainWindow::reloadModel(const QString& path) {
-  project_->reload(path);
+// The same plan on what the file holds: by way of a project, so that it is told what does not fit any more.
+void MainWindow::useModel(UseModel use, const QString& path) {
+  (project_->*use)(path);
   pages_->setCurrentWidget(workspace_);
   refresh();
 }
 
-void MainWindow::locateModel() {
+void MainWindow::askForModelOf(UseModel use) {
   auto* dialog = new QFileDialog(this, tr("Where is the model?"));
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setObjectName(QStringLiteral("locateDialog"));
   dialog->setFileMode(QFileDialog::ExistingFile);
   dialog->setNameFilters({tr("Models (*.pt *.pth *.ts *.onnx)"), tr("All files (*)")});
-  connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::reloadModel);
+  connect(dialog, &QFileDialog::fileSelected, this, [this, use](const QString& path) { useModel(use, path); });
   dialog->open();
 }
 

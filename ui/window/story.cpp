@@ -131,6 +131,11 @@ void chooseNext(Story& story, const Session& session) {
     setNext(story, NextAction::Open, tr("Open model"), QStringLiteral("open"), tr("Open a model file."));
     return;
   }
+  if (!session.served()) {
+    setNext(story, NextAction::Resume, tr("Open again"), QStringLiteral("restart"),
+            tr("Let the engine read the model again; the plan is kept."));
+    return;
+  }
   const auto& fold = session.foldResult();
   if (!session.analysis()) {
     setNext(story, NextAction::Resume, tr("Analyse"), QStringLiteral("search"),

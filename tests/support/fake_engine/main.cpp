@@ -141,11 +141,10 @@ class Engine {
   }
 
   Result<protocol::ModelInfo> open(const protocol::OpenParams& params) {
-    model_.reset();
-    inputs_.clear();
     if (!std::filesystem::exists(params.path)) {
       return fail(ErrorCode::Unreadable, "There is no file " + params.path + ".", "Check the path.");
     }
+    inputs_.clear();
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
     return modelInfo(*model_, params.path);

@@ -450,6 +450,33 @@ class TestBench final : public QObject {
     QVERIFY(!shown.session.bench().has_value());
     QCOMPARE(shown.session.benchRuns().size(), size_t{1});
   }
+
+  void aPlanChangedWhileMeasuringIsNotWhatWasMeasured() {
+    Shown shown({QStringLiteral("--round"), QStringLiteral("50")});
+    prepare(shown);
+    QVERIFY(shown.child<QAction>("flavour_fast")->isEnabled());
+    shown.session.measure();
+    QVERIFY(!shown.child<QAction>("flavour_fast")->isEnabled());
+    QTRY_VERIFY(shown.session.benchLive().result().has_value());
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Plan);
+    shown.session.keepNorm(2, true);
+    QVERIFY(!shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QVERIFY(!shown.session.bench().has_value());
+    QCOMPARE(shown.session.benchRuns().size(), size_t{1});  // as an earlier run
+    QVERIFY(!shown.child<ChartView>("benchChart")->isVisible());
+  }
+
+  void theProgressOfAJobLeavesTheFiguresAlone() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("export=200")});
+    prepare(shown);
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.bench().has_value() && !shown.session.busy());
+    QSignalSpy resets(shown.child<QTableView>("benchTable")->model(), &QAbstractItemModel::modelReset);
+    shown.session.exportTo(folder_.filePath(QStringLiteral("out.pt")));
+    QTRY_VERIFY(shown.session.exported().has_value() && !shown.session.busy());
+    QCOMPARE(resets.count(), 0);
+  }
 };
 
 }  // namespace normlens::ui

@@ -123,6 +123,21 @@ class TestCompare final : public QObject {
     QVERIFY(shown.session.model().has_value());
   }
 
+  void aReplyThatComesWhenTheModelIsGoneIsNobodys() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("weight_digests=200")});
+    shown.openAndAnalyse(model_);
+    shown.window.actions()->compareWith->trigger();
+    shown.answerFileDialog("compareDialog", model_);
+    auto* compare = shown.child<CompareView>("compare");
+    QTRY_VERIFY(summaryOf(compare).contains(QStringLiteral("are being compared")));
+    shown.child<QAction>("showNormList")->trigger();  // another page, not "Back"
+    QVERIFY(!compare->isVisible());
+    shown.session.close();
+    QTest::qWait(600);
+    QVERIFY(!shown.session.model().has_value());
+    QVERIFY(summaryOf(compare).contains(QStringLiteral("are being compared")));
+  }
+
  private:
   QTemporaryDir folder_;
   QString model_;

@@ -6,9 +6,11 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/models/inputs_model.h"
+#include "ui/session/input_presets.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/bottom_panel.h"
+#include "ui/window/story_bar.h"
 #include "ui/window/workspace.h"
 
 namespace normlens::ui {
@@ -160,6 +162,51 @@ class TestInputs final : public QObject {
     QTRY_VERIFY(shown.window.infoBar()->showsError());
     QVERIFY(shown.session.inputs().specs.empty());
     QVERIFY(shown.session.plan().has_value());
+  }
+
+  void inputsThatAreStoppedAreAskedForAgain() {
+    protocol::InputsParams inputs;
+    inputs.npz = test::modelFile(folder_, QStringLiteral("sample.npz")).toStdString();
+    rememberInputs(model_, inputs);
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("set_inputs=300")});
+    shown.window.openFile(model_);
+    QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
+    shown.session.cancel();
+    QTRY_VERIFY(!shown.session.busy());
+    QVERIFY(!shown.session.analysis().has_value());
+    QCOMPARE(shown.session.inputs().npz, inputs.npz);
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Resume);
+    shown.click("nextAction");
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+    QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{4, 12}));
+  }
+
+  void anAnalysisOfOtherInputsThatIsStoppedIsMadeOfThoseBefore() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("analyze=400")});
+    shown.openAndAnalyse(model_);
+    protocol::InputsParams inputs;
+    inputs.specs = {"in_0=int64[9]:0..1"};
+    QSignalSpy analysed(&shown.session, &Session::analysisChanged);
+    const auto stopTheAnalysis = [&] {
+      shown.session.setInputs(inputs);
+      QTRY_VERIFY(!shown.session.inputs().specs.empty());
+      QTest::qWait(50);
+      shown.session.cancel();
+      QTRY_VERIFY(shown.session.inputs().specs.empty());
+      QVERIFY(shown.session.busy());
+    };
+    stopTheAnalysis();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
+    QCOMPARE(analysed.count(), 1);
+    QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{1, 16}));
+
+    stopTheAnalysis();
+    QTest::qWait(100);
+    shown.session.cancel();
+    QTRY_VERIFY(!shown.session.busy());
+    QVERIFY(!shown.session.analysis().has_value());  // the engine has none
+    shown.session.resume();
+    QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
   }
 
  private:

@@ -166,6 +166,25 @@ class TestProject final : public QObject {
     QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine")));
   }
 
+  void aProjectWhoseModelIsGoneTakesNothingFromTheOneOpen() {
+    Project project;
+    project.model.path = folder_->filePath(QStringLiteral("nowhere.pt"));
+    project.policy = "all";
+    QVERIFY(saveProject(project_, project).has_value());
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    shown.window.openFile(project_);
+    QVERIFY(shows(shown, QStringLiteral("not there any more")));
+    QCOMPARE(shown.window.project()->path(), QString());
+    QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("bert.pt")));
+    write(model_, "written by somebody else");
+    QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.path(), model_);
+    QCOMPARE(shown.session.planParams().policy, protocol::PlanParams().policy);
+  }
+
   void aModelBesideItsProjectMayMoveWithIt() {
     Shown shown;
     shown.openAndAnalyse(model_);
@@ -224,6 +243,33 @@ class TestProject final : public QObject {
     QVERIFY(!shown.window.infoBar()->isVisible());
     QVERIFY(QFile::remove(model_));
     QTRY_VERIFY(shows(shown, QStringLiteral("moved or removed")));
+  }
+
+  void aReloadDuringAReloadKeepsThePlan() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("analyze=300")});
+    shown.openAndAnalyse(model_);
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    write(model_, "written by somebody else");
+    QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
+    shown.click("infoAction");
+    QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
+    shown.window.project()->reload(model_);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+  }
+
+  void aReloadLeavesWhatWasNotSavedUnsaved() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QVERIFY(shown.window.project()->save(project_).has_value());
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.window.project()->reload(model_);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.window.project()->path(), project_);
+    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QVERIFY(shown.window.project()->dirty());
   }
 
   void workIsRecoveredAfterACrash() {
@@ -295,6 +341,55 @@ class TestProject final : public QObject {
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.planParams().policy, std::string("all"));
+  }
+
+  void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
+    Shown shown({}, false, recovery_);
+    shown.openAndAnalyse(model_);
+    QVERIFY(shown.window.project()->save(project_).has_value());
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.window.openFile(folder_->filePath(QStringLiteral("missing.pt")));
+    QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
+    QCOMPARE(shown.window.project()->path(), project_);
+    QVERIFY(shown.window.project()->dirty());
+    QVERIFY(Recovery(recovery_).orphans().isEmpty());
+    shown.openAndAnalyse(test::modelFile(*folder_));
+    QCOMPARE(shown.window.project()->path(), QString());
+    const QStringList orphans = Recovery(recovery_).orphans();
+    QCOMPARE(orphans.size(), 1);
+    QVERIFY(contentOf(orphans.first()).contains("\"policy\": \"all\""));
+    // What comes next is put aside beside it.
+    shown.session.keepNorm(0, true);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    shown.window.project()->putAside();
+    QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));
+    QVERIFY(shown.window.project()->recoveryFile() != orphans.first());
+  }
+
+  void aProjectIsRestoredByAnEngineThatDiedOverIt() {
+    Project project;
+    project.model.path = model_;
+    project.policy = "all";
+    project.kept = QStringList{QStringLiteral("layer.0.output_norm")};
+    project.flavour = "portable";
+    project.inputs.specs = {"in_0=int64[2,8]:0..9"};
+    QVERIFY(saveProject(project_, project).has_value());
+    for (const char* method : {"open", "analyze", "plan"}) {
+      const QString flag = test::modelFile(*folder_, QStringLiteral("crash.flag"));
+      Shown shown({QStringLiteral("--crash"), QLatin1String(method), QStringLiteral("--while"), flag});
+      shown.window.openFile(project_);
+      QTRY_VERIFY2(shown.window.infoBar()->showsError(), method);
+      shown.click("infoAction");
+      QTRY_VERIFY2(shown.session.plan() && !shown.session.busy(), method);
+      QCOMPARE(shown.session.planParams().policy, std::string("all"));
+      QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
+      QCOMPARE(shown.session.inputs().specs.size(), size_t{1});
+      QCOMPARE(shown.window.project()->path(), project_);
+      QVERIFY2(!shown.window.project()->dirty(), method);
+      shown.session.setPolicy(QStringLiteral("free"));
+      QVERIFY2(shown.window.project()->dirty(), method);  // it knows what the file holds
+    }
   }
 
   void theProjectOutlivesTheEngine() {

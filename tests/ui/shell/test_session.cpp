@@ -1,0 +1,122 @@
+// What stays when a model cannot be opened, when the engine goes, and when one model follows another.
+#include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
+#include "ui/session/project.h"
+#include "ui/widgets/info_bar.h"
+#include "ui/window/actions.h"
+#include "ui/window/story_bar.h"
+#include "ui/window/workspace.h"
+
+namespace normlens::ui {
+
+class TestSession final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() {
+    gpt2_ = test::modelFile(folder_);
+    bert_ = test::modelFile(folder_, QStringLiteral("bert.pt"));
+    missing_ = folder_.filePath(QStringLiteral("missing.pt"));
+  }
+
+  void aModelThatCannotBeOpenedLeavesTheOneThatIs() {
+    Shown shown;
+    shown.openAndAnalyse(bert_);
+    foldAll(shown);
+    shown.session.fold();
+    QTRY_VERIFY(shown.session.foldResult().has_value() && !shown.session.busy());
+    shown.window.openFile(missing_);
+    QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
+    QVERIFY(shown.window.infoBar()->message().contains(QStringLiteral("missing.pt")));
+    QVERIFY(shown.window.workspace()->isVisible());
+    QCOMPARE(shown.session.path(), bert_);
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{9});
+    QVERIFY(shown.session.foldResult().has_value());
+    QVERIFY(shown.window.actions()->exportModel->isEnabled());
+    shown.window.actions()->undo->trigger();  // the engine has it still
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 1);
+  }
+
+  void anOpeningThatIsStoppedLeavesTheModelThatIs() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("open=300")});
+    shown.openAndAnalyse(bert_);
+    foldAll(shown);
+    shown.window.openFile(gpt2_);
+    QCOMPARE(shown.session.job().kind, JobKind::Opening);
+    QVERIFY(!shown.window.actions()->foldAll->isEnabled());
+    QTest::qWait(50);
+    shown.session.cancel();
+    QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+    QVERIFY(!shown.window.infoBar()->isVisible());
+    QCOMPARE(shown.session.path(), bert_);
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{9});
+    QVERIFY(shown.session.undoStack()->canUndo());
+  }
+
+  void aModelThatCannotBeReopenedIsKeptUntilItCan() {
+    Shown shown;
+    shown.openAndAnalyse(bert_);
+    foldAll(shown);
+    const QString away = folder_.filePath(QStringLiteral("away.pt"));
+    QVERIFY(QFile::rename(bert_, away));
+    shown.session.recover();
+    QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
+    QVERIFY(!shown.session.served());
+    QVERIFY(!shown.window.actions()->fold->isEnabled());
+    QVERIFY(shown.window.actions()->saveProject->isEnabled());
+    QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Resume);
+    QVERIFY(QFile::rename(away, bert_));
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{9});
+  }
+
+  void aPlanChangedWhileTheModelIsReopenedIsMadeThereafter() {
+    const QString flag = test::modelFile(folder_, QStringLiteral("crash.flag"));
+    Shown shown({QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag,
+                 QStringLiteral("--slow"), QStringLiteral("open=300")});
+    shown.openAndAnalyse(bert_);
+    foldAll(shown);
+    shown.session.fold();
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    shown.click("infoAction");
+    QCOMPARE(shown.session.job().kind, JobKind::Opening);
+    shown.window.actions()->undo->trigger();
+    QCOMPARE(shown.session.job().kind, JobKind::Opening);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.planParams().policy, protocol::PlanParams().policy);
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{1});
+  }
+
+  void theFlavourGoesWithItsModel() {
+    Project project;
+    project.model.path = bert_;
+    project.policy = "all";
+    project.flavour = "fast";
+    const QString file = folder_.filePath(QStringLiteral("fast.normlens"));
+    QVERIFY(saveProject(file, project).has_value());
+    Shown shown;
+    QVERIFY(shown.child<QAction>("flavour_portable")->isChecked());
+    shown.openAndAnalyse(file);
+    QCOMPARE(shown.session.flavour(), std::string("fast"));
+    QVERIFY(shown.child<QAction>("flavour_fast")->isChecked());
+    shown.openAndAnalyse(gpt2_);
+    QCOMPARE(shown.session.flavour(), std::string("portable"));
+    QVERIFY(shown.child<QAction>("flavour_portable")->isChecked());
+  }
+
+ private:
+  static void foldAll(Shown& shown) {
+    shown.session.setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+  }
+
+  QTemporaryDir folder_;
+  QString gpt2_, bert_, missing_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestSession>(argc, argv); }
+
+#include "test_session.moc"

@@ -1,0 +1,69 @@
+#include "ui/graphview/shown.h"
+
+#include <algorithm>
+
+namespace normlens::graphview {
+
+using layout::Hierarchy;
+
+layout::GroupSet Wishes::groups() const {
+  layout::GroupSet all = open;
+  all.insert(openForLight.begin(), openForLight.end());
+  return all;
+}
+
+bool Wishes::openAround(const Hierarchy& hierarchy, int item) {
+  bool opened = false;
+  for (int group = hierarchy.item(item).parent; group > 0; group = hierarchy.item(group).parent) {
+    if (!hierarchy.item(group).slim) opened = open.insert(group).second || opened;
+  }
+  return opened;
+}
+
+int counterpart(int item, const Hierarchy& from, const Hierarchy& to) {
+  if (item < 0) return -1;
+  const layout::Item& it = from.item(item);
+  if (it.kind == layout::ItemKind::Group) {
+    const std::string path = from.path(item);
+    const int count = static_cast<int>(to.items.size());
+    const auto same = [&](int group) {
+      return to.item(group).kind == layout::ItemKind::Group && to.path(group) == path;
+    };
+    if (item < count && same(item)) return item;  // the calls of a shared layer have one path
+    for (int group = 0; group < count; ++group) {
+      if (same(group)) return group;
+    }
+  }
+  return it.node < 0 ? -1 : to.itemOfId(from.document->nodes[static_cast<size_t>(it.node)].id);
+}
+
+layout::GroupSet groupsAt(const Hierarchy& hierarchy, const std::vector<std::string>& paths) {
+  layout::GroupSet groups{0};
+  for (size_t i = 1; i < hierarchy.items.size(); ++i) {
+    const int group = static_cast<int>(i);
+    if (hierarchy.item(group).kind != layout::ItemKind::Group) continue;
+    if (std::binary_search(paths.begin(), paths.end(), hierarchy.path(group))) groups.insert(group);
+  }
+  return groups;
+}
+
+Wishes renumbered(const Wishes& wishes, const Hierarchy& from, const Hierarchy& to) {
+  std::vector<std::string> paths;
+  for (const int group : wishes.groups()) paths.push_back(from.path(group));
+  std::sort(paths.begin(), paths.end());
+  Wishes anew = wishes;
+  anew.open = groupsAt(to, paths);
+  const std::vector<int> usual = layout::defaultExpanded(to);
+  anew.open.insert(usual.begin(), usual.end());
+  anew.openForLight.clear();
+  anew.selectedItem = counterpart(wishes.selectedItem, from, to);
+  if (wishes.selectedValue >= 0) {
+    const auto& value = from.document->values[static_cast<size_t>(wishes.selectedValue)];
+    anew.selectedValue = to.valueIndex(value.id);
+  }
+  anew.anchorItem = counterpart(wishes.anchorItem, from, to);
+  anew.moveItem = counterpart(wishes.moveItem, from, to);
+  return anew;
+}
+
+}  // namespace normlens::graphview

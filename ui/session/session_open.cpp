@@ -1,0 +1,86 @@
+// Session: which model it is about. What is shown stays until the one that was asked for was read.
+#include <utility>
+
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+void Session::open(const QString& path) { ask({path, std::nullopt}); }
+
+void Session::openProject(const Project& project) { ask({project.model.path, project}); }
+
+void Session::ask(Wanted wanted) {
+  const QString path = wanted.path;
+  dropNext();
+  next_ = std::move(wanted);
+  if (!model_) takeNext();
+  startOpening(path);
+}
+
+void Session::dropNext() {
+  if (std::exchange(next_, std::nullopt)) Q_EMIT openFailed();
+}
+
+void Session::reopen() {
+  dropNext();
+  startOpening(path_);
+}
+
+void Session::notOpened(bool served) {
+  const bool another = next_.has_value();
+  next_.reset();
+  served_ = served;
+  Q_EMIT jobChanged();  // what can be asked of the engine has changed
+  Q_EMIT openFailed();
+  if (!model_) return;
+  if (served_) {
+    resume();
+  } else if (another) {
+    reopen();
+  }
+}
+
+void Session::takeNext() {
+  if (!next_) return;
+  Wanted next = *std::exchange(next_, std::nullopt);
+  startOver(next.path);
+  restoring_ = std::move(next.project);
+}
+
+void Session::startOver(const QString& path) {
+  if (model_) Q_EMIT leaving();
+  path_ = path;
+  restoring_.reset();
+  params_ = {};
+  flavour_ = protocol::FoldParams().norm;
+  inputs_ = {};
+  undo_.clear();
+  clearModel();
+}
+
+void Session::close() {
+  cancel();
+  endJob();
+  dropNext();
+  served_ = false;
+  startOver({});
+}
+
+void Session::resume() {
+  if (!model_ || busy()) return;
+  if (!served_) {
+    reopen();
+  } else if (!analysis_) {
+    analyze();
+  } else if (!plan_) {
+    requestPlan();
+  }
+}
+
+void Session::recover() {
+  engine_->start();
+  served_ = false;
+  if (!path_.isEmpty()) reopen();
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,49 @@
+// Session: what is asked of what it knows.
+#include <algorithm>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+const protocol::NormInfo* Session::norm(int index) const {
+  if (!analysis_) return nullptr;
+  const auto& norms = analysis_->norms;
+  // They come in order of execution, so the place is nearly always the index.
+  if (index >= 0 && static_cast<size_t>(index) < norms.size() && norms[static_cast<size_t>(index)].index == index) {
+    return &norms[static_cast<size_t>(index)];
+  }
+  const auto found = std::find_if(norms.begin(), norms.end(), [&](const auto& n) { return n.index == index; });
+  return found == norms.end() ? nullptr : &*found;
+}
+
+int Session::normNamed(const QString& name) const {
+  if (!analysis_) return -1;
+  int byEnd = -1;
+  for (const protocol::NormInfo& norm : analysis_->norms) {
+    const QString full = text(norm.name);
+    if (full == name) return norm.index;
+    if (byEnd < 0 && full.endsWith(u'.' + name)) byEnd = norm.index;
+  }
+  return byEnd;
+}
+
+bool Session::folds(int norm) const {
+  return plan_ && std::find(plan_->folded.begin(), plan_->folded.end(), norm) != plan_->folded.end();
+}
+
+int Session::inputOfNorm(int index) const {
+  const protocol::NormInfo* info = norm(index);
+  if (info == nullptr) return -1;
+  // A decomposed norm reads its input at its first member.
+  for (const protocol::GraphNode& node : index_.graph().nodes) {
+    if (node.norm != index && node.id != info->node) continue;
+    for (const int input : node.inputs) {
+      const protocol::GraphValue* value = index_.value(input);
+      if (value != nullptr && !value->constant) return input;
+    }
+  }
+  return -1;
+}
+
+}  // namespace normlens::ui
