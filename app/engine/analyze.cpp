@@ -36,6 +36,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   if (!model->analysis.probe_error.empty()) {
     console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known; " + kGiveInputs);
   }
+  if (!model->analysis.norms.empty()) noteAssumedInputs(model->analysis, console);
   printNorms(*model, console);
   return console.finish([&] { return analyzeReport(model->info, model->analysis); }, Exit::Done);
 }

@@ -121,7 +121,9 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   const auto opened = openModel(service, options.a, options.inputs, console, task);
   if (!opened) return console.fail(opened.error());
   if (const Status runs = requireRunnable(options.a, opened->analysis); !runs) return console.fail(runs.error());
+  noteAssumedInputs(opened->analysis, console);
   if (folds) {
+    if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
     if (const Status folded = foldFirst(service, options, task); !folded) return console.fail(folded.error());
   }
   BenchParams& params = options.params;
@@ -141,8 +143,9 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   printWork(*result, console);
   if (folds) console.print("in the papers: " + paperFoldText());
   if (result->cancelled) console.note("stopped: what is told was measured, the rest was not");
-  return console.finish([&] { return benchReport(*result, !params.sweep.empty(), commandLine()); },
-                        result->cancelled ? Exit::NotDone : Exit::Done);
+  return console.finish(
+      [&] { return benchReport(*result, opened->analysis.inputs, !params.sweep.empty(), commandLine()); },
+      result->cancelled ? Exit::NotDone : Exit::Done);
 }
 
 void declareSettings(CLI::App& app, Options& options) {
@@ -181,7 +184,8 @@ RunVerb declareBench(CLI::App& app) {
   app.add_option("--policy", options->policy, "What --fold folds: free, balanced, all or paper")
       ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
       ->capture_default_str();
-  app.add_option("--norm", options->norm, "What --fold writes: portable, primitives, fast, standard or ort")
+  app.add_option("--norm", options->norm, "What --fold writes")
+      ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();
   declareSettings(app, *options);
   return [options](Console& console, const std::stop_token& stop) { return runBench(*options, console, stop); };

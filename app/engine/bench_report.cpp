@@ -111,12 +111,15 @@ json workEntries(const std::vector<protocol::NormWork>& work) {
 
 }  // namespace
 
-json benchReport(const BenchResult& result, bool sweep, const std::string& command) {
+json benchReport(const BenchResult& result, const std::vector<protocol::InputSpec>& inputs, bool sweep,
+                 const std::string& command) {
   const auto measured = [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); };
   const auto first = std::ranges::find_if(result.points, measured);
   json report;
   addPoint(report, first == result.points.end() ? result.points.front() : *first, result.machine);
   report["complete"] = !result.cancelled;
+  report["inputs"] = json::array();
+  for (const auto& input : inputs) report["inputs"].push_back(protocol::toJson(input));
   report["break_even_size"] = sweep ? breakEvenSize(result.points) : json(nullptr);
   report["work"] = {{"a", workEntries(result.work_a)}, {"b", workEntries(result.work_b)}};
   const auto isFold = [](const BenchPoint& point) { return point.fold_ms.has_value(); };

@@ -23,6 +23,12 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
   return info;
 }
 
+// Nothing set asks for a guess: what was set before is not used any more, even where there is nothing to guess from.
+Result<InputsInfo> setInputs(service::Service& service, const InputsParams& params) {
+  if (params.npz.empty() && params.specs.empty()) service.setInputs({});
+  return service.chooseInputs(params);
+}
+
 }  // namespace
 
 void bindMethods(Dispatcher& to, service::Service& s) {
@@ -60,7 +66,7 @@ void bindMethods(Dispatcher& to, service::Service& s) {
                                      [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
   to.bind<SaveTensorParams, SavedTensor>(methods::kSaveTensor,
                                          [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });
-  to.bind<InputsParams, InputsInfo>(methods::kSetInputs, [&](const auto& p, const Task&) { return s.chooseInputs(p); });
+  to.bind<InputsParams, InputsInfo>(methods::kSetInputs, [&](const auto& p, const Task&) { return setInputs(s, p); });
 }
 
 }  // namespace normlens::engine

@@ -1,5 +1,6 @@
 #include "app/engine/console.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,7 +79,19 @@ Console::Console(Options options) : options_(options) {
 
 Console::~Console() {
   if (progress_) progress_->clear();
+  if (out_ != stdout) std::fclose(out_);
 }
+
+void Console::takeStdout() {
+  std::fflush(stdout);
+  const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  std::FILE* const own = copy < 0 ? nullptr : fdopen(copy, "w");
+  if (own == nullptr) return;
+  out_ = own;
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+int Console::ownStdout() const { return out_ == stdout ? -1 : fileno(out_); }
 
 Task Console::task(std::stop_token stop) {
   Task task{.onProgress = nullptr, .stop = std::move(stop)};
@@ -91,7 +104,7 @@ Task Console::task(std::stop_token stop) {
 void Console::print(std::string_view text) {
   if (options_.json || options_.quiet) return;
   if (progress_) progress_->clear();
-  writeLine(stdout, text);
+  writeLine(out_, text);
 }
 
 void Console::note(std::string_view line) {
@@ -105,7 +118,7 @@ Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
   if (options_.json) {
     nlohmann::json object = result();
     object["schema"] = kSchema;
-    writeLine(stdout, protocol::dumpJson(object));
+    writeLine(out_, protocol::dumpJson(object));
   }
   return exit;
 }
@@ -118,7 +131,7 @@ Exit Console::fail(const Error& error) {
     const nlohmann::json object = {
         {"schema", kSchema},
         {"error", {{"code", errorCodeName(error.code)}, {"message", error.message}, {"hint", error.hint}}}};
-    writeLine(stdout, protocol::dumpJson(object));
+    writeLine(out_, protocol::dumpJson(object));
   }
   return exit;
 }

@@ -1,9 +1,11 @@
 // What a verb says: one JSON object or plain lines on stdout, notes and errors as single lines on stderr.
 //
-// With --json stdout holds exactly one object with "schema":1, whatever happens; with --quiet nothing is said that was
-// not asked for. Thread: progress may be reported from any thread, the rest belongs to the main thread.
+// With --json stdout holds exactly one object with "schema":1, whatever happens and whatever a model or a library
+// prints; with --quiet nothing is said that was not asked for. Thread: progress may be reported from any thread, the
+// rest belongs to the main thread.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,6 +34,12 @@ class Console {
 
   [[nodiscard]] bool json() const { return options_.json; }
 
+  // What anybody else writes to stdout goes to stderr from now on, the console's own lines still to stdout. Before any
+  // model is opened.
+  void takeStdout();
+  // Where stdout went; -1: it was not or could not be taken.
+  [[nodiscard]] int ownStdout() const;
+
   // For a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
   [[nodiscard]] Task task(std::stop_token stop);
 
@@ -45,6 +53,7 @@ class Console {
   class ProgressLine;
 
   Options options_;
+  std::FILE* out_ = stdout;
   std::unique_ptr<ProgressLine> progress_;
 };
 

@@ -105,6 +105,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   const auto a = openModel(serviceA, options.a, options.inputs, console, task);
   if (!a) return console.fail(a.error());
   if (const Status runs = requireRunnable(options.a, a->analysis); !runs) return console.fail(runs.error());
+  noteAssumedInputs(a->analysis, console);
   const auto b = serviceB.open(options.b, task);
   if (!b) return console.fail(b.error());
 

@@ -43,7 +43,7 @@ json rowEntry(const DiffRow& row) {
                 {"vacuous", row.diff.vacuous},
                 {"worst", nullptr}};
   if (row.diff.worst >= 0) {
-    entry["worst"] = {{"index", run::indexOf(row.diff.worst, row.shape)},
+    entry["worst"] = {{"index", run::indexOf(row.diff.worst, row.shape, row.dtype)},
                       {"a", numberToJson(row.diff.worstA)},
                       {"b", numberToJson(row.diff.worstB)}};
   }

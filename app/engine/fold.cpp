@@ -63,14 +63,6 @@ Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console&
   return console.finish([&] { return foldReport(outcome); }, exit);
 }
 
-// Exit 2 before any work: which flavours a format can write.
-Status checkFlavour(const std::string& format, const std::string& norm) {
-  const bool onnxOnly = norm == "standard" || norm == "ort";
-  if (!onnxOnly || format == "onnx") return {};
-  return fail(ErrorCode::Usage, "--norm " + norm + " exists for ONNX files only",
-              "choose portable, primitives or fast");
-}
-
 std::string whyRefused(const protocol::FoldResult& fold) {
   if (!fold.reason.empty()) return fold.reason;
   return fold.verify && fold.verify->exact ? "the folded model differs from the original"
@@ -104,12 +96,13 @@ Result<FoldOutcome> foldModel(service::Service& service, const Options& options,
   }
   const protocol::FoldParams params = foldParams(options);
   auto fold = service.fold(params, task);
+  const bool applied = fold && !fold->plan.folded.empty();
   if (!fold) fold = refusedFold(service, params, fold.error(), task);
   if (!fold) return tl::unexpected(fold.error());
-  if (!options.savePlan.empty()) {
+  if (applied && !options.savePlan.empty()) {
     if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
   }
-  return FoldOutcome{std::move(*fold), service.times(), std::nullopt};
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied};
 }
 
 // Nothing folds of a model that was not seen running: that tells nothing about it.
@@ -125,10 +118,13 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   const auto info = service.open(options.model, task);
   if (!info) return console.fail(info.error());
   if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
+  const Status planFits = checkSavedPlan(options.savePlan, {options.model, options.output, options.inputs.npz});
+  if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
   if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
   service.expectExport();
   const auto analysis = analyzeModel(service, options.model, options.inputs, console, task);
   if (!analysis) return console.fail(analysis.error());
+  if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
   auto outcome = foldModel(service, options, task);
   if (!outcome) return console.fail(outcome.error());
   if (outcome->fold.plan.folded.empty()) {
@@ -138,7 +134,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
         outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
     return endWithout(std::move(*outcome), why, Exit::Done, console);
   }
-  if (!outcome->fold.ok && !options.force) {
+  if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
     const std::string why = whyRefused(outcome->fold);
     printOutcome(options.model, *outcome, console);
     return endWithout(std::move(*outcome), why, Exit::NotDone, console);
@@ -174,7 +170,7 @@ RunVerb declareFold(CLI::App& app) {
       ->check(CLI::IsMember({"fixed", "measured"}))
       ->capture_default_str();
   app.add_option("--norm", options->norm, "What takes LayerNorm's place")
-      ->check(CLI::IsMember({"portable", "fast", "standard", "ort", "primitives"}))
+      ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();
   app.add_option("--plan", options->planFile, "Use the edits of this file")->type_name("PLAN.json");
   app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");

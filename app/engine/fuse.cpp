@@ -45,6 +45,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   if (!opened) return console.fail(opened.error());
   if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
   if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
+  noteAssumedInputs(opened->analysis, console);
   auto fusing = service::fuseNorms(*service.model(), service.inputs(), !options.noVerify, task);
   if (!fusing) return console.fail(fusing.error());
   FuseOutcome outcome{std::move(*fusing), service.times().load_ms, 0, std::nullopt};

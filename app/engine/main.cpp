@@ -26,14 +26,12 @@ int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& con
   return static_cast<int>(console.fail(Error{ErrorCode::Usage, error.what(), hint}));
 }
 
-int runProgram(int argc, char** argv) {
-  // Read before parsing, so that a usage error is answered in JSON as well.
-  Console console({.json = has(argc, argv, "--json"), .quiet = has(argc, argv, "--quiet")});
+int runProgram(int argc, char** argv, Console& console) {
   CLI::App app("Replaces LayerNorm by RMSNorm where that changes no output.", "normlens");
   app.set_version_flag("--version", std::string(normlens::engine::kVersion));
   app.require_subcommand(1);
   std::map<const CLI::App*, normlens::engine::RunVerb> runs;
-  bool unused = false;  // read above
+  bool unused = false;  // read in main()
   for (const auto& verb : normlens::engine::verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->add_flag("--json", unused, "Print one JSON object on stdout");
@@ -45,6 +43,7 @@ int runProgram(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return answerParser(app, error, console);
   }
+  console.takeStdout();
   const normlens::engine::Interrupt interrupt;
   return static_cast<int>(runs.at(app.get_subcommands().front())(console, interrupt.token()));
 }
@@ -52,10 +51,11 @@ int runProgram(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Read before parsing, so that a usage error is answered in JSON as well.
+  Console console({.json = has(argc, argv, "--json"), .quiet = has(argc, argv, "--quiet")});
   try {
-    return runProgram(argc, argv);
+    return runProgram(argc, argv, console);
   } catch (const std::exception& error) {
-    Console console({.json = has(argc, argv, "--json"), .quiet = false});
     return static_cast<int>(
         console.fail(Error{ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
                            "please report it with the command that led to it"}));

@@ -43,12 +43,21 @@ Result<protocol::Analysis> analyzeModel(service::Service& service, const std::st
     console.note(inputs.npz + ": the model has no input of this name, so it is not used: " +
                  boost::algorithm::join(analysis->unused_arrays, ", "));
   }
-  // Nothing was decided by the inputs, or what is wrong with them is told by couldNotRun().
-  if (analysis->norms.empty() || !analysis->probe_error.empty()) return analysis;
-  for (const protocol::InputGroup& group : protocol::inputGroups(analysis->inputs)) {
+  return analysis;
+}
+
+void noteAssumedInputs(const protocol::Analysis& analysis, Console& console) {
+  if (!analysis.probe_error.empty()) return;
+  for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
     if (!group.each.assumed.empty()) console.note("input " + group.names + " assumed: " + group.each.assumed);
   }
-  return analysis;
+}
+
+Status checkFlavour(const std::string& format, const std::string& norm) {
+  const bool onnxOnly = norm == "standard" || norm == "ort";
+  if (!onnxOnly || format == "onnx") return {};
+  return fail(ErrorCode::Usage, "--norm " + norm + " exists for ONNX files only",
+              "choose portable, primitives or fast");
 }
 
 Result<OpenedModel> openModel(service::Service& service, const std::string& path, const InputOptions& inputs,

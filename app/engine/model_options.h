@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "app/engine/console.h"
 #include "core/service/service.h"
@@ -18,9 +19,18 @@ struct InputOptions {
   [[nodiscard]] Result<service::InputChoice> choice() const;
 };
 
-// Sets the inputs of the open model and analyses it; says on the console which inputs were assumed.
+// Sets the inputs of the open model and analyses it.
 [[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,
                                                       const InputOptions& inputs, Console& console, const Task& task);
+
+// Says which inputs were assumed; nothing where they could not be run, which couldNotRun() tells. For a verb whose
+// answer they decide.
+void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
+
+// --norm of every verb.
+inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "standard", "ort", "primitives"};
+// Error: Usage where this format cannot be written with it.
+[[nodiscard]] Status checkFlavour(const std::string& format, const std::string& norm);
 
 // Opens and analyses.
 struct OpenedModel {

@@ -32,4 +32,12 @@ Status checkOutput(const std::filesystem::path& model, const std::filesystem::pa
   return {};
 }
 
+Status checkSavedPlan(const std::filesystem::path& plan, std::initializer_list<std::filesystem::path> others) {
+  for (const auto& other : others) {
+    if (other.empty() || !sameFile(plan, other)) continue;
+    return fail(ErrorCode::Usage, "the plan would be written over " + other.string(), "choose another name");
+  }
+  return {};
+}
+
 }  // namespace normlens::engine

@@ -19,6 +19,7 @@ struct FoldOutcome {
   protocol::FoldResult fold;
   service::FoldTimes times;
   std::optional<std::string> output;  // path, where a file was written
+  bool applied = false;               // there is a folded model, whether it is proved or not
 };
 [[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
 
@@ -30,7 +31,10 @@ struct FuseOutcome {
 };
 [[nodiscard]] nlohmann::json fuseReport(const FuseOutcome& outcome);
 
-// `sweep`: whether anything was varied; `points` is empty otherwise. `command`: the line that asked for it.
-[[nodiscard]] nlohmann::json benchReport(const protocol::BenchResult& result, bool sweep, const std::string& command);
+// `inputs`: what both models were run on where nothing was varied. `sweep`: whether anything was; `points` is empty
+// otherwise. `command`: the line that asked for it.
+[[nodiscard]] nlohmann::json benchReport(const protocol::BenchResult& result,
+                                         const std::vector<protocol::InputSpec>& inputs, bool sweep,
+                                         const std::string& command);
 
 }  // namespace normlens::engine

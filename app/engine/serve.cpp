@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,15 +11,6 @@
 
 namespace normlens::engine {
 namespace {
-
-// stdout carries frames only: they go to a copy of it, and the descriptor itself becomes stderr, so that whatever a
-// library prints does not end up between two frames.
-int takeStdout() {
-  std::fflush(stdout);
-  const int frames = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (frames >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
-  return frames;
-}
 
 std::string readSome() {
   std::array<char, 1 << 16> buffer{};
@@ -44,7 +34,7 @@ void writeAll(int descriptor, std::string_view bytes) {
 // `stop`: on SIGTERM or Ctrl-C the process ends at once; an unfinished export is a temporary file only.
 Exit run(Console& console, const std::stop_token& stop) {
   std::signal(SIGPIPE, SIG_IGN);
-  const int frames = takeStdout();
+  const int frames = console.ownStdout();  // carries frames only
   if (frames < 0) return console.fail(Error{ErrorCode::Internal, "stdout cannot be used for frames", {}});
   const std::stop_callback leave(stop, [] { std::_Exit(static_cast<int>(Exit::NotDone)); });
   service::Service service;

@@ -44,6 +44,8 @@ struct InputSpec {
   bool uniform = false;
   std::vector<int> freeAxes;  // axes whose size was chosen by us (batch, sequence, image side)
   std::string assumed;        // what was assumed and why, in words; empty when the user gave it
+  // By axis, what the file or the user calls its size: "batch", "past + seq"; empty: nothing. May be shorter.
+  std::vector<std::string> axisNames;
 };
 
 // What a run takes as one array.

@@ -50,9 +50,7 @@ bool drawable(DType dtype, const graph::Shape& shape) {
 std::vector<double> drawBySpec(const formats::InputSpec& spec, size_t count, Draw& draw) {
   std::vector<double> values(count);
   for (double& value : values) {
-    if (spec.dtype == DType::Bool) {
-      value = draw.unit() < 0.5 ? 0 : 1;
-    } else if (isInteger(spec.dtype)) {
+    if (spec.dtype == DType::Bool || isInteger(spec.dtype)) {
       value = draw.whole(spec.low, spec.high);
     } else {
       value = spec.uniform ? spec.low + draw.unit() * (spec.high - spec.low) : draw.normal();

@@ -104,6 +104,15 @@ std::vector<formats::InputSpec>::iterator placeFor(std::vector<formats::InputSpe
   return specs.insert(next, std::move(blank));
 }
 
+// What the user gives a size and no name goes on to be called as in the file.
+void keepAxisNames(const formats::InputSpec& before, formats::InputSpec& now) {
+  if (before.axisNames.size() != now.shape.size()) return;
+  now.axisNames.resize(now.shape.size());
+  for (size_t axis = 0; axis < now.axisNames.size(); ++axis) {
+    if (now.axisNames[axis].empty()) now.axisNames[axis] = before.axisNames[axis];
+  }
+}
+
 }  // namespace
 
 Result<InputRequest> parseInputSpec(std::string_view text) {
@@ -150,6 +159,7 @@ std::vector<formats::InputSpec> sized(const std::vector<InputRequest>& requests,
   std::vector<formats::InputSpec> specs;
   for (const auto& request : requests) {
     specs.push_back(request.spec);
+    specs.back().axisNames = request.dimNames;
     for (size_t axis = 0; axis < request.dimNames.size(); ++axis) {
       if (request.dimNames[axis].empty()) continue;
       choose(request.dimNames[axis]);
@@ -173,15 +183,17 @@ Result<std::vector<formats::InputSpec>> mergeSpecs(const std::vector<formats::In
       }
       place = placeFor(merged, at, inputs);
     }
-    const std::string name = place->name;
+    const formats::InputSpec before = std::move(*place);
     *place = spec;
-    place->name = name;
+    place->name = before.name;
+    keepAxisNames(before, *place);
   }
   return merged;
 }
 
 Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                  DType modelType, const std::vector<bool>& optional) {
+                                  DType modelType, const std::vector<bool>& optional,
+                                  const std::map<std::string, Error>& unreadable) {
   ChosenArrays chosen;
   formats::Tensors given;
   bool allByName = true;
@@ -198,6 +210,8 @@ Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vec
                   "the file of inputs has no array for input '" + inputs[i] + "' (it holds " + nameList(given) + ")",
                   "name the arrays in_0, in_1 ... in the order of the inputs");
     }
+    const auto failed = unreadable.find(array->name);
+    if (failed != unreadable.end()) return tl::unexpected(failed->second);
     chosen.tensors.push_back({inputs[i], castFloat(array->view, modelType)});
   }
   if (!allByName && chosen.tensors.size() < given.size()) {
@@ -208,42 +222,6 @@ Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vec
     if (allByName && !findArray(chosen.tensors, array.name)) chosen.unused.push_back(array.name);
   }
   return chosen;
-}
-
-std::vector<std::vector<Shape>> otherSizes(const std::vector<Shape>& shapes,
-                                           const std::vector<std::vector<int>>& freeAxes) {
-  std::vector<std::vector<int>> axes(shapes.size());
-  for (size_t i = 0; i < std::min(shapes.size(), freeAxes.size()); ++i) axes[i] = freeAxes[i];
-  const bool anyFree = std::ranges::any_of(axes, [](const auto& list) { return !list.empty(); });
-  if (!anyFree) {
-    const auto first = std::ranges::find_if(shapes, [](const Shape& s) { return !s.empty(); });
-    if (first == shapes.end()) return {};
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      if (!shapes[i].empty() && shapes[i][0] == first->front()) axes[i] = {0};
-    }
-  }
-  const auto changed = [&](auto&& change, bool onlyFirstAxis) {
-    std::vector<Shape> result = shapes;
-    for (size_t i = 0; i < result.size(); ++i) {
-      for (const int axis : axes[i]) {
-        if (onlyFirstAxis && axis != 0) continue;
-        if (axis >= 0 && static_cast<size_t>(axis) < result[i].size()) {
-          int64_t& size = result[i][static_cast<size_t>(axis)];
-          size = change(size);
-        }
-      }
-    }
-    return result;
-  };
-  const auto twice = [](int64_t size) { return 2 * size; };
-  const auto oneMore = [](int64_t size) { return size + 1; };
-  std::vector<std::vector<Shape>> candidates;
-  for (auto candidate : {changed(twice, false), changed(twice, true), changed(oneMore, false)}) {
-    if (candidate != shapes && std::ranges::find(candidates, candidate) == candidates.end()) {
-      candidates.push_back(std::move(candidate));
-    }
-  }
-  return candidates;
 }
 
 Result<std::vector<Shape>> sweptShapes(std::vector<Shape> shapes, const DimSizes& sizes) {

@@ -25,7 +25,8 @@ struct InputRequest {
 using DimSizes = std::map<std::string, int64_t>;
 
 // Specs with every size chosen: from `sizes` where the name is there, else "batch" = 2 and small primes for the others,
-// pairwise different and different from the sizes written as numbers. Named axes become freeAxes.
+// pairwise different and different from the sizes written as numbers. Named axes become freeAxes
+// and keep their names.
 [[nodiscard]] std::vector<formats::InputSpec> sized(const std::vector<InputRequest>& requests, const DimSizes& sizes);
 
 // The inferred specs with the user's in their place. `inputs`: the names of all that the model takes, in its order; the
@@ -42,14 +43,10 @@ struct ChosenArrays {
 // The arrays that are inputs, in the order of the model: by the names in `inputs`, or in_0, in_1 ...; out_* are left
 // out. Others are left over only where every input is found by its own name: exporters drop inputs that nothing reads.
 // Those marked in `optional` (by input; may be shorter) may have no array. Float arrays are cast to `modelType`.
-// Errors: an input without array, an array that is no input.
+// Errors: an input without array, an array that is no input, the one of `unreadable` (by name) that an input needs.
 [[nodiscard]] Result<ChosenArrays> chooseInputs(const formats::Tensors& arrays, const std::vector<std::string>& inputs,
-                                                graph::DType modelType, const std::vector<bool>& optional = {});
-
-// Other sizes worth trying, the best first; one list of shapes per candidate. Free axes of equal size change together.
-// `freeAxes` is by input and may be empty: then axis 0 counts where it agrees with that of the first input.
-[[nodiscard]] std::vector<std::vector<graph::Shape>> otherSizes(const std::vector<graph::Shape>& shapes,
-                                                                const std::vector<std::vector<int>>& freeAxes);
+                                                graph::DType modelType, const std::vector<bool>& optional = {},
+                                                const std::map<std::string, Error>& unreadable = {});
 
 // Shapes at one point of a sweep: "batch" is axis 0 and "seq" axis 1 of the inputs whose size there agrees with that of
 // the first input that has this axis. Error: another name.

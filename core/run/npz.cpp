@@ -41,33 +41,48 @@ std::string arrayName(const std::string& entry) {
   return entry.ends_with(kSuffix) ? entry.substr(0, entry.size() - kSuffix.size()) : entry;
 }
 
+Result<graph::TensorView> readEntry(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                                    const ZipEntry& entry) {
+  const auto unpacked = unpackZipEntry(bytes, entry);
+  if (!unpacked) return about(path, unpacked.error());
+  auto view = parseNpy(*unpacked);
+  if (view) return view;
+  return about(path, Error{view.error().code, "array '" + arrayName(entry.name) + "': " + view.error().message, {}});
+}
+
 }  // namespace
 
-Result<formats::Tensors> readArrays(const std::filesystem::path& path) {
+Result<ReadableArrays> readWhatCanBeRead(const std::filesystem::path& path) {
   const auto bytes = readFile(path);
   if (!bytes) return tl::unexpected(bytes.error());
   if (startsWith(*bytes, "\x93NUMPY")) {
     const auto view = parseNpy(*bytes);
     if (!view) return about(path, view.error());
-    return formats::Tensors{{"in_0", *view}};
+    return ReadableArrays{{{"in_0", *view}}, {}};
   }
   if (!startsWith(*bytes, "PK")) {
     return about(path, Error{ErrorCode::Unreadable, "it is neither an .npz nor an .npy file", {}});
   }
   const auto entries = listZip(*bytes);
   if (!entries) return about(path, entries.error());
-  formats::Tensors arrays;
+  ReadableArrays read;
   for (const ZipEntry& entry : *entries) {
-    const auto unpacked = unpackZipEntry(*bytes, entry);
-    if (!unpacked) return about(path, unpacked.error());
-    const auto view = parseNpy(*unpacked);
-    if (!view) {
-      return about(path,
-                   Error{view.error().code, "array '" + arrayName(entry.name) + "': " + view.error().message, {}});
-    }
-    arrays.push_back({arrayName(entry.name), *view});
+    const std::string name = arrayName(entry.name);
+    const auto view = readEntry(path, *bytes, entry);
+    if (!view) read.unreadable.emplace(name, view.error());
+    read.arrays.push_back({name, view.value_or(graph::TensorView{})});
   }
-  return arrays;
+  return read;
+}
+
+Result<formats::Tensors> readArrays(const std::filesystem::path& path) {
+  auto read = readWhatCanBeRead(path);
+  if (!read) return tl::unexpected(read.error());
+  for (const formats::NamedTensor& array : read->arrays) {
+    const auto found = read->unreadable.find(array.name);
+    if (found != read->unreadable.end()) return tl::unexpected(found->second);
+  }
+  return std::move(read->arrays);
 }
 
 Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "core/formats/model.h"
 
@@ -11,6 +13,13 @@ namespace normlens::run {
 
 // In the order of the file.
 [[nodiscard]] Result<formats::Tensors> readArrays(const std::filesystem::path& path);
+
+// The same for who needs some of them only: an array that cannot be read is there without elements, and why.
+struct ReadableArrays {
+  formats::Tensors arrays;
+  std::map<std::string, Error> unreadable;  // by name
+};
+[[nodiscard]] Result<ReadableArrays> readWhatCanBeRead(const std::filesystem::path& path);
 
 // Writes to a temporary name in the same folder and renames.
 [[nodiscard]] Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays);

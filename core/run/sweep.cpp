@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <sstream>
 
 #include "core/run/draw.h"
 
@@ -67,6 +69,67 @@ Status set(SweepPoint& point, const Sweep& sweep, const std::string& value) {
   return setSize(point, sweep, value);
 }
 
+struct Axis {
+  size_t place = 0;
+  int64_t size = 0;
+};
+struct Change {
+  Axis from;
+  int64_t to = 0;
+};
+using NamedSizes = std::map<std::string, Change>;
+
+const std::string& nameOf(const formats::InputSpec& spec, size_t axis) {
+  static const std::string kNone;
+  return axis < spec.axisNames.size() ? spec.axisNames[axis] : kNone;
+}
+
+// The first axis of this name; nullopt: there is none.
+std::optional<Axis> namedSize(const std::vector<formats::InputSpec>& specs, const std::vector<graph::Shape>& shapes,
+                              const std::string& name) {
+  for (size_t i = 0; i < std::min(specs.size(), shapes.size()); ++i) {
+    for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
+      if (nameOf(specs[i], axis) == name) return Axis{axis, shapes[i][axis]};
+    }
+  }
+  return std::nullopt;
+}
+
+// "past + seq": past, seq
+std::vector<std::string> termsOf(std::string sum) {
+  std::erase(sum, ' ');
+  std::vector<std::string> terms;
+  std::stringstream stream(sum);
+  for (std::string term; std::getline(stream, term, '+');) terms.push_back(term);
+  return terms;
+}
+
+int64_t sizeNow(const formats::InputSpec& spec, size_t axis, int64_t size, const NamedSizes& named) {
+  const std::string& name = nameOf(spec, axis);
+  if (const auto own = named.find(name); own != named.end()) return own->second.to;
+  const std::vector<std::string> terms = termsOf(name);
+  const bool isSum = terms.size() > 1;
+  int64_t now = size;
+  for (const std::string& term : terms) {
+    if (const auto change = named.find(term); isSum && change != named.end())
+      now += change->second.to - change->second.from.size;
+  }
+  if (isSum || std::ranges::find(spec.freeAxes, static_cast<int>(axis)) == spec.freeAxes.end()) return now;
+  const auto same = std::ranges::find_if(
+      named, [&](const auto& change) { return change.second.from.place == axis && change.second.from.size == size; });
+  return same == named.end() ? now : same->second.to;
+}
+
+std::vector<graph::Shape> resized(const std::vector<formats::InputSpec>& specs, std::vector<graph::Shape> shapes,
+                                  const NamedSizes& named) {
+  for (size_t i = 0; i < std::min(specs.size(), shapes.size()); ++i) {
+    for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
+      shapes[i][axis] = sizeNow(specs[i], axis, shapes[i][axis], named);
+    }
+  }
+  return shapes;
+}
+
 }  // namespace
 
 Result<std::vector<SweepPoint>> sweepPoints(const std::vector<std::string>& sweeps, const formats::RunSettings& base) {
@@ -90,34 +153,22 @@ Result<std::vector<SweepPoint>> sweepPoints(const std::vector<std::string>& swee
   return points;
 }
 
-Result<formats::Tensors> inputsAt(const DimSizes& sizes, const std::vector<std::string>& specs,
+Result<formats::Tensors> inputsAt(const DimSizes& sizes, const std::vector<formats::InputSpec>& specs,
                                   const formats::Tensors& inputs) {
   if (sizes.empty()) return inputs;
-  std::vector<InputRequest> requests;
-  for (const std::string& text : specs) {
-    auto request = parseInputSpec(text);
-    if (!request) return tl::unexpected(request.error());
-    requests.push_back(std::move(*request));
-  }
-  const auto isNamed = [&](const auto& size) {
-    return std::ranges::any_of(requests, [&](const InputRequest& request) {
-      return std::ranges::find(request.dimNames, size.first) != request.dimNames.end();
-    });
-  };
-  auto shapes = shapesOf(inputs);
-  if (std::ranges::all_of(sizes, isNamed) && requests.size() == inputs.size()) {
-    const auto specced = sized(requests, sizes);
-    for (size_t i = 0; i < specced.size(); ++i) {
-      const auto place = std::ranges::find(inputs, specced[i].name, &formats::NamedTensor::name);
-      shapes[place == inputs.end() ? i : static_cast<size_t>(place - inputs.begin())] = specced[i].shape;
+  NamedSizes named;
+  DimSizes byAxis;
+  for (const auto& [name, size] : sizes) {
+    if (const auto old = namedSize(specs, shapesOf(inputs), name)) {
+      named[name] = {*old, size};
+    } else {
+      byAxis[name] = size;
     }
-  } else {
-    auto swept = sweptShapes(std::move(shapes), sizes);
-    if (!swept) return tl::unexpected(swept.error());
-    shapes = std::move(*swept);
   }
+  const auto shapes = sweptShapes(resized(specs, shapesOf(inputs), named), byAxis);
+  if (!shapes) return tl::unexpected(shapes.error());
   constexpr uint64_t kSeed = 1;
-  return drawLike(inputs, shapes, kSeed);
+  return drawLike(inputs, *shapes, kSeed);
 }
 
 }  // namespace normlens::run

@@ -1,6 +1,6 @@
 // The points of a sweep: every combination of what is varied.
 //
-//   batch=1,2,4   seq=64,256   any size named in --input 'ids=int64[batch,seq]:0..199'
+//   batch=1,2,4   seq=64,256   any size that has a name: in --input 'ids=int64[batch,seq]:0..199', or in the file
 //   dtype=float32,bfloat16   device=cpu,cuda   norm=portable,fast   (flavours of the fold that A is measured against)
 // Thread: pure functions. Errors: Usage; one plain sentence.
 #pragma once
@@ -26,9 +26,11 @@ struct SweepPoint {
 [[nodiscard]] Result<std::vector<SweepPoint>> sweepPoints(const std::vector<std::string>& sweeps,
                                                           const formats::RunSettings& base);
 
-// The inputs at these sizes: those named in `specs` (--input) go by their names, others by axis; see sweptShapes().
-// Values are drawn like those of `inputs`, which come back as they are where no size is given.
-[[nodiscard]] Result<formats::Tensors> inputsAt(const DimSizes& sizes, const std::vector<std::string>& specs,
+// The inputs at these sizes: those named in `specs`, one per input, go by their names, others by axis; see
+// sweptShapes(). A sum of names follows its terms, and so does an open size in the same place that was the same: a file
+// may call one size by several names. Values are drawn like those of `inputs`, which come back as they are where no
+// size is given.
+[[nodiscard]] Result<formats::Tensors> inputsAt(const DimSizes& sizes, const std::vector<formats::InputSpec>& specs,
                                                 const formats::Tensors& inputs);
 
 }  // namespace normlens::run

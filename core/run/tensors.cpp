@@ -76,6 +76,11 @@ std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape) {
   return index;
 }
 
+std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape, DType dtype) {
+  const bool isComplex = dtype == DType::Complex64 || dtype == DType::Complex128;
+  return indexOf(isComplex ? place / 2 : place, shape);
+}
+
 graph::TensorView ownedTensor(DType dtype, graph::Shape shape, std::vector<std::byte> bytes) {
   const auto memory = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   graph::TensorView view;

@@ -16,6 +16,8 @@ namespace normlens::run {
 
 // Of an element from its place in row-major order. Precondition: it lies in the shape.
 [[nodiscard]] std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape);
+// From the place of one of its numbers: a complex element is two.
+[[nodiscard]] std::vector<int64_t> indexOf(int64_t place, const graph::Shape& shape, graph::DType dtype);
 
 // A dense tensor that owns its bytes. Precondition: bytes.size() == elements * dtypeBytes.
 [[nodiscard]] graph::TensorView ownedTensor(graph::DType dtype, graph::Shape shape, std::vector<std::byte> bytes);

@@ -8,6 +8,7 @@
 #include "core/run/draw.h"
 #include "core/run/input_spec.h"
 #include "core/run/norm_diff.h"
+#include "core/run/other_sizes.h"
 #include "core/run/tensors.h"
 
 namespace normlens::run {
@@ -41,9 +42,10 @@ Result<Ran> runOn(const Model& model, const Tensors& inputs, const Task& task) {
 Result<Compared> compareWith(const Tensors& expected, const Model& other, const Tensors& inputs, const Task& task) {
   const auto got = runOn(other, inputs, task);
   if (!got) return tl::unexpected(got.error());
-  if (!got->outputs) return Compared{.error = "the folded model fails where the original runs: " + got->error};
+  if (!got->outputs)
+    return Compared{.error = "the folded model fails where the original runs: " + got->error, .outputs = {}};
   auto outputs = compareOutputs(expected, *got->outputs);
-  if (!outputs) return Compared{.error = outputs.error().message};
+  if (!outputs) return Compared{.error = outputs.error().message, .outputs = {}};
   return Compared{.error = {}, .outputs = std::move(*outputs)};
 }
 
@@ -103,17 +105,25 @@ class Verifier {
       if (const Status done = includeAlgebra(*expected->outputs, foldedTwin, (*sets)[i]); !done) return done;
     }
     if (const Status done = compareDecidingValues(twin, foldedTwin); !done) return done;
-    return compareAtOtherSize(twin, foldedTwin);
+    return compareAtOtherSizes(twin, foldedTwin);
   }
 
-  Status compareAtOtherSize(const Model& twin, const Model& foldedTwin) {
-    task_.report("verifying at a second size", 0.4);
-    for (const auto& shapes : otherSizes(shapesOf(sample_), options_.freeAxes)) {
+  Status compareAtOtherSizes(const Model& twin, const Model& foldedTwin) {
+    task_.report("verifying at other sizes", 0.4);
+    for (const SizeTrials& trials : otherSizes(shapesOf(sample_), options_.freeAxes)) {
+      if (const Status done = compareAtOneOf(trials, twin, foldedTwin); !done) return done;
+    }
+    return {};
+  }
+
+  // The first size that the model takes.
+  Status compareAtOneOf(const SizeTrials& trials, const Model& twin, const Model& foldedTwin) {
+    for (const auto& shapes : trials) {
       const auto inputs = drawLike(sample_, shapes, options_.seed);
       if (!inputs) continue;
       const auto expected = runOn(twin, *inputs, task_);
       if (!expected) return tl::unexpected(expected.error());
-      if (!expected->outputs) continue;  // a size that this model does not take
+      if (!expected->outputs) continue;
       result_.secondSize = true;
       return includeAlgebra(*expected->outputs, foldedTwin, *inputs);
     }

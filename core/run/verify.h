@@ -1,7 +1,7 @@
 // The proof of a fold, in two parts (DESIGN section 3).
 //
 // Algebra: the plan applied to a float64 copy of the original, against that copy: the worst max_rel of all outputs over
-// the sample, random draws and a second size must be <= 1e-10, with nothing computed in less than float64.
+// the sample, random draws and other sizes must be <= 1e-10, with nothing computed in less than float64.
 // File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
 // yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
 // a unit in the last place, never below 4 machine epsilons. Each output has its own floor and passes at <= 6 times
@@ -37,7 +37,7 @@ struct VerifyOptions {
   double floorFactor = 6;
   double floorEpsilons = 4;
   double mostRounding = 0.1;  // an original farther from its float64 copy is off by more than rounding (random draws)
-  std::vector<std::vector<int>> freeAxes;  // by input, for the second size; may be empty (see otherSizes)
+  std::vector<std::vector<int>> freeAxes;  // by input, for other sizes; may be empty (see otherSizes)
 };
 
 // What is proved. References must outlive the call.
@@ -60,7 +60,7 @@ struct Verification {
   std::optional<Worst> algebra;  // nullopt: not possible, algebraReason says why
   std::string algebraReason;     // also set where float64 was measured and something is wrong with it
   int algebraRuns = 0;           // input sets compared
-  bool secondSize = false;       // one of them of another size
+  bool secondSize = false;       // some of them of another size
   std::optional<Worst> file;     // nullopt: not possible, fileReason says why
   std::string fileReason;
   graph::DType fileType = graph::DType::Unknown;

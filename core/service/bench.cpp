@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <new>
 
 #include "core/analysis/norms.h"
 #include "core/formats/formats.h"
@@ -136,8 +137,17 @@ class Measurement {
     return point;
   }
 
+  [[nodiscard]] Result<formats::Tensors> inputsAt(const run::SweepPoint& at) const {
+    const run::MemoryCeiling ceiling;
+    try {
+      return run::inputsAt(at.sizes, models_.specs, models_.inputs);
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::RunFailed, "there is not enough memory for inputs of this size", "sweep smaller sizes");
+    }
+  }
+
   Status measure(const run::SweepPoint& at, BenchPoint& point) {
-    const auto inputs = run::inputsAt(at.sizes, models_.specs, models_.inputs);
+    const auto inputs = inputsAt(at);
     if (!inputs) return tl::unexpected(inputs.error());
     if (!inputs->empty() && !inputs->front().view.shape.empty()) point.batch = inputs->front().view.shape.front();
     FoldedModel b{models_.b, models_.foldMs.value_or(0)};

@@ -25,8 +25,9 @@ struct BenchModels {
   std::string norm;              // flavour of B; empty where it is not known
   // B in another flavour, kept until the next call. Empty: norm flavours cannot be swept.
   std::function<Result<FoldedModel>(formats::NormFlavour)> fold;
-  const formats::Tensors& inputs;    // of A
-  std::vector<std::string> specs{};  // --input, for sweeps over sizes that have names there
+  const formats::Tensors& inputs;  // of A
+  // What they look like, one per input, for sweeps over sizes that have names there; may be empty.
+  std::vector<formats::InputSpec> specs{};
 };
 
 // Told after each round at most ten times a second, and when a point is complete.

@@ -50,7 +50,7 @@ protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
   told.mean_abs = row.diff.meanAbs;
   told.cosine = row.diff.cosine;
   if (row.diff.worst >= 0) {
-    told.worst_index = run::indexOf(row.diff.worst, row.shape);
+    told.worst_index = run::indexOf(row.diff.worst, row.shape, row.dtype);
     told.worst_a = row.diff.worstA;
     told.worst_b = row.diff.worstB;
   }

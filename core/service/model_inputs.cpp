@@ -35,14 +35,21 @@ bool isComplete(const std::vector<formats::InputArray>& inputs, const std::vecto
 }
 
 Result<ChosenInputs> fromArrays(const formats::Model& model, const std::filesystem::path& npz) {
-  auto arrays = run::readArrays(npz);
-  if (!arrays) return tl::unexpected(arrays.error());
-  useOwnNames(model, *arrays);
-  const auto inputs = model.inputArrays(namesOf(*arrays));
+  auto read = run::readWhatCanBeRead(npz);
+  if (!read) return tl::unexpected(read.error());
+  formats::Tensors& arrays = read->arrays;
+  const auto namesInFile = namesOf(arrays);
+  useOwnNames(model, arrays);
+  std::map<std::string, Error> unreadable;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const auto failed = read->unreadable.find(namesInFile[i]);
+    if (failed != read->unreadable.end()) unreadable.emplace(arrays[i].name, failed->second);
+  }
+  const auto inputs = model.inputArrays(namesOf(arrays));
   std::vector<bool> optional;
   optional.reserve(inputs.size());
   for (const auto& input : inputs) optional.push_back(input.hasDefault);
-  auto found = run::chooseInputs(*arrays, namesOf(inputs), model.facts().dtype, optional);
+  auto found = run::chooseInputs(arrays, namesOf(inputs), model.facts().dtype, optional, unreadable);
   if (!found) return tl::unexpected(found.error());
   ChosenInputs chosen;
   for (const auto& tensor : found->tensors) {

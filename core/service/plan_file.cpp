@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+
+#include "core/service/refit_pattern.h"
 
 namespace normlens::service {
 
 using graph::Graph;
+using graph::OpKind;
 using nlohmann::json;
 
 namespace {
@@ -71,6 +75,11 @@ struct ToJson {
   }
 };
 
+// The plan fits the model, but not at the sizes that it was run at.
+struct OtherSizes : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Everything below throws std::runtime_error (or nlohmann's own) on a bad file; planFromJson catches.
 class FromJson {
  public:
@@ -90,7 +99,10 @@ class FromJson {
   fold::Edit absorbScale(const json& item) const {
     fold::AbsorbScale out;
     out.scaleNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
-    out.dataOperand = item.at("data_operand").get<int>();
+    const graph::Node& node = graph_.node(out.scaleNode);
+    out.dataOperand = presentOperand(node, item.at("data_operand").get<int>());
+    const bool scales = node.kind == OpKind::Mul || node.kind == OpKind::Div || node.kind == OpKind::BatchNorm;
+    if (!scales) throw std::runtime_error("a scale that is none");
     out.nodeStays = item.at("node_stays").get<bool>();
     for (const json& part : item.at("parts")) {
       out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()),
@@ -103,8 +115,11 @@ class FromJson {
     fold::CenterConstant out;
     for (const json& part : item.at("parts")) {
       const auto constant = constantNamed(part.at("tensor").get<std::string>());
-      const auto elements = graph::elementCount(graph_.constant(constant).view.shape).value_or(-1);
-      out.parts.push_back({constant, pattern(part, elements)});
+      auto pattern = parsed(part);
+      const auto elements = graph::elementCount(graph_.constant(constant).view.shape);
+      if (elements && elementsOf(pattern) != *elements)
+        throw std::runtime_error("pattern '" + pattern.text() + "' does not fit its tensor");
+      out.parts.push_back({constant, std::move(pattern)});
     }
     if (out.parts.empty()) throw std::runtime_error("an edit without tensors");
     out.uses = uses(item.at("uses"));
@@ -114,18 +129,23 @@ class FromJson {
   fold::Edit insert(const json& item) const {
     const graph::ValueId value = valueNamed(item.at("value").get<std::string>());
     const auto& shape = graph_.value(value).shape;
-    const auto elements = shape ? graph::elementCount(*shape).value_or(-1) : -1;
-    return fold::InsertCentering{value, pattern(item, elements), uses(item.at("uses"))};
+    const ops::Pattern made = parsed(item);
+    auto now = shape ? refitted(made, *shape) : made;
+    if (!now) throw OtherSizes("the pattern '" + made.text() + "' does not fit '" + graph_.value(value).name + "'");
+    return fold::InsertCentering{value, std::move(*now), uses(item.at("uses"))};
   }
 
   fold::Edit absorbShift(const json& item) const {
     fold::AbsorbShift out;
     out.norm = normNamed(item.at("norm").get<std::string>());
     out.shiftNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
-    const auto& operands = graph_.node(out.shiftNode).operands;
-    out.shiftOperand = inRange(item.at("shift_operand").get<int>(), operands.size());
-    if (operands[static_cast<size_t>(out.shiftOperand)] == graph::kNoValue)
-      throw std::runtime_error("a shift that is absent");
+    const graph::Node& node = graph_.node(out.shiftNode);
+    out.shiftOperand = presentOperand(node, item.at("shift_operand").get<int>());
+    // Of all but a norm the other operand is what stays.
+    if (node.kind != OpKind::LayerNorm) {
+      if (node.operands.size() != 2) throw std::runtime_error("a shift that is none");
+      presentOperand(node, 1 - out.shiftOperand);
+    }
     for (const json& part : item.at("parts")) {
       out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), use(part.at("use")),
                            part.at("input_dim").get<int>(), constantNamed(part.at("bias").get<std::string>())});
@@ -133,19 +153,18 @@ class FromJson {
     return out;
   }
 
-  static ops::Pattern pattern(const json& item, int64_t elements) {
+  static ops::Pattern parsed(const json& item) {
     const auto text = item.at("pattern").get<std::string>();
-    auto parsed = ops::Pattern::parse(text);
-    if (!parsed) throw std::runtime_error("bad pattern '" + text + "'");
-    int64_t size = 1;
-    for (const auto& factor : parsed->factors) size *= factor.size;
-    // A plan may have been made at another batch or sequence size; constants have one size only.
-    if (elements >= 0 && size != elements) throw std::runtime_error("pattern '" + text + "' does not fit its tensor");
-    return std::move(*parsed);
+    auto pattern = ops::Pattern::parse(text);
+    if (!pattern) throw std::runtime_error("bad pattern '" + text + "'");
+    return std::move(*pattern);
   }
   graph::Use use(const json& item) const {
     const graph::Use use{item.at(0).get<int>(), item.at(1).get<int>(), item.at(2).get<int>()};
-    if (use.node != graph::kNone) inRange(use.node, graph_.nodes.size());
+    const bool isReturned = use.node == graph::kNone;
+    if (isReturned) inRange(use.block, graph_.blocks.size());
+    if (!isReturned) inRange(use.node, graph_.nodes.size());
+    inRange(use.operand, isReturned ? graph_.block(use.block).returns.size() : graph_.node(use.node).operands.size());
     return use;
   }
   graph::Uses uses(const json& items) const {
@@ -156,6 +175,13 @@ class FromJson {
   static int inRange(int id, size_t size) {
     if (id < 0 || static_cast<size_t>(id) >= size) throw std::runtime_error("an id out of range");
     return id;
+  }
+  // One that the node has and reads something with.
+  static int presentOperand(const graph::Node& node, int operand) {
+    inRange(operand, node.operands.size());
+    if (node.operands[static_cast<size_t>(operand)] == graph::kNoValue || node.outputs.empty())
+      throw std::runtime_error("an operand that is absent");
+    return operand;
   }
   graph::ConstantId constantNamed(const std::string& name) const {
     for (size_t i = 0; i < graph_.constants.size(); ++i) {
@@ -206,6 +232,9 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
     }
     const FromJson reader(graph, norms);
     for (const json& item : root.at("edits")) plan.edits.push_back(reader.edit(item));
+  } catch (const OtherSizes& error) {
+    return fail(ErrorCode::BadInput, std::string("this plan was made at other input sizes: ") + error.what(),
+                "give the same inputs as then, or make a new plan with --save-plan");
   } catch (const std::exception& error) {
     return fail(ErrorCode::Unreadable, std::string("not a NormLens plan: ") + error.what());
   }

@@ -14,7 +14,8 @@ namespace normlens::service {
 
 [[nodiscard]] std::string planToJson(const fold::FoldPlan& plan, const graph::Graph& graph,
                                      const std::vector<analysis::LayerNorm>& norms, const std::string& sha256);
-// Errors: Unreadable for anything that is not a plan; BadInput for one that was made for another file.
+// A centering at run time is fitted to the sizes of this probe run. Errors: Unreadable for anything that is not a plan;
+// BadInput for one that was made for another file, or at input sizes from which these cannot be told.
 [[nodiscard]] Result<fold::FoldPlan> planFromJson(const std::string& text, const graph::Graph& graph,
                                                   const std::vector<analysis::LayerNorm>& norms,
                                                   const std::string& sha256);

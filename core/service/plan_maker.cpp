@@ -71,6 +71,9 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
   if (params.prices != "fixed" && params.prices != "measured") {
     return fail(ErrorCode::Usage, "there are no prices '" + params.prices + "'", "fixed or measured");
   }
+  if (!(params.max_growth_percent >= 0)) {
+    return fail(ErrorCode::Usage, "the file cannot grow by less than nothing", "give a percentage from 0 on");
+  }
   for (const int value : params.center_values) {
     if (value < 0 || static_cast<size_t>(value) >= model_.graph().values.size()) {
       return fail(ErrorCode::Usage, "there is no value " + std::to_string(value));

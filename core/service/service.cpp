@@ -2,11 +2,13 @@
 
 #include <fstream>
 #include <future>
+#include <span>
 #include <sstream>
 
 #include "core/analysis/preview.h"
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/stopwatch.h"
+#include "core/formats/file/atomic_file.h"
 #include "core/service/engine_info.h"
 #include "core/service/service_state.h"
 
@@ -201,8 +203,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   const std::filesystem::path path = params.path;
   const auto& original = state_->model->facts().path;
-  std::error_code ignored;
-  if (path == original || std::filesystem::equivalent(path, original, ignored)) {
+  if (state_->isOpenFile(path)) {
     return fail(ErrorCode::Usage, "the folded model may not overwrite the original " + original.string(),
                 "choose another name");
   }
@@ -224,6 +225,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   const Stopwatch watch;
   if (auto status = state_->folded->save(path, task); !status) return tl::unexpected(status.error());
   state_->times.save_ms = watch.ms();
+  std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);
   return protocol::ExportResult{path.string(), static_cast<int64_t>(bytes), state_->times.save_ms};
 }
@@ -242,11 +244,16 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 
 Status Service::savePlanFile(const std::filesystem::path& path) const {
   if (auto status = state_->needAnalysis(); !status) return status;
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->hash->get());
-  file.flush();
-  if (!file) return fail(ErrorCode::WriteFailed, "cannot write the plan " + path.string());
-  return {};
+  if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
+  if (state_->isOpenFile(path)) {
+    return fail(ErrorCode::Usage, "a plan may not overwrite the model " + path.string(), "choose another name");
+  }
+  const std::string text =
+      planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(), state_->hash->get());
+  auto file = formats::AtomicFile::create(path, text.size());
+  if (!file) return tl::unexpected(file.error());
+  if (auto status = file->writeAt(0, std::as_bytes(std::span(text))); !status) return status;
+  return file->commit();
 }
 
 }  // namespace normlens::service

@@ -80,6 +80,7 @@ class Service {
 
   // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);
+  // That of the last fold; never over the open model, and complete or not at all.
   [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;
 
   [[nodiscard]] const formats::Model* model() const;

@@ -1,6 +1,7 @@
 // What a Service holds. Private to core/service.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,10 @@ struct Service::State {
     if (auto status = needModel(); !status) return status;
     if (analysis) return {};
     return fail(ErrorCode::Usage, "the model has not been analysed yet");
+  }
+  [[nodiscard]] bool isOpenFile(const std::filesystem::path& path) const {
+    std::error_code ignored;
+    return path == model->facts().path || std::filesystem::equivalent(path, model->facts().path, ignored);
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
 

@@ -54,7 +54,7 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
                      .norm = b->norm,
                      .fold = {},
                      .inputs = state_->inputs.tensors,
-                     .specs = state_->choice.specs};
+                     .specs = state_->inputs.specs};
   State::Side otherFlavour;
   if (params.a == "original" && !b->norm.empty()) {
     models.foldMs = b->foldMs;

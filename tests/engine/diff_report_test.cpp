@@ -83,6 +83,15 @@ TEST(DiffReport, TheWorstPlaceIsAnIndexOfTheTensor) {
   EXPECT_EQ(worst["a"], 0.5);
 }
 
+// Places count real and imaginary parts.
+TEST(DiffReport, TheWorstPlaceOfAComplexTensorIsThatOfItsElement) {
+  run::ModelDiff diff = someDiff();
+  diff.rows[2].dtype = graph::DType::Complex64;
+  diff.rows[2].diff.worst = 11;
+  const json worst = diffReport({{"complex64", "", diff}}, 1)["outputs"][0]["worst"];
+  EXPECT_EQ(worst["index"], json::array({1, 2}));
+}
+
 TEST(DiffReport, HistogramsEndWithTheirLastCount) {
   run::ModelDiff diff = someDiff();
   diff.rows[2].ulps.emplace();

@@ -49,5 +49,17 @@ TEST_F(OutputPath, NamesAFolderThatIsNotThere) {
   EXPECT_EQ(check("sub.pt").error().message, (folder_ / "sub.pt").string() + " is a folder");
 }
 
+TEST_F(OutputPath, APlanIsWrittenOverNothingElse) {
+  const auto check = [&](const char* plan) {
+    return checkSavedPlan(folder_ / plan, {folder_ / "model.pt", folder_ / "out.pt", ""});
+  };
+  EXPECT_TRUE(check("plan.json"));
+  for (const char* other : {"model.pt", "link.pt", "./out.pt"}) {
+    const Status status = check(other);
+    ASSERT_FALSE(status) << other;
+    EXPECT_EQ(status.error().code, ErrorCode::Usage);
+  }
+}
+
 }  // namespace
 }  // namespace normlens::engine

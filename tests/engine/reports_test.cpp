@@ -89,7 +89,10 @@ protocol::BenchPoint point(int64_t batch, double low, double high) {
 json reportOf(std::vector<protocol::BenchPoint> points, bool sweep) {
   protocol::BenchResult result;
   result.points = std::move(points);
-  return benchReport(result, sweep, "normlens bench a.pt");
+  protocol::InputSpec input;
+  input.name = "ids";
+  input.shape = {4, 64};
+  return benchReport(result, {input}, sweep, "normlens bench a.pt");
 }
 
 TEST(BenchReport, OnePointWithoutASweep) {
@@ -106,6 +109,8 @@ TEST(BenchReport, OnePointWithoutASweep) {
   EXPECT_EQ(report["mixed"], true);
   EXPECT_EQ(report["complete"], true);
   EXPECT_EQ(report["command"], "normlens bench a.pt");
+  EXPECT_EQ(report["inputs"][0]["name"], "ids");
+  EXPECT_EQ(report["inputs"][0]["shape"], json({4, 64}));
   EXPECT_TRUE(report["points"].empty());
   alone.b.reset();
   EXPECT_TRUE(reportOf({alone}, false)["b"].is_null());

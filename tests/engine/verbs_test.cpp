@@ -173,13 +173,25 @@ TEST_F(Verbs, BenchRunsInOtherTypesAndFlavours) {
 TEST_F(Verbs, NothingToFoldLeavesAnOlderOutputAlone) {
   ASSERT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify", "--policy", "all"}).status, 0);
   std::ofstream(at("older.pt")) << "precious";
-  const Answer again = ask({"fold", at("folded.pt"), "-o", at("older.pt")});
+  const Answer again = ask({"fold", at("folded.pt"), "-o", at("older.pt"), "--save-plan", at("plan.json")});
   EXPECT_EQ(again.status, 0);
   EXPECT_TRUE(again.object["output"].is_null());
   EXPECT_TRUE(again.object["verify"].is_null());
   EXPECT_EQ(again.object["folded"], 0);
   EXPECT_NE(again.err.find("nothing was written"), std::string::npos) << again.err;
   EXPECT_EQ(contents(at("older.pt")), "precious");
+  EXPECT_FALSE(fs::exists(at("plan.json")));
+}
+
+TEST_F(Verbs, WhatIsMeasuredIsToldOfAModelWithoutLayerNormsToo) {
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify", "--policy", "all"}).status, 0);
+  const Answer bench = ask({"bench", at("folded.pt"), "--rounds", "1", "--iterations", "1", "--warmup", "0"});
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_EQ(bench.object["inputs"][0]["name"], "ids");
+  for (const Answer& told : {bench, ask({"diff", at("folded.pt"), gpt2_})}) {
+    EXPECT_NE(told.err.find("input ids assumed: "), std::string::npos) << told.err;
+  }
+  EXPECT_EQ(ask({"analyze", at("folded.pt")}).err.find("assumed"), std::string::npos);
 }
 
 TEST_F(Verbs, ARefutedFoldWritesOnlyWhenForced) {
@@ -208,6 +220,40 @@ TEST_F(Verbs, ASavedPlanGivesTheSameFile) {
   EXPECT_FALSE(fs::exists(at("c.pt")));
 }
 
+TEST_F(Verbs, APlanIsUsedAtOtherInputSizes) {
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("a.pt"), "--no-verify", "--save-plan", at("plan.json")}).status, 0);
+  const Answer other =
+      ask({"fold", gpt2_, "-o", at("b.pt"), "--plan", at("plan.json"), "--input", "in_0=int64[3,5]:0..99"});
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_GT(other.object["centerings"], 0);
+  EXPECT_EQ(other.object["verify"]["exact"], true);
+}
+
+TEST_F(Verbs, APlanIsNeverWrittenOverAModel) {
+  fs::copy_file(gpt2_, at("model.pt"));
+  for (const char* taken : {"model.pt", "out.pt"}) {
+    const Answer answer = ask({"fold", at("model.pt"), "-o", at("out.pt"), "--no-verify", "--save-plan", at(taken)});
+    EXPECT_EQ(answer.status, 2) << taken << answer.err;
+    EXPECT_EQ(contents(at("model.pt")), contents(gpt2_));
+  }
+}
+
+// What is taken for beta is the norm's input.
+TEST_F(Verbs, ARefusedEditIsTheReasonAndWritesNothingEvenForced) {
+  ASSERT_EQ(ask({"fold", gpt2_, "-o", at("a.pt"), "--no-verify", "--save-plan", at("plan.json")}).status, 0);
+  json plan = json::parse(contents(at("plan.json")));
+  for (json& edit : plan["edits"]) {
+    if (edit["kind"] == "absorb_shift") edit["shift_operand"] = 0;
+  }
+  std::ofstream(at("plan.json")) << plan;
+  const Answer refused =
+      ask({"fold", gpt2_, "-o", at("out.pt"), "--plan", at("plan.json"), "--save-plan", at("plan.json"), "--force"});
+  EXPECT_EQ(refused.status, 1) << refused.err;
+  EXPECT_NE(refused.object["reason"].get<std::string>().find("is not a constant"), std::string::npos) << refused.object;
+  EXPECT_EQ(json::parse(contents(at("plan.json"))), plan);
+  EXPECT_FALSE(fs::exists(at("out.pt")));
+}
+
 TEST_F(Verbs, WrongRequestsAreAnsweredBeforeAnythingIsWritten) {
   struct Row {
     std::vector<std::string> arguments;
@@ -231,6 +277,8 @@ TEST_F(Verbs, WrongRequestsAreAnsweredBeforeAnythingIsWritten) {
       {{"bench", gpt2_, "--dtype", "float8"}, 2},
       {{"bench", gpt2_, bert_, "--fold"}, 2},
       {{"bench", gpt2_, bert_, "--sweep", "norm=fast"}, 2},
+      {{"bench", gpt2_, "--fold", "--norm", "standard"}, 2},
+      {{"bench", gpt2_, "--norm", "batch"}, 2},
   };
   for (const Row& row : rows) {
     const Answer answer = ask(row.arguments);

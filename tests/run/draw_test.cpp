@@ -49,6 +49,13 @@ TEST(DrawInputs, KeepsToTheSpec) {
   EXPECT_NEAR(static_cast<double>(std::ranges::count(bits, 1.0)), 1000, 150);
 }
 
+TEST(DrawInputs, ABoolKeepsToItsRangeToo) {
+  const auto tensors = drawInputs({spec(DType::Bool, {64}, 1, 1, true), spec(DType::Bool, {64}, 0, 0, true)}, 7);
+  ASSERT_TRUE(tensors);
+  EXPECT_EQ(valuesOf(tensors, 0), std::vector<double>(64, 1));
+  EXPECT_EQ(valuesOf(tensors, 1), std::vector<double>(64, 0));
+}
+
 TEST(DrawInputs, IsDeterministicBySeed) {
   const std::vector specs = {spec(DType::Float64, {8}, 0, 1, false)};
   EXPECT_EQ(valuesOf(drawInputs(specs, 3)), valuesOf(drawInputs(specs, 3)));

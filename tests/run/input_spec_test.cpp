@@ -71,6 +71,7 @@ TEST(InputSpecSizes, FreeSizesAreDifferentAndAtLeastTwo) {
   const auto specs = sized(requests, {});
   EXPECT_EQ(specs[0].shape, (Shape{2, 7}));
   EXPECT_EQ(specs[1].shape, (Shape{2, 5, 11}));
+  EXPECT_EQ(specs[1].axisNames, (std::vector<std::string>{"batch", "", "w"}));
   const auto swept = sized(requests, {{"seq", 64}});
   EXPECT_EQ(swept[0].shape, (Shape{2, 64}));
 }
@@ -89,6 +90,15 @@ TEST(InputSpecMerge, ReplacesByNameOrPosition) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().message, "the model has no input 'x'; its inputs are input_ids, mask");
   EXPECT_FALSE(mergeSpecs({ids, mask}, {parseInputSpec("in_2=bool[4]")->spec}, names));
+}
+
+TEST(InputSpecMerge, SizesGoOnToBeCalledAsInTheFile) {
+  formats::InputSpec x;
+  x.name = "x";
+  x.axisNames = {"batch", "length", ""};
+  const auto merged = mergeSpecs({x}, sized({*parseInputSpec("x=float32[4,frames,80]")}, {}), {"x"});
+  ASSERT_TRUE(merged);
+  EXPECT_EQ((*merged)[0].axisNames, (std::vector<std::string>{"batch", "frames", ""}));
 }
 
 // in_2 is the third input of the model, not of those that were inferred; one that may be left out takes its place.
@@ -168,18 +178,14 @@ TEST(ChooseInputs, LeavesOverWhatNoInputIsNamedAfterWhereAllAreFoundByName) {
   EXPECT_FALSE(chooseInputs(arrays, {"in_0", "scale"}, DType::Float32));
 }
 
-TEST(OtherSizes, ChangesFreeAxesTogether) {
-  const auto candidates = otherSizes({{2, 7}, {2, 7, 7, 4}, {}}, {{0, 1}, {0, 1, 2}, {}});
-  ASSERT_EQ(candidates.size(), 3U);
-  EXPECT_EQ(candidates[0], (std::vector<Shape>{{4, 14}, {4, 14, 14, 4}, {}}));
-  EXPECT_EQ(candidates[1], (std::vector<Shape>{{4, 7}, {4, 7, 7, 4}, {}}));
-  EXPECT_EQ(candidates[2], (std::vector<Shape>{{3, 8}, {3, 8, 8, 4}, {}}));
-}
-
-TEST(OtherSizes, GuessesTheBatchWhereNothingIsKnown) {
-  EXPECT_EQ(otherSizes({{2, 7}, {5}, {2}}, {})[0], (std::vector<Shape>{{4, 7}, {5}, {4}}));
-  EXPECT_TRUE(otherSizes({{}}, {}).empty());
-  EXPECT_TRUE(otherSizes({}, {}).empty());
+TEST(ChooseInputs, WhatCannotBeReadIsMissedWhereAnInputNeedsIt) {
+  const formats::Tensors arrays{array("in_0", DType::Int64), {"in_1", {}}, {"out_0", {}}};
+  const std::map<std::string, Error> unreadable{{"in_1", {ErrorCode::Unreadable, "in_1 is damaged", {}}},
+                                                {"out_0", {ErrorCode::Unreadable, "out_0 is damaged", {}}}};
+  EXPECT_TRUE(chooseInputs(arrays, {"in_0"}, DType::Float32, {}, unreadable));
+  const auto needed = chooseInputs(arrays, {"in_0", "in_1"}, DType::Float32, {}, unreadable);
+  ASSERT_FALSE(needed);
+  EXPECT_EQ(needed.error().message, "in_1 is damaged");
 }
 
 TEST(SweptShapes, BatchAndSeqByAxis) {

@@ -146,6 +146,22 @@ TEST(Npz, MalformedFilesAreNamed) {
   }
 }
 
+TEST(Npz, AnArrayThatCannotBeReadIsInTheWayOfNoOther) {
+  ZipWriter zip;
+  const std::vector<std::byte> nonsense(16);
+  ASSERT_TRUE(zip.add("notes.npy", nonsense));
+  for (const auto& array : twoArrays()) ASSERT_TRUE(zip.add(array.name + ".npy", *formatNpy(array.view)));
+  const auto path = scratch("a.npz");
+  writeBytes(path, std::move(zip).finish());
+  const auto read = readWhatCanBeRead(path);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->arrays.size(), 3U);
+  EXPECT_EQ(graph::toDoubles(read->arrays[2].view), (std::vector<double>{0.5, -1}));
+  ASSERT_EQ(read->unreadable.size(), 1U);
+  EXPECT_NE(read->unreadable.at("notes").message.find("array 'notes'"), std::string::npos);
+  EXPECT_FALSE(readArrays(path));
+}
+
 TEST(Npz, MissingFilesAndFoldersAreNamed) {
   EXPECT_EQ(readArrays("/no/such/file.npz").error().message, "there is no file /no/such/file.npz");
   EXPECT_NE(readArrays(::testing::TempDir()).error().message.find("is not a file"), std::string::npos);

@@ -1,5 +1,6 @@
 // What a measurement may be of: the open model, its fold in any flavour, its fused form, files; in any pair.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -100,6 +101,36 @@ TEST_F(BenchSides, AModelAgainstItself) {
   const auto result = bench("original", "original");
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->points.front().rounds.size(), 1U);
+}
+
+// The process may not have more than this while one lives.
+class DataLimit {
+ public:
+  explicit DataLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_DATA, &before_);
+    const rlimit limited{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_DATA, &limited);
+  }
+  ~DataLimit() { setrlimit(RLIMIT_DATA, &before_); }
+  DataLimit(const DataLimit&) = delete;
+  DataLimit& operator=(const DataLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(BenchSides, InputsThatDoNotFitIntoMemoryAreTheErrorOfTheirPoint) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer ends the process where new would throw";
+#endif
+  open("gpt2.pt");
+  const DataLimit limit(rlim_t{8} << 30);
+  // 16 ids in a row: 12.8 GB of doubles to draw them in.
+  const auto result = bench("original", "", {"batch=1,100000000"});
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->points.size(), 2U);
+  EXPECT_EQ(result->points[0].error, "");
+  EXPECT_NE(result->points[1].error.find("not enough memory"), std::string::npos) << result->points[1].error;
 }
 
 TEST_F(BenchSides, WhatIsNotThereIsSaid) {

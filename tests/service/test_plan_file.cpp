@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "core/analysis/analysis.h"
@@ -91,6 +94,60 @@ TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
     ASSERT_FALSE(read) << bad;
     EXPECT_EQ(read.error().code, ErrorCode::Unreadable);
   }
+}
+
+template <class Edit>
+Edit& first(Planned& made) {
+  const auto found =
+      std::ranges::find_if(made.plan.edits, [](const auto& e) { return std::holds_alternative<Edit>(e); });
+  return std::get<Edit>(*found);
+}
+
+// Edited by hand: what indexes a list of the model is looked at before it does.
+TEST(PlanFile, whatIsNotInTheModelIsRefused) {
+  constexpr graph::NodeId kElementwise = 0, kLinear = 6;
+  const std::function<void(Planned&)> changes[] = {
+      [](Planned& p) { first<fold::AbsorbScale>(p).dataOperand = 99; },
+      [](Planned& p) { first<fold::AbsorbScale>(p).dataOperand = -1; },
+      [](Planned& p) { first<fold::AbsorbScale>(p).scaleNode = kElementwise; },
+      [](Planned& p) { first<fold::CenterConstant>(p).uses[0].operand = 99; },
+      [](Planned& p) { first<fold::InsertCentering>(p).uses[0].operand = -1; },
+      [](Planned& p) {
+        first<fold::InsertCentering>(p).uses[0] = {graph::kNone, 0, 99};
+      },
+      [](Planned& p) {
+        first<fold::InsertCentering>(p).uses[0] = {graph::kNone, 99, 0};
+      },
+      [](Planned& p) { first<fold::AbsorbShift>(p).parts[0].weightUse.operand = 99; },
+      [](Planned& p) {  // three operands: none is the other one
+        first<fold::AbsorbShift>(p).shiftNode = kLinear;
+        first<fold::AbsorbShift>(p).shiftOperand = 2;
+      },
+  };
+  for (size_t i = 0; i < std::size(changes); ++i) {
+    Planned made = planned();
+    changes[i](made);
+    const auto read = planFromJson(planToJson(made.plan, made.graph, made.norms, "abc"), made.graph, made.norms, "abc");
+    ASSERT_FALSE(read) << i;
+    EXPECT_EQ(read.error().code, ErrorCode::Unreadable) << i;
+  }
+}
+
+TEST(PlanFile, aCenteringAtRunTimeTakesTheSizesOfNow) {
+  Planned made = planned();
+  EXPECT_EQ(first<fold::InsertCentering>(made).pattern.text(), "(10)(8 sum)");
+  std::string model = kModel;
+  for (size_t at = 0; (at = model.find("2, 5, 8", at)) != std::string::npos;) model.replace(at, 7, "3, 7, 8");
+  const graph::Graph other = *graph::parseGraph(model);
+  const auto read = planFromJson(planToJson(made.plan, made.graph, made.norms, "abc"), other, made.norms, "abc");
+  ASSERT_TRUE(read) << read.error().message;
+  made.plan = *read;
+  EXPECT_EQ(first<fold::InsertCentering>(made).pattern.text(), "(21)(8 sum)");
+  first<fold::InsertCentering>(made).pattern = *ops::Pattern::parse("(10)(9 sum)");
+  const auto misfit = planFromJson(planToJson(made.plan, other, made.norms, "abc"), other, made.norms, "abc");
+  ASSERT_FALSE(misfit);
+  EXPECT_EQ(misfit.error().code, ErrorCode::BadInput);
+  EXPECT_NE(misfit.error().message.find("other input sizes"), std::string::npos) << misfit.error().message;
 }
 
 }  // namespace

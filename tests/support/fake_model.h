@@ -181,7 +181,7 @@ class FakeModel final : public formats::Model {
     if (onRun) onRun();
     if (const Status running = task.check(); !running) return tl::unexpected(running.error());
     const graph::Shape& shape = inputs.at(0).view.shape;
-    if (fault_ == Fault::OriginalFails || (fault_ == Fault::FixedSize && shape[0] != 3)) {
+    if (fault_ == Fault::OriginalFails || shape[1] != kWidth || (fault_ == Fault::FixedSize && shape[0] != 3)) {
       return fail(ErrorCode::RunFailed, "this model does not run");
     }
     if (folded_ && fault_ == Fault::FoldedFails) return fail(ErrorCode::RunFailed, "no such op");

@@ -118,6 +118,7 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
     spec.dtype = input.dtype;
     spec.shape = input.shape;
     spec.freeAxes = input.freeAxes;
+    spec.axisNames = input.names;
     spec.assumed = std::string(graph::dtypeName(spec.dtype)) + shapeText(input) +
                    (input.freeAxes.empty() ? " as the file says" : " (open sizes chosen)");
     setRange(graph, graph.inputs().at(i), spec);
