@@ -100,6 +100,8 @@ class DecomposedMatcher {
   LayerNorm finished() {
     norm_.blockedReason = parts_.rounded();
     norm_.members = parts_.members();
+    if (const auto reason = writtenInBetween(graph_, norm_.members, norm_.input, norm_.output); !reason.empty())
+      norm_.blockedReason = reason;
     // What is left out has another shape, perhaps; the others keep theirs.
     std::vector<NodeId> staying = norm_.members;
     std::erase_if(staying, [&](NodeId member) {

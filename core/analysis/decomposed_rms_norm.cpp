@@ -120,9 +120,10 @@ class RmsMatcher {
     for (const ValueId operand : node->operands) addIfOnlyRead(operand);
   }
 
-  OtherNorm finished() {
+  std::optional<OtherNorm> finished() {
     norm_.node = graph_.value(norm_.output).producer;
     norm_.members = parts_.members();
+    if (!writtenInBetween(graph_, norm_.members, norm_.input, norm_.output).empty()) return std::nullopt;
     norm_.axes = parts_.axes();
     norm_.eps = parts_.eps();
     norm_.exactMeans = parts_.rounded().empty();

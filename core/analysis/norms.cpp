@@ -9,6 +9,7 @@
 #include "core/analysis/algebraic_norm.h"
 #include "core/analysis/decomposed_norm.h"
 #include "core/analysis/decomposed_rms_norm.h"
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
@@ -86,6 +87,17 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
   norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
   norm.eps = graph::floatAttribute(node, "eps").value_or(0);
   return norm;
+}
+
+// How much a norm is taken over is what the probe says, in every run.
+bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
+  if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // of which nothing is known anyway
+  return std::ranges::all_of(norm.members, [&](NodeId member) {
+    const Node& node = graph.node(member);
+    const bool takesMean =
+        node.kind == OpKind::LayerNorm || node.kind == OpKind::RmsNorm || node.kind == OpKind::Reduce;
+    return !takesMean || graph::operandAt(node, 0) != norm.input || ops::areAxesAsProbed(graph, node, norm.axes);
+  });
 }
 
 bool mayEndNorm(OpKind kind) {
@@ -169,6 +181,10 @@ Norms findNorms(const Graph& graph) {
     }
   }
   addAlgebraicNorms(graph, out);
+  for (LayerNorm& norm : out.layerNorms) {
+    if (norm.blockedReason.empty() && !isOverKnownSizes(graph, norm))
+      norm.blockedReason = "over how many values it is taken is known at run time only";
+  }
   // LayerNorms first: their names do not hang on which other norms are found.
   // Those inside other ops last: a scripted file may hold the same layer written out as well.
   Names names;
@@ -181,6 +197,17 @@ Norms findNorms(const Graph& graph) {
   }
   for (OtherNorm& norm : out.others) norm.name = names.give(graph.node(norm.node).name);
   return out;
+}
+
+std::string writtenInBetween(const Graph& graph, const std::vector<NodeId>& members, ValueId input, ValueId output) {
+  std::vector<ValueId> read{input};
+  for (const NodeId member : members) {
+    const auto& made = graph.node(member).outputs;
+    read.insert(read.end(), made.begin(), made.end());
+  }
+  std::erase(read, output);
+  const auto written = std::ranges::find_if(read, [&](ValueId id) { return !graph.value(id).opaqueReason.empty(); });
+  return written == read.end() ? std::string() : graph.value(*written).opaqueReason;
 }
 
 bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output,

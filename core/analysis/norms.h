@@ -90,6 +90,11 @@ struct Norms {
 
 [[nodiscard]] Norms findNorms(const graph::Graph& graph);
 
+// Why it is not known that the members compute a norm: what they read or make is written to in between. Empty: it is
+// not.
+[[nodiscard]] std::string writtenInBetween(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
+                                           graph::ValueId input, graph::ValueId output);
+
 // Nobody but the members reads what they make, except for `output` and for sizes of what `sizesOf` make.
 [[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members, graph::ValueId output,
                             const std::vector<graph::NodeId>& sizesOf = {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/analysis/min_cut.h"
@@ -32,8 +33,23 @@ int64_t constantBytes(const graph::Graph& graph, graph::ConstantId id) {
   return graph::byteCount(graph.constant(id).view);
 }
 
+// More than can be counted, as of an endless growth, is the most that can be.
+int64_t wholeBytes(double bytes) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  return bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : kMost;
+}
+
 bool contains(const std::vector<int>& items, int item) {
   return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+// The value exists only within an operator of the file, and not as what a fused norm reads: that can be written out.
+bool isOutOfReach(const graph::Graph& graph, const Claim& claim) {
+  const graph::NodeId producer = graph.value(claim.value).producer;
+  if (producer == kNone || !graph::boolAttribute(graph.node(producer), "inside")) return false;
+  return std::ranges::any_of(claim.tolerantUses, [&](const graph::Use& use) {
+    return use.node == kNone || !graph::boolAttribute(graph.node(use.node), "fused");
+  });
 }
 
 }  // namespace
@@ -106,6 +122,7 @@ CutKind Planner::cutKindOf(const Claim& claim) const {
   if (claim.kind == Claim::Kind::Constant) return CutKind::Copy;
   if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
   if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
+  if (isOutOfReach(graph_, claim)) return CutKind::None;
   // What a loop carries is one value in two places: it has no single point where it is made.
   if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
   // In front of an absorbed scale, which stays where its tensors are not centered: centering its result says the same.
@@ -234,7 +251,7 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   int64_t total = 0;
   for (size_t i = 0; i < graph_.constants.size(); ++i)
     total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
-  const auto budget = static_cast<int64_t>(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
+  const int64_t budget = wholeBytes(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
   if (best.bytesGrown <= budget) return best;
   int64_t low = 0;
   int64_t high = unaffordableByte(prices);

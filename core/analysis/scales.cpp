@@ -52,6 +52,11 @@ bool allFinite(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
+// c + alpha * (a @ b): without a factor beta in front of c.
+bool plainBeta(const Node& node) {
+  return graph::floatAttribute(node, "beta").value_or(1.0) == 1.0 && graph::intAttribute(node, "beta").value_or(1) == 1;
+}
+
 class Absorber {
  public:
   explicit Absorber(const Graph& graph) : original_(graph), out_{&graph, std::nullopt, {}} {}
@@ -197,8 +202,12 @@ class Absorber {
         }
         case OpKind::AddMatMul: {
           const Shape* w = ops::shapeOf(original_, node.operands[2]);
-          return axis == last && w != nullptr && w->size() == 2 &&
-                 part(operandOf(value.producer, 2), 1, factor, edit) && bias(value.producer, 0, factor, edit);
+          if (axis != last || w == nullptr || w->size() != 2 || !part(operandOf(value.producer, 2), 1, factor, edit) ||
+              !bias(value.producer, 0, factor, edit)) {
+            return false;
+          }
+          if (!plainBeta(node)) biasPart_.reset();  // what is added to it would be multiplied by beta
+          return true;
         }
         case OpKind::Conv:
           if (graph::boolAttribute(node, "transposed") ||

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/grouped.h"
+#include "core/ops/index_maps.h"
 
 namespace normlens::analysis {
 
@@ -39,19 +40,32 @@ Shift ShiftTolerance::shiftOf(int shifted, const Use& use) const {
   }
   const auto owner = graph_.block(use.block).owner;
   if (owner == kNone) return Shift::refused("it is an output of the model");
-  const auto& node = graph_.node(owner);
-  auto index = static_cast<size_t>(use.operand);
-  if (node.kind == graph::OpKind::If) return Shift::carried({{node.outputs.at(index), pattern}});
-  if (index == 0) return Shift::refused("the shifted values decide whether the loop goes on");
-  // A loop's body returns [condition, carried...] and takes [iteration, carried...].
-  return Shift::carried({{node.outputs.at(index - 1), pattern}, {graph_.block(use.block).params.at(index), pattern}});
+  return shiftOfReturned(shifted, graph_.node(owner), use);
+}
+
+// A loop's body returns [condition, carried...] and takes [iteration, carried...].
+Shift ShiftTolerance::shiftOfReturned(int shifted, const graph::Node& owner, const Use& use) const {
+  const auto index = static_cast<size_t>(use.operand);
+  const bool loops = owner.kind == graph::OpKind::Loop;
+  if (loops && index == 0) return Shift::refused("the shifted values decide whether the loop goes on");
+  std::vector<ValueId> becomes{owner.outputs.at(loops ? index - 1 : index)};
+  if (loops) becomes.push_back(graph_.block(use.block).params.at(index));
+  const graph::Shape* shape = ops::shapeOf(graph_, index_.value(shifted));
+  std::vector<ops::Demand> carried;
+  for (const ValueId value : becomes) {
+    const graph::Shape* other = ops::shapeOf(graph_, value);
+    if (shape == nullptr || other == nullptr || *shape != *other)
+      return Shift::refused("its shape is not known or differs from one branch or pass to the next");
+    carried.push_back({value, index_.pattern(shifted)});
+  }
+  return Shift::carried(std::move(carried));
 }
 
 void ShiftTolerance::expand(int id) {
   Entry entry;
   for (const Use& use : graph_.value(index_.value(id)).uses) {
     Shift shift = shiftOf(id, use);
-    Reading reading{use, use.node, nullptr};
+    Reading reading{use, use.node != kNone ? use.node : graph_.block(use.block).owner, nullptr};
     if (shift.verdict == Shift::Verdict::Refused)
       reading.notices = std::make_shared<const std::string>(std::move(shift.reason));
     for (const auto& output : shift.outputs)

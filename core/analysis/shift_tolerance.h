@@ -48,6 +48,7 @@ class ShiftTolerance {
   Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }
   void expand(int id);
   ops::Shift shiftOf(int shifted, const graph::Use& use) const;
+  ops::Shift shiftOfReturned(int shifted, const graph::Node& owner, const graph::Use& use) const;
   bool absorbedByNorm(int shifted, const graph::Use& use) const;
   void settle(int first);
   bool refuse(int id, const Reason& reason, graph::NodeId node);

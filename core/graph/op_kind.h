@@ -3,6 +3,7 @@
 // Operands are tensors (or scalars) only: lists and tuples are flattened by the reader, an absent optional operand is
 // kNoValue. Axes in attributes are normalised to [0, rank). An attribute that the file computes at run time is left
 // out: the rules then assume nothing about it. Shapes come from the values (one probe run), never from attributes.
+// "ones" of a norm, Softmax or Reduce lists axes of x that the file says have size 1 for every input.
 // "inside" (true) says of a node that what it makes exists only within an operator of the file.
 #pragma once
 
@@ -25,14 +26,17 @@ enum class OpKind : uint8_t {
   Where,         // [condition, a, b]
   MaskedFill,    // [x, mask, value]
   Reshape,       // [x, sizes?] same elements in row-major order: view, reshape, flatten, squeeze, unsqueeze.
-                 //     ones: ints, axes of y that have size 1 for every input, where the file writes its sizes
+                 //     ones: ints, axes of y that have size 1 for every input, where the file writes its sizes.
+                 //     computed: ints, axes of y whose size is neither written nor that of an axis of x: a run decides
   Permute,       // [x] perm: ints, y axis i is x axis perm[i]
   Rearrange,     // [x] inner: the sizes that x's row-major index is cut into; perm: which of them y's index is made of,
                  //     in order (pixel shuffle, depth to space, channel shuffle)
   Expand,        // [x] broadcast to a larger shape (expand, expand_as, broadcast_to)
-  Slice,         // [x] axis, start, step; `start` absent when computed at run time
-  Select,        // [x] axis, index (absent when computed at run time); the axis disappears
-  Split,         // [x] -> y0, y1 ... in order along `axis` (split, chunk, tensor_split)
+  Slice,         // [x] axis, start, end, step; `start` and `end` absent when computed at run time. from_end (true): one
+                 //     of them is counted from the end of an axis whose size the file does not say
+  Select,        // [x] axis, index (absent when computed at run time), from_end; the axis disappears
+  Split,         // [x] -> y0, y1 ... in order along `axis` (split, chunk, tensor_split). sizes: ints, of the outputs,
+                 //     where the file writes them. divides (true): into parts that follow from the axis' size alone
   Unbind,        // [x] -> y0, y1 ... one per index of `axis`, which disappears
   Concat,        // [x...] axis
   Stack,         // [x...] axis: a new axis at that place in y
@@ -42,7 +46,8 @@ enum class OpKind : uint8_t {
                  //     table). count (1): so many axes from `axis` on are indexed together and make way for the index's
   Scatter,       // [x, updates, index...] axis, count (1): x, with the updates written to the positions along so many
                  //     axes from `axis` on that an index names. made: how many axes the updates have in their place;
-                 //     they broadcast otherwise. reduction: "none" | "add" | "mean", of what was there and all updates.
+                 //     they broadcast otherwise. reduction: "none" | "add" | "mean", of what was there and all updates,
+                 //     or "sum" of the updates alone where there are any.
                  //     elements (true): of one axis and element by element, y[i, index[i, j], k] = updates[i, j, k]
   MaskedCopy,    // [x, mask, source] the source's elements in order where the mask is true, x's elsewhere
   Linear,        // [x, W, b?]: x[..., in] W[out, in] (+ b[out])
@@ -54,6 +59,7 @@ enum class OpKind : uint8_t {
                  //     `projection` (operand index of W[out, in], its bias? behind it): y is that linear of the heads
   Recurrent,     // [x, ...] lstm, gru, rnn over whole sequences
   LayerNorm,     // [x, gamma?, beta?] axes: ints (trailing), eps -> y, mean?, inverse deviation?
+                 //     normalized_shape: ints, the sizes of those axes, where the file writes them (RmsNorm, too)
   GroupNorm,     // [x, gamma?, beta?] groups, eps over (C/groups, spatial...)
   InstanceNorm,  // [x, ...] per channel over the spatial axes
   BatchNorm,     // [x, gamma?, beta?, mean, variance] eps, in eval mode: an affine per channel (axis 1). With
@@ -62,7 +68,7 @@ enum class OpKind : uint8_t {
   Softmax,       // [x] axis (softmax and log_softmax): a shift that is constant along the axis changes nothing
   Reduce,        // [x] op: "mean" | "sum" | other, axes: ints, keepdim: bool
   Mix,           // [x] axes: ints. A linear map of positions along `axes`, the same for all other indices: average
-                 //     pooling, linear or nearest interpolation, cumulative sum
+                 //     pooling, linear or nearest interpolation, cumulative sum. ones: as of Reshape
   ShapeQuery,    // [x...] reads shapes or types only: size, dim, numel, zeros_like, type_as's second operand.
                  //     fill: the number (double) that every element is, rounded to y's type; absent: no such tensor
   If,            // [condition], two blocks; outputs = the blocks' returns

@@ -1,5 +1,7 @@
 #include "core/ops/axis_view.h"
 
+#include <algorithm>
+
 namespace normlens::ops {
 
 std::optional<AxisView> viewOf(const graph::Graph& graph, const graph::Node& node, size_t operand, int output,
@@ -17,6 +19,11 @@ std::optional<AxisView> viewOf(const graph::Graph& graph, const graph::Node& nod
   if (!dims) return std::nullopt;
   view.dims = std::move(*dims);
   return view;
+}
+
+bool listsAxis(const graph::Node& node, std::string_view attribute, size_t axis) {
+  const auto axes = graph::intsAttribute(node, attribute);
+  return axes && std::ranges::find(*axes, static_cast<int64_t>(axis)) != axes->end();
 }
 
 }  // namespace normlens::ops

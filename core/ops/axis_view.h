@@ -22,6 +22,9 @@ struct AxisView {
 [[nodiscard]] std::optional<AxisView> viewOf(const graph::Graph& graph, const graph::Node& node, size_t operand,
                                              int output, const Pattern& pattern, bool ofInput);
 
+// An attribute of the node names the axis.
+[[nodiscard]] bool listsAxis(const graph::Node& node, std::string_view attribute, size_t axis);
+
 [[nodiscard]] inline ZeroMean needs(graph::ValueId value, const FactorsPerDim& dims) {
   return ZeroMean::of({{value, joinDims(dims)}});
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/contraction.h"
 #include "core/ops/index_maps.h"
 
@@ -58,29 +59,21 @@ bool regionOfWeight(const Graph& graph, const Node& node, const Pattern& pattern
   return true;
 }
 
-// A cut at positions that the file says, not the run.
-bool isFixed(const Graph& graph, const Node& node) {
-  if (node.kind == OpKind::Unbind) return true;
-  if (node.kind == OpKind::Select) return graph::intAttribute(node, "index").has_value();
-  // Equal parts of a constant are as fixed as the constant; the end of a slice may be computed.
-  return node.kind == OpKind::Split && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-           return graph.value(output).shape == graph.value(node.outputs[0]).shape;
-         });
-}
-
 }  // namespace
 
 bool cutsFeatures(const Graph& graph, const Node& cut, ValueId value, const Pattern& pattern) {
+  if (!isFixedCut(graph, cut)) return false;
   Pattern at = pattern;
   for (int step = 0; step < kMaxSteps && value != kNoValue; ++step) {
     const auto& made = graph.value(value);
-    if (made.constant != kNone) return isFixed(graph, cut);
+    if (made.constant != kNone) return cut.kind != OpKind::Slice;  // all slices of a table ask for the whole
     if (made.producer == kNone) return false;
     const Node& node = graph.node(made.producer);
     switch (node.kind) {
       case OpKind::Identity:
       case OpKind::Cast:
       case OpKind::Reshape:
+        if (restrictsTornAxis(graph, node, at)) return false;
         value = node.operands.at(0);
         break;
       case OpKind::Permute: {

@@ -97,7 +97,9 @@ bool commonCut(Factors& a, Factors& b) {
     if (fa.size == fb.size) continue;
     Factors& longer = fa.size > fb.size ? a : b;
     Factor& big = fa.size > fb.size ? fa : fb;
-    const auto parts = cut(big, std::min(fa.size, fb.size));
+    const int64_t inner = std::min(fa.size, fb.size);
+    if (inner == 1) return false;  // the other list has run out: patterns of values of different sizes
+    const auto parts = cut(big, inner);
     if (!parts) return false;
     big = parts->second;
     longer.insert(longer.end() - 1 - static_cast<std::ptrdiff_t>(i), parts->first);

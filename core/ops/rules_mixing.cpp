@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 
@@ -25,7 +26,8 @@ bool isSpread(const Node& node) {
 std::optional<Pattern> spreadGroups(const Graph& graph, const Node& node) {
   const Shape* shape = shapeOf(graph, node.operands.at(0));
   const auto axes = graph::intsAttribute(node, "axes");
-  return shape != nullptr && axes ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
+  const bool known = shape != nullptr && axes && areAxesAsProbed(graph, node, *axes);
+  return known ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
 }
 
 bool listed(const std::vector<int64_t>& axes, size_t axis) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 
@@ -20,8 +21,11 @@ bool extraOutputsUsed(const Graph& graph, const Node& node) {
                      [&](ValueId v) { return !graph.value(v).uses.empty(); });
 }
 
-std::optional<Pattern> groupNormGroups(const Shape& shape, int64_t groups) {
+std::optional<Pattern> groupNormGroups(const Graph& graph, const Node& node, const Shape& shape, int64_t groups) {
   if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0) return std::nullopt;
+  std::vector<int64_t> positions(shape.size() - 2);
+  std::iota(positions.begin(), positions.end(), 2);
+  if (!areAxesAsProbed(graph, node, positions)) return std::nullopt;
   const int64_t spatial = std::accumulate(shape.begin() + 2, shape.end(), int64_t{1}, std::multiplies<>());
   return Pattern::fromFactors({{shape[0] * groups, 0, shape[0] * groups, false},
                                {shape[1] / groups * spatial, 0, shape[1] / groups * spatial, true}});
@@ -59,9 +63,12 @@ std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Nod
   if (reduce.kind != OpKind::Reduce || graph::stringAttribute(reduce, "op") != "mean" || reduce.operands.at(0) != input)
     return std::nullopt;
   if (!plainAlpha(node)) return std::nullopt;
+  // Written to between the mean and the subtraction, they are no longer what the mean was taken of.
+  if (!graph.value(input).opaqueReason.empty() || !graph.value(mean).opaqueReason.empty()) return std::nullopt;
   const auto axes = graph::intsAttribute(reduce, "axes");
   const Shape* shape = shapeOf(graph, input);
   if (!axes || shape == nullptr || !graph::boolAttribute(reduce, "keepdim")) return std::nullopt;
+  if (!areAxesAsProbed(graph, reduce, *axes)) return std::nullopt;
   return ExplicitCentering{input, Pattern::overAxes(*shape, *axes)};
 }
 
@@ -71,16 +78,18 @@ std::optional<Pattern> normalizedGroups(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case OpKind::LayerNorm: {
       const auto axes = graph::intsAttribute(node, "axes");
-      return axes ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
+      const bool known = axes && areAxesAsProbed(graph, node, *axes);
+      return known ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
     }
     case OpKind::Softmax: {
       const auto axis = graph::intAttribute(node, "axis");
-      return axis ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
+      const bool known = axis && areAxesAsProbed(graph, node, {{*axis}});
+      return known ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
     }
     case OpKind::GroupNorm:
-      return groupNormGroups(*shape, graph::intAttribute(node, "groups").value_or(0));
+      return groupNormGroups(graph, node, *shape, graph::intAttribute(node, "groups").value_or(0));
     case OpKind::InstanceNorm:
-      return shape->size() < 2 ? std::nullopt : groupNormGroups(*shape, (*shape)[1]);
+      return shape->size() < 2 ? std::nullopt : groupNormGroups(graph, node, *shape, (*shape)[1]);
     default:
       return std::nullopt;
   }
@@ -92,18 +101,19 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
   const auto groups = normalizedGroups(graph, node);
   if (!groups) return ZeroMean::refused(kNoShape);
   if (!pattern.coversGroupsOf(*groups)) return ZeroMean::refused("it normalizes over other channels than this norm");
-  const Shape& full = *shapeOf(graph, node.outputs[0]);
+  const Shape* full = shapeOf(graph, node.outputs[0]);
+  if (full == nullptr) return ZeroMean::refused(kNoShape);
   const ValueId gamma = operandAt(node, 1);
   const ValueId beta = operandAt(node, 2);
   if (gamma != kNoValue) {
     const Shape* part = shapeOf(graph, gamma);
-    const auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, full, *part);
+    const auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
     if (!seen || !isConstantAlong(graph, gamma, *seen))
       return ZeroMean::refused("its \xCE\xB3 differs between channels");
   }
   if (beta == kNoValue) return ZeroMean::proven();
   const Shape* part = shapeOf(graph, beta);
-  auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, full, *part);
+  auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
   if (!seen) return ZeroMean::refused(kNoShape);
   return ZeroMean::of({{beta, std::move(*seen)}});
 }

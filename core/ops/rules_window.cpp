@@ -1,6 +1,7 @@
 // A part of an axis, or an axis with a border: Slice, Select, Unbind, Split, Pad.
-#include <limits>
+#include <algorithm>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/feature_cut.h"
 #include "core/ops/rule_sets.h"
@@ -20,13 +21,6 @@ std::string cutsFrom(const Node& node, const std::string& channels) {
   const int64_t step = graph::intAttribute(node, "step").value_or(1);
   if (step != 1) return "it takes some of " + channels + ", at a step of " + std::to_string(step);
   return "it cuts a run-time part out of " + channels;
-}
-
-// The file says where the window ends: every run takes the same part.
-bool endsWhereTheFileSays(const Node& node) {
-  constexpr int64_t kToTheEnd = std::numeric_limits<int32_t>::max();
-  const auto end = graph::intAttribute(node, "end");
-  return node.kind != OpKind::Slice || (end && *end >= 0 && *end < kToTheEnd);
 }
 
 // Where the window starts; not known where it would leave the axis, as only a file that no runtime takes has it.
@@ -51,8 +45,9 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
   axis = std::move(*wide);
   // Along an axis that is kept, a part is asked for only where it is a part of features.
   if (!summed && length != size && !cutsFeatures(graph, node, in, joinDims(view.dims))) axis = wholeKept(size);
-  // Rows of a flattened value: another run may take more of them.
-  if (summed && !endsWhereTheFileSays(node) && !cutsFeatures(graph, node, in, joinDims(view.dims))) {
+  if (summed && !isFixedCut(graph, node)) {
+    if (axis.front().summed) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
+    // Rows of a flattened value: another run may take more of them.
     for (Factor& factor : axis) {
       if (!factor.summed) factor = Factor{factor.size, 0, factor.size, false};
     }
@@ -62,9 +57,13 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
 
 // Equal within a group is equal within its parts: where it is not known which positions are cut out, or they are parts
 // of groups, each position stands for itself and the groups of the other axes are left.
-Shift windowShift(const Node& node, AxisView view, std::optional<int64_t> start, int64_t length, ValueId out) {
+Shift windowShift(const Graph& graph, const Node& node, AxisView view, std::optional<int64_t> start, int64_t length,
+                  ValueId out) {
   auto& axis = view.dims.at(view.axis);
   start = inside(start, length, view.in->at(view.axis));
+  // Another run may take other positions: of a region it then sees more or less.
+  const bool whole = std::ranges::all_of(axis, [](const Factor& factor) { return factor.whole(); });
+  if (!whole && !isFixedCut(graph, node)) start = std::nullopt;
   if (const auto seen = start ? window(axis, *start, length) : std::nullopt) {
     if (!seen->reaches) return Shift::absorbed();
     axis = seen->factors;
@@ -107,7 +106,7 @@ Shift sliceShift(const Graph& graph, const Node& node, int operand, const Patter
   auto view = viewOf(graph, node, 0, 0, pattern, true);
   if (operand != 0 || !view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
   const int64_t length = (*view->out)[view->axis];
-  return windowShift(node, std::move(*view), startOf(node), length, node.outputs[0]);
+  return windowShift(graph, node, std::move(*view), startOf(node), length, node.outputs[0]);
 }
 
 namespace {
@@ -129,7 +128,8 @@ ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pa
 Shift pickShift(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
   auto view = viewOf(graph, node, 0, output, pattern, true);
   if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
-  return windowShift(node, std::move(*view), indexOf(node, output), 1, node.outputs[static_cast<size_t>(output)]);
+  return windowShift(graph, node, std::move(*view), indexOf(node, output), 1,
+                     node.outputs[static_cast<size_t>(output)]);
 }
 
 // One shift result for a node with several outputs: absorbed where it reaches none of them.
@@ -178,7 +178,7 @@ Shift splitShift(const Graph& graph, const Node& node, int operand, const Patter
     if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
     const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
     const int64_t length = (*view->out)[view->axis];
-    return windowShift(node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
+    return windowShift(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
                        node.outputs[static_cast<size_t>(output)]);
   });
 }

@@ -234,5 +234,29 @@ TEST(CenteredRmsNorms, AMeanWithoutItsAxisIsAnotherValue) {
   EXPECT_EQ(findNorms(parsed(other.text())).layerNorms.size(), 0U);
 }
 
+TEST(DecomposedNorms, whatIsWrittenToInBetweenIsNoNorm) {
+  const auto parsed = graph::parseGraph(R"(graph {
+    input %x: float64[2, 5, 8]
+    %m: float64[2, 5, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
+    %c: float64[2, 5, 8] = Sub(%x, %m)
+    %q: float64[2, 5, 8] = Mul(%c, %c)
+    %v: float64[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
+    %e: float64[2, 5, 1] = Add(%v, 1e-05)
+    %s: float64[2, 5, 1] = Elementwise(%e) op "aten::sqrt"
+    %y: float64[2, 5, 8] = Div(%c, %s)
+    return %y
+  })");
+  ASSERT_TRUE(parsed);
+  for (const std::string written : {"", "x", "m", "c"}) {
+    graph::Graph graph = *parsed;
+    for (auto& value : graph.values) {
+      if (value.name == written) value.opaqueReason = "it is written to";
+    }
+    const Norms norms = findNorms(graph);
+    ASSERT_EQ(norms.layerNorms.size(), 1U) << written;
+    EXPECT_EQ(norms.layerNorms[0].blockedReason, written.empty() ? "" : "it is written to") << written;
+  }
+}
+
 }  // namespace
 }  // namespace normlens::analysis

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "core/analysis/analysis.h"
@@ -206,6 +207,23 @@ TEST(Planner, growthStaysWithinTheBudgetAndTheGapIsABound) {
     }
   }
   EXPECT_GT(tight, 10);
+}
+
+TEST(Planner, endlessGrowthIsNoLimit) {
+  int grown = 0;
+  for (unsigned seed = 0; seed < 100 && grown < 5; ++seed) {
+    const auto graph = testing::randomModel(seed, {2, 3}, 3);
+    const auto analysis = analyze(graph, Task{});
+    ASSERT_TRUE(analysis);
+    PlanOptions options = unlimited(Policy::Balanced);
+    const int64_t most = makePlan(**analysis, options).bytesGrown;
+    grown += most > 0 ? 1 : 0;
+    for (const double percent : {1e15, 1e30, std::numeric_limits<double>::infinity()}) {
+      options.maxGrowthPercent = percent;
+      EXPECT_EQ(makePlan(**analysis, options).bytesGrown, most) << "seed " << seed << " at " << percent << "%";
+    }
+  }
+  EXPECT_GT(grown, 0);
 }
 
 // Two inputs a and b; three norms, each on its own mixture of both. Centering one of the two frees nothing.

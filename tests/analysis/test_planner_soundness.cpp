@@ -82,12 +82,12 @@ TEST(Soundness, aPartThatIsZeroMeanAlreadyLosesItsMeanToTheWhole) {
   // The first half is zero-mean as it is. Centering the whole for two norms takes that away from the half's norm.
   const Outcome outcome =
       soundOutcome(model(R"(
-    %a: float64[2, 3, 4] = Slice(%x) {axis = 2, start = 0, step = 1}
+    %a: float64[2, 3, 4] = Slice(%x) {axis = 2, start = 0, end = 4, step = 1}
     %f: float64[2, 3, 4] = LayerNorm(%a, _, _))" +
                          kLast + R"(
     %e: float64[2, 3, 4] = Elementwise(%a)
     %v: float64[2, 3, 8] = Concat(%f, %e) {axis = 2}
-    %s: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
+    %s: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, end = 4, step = 1}
     %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _))" +
                          kLast + " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast +
                          " %n3: float64[2, 3, 4] = LayerNorm(%s, _, _)" + kLast + " return %n1, %n2, %n3\n"),
@@ -100,8 +100,8 @@ TEST(Soundness, centeringsOfOneValueGoFromCoarseToFine) {
   const auto text = [](bool partsFirst) {
     const std::string wholes = " %n1: float64[2, 3, 8] = LayerNorm(%v, %g, _)" + kLast +
                                " %n2: float64[2, 3, 8] = LayerNorm(%v, %g2, _)" + kLast;
-    const std::string parts = R"( %s1: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
-    %s2: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, step = 1}
+    const std::string parts = R"( %s1: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, end = 4, step = 1}
+    %s2: float64[2, 3, 4] = Slice(%v) {axis = 2, start = 0, end = 4, step = 1}
     %m1: float64[2, 3, 4] = LayerNorm(%s1, _, _))" +
                               kLast + " %m2: float64[2, 3, 4] = LayerNorm(%s2, _, _)" + kLast;
     return model(" %v: float64[2, 3, 8] = Elementwise(%x)\n" + (partsFirst ? parts + wholes : wholes + parts) +
@@ -281,6 +281,54 @@ TEST(Soundness, aWrittenOutNormWithAScaledEpsilonIsNone) {
   };
   EXPECT_EQ(norms(""), 1U);
   EXPECT_EQ(norms(" {alpha = 2.0}"), 0U);
+}
+
+// So many slots as another input has: the plan of one run, in a run of more of them.
+TEST(Soundness, aCutThatOnlyARunKnowsIsNotCenteredAlone) {
+  const auto model = [](int64_t slots, bool splits) {
+    const std::string n = std::to_string(slots), rest = std::to_string(8 - slots);
+    const std::string cut =
+        splits ? " %a: float64[2, " + n + ", 8], %s: float64[2, " + rest + ", 8] = Split(%r) {axis = 1}\n"
+               : " %s: float64[2, " + n + ", 8] = Slice(%r) {axis = 1, start = 0, step = 1}\n";
+    return parsed(
+        "graph {\n input %x: float64[2, 6]\n const %w: float64[64, 6] random 1\n"
+        " %h: float64[2, 64] = Linear(%x, %w, _)\n %r: float64[2, 8, 8] = Reshape(%h)\n" +
+        cut + " %n: float64[2, " + (splits ? rest : n) + ", 8] = LayerNorm(%s, _, _)" + kLast + " return %n\n}");
+  };
+  for (const bool splits : {false, true}) {
+    const graph::Graph probed = model(splits ? 5 : 3, splits), other = model(splits ? 3 : 5, splits);
+    const auto analysis = analyze(probed, Task{});
+    ASSERT_TRUE(analysis);
+    PlanOptions options;
+    options.policy = Policy::Free;
+    const Plan plan = makePlan(**analysis, options);
+    EXPECT_EQ(plan.folded.size(), 1U);
+    std::mt19937 random(1);
+    const auto inputs = testing::drawInputs(other, random);
+    const graph::Graph folded = testing::applyPlan(other, (*analysis)->norms.layerNorms, plan);
+    EXPECT_LT(testing::maxRelative(testing::interpret(other, inputs), testing::interpret(folded, inputs)), 1e-10);
+  }
+}
+
+TEST(Soundness, whatABatchNormAddsIsNotMultipliedByBeta) {
+  for (const char* beta : {"", " {beta = 0.5}"}) {
+    const Outcome outcome = soundOutcome(std::string(R"(graph {
+    input %x: float64[3, 5]
+    const %w: float64[5, 8] random 1
+    const %c: float64[8] random 2
+    const %g: float64[8] random 3
+    const %b: float64[8] random 4
+    const %m: float64[8] random 5
+    const %v: float64[8] values <1, 2, 3, 4, 5, 6, 7, 8>
+    %h: float64[3, 8] = AddMatMul(%c, %x, %w))") +
+                                             beta + R"(
+    %y: float64[3, 8] = BatchNorm(%h, %g, %b, %m, %v) {eps = 1e-05}
+    %n: float64[3, 8] = LayerNorm(%y, _, _) {axes = [1], eps = 1e-05}
+    return %n
+  })",
+                                         Policy::Free);
+    EXPECT_EQ(outcome.folded, 1U) << beta;
+  }
 }
 
 }  // namespace

@@ -79,12 +79,13 @@ TEST(Verdicts, streamAfterAnActivationNeedsOneCentering) {
 }
 
 TEST(Verdicts, normOfSeveralHeadsOfOneLinear) {
-  const auto model = [](const std::string& other) {
+  const auto model = [](const std::string& other, const std::string& parts = ", divides = true") {
     return R"(graph {
     input %x: float32[2, 5, 8]
     const %w: float32[24, 8] random 1
     %qkv: float32[2, 5, 24] = Linear(%x, %w, _)
-    %q: float32[2, 5, 8], %k: float32[2, 5, 8], %v: float32[2, 5, 8] = Split(%qkv) {axis = 2}
+    %q: float32[2, 5, 8], %k: float32[2, 5, 8], %v: float32[2, 5, 8] = Split(%qkv) {axis = 2)" +
+           parts + R"(}
     %heads: float32[2, 5, 2, 4] = Reshape(%q)
     %n: float32[2, 5, 2, 4] = LayerNorm(%heads, _, _) {axes = [3], eps = 1e-05}
 )" + other +
@@ -93,6 +94,8 @@ TEST(Verdicts, normOfSeveralHeadsOfOneLinear) {
   // q's rows are centered head by head; k and v are other rows of the same weight and stay.
   EXPECT_EQ(verdictsOf(model("")), Verdicts{Free});
   EXPECT_EQ(verdictsOf(model("    %leak: float32[2, 5, 8] = Elementwise(%q)\n")), Verdicts{Blocked});
+  EXPECT_EQ(verdictsOf(model("", ", sizes = [8, 8, 8]")), Verdicts{Free});
+  EXPECT_NE(verdictsOf(model("", "")), Verdicts{Free}) << "another run may cut it at other places";
 }
 
 TEST(Verdicts, constantGammaLetsANormFeedANorm) {
@@ -205,6 +208,76 @@ TEST(Verdicts, aVolatileWeightIsNoConstant) {
     return %y
   })"),
             Verdicts{Blocked});
+}
+
+TEST(Verdicts, aGroupThatOnlyARunKnowsIsBlocked) {
+  const auto model = [](const std::string& reshape, const std::string& norm) {
+    return R"(graph {
+    input %x: float32[2, 6]
+    const %w: float32[64, 6] random 1
+    const %g: float32[16] random 2
+    %h: float32[2, 64] = Linear(%x, %w, _)
+    %r: float32[2, 4, 16] = Reshape(%h) )" +
+           reshape + "\n    %y: float32[2, 4, 16] = LayerNorm(%r, " + norm + "eps = 1e-05}\n    return %y\n}";
+  };
+  EXPECT_EQ(verdictsOf(model("{computed = [1, 2]}", "_, _) {axes = [2], ")), Verdicts{Blocked});
+  EXPECT_EQ(verdictsOf(model("{computed = [1, 2]}", "%g, _) {axes = [2], ")), Verdicts{Free});
+  EXPECT_EQ(verdictsOf(model("{computed = [1, 2]}", "_, _) {axes = [2], normalized_shape = [16], ")), Verdicts{Free});
+  EXPECT_EQ(verdictsOf(model("{}", "_, _) {axes = [2], ")), Verdicts{Free});
+}
+
+TEST(Verdicts, anImageOfOnePositionByChance) {
+  const auto model = [](const std::string& sizes) {
+    return R"(graph {
+    input %x: float32[2, 3, 4, 4]
+    const %w: float32[8, 3, 4, 4] random 1
+    %h: float32[2, 8, 1, 1] = Conv(%x, %w, _) {groups = 1}
+    %y: float32[2, 8, 1, 1] = LayerNorm(%h, _, _) {axes = [1, 2, 3], eps = 1e-05)" +
+           sizes + "}\n    return %y\n}";
+  };
+  EXPECT_EQ(verdictsOf(model("")), Verdicts{Blocked});
+  EXPECT_EQ(verdictsOf(model(", ones = [2, 3]")), Verdicts{Free});
+  EXPECT_EQ(verdictsOf(model(", normalized_shape = [8, 1, 1]")), Verdicts{Free});
+}
+
+TEST(Verdicts, branchesAndPassesOfDifferentSizesHandNoShiftOn) {
+  const Verdicts branches = verdictsOf(R"(graph {
+    input %x: float32[2, 5, 8]
+    input %c: bool[]
+    const %w: float32[8, 8] random 1
+    %h: float32[2, 5, 8] = Linear(%x, %w, _)
+    %y: float32[2, 1, 8] = If(%c)
+    block () {
+      %s: float32[2, 1, 8] = Slice(%h) {axis = 1, start = 4, step = 1}
+      return %s
+    }
+    block () {
+      return %h
+    }
+    %n1: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
+    %n2: float32[2, 1, 8] = LayerNorm(%y, _, _) {axes = [2], eps = 1e-05}
+    return %n1, %n2
+  })");
+  ASSERT_EQ(branches.size(), 2U);
+  EXPECT_NE(branches[0], Free);
+  EXPECT_NE(branches[1], Free);
+  EXPECT_EQ(verdictsOf(R"(graph {
+    input %x: float32[2, 1, 8]
+    input %c: bool[]
+    const %w: float32[8, 8] random 1
+    %h: float32[2, 1, 8] = Linear(%x, %w, _)
+    %o: float32[2, 2, 8] = Loop(1, %c, %h)
+    block (%it: int64[], %p: float32[2, 1, 8]) {
+      %n1: float32[2, 1, 8] = LayerNorm(%p, _, _) {axes = [2], eps = 1e-05}
+      %l: float32[2, 1, 8] = Linear(%n1, %w, _)
+      %n3: float32[2, 1, 8] = LayerNorm(%l, _, _) {axes = [2], eps = 1e-05}
+      %q: float32[2, 2, 8] = Concat(%p, %l) {axis = 1}
+      return %c, %q
+    }
+    return %o
+  })")
+                .size(),
+            2U);
 }
 
 }  // namespace

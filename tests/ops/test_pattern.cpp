@@ -125,5 +125,13 @@ TEST(Pattern, coveringIsNeverClaimedWrongly) {
   EXPECT_GT(claimed, 20);
 }
 
+// Of values of different sizes there is no common cut, and it is not looked for forever.
+TEST(Pattern, ofAnotherSizeCoversNothing) {
+  const Pattern large = Pattern::parse("(10)(8 sum)").value(), small = Pattern::parse("(2)(8 sum)").value();
+  EXPECT_FALSE(large.coversGroupsOf(small));
+  EXPECT_FALSE(small.coversGroupsOf(large));
+  EXPECT_FALSE(large.centeringKeeps(small));
+}
+
 }  // namespace
 }  // namespace normlens::ops

@@ -162,7 +162,9 @@ OneNode slice(Draw& draw) {
   out[axis] = 1 + draw.below(6);
   attributes.emplace_back("step", int64_t{1});
   if (draw.below(4) == 0) return oneNode(OpKind::Slice, {in, Shape{}}, attributes, {out});
-  attributes.emplace_back("start", draw.below(8 - out[axis] + 1));
+  const int64_t start = draw.below(8 - out[axis] + 1);
+  attributes.emplace_back("start", start);
+  if (draw.below(4) != 0) attributes.emplace_back("end", start + out[axis]);
   return oneNode(OpKind::Slice, {in}, attributes, {out});
 }
 OneNode select(Draw& draw) {
@@ -180,12 +182,15 @@ OneNode split(Draw& draw) {
   const size_t axis = draw.axis(in);
   in[axis] = 8;
   const std::vector<Ints> parts = {{4, 4}, {2, 2, 4}, {3, 5}, {1, 4, 3}};
+  const Ints& sizes = parts[static_cast<size_t>(draw.below(4))];
   std::vector<Shape> outs;
-  for (const int64_t part : parts[static_cast<size_t>(draw.below(4))]) {
+  for (const int64_t part : sizes) {
     outs.push_back(in);
     outs.back()[axis] = part;
   }
-  return oneNode(OpKind::Split, {in}, axisAttribute(axis), outs);
+  Attributes attributes = axisAttribute(axis);
+  if (draw.below(4) != 0) attributes.emplace_back("sizes", sizes);
+  return oneNode(OpKind::Split, {in}, attributes, outs);
 }
 OneNode unbind(Draw& draw) {
   const Shape in = draw.shape(2, 4);

@@ -174,7 +174,7 @@ TEST(Refused, anIndexByElementThatDiffersBetweenChannels) {
   };
   Tensor equal({2, 2, 8}, 1), different({2, 2, 8}, 1), some({2, 2, 7}, 1);
   different.at.back() = 0;
-  for (const char* reduction : {"none", "add", "mean"}) {
+  for (const char* reduction : {"none", "add", "mean", "sum"}) {
     const OneNode plain = with(Operand::of(equal), {2, 2, 8}, reduction);
     EXPECT_TRUE(claimsZeroMean(plain, kChannels)) << reduction;
     EXPECT_TRUE(toleratesShift(plain, 1, over({2, 2, 8}, {2}))) << reduction;
@@ -525,6 +525,85 @@ TEST(Pattern, centeringKeepsZeroMeans) {
   EXPECT_GT(refused, 100);
   EXPECT_FALSE(text("(6)(8 sum)").centeringKeeps(text("(6)(8 sum of 0:4)")));
   EXPECT_TRUE(text("(6)(2)(4 sum)").centeringKeeps(text("(6)(8 sum)")));
+}
+
+// Half of the channels: of a linear's, whose number is fixed, or of the input's.
+TEST(Refused, partsOfTheChannelsThatMoveWithTheInput) {
+  const auto refuses = [](bool ofLinear, OpKind kind, Attributes attributes) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({2, 3, 12});
+    const auto h = ofLinear ? g.add(OpKind::Linear, {x, g.weight({12, 12})}, {2, 3, 12}) : x;
+    attributes.emplace_back("axis", int64_t{2});
+    std::vector<Shape> parts{{2, 3, 6}};
+    if (kind == OpKind::Split) parts.push_back(parts[0]);
+    const auto half = g.addMany(kind, {h}, parts, attributes)[0];
+    const auto& node = g.graph().node(g.graph().value(half).producer);
+    return opRow(kind).zeroMean(g.graph(), node, 0, over(parts[0], {2})).verdict == ZeroMean::Verdict::Refused;
+  };
+  const Attributes from{{"start", int64_t{6}}};
+  const Attributes toTheEnd{{"start", int64_t{6}}, {"end", int64_t{12}}, {"from_end", true}};
+  const Attributes written{{"start", int64_t{6}}, {"end", int64_t{12}}};
+  for (const bool ofLinear : {false, true}) {
+    EXPECT_TRUE(refuses(ofLinear, OpKind::Slice, from));
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, toTheEnd), !ofLinear);
+    EXPECT_FALSE(refuses(ofLinear, OpKind::Slice, written));
+    EXPECT_TRUE(refuses(ofLinear, OpKind::Split, {}));
+    EXPECT_EQ(refuses(ofLinear, OpKind::Split, {{"divides", true}}), !ofLinear);
+    EXPECT_FALSE(refuses(ofLinear, OpKind::Split, {{"sizes", Ints{6, 6}}}));
+  }
+}
+
+// A shift of the first rows alone does not reach a part behind them, as long as that starts behind them.
+TEST(Refused, toSeeNothingOfAShiftWhereTheCutMoves) {
+  const auto seesNothing = [](Attributes attributes) {
+    attributes.emplace_back("axis", int64_t{1});
+    const OneNode parts = oneNode(OpKind::Split, {kX}, attributes, {{2, 2, 8}, {2, 1, 8}});
+    const Shift shift = opRow(OpKind::Split).shift(parts.graph, parts.graph.node(0), 0, text("(2)(3 of 0:2)(8 sum)"));
+    return shift.verdict == Shift::Verdict::Carried && shift.outputs.size() == 1;
+  };
+  EXPECT_TRUE(seesNothing({{"sizes", Ints{2, 1}}}));
+  EXPECT_FALSE(seesNothing({}));
+}
+
+// Over an axis of size 1 a mean is the value itself, but another run may have more there.
+TEST(Refused, aMeanOverAnAxisThatHasOnePositionByChance) {
+  const auto centers = [](Attributes attributes) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({2, 1, 8});
+    attributes.insert(attributes.end(), {{"op", std::string("mean")}, {"axes", Ints{1}}, {"keepdim", true}});
+    const auto mean = g.add(OpKind::Reduce, {x}, {2, 1, 8}, attributes);
+    const auto y = g.add(OpKind::Sub, {x, mean}, {2, 1, 8});
+    return explicitCentering(g.graph(), g.graph().node(g.graph().value(y).producer)).has_value();
+  };
+  EXPECT_FALSE(centers({}));
+  EXPECT_TRUE(centers({{"ones", Ints{1}}}));
+}
+
+TEST(Refused, aMeanOfAValueThatIsWrittenToBeforeItIsSubtracted) {
+  for (const bool written : {false, true}) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input(kX);
+    const auto h = g.add(OpKind::Elementwise, {x}, kX);
+    const auto mean =
+        g.add(OpKind::Reduce, {h}, {2, 3, 1}, {{"op", std::string("mean")}, {"axes", Ints{2}}, {"keepdim", true}});
+    const auto y = g.add(OpKind::Sub, {h, mean}, kX);
+    if (written) g.graph().values[static_cast<size_t>(h)].opaqueReason = "it is written to through a view";
+    EXPECT_NE(explicitCentering(g.graph(), g.graph().node(g.graph().value(y).producer)).has_value(), written);
+  }
+}
+
+// The same numbers of channels, groups and positions; there is one position, or one in the probe alone.
+TEST(Refused, aGroupNormOfOnePositionByChance) {
+  const auto absorbs = [](const Shape& shape, const Attributes& more) {
+    Attributes attributes{{"groups", int64_t{1}}, {"eps", 1e-5}};
+    attributes.insert(attributes.end(), more.begin(), more.end());
+    const OneNode norm = oneNode(OpKind::GroupNorm, {shape}, attributes, {shape});
+    return toleratesShift(norm, 0, over(shape, {1}));
+  };
+  EXPECT_TRUE(absorbs({2, 8, 1, 1}, {{"ones", Ints{2, 3}}}));
+  EXPECT_FALSE(absorbs({2, 8, 1, 1}, {}));
+  EXPECT_FALSE(absorbs({2, 8, 7, 7}, {}));
+  EXPECT_TRUE(absorbs({2, 8}, {}));
 }
 
 }  // namespace

@@ -260,11 +260,12 @@ class Model {
                                {batch_, tokens_, 3 * kWidth});
     std::vector<ValueId> parts;
     if (g_.chance(50)) {
-      parts = g_.addMany(OpKind::Split, {all}, {x_, x_, x_}, {{"axis", int64_t{2}}});
+      parts = g_.addMany(OpKind::Split, {all}, {x_, x_, x_}, {{"axis", int64_t{2}}, {"divides", true}});
     } else {
       for (int64_t i = 0; i < 3; ++i) {
         parts.push_back(
-            g_.add(OpKind::Slice, {all}, x_, {{"axis", int64_t{2}}, {"start", i * kWidth}, {"step", int64_t{1}}}));
+            g_.add(OpKind::Slice, {all}, x_,
+                   {{"axis", int64_t{2}}, {"start", i * kWidth}, {"end", (i + 1) * kWidth}, {"step", int64_t{1}}}));
       }
     }
     if (g_.chance(70)) parts[0] = norm(parts[0], 1);

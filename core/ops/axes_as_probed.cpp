@@ -1,0 +1,78 @@
+// What of the probe's sizes the rules may rely on.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "core/ops/axis_size.h"
+#include "core/ops/axis_view.h"
+#include "core/ops/reshape_groups.h"
+
+namespace normlens::ops {
+
+using graph::Graph;
+using graph::Node;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+
+namespace {
+
+// Gamma or beta, which lie along the last axes of x.
+bool hasWeightAlong(const Graph& graph, const Node& norm, const Shape& shape, size_t axis) {
+  for (const size_t operand : {size_t{1}, size_t{2}}) {
+    const ValueId weight = graph::operandAt(norm, operand);
+    const Shape* part = shapeOf(graph, weight);
+    const size_t fromLast = shape.size() - axis;
+    if (part == nullptr || graph.value(weight).constant == graph::kNone || part->size() < fromLast) continue;
+    if ((*part)[part->size() - fromLast] == shape[axis]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int64_t> axes) {
+  const ValueId x = graph::operandAt(reader, 0);
+  const Shape* shape = shapeOf(graph, x);
+  if (shape == nullptr) return false;
+  const bool normalizes = reader.kind == OpKind::LayerNorm || reader.kind == OpKind::RmsNorm;
+  if (normalizes && graph::intsAttribute(reader, "normalized_shape")) return true;
+  return std::ranges::all_of(axes, [&](int64_t listed) {
+    const auto axis = static_cast<size_t>(listed);
+    if (axis >= shape->size() || listsAxis(reader, "ones", axis)) return axis < shape->size();
+    const int64_t size = (*shape)[axis];
+    if (normalizes && size > 1 && hasWeightAlong(graph, reader, *shape, axis)) return true;
+    const AxisSize found = axisSize(graph, x, axis);
+    return size == 1 ? found.kind == AxisSize::Kind::Fixed : found.kind != AxisSize::Kind::Torn;
+  });
+}
+
+bool isAxisKept(const Graph& graph, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
+  const Shape* shape = shapeOf(graph, x);
+  const auto before = [](const Shape& of, size_t count) {
+    return std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},
+                           std::multiplies<>());
+  };
+  for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
+    const bool stands = (*shape)[i] == y[axis] && before(*shape, i) == before(y, axis);
+    if (stands && axisSize(graph, x, i) == size) return true;
+  }
+  return false;
+}
+
+bool restrictsTornAxis(const Graph& graph, const Node& reshape, const Pattern& pattern) {
+  const Shape* in = shapeOf(graph, graph::operandAt(reshape, 0));
+  const Shape* out = shapeOf(graph, reshape.outputs[0]);
+  if (!graph::intsAttribute(reshape, "computed")) return false;
+  const auto dims = in == nullptr || out == nullptr ? std::nullopt : alignTo(pattern, *out);
+  if (!dims) return true;
+  const auto restricted = [&](size_t axis) {
+    return !std::ranges::all_of((*dims)[axis], [](const Factor& factor) { return factor.whole(); });
+  };
+  return std::ranges::any_of(groupsOf(*in, *out), [&](const AxisGroup& group) {
+    return std::ranges::any_of(group.out, [&](size_t axis) { return listsAxis(reshape, "computed", axis); }) &&
+           std::ranges::any_of(group.out, restricted);
+  });
+}
+
+}  // namespace normlens::ops

@@ -1,0 +1,42 @@
+// Which sizes of the probe run every other run has, too. What a pattern takes from a probe must hold for inputs of
+// other sizes: a cut whose ends move with the input, or an axis that has size 1 in the probe alone, promises nothing.
+#pragma once
+
+#include <span>
+
+#include "core/graph/graph.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::ops {
+
+struct AxisSize {
+  enum class Kind : uint8_t {
+    Fixed,  // the same in every run: a weight has it, or the file says it
+    Free,   // the size of `axis` of `value`, which the input decides, as far as is known
+    Torn,   // of a part of an axis of which only a run knows how it is cut into parts
+  };
+  Kind kind = Kind::Free;
+  graph::ValueId value = graph::kNoValue;
+  size_t axis = 0;
+
+  bool operator==(const AxisSize&) const = default;
+};
+
+[[nodiscard]] AxisSize axisSize(const graph::Graph& graph, graph::ValueId value, size_t axis);
+
+// A Slice, Select, Split or Unbind takes the same positions in every run.
+[[nodiscard]] bool isFixedCut(const graph::Graph& graph, const graph::Node& cut);
+
+// These axes of what a norm or reduction reads are in every run what they are in the probe: none has size 1 there that
+// may be larger, and none is Torn.
+[[nodiscard]] bool areAxesAsProbed(const graph::Graph& graph, const graph::Node& reader, std::span<const int64_t> axes);
+
+// An axis of y, which a Reshape makes of x, with a size read elsewhere: in every run it is an axis of x with the same
+// elements before it.
+[[nodiscard]] bool isAxisKept(const graph::Graph& graph, const AxisSize& size, graph::ValueId x, const graph::Shape& y,
+                              size_t axis);
+
+// The pattern restricts, of what a Reshape makes, an axis that is Torn.
+[[nodiscard]] bool restrictsTornAxis(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);
+
+}  // namespace normlens::ops
