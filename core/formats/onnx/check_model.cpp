@@ -124,13 +124,25 @@ class Checker {
       for (const std::string& input : function.input()) {
         if (!names.add(input)) return wrong(what + "its input " + quotedName(input) + " is named twice");
       }
-      if (auto ok = nodes(function.node(), names, 0); !ok) return wrong(what + ok.error().message, ok.error().code);
+      if (auto ok = inside(function, names); !ok) return wrong(what + ok.error().message, ok.error().code);
       for (const std::string& output : function.output()) {
         if (!names.has(output))
           return wrong(what + "its output " + quotedName(output) + " is not produced by any node");
       }
     }
     return checkFunctionCalls(model_);
+  }
+
+  Status inside(const FunctionProto& function, Names& names) {
+    const std::set<std::string> ofModel = domains_;
+    for (const auto& import : function.opset_import()) domains_.insert(plainDomain(import.domain()));
+    Status ok = nodes(function.node(), names, 0);
+    for (const AttributeProto& given : function.attribute_proto()) {
+      const auto what = [&] { return "a tensor of attribute " + quotedName(given.name()); };
+      if (ok) ok = attribute(given, what, names, 0);
+    }
+    domains_ = ofModel;
+    return ok;
   }
 
   Status graph(const GraphProto& graph, const Names* outer, int depth) {
@@ -222,22 +234,29 @@ class Checker {
     const auto what = [&] { return "a tensor of " + describe(node); };
     if (const auto* twice = repeatedAttribute(node))
       return wrong(describe(node) + " has attribute " + quotedName(*twice) + " twice");
-    for (const AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_t()) {
-        if (auto ok = checkTensor(attribute.t()); !ok) return wrong(what() + " " + ok.error().message);
-      }
-      for (const TensorProto& tensor : attribute.tensors()) {
-        if (auto ok = checkTensor(tensor); !ok) return wrong(what() + " " + ok.error().message);
-      }
-      if (attribute.has_sparse_tensor()) {
-        if (auto ok = checkSparse(attribute.sparse_tensor(), what()); !ok) return ok;
-      }
-      if (attribute.has_g()) {
-        if (auto ok = graph(attribute.g(), &names, depth + 1); !ok) return ok;
-      }
-      for (const GraphProto& body : attribute.graphs()) {
-        if (auto ok = graph(body, &names, depth + 1); !ok) return ok;
-      }
+    for (const AttributeProto& given : node.attribute()) {
+      if (auto ok = attribute(given, what, names, depth); !ok) return ok;
+    }
+    return {};
+  }
+
+  // what: a tensor of it, for the message.
+  template <class What>
+  Status attribute(const AttributeProto& attribute, const What& what, const Names& names, int depth) {
+    if (attribute.has_t()) {
+      if (auto ok = checkTensor(attribute.t()); !ok) return wrong(what() + " " + ok.error().message);
+    }
+    for (const TensorProto& tensor : attribute.tensors()) {
+      if (auto ok = checkTensor(tensor); !ok) return wrong(what() + " " + ok.error().message);
+    }
+    if (attribute.has_sparse_tensor()) {
+      if (auto ok = checkSparse(attribute.sparse_tensor(), what()); !ok) return ok;
+    }
+    if (attribute.has_g()) {
+      if (auto ok = graph(attribute.g(), &names, depth + 1); !ok) return ok;
+    }
+    for (const GraphProto& body : attribute.graphs()) {
+      if (auto ok = graph(body, &names, depth + 1); !ok) return ok;
     }
     return {};
   }

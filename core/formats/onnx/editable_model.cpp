@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/formats/onnx/runtime_ops.h"
+
 namespace normlens::formats::onnx {
 namespace {
 
@@ -87,10 +89,12 @@ Body& EditableModel::addBody(Body* outer, NodeProto* owner, GraphProto* graph,
   return *bodies_.back();
 }
 
-int EditableModel::opset(const Body& body) const {
+int EditableModel::opset(const Body& body) const { return standardVersion(importsOf(body)); }
+
+const EditableModel::Imports& EditableModel::importsOf(const Body& body) const {
   const Body* at = &body;
   while (!at->function && at->outer != nullptr) at = at->outer;
-  return at->function ? standardVersion(at->function->opset_import()) : standardVersion(proto_->opset_import());
+  return at->function ? at->function->opset_import() : proto_->opset_import();
 }
 
 bool EditableModel::insideFunction(const Body& body) {
@@ -134,7 +138,7 @@ Body& EditableModel::bodyOf(Body& body, NodeProto& node, const std::string& attr
 
 Body* EditableModel::calledBy(Body& body, NodeProto& node) {
   const int function = functionOf(node);
-  if (function < 0) return nullptr;
+  if (function < 0 || isRuntimeOp(node, opsetsOf(importsOf(body)))) return nullptr;
   auto& known = inner_[{&node, ""}];
   if (known == nullptr) {
     known = &addBody(&body, &node, nullptr, std::make_unique<FunctionProto>(proto_->functions(function)));

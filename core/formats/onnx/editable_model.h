@@ -123,6 +123,8 @@ class EditableModel {
 
  private:
   using CallsByFunction = std::map<int, std::vector<Body*>>;  // by index in functions(): calls with a body of their own
+  using Imports = ::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::OperatorSetIdProto>;
+  [[nodiscard]] const Imports& importsOf(const Body& body) const;
   Body& addBody(Body* outer, NodeProto* owner, GraphProto* graph, std::unique_ptr<FunctionProto> function);
   [[nodiscard]] static Body& rootOf(Body& body);
   static void index(Body& body);

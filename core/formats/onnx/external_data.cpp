@@ -63,6 +63,8 @@ ExternalFiles::ExternalFiles(const fs::path& model) {
   const fs::path parent = model.has_parent_path() ? model.parent_path() : fs::path(".");
   folder_ = fs::canonical(parent, error);
   if (error) folder_ = parent;
+  const fs::path target = fs::canonical(model, error);
+  stored_ = error ? folder_ : target.parent_path();
 }
 
 Result<std::shared_ptr<const MappedFile>> ExternalFiles::fileAt(const std::string& location, const std::string& what) {
@@ -76,7 +78,7 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::fileAt(const std::strin
   std::error_code error;
   const fs::path path = fs::canonical(folder_ / lexical, error);
   if (error) return wrong("which is not next to the model");
-  if (!isInside(folder_, path)) return wrong("a link that leaves the model's folder");
+  if (!isInside(folder_, path) && !isInside(stored_, path)) return wrong("a link that leaves the model's folder");
   if (!fs::is_regular_file(path, error) || error) return wrong("which is not a file");
   auto file = MappedFile::open(path);
   if (!file) return tl::unexpected(file.error());

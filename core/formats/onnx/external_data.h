@@ -1,4 +1,5 @@
-// Tensors that a model keeps in files beside it. Nothing outside the model's folder is ever opened.
+// Tensors that a model keeps in files beside it. Nothing outside the model's folder is ever opened; where the model is
+// a link, as in a cache of downloads, the folder that it leads to is the model's too.
 //
 // Private to formats/onnx. Thread: one thread per object.
 #pragma once
@@ -27,7 +28,8 @@ class ExternalFiles {
  private:
   [[nodiscard]] Result<std::shared_ptr<const MappedFile>> fileAt(const std::string& location, const std::string& what);
 
-  std::filesystem::path folder_;
+  std::filesystem::path folder_;  // where the model stands
+  std::filesystem::path stored_;  // and where its bytes lie
   DataFiles files_;
 };
 

@@ -3,7 +3,6 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -35,6 +34,7 @@ struct Scope {
   bool renames = false;  // inside a function: values are called by their path
   bool sealed = false;   // a function's body: nothing outside is seen
   const std::unordered_map<std::string, const AttributeProto*>* given = nullptr;  // attributes of the call
+  const Opsets* opsets = nullptr;
   std::unordered_map<std::string, Named> names;
 
   [[nodiscard]] const Named* find(const std::string& name) const {
@@ -63,26 +63,19 @@ class Refused : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-template <class Owner>
-std::map<std::string, int64_t> versionsOf(const Owner& owner) {
-  std::map<std::string, int64_t> versions;
-  for (const auto& import : owner.opset_import()) {
-    versions[isStandardDomain(import.domain()) ? std::string() : import.domain()] = import.version();
-  }
-  return versions;
-}
-
 class Flattener {
  public:
   Flattener(ModelProto& model, const TapFilter& filter, std::vector<TapSite>& sites)
-      : model_(model), filter_(filter), sites_(sites), versions_(versionsOf(model)) {
+      : model_(model), filter_(filter), sites_(sites), versions_(opsetsOf(model.opset_import())) {
     for (const FunctionProto& function : model.functions()) {
       functions_[functionKey(function.domain(), function.name(), function.overload())] = &function;
     }
   }
 
   void flatten() {
+    const Opsets opsets = versions_;
     Scope scope;
+    scope.opsets = &opsets;
     flattenGraph(*model_.mutable_graph(), scope, 0);
     if (!functions_.empty()) model_.mutable_graph()->clear_value_info();  // may speak of what a rename took away
     model_.clear_functions();
@@ -119,7 +112,8 @@ class Flattener {
     if (++nodes_ > kMostNodes) throw Refused("its functions unfold to more than two million nodes");
     if (scope.given) giveAttributes(node, *scope.given);
     const auto function = functions_.find(functionKey(node.domain(), node.op_type(), node.overload()));
-    if (function != functions_.end()) return writeOut(node, *function->second, index, scope, out, depth);
+    if (function != functions_.end() && !isRuntimeOp(node, *scope.opsets))
+      return writeOut(node, *function->second, index, scope, out, depth);
     for (auto& input : *node.mutable_input()) input = scope.nameOf(input);
     const std::string op = node.op_type() + (node.name().empty() ? "" : " '" + node.name() + "'");
     std::vector<std::pair<Named, std::string>> made;
@@ -143,6 +137,7 @@ class Flattener {
     scope.prefix = outer.prefix + std::to_string(index) + "/" + attribute + "/";
     scope.renames = outer.renames;
     scope.given = outer.given;
+    scope.opsets = outer.opsets;
     flattenGraph(body, scope, depth + 1);
   }
 
@@ -165,7 +160,8 @@ class Flattener {
 
   void writeOut(const NodeProto& call, const FunctionProto& function, int index, Scope& outer, Nodes& out, int depth) {
     if (depth > kDeepestNesting) throw Refused("its functions call each other without end");
-    checkVersions(function);
+    const Opsets opsets = opsetsOf(function.opset_import());
+    checkVersions(function, opsets);
     std::unordered_map<std::string, const AttributeProto*> given;
     for (const auto& attribute : function.attribute_proto()) given[attribute.name()] = &attribute;
     for (const auto& attribute : call.attribute()) given[attribute.name()] = &attribute;
@@ -174,6 +170,7 @@ class Flattener {
     scope.sealed = scope.renames = true;
     scope.prefix = outer.prefix + std::to_string(index) + "//";
     scope.given = &given;
+    scope.opsets = &opsets;
     for (int i = 0; i < function.input_size(); ++i) {
       const std::string actual = i < call.input_size() ? call.input(i) : std::string();
       const Named* named = outer.find(actual);
@@ -203,8 +200,7 @@ class Flattener {
   }
 
   // A function body keeps its meaning where each operator is the same in the model's versions.
-  void checkVersions(const FunctionProto& function) {
-    const auto own = versionsOf(function);
+  void checkVersions(const FunctionProto& function, const Opsets& own) {
     for (const auto& [domain, version] : own) {
       const auto found = versions_.find(domain);
       if (found == versions_.end()) {
@@ -255,7 +251,7 @@ class Flattener {
   ModelProto& model_;
   const TapFilter& filter_;
   std::vector<TapSite>& sites_;
-  std::map<std::string, int64_t> versions_;
+  Opsets versions_;
   std::unordered_map<std::string, const FunctionProto*> functions_;
   int64_t nodes_ = 0;
 };

@@ -7,6 +7,7 @@
 #include "core/formats/onnx/check_model.h"
 #include "core/formats/onnx/element_types.h"
 #include "core/formats/onnx/float64/kernel.h"
+#include "core/formats/onnx/runtime_ops.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -253,32 +254,33 @@ bool isFloat32Only(const NodeProto& node) {
   return std::ranges::find(kNames, node.op_type()) != kNames.end();
 }
 
-bool isFunctionOf(const ModelProto& model, const NodeProto& node) {
-  return std::ranges::any_of(model.functions(), [&](const auto& function) {
+bool isFunctionOf(const ModelProto& model, const NodeProto& node, const Opsets& opsets) {
+  const bool named = std::ranges::any_of(model.functions(), [&](const auto& function) {
     return function.name() == node.op_type() &&
            (function.domain() == node.domain() ||
             (isStandardDomain(function.domain()) && isStandardDomain(node.domain())));
   });
+  return named && !isRuntimeOp(node, opsets);
 }
 
-std::string obstacleIn(const ModelProto& model, const NodeProto& node, graph::DType to);
+std::string obstacleIn(const ModelProto& model, const NodeProto& node, const Opsets& opsets, graph::DType to);
 
 template <class Nodes>
-std::string obstacleAmong(const ModelProto& model, const Nodes& nodes, graph::DType to) {
+std::string obstacleAmong(const ModelProto& model, const Nodes& nodes, const Opsets& opsets, graph::DType to) {
   for (const NodeProto& node : nodes) {
-    std::string obstacle = obstacleIn(model, node, to);
+    std::string obstacle = obstacleIn(model, node, opsets, to);
     if (!obstacle.empty()) return obstacle;
   }
   return {};
 }
 
-std::string obstacleIn(const ModelProto& model, const NodeProto& node, graph::DType to) {
+std::string obstacleIn(const ModelProto& model, const NodeProto& node, const Opsets& opsets, graph::DType to) {
   for (const auto& attribute : node.attribute()) {
     if (!attribute.has_g()) continue;
-    std::string obstacle = obstacleAmong(model, attribute.g().node(), to);
+    std::string obstacle = obstacleAmong(model, attribute.g().node(), opsets, to);
     if (!obstacle.empty()) return obstacle;
   }
-  if (isFunctionOf(model, node)) return {};
+  if (isFunctionOf(model, node, opsets)) return {};
   if (isQuantised(node.op_type())) return "it is quantised (" + node.op_type() + ")";
   if (to != graph::DType::Float32 && isFloat32Only(node)) {
     return node.op_type() + " is not defined in " + std::string(graph::dtypeName(to));
@@ -292,9 +294,9 @@ std::string obstacleIn(const ModelProto& model, const NodeProto& node, graph::DT
 }  // namespace
 
 std::string conversionObstacle(const ModelProto& model, graph::DType to) {
-  std::string obstacle = obstacleAmong(model, model.graph().node(), to);
+  std::string obstacle = obstacleAmong(model, model.graph().node(), opsetsOf(model.opset_import()), to);
   for (const auto& function : model.functions()) {
-    if (obstacle.empty()) obstacle = obstacleAmong(model, function.node(), to);
+    if (obstacle.empty()) obstacle = obstacleAmong(model, function.node(), opsetsOf(function.opset_import()), to);
   }
   return obstacle;
 }

@@ -52,7 +52,7 @@ void writeMaskIndex(NodeMaker& nodes, const NodeProto& node, const std::string& 
   setInt(nodes.last(), "keepdims", 0);
 }
 
-// word[ids] + position[...] (+ segment[segment ids])
+// word[ids] + position[...] (+ segment[segment ids], or the first segment)
 FusedNorm writeOutEmbed(NodeMaker& nodes, const NodeProto& node) {
   const std::string positions = inputOf(node, 8), segments = inputOf(node, 4), sum = outputOf(node, 2);
   const auto words = gather(nodes, node.input(2), node.input(0));
@@ -60,7 +60,8 @@ FusedNorm writeOutEmbed(NodeMaker& nodes, const NodeProto& node) {
       positions.empty() ? firstRows(nodes, node.input(3), node.input(0)) : gather(nodes, node.input(3), positions);
   std::string x = nodes.add("Add", {words, places}, segments.empty() ? sum : "");
   if (!segments.empty()) {
-    const auto kinds = gather(nodes, segments, node.input(1));
+    const std::string ids = inputOf(node, 1);
+    const auto kinds = gather(nodes, segments, ids.empty() ? nodes.ints({0}) : ids);
     x = nodes.add("Add", {x, kinds}, sum);
   }
   if (!outputOf(node, 1).empty()) writeMaskIndex(nodes, node, outputOf(node, 1));

@@ -18,12 +18,18 @@ using ::ONNX_NAMESPACE::ValueInfoProto;
 
 using Visit = std::function<void(const GraphProto& body, const std::string& prefix)>;
 
-// The main graph and all bodies in it, with the prefix that Lowered::valuePath gives their values.
-void eachGraph(const GraphProto& graph, const std::string& prefix, const Visit& visit) {
+enum class Bodies : uint8_t { All, RunOnce };
+
+// The main graph and the bodies in it, with the prefix that Lowered::valuePath gives their values. RunOnce: not those
+// of Loop and Scan, nor what is in them.
+void eachGraph(const GraphProto& graph, const std::string& prefix, Bodies bodies, const Visit& visit) {
   visit(graph, prefix);
   for (int i = 0; i < graph.node_size(); ++i) {
-    for (const auto& attribute : graph.node(i).attribute()) {
-      if (attribute.has_g()) eachGraph(attribute.g(), prefix + std::to_string(i) + "/" + attribute.name() + "/", visit);
+    const auto& node = graph.node(i);
+    if (bodies == Bodies::RunOnce && (node.op_type() == "Loop" || node.op_type() == "Scan")) continue;
+    for (const auto& attribute : node.attribute()) {
+      if (!attribute.has_g()) continue;
+      eachGraph(attribute.g(), prefix + std::to_string(i) + "/" + attribute.name() + "/", bodies, visit);
     }
   }
 }
@@ -79,7 +85,7 @@ ModelProto sizedCopy(const ModelProto& model, const ProbeShapes* probe) {
   return copy;
 }
 
-void infer(ModelProto sized, KnownTypes& types) {
+void infer(ModelProto sized, Bodies bodies, KnownTypes& types) {
   try {
     const ::ONNX_NAMESPACE::ShapeInferenceOptions options(false, 0, true);
     const GuardedSchemas schemas;
@@ -87,7 +93,7 @@ void infer(ModelProto sized, KnownTypes& types) {
   } catch (const std::exception&) {
     // What it found until then is used; a node it cannot follow costs the shapes behind that node.
   }
-  eachGraph(sized.graph(), {},
+  eachGraph(sized.graph(), {}, bodies,
             [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, true, types); });
 }
 
@@ -144,7 +150,7 @@ KnownType typeOf(const TypeProto& type) {
 
 KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs) {
   KnownTypes types;
-  infer(sizedCopy(*source.skeleton, &inputs), types);
+  infer(sizedCopy(*source.skeleton, &inputs), Bodies::All, types);
   return types;
 }
 
@@ -152,7 +158,7 @@ KnownTypes staticTypes(const OnnxSource& source) {
   ModelProto bare = *source.skeleton;
   forgetClaims(*bare.mutable_graph());
   KnownTypes types;
-  infer(std::move(bare), types);
+  infer(std::move(bare), Bodies::All, types);
   return types;
 }
 
@@ -162,13 +168,11 @@ KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Infere
   types.reserve(static_cast<size_t>(main.node_size() + main.input_size()));
   const bool narrowed = probe != nullptr && usesBFloat16(main);
   if (probe == nullptr)
-    eachGraph(main, {},
+    eachGraph(main, {}, Bodies::All,
               [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, false, types); });
   if (inference == Inference::WhereMissing && (probe == nullptr || narrowed || !covers(*probe, main)))
-    infer(sizedCopy(*source.skeleton, probe), types);
-  if (probe == nullptr) return types;
-  std::erase_if(types, [](const auto& entry) { return entry.first.find("/body/") != std::string::npos; });
-  takeProbe(*probe, narrowed, types);
+    infer(sizedCopy(*source.skeleton, probe), probe == nullptr ? Bodies::All : Bodies::RunOnce, types);
+  if (probe != nullptr) takeProbe(*probe, narrowed, types);
   return types;
 }
 

@@ -12,6 +12,8 @@
 
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/guarded_schemas.h"
+#include "core/formats/onnx/lift_limits.h"
+#include "core/formats/onnx/retype.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -92,6 +94,9 @@ class LiftPlanner {
       throw LiftFailed("ONNX Runtime does not run " + node.op_type() + " of opset " +
                        std::to_string(after->since_version()));
     if (isControlFlow(node) && before->since_version() >= kOldestControlFlow) return;
+    const auto* x = node.input_size() == 0 ? nullptr : typeOf(node.input(0), prefix);
+    if (const auto obstacle = liftObstacle(node, before->since_version(), x); !obstacle.empty())
+      throw LiftFailed(obstacle);
     if (auto form = converted(node, prefix)) lift_.forms_.emplace(&node, std::move(form));
   }
 
@@ -193,7 +198,8 @@ class LiftPlanner {
   }
 
   std::shared_ptr<const Form> changedForm(const ModelProto& mini) {
-    const ModelProto result = converted(mini);
+    ModelProto result = converted(mini);
+    retypeNumbers(result, mini);
     const auto& graph = result.graph();
     if (graph.node_size() == 1 && sameNode(graph.node(0), mini.graph().node(0))) return nullptr;
     auto form = std::make_shared<Form>();
@@ -209,6 +215,14 @@ class LiftPlanner {
     ::ONNX_NAMESPACE::shape_inference::InferShapes(mini, &guarded_);
     if (!converter_) converter_.emplace();
     return converter_->convert_version(mini, OpSetID(source_), OpSetID(target_));
+  }
+
+  // The library makes float32 tensors of what were attributes; these are of the type that the node computes in.
+  static void retypeNumbers(ModelProto& lifted, const ModelProto& mini) {
+    const auto& op = mini.graph().node(0).op_type();
+    if ((op != "Clip" && op != "Pad") || mini.graph().input_size() == 0) return;
+    const auto type = fromOnnxType(mini.graph().input(0).type().tensor_type().elem_type());
+    if (graph::isFloat(type)) retypeModel(lifted, allFloatsTo(type));
   }
 
   static bool sameNode(const NodeProto& a, const NodeProto& b) {

@@ -24,13 +24,6 @@ namespace {
 
 constexpr const char* kOverridable = "it is also an input of the model: a caller may give another value";
 
-std::map<std::string, int64_t> opsetsOf(
-    const google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::OperatorSetIdProto>& imports) {
-  std::map<std::string, int64_t> out;
-  for (const auto& import : imports) out[isStandardDomain(import.domain()) ? "" : import.domain()] = import.version();
-  return out;
-}
-
 // Up to IR 3 every initializer had to be listed among the inputs; where only some are, those are meant as inputs.
 bool allAreInputs(const std::unordered_set<std::string>& initialised, const GraphProto& graph) {
   return std::ranges::count_if(graph.input(), [&](const auto& input) { return initialised.contains(input.name()); }) ==

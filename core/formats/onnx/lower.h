@@ -38,13 +38,14 @@ struct Lowered {
   // node stand together, in execution order; the last has the node's outputs, a LayerNorm is always last.
   //   SkipLayerNormalization, SkipSimplified...: "skip" (Add of inputs 0 and 1; is output 3 where there is no bias),
   //                           "bias" (Add of input 4; is output 3), then the norm
-  //   EmbedLayerNormalization: "words", "positions", "segments" (Gathers; "positions" a Slice where no ids are given),
+  //   EmbedLayerNormalization: "words", "positions", "segments" (Gathers; the last two Slices where no ids are given),
   //                           "mask" (its output 1), "add positions", "add segments" (Adds; the last is output 2), the
   //                           norm
   //   BiasGelu, FastGelu, BiasAdd ...: "bias" (Add)
   //   Gemm, FusedMatMul:      "transposed A", "transposed B" (Permutes)
   //   Slice over several axes: "axis 0", "axis 1" ... (Slices), the last axis is the node itself
   //   GatherND:               "index" (Reshape)
+  //   Dropout:                "mask" (its output 1; a ShapeQuery)
   //   Sum, Loop's scan outputs: "add 0" ...; "scan"
   std::vector<std::string> part;
   std::vector<std::vector<OperandSite>> operandSites;  // by graph node and operand; -1: a value inside a fused operator

@@ -1,7 +1,6 @@
 // Bodies and calls: If, Loop, local functions, and operators with bodies that nothing is known of.
 #include <algorithm>
 
-#include "core/formats/onnx/check_model.h"
 #include "core/formats/onnx/lowering.h"
 #include "core/formats/onnx/names.h"
 #include "core/formats/onnx/op_rule.h"
@@ -258,7 +257,7 @@ bool Lowering::lowerScan(const NodeProto& node, int index, Frame& frame, BlockId
 bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId into) {
   if (functions_.empty()) return false;
   const auto found = functions_.find(functionKey(node.domain(), node.op_type(), node.overload()));
-  if (found == functions_.end()) return false;
+  if (found == functions_.end() || isRuntimeOp(node, frame.opsets)) return false;
   const FunctionProto& function = *found->second;
   inlined_ += static_cast<size_t>(function.node_size());
   if (frame.depth >= kMaxCallDepth || inlined_ > kMaxInlinedNodes) return false;
@@ -269,8 +268,7 @@ bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId
   inner.path.push_back({index, {}});
   inner.prefix = frame.prefix + std::to_string(index) + "//";
   inner.depth = frame.depth + 1;
-  for (const auto& import : function.opset_import())
-    inner.opsets[isStandardDomain(import.domain()) ? "" : import.domain()] = import.version();
+  inner.opsets = opsetsOf(function.opset_import());
   for (const AttributeProto& given : function.attribute_proto()) inner.bound[given.name()] = &given;
   for (const std::string& name : function.attribute()) {
     if (const AttributeProto* given = attributeOf(node, name, frame)) inner.bound[name] = given;

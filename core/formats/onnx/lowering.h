@@ -13,6 +13,7 @@
 
 #include "core/formats/onnx/known_types.h"
 #include "core/formats/onnx/lower.h"
+#include "core/formats/onnx/runtime_ops.h"
 #include "core/formats/onnx/scopes.h"
 
 namespace normlens::formats::onnx {
@@ -29,7 +30,7 @@ struct Frame {
   std::string prefix;                                           // of valuePath
   graph::ScopeId scope = 0;
   std::unordered_map<std::string, const AttributeProto*> bound;  // a function's attributes, as called
-  std::map<std::string, int64_t> opsets;                         // by domain
+  Opsets opsets;
   int depth = 0;
   bool main = false;
 };
@@ -55,6 +56,8 @@ class Lowering {
   // The same with kNotStatic for those that differ between runs.
   static constexpr int64_t kNotStatic = std::numeric_limits<int64_t>::min();
   [[nodiscard]] std::optional<std::vector<int64_t>> knownInts(graph::ValueId value) const;
+  // Sizes of a value, in the same way (static_ints.cpp).
+  [[nodiscard]] std::optional<std::vector<int64_t>> staticSizes(graph::ValueId value) const;
   graph::ValueId literal(double number);
   [[nodiscard]] const KnownType& namedType(const Frame& frame, const std::string& name) const;
   // Makes a value for an output of a node; a nameless one where the output is left out. Names have to be the model's
@@ -103,7 +106,6 @@ class Lowering {
   void markHelpers();
   void noteValue(graph::ValueId value, std::string path, KnownType type);
   // static_ints.cpp.
-  [[nodiscard]] std::optional<std::vector<int64_t>> staticSizes(graph::ValueId value) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> unknownInts(graph::ValueId value) const;
   [[nodiscard]] const std::optional<std::vector<int64_t>>& foldedInts(graph::ValueId value, int depth) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> computeInts(graph::ValueId value, int depth) const;

@@ -201,6 +201,9 @@ Operand OpContext::part(std::string name, OpKind partKind, std::string_view op, 
     outputName = &node_.output(output);
     taken_[static_cast<size_t>(output)] = true;
     if (KnownType known = outputTypeAt(output); known.shape() || !made.dims) made = std::move(known);
+    if (!of.empty()) dropStrayRank(node, type(of[0]), made);
+  } else {
+    node.attributes.emplace_back("inside", true);
   }
   std::vector<Value> values;
   values.push_back(
@@ -216,6 +219,7 @@ Operand OpContext::addPart(std::string name, const Operand& a, const Operand& b,
 }
 
 void OpContext::finish() {
+  markOnes();
   Node node = lowering_.startNode(node_, frame_, into_);
   node.kind = kindWith(kind, operands);
   node.attributes = std::move(attributes);
@@ -237,6 +241,8 @@ void OpContext::finish() {
       if (!types[0].shape() && outputType.shape()) types[0].dims = outputType.dims;
       if (types[0].dtype == graph::DType::Unknown) types[0].dtype = outputType.dtype;
     }
+    if (!operands.empty() && (types.size() == 1 || node.kind == OpKind::Split))
+      dropStrayRank(node, type(operands[0]), types.back());
     values.push_back(lowering_.describeOutput(frame_, names.back() == nullptr ? nothing : *names.back(), types.back()));
   }
   lowering_.add(std::move(node), operands, std::move(values), names, types, frame_, index_, {});

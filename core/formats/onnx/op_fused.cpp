@@ -51,6 +51,14 @@ Operand lookUp(OpContext& op, const char* name, int table, int ids) {
                  lookedUp(op, op.in(table), op.in(ids)));
 }
 
+// The first row of the segment table, for all tokens.
+Operand firstSegment(OpContext& op) {
+  KnownType type = op.inputType(4);
+  if (type.dims && type.dims->size() == 2) type.dims->front() = 1;
+  return op.part("segments", OpKind::Slice, "Slice", {op.in(4)},
+                 {{"axis", int64_t{0}}, {"start", int64_t{0}}, {"step", int64_t{1}}}, std::move(type));
+}
+
 // The first rows of the position table, as many as there are tokens.
 Operand firstPositions(OpContext& op) {
   KnownType type = op.inputType(3);
@@ -64,8 +72,8 @@ Operand firstPositions(OpContext& op) {
 void embedLayerNorm(OpContext& op) {
   const Operand words = lookUp(op, "words", 2, 0);
   const Operand positions = op.has(8) ? lookUp(op, "positions", 3, 8) : firstPositions(op);
-  const bool segmented = op.has(1) && op.has(4);
-  const Operand segments = segmented ? lookUp(op, "segments", 4, 1) : Operand{};
+  const bool segmented = op.has(4);
+  const Operand segments = !segmented ? Operand{} : op.has(1) ? lookUp(op, "segments", 4, 1) : firstSegment(op);
   if (op.hasOutput(1)) {
     KnownType made;
     if (const auto ids = op.inputType(0).dims; ids && !ids->empty()) made = {graph::DType::Int32, Shape{ids->front()}};

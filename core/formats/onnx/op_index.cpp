@@ -19,6 +19,7 @@ void gather(OpContext& op) {
     const int64_t size = at && dims ? (*dims)[static_cast<size_t>(*at)] : -1;
     const int64_t wanted = index->front() < 0 && size >= 0 ? index->front() + size : index->front();
     if (wanted >= 0) op.set("index", wanted);
+    if (index->front() < 0 && at && !op.fixedSize(op.in(0), *at)) op.set("from_end", true);
     return;
   }
   op.operand(1);

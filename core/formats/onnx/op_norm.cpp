@@ -46,9 +46,9 @@ void writtenBatchNorm(OpContext& op, int64_t rank) {
   const Operand centered = op.part("centered", OpKind::Sub, "Sub", {op.in(0), mean}, {}, x);
   const Operand shifted = op.part("shifted", OpKind::Add, "Add", {variance, op.literal(eps)}, {}, op.type(variance));
   const Operand root = op.part("root", OpKind::Elementwise, "Sqrt", {shifted}, {}, op.type(shifted));
-  const Operand normalized = op.part("normalized", OpKind::Div, "Div", {centered, root}, {{"inside", true}}, x);
+  const Operand normalized = op.part("normalized", OpKind::Div, "Div", {centered, root}, {}, x);
   const Operand scale = perChannel(op, "scale", op.in(1), rank);
-  const Operand scaled = op.part("scaled", OpKind::Mul, "Mul", {normalized, scale}, {{"inside", true}}, x);
+  const Operand scaled = op.part("scaled", OpKind::Mul, "Mul", {normalized, scale}, {}, x);
   op.kind = OpKind::Add;
   op.operands = {scaled, perChannel(op, "bias", op.in(2), rank)};
 }

@@ -27,6 +27,11 @@ void divide(OpContext& op) {
 
 void unary(OpContext& op) { op.operand(0); }
 
+void shape(OpContext& op) {
+  op.operand(0);
+  if (op.intOf("start", 0) != 0) op.set("start", op.intOf("start", 0));
+}
+
 void pointwise(OpContext& op) {
   op.allOperands();
   if (oldBroadcast(op)) op.opaque();
@@ -47,13 +52,14 @@ void where(OpContext& op) {
   for (int i = 0; i < 3; ++i) op.operand(i);
 }
 
-// Off in inference: the same elements. The mask it may give is then all ones.
+// Off in inference: the same elements. What the mask holds then differs between versions.
 void dropout(OpContext& op) {
   op.operand(0);
   const auto training = op.constantInts(2);
   const bool trains = op.has(2) && !(training && training->size() == 1 && training->front() == 0);
   const bool oldTraining = op.version() < 7 && op.intOf("is_test", 0) == 0;
-  if (trains || oldTraining || op.hasOutput(1)) op.opaque();
+  if (trains || oldTraining) return op.opaque();
+  if (op.hasOutput(1)) op.part("mask", OpKind::ShapeQuery, "Dropout mask", {op.in(0)}, {}, {}, 1);
 }
 
 void cast(OpContext& op) {
@@ -154,7 +160,8 @@ const std::vector<OpRule>& pointwiseRules() {
                              "Xor"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
     rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
-    for (const char* name : {"Shape", "Size", "RandomNormalLike", "RandomUniformLike"})
+    rules.push_back({"Shape", OpKind::ShapeQuery, shape});
+    for (const char* name : {"Size", "RandomNormalLike", "RandomUniformLike"})
       rules.push_back({name, OpKind::ShapeQuery, unary});
     return rules;
   }();

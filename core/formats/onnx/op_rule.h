@@ -78,9 +78,16 @@ class OpContext {
   // y = a + b, broadcasting.
   Operand addPart(std::string name, const Operand& a, const Operand& b, int output = -1);
 
+  // The size of an axis, where the file says it for every run.
+  [[nodiscard]] std::optional<int64_t> fixedSize(const Operand& operand, int64_t axis) const;
+  // Sets "computed" of a Reshape to the sizes that this input lists.
+  void markComputedAxes(int sizes);
+
   void finish();
 
  private:
+  void markOnes();  // of norms and reductions
+
   Lowering& lowering_;
   const NodeProto& node_;
   int index_;
@@ -110,6 +117,10 @@ struct OpRule {
 [[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
 [[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp
 [[nodiscard]] const std::vector<OpRule>& fusedRules();      // op_fused.cpp
+
+// Without a run, shapes are what the file claims: one of a rank that the node cannot make of its first operand is taken
+// away, so that the analysis may index it.
+void dropStrayRank(const graph::Node& node, const KnownType& operand, KnownType& made);
 
 // Shape of a broadcast of both; -1 where it is not known. nullopt: a rank is not known, or they do not fit.
 [[nodiscard]] std::optional<graph::Shape> broadcast(const std::optional<graph::Shape>& a,

@@ -14,6 +14,7 @@ using graph::Shape;
 void reshape(OpContext& op) {
   op.operand(0);
   op.computed(1);
+  op.markComputedAxes(1);
   const auto sizes = op.isConstant(1) ? op.constantInts(1) : std::nullopt;
   if (!sizes) return;
   std::vector<int64_t> ones;
@@ -126,10 +127,13 @@ OpKind describeWindow(const Window& window, std::optional<int64_t> axis, int64_t
   if (axis) attributes.emplace_back("axis", *axis);
   if (!window.stepKnown) return OpKind::Opaque;
   auto start = window.start;
-  if (start && *start < 0) start = size >= 0 ? std::optional(std::max<int64_t>(0, *start + size)) : std::nullopt;
-  if (start && size >= 0) start = std::min(*start, size);
-  if (start && window.step > 0) attributes.emplace_back("start", *start);
-  if (window.end && *window.end >= 0) attributes.emplace_back("end", *window.end);
+  const auto counted = [&](std::optional<int64_t> bound) { return bound && (*bound < 0 || *bound > size); };
+  const auto placed = [&](int64_t bound) { return std::clamp<int64_t>(bound < 0 ? bound + size : bound, 0, size); };
+  const bool fromEnd = size >= 0 && (counted(window.start) || counted(window.end));
+  if (start && size >= 0) start = placed(*start);
+  if (start && *start >= 0 && window.step > 0) attributes.emplace_back("start", *start);
+  if (window.end && size >= 0) attributes.emplace_back("end", placed(*window.end));
+  if (fromEnd) attributes.emplace_back("from_end", true);
   attributes.emplace_back("step", window.step);
   return OpKind::Slice;
 }
@@ -165,6 +169,8 @@ void slice(OpContext& op) {
     graph::Attributes attributes;
     OpKind kind = describeWindow(window, axis, size, attributes);
     if (rank && !axis) kind = OpKind::Opaque;
+    const auto fromEnd = std::ranges::find(attributes, "from_end", &graph::Attributes::value_type::first);
+    if (fromEnd != attributes.end() && op.fixedSize(op.in(0), *axis)) attributes.erase(fromEnd);
     if (type.dims && axis) {
       const bool known = result.dims && result.dims->size() == type.dims->size();
       (*type.dims)[static_cast<size_t>(*axis)] = known ? (*result.dims)[static_cast<size_t>(*axis)] : -1;
@@ -185,7 +191,13 @@ void slice(OpContext& op) {
 void split(OpContext& op) {
   op.operand(0);
   op.computed(1);
-  op.setAxis(op.intOf("axis", 0), op.rank(0));
+  const int64_t axis = op.intOf("axis", 0);
+  op.setAxis(axis, op.rank(0));
+  const bool written = op.has(1) || op.hasAttribute("split");
+  if (auto sizes = op.intsOf("split", 1))
+    op.set("sizes", std::move(*sizes));
+  else if (!written)
+    op.set("divides", true);
 }
 
 void concat(OpContext& op) {

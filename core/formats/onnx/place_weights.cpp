@@ -8,15 +8,15 @@
 namespace normlens::formats::onnx {
 namespace {
 
-std::span<const std::byte> bytesOf(const graph::TensorView& view) {
-  const auto elements = static_cast<size_t>(graph::elementCount(view.shape).value_or(0));
-  return {view.data, elements * graph::dtypeBytes(view.dtype)};
-}
-
 bool sameOrigin(const Origin& a, const Origin& b) { return a.body == b.body && a.name == b.name; }
 
 bool isConstantNode(const Origin& origin) {
   return origin.kind == Origin::Kind::Node && origin.node->op_type() == "Constant";
+}
+
+// Reads in its bodies are seen.
+bool holdsBodiesOneByOne(const NodeProto& node) {
+  return std::ranges::none_of(node.attribute(), [](const auto& attribute) { return attribute.graphs_size() > 0; });
 }
 
 }  // namespace
@@ -34,8 +34,12 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId co
       }
       const auto node = static_cast<size_t>(use.node);
       const int input = lowered_.operandSites[node].at(static_cast<size_t>(use.operand)).input;
-      if (input < 0) throw EditRefused("a read of '" + name + "' has no place of its own in the file");
       Read read{v, model_.at(lowered_.nodePath[node], input), {}};
+      if (input < 0) {
+        // In a body that nothing is known of: it finds the original as well.
+        if (!versions[v].changed && holdsBodiesOneByOne(*read.site.node)) continue;
+        throw EditRefused("a read of '" + name + "' has no place of its own in the file");
+      }
       read.origin = model_.originOf(*read.site.body, EditableModel::nameAt(read.site));
       if (read.origin.kind != Origin::Kind::Initializer && !isConstantNode(read.origin)) {
         throw EditRefused("a read of '" + name + "' gets it by way of another node");
@@ -101,7 +105,7 @@ void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<
 void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
   bool stored = false;
   if (origin.kind == Origin::Kind::Node) {
-    stored = storeConstant(*origin.node, bytesOf(view));
+    stored = storeConstant(*origin.node, view);
   } else {
     auto weight = model_.weights().find(origin.name);
     if (origin.body == &model_.main() && weight != model_.weights().end()) {

@@ -137,7 +137,9 @@ ReadSite PlanTranslator::returnSite(const graph::Use& use) {
   const auto& blocks = graph_.node(block.owner).blocks;
   const bool first = !blocks.empty() && blocks[0] == use.block;
   const std::string attribute = owner.node->op_type() != "If" ? "body" : first ? "then_branch" : "else_branch";
-  return {&model_.bodyOf(*owner.body, *owner.node, attribute), nullptr, use.operand};
+  // What a Scan's block returns begins with a condition that its body does not give.
+  const int output = owner.node->op_type() == "Scan" ? use.operand - 1 : use.operand;
+  return {&model_.bodyOf(*owner.body, *owner.node, attribute), nullptr, output};
 }
 
 int PlanTranslator::opsetOf(const Body& body) const {
@@ -157,8 +159,9 @@ NormToWrite PlanTranslator::describe(const LayerNorm& norm, const ReadSite& at, 
   out.body = at.body;
   out.like = *at.node;
   out.input = input(0);
-  out.gamma = input(1);
-  if (keepsBeta) out.beta = input(2);
+  // A function's input has a name also where the call leaves it out.
+  if (norm.gamma != kNoValue) out.gamma = input(1);
+  if (keepsBeta && norm.beta != kNoValue) out.beta = input(2);
   out.output = at.node->output(0);
   out.eps = norm.eps;
   fillTypes(norm, out);

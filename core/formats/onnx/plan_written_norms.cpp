@@ -25,6 +25,9 @@ std::optional<PlanTranslator::Scaling> PlanTranslator::scalingOf(const LayerNorm
                     gamma.constant != kNone;
   const ReadSite gammaSite = siteOf(uses[0].node, other);
   if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
+  // A centering may stand between by now.
+  const ReadSite dataSite = siteOf(uses[0].node, static_cast<size_t>(uses[0].operand));
+  if (dataSite.input < 0 || EditableModel::nameAt(dataSite) != end.node->output(0)) return std::nullopt;
   return Scaling{gammaSite, EditableModel::nameAt(gammaSite)};
 }
 

@@ -86,19 +86,25 @@ class Inliner {
   template <class Nodes>
   Status nodes(Nodes& list) {
     for (NodeProto& node : list) {
-      for (AttributeProto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_t()) {
-          if (auto ok = tensor(*attribute.mutable_t()); !ok) return ok;
-        }
-        for (TensorProto& one : *attribute.mutable_tensors()) {
-          if (auto ok = tensor(one); !ok) return ok;
-        }
-        if (attribute.has_g()) {
-          if (auto ok = graph(*attribute.mutable_g(), false); !ok) return ok;
-        }
-        for (GraphProto& body : *attribute.mutable_graphs()) {
-          if (auto ok = graph(body, false); !ok) return ok;
-        }
+      if (auto ok = attributes(*node.mutable_attribute()); !ok) return ok;
+    }
+    return {};
+  }
+
+  template <class Attributes>
+  Status attributes(Attributes& list) {
+    for (AttributeProto& attribute : list) {
+      if (attribute.has_t()) {
+        if (auto ok = tensor(*attribute.mutable_t()); !ok) return ok;
+      }
+      for (TensorProto& one : *attribute.mutable_tensors()) {
+        if (auto ok = tensor(one); !ok) return ok;
+      }
+      if (attribute.has_g()) {
+        if (auto ok = graph(*attribute.mutable_g(), false); !ok) return ok;
+      }
+      for (GraphProto& body : *attribute.mutable_graphs()) {
+        if (auto ok = graph(body, false); !ok) return ok;
       }
     }
     return {};
@@ -156,6 +162,7 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   if (auto ok = inliner.graph(*skeleton->mutable_graph(), true); !ok) return tl::unexpected(ok.error());
   for (auto& function : *skeleton->mutable_functions()) {
     if (auto ok = inliner.nodes(*function.mutable_node()); !ok) return tl::unexpected(ok.error());
+    if (auto ok = inliner.attributes(*function.mutable_attribute_proto()); !ok) return tl::unexpected(ok.error());
   }
   source.skeleton = std::move(skeleton);
   source.weights = std::move(weights);

@@ -38,7 +38,9 @@ class NewDataFiles {
   std::vector<std::filesystem::path> named_;
 };
 
-Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const Task& task) {
+// opened: the file that the model was read from.
+Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const std::filesystem::path& opened,
+                const Task& task) {
   const auto& contents = layout.files();
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {
@@ -54,7 +56,7 @@ Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, con
   }
   if (auto status = files.back().commit(); !status) return status;
   data.keep();
-  removeUnneeded(superseded, path.parent_path());
+  removeUnneeded(superseded, path.parent_path(), opened);
   return {};
 }
 
@@ -65,7 +67,7 @@ Status OnnxModel::save(const std::filesystem::path& path, const Task& task) cons
   try {
     const auto layout = SaveLayout::make(source_, path, properties_);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    return writeAll(*layout, path, task);
+    return writeAll(*layout, path, source_.path, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + error.what());
   }

@@ -29,7 +29,7 @@ std::optional<int64_t> computed(OpKind kind, int64_t a, int64_t b) {
 std::optional<Ints> elementwise(OpKind kind, const Ints& a, const Ints& b) {
   if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return std::nullopt;
   Ints out;
-  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
+  for (size_t i = 0; i < (a.size() == 1 ? b : a).size(); ++i) {
     const auto one = computed(kind, a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
     if (!one) return std::nullopt;
     out.push_back(*one);
@@ -104,11 +104,12 @@ std::optional<Ints> Lowering::computeInts(ValueId value, int depth) const {
     }
     case OpKind::Concat: {
       Ints all;
-      for (size_t i = 0; i < node.operands.size() && all.size() <= kMost; ++i) {
+      for (size_t i = 0; i < node.operands.size(); ++i) {
         auto next = operand(i);
         if (!next) next = unknownInts(node.operands[i]);
         if (!next) return std::nullopt;
         all.insert(all.end(), next->begin(), next->end());
+        if (all.size() > kMost) return std::nullopt;
       }
       return all;
     }

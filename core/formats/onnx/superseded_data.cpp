@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
 #include "core/formats/onnx/external_locations.h"
 
@@ -25,19 +26,30 @@ std::string unnumbered(const std::string& name) {
   return end != std::string::npos && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-// All files that the models of a folder name, whatever links lead to them; nullopt where one cannot be read.
-std::optional<std::vector<fs::path>> neededIn(const fs::path& folder) {
+// Adds all files that a model names; what is no model names none. False: a model, but it cannot be read.
+bool addNeeded(const fs::path& model, std::vector<fs::path>& needed) {
+  const auto file = MappedFile::open(model);
+  const bool saysSo = model.extension() == ".onnx";
+  if (!file) return !saysSo;
+  if (!saysSo && detectKind((*file)->bytes()) != FileKind::Onnx) return true;
+  const auto locations = externalLocations((*file)->bytes());
+  if (!locations) return false;
+  for (const std::string& location : *locations) needed.push_back(folderOf(model) / location);
+  return true;
+}
+
+// What the models of a folder need, and the opened one; nullopt where one of them cannot be read.
+std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const fs::path& opened) {
   std::vector<fs::path> needed;
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   if (error) return std::nullopt;
   for (const fs::directory_iterator end; entries != end; entries.increment(error)) {
     if (error) return std::nullopt;
-    if (entries->path().extension() != ".onnx" || !entries->is_regular_file(error)) continue;
-    const auto locations = locationsOf(entries->path());
-    if (!locations) return std::nullopt;
-    for (const std::string& location : *locations) needed.push_back(folder / location);
+    if (entries->is_regular_file(error) && !addNeeded(entries->path(), needed)) return std::nullopt;
   }
+  // Not there: made in memory, or gone since, and with it what it needed.
+  if (fs::exists(opened, error) && !addNeeded(opened, needed)) return std::nullopt;
   return needed;
 }
 
@@ -57,9 +69,9 @@ std::vector<fs::path> dataFilesOf(const fs::path& path, const std::set<std::stri
   return files;
 }
 
-void removeUnneeded(const std::vector<fs::path>& files, const fs::path& folder) {
+void removeUnneeded(const std::vector<fs::path>& files, const fs::path& folder, const fs::path& opened) {
   if (files.empty()) return;
-  const auto needed = neededIn(folder.empty() ? fs::path(".") : folder);
+  const auto needed = neededBy(folder.empty() ? fs::path(".") : folder, opened);
   if (!needed) return;
   for (const fs::path& file : files) {
     std::error_code error;

@@ -1,5 +1,6 @@
 #include "core/formats/onnx/tensor_store.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/formats/onnx/dtypes.h"
@@ -21,7 +22,32 @@ std::string textOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+bool storeValue(::ONNX_NAMESPACE::AttributeProto& attribute, const graph::TensorView& view) {
+  const auto bytes = bytesOf(view);
+  const bool givenByCall = !attribute.ref_attr_name().empty();
+  if (attribute.name() == "value") {
+    if (!givenByCall) return attribute.has_t() && storeTensor(*attribute.mutable_t(), bytes);
+    *attribute.mutable_t() = rawTensor("", view.dtype, view.shape, bytes);
+  } else if (attribute.name() == "value_float" && bytes.size() == sizeof(float)) {
+    float number = 0;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    attribute.set_f(number);
+  } else if (attribute.name() == "value_floats" &&
+             (givenByCall || bytes.size() == static_cast<size_t>(attribute.floats_size()) * sizeof(float))) {
+    fillField<float>(*attribute.mutable_floats(), bytes);
+  } else {
+    return false;
+  }
+  attribute.clear_ref_attr_name();
+  return true;
+}
+
 }  // namespace
+
+std::span<const std::byte> bytesOf(const graph::TensorView& view) {
+  const auto elements = static_cast<size_t>(graph::elementCount(view.shape).value_or(0));
+  return {view.data, elements * graph::dtypeBytes(view.dtype)};
+}
 
 bool storeTensor(TensorProto& tensor, std::span<const std::byte> bytes) {
   if (tensor.data_location() == TensorProto::EXTERNAL) return false;
@@ -48,22 +74,9 @@ bool storeTensor(TensorProto& tensor, std::span<const std::byte> bytes) {
   return true;
 }
 
-bool storeConstant(NodeProto& node, std::span<const std::byte> bytes) {
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.name() == "value" && attribute.has_t()) return storeTensor(*attribute.mutable_t(), bytes);
-    if (attribute.name() == "value_float" && bytes.size() == sizeof(float)) {
-      float number = 0;
-      std::memcpy(&number, bytes.data(), sizeof number);
-      attribute.set_f(number);
-      return true;
-    }
-    if (attribute.name() == "value_floats" && attribute.ref_attr_name().empty() &&
-        bytes.size() == static_cast<size_t>(attribute.floats_size()) * sizeof(float)) {
-      fillField<float>(*attribute.mutable_floats(), bytes);
-      return true;
-    }
-  }
-  return false;
+bool storeConstant(NodeProto& node, const graph::TensorView& view) {
+  auto& attributes = *node.mutable_attribute();
+  return std::any_of(attributes.begin(), attributes.end(), [&](auto& one) { return storeValue(one, view); });
 }
 
 TensorProto rawTensor(const std::string& name, graph::DType dtype, const graph::Shape& shape,

@@ -316,6 +316,21 @@ TEST(OnnxApply, NormsInsideFunctionsAndBodies) {
   EXPECT_EQ(folded.model.functions(0).node(0).op_type(), "Mul");
 }
 
+TEST(OnnxApply, AShiftThatTheCallOfAFunctionLeavesOut) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2, 3, 8] x) => (float[2, 3, 6] y) {
+      h = MatMul(x, w)
+      y = local.norm(h, gamma)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    norm (s, g, b) => (t) { t = LayerNormalization <axis = -1> (s, g, b) })");
+  model.mutable_graph()->mutable_node(1)->add_input("");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  expectSound(foldText(model, NormFlavour::Portable), 1);
+}
+
 TEST(OnnxApply, NoRuntimesOwnOperatorsInFunctions) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 17, "local" : 1]>

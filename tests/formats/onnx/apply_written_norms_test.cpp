@@ -197,5 +197,35 @@ TEST(WrittenNorms, ANormOverChannelsLosesItsSubtraction) {
   expectFolded(model, {"Sub", "Normalization"});
 }
 
+// Gamma is along the norm's axis, the second norm along another one.
+TEST(WrittenNorms, ACenteringBetweenANormAndItsGammaStaysThere) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3, 8] x) => (float[2, 6, 3] y) {
+      h = MatMul(x, w)
+      mean = ReduceMean <axes = [-1]> (h)
+      centered = Sub(h, mean)
+      two = Constant <value_float = 2.0> ()
+      square = Pow(centered, two)
+      variance = ReduceMean <axes = [-1]> (square)
+      eps = Constant <value_float = 0.01> ()
+      shifted = Add(variance, eps)
+      root = Sqrt(shifted)
+      normal = Div(centered, root)
+      scaled = Mul(normal, gamma)
+      turned = Transpose <perm = [0, 2, 1]> (scaled)
+      y = LayerNormalization <axis = -1> (turned, gamma2)
+    })");
+  addTensor(model, "w", {8, 6}, 1);
+  addTensor(model, "gamma", {6}, 2);
+  addTensor(model, "gamma2", {3}, 3);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives}) {
+    const Folded folded = foldText(model, flavour, analysis::Policy::All, 1024, "normal");
+    expectSound(folded, 2);
+    EXPECT_NE(folded.ops.find("Div"), std::string::npos) << folded.ops;
+    EXPECT_LT(folded.ops.find("Sub"), folded.ops.rfind("Mul")) << folded.ops;
+  }
+}
+
 }  // namespace
 }  // namespace normlens::formats::onnx

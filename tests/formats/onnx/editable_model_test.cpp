@@ -120,5 +120,19 @@ TEST(EditableModel, WhatABodyReadsKeepsItsMakerAlive) {
   EXPECT_EQ(opsOf(edited.finish()->graph()), "Abs,Relu,If{Neg}{Neg}");
 }
 
+TEST(EditableModel, AnOperatorOfTheRuntimeIsNoCall) {
+  const ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[N, 4] x) => (float[N, 4] y) { a = Relu(x)  y = Odd(a) }
+    <domain: "", opset_import: ["" : 17]>
+    Relu (p) => (q) { q = Neg(p) }
+    <domain: "", opset_import: ["" : 17]>
+    Odd (p) => (q) { q = Neg(p) })");
+  EditableModel edited(sourceOf(model));
+  const auto node = [&](int index) { return edited.at({{index, ""}}, 0).node; };
+  EXPECT_EQ(edited.calledBy(edited.main(), *node(0)), nullptr);
+  EXPECT_NE(edited.calledBy(edited.main(), *node(1)), nullptr);
+}
+
 }  // namespace
 }  // namespace normlens::formats::onnx

@@ -94,6 +94,26 @@ TEST_F(ExternalTest, StaysInTheFolder) {
   EXPECT_EQ(refusal(external("inside")), "");
 }
 
+// As a cache of downloads keeps a model: the names in one folder, the bytes in another.
+TEST_F(ExternalTest, MayLieWhereTheLinkToTheModelLeads) {
+  const ModelProto model = external("w.data");
+  fs::create_directory(outside_ / "blobs");
+  write(outside_ / "blobs" / "1", model.SerializeAsString());
+  fs::rename(folder_ / "w.data", outside_ / "blobs" / "2");
+  fs::create_symlink(outside_ / "blobs" / "1", folder_ / "model.onnx");
+  fs::create_symlink(outside_ / "blobs" / "2", folder_ / "w.data");
+  const auto opened = OnnxModel::open(folder_ / "model.onnx", {});
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->source().weights->at("W").storedAt.location, "w.data");
+
+  write(outside_ / "secret", std::string(4096, 'x'));
+  fs::remove(folder_ / "w.data");
+  fs::create_symlink(outside_ / "secret", folder_ / "w.data");
+  const auto strayed = OnnxModel::open(folder_ / "model.onnx", {});
+  ASSERT_FALSE(strayed);
+  EXPECT_NE(strayed.error().message.find("a link that leaves the model's folder"), std::string::npos);
+}
+
 TEST_F(ExternalTest, RefusesWrongPlaces) {
   EXPECT_NE(refusal(external("")).find("without a location"), std::string::npos);
   EXPECT_NE(refusal(external(std::string("w.data\0x", 8))).find("without a location"), std::string::npos);

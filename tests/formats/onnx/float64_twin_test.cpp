@@ -1,6 +1,7 @@
 // Copies of a model in another float type: wholly converted, or the operator that is not gets named.
 #include <gtest/gtest.h>
 
+#include "core/formats/onnx/float64_ops.h"
 #include "core/run/diff.h"
 #include "core/run/draw.h"
 #include "core/run/tensors.h"
@@ -203,6 +204,17 @@ TEST(Float64Twin, QuantisesWithScalesInDouble) {
     EXPECT_LT(run::worstOf(run::compareOutputs(*plain, *wide).value()).maxRel, 1e-6);
     EXPECT_EQ((*twin)->narrowOp(inputs, {}).value(), "");
   }
+}
+
+TEST(Float64Twin, AFunctionDoesNotHideAQuantisedOperatorOfItsName) {
+  const auto obstacle = [](const std::string& op) {
+    return conversionObstacle(
+        modelFromText("<ir_version: 8, opset_import: [\"\" : 17]> m (float[4] x) => (float[4] y) { y = " + op +
+                      "(x) } <domain: \"\", opset_import: [\"\" : 17]> " + op + " (a) => (b) { b = Neg(a) }"),
+        DType::Float64);
+  };
+  EXPECT_EQ(obstacle("QLinearConv"), "it is quantised (QLinearConv)");
+  EXPECT_EQ(obstacle("QLinearOdd"), "");
 }
 
 }  // namespace

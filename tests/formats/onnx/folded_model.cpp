@@ -23,14 +23,20 @@ double differenceOf(const Model& a, const Model& b, const Tensors& inputs) {
 
 }  // namespace
 
-Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy policy, size_t largeBytes) {
+Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy policy, size_t largeBytes,
+                const std::string& centered) {
   auto opened = OnnxModel::fromSource(sourceOf(model, largeBytes), {});
   if (!opened) throw std::runtime_error(opened.error().message);
   const auto specs = (*opened)->inferInputs();
   const auto inputs = run::drawInputs(specs.value(), 3);
   static_cast<void>((*opened)->probe(inputs.value(), {}));
   const auto analysis = analysis::analyze((*opened)->graph(), {});
-  const auto plan = analysis::makePlan(**analysis, {policy, 1000, {}, {}});
+  analysis::PlanOptions options{policy, 1000, {}, {}};
+  const auto& names = (*opened)->lowered().valuePath;
+  for (size_t id = 0; id < names.size(); ++id) {
+    if (!centered.empty() && names[id] == centered) options.centerValues.push_back(static_cast<graph::ValueId>(id));
+  }
+  const auto plan = analysis::makePlan(**analysis, options);
   fold::FoldPlan edits{"all", {}};
   for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
   const auto folded = (*opened)->apply(edits, (*analysis)->norms.layerNorms, flavour, {});

@@ -15,9 +15,10 @@ struct Folded {
   double difference = -1;  // of the outputs, on a drawn input; -1: could not be run
 };
 
-// Throws std::runtime_error where that fails.
+// centered: a value, by its name in the main graph, that had better be centered at run time. Throws std::runtime_error
+// where that fails.
 Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy policy = analysis::Policy::All,
-                size_t largeBytes = 1024);
+                size_t largeBytes = 1024, const std::string& centered = "");
 // So many norms are folded, the checker is content, and the outputs are the same.
 void expectSound(const Folded& folded, size_t norms);
 

@@ -10,8 +10,7 @@ namespace {
 ModelProto lifted(const ModelProto& model, int target) {
   const OnnxSource source = sourceOf(model);
   EditableModel edited(source);
-  const Lowered nothing;
-  const auto lift = OpsetLift::plan(edited, nothing, target);
+  const auto lift = OpsetLift::plan(edited, lowerModel(source, nullptr), target);
   if (!lift) throw std::runtime_error(lift.error().message);
   edited.finishNodes();
   lift->apply(edited);
@@ -21,7 +20,7 @@ ModelProto lifted(const ModelProto& model, int target) {
 std::string refusal(const ModelProto& model) {
   const OnnxSource source = sourceOf(model);
   EditableModel edited(source);
-  const auto lift = OpsetLift::plan(edited, Lowered(), 23);
+  const auto lift = OpsetLift::plan(edited, lowerModel(source, nullptr), 23);
   return lift ? "" : lift.error().message;
 }
 
@@ -93,6 +92,34 @@ TEST(LiftOpset, RefusesWhatOnnxRuntimeRunsInOlderVersionsOnly) {
     g (float[N, 4] x) => (float[N, 4] y) { n = RandomNormalLike (x)  y = Add (x, n) })");
   EXPECT_NE(refusal(random).find("RandomNormalLike"), std::string::npos);
   EXPECT_EQ(opsOf(lifted(random, 21).graph()), "RandomNormalLike,Add");
+}
+
+// The onnx library leaves their attributes, or their outputs' types, to what newer versions make of them.
+TEST(LiftOpset, RefusesWhatWouldComputeSomethingElse) {
+  const auto refusalOf = [](int opset, const std::string& node) {
+    return refusal(modelFromText("<ir_version: 7, opset_import: [\"\" : " + std::to_string(opset) +
+                                 "]> g (float[2, 3, 4] x, float[3] s) => (float[a, b, c] y) { " + node + " }"));
+  };
+  EXPECT_NE(refusalOf(10, "y = Resize(x, s)"), "");
+  EXPECT_EQ(refusalOf(11, "y = Resize(x, s, s)"), "");
+  EXPECT_NE(refusalOf(9, "y = Upsample(x, s)"), "");
+  for (const char* axes : {"", "<axis = 1>"}) EXPECT_NE(refusalOf(12, std::string("y = Hardmax ") + axes + "(x)"), "");
+  for (const char* axis : {"2", "-1"})
+    EXPECT_EQ(refusalOf(12, std::string("y = Hardmax <axis = ") + axis + ">(x)"), "") << axis;
+  EXPECT_NE(refusalOf(9, "y, mask = Dropout(x)"), "");
+  EXPECT_EQ(refusalOf(9, "y = Dropout(x)"), "");
+}
+
+TEST(LiftOpset, NumbersGetTheTypeThatTheirNodeComputesIn) {
+  for (const std::string type : {"float16", "double", "float"}) {
+    for (const std::string node :
+         {"Clip <min = 0.0, max = 6.0>", "Pad <pads = [0, 1, 0, 1], value = 2.0>", "Pad <pads = [0, 1, 0, 1]>"}) {
+      const ModelProto out = lifted(modelFromText("<ir_version: 7, opset_import: [\"\" : 10]> g (" + type +
+                                                  "[2, 4] x) => (" + type + "[2, n] y) { y = " + node + "(x) }"),
+                                    23);
+      EXPECT_EQ(checkerSays(out), "") << type << " " << node;
+    }
+  }
 }
 
 }  // namespace

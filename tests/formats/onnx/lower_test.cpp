@@ -92,6 +92,11 @@ TEST(Lower, EmbedLayerNormalization) {
       "Gather[words] Slice[positions] Gather[segments] Opaque[mask] Add[add positions] Add[add segments] LayerNorm");
   EXPECT_EQ(model.graph.value(model.graph.nodes[1].outputs[0]).shape, (graph::Shape{5, 8}));
   EXPECT_EQ(model.graph.value(model.graph.nodes[5].outputs[0]).shape, (graph::Shape{2, 5, 8}));
+  const auto first = one(17, "int32[2, 5] i, float[9, 8] w, float[7, 8] p, float[2, 8] t, float[8] g, float[8] b",
+                         "y = com.microsoft.EmbedLayerNormalization(i, , w, p, t, g, b)");
+  ASSERT_EQ(kindsOf(first),
+            "Gather[words] Slice[positions] Slice[segments] Add[add positions] Add[add segments] LayerNorm");
+  EXPECT_EQ(first.graph.value(first.graph.nodes[2].outputs[0]).shape, (graph::Shape{1, 8}));
 }
 
 TEST(Lower, ProductsOfMatrices) {
@@ -139,6 +144,26 @@ TEST(Lower, Slices) {
   EXPECT_EQ(kindsOf(computed), "Opaque");
   const auto old = one(9, "float[2, 6] x", "y = Slice<starts = [1], ends = [3], axes = [1]>(x)");
   EXPECT_EQ(graph::intAttribute(last(old), "start"), 1);
+  EXPECT_EQ(graph::intAttribute(last(old), "end"), 3);
+}
+
+TEST(Lower, CutsAreMarkedWhereTheFileWritesThem) {
+  const auto slice = [](const std::string& bounds, const char* type) {
+    return one(9, std::string("float[2, ") + type + "] x", "y = Slice<" + bounds + ", axes = [1]>(x)");
+  };
+  const auto moving = slice("starts = [-2], ends = [99]", "N");
+  EXPECT_EQ(graph::intAttribute(last(moving), "start"), std::nullopt);
+  EXPECT_EQ(graph::intAttribute(last(moving), "end"), std::nullopt);
+  const auto fixed = slice("starts = [-2], ends = [99]", "6");
+  EXPECT_FALSE(graph::boolAttribute(last(fixed), "from_end"));
+  EXPECT_EQ(graph::intAttribute(last(fixed), "start"), 4);
+  EXPECT_EQ(graph::intAttribute(last(fixed), "end"), 6);
+  const auto parts = one(11, "float[2, 6] x", "y, z = Split<axis = 1, split = [2, 4]>(x)");
+  EXPECT_EQ(graph::intsAttribute(last(parts), "sizes"), (std::vector<int64_t>{2, 4}));
+  EXPECT_TRUE(graph::boolAttribute(last(one(13, "float[2, 6] x", "y, z = Split<axis = 1>(x)")), "divides"));
+  const auto computed = one(13, "float[2, 6] x, int64[2] n", "y, z = Split<axis = 1>(x, n)");
+  EXPECT_FALSE(graph::boolAttribute(last(computed), "divides"));
+  EXPECT_EQ(graph::intsAttribute(last(computed), "sizes"), std::nullopt);
 }
 
 // The number at which a chunk begins, as exporters compute it.
@@ -165,6 +190,25 @@ TEST(Lower, BoundsThatAnotherRunMayHaveOtherwiseAreNotKnown) {
       std::nullopt);
   EXPECT_EQ(startOf("n = Gather(s, last) m = Sub(zero, n) h = Div(m, two)", "h"), std::nullopt);
   EXPECT_EQ(startOf("z = NonZero(x) t = Shape(z) n = Gather(t, last)", "n"), std::nullopt);
+}
+
+TEST(Lower, AListThatIsTooLongToFollowIsNotKnown) {
+  std::string zeros;
+  for (int i = 0; i < 64; ++i) zeros += "0, ";
+  const auto joined = [](const std::string& list) {
+    return "k = Constant<value_ints = [" + list + "]>() j = Concat<axis = 0>(k, one) n = Gather(j, last)";
+  };
+  EXPECT_EQ(startOf(joined("0, 3"), "n"), 1);
+  EXPECT_EQ(startOf(joined(zeros + "3"), "n"), std::nullopt);
+}
+
+TEST(Lower, TheMaskOfADropout) {
+  const auto model = one(17, "float[2, 8] x", "y, m = Dropout(x)");
+  ASSERT_EQ(kindsOf(model), "ShapeQuery[mask] Identity");
+  EXPECT_EQ(model.valuePath[static_cast<size_t>(model.graph.nodes[0].outputs[0])], "m");
+  EXPECT_EQ(model.valuePath[static_cast<size_t>(last(model).outputs[0])], "y");
+  EXPECT_EQ(last(model).outputs.size(), 1U);
+  EXPECT_EQ(kindsOf(one(17, "float[2, 8] x, float r, bool t", "y, m = Dropout(x, r, t)")), "Opaque");
 }
 
 TEST(Lower, Tiles) {

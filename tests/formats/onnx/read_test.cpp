@@ -107,6 +107,14 @@ TEST_F(ReadTest, LargeTensorsAreCheckedToo) {
   EXPECT_NE(refusal(model).find("'W' holds data that its type cannot have"), std::string::npos);
 }
 
+TEST_F(ReadTest, GuessedInputsKeepTheNamesOfTheirOpenSizes) {
+  const auto opened = open(linearNorm());
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto specs = (*opened)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].axisNames, (std::vector<std::string>{"N", ""}));
+}
+
 TEST_F(ReadTest, ShapeInferenceKnowsTheMainDomainOnly) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["": 17, "ai.onnx.ml": 4]>

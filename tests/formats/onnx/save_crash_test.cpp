@@ -172,6 +172,32 @@ TEST_F(SaveCrash, DataThatAnotherModelNeedsStays) {
   EXPECT_TRUE(files().contains("out.onnx.data"));
 }
 
+TEST_F(SaveCrash, DataStaysWhateverTheModelThatNeedsItIsCalled) {
+  for (const char* copy : {"out.onnx.bak", "copy.ONNX", "copy"}) {
+    exportFrom("old_source.onnx");
+    const auto before = opened("out.onnx");
+    const std::string data = before->source().weights->at("w").storedAt.location;
+    fs::copy_file(folder_ / "out.onnx", folder_ / copy);
+    exportFrom("new_source.onnx");
+    EXPECT_TRUE(files().contains(data)) << copy;
+    fs::remove(folder_ / copy);
+  }
+}
+
+// The data of the opened model lies in a folder below it.
+TEST_F(SaveCrash, DataOfTheOpenedModelStaysWhereverThatIs) {
+  fs::create_directory(folder_ / "below");
+  const fs::path out = folder_ / "below" / "out.onnx", data = folder_ / "below" / "out.onnx.data";
+  ASSERT_TRUE(opened("old_source.onnx")->save(out, {}).has_value());
+  ModelProto model = *opened("below/out.onnx")->source().skeleton;
+  for (auto& entry : *model.mutable_graph()->mutable_initializer(0)->mutable_external_data())
+    if (entry.key() == "location") entry.set_value("below/out.onnx.data");
+  std::ofstream(folder_ / "above.onnx", std::ios::binary) << model.SerializeAsString();
+  ASSERT_TRUE(opened("above.onnx")->save(out, {}).has_value());
+  EXPECT_TRUE(fs::exists(data));
+  EXPECT_NO_THROW(static_cast<void>(opened("above.onnx")));
+}
+
 TEST_F(SaveCrash, DataStaysWhereAModelBesideItCannotBeRead) {
   exportFrom("old_source.onnx");
   std::ofstream(folder_ / "damaged.onnx") << "not a model";

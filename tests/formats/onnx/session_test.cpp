@@ -255,6 +255,20 @@ TEST(Probe, SaysBfloat16WhereTheFileDoes) {
   EXPECT_EQ(valueNamed(*model, "z").dtype, DType::Float32);
 }
 
+// As an exporter names the values of a module that is called body.
+TEST(Probe, SaysFloat32OfAValueWhoseNameSoundsLikeALoops) {
+  ModelProto proto = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (bfloat16[n] x) => (float[n] z) {
+      y = Cast<to = 1>(x)
+      z = Neg(y)
+    })");
+  proto.mutable_graph()->mutable_node(0)->set_output(0, "/body/y");
+  proto.mutable_graph()->mutable_node(1)->set_input(0, "/body/y");
+  const auto model = modelOf(proto);
+  ASSERT_TRUE(model->probe({floats("x", {2}, {3, 4})}, {}));
+  EXPECT_EQ(valueNamed(*model, "/body/y").dtype, DType::Float32);
+}
+
 TEST(Probe, AnEinsumThatIsNoneIsAnswered) {
   const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     agraph (float[2] x, float[2] w) => (float y) { y = Einsum<equation = "i--,i->">(x, w) })");
@@ -271,6 +285,31 @@ TEST(Session, BfloatRunsInFloat32) {
   ASSERT_TRUE(outputs) << outputs.error().message;
   EXPECT_EQ((*outputs)[0].view.dtype, DType::Float32);
   EXPECT_EQ(valuesOf(*outputs), (std::vector<double>{1.5, 2}));
+}
+
+TEST(Session, RunsItsOwnOperatorWhereAFunctionHasItsName) {
+  const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    agraph (float[n] x) => (float[n] y, float[n] z, float[n] w) {
+      y = Relu(x)
+      z = com.microsoft.QuickGelu(x)
+      w = com.microsoft.Odd(x)
+    }
+    <domain: "", opset_import: ["" : 17]>
+    Relu (a) => (b) { b = Neg(a) }
+    <domain: "com.microsoft", opset_import: ["" : 17]>
+    QuickGelu (a) => (b) { b = Neg(a) }
+    <domain: "com.microsoft", opset_import: ["" : 17]>
+    Odd (a) => (b) { b = Neg(a) })");
+  const Tensors inputs{floats("x", {2}, {-3, 4})};
+  const auto outputs = model->run(inputs, {});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_EQ(valuesOf(*outputs, 0), (std::vector<double>{0, 4}));
+  EXPECT_GT(valuesOf(*outputs, 1)[1], 3.9);
+  EXPECT_EQ(valuesOf(*outputs, 2), (std::vector<double>{3, -4}));
+  const auto seen = model->runCapturing(inputs, {idAt(*model, "y"), idAt(*model, "w")}, {});
+  ASSERT_TRUE(seen) << seen.error().message;
+  EXPECT_EQ(valuesOf(*seen, 0), valuesOf(*outputs, 0));
+  EXPECT_EQ(valuesOf(*seen, 1), valuesOf(*outputs, 2));
 }
 
 }  // namespace

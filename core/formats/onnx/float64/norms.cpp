@@ -139,7 +139,6 @@ void addRow(const Array& table, int64_t id, int64_t width, double* to) {
 // input_ids, segment_ids?, words, positions, segments?, gamma, beta, mask?, position_ids? -> output, mask_index?, sum?
 Kernel makeEmbedLayerNorm(const Attributes& attributes) {
   const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-12f)), -1};
-  const bool countMask = attributes.integer("mask_index_type", 1) != 0;
   return [=](Call& call) {
     const Shape ids = call.shapeOf(0);
     const auto words = call.integers(0);
@@ -156,13 +155,13 @@ Kernel makeEmbedLayerNorm(const Attributes& attributes) {
       const bool sharedPositions = positions.size() == static_cast<size_t>(length);
       addRow(positionTable, positions.empty() ? i % length : positions[sharedPositions ? at % positions.size() : at],
              width, row);
-      if (segmentTable.data && !segments.empty()) addRow(segmentTable, segments[at], width, row);
+      if (segmentTable.data) addRow(segmentTable, segments.empty() ? 0 : segments[at], width, row);
     }
     normalise(call, norm, sum.data(), shape, call.array(5), call.array(6), call.output(0, shape), nullptr, nullptr);
     if (call.wants(2)) std::ranges::copy(sum, call.output(2, shape));
     if (!call.wants(1)) return;
     int32_t* const counts = call.output32(1, {batch});
-    const auto mask = call.has(7) && countMask ? call.integers(7) : std::vector<int64_t>{};
+    const auto mask = call.has(7) ? call.integers(7) : std::vector<int64_t>{};
     for (int64_t b = 0; b < batch; ++b) {
       counts[b] = 0;
       for (int64_t i = 0; i < length && !mask.empty(); ++i) {
