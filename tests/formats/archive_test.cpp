@@ -134,6 +134,27 @@ TEST_F(ArchiveTest, RefusesBombs) {
   EXPECT_NE(refusal(buildZip(entries)).find("nested more than 1000 deep"), std::string::npos);
 }
 
+// Each list is put into the next one while it is empty, and filled by way of the memo.
+TEST_F(ArchiveTest, NestingThroughTheMemoCounts) {
+  const auto slot = [](char opcode, int number) {
+    std::string bytes(1, opcode);
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(number >> shift & 0xff);
+    return bytes;
+  };
+  const auto chain = [&](int length) {
+    std::string pickle = "\x80\x02(]" + slot('r', 0);
+    for (int i = 1; i < length; ++i) pickle += "]" + slot('r', i) + slot('j', i - 1) + slot('j', i) + "a0";
+    return pickle + "t.";
+  };
+  EXPECT_TRUE(scanPickle(chain(900)));
+  const auto deep = scanPickle(chain(2000));
+  ASSERT_FALSE(deep);
+  EXPECT_NE(deep.error().message.find("nested more than 1000 deep"), std::string::npos);
+  const auto round = scanPickle("\x80\x02]" + slot('r', 0) + slot('j', 0) + "a.");
+  ASSERT_FALSE(round);
+  EXPECT_NE(round.error().message.find("contains itself"), std::string::npos);
+}
+
 TEST_F(ArchiveTest, PicklesAreOnlyRead) {
   const auto scan = scanPickle(tensorPickle(6, 2, 4));
   ASSERT_TRUE(scan) << scan.error().message;

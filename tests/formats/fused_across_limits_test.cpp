@@ -117,5 +117,20 @@ TEST_F(FusingAcross, CodeInAForkIsLeftAlone) {
   EXPECT_EQ(fuse(outer).norms, Names{});
 }
 
+TEST_F(FusingAcross, AnInterfaceKnowsNoMethodThatTakesOrReturnsMore) {
+  const auto known = c10::InterfaceType::create(c10::QualifiedName("__torch__.I"), true);
+  known->addMethod(c10::FunctionSchema("forward", "",
+                                       {c10::Argument("self", known), c10::Argument("x", c10::TensorType::get())},
+                                       {c10::Argument("", c10::TensorType::get())}));
+  const auto block = blockOf(10, kPlainBlock);
+  for (const bool isInterface : {true, false}) {
+    auto net = newModule("Net");
+    net.register_attribute("a", isInterface ? c10::TypePtr(known) : block.type(), block._ivalue());
+    net.register_module("end", norm(30));
+    net.define("def forward(self, x):\n  return self.end.forward(self.a.forward(x))\n");
+    EXPECT_EQ(fuse(net).norms, isInterface ? Names{} : Names{"end"});
+  }
+}
+
 }  // namespace
 }  // namespace normlens::formats::torchscript::test

@@ -60,6 +60,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"repeatExpand", "x[:, :, :1].repeat(1, 1, 2)", "aten::repeat", OpKind::Expand, ""},
         Case{"sliceAll", "x[:, :]", "aten::slice", OpKind::Identity, ""},
         Case{"sliceToAnEnd", "x[:1]", "aten::slice", OpKind::Slice, "start", int64_t{0}},
+        Case{"sliceToAnEndThatIsWritten", "x[:1]", "aten::slice", OpKind::Slice, "end", int64_t{1}},
+        Case{"sliceFromTheEnd", "x[-1:]", "aten::slice", OpKind::Slice, "from_end", true},
+        Case{"narrowToHalfOfALinear", "torch.narrow(x @ w, -1, 0, (x @ w).size(-1) // 2)", "aten::narrow",
+             OpKind::Slice, "end", int64_t{2}},
+        Case{"splitInto", "torch.split(x, 2, -1)[0]", "aten::split", OpKind::Split, "sizes", Ints{2, 2}},
+        Case{"splitIntoListed", "x.split_with_sizes([1, 3], -1)[0]", "aten::split_with_sizes", OpKind::Split, "sizes",
+             Ints{1, 3}},
+        Case{"chunk", "torch.chunk(x, 2, -1)[0]", "aten::chunk", OpKind::Split, "divides", true},
+        Case{"viewOfAComputedSize", "w.view(x.size(1) + 1, -1)", "aten::view", OpKind::Reshape, "computed", Ints{0, 1}},
         Case{"sliceSteps", "x[::2]", "aten::slice", OpKind::Slice, "step", int64_t{2}},
         Case{"sliceEnd", "x[-1:]", "aten::slice", OpKind::Slice, "start", int64_t{1}},
         Case{"select", "x[:, -1]", "aten::select", OpKind::Select, "index", int64_t{2}},
@@ -87,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mean", "x.mean([-1], True)", "aten::mean", OpKind::Reduce, "axes", Ints{2}},
         Case{"meanAll", "x.mean()", "aten::mean", OpKind::Reduce, "axes", Ints{0, 1, 2}},
         Case{"var", "x.var([-1], False, True)", "aten::var", OpKind::Reduce, "unbiased", false},
+        Case{"meanRounded", "x.mean([-1], True, dtype=6)", "aten::mean", OpKind::Opaque, ""},
+        Case{"meanOfTheSameType", "x.mean([-1], True, dtype=7)", "aten::mean", OpKind::Reduce, ""},
+        Case{"sumOfIntegers", "torch.sum(x, [1], False, dtype=4)", "aten::sum", OpKind::Opaque, ""},
+        Case{"cumulativeSumRounded", "torch.cumsum(x, -2, dtype=6)", "aten::cumsum", OpKind::Opaque, ""},
         Case{"maxPointwise", "torch.max(x, v)", "aten::max", OpKind::Elementwise, ""},
         Case{"maxReduce", "torch.max(x, 1)[0]", "aten::max", OpKind::Reduce, "op", std::string("other")},
         Case{"averagePool", "torch.avg_pool1d(x, 2)", "aten::avg_pool1d", OpKind::Mix, "axes", Ints{2}},
@@ -121,6 +134,10 @@ INSTANTIATE_TEST_SUITE_P(
              OpKind::Opaque, ""},
         Case{"scatterMean", "torch.scatter_reduce(x, 0, torch.argsort(x, 0), x, 'mean')", "aten::scatter_reduce",
              OpKind::Scatter, "reduction", std::string("mean")},
+        Case{"scatterSum", "torch.scatter_reduce(x, 0, torch.argsort(x, 0), x, 'sum')", "aten::scatter_reduce",
+             OpKind::Scatter, "reduction", std::string("add")},
+        Case{"scatterSumOfTheUpdates", "torch.scatter_reduce(x, 0, torch.argsort(x, 0), x, 'sum', include_self=False)",
+             "aten::scatter_reduce", OpKind::Scatter, "reduction", std::string("sum")},
         Case{"scatterLargest", "torch.scatter_reduce(x, 0, torch.argsort(x, 0), x, 'amax')", "aten::scatter_reduce",
              OpKind::Opaque, ""},
         Case{"maskedScatter", "torch.masked_scatter(x, x > 0, x)", "aten::masked_scatter", OpKind::MaskedCopy, ""},
@@ -129,6 +146,27 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"copy", "torch.zeros_like(x).copy_(v)", "aten::copy_", OpKind::Expand, ""},
         Case{"copyThatRounds", "torch.zeros_like(x).to(6).copy_(x)", "aten::copy_", OpKind::Opaque, ""}),
     [](const auto& row) { return row.param.name; });
+
+// What is read off a size that the input decides is left out, and what is one of the tensor's own is not computed.
+TEST(OpMapRowTest, SizesOfTheInputAreNotWritten) {
+  const auto attributesOf = [](const std::string& code, const std::string& op) {
+    torch::jit::Module top("Top");
+    top.register_parameter("w", draw({4, 4}, 1), false);
+    top.define("def forward(self, x):\n  h = x @ self.w\n  return " + code + "\n");
+    const auto model = makeModel(top, {draw({2, 3, 4}, 3)});
+    return model->graph().node(nodeOf(model->graph(), op));
+  };
+  const graph::Node narrowed = attributesOf("torch.narrow(h, -1, 0, x.size(1))", "aten::narrow");
+  EXPECT_EQ(graph::intAttribute(narrowed, "start"), 0);
+  EXPECT_EQ(graph::intAttribute(narrowed, "end"), std::nullopt);
+  const graph::Node split = attributesOf("h.split_with_sizes([x.size(1), 1], -1)[0]", "aten::split_with_sizes");
+  EXPECT_EQ(graph::intsAttribute(split, "sizes"), std::nullopt);
+  EXPECT_FALSE(graph::boolAttribute(split, "divides"));
+  for (const char* code : {"h.view(x.size(0), x.size(1), 2, -1)", "h.view(x.shape[0], -1, 2, h.size(-1) // 2)",
+                           "h.view(x.size(0), -1, 2, x.size(-1) // 2)", "h.view(x.size()[:-1] + [2, 2])"}) {
+    EXPECT_EQ(graph::intsAttribute(attributesOf(code, "aten::view"), "computed"), std::nullopt) << code;
+  }
+}
 
 // Tracers write aten::rsub; the scripting front end does not, so this graph is written out.
 TEST(OpMapRowTest, ReversedSubtractionSwapsItsOperands) {

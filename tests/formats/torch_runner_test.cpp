@@ -91,6 +91,15 @@ TEST(TorchRunner, ACopyForADeviceHasTheSameNodes) {
   for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(copy->nodes[i].node->kind(), nodes[i].node->kind());
 }
 
+// A small window into a large memory is copied by itself.
+TEST(TorchRunner, ACopyForADeviceHasTheSameNumbers) {
+  torch::jit::Module m("Window");
+  const auto memory = draw({4000}, 1);
+  m.register_buffer("window", memory.slice(0, 2000, 2008));
+  const auto copy = copyOnDevice(m, c10::Device(c10::DeviceType::CPU));
+  EXPECT_TRUE(at::equal(copy.attr("window").toTensor(), m.attr("window").toTensor()));
+}
+
 TEST(TorchRunner, WithoutAGpuItSaysWhatIsMissing) {
   const ModelPtr model = sample();
   const auto runner = runnerOf(*model, {.device = Device::Cuda});

@@ -239,7 +239,7 @@ class PlanTranslator {
   FrameEdits frames_;
 };
 
-// Who reads a constant besides forward: other methods.
+// Who reads a constant besides forward's nodes.
 WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const OtherEntries& others) {
   return [&](graph::ConstantId constant) {
     const int known = model.lowered().programConstant[static_cast<size_t>(constant)];
@@ -264,7 +264,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
   }
   try {
     const c10::InferenceMode noGradients(false);
-    const auto others = otherEntries(source_.module);
+    const OtherEntries& others = program_.others;
     task.report("centering weights");
     WeightVersions weights(graph(), readByOthers(*this, others));
     weights.add(plan);

@@ -6,60 +6,15 @@
 #include <map>
 #include <tuple>
 
+#include "core/formats/torchscript/module_index.h"
+#include "core/formats/torchscript/sum_way.h"
+
 namespace normlens::formats::torchscript {
 namespace {
 
-using torch::jit::Block;
 using torch::jit::Function;
 using torch::jit::Graph;
 using torch::jit::Node;
-using torch::jit::Value;
-
-// Follows module values through the code that methods other than forward reach.
-class EntryWalk {
- public:
-  EntryWalk(const c10::ivalue::Object* root, OtherEntries& found) : root_(root), found_(found) {}
-
-  void enter(const ObjectPtr& self, const std::string& method) {
-    // forward() of the model keeps its results, so what lies below it may change.
-    if (self.get() == root_ && method == "forward") return;
-    Function* function = self->type()->findMethod(method);
-    auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
-    if (body == nullptr || !found_.methods.insert({self.get(), method}).second) return;
-    body->ensure_defined();
-    Known known{{body->graph()->inputs()[0], self}};
-    walk(*body->graph()->block(), known);
-  }
-
- private:
-  using Known = std::unordered_map<const Value*, ObjectPtr>;
-
-  void walk(Block& block, Known& known) {
-    for (Node* node : block.nodes()) {
-      if (node->inputs().empty()) continue;
-      const auto self = known.find(node->input(0));
-      if (self != known.end() && node->kind() == c10::prim::GetAttr) {
-        read(*node, self->second, known);
-      } else if (self != known.end() && node->kind() == c10::prim::CallMethod) {
-        enter(self->second, node->s(c10::attr::name));
-      }
-      for (Block* inner : node->blocks()) walk(*inner, known);
-    }
-  }
-
-  void read(Node& node, const ObjectPtr& owner, Known& known) {
-    const auto& name = node.s(c10::attr::name);
-    const auto value = owner->getAttr(name);
-    if (value.isObject()) {
-      known[node.output()] = value.toObject();
-    } else {
-      found_.attributes.insert({owner.get(), name});
-    }
-  }
-
-  const c10::ivalue::Object* root_;
-  OtherEntries& found_;
-};
 
 // The edits of bodies that are called together with what is edited around them, or alone.
 FrameEdits editsFor(const FrameEdits& edits, BodyUse use) {
@@ -113,7 +68,12 @@ class VariantBuilder {
         made.push_back({variant.name, deep == 0 ? std::vector<BodyEdit>{} : bodyEdits(variant.frame, *variant.edited)});
         changed = changed || variant.name != key.second || !made.back().edits.empty();
       }
-      if (changed) out[key.first].methods[key.second] = std::move(made);
+      if (!changed) continue;
+      if (!key.first->type()->is_module()) {
+        throw EditRefused("'" + shortClassName(*key.first) + "." + key.second +
+                          "' belongs to no module and cannot be edited");
+      }
+      out[key.first].methods[key.second] = std::move(made);
     }
   }
 
@@ -181,13 +141,23 @@ class VariantBuilder {
       const int deep = edited.deep[child];
       if (callee.self) {
         const auto& name = methods_.at({callee.self.get(), callee.method}).at(deep).name;
-        if (name != callee.method) out.push_back(callMethod(callee.call, name));
-      } else if (deep != 0) {
+        if (name == callee.method) continue;
+        if (!mayRename(callee)) {
+          throw EditRefused("'" + callee.path + "' is called through an interface, and not all calls of its '" +
+                            callee.method + "' would change alike");
+        }
+        out.push_back(callMethod(callee.call, name));
+      } else if (deep != 0 && needsCopy(child, edited)) {
         out.push_back(callFunction(callee.call, functionFor(child, edited)));
       }
     }
     out.insert(out.end(), edited.edits[f].begin(), edited.edits[f].end());
     return out;
+  }
+
+  // Code in a fork stays as it is where only what it calls changes, under the names that it calls.
+  bool needsCopy(size_t f, const Edited& edited) {
+    return program_.frames[f].call->kind() != c10::prim::fork || !bodyEdits(f, edited).empty();
   }
 
   Function* functionFor(size_t f, const Edited& edited) {
@@ -214,13 +184,6 @@ class VariantBuilder {
 };
 
 }  // namespace
-
-OtherEntries otherEntries(const torch::jit::Module& module) {
-  OtherEntries found;
-  EntryWalk walk(module._ivalue().get(), found);
-  for (const Function* method : module.type()->methods()) walk.enter(module._ivalue(), method->name());
-  return found;
-}
 
 void spreadToMethods(const Program& program, const FrameEdits& frameEdits, const OtherEntries& others,
                      torch::jit::CompilationUnit& unit, EditsByInstance& edits) {

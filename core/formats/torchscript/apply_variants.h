@@ -6,9 +6,6 @@
 // as well, edited as for calls from outside (BodyUse). Functions are copied for the callers that want an edit.
 #pragma once
 
-#include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/formats/torchscript/apply_module_copy.h"
@@ -17,13 +14,6 @@ namespace normlens::formats::torchscript {
 
 // By frame of the program: what happens to its body.
 using FrameEdits = std::vector<std::vector<BodyEdit>>;
-
-// What the model's other methods (all but forward) run and read: it must go on meaning the same.
-struct OtherEntries {
-  std::set<std::pair<const c10::ivalue::Object*, std::string>> methods;
-  std::set<std::pair<const c10::ivalue::Object*, std::string>> attributes;
-};
-[[nodiscard]] OtherEntries otherEntries(const torch::jit::Module& module);
 
 // Adds the method edits to `edits`; copies of functions go into `unit`. Throws EditRefused.
 void spreadToMethods(const Program& program, const FrameEdits& frameEdits, const OtherEntries& others,

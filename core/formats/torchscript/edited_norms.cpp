@@ -16,7 +16,7 @@ Result<FusedModel> withEditedNorms(const TorchScriptModel& model, const std::str
     FrameEdits frames(model.program().frames.size());
     FusedModel result;
     result.fused = edit(frames);
-    auto edited = rebuild(model, frames, otherEntries(model.source().module), {});
+    auto edited = rebuild(model, frames, model.program().others, {});
     if (!edited) return tl::unexpected<Error>(edited.error());
     result.model = std::move(*edited);
     return result;

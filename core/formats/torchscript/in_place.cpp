@@ -14,17 +14,21 @@ constexpr const char* kWrittenReason = "the model writes this tensor while it ru
 
 class InPlaceAnalysis {
  public:
-  explicit InPlaceAnalysis(Program& program) : program_(program) {}
+  InPlaceAnalysis(Program& program, const ModuleIndex& index) : program_(program), index_(index) {}
 
-  void run() {
+  StateWrites run() {
     program_.inPlace.renamed.assign(program_.nodes.size(), kNone);
     program_.inPlace.opaqueReason.assign(program_.values.size(), {});
     findWrites();
-    if (writes_.empty()) return;
+    if (writes_.empty()) return std::move(found_);
     findDefiningBlocks();
     findUses();
     const MemorySharing sharing(program_);
     for (const Write& write : writes_) judge(write, sharing.sharingWith(write.value));
+    for (ConstantTensor& constant : program_.constants) {
+      if (holdsWritten(constant.tensor, found_)) constant.volatileReason = kWrittenReason;
+    }
+    return std::move(found_);
   }
 
  private:
@@ -42,7 +46,9 @@ class InPlaceAnalysis {
       const auto* schema = n.node->maybeSchema();
       if (schema == nullptr || !schema->is_mutable()) continue;
       for (size_t a = 0; a < n.inputs.size(); ++a) {
-        if (writesInto(*n.node, a) && isJudged(n, a)) writes_.push_back({static_cast<int>(i), n.inputs[a]});
+        if (!writesInto(*n.node, a)) continue;
+        if (isJudged(n, a)) writes_.push_back({static_cast<int>(i), n.inputs[a]});
+        noteContainer(n.inputs[a]);
       }
     }
   }
@@ -51,6 +57,27 @@ class InPlaceAnalysis {
   [[nodiscard]] bool isJudged(const ProgramNode& n, size_t input) const {
     const auto& known = program_.values[static_cast<size_t>(n.inputs[input])].known;
     return known ? !known->isNone() : n.node->input(input)->type()->kind() == c10::TypeKind::TensorType;
+  }
+
+  // A container of the file is written: the value itself, or what it is taken from.
+  void noteContainer(int value) {
+    for (;;) {
+      const ProgramValue& at = program_.values[static_cast<size_t>(value)];
+      if (at.known) {
+        if (!at.known->isList() && !at.known->isTuple() && !at.known->isGenericDict()) return;
+        found_.attributes.merge(index_.attributesHolding(*at.known));
+        program_.writesState = true;
+        return;
+      }
+      if (const auto attribute = attributeRead(at)) {
+        found_.attributes.insert(*attribute);
+        program_.writesState = true;
+        return;
+      }
+      const bool isElement = at.producer != kNone && node(at.producer).node->kind() == c10::aten::__getitem__;
+      if (!isElement || at.value->type()->kind() == c10::TypeKind::TensorType) return;
+      value = node(at.producer).inputs[0];
+    }
   }
 
   // The block that makes each value; kNone for known values, which exist before the run.
@@ -114,9 +141,12 @@ class InPlaceAnalysis {
     bool safe = definingBlock_[static_cast<size_t>(write.value)] == writer.block;
     for (const int member : group) {
       const ProgramValue& value = program_.values[static_cast<size_t>(member)];
+      if (definingBlock_[static_cast<size_t>(member)] == 0 && value.producer == kNone) program_.writesInputs = true;
       if (value.known) {
         noteWrittenState(value);
         safe = false;
+      } else if (const auto attribute = attributeRead(value)) {
+        noteMemory(attribute->first->getAttr(attribute->second));  // what it holds when the run starts
       }
       const bool isWritten = member == write.value && renames;
       // What an If or Loop around the write returns is made after it.
@@ -130,13 +160,39 @@ class InPlaceAnalysis {
     for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = kAliasReason;
   }
 
+  // The attribute whose value is not known before the run that this is.
+  [[nodiscard]] std::optional<Attributes::value_type> attributeRead(const ProgramValue& value) const {
+    if (value.producer == kNone || node(value.producer).node->kind() != prim::GetAttr) return std::nullopt;
+    const auto& owner = program_.values[static_cast<size_t>(node(value.producer).inputs[0])].known;
+    if (!owner || !owner->isObject()) return std::nullopt;
+    return std::pair(&owner->toObjectRef(), node(value.producer).node->s(c10::attr::name));
+  }
+
   void noteWrittenState(const ProgramValue& value) {
     program_.writesState = true;
+    noteMemory(*value.known);
+    // Layouts without a storage are known by themselves.
     if (value.constant != kNone)
       program_.constants[static_cast<size_t>(value.constant)].volatileReason = kWrittenReason;
   }
 
+  // Objects are not looked into: only what is read of them is written.
+  void noteMemory(const c10::IValue& state) {
+    if (state.isTensor()) {
+      if (state.toTensor().defined() && state.toTensor().has_storage())
+        found_.memory.insert(state.toTensor().storage().unsafeGetStorageImpl());
+    } else if (state.isTuple()) {
+      for (const auto& element : state.toTupleRef().elements()) noteMemory(element);
+    } else if (state.isList()) {
+      for (const auto& element : state.toListRef()) noteMemory(element);
+    } else if (state.isGenericDict()) {
+      for (const auto& entry : state.toGenericDict()) noteMemory(entry.value());
+    }
+  }
+
   Program& program_;
+  const ModuleIndex& index_;
+  StateWrites found_;
   std::vector<int> definingBlock_;
   std::vector<std::vector<int>> uses_;
   std::vector<Write> writes_;
@@ -144,6 +200,10 @@ class InPlaceAnalysis {
 
 }  // namespace
 
-void analyseInPlace(Program& program) { InPlaceAnalysis(program).run(); }
+bool holdsWritten(const at::Tensor& tensor, const StateWrites& writes) {
+  return tensor.has_storage() && writes.memory.contains(tensor.storage().unsafeGetStorageImpl());
+}
+
+StateWrites analyseInPlace(Program& program, const ModuleIndex& index) { return InPlaceAnalysis(program, index).run(); }
 
 }  // namespace normlens::formats::torchscript

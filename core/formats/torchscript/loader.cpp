@@ -7,6 +7,7 @@
 
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/fast_norm.h"
+#include "core/formats/torchscript/file_devices.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -68,8 +69,9 @@ Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive) {
     loaded.source.archive = archive;
     loaded.source.extraFiles = extraFilesOf(*archive);
     loaded.source.module = load(archive, loaded.source.extraFiles);
+    runOnCpu(*loaded.source.module._ivalue()->compilation_unit());
     loaded.wasTraining = loaded.source.module.hasattr("training") && loaded.source.module.is_training();
-    loaded.source.module.eval();
+    if (loaded.wasTraining) loaded.source.module.eval();  // else a part in training mode (dropout as noise) is meant so
     return loaded;
   } catch (const c10::Error& error) {
     return failed(shortText(error));

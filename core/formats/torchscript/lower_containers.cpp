@@ -10,6 +10,12 @@ namespace {
 namespace prim = c10::prim;
 namespace aten = c10::aten;
 
+bool changesContainer(const torch::jit::Node& node) {
+  if (!writesInto(node, 0)) return false;
+  const auto kind = node.input(0)->type()->kind();
+  return kind == c10::TypeKind::ListType || kind == c10::TypeKind::DictType;
+}
+
 }  // namespace
 
 bool Lowering::lowerContainer(int id, graph::BlockId into) {
@@ -21,7 +27,7 @@ bool Lowering::lowerContainer(int id, graph::BlockId into) {
       auto list = std::make_shared<ListState>();
       list->block = at.block;
       list->madeBy = id;
-      const bool isDict = at.node->kind() == prim::DictConstruct;
+      const bool isDict = list->isDict = at.node->kind() == prim::DictConstruct;
       for (size_t i = isDict ? 1 : 0; i < at.inputs.size(); i += isDict ? 2 : 1) {
         list->elements.push_back(itemOf(at.inputs[i]));
         list->sites.push_back({at.frame, at.node, static_cast<int>(i)});
@@ -40,7 +46,8 @@ bool Lowering::lowerContainer(int id, graph::BlockId into) {
       return takeElements(id);
     case aten::append:
     case aten::_set_item:
-      return growList(id);
+      if (growList(id)) return true;
+      break;
     case aten::add:
     case aten::list:
     case aten::copy:
@@ -49,10 +56,7 @@ bool Lowering::lowerContainer(int id, graph::BlockId into) {
       break;
   }
   // Any other change of a container: from here on it is one value.
-  if (writesInto(*at.node, 0) && listSize(at.inputs[0])) {
-    const Operand whole = single(Item(itemOf(at.inputs[0])), at.inputs[0], {at.frame, at.node, 0}, id, into);
-    items_[static_cast<size_t>(at.inputs[0])] = Item{Item::Kind::Value, whole.value, nullptr};
-  }
+  if (changesContainer(*at.node)) freezeBehind(at.inputs[0], id, into);
   return false;
 }
 
@@ -96,23 +100,26 @@ bool Lowering::takeElements(int id) {
       break;
   }
   const auto index = literalOf(at.inputs[1]);
-  if (!index) return false;
-  if (index->isString()) {
-    const auto& keys = container.list->keys;
-    const auto found = std::ranges::find(keys, index->toStringRef());
-    if (found == keys.end() || std::ranges::find(keys, std::string()) != keys.end()) return false;
-    give(0, elements[static_cast<size_t>(found - keys.begin())]);
-    return true;
-  }
-  if (!index->isInt()) return false;
-  const auto size = static_cast<int64_t>(elements.size());
-  const int64_t wanted = index->toInt() < 0 ? index->toInt() + size : index->toInt();
-  if (wanted < 0 || wanted >= size) return false;
-  give(0, elements[static_cast<size_t>(wanted)]);
+  const auto place = index ? placeOf(*container.list, *index) : std::nullopt;
+  if (!place) return false;
+  give(0, elements[*place]);
   return true;
 }
 
-// list.append(x) and dict["key"] = x in the block that made the container.
+std::optional<size_t> Lowering::placeOf(const ListState& list, const c10::IValue& index) {
+  if (list.isDict) {
+    const auto& keys = list.keys;
+    if (!index.isString() || std::ranges::find(keys, std::string()) != keys.end()) return std::nullopt;
+    const auto found = std::ranges::find(keys, index.toStringRef());
+    return found == keys.end() ? std::nullopt : std::optional(static_cast<size_t>(found - keys.begin()));
+  }
+  if (!index.isInt()) return std::nullopt;
+  const auto size = static_cast<int64_t>(list.elements.size());
+  const int64_t wanted = index.toInt() < 0 ? index.toInt() + size : index.toInt();
+  return wanted < 0 || wanted >= size ? std::nullopt : std::optional(static_cast<size_t>(wanted));
+}
+
+// list.append(x), list[0] = x and dict["key"] = x in the block that made the container.
 bool Lowering::growList(int id) {
   const ProgramNode& at = node(id);
   const Item container = itemOf(at.inputs[0]);
@@ -124,17 +131,23 @@ bool Lowering::growList(int id) {
     for (const int output : at.outputs) items_[static_cast<size_t>(output)] = container;
     return true;
   }
+  return setElement(id, list);
+}
+
+bool Lowering::setElement(int id, ListState& list) {
+  const ProgramNode& at = node(id);
   const auto key = literalOf(at.inputs[1]);
-  if (!key || !key->isString() || list.keys.size() != list.elements.size()) return false;
-  const auto found = std::ranges::find(list.keys, key->toStringRef());
-  const auto at2 = static_cast<size_t>(found - list.keys.begin());
-  if (found == list.keys.end()) {
+  if (!key) return false;
+  auto place = placeOf(list, *key);
+  if (!place && list.isDict && key->isString() && std::ranges::find(list.keys, std::string()) == list.keys.end()) {
+    place = list.elements.size();
     list.keys.push_back(key->toStringRef());
     list.elements.emplace_back();
     list.sites.emplace_back();
   }
-  list.elements[at2] = itemOf(at.inputs[2]);
-  list.sites[at2] = {at.frame, at.node, 2};
+  if (!place) return false;
+  list.elements[*place] = itemOf(at.inputs[2]);
+  list.sites[*place] = {at.frame, at.node, 2};
   return true;
 }
 
@@ -148,7 +161,7 @@ bool Lowering::joinLists(int id) {
   joined->madeBy = id;
   for (size_t i = 0; i < at.inputs.size(); ++i) {
     const Item item = itemOf(at.inputs[i]);
-    if (item.kind != Item::Kind::List) return false;
+    if (item.kind != Item::Kind::List || item.list->isDict) return false;
     joined->elements.insert(joined->elements.end(), item.list->elements.begin(), item.list->elements.end());
     joined->sites.insert(joined->sites.end(), item.list->sites.begin(), item.list->sites.end());
   }
@@ -157,7 +170,8 @@ bool Lowering::joinLists(int id) {
 }
 
 // By element, as flatten has them: "1.logits"; empty where no dict is on the way.
-void Lowering::addNames(const Item& item, const std::string& path, bool hasKey, std::vector<std::string>& into) {
+void Lowering::addNames(const Item& container, const std::string& path, bool hasKey, std::vector<std::string>& into) {
+  const Item item = asItIs(container);
   if (item.kind != Item::Kind::List) return into.push_back(hasKey ? path : std::string());
   const ListState& list = *item.list;
   const bool isDict = !list.keys.empty() && list.keys.size() == list.elements.size();
@@ -173,17 +187,95 @@ void Lowering::freezeGrowingLists(int id, graph::BlockId into) {
     for (const int inner : program_.blocks[static_cast<size_t>(block)].nodes) {
       const ProgramNode& at = node(inner);
       if (!at.blocks.empty()) freezeGrowingLists(inner, into);
-      if (!writesInto(*at.node, 0)) continue;
-      const auto& item = items_[static_cast<size_t>(at.inputs[0])];
-      if (!item || item->kind != Item::Kind::List) continue;
-      const auto list = item->list;
-      const Operand whole = single(Item(itemOf(at.inputs[0])), at.inputs[0], {}, id, into);
-      for (auto& other : items_) {
-        if (other && other->kind == Item::Kind::List && other->list == list)
-          other = Item{Item::Kind::Value, whole.value, nullptr};
-      }
+      if (changesContainer(*at.node)) freezeBehind(at.inputs[0], id, into);
     }
   }
+}
+
+// What a container that is written may be: itself, or one that it is taken from (`inside`: it is a part of it).
+std::vector<int> Lowering::sourcesOf(int value, bool inside) const {
+  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  const auto blockOf = [&](int id) -> const ProgramBlock& { return program_.blocks[static_cast<size_t>(id)]; };
+  const auto carried = [&](const ProgramNode& loop, size_t i) {  // by its place among the body's parameters
+    return std::vector{loop.inputs[i + 1], blockOf(loop.blocks[0]).returns[i]};
+  };
+  if (from.known) return {};
+  if (from.producer == kNone) {
+    for (const ProgramBlock& block : program_.blocks) {
+      const auto at = std::ranges::find(block.params, value);
+      if (at == block.params.end() || at == block.params.begin() || block.owner == kNone) continue;
+      return carried(node(block.owner), static_cast<size_t>(at - block.params.begin()));
+    }
+    return {};
+  }
+  const ProgramNode& made = node(from.producer);
+  const auto output = static_cast<size_t>(from.output);
+  switch (made.node->kind()) {
+    case prim::If:
+      return {blockOf(made.blocks[0]).returns[output], blockOf(made.blocks[1]).returns[output]};
+    case prim::Loop:
+      return carried(made, output + 1);
+    case prim::TupleUnpack:
+    case prim::ListUnpack:
+    case prim::TupleIndex:
+    case aten::__getitem__:
+      return {made.inputs[0]};
+    case prim::ListConstruct:
+    case prim::TupleConstruct:
+    case prim::DictConstruct:
+      return inside ? made.inputs : std::vector<int>();
+    default:
+      return {};
+  }
+}
+
+// Where a value is taken from a followed container at a known place: what is there.
+std::optional<Item> Lowering::elementTakenAs(int value) const {
+  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  if (from.known || from.producer == kNone) return std::nullopt;
+  const ProgramNode& made = node(from.producer);
+  const auto kind = made.node->kind();
+  const bool unpacks = kind == prim::TupleUnpack || kind == prim::ListUnpack;
+  if (!unpacks && kind != prim::TupleIndex && kind != aten::__getitem__) return std::nullopt;
+  const auto& container = items_[static_cast<size_t>(made.inputs[0])];
+  if (!container || asItIs(*container).kind != Item::Kind::List) return std::nullopt;
+  const auto index = unpacks ? std::optional(c10::IValue(int64_t{from.output})) : literalOf(made.inputs[1]);
+  const auto place = index ? placeOf(*container->list, *index) : std::nullopt;
+  return place ? std::optional(container->list->elements[*place]) : std::nullopt;
+}
+
+// The followed lists that a value may be, or be a part of, are one value each from here on.
+void Lowering::freezeBehind(int written, int forNode, graph::BlockId into) {
+  std::vector<int> open{written}, seen;
+  while (!open.empty()) {
+    const int value = open.back();
+    open.pop_back();
+    if (std::ranges::find(seen, value) != seen.end()) continue;
+    seen.push_back(value);
+    const auto element = elementTakenAs(value);
+    const auto item = element ? element : items_[static_cast<size_t>(value)];
+    if (item && item->kind == Item::Kind::List) {
+      if (value != written) freezeInside(*item->list, forNode, into);
+      freeze(item->list, value, forNode, into);
+      continue;
+    }
+    if (element) continue;
+    const auto sources = sourcesOf(value, value != written);
+    open.insert(open.end(), sources.begin(), sources.end());
+  }
+}
+
+void Lowering::freezeInside(const ListState& list, int forNode, graph::BlockId into) {
+  for (const Item& element : list.elements) {
+    if (element.kind != Item::Kind::List) continue;
+    freezeInside(*element.list, forNode, into);
+    freeze(element.list, kNone, forNode, into);
+  }
+}
+
+void Lowering::freeze(const std::shared_ptr<ListState>& list, int programValue, int forNode, graph::BlockId into) {
+  if (list->whole != graph::kNoValue) return;
+  list->whole = single({Item::Kind::List, graph::kNoValue, list}, programValue, {}, forNode, into).value;
 }
 
 }  // namespace normlens::formats::torchscript

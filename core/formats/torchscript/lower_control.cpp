@@ -13,8 +13,9 @@ bool isTuple(const c10::TypePtr& type) { return type->kind() == c10::TypeKind::T
 
 }  // namespace
 
-Operand Lowering::single(const Item& item, int programValue, const OperandSite& site, int forNode,
+Operand Lowering::single(const Item& given, int programValue, const OperandSite& site, int forNode,
                          graph::BlockId into) {
+  const Item item = asItIs(given);
   if (item.kind != Item::Kind::List) return {item.kind == Item::Kind::Value ? item.value : kNoValue, site};
   std::vector<Operand> elements;
   flatten(item, site, elements);
@@ -22,8 +23,13 @@ Operand Lowering::single(const Item& item, int programValue, const OperandSite& 
   GraphNode made = startNode(madeBy, into);
   made.op = "prim::ListConstruct";
   made.helper = true;
-  const graph::NodeId id =
-      addNode(std::move(made), madeBy, elements, {describe(programValue, nullptr)}, {programValue});
+  graph::Value whole;
+  if (programValue == kNone) {
+    whole.name = uniqueName("list", node(madeBy).frame);
+  } else {
+    whole = describe(programValue, nullptr);
+  }
+  const graph::NodeId id = addNode(std::move(made), madeBy, elements, {std::move(whole)}, {programValue});
   return {out_.graph.node(id).outputs[0], site};
 }
 
@@ -66,8 +72,9 @@ Item Lowering::takeApart(const Item& item, size_t count, int forNode, graph::Blo
   return {Item::Kind::List, kNoValue, std::move(list)};
 }
 
-void Lowering::addLeafOperands(const c10::TypePtr& type, const Item& item, int programValue, const OperandSite& site,
+void Lowering::addLeafOperands(const c10::TypePtr& type, const Item& given, int programValue, const OperandSite& site,
                                int forNode, graph::BlockId into, std::vector<Operand>& operands) {
+  const Item item = asItIs(given);
   if (!isTuple(type)) {
     operands.push_back(single(item, programValue, site, forNode, into));
     return;
@@ -143,7 +150,7 @@ void Lowering::lowerIf(int id, graph::BlockId into) {
     std::vector<Operand> results;
     for (size_t i = 0; i < from.returns.size() && !at.guard; ++i) {
       const OperandSite site{from.frame, from.block->return_node(), static_cast<int>(i)};
-      addLeafOperands(program_.values[static_cast<size_t>(at.outputs[i])].value->type(), Item(itemOf(from.returns[i])),
+      addLeafOperands(program_.values[static_cast<size_t>(at.outputs[i])].value->type(), itemOf(from.returns[i]),
                       from.returns[i], site, id, branch, results);
     }
     for (const Operand& result : results) addReturn(branch, result);
@@ -162,7 +169,7 @@ void Lowering::lowerLoop(int id, graph::BlockId into) {
   std::vector<Operand> operands;
   for (size_t i = 0; i < at.inputs.size(); ++i) {
     const auto type = i < 2 ? c10::TypePtr(c10::IntType::get()) : typeOf(at.outputs[i - 2]);
-    addLeafOperands(type, Item(itemOf(at.inputs[i])), at.inputs[i], {at.frame, at.node, static_cast<int>(i)}, id, into,
+    addLeafOperands(type, itemOf(at.inputs[i]), at.inputs[i], {at.frame, at.node, static_cast<int>(i)}, id, into,
                     operands);
   }
   std::vector<Leaf> leaves;
@@ -195,7 +202,7 @@ void Lowering::lowerLoop(int id, graph::BlockId into) {
   for (size_t i = 0; i < from.returns.size(); ++i) {
     const OperandSite site{from.frame, from.block->return_node(), static_cast<int>(i)};
     const auto type = i == 0 ? c10::TypePtr(c10::BoolType::get()) : typeOf(at.outputs[i - 1]);
-    addLeafOperands(type, Item(itemOf(from.returns[i])), from.returns[i], site, id, body, results);
+    addLeafOperands(type, itemOf(from.returns[i]), from.returns[i], site, id, body, results);
   }
   for (const Operand& result : results) addReturn(body, result);
   const auto outputs = out_.graph.node(self).outputs;

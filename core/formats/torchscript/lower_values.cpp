@@ -106,15 +106,21 @@ Item Lowering::itemOfKnown(int programValue) {
   return item;
 }
 
-Item& Lowering::itemOf(int programValue) {
+Item Lowering::asItIs(const Item& item) {
+  const bool isWhole = item.kind == Item::Kind::List && item.list->whole != kNoValue;
+  return isWhole ? Item{Item::Kind::Value, item.list->whole, nullptr} : item;
+}
+
+Item Lowering::itemOf(int programValue) {
   auto& item = items_[static_cast<size_t>(programValue)];
   if (!item) {
     item = program_.values[static_cast<size_t>(programValue)].known ? itemOfKnown(programValue) : Item{};
   }
-  return *item;
+  return asItIs(*item);
 }
 
-void Lowering::flatten(const Item& item, const OperandSite& site, std::vector<Operand>& into) {
+void Lowering::flatten(const Item& container, const OperandSite& site, std::vector<Operand>& into) {
+  const Item item = asItIs(container);
   if (item.kind != Item::Kind::List) {
     into.push_back({item.kind == Item::Kind::Value ? item.value : kNoValue, site});
     return;
@@ -141,7 +147,9 @@ std::optional<c10::IValue> Lowering::literalOf(int value) const {
   if (from.producer == kNone || node(from.producer).node->kind() != prim::ListConstruct) return std::nullopt;
   const auto& item = items_[static_cast<size_t>(value)];
   const auto& elements = node(from.producer).inputs;
-  if (!item || item->kind != Item::Kind::List || item->list->elements.size() != elements.size()) return std::nullopt;
+  if (!item || asItIs(*item).kind != Item::Kind::List || item->list->elements.size() != elements.size())
+    return std::nullopt;
+  if (changedList(value) != nullptr) return std::nullopt;
   c10::impl::GenericList list(node(from.producer).node->output()->type()->containedType(0));
   for (const int element : elements) {
     const auto& known = program_.values[static_cast<size_t>(element)].known;
@@ -153,8 +161,24 @@ std::optional<c10::IValue> Lowering::literalOf(int value) const {
 
 std::optional<size_t> Lowering::listSize(int value) const {
   const auto& item = items_[static_cast<size_t>(value)];
-  if (!item || item->kind != Item::Kind::List) return std::nullopt;
+  if (!item || asItIs(*item).kind != Item::Kind::List) return std::nullopt;
   return item->list->elements.size();
+}
+
+const ListState* Lowering::changedList(int value) const {
+  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  const auto& item = items_[static_cast<size_t>(value)];
+  if (!item || item->kind != Item::Kind::List) return nullptr;
+  if (item->list->whole != kNoValue) return item->list.get();
+  const auto* made = from.producer == kNone ? nullptr : node(from.producer).node;
+  if (made == nullptr || made->kind() != prim::ListConstruct) return nullptr;
+  const auto isOriginal = [&](const OperandSite& site) { return site.node == made; };
+  return std::ranges::all_of(item->list->sites, isOriginal) ? nullptr : item->list.get();
+}
+
+graph::Value Lowering::described(const Item& item) const {
+  const Item now = asItIs(item);
+  return now.kind == Item::Kind::Value ? out_.graph.value(now.value) : graph::Value();
 }
 
 }  // namespace normlens::formats::torchscript

@@ -24,9 +24,12 @@ struct Item {
 struct ListState {
   std::vector<Item> elements;
   std::vector<OperandSite> sites;  // where each element was put in
-  std::vector<std::string> keys;   // of a dict, one per element; empty otherwise
-  int block = 0;                   // program block it was made in: only there may it grow
-  int madeBy = kNone;              // program node
+  std::vector<std::string> keys;   // of a dict, one per element ("": no known string); empty otherwise
+  bool isDict = false;
+  int block = 0;       // program block it was made in: only there may it grow
+  int madeBy = kNone;  // program node
+  // All of it as one value, from where it is changed in a way that is not followed.
+  graph::ValueId whole = graph::kNoValue;
 };
 
 // One value of a tuple that an If or Loop passes on, or the value itself.
@@ -56,6 +59,7 @@ class Lowering {
 
   // For the rules of op_*.cpp. `node` is a program node, `input` one of its inputs.
   [[nodiscard]] const Program& program() const { return program_; }
+  [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
   [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
   // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
   std::vector<Operand> operandsOf(int node, size_t input);
@@ -67,6 +71,9 @@ class Lowering {
   [[nodiscard]] const ValueRecord* recordOf(int value) const;
   // A list built of single values: how many, if that is known.
   [[nodiscard]] std::optional<size_t> listSize(int value) const;
+  // A list that was followed and holds, or may hold, something else than when it was recorded.
+  [[nodiscard]] const ListState* changedList(int value) const;
+  [[nodiscard]] graph::Value described(const Item& item) const;
 
  private:
   using GraphNode = graph::Node;
@@ -82,7 +89,14 @@ class Lowering {
   bool takeElements(int node);
   bool growList(int node);
   bool joinLists(int node);
+  bool setElement(int node, ListState& list);
+  static std::optional<size_t> placeOf(const ListState& list, const c10::IValue& index);
   void freezeGrowingLists(int node, graph::BlockId into);
+  void freezeBehind(int programValue, int forNode, graph::BlockId into);
+  void freeze(const std::shared_ptr<ListState>& list, int programValue, int forNode, graph::BlockId into);
+  void freezeInside(const ListState& list, int forNode, graph::BlockId into);
+  [[nodiscard]] std::optional<Item> elementTakenAs(int programValue) const;
+  [[nodiscard]] std::vector<int> sourcesOf(int programValue, bool inside) const;
   void applyRename(int node);
 
   graph::ScopeId scopeOf(int frame);
@@ -92,15 +106,17 @@ class Lowering {
   std::string uniqueName(const std::string& wanted, int frame);
   graph::ValueId constantValue(int programValue);
   graph::ValueId literalValue(const c10::IValue& number);
-  Item& itemOf(int programValue);
+  Item itemOf(int programValue);
+  // A list that has become one value is that.
+  static Item asItIs(const Item& item);
   Item itemOfKnown(int programValue);
-  void flatten(const Item& item, const OperandSite& site, std::vector<Operand>& into);
+  void flatten(const Item& container, const OperandSite& site, std::vector<Operand>& into);
   // One value for an item: itself, or for a container a node that gathers its elements.
-  Operand single(const Item& item, int programValue, const OperandSite& site, int forNode, graph::BlockId into);
+  Operand single(const Item& given, int programValue, const OperandSite& site, int forNode, graph::BlockId into);
   // Control flow passes tuples on element by element, as their type says.
   static void addLeaves(const c10::TypePtr& type, Leaf leaf, std::vector<Leaf>& into);
   [[nodiscard]] std::vector<Leaf> leavesOf(int programValue) const;
-  void addLeafOperands(const c10::TypePtr& type, const Item& item, int programValue, const OperandSite& site,
+  void addLeafOperands(const c10::TypePtr& type, const Item& given, int programValue, const OperandSite& site,
                        int forNode, graph::BlockId into, std::vector<Operand>& operands);
   Item takeApart(const Item& item, size_t count, int forNode, graph::BlockId into);
   Item assemble(const c10::TypePtr& type, std::span<const graph::ValueId> values, size_t& next, int block);

@@ -10,11 +10,26 @@ namespace {
 namespace prim = c10::prim;
 
 // Ops that can return their input, or a view of it, although their schema does not say so.
-constexpr std::array<std::string_view, 16> kSilentViews = {
-    "aten::dropout",       "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
-    "aten::type_as",       "aten::einsum",          "aten::meshgrid",      "aten::broadcast_tensors",
-    "aten::atleast_1d",    "aten::atleast_2d",      "aten::atleast_3d",    "aten::sum_to_size",
-    "aten::align_tensors", "aten::rrelu",           "aten::pad",           "aten::_unwrap_optional"};
+constexpr std::array<std::string_view, 20> kSilentViews = {"aten::dropout",
+                                                           "aten::feature_dropout",
+                                                           "aten::alpha_dropout",
+                                                           "aten::feature_alpha_dropout",
+                                                           "aten::type_as",
+                                                           "aten::einsum",
+                                                           "aten::meshgrid",
+                                                           "aten::broadcast_tensors",
+                                                           "aten::atleast_1d",
+                                                           "aten::atleast_2d",
+                                                           "aten::atleast_3d",
+                                                           "aten::sum_to_size",
+                                                           "aten::align_tensors",
+                                                           "aten::rrelu",
+                                                           "aten::pad",
+                                                           "aten::_unwrap_optional",
+                                                           "aten::unsafe_chunk",
+                                                           "aten::unsafe_split",
+                                                           "aten::unsafe_split_with_sizes",
+                                                           "aten::_unsafe_view"};
 
 bool sharesSet(const c10::AliasInfo& a, const c10::AliasInfo& b) {
   const auto meets = [](const auto& x, const auto& y) {

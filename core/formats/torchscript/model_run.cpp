@@ -55,11 +55,14 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
 }  // namespace
 
 Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
-  return guarded([&] {
-           return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(), inputs,
-                              facts_.dtype);
-         })
-      .and_then([](auto arguments) { return arguments; });
+  auto arguments = guarded([&] {
+                     return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(),
+                                        inputs, facts_.dtype);
+                   }).and_then([](auto made) { return made; });
+  if (arguments && (program_.writesInputs || program_.writesState)) {
+    for (IValue& argument : *arguments) argument = argument.deepcopy();  // the caller's stay as they are
+  }
+  return arguments;
 }
 
 Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) const {

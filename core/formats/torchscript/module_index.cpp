@@ -1,5 +1,8 @@
 #include "core/formats/torchscript/module_index.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace normlens::formats::torchscript {
 
 std::string memoryKey(const at::Tensor& tensor) {
@@ -27,6 +30,7 @@ ModuleIndex::ModuleIndex(const torch::jit::Module& module) { addObject(module._i
 
 void ModuleIndex::addObject(const ObjectPtr& object, const std::string& path) {
   if (!paths_.emplace(object.get(), path).second) return;
+  objects_.push_back(object);
   const auto type = object->type();
   for (size_t slot = 0; slot < type->numAttributes(); ++slot) {
     const c10::IValue& value = object->getSlot(slot);
@@ -47,7 +51,10 @@ void ModuleIndex::addValue(const c10::IValue& value, TensorSite site) {
     addValue(element, std::move(inner));
   };
   if (value.isTensor()) {
-    if (value.toTensor().defined()) sites_[memoryKey(value.toTensor())].push_back(std::move(site));
+    if (!value.toTensor().defined()) return;
+    auto& sites = sites_[memoryKey(value.toTensor())];
+    if (sites.empty()) tensors_.push_back(value.toTensor());
+    sites.push_back(std::move(site));
   } else if (value.isList()) {
     const auto list = value.toListRef();
     for (size_t i = 0; i < list.size(); ++i) addElement(list[i], static_cast<int64_t>(i));
@@ -61,6 +68,39 @@ const std::string& ModuleIndex::pathOf(const c10::ivalue::Object& object) const 
   static const std::string kUnknown = "?";
   const auto found = paths_.find(&object);
   return found == paths_.end() ? kUnknown : found->second;
+}
+
+std::vector<ObjectPtr> ModuleIndex::instancesOf(const c10::Type& type) const {
+  std::vector<ObjectPtr> found;
+  std::ranges::copy_if(objects_, std::back_inserter(found),
+                       [&](const ObjectPtr& object) { return object->type()->isSubtypeOf(type); });
+  return found;
+}
+
+namespace {
+
+bool holds(const c10::IValue& value, const c10::IValue& container) {
+  const auto inside = [&](const c10::IValue& element) { return holds(element, container); };
+  if (value.is(container)) return true;
+  if (value.isTuple()) return std::ranges::any_of(value.toTupleRef().elements(), inside);
+  if (value.isList()) return std::ranges::any_of(value.toListRef(), inside);
+  if (!value.isGenericDict()) return false;
+  const auto dict = value.toGenericDict();
+  return std::any_of(dict.begin(), dict.end(), [&](const auto& entry) { return inside(entry.value()); });
+}
+
+}  // namespace
+
+Attributes ModuleIndex::attributesHolding(const c10::IValue& container) const {
+  Attributes found;
+  for (const ObjectPtr& object : objects_) {
+    for (size_t slot = 0; slot < object->type()->numAttributes(); ++slot) {
+      const c10::IValue& value = object->getSlot(slot);
+      if (!value.isTensor() && holds(value, container))
+        found.insert({object.get(), object->type()->getAttributeName(slot)});
+    }
+  }
+  return found;
 }
 
 const std::vector<TensorSite>& ModuleIndex::sitesOf(const at::Tensor& tensor) const {

@@ -187,7 +187,7 @@ std::optional<std::vector<int64_t>> OpContext::intsOf(std::string_view argument)
 std::optional<std::vector<std::optional<int64_t>>> OpContext::knownIntsOf(std::string_view argument) const {
   if (const auto all = intsOf(argument)) return std::vector<std::optional<int64_t>>(all->begin(), all->end());
   const int list = valueOf(argument);
-  const auto size = list == kNone ? std::nullopt : lowering_.listSize(list);
+  const auto size = list == kNone || lowering_.changedList(list) != nullptr ? std::nullopt : lowering_.listSize(list);
   const auto& values = lowering_.program().values;
   const int producer = size ? values[static_cast<size_t>(list)].producer : kNone;
   if (producer == kNone || lowering_.node(producer).inputs.size() != *size) return std::nullopt;
@@ -202,7 +202,7 @@ std::optional<std::vector<std::optional<int64_t>>> OpContext::knownIntsOf(std::s
 std::optional<int64_t> OpContext::listLengthOf(std::string_view argument) const {
   if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
   const int value = valueOf(argument);
-  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
+  const auto* record = value == kNone || lowering_.changedList(value) != nullptr ? nullptr : lowering_.recordOf(value);
   return record == nullptr ? std::nullopt : record->length;
 }
 
@@ -257,6 +257,10 @@ std::vector<std::optional<graph::Shape>> OpContext::shapesOfList(std::string_vie
   const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
   std::vector<std::optional<graph::Shape>> shapes;
   if (record == nullptr) return shapes;
+  if (const auto* list = lowering_.changedList(value)) {
+    for (const Item& element : list->elements) shapes.push_back(lowering_.described(element).shape);
+    return shapes;
+  }
   for (const ValueRecord& element : record->elements) shapes.push_back(shapeIn(&element));
   return shapes;
 }
@@ -264,8 +268,11 @@ std::vector<std::optional<graph::Shape>> OpContext::shapesOfList(std::string_vie
 bool OpContext::maskedBy(std::string_view argument, size_t element) const {
   const int value = valueOf(argument);
   const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
-  if (record == nullptr || element >= record->elements.size()) return false;
-  const graph::DType dtype = record->elements[element].dtype;
+  const auto* list = value == kNone ? nullptr : lowering_.changedList(value);
+  const size_t count = list != nullptr ? list->elements.size() : record != nullptr ? record->elements.size() : 0;
+  if (element >= count) return false;
+  const graph::DType dtype =
+      list != nullptr ? lowering_.described(list->elements[element]).dtype : record->elements[element].dtype;
   return dtype == graph::DType::Bool || dtype == graph::DType::UInt8;
 }
 

@@ -79,9 +79,10 @@ void indexPut(OpContext& op) {
 
 // Only what is linear in the values: not the largest or a product.
 void reduce(OpContext& op, const std::optional<std::string>& how) {
-  const bool adds = how == "add" || how == "sum";
-  if (!adds && how != "mean" && how != "none") op.kind = OpKind::Opaque;
-  op.set("reduction", adds ? std::string("add") : how.value_or(""));
+  const bool sums = how == "add" || how == "sum";
+  if (!sums && how != "mean" && how != "none") op.kind = OpKind::Opaque;
+  const bool ofUpdates = op.has("include_self") && op.boolOf("include_self") != true;
+  op.set("reduction", sums ? std::string(ofUpdates ? "sum" : "add") : how.value_or(""));
 }
 
 // Whole slices, one for each number of an index of one axis.

@@ -11,7 +11,7 @@ using Table = std::unordered_map<std::string_view, const OpRule*>;
 Table joinRules() {
   Table table;
   for (const auto* family :
-       {&linearRules(), &indexRules(), &shapeRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
+       {&linearRules(), &indexRules(), &shapeRules(), &cutRules(), &pointwiseRules(), &normRules(), &fusedRules()}) {
     for (const OpRule& rule : *family) table.emplace(rule.name, &rule);
   }
   return table;

@@ -65,12 +65,17 @@ void instanceNorm(OpContext& op) {
   if (op.boolOf("use_input_stats") != true) op.kind = OpKind::Opaque;
 }
 
+// x is cast to the type of the result first.
+bool roundsOnTheWayIn(const OpContext& op) {
+  const auto before = op.dtypeOfInput("self"), after = op.outputDtype();
+  const bool known = before != graph::DType::Unknown && after != graph::DType::Unknown;
+  return known && !graph::castIsExact(before, after);
+}
+
 void softmax(OpContext& op) {
   op.operand("self");
   op.setAxis("dim", op.rankOf("self"));
-  const auto before = op.dtypeOfInput("self"), after = op.outputDtype();
-  const bool known = before != graph::DType::Unknown && after != graph::DType::Unknown;
-  if (known && !graph::castIsExact(before, after)) op.kind = OpKind::Opaque;  // rounds on the way in
+  if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
 }
 
 // mean, sum, max ... over `dim`, or over everything where there is no such argument or it is None.
@@ -92,8 +97,12 @@ void reduce(OpContext& op, const char* name) {
   }
 }
 
-void mean(OpContext& op) { reduce(op, "mean"); }
-void sum(OpContext& op) { reduce(op, "sum"); }
+void linearReduce(OpContext& op, const char* name) {
+  reduce(op, name);
+  if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
+}
+void mean(OpContext& op) { linearReduce(op, "mean"); }
+void sum(OpContext& op) { linearReduce(op, "sum"); }
 void otherReduce(OpContext& op) { reduce(op, "other"); }
 
 // unbiased: divides by n - 1.
@@ -146,6 +155,22 @@ void mix1(OpContext& op) { mixTrailing(op, 1); }
 void mix2(OpContext& op) { mixTrailing(op, 2); }
 void mix3(OpContext& op) { mixTrailing(op, 3); }
 
+// To a size that the file may write.
+void adaptivePool(OpContext& op, int64_t count) {
+  mixTrailing(op, count);
+  const auto rank = op.rankOf(op.has("self") ? "self" : "input");
+  const auto sizes = op.intsOf("output_size");
+  if (!rank || *rank < count || !sizes || static_cast<int64_t>(sizes->size()) != count) return;
+  std::vector<int64_t> ones;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    if ((*sizes)[i] == 1) ones.push_back(*rank - count + static_cast<int64_t>(i));
+  }
+  if (!ones.empty()) op.set("ones", std::move(ones));
+}
+void adaptivePool1(OpContext& op) { adaptivePool(op, 1); }
+void adaptivePool2(OpContext& op) { adaptivePool(op, 2); }
+void adaptivePool3(OpContext& op) { adaptivePool(op, 3); }
+
 // Element i of a list with one number per pooled axis, or one for all.
 std::optional<int64_t> along(const std::vector<int64_t>& list, size_t i) {
   if (list.size() == 1) return list.front();
@@ -173,6 +198,7 @@ void averagePool3(OpContext& op) { averagePool(op, 3); }
 void cumulativeSum(OpContext& op) {
   op.operand("self");
   if (const auto axis = op.axisOf("dim", op.rankOf("self"))) op.set("axes", std::vector<int64_t>{*axis});
+  if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
 }
 
 }  // namespace
@@ -214,9 +240,9 @@ const std::vector<OpRule>& normRules() {
       {"aten::avg_pool1d", OpKind::Mix, averagePool1},
       {"aten::avg_pool2d", OpKind::Mix, averagePool2},
       {"aten::avg_pool3d", OpKind::Mix, averagePool3},
-      {"aten::adaptive_avg_pool1d", OpKind::Mix, mix1},
-      {"aten::adaptive_avg_pool2d", OpKind::Mix, mix2},
-      {"aten::adaptive_avg_pool3d", OpKind::Mix, mix3},
+      {"aten::adaptive_avg_pool1d", OpKind::Mix, adaptivePool1},
+      {"aten::adaptive_avg_pool2d", OpKind::Mix, adaptivePool2},
+      {"aten::adaptive_avg_pool3d", OpKind::Mix, adaptivePool3},
       {"aten::upsample_linear1d", OpKind::Mix, mix1},
       {"aten::upsample_bilinear2d", OpKind::Mix, mix2},
       {"aten::_upsample_bilinear2d_aa", OpKind::Mix, mix2},

@@ -56,6 +56,9 @@ class OpContext {
 
   // The numbers of a list that is written out; those computed at run time are nullopt.
   [[nodiscard]] std::optional<std::vector<std::optional<int64_t>>> knownIntsOf(std::string_view argument) const;
+  // The same in every run: written, or computed from sizes that weights or the file fix.
+  [[nodiscard]] std::optional<int64_t> fixedIntOf(std::string_view argument) const;
+  [[nodiscard]] std::optional<std::vector<int64_t>> fixedIntsOf(std::string_view argument) const;
   // How many numbers a list has, those computed at run time counted in.
   [[nodiscard]] std::optional<int64_t> listLengthOf(std::string_view argument) const;
 
@@ -75,6 +78,9 @@ class OpContext {
   [[nodiscard]] bool maskedBy(std::string_view argument, size_t element) const;
   // Sets "axis" where it is known.
   void setAxis(std::string_view argument, std::optional<int64_t> rank);
+
+  // Sets "computed" of a Reshape to the sizes that this argument lists, or has as a tensor.
+  void markComputedAxes(std::string_view sizes);
 
   // Literal arguments that are neither operands nor set yet, under their schema names.
   void addRemainingLiterals();
@@ -108,6 +114,7 @@ struct OpRule {
 [[nodiscard]] const std::vector<OpRule>& linearRules();     // op_linear.cpp
 [[nodiscard]] const std::vector<OpRule>& indexRules();      // op_index.cpp
 [[nodiscard]] const std::vector<OpRule>& shapeRules();      // op_shape.cpp
+[[nodiscard]] const std::vector<OpRule>& cutRules();        // op_cut.cpp
 [[nodiscard]] const std::vector<OpRule>& pointwiseRules();  // op_pointwise.cpp
 [[nodiscard]] const std::vector<OpRule>& normRules();       // op_norm.cpp
 [[nodiscard]] const std::vector<OpRule>& fusedRules();      // op_fused.cpp

@@ -1,6 +1,5 @@
 // Rows for ops that move elements about: views, permutations, slices, joins, padding.
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "core/formats/torchscript/op_rule.h"
@@ -15,6 +14,9 @@ constexpr int64_t kLargestBlock = 1 << 15;  // its square does not overflow
 void reshape(OpContext& op) {
   op.operand(op.has("self") ? "self" : "input");
   if (op.has("dtype")) op.kind = OpKind::Opaque;  // view(dtype) reads the bits as another type
+  for (const char* sizes : {"size", "shape", "other"}) {
+    if (op.has(sizes)) op.markComputedAxes(sizes);
+  }
 }
 
 void expand(OpContext& op) { op.operand("self"); }
@@ -141,59 +143,6 @@ void pixelUnshuffle(OpContext& op) {
   rearrange(op, {part(op, 3, 1), part(op, 2, r), r, part(op, 1, r), r}, {0, 2, 4, 1, 3}, 3);
 }
 
-// A position along an axis, counted from the front; nullopt when computed at run time or not known.
-std::optional<int64_t> position(const OpContext& op, std::string_view argument, std::optional<int64_t> axis) {
-  const auto at = op.intOf(argument);
-  if (!at || *at >= 0) return at;
-  const auto shape = op.shapeOf("self");
-  if (!shape || !axis || *axis >= static_cast<int64_t>(shape->size())) return std::nullopt;
-  return std::max<int64_t>(0, *at + (*shape)[static_cast<size_t>(*axis)]);
-}
-
-void slice(OpContext& op) {
-  if (!op.has("self")) {  // of a list
-    op.kind = OpKind::Opaque;
-    return;
-  }
-  op.operand("self");
-  const auto axis = op.axisOf("dim", op.rankOf("self"));
-  if (axis) op.set("axis", *axis);
-  const auto start = op.isNone("start") ? std::optional<int64_t>(0) : position(op, "start", axis);
-  if (start) op.set("start", *start);
-  const auto step = op.intOf("step");
-  if (step)
-    op.set("step", *step);
-  else
-    op.kind = OpKind::Opaque;
-  const bool toTheEnd = op.isNone("end") || op.intOf("end") == std::numeric_limits<int64_t>::max();
-  if (start == 0 && step == 1 && toTheEnd) op.kind = OpKind::Identity;
-}
-
-void narrow(OpContext& op) {
-  op.operand("self");
-  const auto axis = op.axisOf("dim", op.rankOf("self"));
-  if (axis) op.set("axis", *axis);
-  if (const auto start = position(op, "start", axis)) op.set("start", *start);
-  op.set("step", int64_t{1});
-}
-
-void select(OpContext& op) {
-  if (!op.has("self") || !op.has("index")) {
-    op.kind = OpKind::Opaque;
-    return;
-  }
-  op.operand("self");
-  const auto axis = op.axisOf("dim", op.rankOf("self"));
-  if (axis) op.set("axis", *axis);
-  if (const auto index = position(op, "index", axis)) op.set("index", *index);
-}
-
-void split(OpContext& op) {
-  op.operand("self");
-  op.mayTakeListApart = true;
-  op.setAxis("dim", op.rankOf("self"));
-}
-
 void concat(OpContext& op) {
   op.operandList("tensors");
   const auto rank = op.outputShape() ? std::optional(static_cast<int64_t>(op.outputShape()->size())) : std::nullopt;
@@ -277,10 +226,6 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::pixel_unshuffle", OpKind::Rearrange, pixelUnshuffle},
         {"aten::movedim", OpKind::Permute, moveAxes},
         {"aten::moveaxis", OpKind::Permute, moveAxes},
-        {"aten::slice", OpKind::Slice, slice},
-        {"aten::narrow", OpKind::Slice, narrow},
-        {"aten::select", OpKind::Select, select},
-        {"aten::unbind", OpKind::Unbind, split},
         {"aten::cat", OpKind::Concat, concat},
         {"aten::concat", OpKind::Concat, concat},
         {"aten::concatenate", OpKind::Concat, concat},
@@ -298,9 +243,6 @@ const std::vector<OpRule>& shapeRules() {
       rules.push_back({name, OpKind::Reshape, reshape});
     for (const char* name : {"aten::expand", "aten::expand_as", "aten::broadcast_to"})
       rules.push_back({name, OpKind::Expand, expand});
-    for (const char* name : {"aten::split", "aten::split_with_sizes", "aten::chunk", "aten::tensor_split",
-                             "aten::unsafe_chunk", "aten::unsafe_split", "aten::unsafe_split_with_sizes"})
-      rules.push_back({name, OpKind::Split, split});
     return rules;
   }();
   return kRules;

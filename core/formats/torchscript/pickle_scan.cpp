@@ -4,9 +4,12 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+
+#include "core/formats/torchscript/pickle_nesting.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -15,13 +18,16 @@ namespace {
 struct Thing {
   enum class Kind : uint8_t { Other, Mark, String, Int, Global, Tuple, Dict, Storage } kind = Kind::Other;
   std::string text;
-  int64_t number = 0;  // Int; of a Storage: its number of elements
-  int depth = 0;       // nesting of containers below
+  int64_t number = 0;      // Int; of a Storage: its number of elements
+  int depth = 0;           // nesting of containers below
+  int32_t container = -1;  // its number in PickleNesting; -1: it holds nothing
+  int64_t push = -1;       // of a short String: index in PickleScan::strings
   std::vector<std::shared_ptr<const Thing>> items;
 };
 using ThingPtr = std::shared_ptr<const Thing>;
 
 constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
+constexpr const char* kTooDeep = "its objects are nested more than 1000 deep";
 constexpr int kKeptDepth = 3;
 constexpr size_t kKeptItems = 64;
 
@@ -64,6 +70,9 @@ class Scanner {
     if (in_.empty()) throw Broken{"the pickle is empty"};
     while (step()) {
     }
+    const int64_t depth = nesting_.depth();
+    if (depth < 0) throw Broken{"one of its objects contains itself"};
+    if (depth > kMaxDepth) throw Broken{kTooDeep};
     result_.rootIsDict = !stack_.empty() && stack_.back()->kind == Thing::Kind::Dict;
     return std::move(result_);
   }
@@ -112,13 +121,26 @@ class Scanner {
   static int depthOf(const std::vector<ThingPtr>& items) {
     int depth = 0;
     for (const ThingPtr& item : items) depth = std::max(depth, item->depth);
-    if (depth + 1 > kMaxDepth) throw Broken{"its objects are nested more than 1000 deep"};
+    if (depth + 1 > kMaxDepth) throw Broken{kTooDeep};
     return depth + 1;
   }
-  ThingPtr tuple(std::vector<ThingPtr> items) {
+  // A container that holds these.
+  std::shared_ptr<Thing> holding(const std::vector<ThingPtr>& items) {
     auto thing = std::make_shared<Thing>();
-    thing->kind = Thing::Kind::Tuple;
     thing->depth = depthOf(items);
+    thing->container = nesting_.addContainer();
+    addInside(*thing, items);
+    return thing;
+  }
+  void addInside(const Thing& container, const std::vector<ThingPtr>& items) {
+    if (container.container < 0) return;
+    for (const ThingPtr& item : items) {
+      if (item->container >= 0) nesting_.addInside(container.container, item->container);
+    }
+  }
+  ThingPtr tuple(std::vector<ThingPtr> items) {
+    auto thing = holding(items);
+    thing->kind = Thing::Kind::Tuple;
     if (thing->depth <= kKeptDepth && items.size() <= kKeptItems) {
       thing->items = std::move(items);
     } else {
@@ -131,17 +153,32 @@ class Scanner {
     const ThingPtr container = pop();
     auto grown = std::make_shared<Thing>(*container);
     grown->depth = std::max(grown->depth, depthOf(items));
+    addInside(*grown, items);
     push(std::move(grown));
   }
 
   void memoise(uint64_t slot) {
-    top();
+    const int64_t push = top().push;
     memo_[slot] = stack_.back();
+    if (push < 0) return;
+    PickledString& string = result_.strings[static_cast<size_t>(push)];
+    if (string.end == opcodeAt_) string.end = at_;
   }
   void recall(uint64_t slot) {
     const auto found = memo_.find(slot);
     if (found == memo_.end()) throw Broken{"the pickle reads an empty memo slot"};
-    push(found->second);
+    push(found->second->kind == Thing::Kind::String ? stringThing(found->second->text) : found->second);
+  }
+  ThingPtr stringThing(const std::string& text) {
+    constexpr size_t kShort = 16;  // names of devices are
+    auto thing = std::make_shared<Thing>();
+    thing->kind = Thing::Kind::String;
+    thing->text = text;
+    if (text.size() <= kShort) {
+      thing->push = static_cast<int64_t>(result_.strings.size());
+      result_.strings.push_back({opcodeAt_, at_, text, false});
+    }
+    return thing;
   }
 
   void pushGlobal(const std::string& module, const std::string& name) {
@@ -161,7 +198,9 @@ class Scanner {
     DeclaredStorage storage;
     storage.type = items[1]->text.substr(items[1]->text.find(' ') + 1);
     storage.key = items[2]->text;
+    storage.device = items[3]->text;
     storage.elements = items[4]->number;
+    if (items[3]->push >= 0) result_.strings[static_cast<size_t>(items[3]->push)].isDevice = true;
     auto thing = make(Thing::Kind::Storage, storage.key + " " + storage.type, storage.elements);
     if (seenStorages_.insert(storage.key).second) result_.storages.push_back(std::move(storage));
     push(std::move(thing));
@@ -186,11 +225,14 @@ class Scanner {
       for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
       result_.tensors.push_back(std::move(tensor));
     }
-    auto made = std::make_shared<Thing>();
-    made->depth = depthOf({arguments});
-    push(std::move(made));
+    push(holding({arguments}));
   }
 
+  void pushDict() {
+    auto dict = holding({});
+    dict->kind = Thing::Kind::Dict;
+    push(std::move(dict));
+  }
   void setItems() { putInto(popToMark()); }
 
   void longInt(size_t lengthBytes) {
@@ -206,6 +248,7 @@ class Scanner {
 
   // One opcode; false at STOP.
   bool step() {
+    opcodeAt_ = at_;
     const char opcode = take(1)[0];
     // clang-format off
     switch (opcode) {
@@ -242,8 +285,8 @@ class Scanner {
       case ')': push(tuple({})); break;                                                        // EMPTY_TUPLE
       case 't': push(tuple(popToMark())); break;                                               // TUPLE
       case '\x85': case '\x86': case '\x87': smallTuple(static_cast<size_t>(opcode - '\x84')); break;  // TUPLE1..3
-      case ']': case '\x8f': push(make(Thing::Kind::Other)); break;                            // EMPTY_LIST, EMPTY_SET
-      case '}': push(make(Thing::Kind::Dict)); break;                                          // EMPTY_DICT
+      case ']': case '\x8f': push(holding({})); break;                                         // EMPTY_LIST, EMPTY_SET
+      case '}': pushDict(); break;                                                             // EMPTY_DICT
       case 'l': collect(Thing::Kind::Other); break;                                            // LIST
       case 'd': collect(Thing::Kind::Dict); break;                                             // DICT
       case 'a': { const ThingPtr item = pop(); putInto({item}); break; }                       // APPEND
@@ -256,8 +299,7 @@ class Scanner {
       case 'Q': persistentId(); break;                                                         // BINPERSID
       case 'P': takeLine(); push(make(Thing::Kind::Other)); break;                             // PERSID
       case 'i': { std::string module = takeLine(); pushGlobal(module, takeLine()); pop();
-                  const auto items = popToMark(); auto made = std::make_shared<Thing>();
-                  made->depth = depthOf(items); push(std::move(made)); break; }                // INST
+                  push(holding(popToMark())); break; }                                        // INST
       case 'o': collect(Thing::Kind::Other); break;                                            // OBJ
       default:
         throw Broken{"the pickle has an unknown opcode"};
@@ -269,7 +311,7 @@ class Scanner {
   void pushString(uint64_t length) {
     const auto text = take(length);
     constexpr size_t kKeptText = 256;  // longer ones are no storage keys
-    push(make(Thing::Kind::String, std::string(text.substr(0, kKeptText))));
+    push(stringThing(std::string(text.substr(0, kKeptText))));
   }
   void textMemo(char opcode) {
     const std::string slot = takeLine();
@@ -284,18 +326,18 @@ class Scanner {
     push(tuple(std::move(items)));
   }
   void collect(Thing::Kind kind) {
-    const auto items = popToMark();
-    auto made = std::make_shared<Thing>();
+    auto made = holding(popToMark());
     made->kind = kind;
-    made->depth = depthOf(items);
     push(std::move(made));
   }
 
   std::string_view in_;
   size_t at_ = 0;
+  size_t opcodeAt_ = 0;
   std::vector<ThingPtr> stack_;
   std::unordered_map<uint64_t, ThingPtr> memo_;
   std::unordered_set<std::string> seenGlobals_, seenStorages_;
+  PickleNesting nesting_;
   PickleScan result_;
 };
 
@@ -307,6 +349,27 @@ Result<PickleScan> scanPickle(std::string_view pickle) {
   } catch (const Broken& broken) {
     return fail(ErrorCode::Unreadable, broken.why);
   }
+}
+
+std::string withDevice(std::string_view pickle, const PickleScan& scan, std::string_view device) {
+  std::set<std::string_view> before;
+  for (const PickledString& string : scan.strings) {
+    if (string.isDevice) before.insert(string.text);
+  }
+  // Written out wherever they stand: a memo slot may serve a device and an attribute alike.
+  const auto written = [](std::string_view text) {
+    std::string bytes = "X";
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(text.size() >> shift & 0xff);
+    return bytes.append(text);
+  };
+  std::string made;
+  size_t done = 0;
+  for (const PickledString& string : scan.strings) {
+    if (!before.contains(string.text)) continue;
+    made.append(pickle.substr(done, string.begin - done)).append(written(string.isDevice ? device : string.text));
+    done = string.end;
+  }
+  return made.append(pickle.substr(done));
 }
 
 int64_t storageElementBytes(std::string_view type) {

@@ -13,8 +13,9 @@ namespace normlens::formats::torchscript {
 
 // A tensor storage that lives in a record of its own: persistent id ("storage", type, key, device, elements).
 struct DeclaredStorage {
-  std::string type;  // "FloatStorage"
-  std::string key;   // record name: "12"
+  std::string type;    // "FloatStorage"
+  std::string key;     // record name: "12"
+  std::string device;  // "cpu", "cuda:0"
   int64_t elements = 0;
 };
 
@@ -24,15 +25,26 @@ struct DeclaredTensor {
   std::vector<int64_t> sizes;
 };
 
+// A short string, as it is written out or read from the memo, with the opcode that puts it there.
+struct PickledString {
+  size_t begin = 0, end = 0;
+  std::string text;
+  bool isDevice = false;  // of a storage
+};
+
 struct PickleScan {
   std::vector<std::string> globals;       // "torch._utils _rebuild_tensor_v2", in order of first mention
   std::vector<DeclaredStorage> storages;  // each key once
   std::vector<DeclaredTensor> tensors;
-  bool rootIsDict = false;  // the pickled object itself is a plain dict
+  std::vector<PickledString> strings;  // short ones, in the order of the pickle
+  bool rootIsDict = false;             // the pickled object itself is a plain dict
 };
 
 // Errors: Unreadable with what is wrong, in words, without a file name ("the pickle is cut off").
 [[nodiscard]] Result<PickleScan> scanPickle(std::string_view pickle);
+
+// The pickle, as torch writes them (protocol 2), with all its storages on that device.
+[[nodiscard]] std::string withDevice(std::string_view pickle, const PickleScan& scan, std::string_view device);
 
 // Bytes per element of "FloatStorage"; 0 when there is no such type.
 [[nodiscard]] int64_t storageElementBytes(std::string_view type);

@@ -182,7 +182,8 @@ void WeightPlacement::redirect(const Read& read, const std::vector<Read>& all, c
   };
   for (const auto& at : chainOf(read.site)) {
     const Frame& frame = model_.program().frames[static_cast<size_t>(at.frame)];
-    if (site.owner && !frame.self) continue;  // a function has no attributes: its caller hands in another tensor
+    // A function gets no attributes, nor does an object that is no module: its caller hands in another tensor.
+    if (site.owner && !(frame.self && frame.self->type()->is_module())) continue;
     for (const auto& other : all) {
       if (other.version == read.version || other.site.node == nullptr) continue;
       const auto chain = chainOf(other.site);
@@ -212,8 +213,8 @@ std::string WeightPlacement::attributeFor(const ObjectPtr& self, const TensorSit
   const std::string base = site.attribute + "_centered";
   name = base;
   for (int i = 2; taken(name); ++i) name = base + "_" + std::to_string(i);
-  const auto slot = site.owner->type()->getAttributeSlot(site.attribute);
-  added.push_back({name, tensor, site.owner->type()->is_parameter(slot)});
+  const auto owner = site.owner->type();
+  added.push_back({name, tensor, owner->is_module() && owner->is_parameter(owner->getAttributeSlot(site.attribute))});
   return name;
 }
 

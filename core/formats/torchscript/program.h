@@ -19,7 +19,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -30,6 +32,9 @@ namespace normlens::formats::torchscript {
 inline constexpr int kNone = -1;
 
 using ObjectPtr = c10::intrusive_ptr<c10::ivalue::Object>;
+
+// Names of attributes (or methods) of instances.
+using Attributes = std::set<std::pair<const c10::ivalue::Object*, std::string>>;
 
 // One entered body: forward() itself, a method of a submodule, or a free function.
 struct Frame {
@@ -52,12 +57,12 @@ struct TensorSite {
   std::vector<int64_t> elements;  // position inside a list or tuple attribute, outermost first; empty: itself
 };
 
-// One piece of memory that the program reads, with every place of the module that holds it (tied weights have several,
+// One piece of memory that the program reads (or only writes), with every place of the module that holds it (tied weights have several,
 // also those that forward() does not read).
 struct ConstantTensor {
   at::Tensor tensor;
   std::vector<TensorSite> sites;  // never empty; the first one names it
-  std::string volatileReason;     // not empty: the model writes it, so it is no constant
+  std::string volatileReason;     // not empty: the model writes it, in whatever method, so it is no constant
 };
 
 struct ProgramValue {
@@ -97,6 +102,13 @@ struct InPlaceFacts {
   std::vector<std::string> opaqueReason;  // by value: why nothing may be proved of it; empty: nothing wrong
 };
 
+// What runs and is read besides forward()'s nodes: by the model's other methods, by methods of modules that are chosen
+// at run time, and in containers that are read whole. It must go on meaning the same.
+struct OtherEntries {
+  Attributes methods;
+  Attributes attributes;  // with those that the model writes, and those of objects that are no modules
+};
+
 struct Program {
   std::vector<Frame> frames;  // 0: forward() of the model
   std::vector<ProgramValue> values;
@@ -105,7 +117,9 @@ struct Program {
   std::vector<ConstantTensor> constants;
   std::vector<InputLayout> inputs;  // of the parameters of block 0, named as the user wrote them where that is known
   InPlaceFacts inPlace;
-  bool writesState = false;  // an in-place op or SetAttr changes the module's own tensors or attributes
+  OtherEntries others;
+  bool writesInputs = false;  // an in-place op may change tensors that the caller gave
+  bool writesState = false;   // an in-place op or SetAttr changes the module's own tensors or attributes
 };
 
 // Errors: Unsupported when the module has no forward(), or calls itself.

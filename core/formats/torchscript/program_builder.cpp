@@ -27,17 +27,21 @@ std::string inputName(const Value* input, const c10::Argument& argument) {
 
 }  // namespace
 
-Program ProgramBuilder::build() {
-  if (!module_.find_method("forward")) throw std::runtime_error("the module has no forward() method");
-  const auto method = module_.get_method("forward");
+Program ProgramBuilder::build(const ObjectPtr& self, const std::string& method) {
+  torch::jit::Function* function = self->type()->findMethod(method);
+  auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
+  if (body == nullptr) throw std::runtime_error("the module has no " + method + "() method");
+  body->ensure_defined();
+  ofForward_ = isForward(*self, method);
   Frame top;
-  top.self = module_._ivalue();
-  top.className = shortClassName(*top.self);
-  top.method = "forward";
-  top.graph = method.graph();
+  top.self = self;
+  top.path = index_.pathOf(*self);
+  top.className = shortClassName(*self);
+  top.method = method;
+  top.graph = body->graph();
   const int block = addBlock(top.graph->block(), kNone, 0);
   const auto inputs = top.graph->inputs();
-  const auto& schema = method.function().getSchema();
+  const auto& schema = function->getSchema();
   std::vector<std::string> names;
   program_.frames.push_back(top);  // enter() would push it: the parameters need its number first
   environments_.emplace_back();
@@ -53,7 +57,7 @@ Program ProgramBuilder::build() {
   }
   walkNodes(top.graph->block(), 0, block);
   program_.blocks[0].returns = lookUpAll(top.graph->outputs(), 0);
-  program_.inputs = inputLayouts(program_, names, schema);
+  if (ofForward_) program_.inputs = inputLayouts(program_, names, schema);
   return std::move(program_);
 }
 
@@ -195,60 +199,6 @@ void ProgramBuilder::addOutputs(Node* node, int id, int frame) {
 void ProgramBuilder::walkPlain(Node* node, int frame, int block) {
   const int id = addNode(node, frame, block);
   addOutputs(node, id, frame);
-}
-
-bool ProgramBuilder::walkCallMethod(Node* node, int frame, int block) {
-  const Values arguments = lookUpAll(node->inputs(), frame);
-  const auto& object = knownOf(arguments[0]);
-  if (!object || !object->isObject()) return false;
-  const ObjectPtr self = object->toObject();
-  const std::string& name = node->s(c10::attr::name);
-  torch::jit::Function* function = self->type()->findMethod(name);
-  auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
-  if (body == nullptr) return false;
-  Frame callee;
-  callee.parent = frame;
-  callee.call = node;
-  callee.self = self;
-  callee.path = index_.pathOf(*self);
-  callee.className = shortClassName(*self);
-  callee.method = name;
-  callee.graph = body->graph();
-  bindOutputs(node, frame, enter(std::move(callee), arguments, block));
-  return true;
-}
-
-bool ProgramBuilder::walkCallFunction(Node* node, int frame, int block) {
-  const auto type = node->input(0)->type()->cast<c10::FunctionType>();
-  auto* body = type ? torch::jit::tryToGraphFunction(*type->function()) : nullptr;
-  if (body == nullptr) return false;
-  const Frame& caller = program_.frames[static_cast<size_t>(frame)];
-  Frame callee;
-  callee.parent = frame;
-  callee.call = node;
-  callee.path = caller.path;
-  callee.className = caller.className;
-  callee.method = body->name();
-  callee.graph = body->graph();
-  const Values arguments = lookUpAll(node->inputs().slice(1), frame);
-  bindOutputs(node, frame, enter(std::move(callee), arguments, block));
-  return true;
-}
-
-// A fork's body runs at the place of the fork.
-bool ProgramBuilder::walkFork(Node* node, int frame, int block) {
-  if (!node->hasAttribute(c10::attr::Subgraph) || node->outputs().size() != 1) return false;
-  const Frame& caller = program_.frames[static_cast<size_t>(frame)];
-  Frame callee;
-  callee.parent = frame;
-  callee.call = node;
-  callee.path = caller.path;
-  callee.className = caller.className;
-  callee.method = "fork";
-  callee.graph = node->g(c10::attr::Subgraph);
-  if (callee.graph->outputs().size() != 1) return false;
-  bindOutputs(node, frame, enter(std::move(callee), lookUpAll(node->inputs(), frame), block));
-  return true;
 }
 
 void ProgramBuilder::inlineBranch(Node* node, Block* branch, int frame, int block) {

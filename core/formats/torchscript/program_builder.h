@@ -12,19 +12,22 @@
 
 namespace normlens::formats::torchscript {
 
-// Attributes that some SetAttr of the model writes: their value is not known before the run.
-using WrittenAttributes = std::set<std::pair<const c10::ivalue::Object*, std::string>>;
+using InstanceMethod = std::pair<ObjectPtr, std::string>;
 
 class ProgramBuilder {
  public:
-  // `written`: from an earlier walk.
-  ProgramBuilder(const torch::jit::Module& module, const ModuleIndex& index, WrittenAttributes written)
-      : module_(module), index_(index), written_(std::move(written)) {}
+  // `written`: attributes whose value is not known before the run; from earlier walks.
+  ProgramBuilder(const torch::jit::Module& module, const ModuleIndex& index, const Attributes& written)
+      : module_(module), index_(index), written_(written) {}
 
-  // Throws std::runtime_error with a plain sentence.
-  Program build();
-  // Attributes written by what was walked; more than what was passed in: walk again.
-  [[nodiscard]] const WrittenAttributes& written() const { return found_; }
+  // Once, of one method. Throws std::runtime_error with a plain sentence.
+  Program build(const ObjectPtr& self, const std::string& method);
+  // Attributes that a SetAttr of what was walked writes; more than what was passed in: walk again.
+  [[nodiscard]] const Attributes& written() const { return found_; }
+  // Attributes that are read where forward()'s program does not show it.
+  [[nodiscard]] const Attributes& hiddenReads() const { return hiddenReads_; }
+  // What calls on modules that are chosen at run time may run.
+  [[nodiscard]] const std::set<InstanceMethod>& chosen() const { return chosen_; }
 
  private:
   using Values = std::vector<int>;
@@ -46,6 +49,9 @@ class ProgramBuilder {
     return program_.values[static_cast<size_t>(value)].known;
   }
 
+  [[nodiscard]] bool isForward(const c10::ivalue::Object& self, const std::string& method) const;
+  // All instances that a value may be.
+  [[nodiscard]] std::vector<ObjectPtr> instancesBehind(int value) const;
   Values enter(Frame frame, const Values& arguments, int block);
   void walkNodes(torch::jit::Block* torchBlock, int frame, int block);
   void walkNode(torch::jit::Node* node, int frame, int block);
@@ -70,7 +76,10 @@ class ProgramBuilder {
 
   const torch::jit::Module& module_;
   const ModuleIndex& index_;
-  WrittenAttributes written_, found_;
+  const Attributes& written_;
+  Attributes found_, hiddenReads_;
+  std::set<InstanceMethod> chosen_;
+  bool ofForward_ = false;
   Program program_;
   std::vector<Environment> environments_;
   std::unordered_map<std::string, int> constantByMemory_;

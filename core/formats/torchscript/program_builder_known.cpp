@@ -30,10 +30,15 @@ void ProgramBuilder::walkConstant(Node* node, int frame) {
 }
 
 bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
-  const auto& object = knownOf(lookUp(node->input(), frame));
-  if (!object || !object->isObject()) return false;
-  const ObjectPtr owner = object->toObject();
+  const int value = lookUp(node->input(), frame);
+  const auto& object = knownOf(value);
   const std::string& name = node->s(c10::attr::name);
+  const bool isKnown = object && object->isObject();
+  if (!isKnown || !ofForward_) {
+    for (const ObjectPtr& owner : instancesBehind(value)) hiddenReads_.insert({owner.get(), name});
+  }
+  if (!isKnown) return false;
+  const ObjectPtr owner = object->toObject();
   if (!owner->type()->hasAttribute(name) || written_.count({owner.get(), name}) != 0) return false;
   TensorSite site{owner, name, joinPath(index_.pathOf(*owner), name), nullptr, nullptr, {}};
   bind(node->output(), frame, addKnown(node->output(), frame, owner->getAttr(name), std::move(site)));
@@ -41,9 +46,8 @@ bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
 }
 
 void ProgramBuilder::noteSetAttr(Node* node, int frame) {
-  const auto& object = knownOf(lookUp(node->input(0), frame));
-  if (object && object->isObject()) {
-    found_.insert({object->toObject().get(), node->s(c10::attr::name)});
+  for (const ObjectPtr& owner : instancesBehind(lookUp(node->input(0), frame))) {
+    found_.insert({owner.get(), node->s(c10::attr::name)});
     program_.writesState = true;
   }
 }

@@ -16,6 +16,22 @@ RunState::RunState(const Program& program) : program_(program) {
                            .set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
     copies_.emplace(storage.unsafeGetStorageImpl(), whole.clone().storage());
   }
+  if (!program.writesState) return;
+  for (const ProgramNode& node : program.nodes) {
+    const auto kind = node.node->kind();
+    if (kind == c10::prim::GetAttr || kind == c10::prim::SetAttr) continue;
+    for (const int value : node.inputs) copyModule(value);
+  }
+  for (const ProgramBlock& block : program.blocks) {
+    for (const int value : block.returns) copyModule(value);
+  }
+}
+
+void RunState::copyModule(int value) {
+  const auto& known = program_.values[static_cast<size_t>(value)].known;
+  if (!known || !known->isObject() || !known->toObjectRef().type()->is_module()) return;
+  auto& copy = modules_[&known->toObjectRef()];
+  if (copy.isNone()) copy = known->deepcopy();
 }
 
 c10::IValue RunState::contentOf(int value) const {
@@ -28,6 +44,10 @@ c10::IValue RunState::contentOf(int value) const {
     if (found == copies_.end()) return known;
     return at::empty({0}, tensor.options())
         .set_(found->second, tensor.storage_offset(), tensor.sizes(), tensor.strides());
+  }
+  if (known.isObject()) {
+    const auto module = modules_.find(&known.toObjectRef());
+    return module == modules_.end() ? known : module->second;
   }
   // Containers of the file that the program may change.
   if (program_.writesState && (known.isList() || known.isGenericDict())) return known.deepcopy();

@@ -10,7 +10,7 @@
 
 namespace normlens::formats::torchscript {
 
-// A copy that a run may write; objects (submodules) are not copied.
+// A copy that a run may write; objects are not copied.
 [[nodiscard]] c10::IValue copyOfState(const c10::IValue& value);
 
 class RunState {
@@ -22,6 +22,10 @@ class RunState {
 
  private:
   const Program& program_;
+  // Modules whose methods run as they are: which ones is chosen at run time.
+  void copyModule(int value);
+
+  std::unordered_map<const c10::ivalue::Object*, c10::IValue> modules_;
   // Written storages and their copies: tensors that shared memory go on sharing it.
   std::unordered_map<const c10::StorageImpl*, c10::Storage> copies_;
 };

@@ -3,12 +3,16 @@
 #include <torch/csrc/jit/serialization/export.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <thread>
 #include <unordered_set>
 
 #include "core/formats/torchscript/archive_capture.h"
 #include "core/formats/torchscript/archive_writer.h"
+#include "core/formats/torchscript/file_devices.h"
+#include "core/formats/torchscript/pickle_scan.h"
+#include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
@@ -66,6 +70,30 @@ void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap
 
 constexpr std::string_view kCapturedFolder = "archive/";
 
+// Every unit whose code the serializer may print.
+std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> unitsOf(const ModuleSource& source) {
+  auto units = source.edits ? source.edits->keptAlive : decltype(SaveEdits::keptAlive)();
+  units.push_back(source.module._ivalue()->compilation_unit());
+  return units;
+}
+
+// The pickles, with their tensors on the device that the file's are on. `made` keeps what is new.
+void keepDevices(std::vector<RecordToWrite>& records, const Archive& archive, std::deque<std::string>& made) {
+  for (const char* pickle : {"data.pkl", "constants.pkl"}) {
+    const std::string device = deviceOfTensors(archive, pickle);
+    const auto record = std::ranges::find(records, std::string(kCapturedFolder) + pickle, &RecordToWrite::name);
+    if (device == "cpu" || record == records.end() || record->method != ZipMethod::Stored) continue;
+    std::string content;
+    for (const auto& piece : record->bytes) content.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    const auto scan = scanPickle(content);
+    if (!scan) continue;
+    made.push_back(withDevice(content, *scan, device));
+    record->size = made.back().size();
+    record->bytes = {std::as_bytes(std::span(made.back()))};
+    record->crc.reset();
+  }
+}
+
 // The record as the opened file has it, raw.
 RecordToWrite asInFile(const Archive& archive, const ZipRecord& record) {
   return {record.name, record.method, record.size, {archive.stored(record)}, record.crc};
@@ -122,9 +150,14 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     task.report("writing the file");
     const TensorMemory memory(source_.module, program_);
     CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
-    serialize(source_.module, source_.extraFiles, archive);
+    {
+      const FileDevicesInCode devices(unitsOf(source_));
+      serialize(source_.module, source_.extraFiles, archive);
+    }
     auto records = archive.records();
     if (!records) return tl::unexpected<Error>(records.error());
+    std::deque<std::string> made;
+    if (source_.archive) keepDevices(*records, *source_.archive, made);
     if (auto status = task.check(); !status) return status;
     return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()),
                         std::max(1U, std::thread::hardware_concurrency()));

@@ -50,6 +50,10 @@ bool isPlainCall(const Frame& body) {
   return body.call != nullptr && (body.call->kind() == prim::CallMethod || body.call->kind() == prim::CallFunction);
 }
 
+bool mayRename(const Frame& body) {
+  return isPlainCall(body) && body.call->input(0)->type()->kind() != c10::TypeKind::InterfaceType;
+}
+
 SumReader argumentFor(const Frame& body, const Value& parameter) {
   const size_t shift = body.call->kind() == prim::CallFunction ? 1 : 0;
   return {body.parent, body.call, parameter.offset() + shift};
@@ -62,7 +66,7 @@ SumTracer::SumTracer(const TorchScriptModel& model) : model_(model) {
   }
   for (size_t f = 1; f < program.frames.size(); ++f) {
     const Frame& frame = program.frames[f];
-    if (isPlainCall(frame)) bodies_[{frame.parent, frame.call}] = static_cast<int>(f);
+    if (mayRename(frame)) bodies_[{frame.parent, frame.call}] = static_cast<int>(f);
   }
 }
 
@@ -162,7 +166,7 @@ std::optional<SumWay> SumTracer::wayTo(const SumReader& reader) const {
       way.bodies.push_back(std::move(origin->body));
       break;
     }
-    if (!isPlainCall(frame)) return std::nullopt;
+    if (!mayRename(frame)) return std::nullopt;
     read = argumentFor(frame, *origin->parameter);
     below.push_back(std::move(origin->body));
   }

@@ -35,6 +35,9 @@ struct SumReader {
 // The body is that of a method or function which its caller waits for.
 [[nodiscard]] bool isPlainCall(const Frame& body);
 
+// ... and the caller may call another method instead: an interface knows only its own.
+[[nodiscard]] bool mayRename(const Frame& body);
+
 // Where the caller of such a body reads what the body has as this parameter.
 [[nodiscard]] SumReader argumentFor(const Frame& body, const torch::jit::Value& parameter);
 

@@ -30,9 +30,10 @@ class TensorTwins {
     }
     if (!tensor.is_floating_point() && !rules_.copyOthers) return tensor;
     const auto& memory = memoryOf(tensor);
-    at::Tensor twin = at::empty({0}, memory.content.options())
-                          .set_(memory.content.storage(), memory.own ? 0 : tensor.storage_offset(), tensor.sizes(),
-                                memory.own ? memory.strides : tensor.strides().vec());
+    at::Tensor twin =
+        at::empty({0}, memory.content.options())
+            .set_(memory.content.storage(), memory.own ? memory.content.storage_offset() : tensor.storage_offset(),
+                  tensor.sizes(), memory.own ? memory.strides : tensor.strides().vec());
     if (twin.is_floating_point()) twin.set_requires_grad(tensor.requires_grad());
     return twin;
   }

@@ -12,6 +12,7 @@
 #include "core/formats/torchscript/pass_timer.h"
 #include "core/formats/torchscript/peak_memory.h"
 #include "core/formats/torchscript/torch_version.h"
+#include "core/formats/torchscript/written_state.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -76,7 +77,8 @@ class TorchRunner final : public Runner {
     if (captured_) return run([&] { return captured_->replayMs(timer_); });
     return run([&] {
       result_ = {};
-      return timer_.time([&] { result_ = parts_.module.forward(parts_.inputs); });
+      const std::vector<IValue> inputs = freshInputs();
+      return timer_.time([&] { result_ = parts_.module.forward(inputs); });
     });
   }
 
@@ -85,8 +87,9 @@ class TorchRunner final : public Runner {
       result_ = {};
       const auto peak = std::make_shared<PeakMemory>(parts_.device.type());
       {
+        const std::vector<IValue> inputs = freshInputs();
         const c10::DebugInfoGuard watched(c10::DebugInfoKind::PROFILER_STATE, peak);
-        result_ = parts_.module.forward(parts_.inputs);
+        result_ = parts_.module.forward(inputs);
       }
       result_ = {};
       return peak->most();
@@ -109,6 +112,14 @@ class TorchRunner final : public Runner {
   int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
 
  private:
+  // Copies where a pass writes into them: each is measured on the same numbers.
+  [[nodiscard]] std::vector<IValue> freshInputs() const {
+    std::vector<IValue> inputs = parts_.inputs;
+    if (!model_.program().writesInputs) return inputs;
+    for (IValue& input : inputs) input = input.deepcopy();
+    return inputs;
+  }
+
   // program: the model's, or that of its copy on the device, which has the same nodes.
   Result<std::vector<OpTime>> timesOf(const Program& program, const Task& task) {
     const DefaultType defaultType(model_.source().defaultType);
@@ -116,7 +127,7 @@ class TorchRunner final : public Runner {
     Interpreter interpreter(program);
     NodeTimes times(program, kInstrumentedPasses, parts_.device);
     for (int pass = -1; pass < kInstrumentedPasses; ++pass) {  // the first one warms up
-      const auto done = interpreter.run(parts_.inputs, pass < 0 ? ValueHook() : times.hook(pass), task);
+      const auto done = interpreter.run(freshInputs(), pass < 0 ? ValueHook() : times.hook(pass), task);
       if (!done) return tl::unexpected(done.error());
       if (pass >= 0) times.endPass(pass);
     }
@@ -164,7 +175,10 @@ DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()
 DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
 
 torch::jit::Module runnable(const TorchScriptModel& model) {
-  return model.program().writesState ? model.source().module.deepcopy() : model.source().module;
+  const torch::jit::Module& module = model.source().module;
+  if (!model.program().writesState) return module;
+  const EditsByInstance state = copiesOfWrittenState(module, model.program());
+  return ModuleCopier(std::make_shared<torch::jit::CompilationUnit>(), state).copy(module);
 }
 
 Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
