@@ -57,8 +57,8 @@ struct TensorSite {
   std::vector<int64_t> elements;  // position inside a list or tuple attribute, outermost first; empty: itself
 };
 
-// One piece of memory that the program reads (or only writes), with every place of the module that holds it (tied weights have several,
-// also those that forward() does not read).
+// One piece of memory that the program reads (or only writes), with every place of the module that holds it (tied
+// weights have several, also those that forward() does not read).
 struct ConstantTensor {
   at::Tensor tensor;
   std::vector<TensorSite> sites;  // never empty; the first one names it

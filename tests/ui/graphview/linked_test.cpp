@@ -1,5 +1,4 @@
-// Two graphs that go together: the same groups stand open in both, and that is cheap in large models.
-#include <QElapsedTimer>
+// Two graphs that go together: the same groups stand open in both.
 #include <QTest>
 #include <algorithm>
 
@@ -10,26 +9,6 @@ namespace normlens::graphview {
 
 using test::gpt2Document;
 using test::ShownGraph;
-
-namespace {
-
-// What a user takes for at once, and ten times that where a sanitizer slows everything down.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr qint64 kAtOnceMs = 10000;
-#else
-constexpr qint64 kAtOnceMs = 1000;
-#endif
-
-// Modules that leave no op behind, as dropouts do when a model is traced, beside a long chain of ops.
-std::shared_ptr<const protocol::GraphDocument> manyEmptyModules(int modules, int ops) {
-  test::DocumentBuilder b;
-  for (int i = 0; i < modules; ++i) b.scope(0, "drop_" + std::to_string(i), "Dropout");
-  int x = b.op(0, "input", "I", {}, {8});
-  for (int i = 0; i < ops; ++i) x = b.op(0, "relu", "O", {x}, {8});
-  return b.take();
-}
-
-}  // namespace
 
 class LinkedTest : public QObject {
   Q_OBJECT
@@ -56,17 +35,6 @@ class LinkedTest : public QObject {
     a.view.expandToDepth(1);
     QTRY_COMPARE(openIn(b.view), 2);  // the model and the transformer
     QTRY_VERIFY(same());
-  }
-
-  void largeModelsAreComparedAtOnce() {
-    const auto document = manyEmptyModules(6000, 10000);
-    ShownGraph a(document), b(document);
-    LinkedViews links(&a.view, &b.view, nullptr);
-    QElapsedTimer timer;
-    timer.start();
-    links.setLinked(true);
-    qInfo("6,000 modules, 10,000 nodes: %lld ms", timer.elapsed());
-    QVERIFY(timer.elapsed() < kAtOnceMs);
   }
 
   void aContainerThatIsNotDrawnIsItsFirstBlock() {
