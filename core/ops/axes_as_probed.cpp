@@ -5,6 +5,7 @@
 
 #include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
+#include "core/ops/index_maps.h"
 #include "core/ops/reshape_groups.h"
 
 namespace normlens::ops {
@@ -56,6 +57,37 @@ bool isAxisKept(const Graph& graph, const AxisSize& size, ValueId x, const Shape
   for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
     const bool stands = (*shape)[i] == y[axis] && before(*shape, i) == before(y, axis);
     if (stands && axisSize(graph, x, i) == size) return true;
+  }
+  return false;
+}
+
+bool isSizeOfInput(const Graph& graph, ValueId value, size_t axis) {
+  const AxisSize size = axisSize(graph, value, axis);
+  return size.kind == AxisSize::Kind::Free && size.value != graph::kNoValue &&
+         graph.value(size.value).producer == graph::kNone;
+}
+
+std::optional<Pattern> widenedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
+                                         const Shape& full) {
+  const Shape* part = shapeOf(graph, operand);
+  const auto wide = part == nullptr ? std::nullopt : widenFromOperand(pattern, *part, full);
+  auto dims = wide ? alignTo(*wide, full) : std::nullopt;
+  if (!dims) return std::nullopt;
+  const size_t missing = full.size() - part->size();
+  for (size_t i = missing; i < full.size(); ++i) {
+    const bool byChance = (*part)[i - missing] == 1 && full[i] != 1 &&
+                          axisSize(graph, operand, i - missing).kind != AxisSize::Kind::Fixed;
+    if (byChance) (*dims)[i] = wholeKept(full[i]);
+  }
+  return joinDims(*dims);
+}
+
+bool sumsOverSizeOfInput(const Graph& graph, const Node& reshape, const Pattern& pattern) {
+  const ValueId x = graph::operandAt(reshape, 0);
+  const Shape* in = shapeOf(graph, x);
+  const auto dims = in == nullptr ? std::nullopt : alignTo(pattern, *in);
+  for (size_t axis = 0; dims && axis < dims->size(); ++axis) {
+    if (anySummed((*dims)[axis]) && isSizeOfInput(graph, x, axis)) return true;
   }
   return false;
 }

@@ -93,7 +93,7 @@ class SizeQuestion {
       sized.emplace_back(operand, part->size() - fromLast);
     }
     // A residual stream is long: the short ways first.
-    std::ranges::stable_partition(sized, [&](const auto& each) { return isWeightOrProduct(each.first); });
+    std::stable_partition(sized.begin(), sized.end(), [&](const auto& each) { return isWeightOrProduct(each.first); });
     AxisSize found = own;
     bool all = !sized.empty();
     for (const auto& [operand, axis] : sized) {

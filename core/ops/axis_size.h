@@ -24,6 +24,9 @@ struct AxisSize {
 
 [[nodiscard]] AxisSize axisSize(const graph::Graph& graph, graph::ValueId value, size_t axis);
 
+// A model's input has that size, and may have another.
+[[nodiscard]] bool isSizeOfInput(const graph::Graph& graph, graph::ValueId value, size_t axis);
+
 // A Slice, Select, Split or Unbind takes the same positions in every run.
 [[nodiscard]] bool isFixedCut(const graph::Graph& graph, const graph::Node& cut);
 
@@ -35,6 +38,14 @@ struct AxisSize {
 // elements before it.
 [[nodiscard]] bool isAxisKept(const graph::Graph& graph, const AxisSize& size, graph::ValueId x, const graph::Shape& y,
                               size_t axis);
+
+// widenFromOperand() of a shift of `operand`: constant only along axes that are broadcast in every run.
+[[nodiscard]] std::optional<Pattern> widenedInEveryRun(const graph::Graph& graph, graph::ValueId operand,
+                                                       const Pattern& pattern, const graph::Shape& full);
+
+// The pattern of what a Reshape makes sums along an axis of x with an input's size: how a longer one would be cut into
+// rows is not known.
+[[nodiscard]] bool sumsOverSizeOfInput(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);
 
 // The pattern restricts, of what a Reshape makes, an axis that is Torn.
 [[nodiscard]] bool restrictsTornAxis(const graph::Graph& graph, const graph::Node& reshape, const Pattern& pattern);

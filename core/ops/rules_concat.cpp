@@ -1,4 +1,5 @@
 // Concat and Stack.
+#include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
 
@@ -131,9 +132,15 @@ ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const 
   std::vector<Demand> all;
   for (size_t i = 0; i < node.operands.size(); ++i) {
     FactorsPerDim dims = view->dims;
-    auto seen = window(dims[view->axis], (*from)[i], shapeOf(graph, node.operands[i])->at(view->axis));
+    const int64_t size = shapeOf(graph, node.operands[i])->at(view->axis);
+    auto seen = window(dims[view->axis], (*from)[i], size);
     if (!seen) return ZeroMean::refused(kCutsChannels);
-    if (!seen->reaches) continue;
+    if (!seen->reaches) {
+      // Nothing in the probe run; another run may have something there.
+      const bool stays = size > 0 || axisSize(graph, node.operands[i], view->axis).kind == AxisSize::Kind::Fixed;
+      if (!stays) return ZeroMean::refused(kCutsChannels);
+      continue;
+    }
     dims[view->axis] = std::move(seen->factors);
     all.push_back({node.operands[i], joinDims(dims)});
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
 
@@ -22,10 +23,9 @@ std::optional<Pattern> narrowed(const Graph& graph, const Node& node, const Patt
 }
 
 std::optional<Pattern> widened(const Graph& graph, const Node& node, const Pattern& pattern, int operand) {
-  const Shape* part = shapeOf(graph, operandAt(node, static_cast<size_t>(operand)));
   const Shape* full = shapeOf(graph, node.outputs[0]);
-  if (full == nullptr || part == nullptr) return std::nullopt;
-  return widenFromOperand(pattern, *part, *full);
+  if (full == nullptr) return std::nullopt;
+  return widenedInEveryRun(graph, operandAt(node, static_cast<size_t>(operand)), pattern, *full);
 }
 
 // Each of these operands zero-mean over the pattern as it sees it.

@@ -1,6 +1,7 @@
 // Axes joined, split, moved or repeated, and what is looked up along them: Reshape, Permute, Expand, Roll, Gather.
 #include <algorithm>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
 
@@ -10,7 +11,8 @@ using graph::Graph;
 using graph::Node;
 using graph::Shape;
 
-ZeroMean reshapeZeroMean(const Graph&, const Node& node, int, const Pattern& pattern) {
+ZeroMean reshapeZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
+  if (sumsOverSizeOfInput(graph, node, pattern)) return ZeroMean::refused("a run decides how it is cut into rows");
   return ZeroMean::of({{node.operands.at(0), pattern}});
 }
 Shift reshapeShift(const Graph&, const Node& node, int operand, const Pattern& pattern) {
@@ -43,10 +45,9 @@ ZeroMean expandZeroMean(const Graph& graph, const Node& node, int, const Pattern
   return ZeroMean::of({{node.operands[0], std::move(*part)}});
 }
 Shift expandShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  const Shape* in = shapeOf(graph, node.operands.at(0));
   const Shape* out = shapeOf(graph, node.outputs[0]);
   if (operand != 0) return Shift::absorbed();  // expand_as reads the other operand's shape only
-  auto wide = in == nullptr || out == nullptr ? std::nullopt : widenFromOperand(pattern, *in, *out);
+  auto wide = out == nullptr ? std::nullopt : widenedInEveryRun(graph, node.operands.at(0), pattern, *out);
   if (!wide) return Shift::refused(kNoShape);
   return Shift::carried({{node.outputs[0], std::move(*wide)}});
 }

@@ -28,6 +28,13 @@ std::optional<int64_t> inside(std::optional<int64_t> start, int64_t length, int6
   return start && *start <= size - length ? start : std::nullopt;
 }
 
+// The cut takes all of an axis in the probe run, at positions that the file writes: of a longer one it takes a part.
+bool mayTakeLess(const Graph& graph, const Node& node, ValueId in, size_t axis, bool whole) {
+  if (!whole || graph::boolAttribute(node, "from_end")) return false;
+  const bool written = graph::intAttribute(node, "end") || graph::intsAttribute(node, "sizes");
+  return written && isSizeOfInput(graph, in, axis);
+}
+
 // y is the window [start, start + length) of x's axis.
 ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std::optional<int64_t> start,
                         int64_t length, ValueId in) {
@@ -45,6 +52,8 @@ ZeroMean windowZeroMean(const Graph& graph, const Node& node, AxisView view, std
   axis = std::move(*wide);
   // Along an axis that is kept, a part is asked for only where it is a part of features.
   if (!summed && length != size && !cutsFeatures(graph, node, in, joinDims(view.dims))) axis = wholeKept(size);
+  if (axis.front().summed && mayTakeLess(graph, node, in, view.axis, length == size))
+    return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
   if (summed && !isFixedCut(graph, node)) {
     if (axis.front().summed) return ZeroMean::refused(cutsFrom(node, "the norm's channels"));
     // Rows of a flattened value: another run may take more of them.

@@ -13,8 +13,8 @@ struct Axis {
 };
 using Axes = std::vector<Axis>;
 
-constexpr size_t kMostSets = 4;
-constexpr int64_t kSmall = 64;  // twice as much of it costs little
+constexpr size_t kMostSets = 5;
+constexpr int64_t kSmall = 64;  // more of it costs little
 
 int64_t& sizeAt(std::vector<Shape>& shapes, const Axis& at) { return shapes[at.input][at.axis]; }
 
@@ -30,7 +30,31 @@ int64_t twice(int64_t size) { return 2 * size; }
 int64_t half(int64_t size) { return std::max<int64_t>(1, size / 2); }
 int64_t oneMore(int64_t size) { return size + 1; }
 int64_t oneLess(int64_t size) { return std::max<int64_t>(1, size - 1); }
-int64_t larger(int64_t size) { return size <= kSmall ? twice(size) : size + size / 2; }
+int64_t halfMore(int64_t size) { return size + size / 2; }
+
+// What an input has one of, or none, may have to go with what others have there.
+int64_t largestAt(const std::vector<Shape>& shapes, size_t axis) {
+  int64_t largest = 1;
+  for (const Shape& shape : shapes) {
+    if (axis < shape.size()) largest = std::max(largest, shape[axis]);
+  }
+  return largest;
+}
+
+SizeTrials trialsOf(const std::vector<Shape>& shapes, const Axes& set) {
+  SizeTrials trials;
+  const int64_t size = shapes[set.front().input][set.front().axis];
+  const auto add = [&](auto... change) { (addTrial(trials, shapes, set, change), ...); };
+  if (size <= 1) {
+    const int64_t others = largestAt(shapes, set.front().axis);
+    add([=](int64_t) { return others; }, oneMore);
+  } else if (size <= kSmall) {
+    add(twice, half, oneMore, oneLess);
+  } else {
+    add(half, halfMore, twice, oneLess);
+  }
+  return trials;
+}
 
 Axes listedAxes(const std::vector<Shape>& shapes, const std::vector<std::vector<int>>& freeAxes) {
   Axes axes;
@@ -51,29 +75,20 @@ Axes batchAxes(const std::vector<Shape>& shapes) {
   return axes;
 }
 
-// By size, those of front axes first. Of `known` ones the batch, which all of them together have shown, is left out.
-std::vector<Axes> setsOfOneSize(const std::vector<Shape>& shapes, const Axes& known) {
+// By size, those of front axes first, without the batch: all free axes together have shown that.
+std::vector<Axes> setsOfOneSize(const std::vector<Shape>& shapes) {
   std::vector<Axes> sets;
-  std::vector<int64_t> sizes;
-  const auto add = [&](const Axis& at) {
-    const int64_t size = shapes[at.input][at.axis];
-    auto place = std::ranges::find(sizes, size) - sizes.begin();
-    if (static_cast<size_t>(place) == sizes.size()) {
-      sizes.push_back(size);
-      sets.emplace_back();
-    }
-    sets[static_cast<size_t>(place)].push_back(at);
-  };
   size_t ranks = 0;
   for (const Shape& shape : shapes) ranks = std::max(ranks, shape.size());
-  const auto isKnown = [&](const Axis& at) {
-    return known.empty() || std::ranges::any_of(known, [&](const Axis& other) {
-             return other.input == at.input && other.axis == at.axis;
-           });
-  };
-  for (size_t axis = 1; axis < ranks; ++axis) {
+  const auto sizeOf = [&](const Axis& at) { return shapes[at.input][at.axis]; };
+  const auto batch = batchAxes(shapes);
+  const auto isBatch = [&](const Axis& at) { return at.axis == 0 && sizeOf(at) == sizeOf(batch.front()); };
+  for (size_t axis = 0; axis < ranks; ++axis) {
     for (size_t i = 0; i < shapes.size(); ++i) {
-      if (axis < shapes[i].size() && isKnown({i, axis})) add({i, axis});
+      const Axis at{i, axis};
+      if (axis >= shapes[i].size() || isBatch(at)) continue;
+      const auto same = std::ranges::find(sets, sizeOf(at), [&](const Axes& set) { return sizeOf(set.front()); });
+      (same == sets.end() ? sets.emplace_back() : *same).push_back(at);
     }
   }
   if (sets.size() > kMostSets) sets.resize(kMostSets);
@@ -91,10 +106,7 @@ std::vector<SizeTrials> otherSizes(const std::vector<Shape>& shapes, const std::
   addTrial(all[0], shapes, together, twice);
   addTrial(all[0], shapes, firstAxes, twice);
   addTrial(all[0], shapes, together, oneMore);
-  for (const Axes& set : setsOfOneSize(shapes, known)) {
-    SizeTrials& trials = all.emplace_back();
-    for (const auto change : {larger, half, oneLess}) addTrial(trials, shapes, set, change);
-  }
+  for (const Axes& set : setsOfOneSize(shapes)) all.push_back(trialsOf(shapes, set));
   std::erase_if(all, [](const SizeTrials& trials) { return trials.empty(); });
   return all;
 }

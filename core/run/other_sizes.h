@@ -11,9 +11,9 @@ namespace normlens::run {
 // Ways to change one thing, the best first: a model takes some of them and refuses others.
 using SizeTrials = std::vector<std::vector<graph::Shape>>;
 
-// First all free axes together; then, one after the other, each set of axes that have one size (of a sequence, of an
-// image's sides). `freeAxes` is by input and may be empty: then axis 0 counts as free where it agrees with that of the
-// first input, and every other axis may turn out to be. At most four sets beside the first.
+// First all free axes together (`freeAxes` is by input and may be empty: then axis 0, where it agrees with that of the
+// first input). Then, one after the other, each set of axes that have one size (a sequence, an image's sides), free or
+// not as far as is known, but for the batch; at most five sets.
 [[nodiscard]] std::vector<SizeTrials> otherSizes(const std::vector<graph::Shape>& shapes,
                                                  const std::vector<std::vector<int>>& freeAxes);
 

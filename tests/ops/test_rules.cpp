@@ -120,10 +120,12 @@ OneNode maskedFill(Draw& draw) {
   return oneNode(OpKind::MaskedFill, {full, draw.mask(full), fill}, {}, {full});
 }
 
+// Of a model input, whose sizes no file fixes, only shifts are followed.
 OneNode reshape(Draw& draw) {
   const int64_t a = draw.size(), b = draw.size(), c = draw.size();
   const Shape from = draw.coin() ? Shape{a, b * c} : Shape{a * b, c};
-  return oneNode(OpKind::Reshape, {from}, {}, {draw.coin() ? Shape{a, b, c} : Shape{a * b * c}});
+  const Operand x = draw.coin() ? Operand(from) : Operand::of(draw.tensor(from));
+  return oneNode(OpKind::Reshape, {x}, {}, {draw.coin() ? Shape{a, b, c} : Shape{a * b * c}});
 }
 OneNode permute(Draw& draw) {
   const Shape in = draw.shape(2, 4);

@@ -553,6 +553,50 @@ TEST(Refused, partsOfTheChannelsThatMoveWithTheInput) {
   }
 }
 
+// What covers a whole axis of the probe's, at sizes that the file writes, covers a part of a longer one.
+TEST(Refused, allOfAnAxisWhoseLengthTheInputDecides) {
+  const auto refuses = [](bool ofLinear, OpKind kind, Attributes attributes, const Shape& to) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({2, 3, 12});
+    const auto h = ofLinear ? g.add(OpKind::Linear, {x, g.weight({12, 12})}, {2, 3, 12}) : x;
+    const auto y = g.add(kind, {h}, to, std::move(attributes));
+    const auto& node = g.graph().node(g.graph().value(y).producer);
+    const Pattern last = over(to, {static_cast<int64_t>(to.size()) - 1});
+    return opRow(kind).zeroMean(g.graph(), node, 0, last).verdict == ZeroMean::Verdict::Refused;
+  };
+  const Attributes all{{"axis", int64_t{2}}, {"start", int64_t{0}}, {"end", int64_t{12}}};
+  Attributes toTheEnd = all;
+  toTheEnd.emplace_back("from_end", true);
+  for (const bool ofLinear : {false, true}) {
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, all, {2, 3, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, toTheEnd, {2, 3, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Split, {{"axis", int64_t{2}}, {"sizes", Ints{12}}}, {2, 3, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Reshape, {}, {6, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Reshape, {}, {2, 3, 2, 6}), !ofLinear);
+  }
+}
+
+TEST(Refused, aJoinedPartThatIsEmptyByChance) {
+  testing::GraphBuilder g(1);
+  const auto x = g.input({2, 8}), none = g.input({2, 0});
+  const auto y = g.add(OpKind::Concat, {none, x}, {2, 8}, {{"axis", int64_t{1}}});
+  const auto& node = g.graph().node(g.graph().value(y).producer);
+  EXPECT_EQ(opRow(OpKind::Concat).zeroMean(g.graph(), node, 0, over({2, 8}, {1})).verdict, ZeroMean::Verdict::Refused);
+}
+
+// A decoder's first step has one position, and what it is added to has several.
+TEST(Refused, aShiftIsNotConstantAlongAnAxisThatIsOneByChance) {
+  const auto widened = [](bool ofWeight) {
+    testing::GraphBuilder g(1);
+    const auto x = ofWeight ? g.weight({2, 1, 8}) : g.input({2, 1, 8});
+    const auto y = g.add(OpKind::Add, {x, g.input({2, 4, 8})}, {2, 4, 8});
+    const auto& node = g.graph().node(g.graph().value(y).producer);
+    return opRow(OpKind::Add).shift(g.graph(), node, 0, over({2, 1, 8}, {2})).outputs.at(0).pattern.text();
+  };
+  EXPECT_EQ(widened(true), over({2, 4, 8}, {1, 2}).text());
+  EXPECT_EQ(widened(false), over({2, 4, 8}, {2}).text());
+}
+
 // A shift of the first rows alone does not reach a part behind them, as long as that starts behind them.
 TEST(Refused, toSeeNothingOfAShiftWhereTheCutMoves) {
   const auto seesNothing = [](Attributes attributes) {

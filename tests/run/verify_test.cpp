@@ -111,9 +111,9 @@ TEST(Verify, EachModelRunsOnceForEachComparison) {
   int runs = 0;
   counting.onRun = [&] { ++runs; };
   ASSERT_TRUE(verifyFake(counting));
-  // The twins on four sets, and one of them at three widths that it refuses; the files on two; the original's 8 copies
+  // The twins on four sets, and one of them at four widths that it refuses; the files on two; the original's 8 copies
   // on two.
-  EXPECT_EQ(runs, 8 + 3 + 2 * 2 + 2 * 8);
+  EXPECT_EQ(runs, 8 + 4 + 2 * 2 + 2 * 8);
 }
 
 TEST(Verify, AFoldedModelThatFailsIsRefuted) {
