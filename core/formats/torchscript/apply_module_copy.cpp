@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "core/formats/torchscript/module_index.h"
+
 namespace normlens::formats::torchscript {
 namespace {
 
@@ -13,8 +15,6 @@ using torch::jit::Function;
 using torch::jit::Node;
 
 constexpr size_t kUnchanged = std::numeric_limits<size_t>::max();
-
-bool isModule(const c10::IValue& value) { return value.isObject() && value.toObjectRef().type()->is_module(); }
 
 void retypeBlock(Block* block);
 

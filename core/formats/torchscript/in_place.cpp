@@ -178,16 +178,11 @@ class InPlaceAnalysis {
 
   // Objects are not looked into: only what is read of them is written.
   void noteMemory(const c10::IValue& state) {
-    if (state.isTensor()) {
-      if (state.toTensor().defined() && state.toTensor().has_storage())
-        found_.memory.insert(state.toTensor().storage().unsafeGetStorageImpl());
-    } else if (state.isTuple()) {
-      for (const auto& element : state.toTupleRef().elements()) noteMemory(element);
-    } else if (state.isList()) {
-      for (const auto& element : state.toListRef()) noteMemory(element);
-    } else if (state.isGenericDict()) {
-      for (const auto& entry : state.toGenericDict()) noteMemory(entry.value());
-    }
+    state.visit([this](const c10::IValue& value) {
+      if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage())
+        found_.memory.insert(value.toTensor().storage().unsafeGetStorageImpl());
+      return value.isObject();
+    });
   }
 
   Program& program_;

@@ -16,6 +16,10 @@ namespace normlens::formats::torchscript {
 // Two tensors with the same key are the same memory seen the same way.
 [[nodiscard]] std::string memoryKey(const at::Tensor& tensor);
 
+[[nodiscard]] inline bool isModule(const c10::IValue& value) {
+  return value.isObject() && value.toObjectRef().type()->is_module();
+}
+
 class ModuleIndex {
  public:
   explicit ModuleIndex(const torch::jit::Module& module);

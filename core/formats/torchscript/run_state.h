@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/formats/torchscript/program.h"
+#include "core/formats/torchscript/written_memory.h"
 
 namespace normlens::formats::torchscript {
 
@@ -21,13 +22,12 @@ class RunState {
   [[nodiscard]] c10::IValue contentOf(int value) const;
 
  private:
-  const Program& program_;
   // Modules whose methods run as they are: which ones is chosen at run time.
   void copyModule(int value);
 
+  const Program& program_;
+  const WrittenMemory memory_;
   std::unordered_map<const c10::ivalue::Object*, c10::IValue> modules_;
-  // Written storages and their copies: tensors that shared memory go on sharing it.
-  std::unordered_map<const c10::StorageImpl*, c10::Storage> copies_;
 };
 
 }  // namespace normlens::formats::torchscript

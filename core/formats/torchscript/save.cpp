@@ -11,6 +11,7 @@
 #include "core/formats/torchscript/archive_capture.h"
 #include "core/formats/torchscript/archive_writer.h"
 #include "core/formats/torchscript/file_devices.h"
+#include "core/formats/torchscript/module_index.h"
 #include "core/formats/torchscript/pickle_scan.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/torchscript_model.h"
@@ -47,7 +48,7 @@ class TensorMemory {
       if (value.isTensorList()) {
         for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
       }
-      if (value.isObject() && value.toObjectRef().type()->is_module()) add(value.toObjectRef());
+      if (isModule(value)) add(value.toObjectRef());
     }
   }
 

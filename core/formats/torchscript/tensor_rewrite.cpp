@@ -85,7 +85,7 @@ class Rewriter {
     const auto type = object->type();
     for (size_t slot = 0; slot < object->slots().size(); ++slot) {
       const auto& value = object->getSlot(slot);
-      if (value.isObject() && value.toObjectRef().type()->is_module()) {
+      if (isModule(value)) {
         visit(value.toObject());
       } else if (auto changed = rewritten(value)) {
         edits.values[type->getAttributeName(slot)] = std::move(*changed);
