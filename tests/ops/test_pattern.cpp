@@ -3,6 +3,7 @@
 #include <random>
 
 #include "core/ops/pattern.h"
+#include "tests/support/rule_property.h"
 
 namespace normlens::ops {
 namespace {
@@ -131,6 +132,33 @@ TEST(Pattern, ofAnotherSizeCoversNothing) {
   EXPECT_FALSE(large.coversGroupsOf(small));
   EXPECT_FALSE(small.coversGroupsOf(large));
   EXPECT_FALSE(large.centeringKeeps(small));
+}
+
+// Random patterns P and Q: where centering over P is said to keep zero means over Q, it does.
+TEST(Pattern, centeringKeepsZeroMeans) {
+  std::mt19937 random(3);
+  const graph::Shape shape{4, 3, 4};
+  int claimed = 0;
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Pattern p = testing::randomPattern(shape, random);
+    const Pattern q = testing::randomPattern(shape, random);
+    testing::Tensor tensor = testing::randomTensor(shape, random);
+    testing::center(tensor, q);
+    testing::center(tensor, p);
+    const bool kept = testing::groupSumError(tensor, q) < 1e-12;
+    if (p.centeringKeeps(q)) {
+      ++claimed;
+      EXPECT_TRUE(kept) << p.text() << " after " << q.text();
+    }
+    refused += kept ? 0 : 1;
+  }
+  EXPECT_GT(claimed, 500);
+  EXPECT_GT(refused, 100);
+  const Pattern half = Pattern::parse("(6)(8 sum of 0:4)").value(), fours = Pattern::parse("(6)(2)(4 sum)").value();
+  const Pattern all = Pattern::parse("(6)(8 sum)").value();
+  EXPECT_FALSE(all.centeringKeeps(half));
+  EXPECT_TRUE(fours.centeringKeeps(all));
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// What a rule must refuse because the sizes that make it look right are those of the probe run alone.
+#include <gtest/gtest.h>
+
+#include "core/ops/rules.h"
+#include "tests/support/graph_builder.h"
+#include "tests/support/graph_interpreter.h"
+#include "tests/support/rule_property.h"
+
+namespace normlens::ops {
+namespace {
+
+using graph::Attributes;
+using graph::OpKind;
+using graph::Shape;
+using testing::OneNode;
+using testing::oneNode;
+using testing::toleratesShift;
+using Ints = std::vector<int64_t>;
+
+Pattern over(const Shape& shape, Ints axes) { return Pattern::overAxes(shape, axes); }
+Pattern text(const char* pattern) { return Pattern::parse(pattern).value(); }
+
+const Shape kX{2, 3, 8};
+
+// Half of the channels: of a linear's, whose number is fixed, or of the input's.
+TEST(Refused, partsOfTheChannelsThatMoveWithTheInput) {
+  const auto refuses = [](bool ofLinear, OpKind kind, Attributes attributes) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({2, 3, 12});
+    const auto h = ofLinear ? g.add(OpKind::Linear, {x, g.weight({12, 12})}, {2, 3, 12}) : x;
+    attributes.emplace_back("axis", int64_t{2});
+    std::vector<Shape> parts{{2, 3, 6}};
+    if (kind == OpKind::Split) parts.push_back(parts[0]);
+    const auto half = g.addMany(kind, {h}, parts, attributes)[0];
+    const auto& node = g.graph().node(g.graph().value(half).producer);
+    return opRow(kind).zeroMean(g.graph(), node, 0, over(parts[0], {2})).verdict == ZeroMean::Verdict::Refused;
+  };
+  const Attributes from{{"start", int64_t{6}}};
+  const Attributes toTheEnd{{"start", int64_t{6}}, {"end", int64_t{12}}, {"from_end", true}};
+  const Attributes written{{"start", int64_t{6}}, {"end", int64_t{12}}};
+  for (const bool ofLinear : {false, true}) {
+    EXPECT_TRUE(refuses(ofLinear, OpKind::Slice, from));
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, toTheEnd), !ofLinear);
+    EXPECT_FALSE(refuses(ofLinear, OpKind::Slice, written));
+    EXPECT_TRUE(refuses(ofLinear, OpKind::Split, {}));
+    EXPECT_EQ(refuses(ofLinear, OpKind::Split, {{"divides", true}}), !ofLinear);
+    EXPECT_FALSE(refuses(ofLinear, OpKind::Split, {{"sizes", Ints{6, 6}}}));
+  }
+}
+
+// What covers a whole axis of the probe's, at sizes that the file writes, covers a part of a longer one.
+TEST(Refused, allOfAnAxisWhoseLengthTheInputDecides) {
+  const auto refuses = [](bool ofLinear, OpKind kind, Attributes attributes, const Shape& to) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({2, 3, 12});
+    const auto h = ofLinear ? g.add(OpKind::Linear, {x, g.weight({12, 12})}, {2, 3, 12}) : x;
+    const auto y = g.add(kind, {h}, to, std::move(attributes));
+    const auto& node = g.graph().node(g.graph().value(y).producer);
+    const Pattern last = over(to, {static_cast<int64_t>(to.size()) - 1});
+    return opRow(kind).zeroMean(g.graph(), node, 0, last).verdict == ZeroMean::Verdict::Refused;
+  };
+  const Attributes all{{"axis", int64_t{2}}, {"start", int64_t{0}}, {"end", int64_t{12}}};
+  Attributes toTheEnd = all;
+  toTheEnd.emplace_back("from_end", true);
+  for (const bool ofLinear : {false, true}) {
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, all, {2, 3, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Slice, toTheEnd, {2, 3, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Split, {{"axis", int64_t{2}}, {"sizes", Ints{12}}}, {2, 3, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Reshape, {}, {6, 12}), !ofLinear);
+    EXPECT_EQ(refuses(ofLinear, OpKind::Reshape, {}, {2, 3, 2, 6}), !ofLinear);
+  }
+}
+
+TEST(Refused, aJoinedPartThatIsEmptyByChance) {
+  testing::GraphBuilder g(1);
+  const auto x = g.input({2, 8}), none = g.input({2, 0});
+  const auto y = g.add(OpKind::Concat, {none, x}, {2, 8}, {{"axis", int64_t{1}}});
+  const auto& node = g.graph().node(g.graph().value(y).producer);
+  EXPECT_EQ(opRow(OpKind::Concat).zeroMean(g.graph(), node, 0, over({2, 8}, {1})).verdict, ZeroMean::Verdict::Refused);
+}
+
+// A decoder's first step has one position, and what it is added to has several.
+TEST(Refused, aShiftIsNotConstantAlongAnAxisThatIsOneByChance) {
+  const auto widened = [](bool ofWeight) {
+    testing::GraphBuilder g(1);
+    const auto x = ofWeight ? g.weight({2, 1, 8}) : g.input({2, 1, 8});
+    const auto y = g.add(OpKind::Add, {x, g.input({2, 4, 8})}, {2, 4, 8});
+    const auto& node = g.graph().node(g.graph().value(y).producer);
+    return opRow(OpKind::Add).shift(g.graph(), node, 0, over({2, 1, 8}, {2})).outputs.at(0).pattern.text();
+  };
+  EXPECT_EQ(widened(true), over({2, 4, 8}, {1, 2}).text());
+  EXPECT_EQ(widened(false), over({2, 4, 8}, {2}).text());
+}
+
+// A shift of the first rows alone does not reach a part behind them, as long as that starts behind them.
+TEST(Refused, toSeeNothingOfAShiftWhereTheCutMoves) {
+  const auto seesNothing = [](Attributes attributes) {
+    attributes.emplace_back("axis", int64_t{1});
+    const OneNode parts = oneNode(OpKind::Split, {kX}, attributes, {{2, 2, 8}, {2, 1, 8}});
+    const Shift shift = opRow(OpKind::Split).shift(parts.graph, parts.graph.node(0), 0, text("(2)(3 of 0:2)(8 sum)"));
+    return shift.verdict == Shift::Verdict::Carried && shift.outputs.size() == 1;
+  };
+  EXPECT_TRUE(seesNothing({{"sizes", Ints{2, 1}}}));
+  EXPECT_FALSE(seesNothing({}));
+}
+
+// Over an axis of size 1 a mean is the value itself, but another run may have more there.
+TEST(Refused, aMeanOverAnAxisThatHasOnePositionByChance) {
+  const auto centers = [](Attributes attributes) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({2, 1, 8});
+    attributes.insert(attributes.end(), {{"op", std::string("mean")}, {"axes", Ints{1}}, {"keepdim", true}});
+    const auto mean = g.add(OpKind::Reduce, {x}, {2, 1, 8}, attributes);
+    const auto y = g.add(OpKind::Sub, {x, mean}, {2, 1, 8});
+    return explicitCentering(g.graph(), g.graph().node(g.graph().value(y).producer)).has_value();
+  };
+  EXPECT_FALSE(centers({}));
+  EXPECT_TRUE(centers({{"ones", Ints{1}}}));
+}
+
+// The same numbers of channels, groups and positions; there is one position, or one in the probe alone.
+TEST(Refused, aGroupNormOfOnePositionByChance) {
+  const auto absorbs = [](const Shape& shape, const Attributes& more) {
+    Attributes attributes{{"groups", int64_t{1}}, {"eps", 1e-5}};
+    attributes.insert(attributes.end(), more.begin(), more.end());
+    const OneNode norm = oneNode(OpKind::GroupNorm, {shape}, attributes, {shape});
+    return toleratesShift(norm, 0, over(shape, {1}));
+  };
+  EXPECT_TRUE(absorbs({2, 8, 1, 1}, {{"ones", Ints{2, 3}}}));
+  EXPECT_FALSE(absorbs({2, 8, 1, 1}, {}));
+  EXPECT_FALSE(absorbs({2, 8, 7, 7}, {}));
+  EXPECT_TRUE(absorbs({2, 8}, {}));
+}
+
+}  // namespace
+}  // namespace normlens::ops
