@@ -1,5 +1,6 @@
 """Where the sample models are, and how the engine is called on them."""
 
+import functools
 import json
 import os
 import pathlib
@@ -29,14 +30,20 @@ def base(path):
     return path.name.split(".")[0]
 
 
+@functools.cache
+def analyzed(path, inputs):
+    """As engine() does it, once for each file: what a test writes, it analyzes only when the file is done."""
+    return engine("analyze", path, "--inputs", inputs)
+
+
 def written_out(path, inputs):
     """How many LayerNorms and RMSNorms are written out in several ops."""
-    analysis = engine("analyze", path, "--inputs", inputs)[1]
+    analysis = analyzed(path, inputs)[1]
     return sum(norm["form"] == "decomposed" for norm in analysis["layer_norms"] + analysis["other_norms"])
 
 
 def verdicts(test, path, inputs):
     """Of the LayerNorms, by name."""
-    status, analysis, errors = engine("analyze", path, "--inputs", inputs)
+    status, analysis, errors = analyzed(path, inputs)
     test.assertEqual(status, 0, errors)
     return {norm["name"]: norm["verdict"] for norm in analysis["layer_norms"]}

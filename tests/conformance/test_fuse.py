@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from folding import oracle
-from samples import MODELS, base, engine, verdicts, written_out
+from samples import MODELS, analyzed, base, engine, verdicts, written_out
 
 # How many norms of a sample are fused at least. Adds before their norms and behind them, in the module of the norm, beside
 # it, in the block before it and in a submodule of that, in several streams; the samples that are not listed have none.
@@ -39,10 +39,6 @@ def judge_in_torch(test, original, fused):
     test.assertEqual(keys[0], keys[1])
 
 
-def judged_norms(model, inputs):
-    return engine("analyze", model, "--inputs", inputs)[1]["layer_norms"]
-
-
 def judge_in_engine(test, original, fused, inputs):
     test.assertEqual(verdicts(test, original, inputs), verdicts(test, fused, inputs))
     folded = fused.with_name("folded.pt")
@@ -55,7 +51,8 @@ def judge_in_engine(test, original, fused, inputs):
         test.assertIs(after["verify"]["exact"], True, after["verify"])
         left = verdicts(test, folded, inputs)
         # An RMSNorm behind a centering of the model's own is a LayerNorm, in the folded file as well.
-        again = sum(norm["verdict"] == "free" and not norm["edits"] for norm in judged_norms(original, inputs))
+        judged = analyzed(original, inputs)[1]["layer_norms"]
+        again = sum(norm["verdict"] == "free" and not norm["edits"] for norm in judged)
         kept = after["layer_norms"] - after["folded"]
         test.assertIn(len(left), range(kept, kept + again + 1))
 
