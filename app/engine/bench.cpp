@@ -68,14 +68,16 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
   console.print(line + ", " + side.runtime + (replayed ? ", CUDA graph" : ""));
 }
 
-void printPoint(const BenchPoint& point, Console& console) {
-  std::string where;
-  for (const auto& [name, value] : point.at) where += name + "=" + value + " ";
-  if (!point.complete && point.error.empty()) where += formatted("(stopped after %zu rounds) ", point.rounds.size());
-  if (!point.error.empty()) return console.print(where + "failed: " + point.error);
-  printSide(where, "a", point.a, point.cuda_graph, console);
-  if (!point.b) return;
-  printSide(where, "b", *point.b, point.cuda_graph, console);
+// What makes figures doubtful that look like others.
+void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
+  if (!point.warmed_up) console.print(where + "the clock never settled: read with care");
+  if (point.crowded) {
+    console.print(where +
+                  formatted("other programs kept %.1f cores busy meanwhile: read with care", point.other_cores));
+  }
+}
+
+void printSpeedup(const std::string& where, const BenchPoint& point, Console& console) {
   console.print(where + formatted("speed-up %.3f, 95%% interval %.3f to %.3f%s", point.speedup, point.ci_low,
                                   point.ci_high, point.noise ? ": noise" : ""));
   if (const auto papers = paperSpeedups(point); !papers.empty()) {
@@ -85,6 +87,19 @@ void printPoint(const BenchPoint& point, Console& console) {
     console.print(where +
                   formatted("the fold of %.0f ms is paid for after %.0f runs", *point.fold_ms, *point.break_even));
   }
+}
+
+void printPoint(const BenchPoint& point, Console& console) {
+  std::string where;
+  for (const auto& [name, value] : point.at) where += name + "=" + value + " ";
+  if (!point.complete && point.error.empty()) where += formatted("(stopped after %zu rounds) ", point.rounds.size());
+  if (!point.error.empty()) return console.print(where + "failed: " + point.error);
+  printSide(where, "a", point.a, point.cuda_graph, console);
+  if (point.b) {
+    printSide(where, "b", *point.b, point.cuda_graph, console);
+    printSpeedup(where, point, console);
+  }
+  printCautions(where, point, console);
 }
 
 // What the two spend on norms in theory, at the inputs' own sizes.

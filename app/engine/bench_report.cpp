@@ -64,6 +64,8 @@ void addMeasured(json& object, const BenchPoint& point) {
   object["threads"] = point.threads;
   object["cuda_graph"] = point.cuda_graph;
   object["warmed_up"] = point.warmed_up;
+  object["other_cores"] = numberToJson(point.other_cores);
+  object["crowded"] = point.crowded;
   object["complete"] = point.complete;
   object["fold_ms"] = orNull(point.fold_ms);
   object["break_even"] = orNull(point.break_even);

@@ -43,11 +43,12 @@ template <>
 struct FieldsOf<BenchPoint> {
   using M = BenchPoint;
   static constexpr std::tuple list{
-      NORMLENS_FIELD(at),      NORMLENS_FIELD(device),     NORMLENS_FIELD(dtype),     NORMLENS_FIELD(norm),
-      NORMLENS_FIELD(clock),   NORMLENS_FIELD(threads),    NORMLENS_FIELD(batch),     NORMLENS_FIELD(a),
-      NORMLENS_FIELD(b),       NORMLENS_FIELD(rounds),     NORMLENS_FIELD(speedup),   NORMLENS_FIELD(ci_low),
-      NORMLENS_FIELD(ci_high), NORMLENS_FIELD(noise),      NORMLENS_FIELD(warmed_up), NORMLENS_FIELD(complete),
-      NORMLENS_FIELD(fold_ms), NORMLENS_FIELD(break_even), NORMLENS_FIELD(error),     NORMLENS_FIELD(cuda_graph)};
+      NORMLENS_FIELD(at),          NORMLENS_FIELD(device),     NORMLENS_FIELD(dtype),     NORMLENS_FIELD(norm),
+      NORMLENS_FIELD(clock),       NORMLENS_FIELD(threads),    NORMLENS_FIELD(batch),     NORMLENS_FIELD(a),
+      NORMLENS_FIELD(b),           NORMLENS_FIELD(rounds),     NORMLENS_FIELD(speedup),   NORMLENS_FIELD(ci_low),
+      NORMLENS_FIELD(ci_high),     NORMLENS_FIELD(noise),      NORMLENS_FIELD(warmed_up), NORMLENS_FIELD(complete),
+      NORMLENS_FIELD(fold_ms),     NORMLENS_FIELD(break_even), NORMLENS_FIELD(error),     NORMLENS_FIELD(cuda_graph),
+      NORMLENS_FIELD(other_cores), NORMLENS_FIELD(crowded)};
 };
 
 template <>

@@ -77,6 +77,8 @@ struct BenchPoint {
   double speedup = 0, ci_low = 0, ci_high = 0;    // median of A / B over rounds, its 95% bootstrap interval
   bool noise = true;                              // the interval spans 1
   bool warmed_up = true;                          // false: the clock never settled
+  double other_cores = 0;                         // that other programs kept busy during the rounds
+  bool crowded = false;                           // with them there were too few cores for the threads
   bool complete = false;                          // false: still running, or stopped
   std::optional<double> fold_ms;                  // analysis, centering and rewriting that made B
   std::optional<double> break_even;               // runs after which the fold has paid for itself

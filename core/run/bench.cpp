@@ -5,6 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/cpu_load.h"
+#include "core/base/machine.h"
+
 namespace normlens::run {
 namespace {
 
@@ -111,6 +114,9 @@ SideReport describe(const Runner& runner) {
 // The rounds; true once all are done, false when stopped with at least one.
 Result<bool> runRounds(const Side& a, const Side& b, const BenchOptions& options, BenchReport& report,
                        const Task& task) {
+  const bool onCpu = options.settings.device == formats::Device::Cpu;
+  const int cores = physicalCores();
+  const OtherLoad others;
   for (int round = 0; round < options.rounds; ++round) {
     task.report("measuring", static_cast<double>(round) / options.rounds);
     const auto medians = runRound(a, b, options.iterations, report, task);
@@ -119,6 +125,8 @@ Result<bool> runRounds(const Side& a, const Side& b, const BenchOptions& options
       return tl::unexpected(medians.error());
     }
     report.rounds.push_back(*medians);
+    report.otherCores = others.cores();
+    report.crowded = onCpu && isCrowded(report.otherCores, report.a.threads, cores);
     summarizeRounds(report, options.seed);
     if (options.onRound) options.onRound(report);
   }

@@ -38,9 +38,11 @@ struct BenchReport {
   SideReport a;
   std::optional<SideReport> b;
   std::vector<RoundMedians> rounds;
-  Speedup speedup;       // meaningful only with b
-  bool warmedUp = true;  // false: the clock never settled, read the figures with care
-  bool complete = true;  // false: stopped before the last round; what is here was measured
+  Speedup speedup;        // meaningful only with b
+  bool warmedUp = true;   // false: the clock never settled, read the figures with care
+  double otherCores = 0;  // how many cores other programs kept busy during the rounds
+  bool crowded = false;   // on the CPU: with them there were too few for the threads, read with care as well
+  bool complete = true;   // false: stopped before the last round; what is here was measured
 };
 
 struct BenchOptions {

@@ -62,6 +62,8 @@ void describeMeasured(const run::BenchReport& report, const SideNames& a, const 
   point.rounds.clear();
   for (const run::RoundMedians& round : report.rounds) point.rounds.emplace_back(round.aMs, round.bMs);
   point.warmed_up = report.warmedUp;
+  point.other_cores = report.otherCores;
+  point.crowded = report.crowded;
   if (!report.b) return;
   point.speedup = report.speedup.median;
   point.ci_low = report.speedup.low;

@@ -66,6 +66,7 @@ TEST(Bench, TwoModelsSideBySide) {
   EXPECT_FALSE(report->speedup.noise);
   EXPECT_TRUE(report->warmedUp);
   EXPECT_TRUE(report->complete);
+  EXPECT_GE(report->otherCores, 0);
   EXPECT_EQ(report->rounds.size(), 6U);
   EXPECT_EQ(report->a.samples.size(), 6U * 2 * static_cast<size_t>(options.iterations));
   EXPECT_EQ(report->a.peakBytes, 4096);

@@ -63,7 +63,8 @@ QStringList fieldsOf(const protocol::BenchPoint& point, const std::optional<Pape
   } else {
     fields += QStringList(4);
   }
-  fields << QString::number(point.rounds.size()) << (point.threads > 0 ? QString::number(point.threads) : QString());
+  fields << QString::number(point.rounds.size()) << (point.threads > 0 ? QString::number(point.threads) : QString())
+         << (point.rounds.empty() ? QString() : number(point.other_cores));
   fields << known(point.fold_ms) << known(point.break_even) << paperFigure(point, paper) << text(point.error);
   return fields;
 }
@@ -75,8 +76,9 @@ QString benchCsv(const protocol::BenchResult& result, const std::optional<PaperS
   heads += sideHeads(QStringLiteral("A"));
   heads += sideHeads(QStringLiteral("B"));
   heads << QStringLiteral("speed-up") << QStringLiteral("95% from") << QStringLiteral("95% to")
-        << QStringLiteral("noise") << QStringLiteral("rounds") << QStringLiteral("threads") << QStringLiteral("fold ms")
-        << QStringLiteral("break-even") << (paper ? paper->label : QStringLiteral("paper")) << QStringLiteral("error");
+        << QStringLiteral("noise") << QStringLiteral("rounds") << QStringLiteral("threads")
+        << QStringLiteral("cores of others") << QStringLiteral("fold ms") << QStringLiteral("break-even")
+        << (paper ? paper->label : QStringLiteral("paper")) << QStringLiteral("error");
   QString csv = csvLine(heads);
   for (const protocol::BenchPoint& point : result.points) csv += csvLine(fieldsOf(point, paper));
   return csv;
@@ -98,6 +100,9 @@ QString benchNotes(const protocol::BenchResult& result, const std::optional<Pape
   if (paper) notes += u'\n' + tr("%1: speed-up by the %2").arg(paper->label, paper->source) + u'\n';
   for (const protocol::BenchPoint& point : result.points) {
     if (!point.error.empty()) notes += u'\n' + tr("%1 failed: %2").arg(pointName(point), text(point.error)) + u'\n';
+    if (const QString caution = cautionOf(point); point.error.empty() && !caution.isEmpty()) {
+      notes += u'\n' + QStringLiteral("%1: %2").arg(pointName(point), caution) + u'\n';
+    }
   }
   return notes;
 }

@@ -85,6 +85,13 @@ std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& o
 
 bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(point.a) != runtimeName(*point.b); }
 
+QString cautionOf(const protocol::BenchPoint& point) {
+  if (point.crowded) {
+    return tr("Other programs kept %1 cores busy meanwhile: read with care.").arg(point.other_cores, 0, 'f', 1);
+  }
+  return point.warmed_up ? QString() : tr("The clock never settled: read with care.");
+}
+
 bool losesToSeveralOps(const protocol::BenchPoint& point) {
   return isOfFold(point) && point.norm == "portable" && point.device == "cpu" && runtimeName(*point.b) == "LibTorch" &&
          !point.noise && point.speedup < 1;

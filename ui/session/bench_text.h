@@ -27,6 +27,8 @@ namespace normlens::ui {
 [[nodiscard]] std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& over);
 // The two sides run in different runtimes.
 [[nodiscard]] bool isMixed(const protocol::BenchPoint& point);
+// What makes its figures doubtful, as a sentence; empty: nothing.
+[[nodiscard]] QString cautionOf(const protocol::BenchPoint& point);
 // The fold is slower for the reason that torch's own RMSNorm on a CPU is made of several operations, where its
 // LayerNorm is one kernel: another norm flavour would not be.
 [[nodiscard]] bool losesToSeveralOps(const protocol::BenchPoint& point);

@@ -238,7 +238,7 @@ QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
     return tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
   const bool measuring = session_->job().kind == JobKind::Measuring;
   if (!point.complete && !measuring) return tr("Stopped; what was measured stays.");
-  if (!point.warmed_up) return tr("The clock never settled: read with care.");
+  if (const QString caution = cautionOf(point); !caution.isEmpty()) return caution;
   const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
   const QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
   return losesToSeveralOps(point)

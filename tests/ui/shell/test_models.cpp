@@ -293,6 +293,8 @@ class TestModels final : public QObject {
     point.speedup = 1.25;
     point.ci_high = std::numeric_limits<double>::infinity();
     point.break_even = 12345;
+    point.other_cores = 0.875;
+    point.crowded = true;
     protocol::BenchPoint failed;
     failed.at = {{"seq", "16384"}};
     failed.error = "out of memory, \"really\"";
@@ -314,6 +316,8 @@ class TestModels final : public QObject {
     QCOMPARE(figure("95% to"), QStringLiteral("inf"));
     QCOMPARE(figure("noise"), QStringLiteral("noise"));
     QCOMPARE(figure("break-even"), QStringLiteral("12345"));
+    QCOMPARE(figure("cores of others"), QStringLiteral("0.875"));
+    QVERIFY2(notes.contains(QStringLiteral("Other programs kept 0.9 cores busy")), qPrintable(notes));
     QVERIFY2(lines[2].endsWith(QStringLiteral(",\"out of memory, \"\"really\"\"\"")), qPrintable(lines[2]));
     QCOMPARE(lines[2].count(u','), heads.size());  // one of them in the message
     QVERIFY2(notes.contains(QStringLiteral("Some CPU; threads: 2; NormLens 0.1.0")), qPrintable(notes));

@@ -1,0 +1,35 @@
+// What others take of the processors while something is measured.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+namespace normlens {
+
+// Seconds of processor time, over all cores, since some moment.
+struct CpuTimes {
+  double everybody = 0;  // with what the host of a virtual machine took away
+  double own = 0;        // of this process
+};
+
+// From the text of /proc/stat, whose first line counts in ticks; 0 where it says something else.
+[[nodiscard]] double busySeconds(std::string_view stat, double ticksPerSecond);
+
+// How many cores others kept busy over `seconds`; 0 where nobody else did, or the system does not tell.
+[[nodiscard]] double otherCores(const CpuTimes& before, const CpuTimes& after, double seconds);
+
+// With so many cores of others there are too few for as many threads; what a desktop does by itself does not count.
+[[nodiscard]] bool isCrowded(double otherCores, int threads, int cores);
+
+// Counts from when it is made. Thread: any. In a container it sees the whole machine.
+class OtherLoad {
+ public:
+  OtherLoad();
+  [[nodiscard]] double cores() const;
+
+ private:
+  CpuTimes before_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace normlens
