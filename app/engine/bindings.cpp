@@ -1,20 +1,21 @@
 #include "app/engine/bindings.h"
 
 #include "core/protocol/bench_fields.h"
+#include "core/service/engine_info.h"
 
 namespace normlens::engine {
 namespace {
 
 using namespace protocol;  // the messages
 
-Result<EngineInfo> initialize(const service::Service& service, const InitializeParams& params) {
+Result<EngineInfo> initialize(const InitializeParams& params) {
   if (params.protocol != kProtocolVersion) {
     return fail(ErrorCode::Unsupported,
                 "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol " +
                     std::to_string(params.protocol),
                 "install the same version of both");
   }
-  return service.info();
+  return service::engineInfo();
 }
 
 Result<ModelInfo> open(service::Service& service, const OpenParams& params, const Task& task) {
@@ -32,8 +33,7 @@ Result<InputsInfo> setInputs(service::Service& service, const InputsParams& para
 }  // namespace
 
 void bindMethods(Dispatcher& to, service::Service& s) {
-  to.bind<InitializeParams, EngineInfo>(methods::kInitialize,
-                                        [&](const auto& p, const Task&) { return initialize(s, p); });
+  to.bind<InitializeParams, EngineInfo>(methods::kInitialize, [](const auto& p, const Task&) { return initialize(p); });
   to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind<ReadGraphParams, ModelInfo>(methods::kReadGraph,
                                       [&](const auto& p, const Task& task) { return s.readGraph(p, task); });

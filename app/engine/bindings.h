@@ -7,6 +7,6 @@
 namespace normlens::engine {
 
 // `service` must outlive the dispatcher's serve().
-void bindMethods(protocol::Dispatcher& dispatcher, service::Service& service);
+void bindMethods(protocol::Dispatcher& to, service::Service& service);
 
 }  // namespace normlens::engine

@@ -7,7 +7,6 @@
 
 #include "app/engine/verbs.h"
 #include "core/service/engine_info.h"
-#include "core/service/service.h"
 
 namespace normlens::engine {
 namespace {
@@ -43,8 +42,7 @@ std::vector<Missing> missingParts(const std::optional<std::string>& ops, bool no
 }
 
 Exit run(Console& console) {
-  const service::Service service;
-  const protocol::EngineInfo info = service.info();
+  const protocol::EngineInfo info = service::engineInfo();
   const std::optional<std::string> ops = opsLibrary();
   const bool gpu = info.device != "CPU";
   json gpus = json::array(), missing = json::array();

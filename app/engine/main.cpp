@@ -13,7 +13,6 @@ namespace {
 using normlens::Error;
 using normlens::ErrorCode;
 using normlens::engine::Console;
-using normlens::engine::Exit;
 
 bool has(int argc, char** argv, std::string_view flag) {
   return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return argument == flag; });

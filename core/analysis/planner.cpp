@@ -190,7 +190,8 @@ Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& option
   }
   propagate(solution);
   for (int n = 0; n < norms; ++n) {
-    solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(2 * count + n)] && holds(solution, n));
+    const int vertex = 2 * count + n;
+    solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(vertex)] && holds(solution, n));
   }
   return solution;
 }
@@ -255,7 +256,7 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   if (best.bytesGrown <= budget) return best;
   int64_t low = 0;
   int64_t high = unaffordableByte(prices);
-  double bound = static_cast<double>(best.value);
+  auto bound = static_cast<double>(best.value);
   std::optional<Solution> within;
   constexpr int kSteps = 48;
   for (int step = 0; step < kSteps && low < high; ++step) {

@@ -132,8 +132,6 @@ MachineFacts machineFacts() {
 
 ClockReader::ClockReader() : nvml_(std::make_unique<Nvml>()) {}
 ClockReader::~ClockReader() = default;
-ClockReader::ClockReader(ClockReader&&) noexcept = default;
-ClockReader& ClockReader::operator=(ClockReader&&) noexcept = default;
 
 ClockRates ClockReader::read() const {
   ClockRates rates;

@@ -26,8 +26,8 @@ class ClockReader {
  public:
   ClockReader();
   ~ClockReader();
-  ClockReader(ClockReader&&) noexcept;
-  ClockReader& operator=(ClockReader&&) noexcept;
+  ClockReader(const ClockReader&) = delete;
+  ClockReader& operator=(const ClockReader&) = delete;
   [[nodiscard]] ClockRates read() const;
 
  private:

@@ -1,5 +1,6 @@
 // What of the probe's sizes the rules may rely on.
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 
@@ -20,14 +21,13 @@ namespace {
 
 // Gamma or beta, which lie along the last axes of x.
 bool hasWeightAlong(const Graph& graph, const Node& norm, const Shape& shape, size_t axis) {
-  for (const size_t operand : {size_t{1}, size_t{2}}) {
+  const size_t fromLast = shape.size() - axis;
+  return std::ranges::any_of(std::array<size_t, 2>{1, 2}, [&](size_t operand) {
     const ValueId weight = graph::operandAt(norm, operand);
     const Shape* part = shapeOf(graph, weight);
-    const size_t fromLast = shape.size() - axis;
-    if (part == nullptr || graph.value(weight).constant == graph::kNone || part->size() < fromLast) continue;
-    if ((*part)[part->size() - fromLast] == shape[axis]) return true;
-  }
-  return false;
+    if (part == nullptr || graph.value(weight).constant == graph::kNone || part->size() < fromLast) return false;
+    return (*part)[part->size() - fromLast] == shape[axis];
+  });
 }
 
 }  // namespace

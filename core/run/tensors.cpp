@@ -13,7 +13,7 @@ using graph::DType;
 template <class T>
 void putInteger(std::byte* out, double value) {
   // Half-open above: the largest double below 2^63 is not the largest int64.
-  const double low = static_cast<double>(std::numeric_limits<T>::min());
+  const auto low = static_cast<double>(std::numeric_limits<T>::min());
   const double beyond = std::ldexp(1.0, std::numeric_limits<T>::digits);
   T stored = 0;
   if (value >= beyond) {

@@ -126,7 +126,7 @@ class Measurement {
   }
 
  private:
-  BenchPoint describe(const run::SweepPoint& at) const {
+  [[nodiscard]] BenchPoint describe(const run::SweepPoint& at) const {
     BenchPoint point;
     point.at = at.at;
     point.device = formats::deviceName(at.settings.device);

@@ -85,7 +85,7 @@ class FromJson {
  public:
   FromJson(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) : graph_(graph), norms_(norms) {}
 
-  fold::Edit edit(const json& item) const {
+  [[nodiscard]] fold::Edit edit(const json& item) const {
     const auto kind = item.at("kind").get<std::string>();
     if (kind == "absorb_scale") return absorbScale(item);
     if (kind == "center_constant") return center(item);
@@ -96,7 +96,7 @@ class FromJson {
   }
 
  private:
-  fold::Edit absorbScale(const json& item) const {
+  [[nodiscard]] fold::Edit absorbScale(const json& item) const {
     fold::AbsorbScale out;
     out.scaleNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
     const graph::Node& node = graph_.node(out.scaleNode);
@@ -111,7 +111,7 @@ class FromJson {
     }
     return out;
   }
-  fold::Edit center(const json& item) const {
+  [[nodiscard]] fold::Edit center(const json& item) const {
     fold::CenterConstant out;
     for (const json& part : item.at("parts")) {
       const auto constant = constantNamed(part.at("tensor").get<std::string>());
@@ -126,7 +126,7 @@ class FromJson {
     out.split = item.at("split").get<bool>();
     return out;
   }
-  fold::Edit insert(const json& item) const {
+  [[nodiscard]] fold::Edit insert(const json& item) const {
     const graph::ValueId value = valueNamed(item.at("value").get<std::string>());
     const auto& shape = graph_.value(value).shape;
     const ops::Pattern made = parsed(item);
@@ -135,7 +135,7 @@ class FromJson {
     return fold::InsertCentering{value, std::move(*now), uses(item.at("uses"))};
   }
 
-  fold::Edit absorbShift(const json& item) const {
+  [[nodiscard]] fold::Edit absorbShift(const json& item) const {
     fold::AbsorbShift out;
     out.norm = normNamed(item.at("norm").get<std::string>());
     out.shiftNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
@@ -159,7 +159,7 @@ class FromJson {
     if (!pattern) throw std::runtime_error("bad pattern '" + text + "'");
     return std::move(*pattern);
   }
-  graph::Use use(const json& item) const {
+  [[nodiscard]] graph::Use use(const json& item) const {
     const graph::Use use{item.at(0).get<int>(), item.at(1).get<int>(), item.at(2).get<int>()};
     const bool isReturned = use.node == graph::kNone;
     if (isReturned) inRange(use.block, graph_.blocks.size());
@@ -167,7 +167,7 @@ class FromJson {
     inRange(use.operand, isReturned ? graph_.block(use.block).returns.size() : graph_.node(use.node).operands.size());
     return use;
   }
-  graph::Uses uses(const json& items) const {
+  [[nodiscard]] graph::Uses uses(const json& items) const {
     graph::Uses out;
     for (const json& item : items) out.push_back(use(item));
     return out;
@@ -183,14 +183,14 @@ class FromJson {
       throw std::runtime_error("an operand that is absent");
     return operand;
   }
-  graph::ConstantId constantNamed(const std::string& name) const {
+  [[nodiscard]] graph::ConstantId constantNamed(const std::string& name) const {
     for (size_t i = 0; i < graph_.constants.size(); ++i) {
       if (graph_.constants[i].name == name) return static_cast<graph::ConstantId>(i);
     }
     throw std::runtime_error("no tensor '" + name + "'");
   }
   // Older plans call an input by torch's numbered name, "x.1".
-  graph::ValueId valueNamed(const std::string& name) const {
+  [[nodiscard]] graph::ValueId valueNamed(const std::string& name) const {
     const auto found = std::ranges::find(graph_.values, name, &graph::Value::name);
     if (found != graph_.values.end()) return static_cast<graph::ValueId>(found - graph_.values.begin());
     const std::string base = name.substr(0, name.rfind('.'));
@@ -199,7 +199,7 @@ class FromJson {
     }
     throw std::runtime_error("no value '" + name + "'");
   }
-  int normNamed(const std::string& name) const {
+  [[nodiscard]] int normNamed(const std::string& name) const {
     for (const auto& norm : norms_) {
       if (norm.name == name) return norm.index;
     }

@@ -9,7 +9,6 @@
 #include "core/analysis/zero_mean_map.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/file/atomic_file.h"
-#include "core/service/engine_info.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {
@@ -37,7 +36,6 @@ bool suffixFits(const std::filesystem::path& model, const std::filesystem::path&
 Service::Service() : state_(std::make_unique<State>()) {}
 Service::~Service() = default;
 
-protocol::EngineInfo Service::info() const { return engineInfo(); }
 const formats::Model* Service::model() const { return state_->model.get(); }
 const formats::Tensors& Service::inputs() const { return state_->inputs.tensors; }
 FoldTimes Service::times() const { return state_->times; }

@@ -43,8 +43,6 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  [[nodiscard]] protocol::EngineInfo info() const;
-
   // Reads the file: structure only. Replaces the open model when it succeeds.
   [[nodiscard]] Result<protocol::ModelInfo> open(const std::filesystem::path& path, const Task& task);
   // Another file, or the folded model, as open() would tell it; the open model stays.

@@ -114,7 +114,7 @@ struct Service::State {
   [[nodiscard]] Result<Side> foldedIn(formats::NormFlavour wanted, const Task& task) const;
   [[nodiscard]] Result<Side> fusedSide(const Task& task) const;
 
-  Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
+  [[nodiscard]] Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
     run::VerifyOptions options;
     options.flavour = flavour;
     options.freeAxes = inputs.freeAxes;

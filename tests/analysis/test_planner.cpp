@@ -54,9 +54,9 @@ class BruteForce {
   }
 
  private:
-  const graph::Graph& graph() const { return analysis_.scales.graph(); }
+  [[nodiscard]] const graph::Graph& graph() const { return analysis_.scales.graph(); }
 
-  bool canCut(const Claim& claim) const {
+  [[nodiscard]] bool canCut(const Claim& claim) const {
     const auto& value = graph().value(claim.value);
     if (claim.tolerantUses.empty() || !value.opaqueReason.empty() || value.literal) return false;
     if (claim.kind == Claim::Kind::Constant) return !claim.tolerated();
@@ -70,7 +70,7 @@ class BruteForce {
     int64_t bytes = 0;
     bool centers = false;
   };
-  Value valueOf(uint32_t set) const {
+  [[nodiscard]] Value valueOf(uint32_t set) const {
     const size_t count = claims_.all().size();
     std::vector<bool> cut(count, false);
     Value out;
@@ -135,6 +135,7 @@ class Analysed {
   explicit Analysed(const std::string& text) : graph_(parsed(text)), analysis_(std::move(*analyze(graph_, Task{}))) {}
   Analysed(const Analysed&) = delete;
   Analysed& operator=(const Analysed&) = delete;
+  ~Analysed() = default;
   const Analysis& operator*() const { return *analysis_; }
   const Analysis* operator->() const { return analysis_.get(); }
 

@@ -23,7 +23,7 @@ graph::Graph parsed(const std::string& text) {
   return std::move(*graph);
 }
 
-Outcome outcomeOf(const std::string& text, PlanOptions options) {
+Outcome outcomeOf(const std::string& text, const PlanOptions& options) {
   const graph::Graph graph = parsed(text);
   const auto analysis = analyze(graph, Task{});
   if (!analysis) throw std::logic_error(analysis.error().message);

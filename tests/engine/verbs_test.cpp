@@ -34,7 +34,7 @@ class Verbs : public ::testing::Test {
     std::string err;
   };
   // With --json: stdout is one object.
-  Answer ask(std::vector<std::string> arguments) {
+  static Answer ask(std::vector<std::string> arguments) {
     arguments.emplace_back("--json");
     const auto result = test::runProgram(ENGINE_PROGRAM, arguments);
     json object = json::parse(result.out, nullptr, false);

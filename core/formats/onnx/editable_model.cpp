@@ -162,7 +162,7 @@ Origin EditableModel::originOf(Body& from, std::string name) {
       origin.node = made->second;
       return origin;
     }
-    if (body->initializer.count(name) != 0) {
+    if (body->initializer.contains(name)) {
       origin.kind = Origin::Kind::Initializer;
       return origin;
     }
@@ -208,7 +208,7 @@ bool EditableModel::isReadByNewNodes(const std::string& name) const {
 
 Body& EditableModel::bodyThatMakes(Body& from, const std::string& name) {
   for (Body* body = &from; body != nullptr; body = body->outer) {
-    if (body->madeBy.count(name) != 0 || body->initializer.count(name) != 0 || body->formal.count(name) != 0) {
+    if (body->madeBy.contains(name) || body->initializer.contains(name) || body->formal.contains(name)) {
       return *body;
     }
     if (body->function) break;
@@ -247,7 +247,7 @@ void EditableModel::collectReads(Body& body, const std::string& name, bool intoC
     for (const auto& attribute : node->attribute()) {
       if (!attribute.has_g()) continue;
       Body& inner = bodyOf(body, *node, attribute.name());
-      bool hidden = inner.madeBy.count(name) != 0 || inner.initializer.count(name) != 0;
+      bool hidden = inner.madeBy.contains(name) || inner.initializer.contains(name);
       for (const auto& input : inner.graph->input()) hidden = hidden || input.name() == name;
       if (!hidden) collectReads(inner, name, intoCalls, out);
     }

@@ -73,6 +73,7 @@ class EditableModel {
   explicit EditableModel(const OnnxSource& source);
   EditableModel(const EditableModel&) = delete;
   EditableModel& operator=(const EditableModel&) = delete;
+  ~EditableModel() = default;
 
   [[nodiscard]] Body& main() { return *main_; }
   [[nodiscard]] const ModelProto& proto() const { return *proto_; }
@@ -86,7 +87,7 @@ class EditableModel {
   [[nodiscard]] Body& bodyOf(Body& body, NodeProto& node, const std::string& attribute);  // of If, Loop, Scan
   [[nodiscard]] Body* calledBy(Body& body, NodeProto& node);                              // null: not a call
   [[nodiscard]] static std::string nameAt(const ReadSite& site);
-  [[nodiscard]] Origin originOf(Body& body, std::string name);
+  [[nodiscard]] static Origin originOf(Body& from, std::string name);
   // All reads of a name that `body` makes or is given, in inner bodies and called functions as well, as the file has
   // them. A call is not a read itself; what the function does with its input is.
   [[nodiscard]] std::vector<ReadSite> readsOf(Body& body, const std::string& name);
@@ -98,7 +99,7 @@ class EditableModel {
   [[nodiscard]] static Body& bodyThatMakes(Body& from, const std::string& name);
 
   // A name that nothing in the model, or in the function's body, has yet.
-  std::string freshName(Body& body, const std::string& wanted);
+  [[nodiscard]] static std::string freshName(Body& body, const std::string& wanted);
   void setInput(const ReadSite& site, const std::string& name);
   void addBefore(Body& body, const NodeProto& node, std::vector<NodeProto> added);
   void addAtStart(Body& body, NodeProto added);
@@ -108,7 +109,7 @@ class EditableModel {
   void replace(Body& body, NodeProto& node, NodeProto with);
   void remove(Body& body, NodeProto& node);
   // Made by us, in the operator version that it was asked for.
-  [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.count(&node) != 0; }
+  [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.contains(&node); }
   void markNew(const NodeProto& node) { new_.insert(&node); }
   void importDomain(const std::string& domain, int version);
   [[nodiscard]] ModelProto& mutableProto() { return *proto_; }

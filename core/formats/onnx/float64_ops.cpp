@@ -107,7 +107,7 @@ constexpr OwnRow kOwn[] = {
 
 const OwnRow* rowOf(const std::string& domain, const std::string& op) {
   const std::string_view found = isStandardDomain(domain) ? kStandard : std::string_view(domain);
-  const auto row = std::ranges::find_if(kOwn, [&](const OwnRow& r) { return r.domain == found && r.op == op; });
+  const auto* const row = std::ranges::find_if(kOwn, [&](const OwnRow& r) { return r.domain == found && r.op == op; });
   return row == std::end(kOwn) ? nullptr : row;
 }
 

@@ -165,7 +165,7 @@ KnownTypes staticTypes(const OnnxSource& source) {
 KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Inference inference) {
   KnownTypes types;
   const GraphProto& main = source.skeleton->graph();
-  types.reserve(static_cast<size_t>(main.node_size() + main.input_size()));
+  types.reserve(static_cast<size_t>(main.node_size()) + static_cast<size_t>(main.input_size()));
   const bool narrowed = probe != nullptr && usesBFloat16(main);
   if (probe == nullptr)
     eachGraph(main, {}, Bodies::All,

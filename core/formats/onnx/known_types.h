@@ -33,6 +33,6 @@ using KnownTypes = std::unordered_map<std::string, KnownType>;
 // Sizes for all inputs of the main graph: given ones, else the file's, else chosen (see input_sizes.h).
 // After a probe the file's own claims do not count any more, and a value in a loop's body that the probe leaves out has
 // no shape: it changes from one pass to the next.
-[[nodiscard]] KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* shapes, Inference inference);
+[[nodiscard]] KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Inference inference);
 
 }  // namespace normlens::formats::onnx

@@ -257,12 +257,12 @@ class LiftPlanner {
     for (const auto& input : mini.input()) made.insert(input.name());
     for (const auto& node : form) {
       for (const auto& input : node.input()) {
-        if (!input.empty() && made.count(input) == 0) throw LiftFailed("the converter left an input open");
+        if (!input.empty() && !made.contains(input)) throw LiftFailed("the converter left an input open");
       }
       made.insert(node.output().begin(), node.output().end());
     }
     for (const auto& output : mini.output()) {
-      if (made.count(output.name()) == 0) throw LiftFailed("the converter lost an output");
+      if (!made.contains(output.name())) throw LiftFailed("the converter lost an output");
     }
   }
 

@@ -108,7 +108,7 @@ void Lowering::reserve(const GraphProto& main, Frame& frame) {
   main_ = &frame;
 }
 
-ValueId Lowering::find(const Frame& frame, const std::string& name) const {
+ValueId Lowering::find(const Frame& frame, const std::string& name) {
   for (const Frame* at = &frame; at != nullptr; at = at->outer) {
     if (const auto found = at->values.find(name); found != at->values.end()) return found->second;
   }

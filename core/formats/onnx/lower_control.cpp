@@ -71,7 +71,7 @@ void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<O
   }
 }
 
-Frame Lowering::bodyFrame(Frame& outer, int index, const std::string& attribute) const {
+Frame Lowering::bodyFrame(Frame& outer, int index, const std::string& attribute) {
   Frame frame;
   frame.outer = &outer;
   frame.caller = outer.caller;

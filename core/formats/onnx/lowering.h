@@ -48,7 +48,7 @@ class Lowering {
 
   // For OpContext.
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
-  [[nodiscard]] graph::ValueId find(const Frame& frame, const std::string& name) const;
+  [[nodiscard]] static graph::ValueId find(const Frame& frame, const std::string& name);
   // The type of a value, as far as anything tells: rank and some dims may be known where the shape is not.
   [[nodiscard]] const KnownType& typeOf(graph::ValueId value) const;
   // Elements of an integer constant that cannot change, or of what is computed from constants and sizes that cannot.
@@ -101,7 +101,7 @@ class Lowering {
   graph::ValueId addConstant(const TensorProto& tensor, graph::TensorView view, const std::string& name,
                              const Frame& frame, std::string volatileReason);
   graph::ValueId bind(Frame& frame, const std::string& name, graph::ValueId value, KnownType type);
-  [[nodiscard]] Frame bodyFrame(Frame& outer, int index, const std::string& attribute) const;
+  [[nodiscard]] static Frame bodyFrame(Frame& outer, int index, const std::string& attribute);
   std::string uniqueName(const std::string& name, const Frame& frame);
   void markHelpers();
   void noteValue(graph::ValueId value, std::string path, KnownType type);

@@ -13,8 +13,8 @@ using graph::Shape;
 using graph::Value;
 
 OpContext::OpContext(Lowering& lowering, const NodeProto& node, int index, Frame& frame, graph::BlockId into,
-                     OpKind kind_)
-    : kind(kind_),
+                     OpKind readAs)
+    : kind(readAs),
       lowering_(lowering),
       node_(node),
       index_(index),

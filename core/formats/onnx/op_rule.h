@@ -15,7 +15,7 @@ namespace normlens::formats::onnx {
 class OpContext {
  public:
   OpContext(Lowering& lowering, const NodeProto& node, int index, Frame& frame, graph::BlockId into,
-            graph::OpKind kind);
+            graph::OpKind readAs);
 
   graph::OpKind kind;
   std::vector<Operand> operands;

@@ -26,7 +26,7 @@ class SizeReader {
  public:
   explicit SizeReader(const Lowering& lowering) : lowering_(lowering) {}
 
-  std::optional<SizeRead> readBy(ValueId list, int64_t element) const {
+  [[nodiscard]] std::optional<SizeRead> readBy(ValueId list, int64_t element) const {
     for (int step = 0; step < kDeepest && list != kNoValue; ++step) {
       const auto& made = lowering_.graph().value(list);
       if (made.producer == kNone) return std::nullopt;

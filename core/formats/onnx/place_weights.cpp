@@ -139,7 +139,7 @@ std::string WeightPlacement::addTensor(const Origin& origin, const graph::Tensor
     model_.addAtStart(body, std::move(node));
     return name;
   }
-  if (&body != &model_.main() || model_.weights().count(origin.name) == 0) {
+  if (&body != &model_.main() || !model_.weights().contains(origin.name)) {
     tensor.set_raw_data(bytesOf(view).data(), bytesOf(view).size());
   } else {
     Weight weight = model_.weights().at(origin.name);

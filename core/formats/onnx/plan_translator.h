@@ -57,8 +57,8 @@ class PlanTranslator {
   ReadSite siteOf(const graph::Use& use, const std::string& valueName);
   ReadSite returnSite(const graph::Use& use);
   [[nodiscard]] int opsetOf(const Body& body) const;
-  graph::DType dtypeOf(graph::ValueId value, graph::DType otherwise) const;
-  NormToWrite describe(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta) const;
+  [[nodiscard]] graph::DType dtypeOf(graph::ValueId value, graph::DType otherwise) const;
+  [[nodiscard]] NormToWrite describe(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta) const;
   void fillTypes(const analysis::LayerNorm& norm, NormToWrite& out) const;
   void write(const NormToWrite& norm);
   // The sum or the look-ups in front of a fused norm become nodes; the norm itself a LayerNormalization.

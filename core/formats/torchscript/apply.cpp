@@ -172,17 +172,17 @@ class PlanTranslator {
 
   std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
 
-  const ProgramNode& programNode(NodeId node) const {
+  [[nodiscard]] const ProgramNode& programNode(NodeId node) const {
     return model_.program().nodes[static_cast<size_t>(model_.lowered().programNode[static_cast<size_t>(node)])];
   }
 
-  const OperandSite& siteOf(const graph::Use& use) const {
+  [[nodiscard]] const OperandSite& siteOf(const graph::Use& use) const {
     const auto operand = static_cast<size_t>(use.operand);
     return use.node != graph::kNone ? model_.lowered().operandSites[static_cast<size_t>(use.node)][operand]
                                     : model_.lowered().returnSites[static_cast<size_t>(use.block)][operand];
   }
 
-  graph::DType dtypeOf(ValueId value) const {
+  [[nodiscard]] graph::DType dtypeOf(ValueId value) const {
     return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
   }
 
@@ -245,7 +245,7 @@ WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const 
     const int known = model.lowered().programConstant[static_cast<size_t>(constant)];
     const auto& sites = model.program().constants[static_cast<size_t>(known)].sites;
     return std::any_of(sites.begin(), sites.end(), [&](const TensorSite& site) {
-      return site.owner && others.attributes.count({site.owner.get(), site.attribute}) != 0;
+      return site.owner && others.attributes.contains({site.owner.get(), site.attribute});
     });
   };
 }

@@ -95,7 +95,7 @@ torch::jit::Module ModuleCopier::copy(const torch::jit::Module& module) {
     inUse_[original] = true;  // a second copy of the same class needs a name of its own
     makeClass(copied, keepName);
   }
-  return torch::jit::Module(copyObject(module._ivalue()));
+  return {copyObject(module._ivalue())};
 }
 
 ModuleCopier::ClassId ModuleCopier::classify(const ObjectPtr& object) {

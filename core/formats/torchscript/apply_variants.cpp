@@ -14,7 +14,6 @@ namespace {
 
 using torch::jit::Function;
 using torch::jit::Graph;
-using torch::jit::Node;
 
 // The edits of bodies that are called together with what is edited around them, or alone.
 FrameEdits editsFor(const FrameEdits& edits, BodyUse use) {

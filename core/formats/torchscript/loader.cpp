@@ -55,7 +55,7 @@ torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::ji
 
 }  // namespace
 
-Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive) {
+Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive) {
   const std::string path = archive->file().path().string();
   const auto failed = [&](const std::string& why) {
     if (why.find("Unknown builtin op") != std::string::npos)

@@ -17,6 +17,6 @@ struct LoadedModule {
 
 // Loads onto the CPU from the mapped file and puts the module in eval mode. Extra files of up to 64 MiB are kept.
 // Errors: Unreadable with torch's own reason on one line.
-[[nodiscard]] Result<LoadedModule> loadModule(std::shared_ptr<const Archive> archive);
+[[nodiscard]] Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive);
 
 }  // namespace normlens::formats::torchscript

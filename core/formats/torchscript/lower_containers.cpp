@@ -159,8 +159,8 @@ bool Lowering::joinLists(int id) {
   auto joined = std::make_shared<ListState>();
   joined->block = at.block;
   joined->madeBy = id;
-  for (size_t i = 0; i < at.inputs.size(); ++i) {
-    const Item item = itemOf(at.inputs[i]);
+  for (const int input : at.inputs) {
+    const Item item = itemOf(input);
     if (item.kind != Item::Kind::List || item.list->isDict) return false;
     joined->elements.insert(joined->elements.end(), item.list->elements.begin(), item.list->elements.end());
     joined->sites.insert(joined->sites.end(), item.list->sites.begin(), item.list->sites.end());

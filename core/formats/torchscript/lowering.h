@@ -62,7 +62,7 @@ class Lowering {
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
   [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
   // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
-  std::vector<Operand> operandsOf(int node, size_t input);
+  std::vector<Operand> operandsOf(int id, size_t input);
   Operand addPart(int node, graph::BlockId into, OpPart part, const std::vector<Operand>& operands);
   // Path of the module whose parameter or buffer this program value is; empty: it is none.
   [[nodiscard]] std::string moduleHolding(int value) const;
@@ -79,20 +79,20 @@ class Lowering {
   using GraphNode = graph::Node;
 
   void addResults();
-  static void addNames(const Item& item, const std::string& path, bool hasKey, std::vector<std::string>& into);
+  static void addNames(const Item& container, const std::string& path, bool hasKey, std::vector<std::string>& into);
   void lowerBlock(int block, graph::BlockId into);
   void lowerNode(int node, graph::BlockId into);
   void lowerOp(int node, graph::BlockId into);
-  void lowerIf(int node, graph::BlockId into);
-  void lowerLoop(int node, graph::BlockId into);
-  bool lowerContainer(int node, graph::BlockId into);
-  bool takeElements(int node);
-  bool growList(int node);
-  bool joinLists(int node);
-  bool setElement(int node, ListState& list);
+  void lowerIf(int id, graph::BlockId into);
+  void lowerLoop(int id, graph::BlockId into);
+  bool lowerContainer(int id, graph::BlockId into);
+  bool takeElements(int id);
+  bool growList(int id);
+  bool joinLists(int id);
+  bool setElement(int id, ListState& list);
   static std::optional<size_t> placeOf(const ListState& list, const c10::IValue& index);
-  void freezeGrowingLists(int node, graph::BlockId into);
-  void freezeBehind(int programValue, int forNode, graph::BlockId into);
+  void freezeGrowingLists(int id, graph::BlockId into);
+  void freezeBehind(int written, int forNode, graph::BlockId into);
   void freeze(const std::shared_ptr<ListState>& list, int programValue, int forNode, graph::BlockId into);
   void freezeInside(const ListState& list, int forNode, graph::BlockId into);
   [[nodiscard]] std::optional<Item> elementTakenAs(int programValue) const;

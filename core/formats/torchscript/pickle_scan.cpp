@@ -251,6 +251,7 @@ class Scanner {
     opcodeAt_ = at_;
     const char opcode = take(1)[0];
     // clang-format off
+    // NOLINTBEGIN(bugprone-branch-clone): one row for each opcode
     switch (opcode) {
       case '\x80': take(1); break;                                                             // PROTO
       case '\x95': take(8); break;                                                             // FRAME
@@ -304,6 +305,7 @@ class Scanner {
       default:
         throw Broken{"the pickle has an unknown opcode"};
     }
+    // NOLINTEND(bugprone-branch-clone)
     // clang-format on
     return true;
   }

@@ -55,7 +55,7 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(const std::vector<Ve
 
 // The version that a place holds: what its readers want; where they differ, what keeps most as it was.
 size_t WeightPlacement::versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads, int site,
-                                      bool readElsewhere) const {
+                                      bool readElsewhere) {
   if (readElsewhere) {
     for (size_t v = 0; v < versions.size(); ++v) {
       if (versions[v].weight->keptForOthers) return v;
@@ -106,7 +106,7 @@ void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<Wei
   const auto reads = readsOf(versions);
   for (size_t s = 0; s < sites.size(); ++s) {
     const auto& site = sites[s];
-    const bool readElsewhere = site.owner && others_.attributes.count({site.owner.get(), site.attribute}) != 0;
+    const bool readElsewhere = site.owner && others_.attributes.contains({site.owner.get(), site.attribute});
     const size_t here = versionAtSite(versions, reads, static_cast<int>(s), readElsewhere);
     if (versions[here].weight->changed) setSite(site, versions[here].tensor, frames, instances);
     for (const auto& read : reads) {
@@ -138,7 +138,7 @@ c10::IValue withElement(const c10::IValue& container, std::span<const int64_t> p
   if (container.isTensorList() && path.size() == 1) {
     std::vector<at::Tensor> elements = container.toTensorVector();
     elements.at(index) = tensor;
-    return c10::IValue(std::move(elements));
+    return {std::move(elements)};
   }
   throw EditRefused("a weight is held in a container that cannot be rebuilt");
 }

@@ -44,8 +44,8 @@ class WeightPlacement {
   [[nodiscard]] int programValueAt(const graph::Use& use, const OperandSite& site) const;
   void placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& weights, FrameEdits& frames,
                 EditsByInstance& instances);
-  size_t versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads, int site,
-                       bool readElsewhere) const;
+  [[nodiscard]] static size_t versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads,
+                                            int site, bool readElsewhere);
   void setSite(const TensorSite& site, const at::Tensor& tensor, FrameEdits& frames, EditsByInstance& instances);
   void redirect(const Read& read, const std::vector<Read>& all, const TensorSite& site, const at::Tensor& tensor,
                 FrameEdits& frames, EditsByInstance& instances);

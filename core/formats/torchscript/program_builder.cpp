@@ -69,7 +69,7 @@ int ProgramBuilder::addValue(Value* value, int frame) {
   return static_cast<int>(program_.values.size()) - 1;
 }
 
-int ProgramBuilder::addKnown(Value* value, int frame, c10::IValue known, TensorSite site) {
+int ProgramBuilder::addKnown(Value* value, int frame, c10::IValue known, const TensorSite& site) {
   const int id = addValue(value, frame);
   ProgramValue& made = program_.values[static_cast<size_t>(id)];
   made.known = std::move(known);

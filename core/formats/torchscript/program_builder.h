@@ -35,7 +35,7 @@ class ProgramBuilder {
   using Environment = std::unordered_map<const torch::jit::Value*, int>;
 
   int addValue(torch::jit::Value* value, int frame);
-  int addKnown(torch::jit::Value* value, int frame, c10::IValue known, TensorSite site);
+  int addKnown(torch::jit::Value* value, int frame, c10::IValue known, const TensorSite& site);
   void bindConstant(ProgramValue& value, const TensorSite& site);
   int addBlock(torch::jit::Block* block, int owner, int frame);
   int addNode(torch::jit::Node* node, int frame, int block);

@@ -39,7 +39,7 @@ bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
   }
   if (!isKnown) return false;
   const ObjectPtr owner = object->toObject();
-  if (!owner->type()->hasAttribute(name) || written_.count({owner.get(), name}) != 0) return false;
+  if (!owner->type()->hasAttribute(name) || written_.contains({owner.get(), name})) return false;
   TensorSite site{owner, name, joinPath(index_.pathOf(*owner), name), nullptr, nullptr, {}};
   bind(node->output(), frame, addKnown(node->output(), frame, owner->getAttr(name), std::move(site)));
   return true;

@@ -133,13 +133,13 @@ std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, con
     const std::string_view suffix = ".debug_pkl";
     if (!record.name.ends_with(suffix)) continue;
     const auto* original = archive->find(record.name);
-    const bool kept = keptCode.count(record.name.substr(0, record.name.size() - suffix.size())) != 0;
+    const bool kept = keptCode.contains(record.name.substr(0, record.name.size() - suffix.size()));
     if (kept && original != nullptr) record = asInFile(*archive, *original);
   }
   for (const auto& original : archive->records()) {
     if (!original.name.starts_with(prefix) || original.name.ends_with('/')) continue;
     const std::string name = original.name.substr(prefix.size());
-    if (written.count(name) == 0 && !isMadeAnew(name)) records.push_back(asInFile(*archive, original));
+    if (!written.contains(name) && !isMadeAnew(name)) records.push_back(asInFile(*archive, original));
   }
   return records;
 }

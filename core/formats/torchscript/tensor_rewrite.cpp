@@ -15,7 +15,6 @@ namespace {
 
 using torch::jit::Block;
 using torch::jit::Function;
-using torch::jit::Graph;
 using torch::jit::Node;
 
 // New tensors for old ones; views of one memory stay views of one memory.

@@ -72,7 +72,7 @@ void normalise(Call& call, const RowNorm& norm, const double* x, const Shape& sh
   });
 }
 
-RowNorm rowNorm(const Attributes& attributes, bool centred, double epsilon = static_cast<double>(1e-5f)) {
+RowNorm rowNorm(const Attributes& attributes, bool centred, double epsilon = static_cast<double>(1e-5F)) {
   return {centred, attributes.number("epsilon", epsilon), attributes.integer("axis", -1)};
 }
 
@@ -121,13 +121,13 @@ Array optionalArray(const Call& call, size_t input) { return call.has(input) ? c
 
 // inputs input, skip, gamma, beta?, bias?; outputs output, mean?, inv_std_var?, input_skip_bias_sum?
 Kernel makeSkipLayerNorm(const Attributes& attributes) {
-  const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-12f)), -1};
+  const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-12F)), -1};
   return [=](Call& call) { skipNorm(call, norm, optionalArray(call, 3), optionalArray(call, 4)); };
 }
 
 // inputs input, skip, gamma, bias?; outputs as above
 Kernel makeSkipRmsNorm(const Attributes& attributes) {
-  const RowNorm norm{false, attributes.number("epsilon", static_cast<double>(1e-12f)), -1};
+  const RowNorm norm{false, attributes.number("epsilon", static_cast<double>(1e-12F)), -1};
   return [=](Call& call) { skipNorm(call, norm, {}, optionalArray(call, 3)); };
 }
 
@@ -138,7 +138,7 @@ void addRow(const Array& table, int64_t id, int64_t width, double* to) {
 
 // input_ids, segment_ids?, words, positions, segments?, gamma, beta, mask?, position_ids? -> output, mask_index?, sum?
 Kernel makeEmbedLayerNorm(const Attributes& attributes) {
-  const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-12f)), -1};
+  const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-12F)), -1};
   return [=](Call& call) {
     const Shape ids = call.shapeOf(0);
     const auto words = call.integers(0);
