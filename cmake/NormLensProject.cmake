@@ -23,7 +23,8 @@ endif()
 
 set(NORMLENS_SANITIZE "" CACHE STRING "address, thread, or empty")
 if(NORMLENS_SANITIZE STREQUAL "address")
-  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer)
+  # Not vptr: it asks for the type information of classes whose own LibTorch does not export.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(NORMLENS_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread)

@@ -1,4 +1,5 @@
 #include "app/engine/model_options.h"
+#include "app/engine/plural.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
 
@@ -9,10 +10,6 @@ struct Options {
   std::string model;
   InputOptions inputs;
 };
-
-std::string plural(int count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 void printNorms(const OpenedModel& model, Console& console) {
   const protocol::Totals& totals = model.analysis.totals;

@@ -3,6 +3,7 @@
 #include "app/engine/model_options.h"
 #include "app/engine/number_check.h"
 #include "app/engine/output_path.h"
+#include "app/engine/plural.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
 #include "app/engine/verify_text.h"
@@ -43,11 +44,10 @@ void printPrices(const protocol::NormPrices& prices, Console& console) {
 
 void printOutcome(const std::string& model, const FoldOutcome& outcome, Console& console) {
   const protocol::PlanInfo& plan = outcome.fold.plan;
-  console.print(model + ": " + std::to_string(plan.folded.size()) + " of " + std::to_string(plan.layer_norms) +
-                " LayerNorms folded, " + std::to_string(plan.tensors_centered) + " tensors centered (" +
-                megabytes(plan.bytes_centered) + "), " + std::to_string(plan.shifts_absorbed) +
-                " shifts moved into biases, " + std::to_string(plan.centerings) +
-                " centerings at run time, file grows by " + megabytes(plan.bytes_grown));
+  console.print(model + ": " + std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") +
+                " folded, " + plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) +
+                "), " + plural(plan.shifts_absorbed, "shift") + " moved into biases, " +
+                plural(plan.centerings, "centering") + " at run time, file grows by " + megabytes(plan.bytes_grown));
   if (plan.prices.rows > 0) printPrices(plan.prices, console);
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;

@@ -2,6 +2,7 @@
 
 #include "app/engine/model_options.h"
 #include "app/engine/output_path.h"
+#include "app/engine/plural.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
 #include "app/engine/verify_text.h"
@@ -17,9 +18,9 @@ struct Options {
 
 void printFusing(const std::string& model, const FuseOutcome& outcome, Console& console) {
   console.print(model + ": " + std::to_string(outcome.fusing.fused.size()) + " of " +
-                std::to_string(outcome.fusing.norms) + " norms fused with the residual add before them");
+                plural(outcome.fusing.norms, "norm") + " fused with a residual add");
   if (!outcome.fusing.joined.empty())
-    console.print("  " + std::to_string(outcome.fusing.joined.size()) + " were written out in several ops");
+    console.print("  written out in several ops and made one op: " + std::to_string(outcome.fusing.joined.size()));
   if (outcome.fusing.verify) printVerify(*outcome.fusing.verify, console);
   if (outcome.output) console.print("  written to " + *outcome.output);
 }

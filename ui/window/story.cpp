@@ -101,11 +101,12 @@ StoryStep measuredStep(const Session& session) {
     return step;
   }
   step.pieces.push_back({formatRatio(bench.speedup), Tone::Strong});
-  step.pieces.push_back(
-      {bench.noise ? tr("within noise on %1").arg(text(bench.device)) : tr("on %1").arg(text(bench.device))});
+  const protocol::BenchPoint* first = firstMeasured(bench);
+  const bool crowded = first != nullptr && first->crowded;
+  const QString where = bench.noise ? tr("within noise on %1") : crowded ? tr("on a busy %1") : tr("on %1");
+  step.pieces.push_back({where.arg(text(bench.device))});
   step.pieces.push_back(
       {tr("· %1 → %2").arg(formatMilliseconds(bench.original.median_ms), formatMilliseconds(bench.folded.median_ms))});
-  const protocol::BenchPoint* first = firstMeasured(bench);
   if (first != nullptr && !isOfFold(*first)) {
     const auto [a, b] = sideNames(*first);
     step.pieces.push_back({tr("· %1 vs %2").arg(a, b)});
