@@ -14,8 +14,8 @@ namespace normlens::kernels::cuda {
 
 struct DeviceLimits {
   int multiprocessors = 1;
-  int64_t sharedBytes = 48 * 1024;      // that one block may ask for
-  int64_t maxBlocks = (1LL << 31) - 1;  // of a grid, along x
+  int64_t sharedBytes = int64_t{48} * 1024;  // that one block may ask for
+  int64_t maxBlocks = (1LL << 31) - 1;       // of a grid, along x
 };
 
 struct RowShape {

@@ -52,8 +52,8 @@ TEST(TorchRunner, ANarrowerTypeTakesLessMemory) {
   const auto half = runnerOf(*model, {.dtype = graph::DType::Float16});
   const auto wide = (*single)->peakBytes(), narrow = (*half)->peakBytes();
   ASSERT_TRUE(wide && narrow);
-  constexpr int64_t kOneResult = 4 * 8 * 4;  // float32[4, 8]
-  EXPECT_GE(*wide, 2 * kOneResult);          // the norm reads one and writes another
+  constexpr int64_t kOneResult = int64_t{4} * 8 * 4;  // float32[4, 8]
+  EXPECT_GE(*wide, 2 * kOneResult);                   // the norm reads one and writes another
   EXPECT_GT(*narrow, 0);
   EXPECT_LT(*narrow, *wide);
 }

@@ -13,9 +13,9 @@ namespace {
 using Path = LaunchConfig::Path;
 
 constexpr DeviceLimits kMachines[] = {
-    {.multiprocessors = 132, .sharedBytes = 227 * 1024},  // H100, H200
-    {.multiprocessors = 40, .sharedBytes = 64 * 1024},    // T4
-    {.multiprocessors = 1, .sharedBytes = 48 * 1024, .maxBlocks = 65535},
+    {.multiprocessors = 132, .sharedBytes = int64_t{227} * 1024},  // H100, H200
+    {.multiprocessors = 40, .sharedBytes = int64_t{64} * 1024},    // T4
+    {.multiprocessors = 1, .sharedBytes = int64_t{48} * 1024, .maxBlocks = 65535},
 };
 
 std::string describe(const RowShape& shape, const LaunchConfig& config) {
@@ -124,7 +124,7 @@ TEST(LaunchConfigs, WideRowsWaitInSharedMemoryAndWiderOnesAreSplit) {
 
 // sumOverRow's arrays lie in the same 48 KB: 384 bytes, 768 for float64.
 TEST(LaunchConfigs, RowsOfJustBelow48KBAskForTheirMemory) {
-  constexpr int64_t kForEveryKernel = 48 * 1024;
+  constexpr int64_t kForEveryKernel = int64_t{48} * 1024;
   for (const int bytes : {2, 4, 8}) {
     const int64_t own = bytes == 8 ? 768 : 384;
     for (int64_t width = (kForEveryKernel - own) / bytes + 1; width <= kForEveryKernel / bytes; ++width) {

@@ -35,7 +35,7 @@ TEST(Refused, indexBehindTheEndOfItsAxis) {
     const OneNode made = oneNode(OpKind::Select, {kX}, {{"axis", int64_t{1}}, {"index", index}}, {{2, 8}});
     const auto& node = made.graph.nodes.front();
     const ZeroMean needed = opRow(node.kind).zeroMean(made.graph, node, 0, over({2, 8}, {1}));
-    ASSERT_EQ(needed.needs.size(), 1u);
+    ASSERT_EQ(needed.needs.size(), 1U);
     EXPECT_EQ(needed.needs[0].pattern, kChannels);
   }
 }

@@ -49,7 +49,7 @@ class Model {
     const auto back = g_.chance(70) ? g_.below(std::min<int64_t>(3, count())) : g_.below(count());
     return streams_[static_cast<size_t>(count() - 1 - back)];
   }
-  int64_t count() const { return static_cast<int64_t>(streams_.size()); }
+  [[nodiscard]] int64_t count() const { return static_cast<int64_t>(streams_.size()); }
 
   // A new tensor, or now and then one that is there already.
   ValueId tied(const Shape& shape) {
@@ -64,7 +64,7 @@ class Model {
   ValueId equal(const Shape& shape) { return g_.constant(Tensor(shape, 0.5 + static_cast<double>(g_.below(3)))); }
   ValueId maybe(ValueId value) { return g_.chance(60) ? value : kNoValue; }
 
-  Shape with(Shape shape, size_t axis, int64_t size) const {
+  [[nodiscard]] static Shape with(Shape shape, size_t axis, int64_t size) {
     shape.at(axis) = size;
     return shape;
   }

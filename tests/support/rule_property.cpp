@@ -94,7 +94,7 @@ Pattern randomPattern(const Shape& shape, std::mt19937& random) {
     if (part > 1) add(part);
     add(size / part);
   }
-  return Pattern::fromFactors(std::move(factors));
+  return Pattern::fromFactors(factors);
 }
 
 namespace {
@@ -229,7 +229,7 @@ class Checker {
     return Pattern{{Factor{count, 0, 0, true}}};
   }
 
-  std::string describe() const { return graph::printGraph(graph_); }
+  [[nodiscard]] std::string describe() const { return graph::printGraph(graph_); }
 
   const graph::Graph& graph_;
   const Node& node_;

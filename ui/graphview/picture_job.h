@@ -34,9 +34,9 @@ class PictureJob : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr int kTileSide = 8192;                   // of a picture that needs tiles
-  static constexpr qint64 kMostPixels = 64 * 1024 * 1024;  // of a single bitmap
-  static constexpr int kMostSide = 32767;                  // of a single bitmap, in pixels
+  static constexpr int kTileSide = 8192;                           // of a picture that needs tiles
+  static constexpr qint64 kMostPixels = qint64{64} * 1024 * 1024;  // of a single bitmap
+  static constexpr int kMostSide = 32767;                          // of a single bitmap, in pixels
 
   explicit PictureJob(PictureOrder order, QObject* parent = nullptr);
   ~PictureJob() override;  // cancels, and waits for the strip in work

@@ -130,13 +130,13 @@ std::string NormJoiner::nameOf(const WholeNorm& norm, ValueId value, NodeId end)
 }
 
 std::string NormJoiner::flattened(const std::string& name, Body& place, size_t axes) {
-  const Origin origin = model_.originOf(place, name);
+  const Origin origin = EditableModel::originOf(place, name);
   if (EditableModel::insideFunction(place) || origin.kind != Origin::Kind::Initializer ||
       origin.body != &model_.main() || model_.proto().ir_version() < kOwnInitializers)
     return {};
   std::string& made = flattened_[name];
   if (!made.empty()) return made;
-  made = model_.freshName(model_.main(), name + "_vector");
+  made = EditableModel::freshName(model_.main(), name + "_vector");
   auto& initializers = *model_.main().graph->mutable_initializer();
   TensorProto tensor = initializers.Get(model_.main().initializer.at(name));
   tensor.set_name(made);

@@ -288,7 +288,7 @@ Form placed(EditableModel& model, const NodeProto& old, const Form& form) {
   const std::string base = old.name().empty() ? (old.output_size() > 0 ? old.output(0) : "lifted") : old.name();
   const auto named = [&](const std::string& local) {
     auto& name = names[local];
-    if (name.empty() && !local.empty()) name = model.freshName(model.main(), base + "_" + local);
+    if (name.empty() && !local.empty()) name = EditableModel::freshName(model.main(), base + "_" + local);
     return name;
   };
   Form out = form;
@@ -304,7 +304,7 @@ Form placed(EditableModel& model, const NodeProto& old, const Form& form) {
       node.set_name(old.name());
       if (old.has_doc_string()) node.set_doc_string(old.doc_string());
     } else {
-      node.set_name(model.freshName(model.main(), base + "_" + node.op_type()));
+      node.set_name(EditableModel::freshName(model.main(), base + "_" + node.op_type()));
     }
   }
   return out;

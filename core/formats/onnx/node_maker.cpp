@@ -49,7 +49,7 @@ NodeMaker::NodeMaker(EditableModel& model, Body& body, int opset, std::string ba
     : model_(model), body_(body), opset_(opset), base_(std::move(base)), like_(like) {}
 
 std::string NodeMaker::add(std::string_view op, const std::vector<std::string>& inputs, std::string output) {
-  const std::string fresh = model_.freshName(body_, nameFor(base_, op));
+  const std::string fresh = EditableModel::freshName(body_, nameFor(base_, op));
   NodeProto node;
   for (const auto& input : inputs) node.add_input(input);
   node.add_output(output.empty() ? fresh : output);
@@ -61,7 +61,7 @@ std::string NodeMaker::add(std::string_view op, const std::vector<std::string>& 
 }
 
 std::string NodeMaker::constant(TensorProto tensor, const char* what) {
-  const std::string name = model_.freshName(body_, nameFor(base_, what));
+  const std::string name = EditableModel::freshName(body_, nameFor(base_, what));
   NodeProto node;
   node.add_output(name);
   node.set_name(name);

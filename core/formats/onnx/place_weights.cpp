@@ -40,7 +40,7 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId co
         if (!versions[v].changed && holdsBodiesOneByOne(*read.site.node)) continue;
         throw EditRefused("a read of '" + name + "' has no place of its own in the file");
       }
-      read.origin = model_.originOf(*read.site.body, EditableModel::nameAt(read.site));
+      read.origin = EditableModel::originOf(*read.site.body, EditableModel::nameAt(read.site));
       if (read.origin.kind != Origin::Kind::Initializer && !isConstantNode(read.origin)) {
         throw EditRefused("a read of '" + name + "' gets it by way of another node");
       }
@@ -122,7 +122,7 @@ void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
 // Where the origin is, so that whoever can read that can read the new one.
 std::string WeightPlacement::addTensor(const Origin& origin, const graph::TensorView& view) {
   Body& body = *origin.body;
-  const std::string name = model_.freshName(body, origin.name + "_centered");
+  const std::string name = EditableModel::freshName(body, origin.name + "_centered");
   auto tensor = rawTensor(name, view.dtype, view.shape, {});
   // Before version 4 of the format an initializer is an input of the model too; a Constant node is not.
   const bool asInitializer = origin.kind == Origin::Kind::Initializer && model_.proto().ir_version() >= 4;

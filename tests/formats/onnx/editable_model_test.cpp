@@ -55,7 +55,7 @@ TEST(EditableModel, CallsThatAgreeKeepTheirFunction) {
     NodeProto extra;
     extra.set_op_type("Neg");
     extra.add_input(relu.node->input(0));
-    extra.add_output(edited.freshName(*relu.body, "negative"));
+    extra.add_output(EditableModel::freshName(*relu.body, "negative"));
     edited.setInput(relu, extra.output(0));
     edited.addBefore(*relu.body, *relu.node, {extra});
   }
@@ -74,7 +74,7 @@ TEST(EditableModel, FindsWhereANameIsMadeThroughBodiesAndCalls) {
   model.mutable_graph()->mutable_node(0)->set_input(0, "w");
   EditableModel edited(sourceOf(model));
   const auto relu = edited.at({{0, ""}, {0, ""}, {0, ""}}, 0);
-  const auto origin = edited.originOf(*relu.body, EditableModel::nameAt(relu));
+  const auto origin = EditableModel::originOf(*relu.body, EditableModel::nameAt(relu));
   EXPECT_EQ(origin.kind, Origin::Kind::Initializer);
   EXPECT_EQ(origin.name, "w");
   EXPECT_EQ(origin.calls.size(), 2U);

@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 class ExternalTest : public ReadTest {
  protected:
   // linearNorm with W in a file beside it.
-  ModelProto external(const std::string& location, const std::string& offset = "",
-                      const std::string& length = "") const {
+  [[nodiscard]] ModelProto external(const std::string& location, const std::string& offset = "",
+                                    const std::string& length = "") const {
     ModelProto model = linearNorm();
     TensorProto& weight = initializer(model, 0);
     write(folder_ / "w.data", weight.raw_data());

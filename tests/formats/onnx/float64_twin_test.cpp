@@ -209,8 +209,8 @@ TEST(Float64Twin, QuantisesWithScalesInDouble) {
 TEST(Float64Twin, AFunctionDoesNotHideAQuantisedOperatorOfItsName) {
   const auto obstacle = [](const std::string& op) {
     return conversionObstacle(
-        modelFromText("<ir_version: 8, opset_import: [\"\" : 17]> m (float[4] x) => (float[4] y) { y = " + op +
-                      "(x) } <domain: \"\", opset_import: [\"\" : 17]> " + op + " (a) => (b) { b = Neg(a) }"),
+        modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]> m (float[4] x) => (float[4] y) { y = )" + op +
+                      R"((x) } <domain: "", opset_import: ["" : 17]> )" + op + " (a) => (b) { b = Neg(a) }"),
         DType::Float64);
   };
   EXPECT_EQ(obstacle("QLinearConv"), "it is quantised (QLinearConv)");

@@ -44,7 +44,7 @@ std::string textOf(const Case& test) {
   }
   for (const std::string& output : test.outputs)
     outputs += (outputs.empty() ? "" : ", ") + std::string("float ") + output;
-  return "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> agraph (" + inputs + ") => (" + outputs +
+  return R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> agraph ()" + inputs + ") => (" + outputs +
          ") { " + test.node + " }";
 }
 
@@ -65,6 +65,7 @@ Tensors inputsOf(const Case& test) {
   return tensors;
 }
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest finds it by this name
 void PrintTo(const Case& test, std::ostream* out) { *out << test.node; }
 
 class FusedOps : public testing::TestWithParam<Case> {};

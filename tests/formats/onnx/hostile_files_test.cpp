@@ -24,8 +24,10 @@ TEST_F(ReadTest, FlippedBitsDoNotCrash) {
   int opened = 0;
   for (int round = 0; round < 1500; ++round) {
     std::string bytes = whole;
-    for (int flips = 1 + round % 4; flips-- > 0;)
-      bytes[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    for (int flips = 1 + round % 4; flips-- > 0;) {
+      char& byte = bytes[random() % bytes.size()];
+      byte = static_cast<char>(byte ^ (1 << random() % 8));
+    }
     const auto model = openBytes(bytes);
     if (!model) continue;
     ++opened;
@@ -250,7 +252,7 @@ TEST_F(ReadTest, FunctionsThatCallOneAnotherTooOftenAreRefused) {
       <domain: "own", opset_import: ["": 17, "own": 1]> f0 (x) => (y) { y = Relu(x) })";
     for (int i = 1; i <= count; ++i) {
       const std::string call = "own.f" + std::to_string(i - 1);
-      text += "<domain: \"own\", opset_import: [\"\": 17, \"own\": 1]> f" + std::to_string(i) +
+      text += R"(<domain: "own", opset_import: ["": 17, "own": 1]> f)" + std::to_string(i) +
               " (x) => (y) { a = " + call + "(x) b = " + call + "(a) c = " + call + "(b) y = " + call + "(c) }";
     }
     return modelFromText(text);

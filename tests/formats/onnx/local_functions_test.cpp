@@ -17,7 +17,7 @@ OpKind kindOfCall(int opset, const std::string& domain, const std::string& op) {
   const auto model = lowerModel(
       sourceOf(modelFromText("<ir_version: 9, " + imports + " m (float[2, 8] x) => (float[2, 8] y) { y = " +
                              (domain.empty() ? "" : domain + ".") + op + "(x) } <domain: \"" + domain +
-                             "\", opset_import: [\"\": " + version + "]> " + op + " (a) => (b) { b = Neg(a) }")),
+                             R"(", opset_import: ["": )" + version + "]> " + op + " (a) => (b) { b = Neg(a) }")),
       nullptr);
   return model.graph.nodes.back().kind;
 }

@@ -150,7 +150,7 @@ class Engine {
     return modelInfo(*model_, params.path);
   }
 
-  Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params) const {
+  [[nodiscard]] Result<protocol::ModelInfo> readGraph(const protocol::ReadGraphParams& params) const {
     if (params.path.empty()) return foldedInfo(*model_);
     if (params.path.find("broken") != std::string::npos) {
       return fail(ErrorCode::Unreadable, params.path + " is not a model.");
@@ -159,7 +159,7 @@ class Engine {
   }
 
   // The first weight of a folded model is another one.
-  Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params) const {
+  [[nodiscard]] Result<protocol::WeightDigests> weightDigests(const protocol::WeightDigestsParams& params) const {
     const bool folded = params.other && params.path.empty();
     protocol::WeightDigests told;
     for (const auto& value : (folded ? foldedInfo(*model_) : modelInfo(*model_, params.path)).graph.values) {

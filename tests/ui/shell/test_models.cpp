@@ -45,7 +45,7 @@ QString printed(const QAbstractItemModel& model, const QModelIndex& parent = {},
   QString text;
   for (int row = 0; row < model.rowCount(parent); ++row) {
     const QModelIndex at = model.index(row, 0, parent);
-    text += QString(2 * depth, u' ') + at.data().toString() + u'\n' + printed(model, at, depth + 1);
+    text += QString(qsizetype{2} * depth, u' ') + at.data().toString() + u'\n' + printed(model, at, depth + 1);
   }
   return text;
 }
