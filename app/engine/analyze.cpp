@@ -1,7 +1,7 @@
 #include "app/engine/model_options.h"
-#include "app/engine/plural.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
+#include "core/base/plural.h"
 
 namespace normlens::engine {
 namespace {

@@ -2,10 +2,10 @@
 
 #include "app/engine/model_options.h"
 #include "app/engine/output_path.h"
-#include "app/engine/plural.h"
 #include "app/engine/reports.h"
 #include "app/engine/verbs.h"
 #include "app/engine/verify_text.h"
+#include "core/base/plural.h"
 
 namespace normlens::engine {
 namespace {

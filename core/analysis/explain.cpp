@@ -6,6 +6,8 @@
 #include <deque>
 #include <map>
 
+#include "core/base/plural.h"
+
 namespace normlens::analysis {
 
 using graph::Graph;
@@ -26,10 +28,6 @@ std::string number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.3g", value);
   return text.data();
-}
-
-std::string plural(size_t count, const std::string& one) {
-  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
 // The nearest leaf that stands in the way, and the claims from the root to it.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
-#include <string>
 
 namespace normlens {
 namespace {
@@ -27,8 +26,8 @@ CpuTimes cpuTimes() {
 
 }  // namespace
 
-double busySeconds(std::string_view stat, double ticksPerSecond) {
-  std::istringstream words{std::string(stat.substr(0, stat.find('\n')))};
+double busySeconds(const std::string& line, double ticksPerSecond) {
+  std::istringstream words(line);
   std::string name;
   double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, softInterrupts = 0, stolen = 0;
   words >> name >> user >> nice >> system >> idle >> waiting >> interrupts >> softInterrupts >> stolen;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <string_view>
+#include <string>
 
 namespace normlens {
 
@@ -12,8 +12,8 @@ struct CpuTimes {
   double own = 0;        // of this process
 };
 
-// From the text of /proc/stat, whose first line counts in ticks; 0 where it says something else.
-[[nodiscard]] double busySeconds(std::string_view stat, double ticksPerSecond);
+// From the first line of /proc/stat, which counts in ticks; 0 where it says something else.
+[[nodiscard]] double busySeconds(const std::string& line, double ticksPerSecond);
 
 // How many cores others kept busy over `seconds`; 0 where nobody else did, or the system does not tell.
 [[nodiscard]] double otherCores(const CpuTimes& before, const CpuTimes& after, double seconds);

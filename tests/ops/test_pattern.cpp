@@ -3,12 +3,11 @@
 #include <random>
 
 #include "core/ops/pattern.h"
+#include "tests/ops/patterns.h"
 #include "tests/support/rule_property.h"
 
 namespace normlens::ops {
 namespace {
-
-Pattern over(const graph::Shape& shape, std::vector<int64_t> axes) { return Pattern::overAxes(shape, axes); }
 
 TEST(Pattern, reshapeDoesNotChangeIt) {
   EXPECT_EQ(over({2, 5, 8}, {2}), over({10, 8}, {1}));
@@ -155,10 +154,8 @@ TEST(Pattern, centeringKeepsZeroMeans) {
   }
   EXPECT_GT(claimed, 500);
   EXPECT_GT(refused, 100);
-  const Pattern half = Pattern::parse("(6)(8 sum of 0:4)").value(), fours = Pattern::parse("(6)(2)(4 sum)").value();
-  const Pattern all = Pattern::parse("(6)(8 sum)").value();
-  EXPECT_FALSE(all.centeringKeeps(half));
-  EXPECT_TRUE(fours.centeringKeeps(all));
+  EXPECT_FALSE(text("(6)(8 sum)").centeringKeeps(text("(6)(8 sum of 0:4)")));
+  EXPECT_TRUE(text("(6)(2)(4 sum)").centeringKeeps(text("(6)(8 sum)")));
 }
 
 }  // namespace

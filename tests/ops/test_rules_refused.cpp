@@ -6,6 +6,7 @@
 
 #include "core/graph/text.h"
 #include "core/ops/rules.h"
+#include "tests/ops/patterns.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
 #include "tests/support/rule_property.h"
@@ -23,9 +24,6 @@ using testing::Operand;
 using testing::Tensor;
 using testing::toleratesShift;
 using Ints = std::vector<int64_t>;
-
-Pattern over(const Shape& shape, Ints axes) { return Pattern::overAxes(shape, axes); }
-Pattern text(const char* pattern) { return Pattern::parse(pattern).value(); }
 
 const Shape kX{2, 3, 8};
 const Pattern kChannels = over(kX, {2});

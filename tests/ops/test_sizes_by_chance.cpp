@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/ops/rules.h"
+#include "tests/ops/patterns.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
 #include "tests/support/rule_property.h"
@@ -16,9 +17,6 @@ using testing::OneNode;
 using testing::oneNode;
 using testing::toleratesShift;
 using Ints = std::vector<int64_t>;
-
-Pattern over(const Shape& shape, Ints axes) { return Pattern::overAxes(shape, axes); }
-Pattern text(const char* pattern) { return Pattern::parse(pattern).value(); }
 
 const Shape kX{2, 3, 8};
 

@@ -41,7 +41,7 @@ bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
   const ObjectPtr owner = object->toObject();
   if (!owner->type()->hasAttribute(name) || written_.contains({owner.get(), name})) return false;
   TensorSite site{owner, name, joinPath(index_.pathOf(*owner), name), nullptr, nullptr, {}};
-  bind(node->output(), frame, addKnown(node->output(), frame, owner->getAttr(name), std::move(site)));
+  bind(node->output(), frame, addKnown(node->output(), frame, owner->getAttr(name), site));
   return true;
 }
 
@@ -95,7 +95,7 @@ bool ProgramBuilder::walkElements(Node* node, int frame) {
     TensorSite inner = site;
     inner.elements.push_back(index);
     inner.path += "." + std::to_string(index);
-    bind(output, frame, addKnown(output, frame, elements[static_cast<size_t>(index)], std::move(inner)));
+    bind(output, frame, addKnown(output, frame, elements[static_cast<size_t>(index)], inner));
   };
   const auto count = static_cast<int64_t>(elements.size());
   if (isUnpack) {
