@@ -81,7 +81,8 @@ std::string buildZip(const std::vector<ZipEntry>& entries) {
     putSizes(out, entry, places[i]);
     put(out, entry.name.size(), 2);
     put(out, extra.size(), 2);
-    put(out, 0, 10);
+    put(out, 0, 6);
+    put(out, entry.attributes, 4);
     put(out, entry.zip64 ? 0xffffffffU : places[i].offset, 4);
     out += entry.name + extra;
   }

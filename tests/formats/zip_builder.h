@@ -18,6 +18,7 @@ struct ZipEntry {
   int64_t crc = -1;            // -1: the right one (stored entries only)
   bool zip64 = false;          // sizes and offset in the zip64 extra field
   std::string localName = {};  // in the local header; empty: the same
+  uint32_t attributes = 0;     // 0x10: a folder
 };
 
 // The bytes of an archive with these entries.

@@ -1,8 +1,10 @@
 #include "core/formats/torchscript/archive_check.h"
 
 #include <algorithm>
+#include <array>
 #include <thread>
 
+#include "core/base/printable.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/torchscript/pickle_scan.h"
 
@@ -20,9 +22,10 @@ class ArchiveChecker {
 
   Status run() {
     for (auto check :
-         {&ArchiveChecker::isTorchScript, &ArchiveChecker::unpacksWithinBounds, &ArchiveChecker::codeIsSane}) {
+         {&ArchiveChecker::namesAreLibTorchs, &ArchiveChecker::isTorchScript, &ArchiveChecker::unpacksWithinBounds}) {
       if (auto status = (this->*check)(); !status) return status;
     }
+    if (auto status = codeIsSane(); !status) return status;
     if (auto status = tensorsAreWhole("data.pkl", "data/"); !status) return status;
     if (auto status = tensorsAreWhole("constants.pkl", "constants/"); !status) return status;
     return checkCrcs(archive_, std::clamp(std::thread::hardware_concurrency(), 1U, 4U), CrcScope::ButTensors);
@@ -35,13 +38,41 @@ class ArchiveChecker {
                                [&](const ZipRecord& record) { return record.name.starts_with(prefix_ + name); });
   }
   [[nodiscard]] tl::unexpected<Error> damaged(const std::string& what) const {
-    return fail(ErrorCode::Unreadable, path_ + " is a damaged TorchScript archive: " + what,
+    return fail(ErrorCode::Unreadable, path_ + " is a damaged TorchScript archive: " + printable(what),
                 "copy or export the file again");
   }
   [[nodiscard]] tl::unexpected<Error> otherKind(const std::string& what) const {
     return fail(
-        ErrorCode::Unsupported, path_ + " is " + what + ", not a TorchScript model",
+        ErrorCode::Unsupported, path_ + " is " + printable(what) + ", not a TorchScript model",
         "load it in Python and export it with torch.jit.trace(model, inputs).save(...) or torch.onnx.export(...)");
+  }
+
+  // LibTorch finds M/DATA.PKL as m/data.pkl; the checks below do not.
+  Status namesAreLibTorchs() const {
+    for (const ZipRecord& record : archive_.records()) {
+      if (isLibTorchsButForCase(record.name))
+        return damaged("the record '" + record.name + "' differs by case from a name that LibTorch reads");
+    }
+    return {};
+  }
+  [[nodiscard]] bool isLibTorchsButForCase(std::string_view name) const {
+    constexpr std::array<std::string_view, 6> kStarts = {"code/",    "data/",         "constants/",
+                                                         "data.pkl", "constants.pkl", "model.json"};
+    constexpr std::array<std::string_view, 2> kCode = {".py", ".debug_pkl"};
+    const auto same = [](std::string_view part, std::string_view wanted) {
+      return std::ranges::equal(part, wanted, {}, lowerCase, lowerCase);
+    };
+    const auto differs = [&](std::string_view part, std::string_view wanted) {
+      return part != wanted && same(part, wanted);
+    };
+    const std::string_view folder = name.substr(0, prefix_.size());
+    if (!same(folder, prefix_)) return false;
+    const std::string_view rest = name.substr(prefix_.size());
+    return folder != prefix_ ||
+           std::ranges::any_of(kStarts, [&](auto start) { return differs(rest.substr(0, start.size()), start); }) ||
+           (rest.starts_with("code/") && std::ranges::any_of(kCode, [&](std::string_view end) {
+              return rest.size() > end.size() && differs(rest.substr(rest.size() - end.size()), end);
+            }));
   }
 
   Status isTorchScript() const {
@@ -59,6 +90,7 @@ class ArchiveChecker {
     if (!hasCode) return damaged("it has no code/ folder, so there is no graph to read");
     if (!hasConstants) return damaged("the record constants.pkl is missing");
     if (find("version") == nullptr && find(".data/version") == nullptr) return damaged("the version record is missing");
+    if (find("model.json") != nullptr) return otherKind("an archive with a model of PyTorch 1.3 or older");
     return {};
   }
 
@@ -96,18 +128,19 @@ class ArchiveChecker {
   }
 
   // torch's parser is recursive: code nested deeper than any model's is not given to it.
-  Status codeIsSane() const {
+  Status codeIsSane() {
     constexpr int kMaxNesting = 300;
     for (const ZipRecord& record : archive_.records()) {
       if (!record.name.starts_with(prefix_ + "code/")) continue;
       const auto code = archive_.read(record, kMaxCode);
       if (!code) return tl::unexpected(code.error());
       if (record.name.ends_with(".debug_pkl")) {
-        const auto scan = scanPickle(*code);
+        const auto scan = scanPickle(*code, PickleUse::Load);
         if (!scan)
           return damaged("cannot parse the TorchScript code record '" + record.name + "': " + scan.error().message);
       }
       if (!record.name.ends_with(".py")) continue;
+      if (code->find("Enum") != std::string::npos) pickles_ = PickleUse::LoadWithEnums;
       int depth = 0, deepest = 0;
       for (const char c : *code) {
         if (c == '(' || c == '[' || c == '{') deepest = std::max(deepest, ++depth);
@@ -122,8 +155,10 @@ class ArchiveChecker {
   Status tensorsAreWhole(const std::string& pickle, const std::string& folder) const {
     const auto text = archive_.read(*find(pickle), kMaxPickle);
     if (!text) return tl::unexpected(text.error());
-    const auto scan = scanPickle(*text);
+    const auto scan = scanPickle(*text, pickles_);
     if (!scan) return damaged(pickle + ": " + scan.error().message);
+    uint64_t whole = 0, read = 0;
+    for (const ZipRecord& record : archive_.records()) whole += record.size;
     for (const DeclaredStorage& storage : scan->storages) {
       const ZipRecord* record = find(folder + storage.key);
       if (record == nullptr) return damaged("the tensor record '" + folder + storage.key + "' is missing");
@@ -133,6 +168,12 @@ class ArchiveChecker {
       if (__builtin_mul_overflow(bytes, storage.elements, &needed) || record->size < static_cast<uint64_t>(needed))
         return damaged("the tensor record '" + folder + storage.key + "' has " + std::to_string(record->size) +
                        " bytes, expected " + std::to_string(storage.elements) + " x " + std::to_string(bytes));
+      // LibTorch reads a record as often as it is asked for; it asks for each once.
+      constexpr uint64_t kMostReads = 4;
+      uint64_t size = 0;
+      if (__builtin_mul_overflow(record->size, storage.reads, &size) || size / kMostReads > whole ||
+          (read += size) / kMostReads > whole)
+        return damaged("the tensor record '" + folder + storage.key + "' is asked for again and again");
     }
     return {};
   }
@@ -140,6 +181,7 @@ class ArchiveChecker {
   const Archive& archive_;
   std::string path_;
   std::string prefix_;
+  PickleUse pickles_ = PickleUse::Load;
 };
 
 }  // namespace

@@ -38,6 +38,11 @@ uint64_t read64(Bytes b, uint64_t o) { return readInt(b, o, 8); }
 
 bool fits(uint64_t offset, uint64_t length, uint64_t total) { return offset <= total && length <= total - offset; }
 
+// LibTorch looks records up without regard to the case of ASCII letters.
+bool comesBefore(std::string_view a, std::string_view b) {
+  return std::ranges::lexicographical_compare(a, b, {}, lowerCase, lowerCase);
+}
+
 struct Directory {
   uint64_t offset = 0, size = 0, entries = 0;
 };
@@ -48,7 +53,7 @@ std::optional<uint64_t> findEndRecord(Bytes file) {
   const uint64_t last = file.size() - kEndRecordSize;
   const uint64_t first = last > kMaxComment ? last - kMaxComment : 0;
   for (uint64_t at = last + 1; at-- > first;) {
-    if (read32(file, at) == kEndSignature && fits(at + kEndRecordSize, read16(file, at + 20), file.size())) return at;
+    if (read32(file, at) == kEndSignature) return at;  // whatever its comment says: LibTorch takes the last one, too
   }
   return std::nullopt;
 }
@@ -56,7 +61,8 @@ std::optional<uint64_t> findEndRecord(Bytes file) {
 std::optional<Directory> readDirectory(Bytes file, uint64_t end) {
   if (read16(file, end + 4) != read16(file, end + 6)) return std::nullopt;  // several disks
   Directory found{read32(file, end + 16), read32(file, end + 12), read16(file, end + 10)};
-  if (end >= kZip64LocatorSize && read32(file, end - kZip64LocatorSize) == kZip64LocatorSignature) {
+  if (!fits(end + kEndRecordSize, read16(file, end + 20), file.size())) return std::nullopt;
+  if (end >= kZip64LocatorSize + kZip64EndSize && read32(file, end - kZip64LocatorSize) == kZip64LocatorSignature) {
     const uint64_t at = read64(file, end - kZip64LocatorSize + 8);
     if (!fits(at, kZip64EndSize, file.size()) || read32(file, at) != kZip64EndSignature) return std::nullopt;
     found = {read64(file, at + 48), read64(file, at + 40), read64(file, at + 32)};
@@ -119,6 +125,9 @@ tl::expected<ZipRecord, std::string> readEntry(Bytes file, uint64_t& at, uint64_
     return Bad("its directory is damaged");
   ZipRecord record;
   record.name.assign(reinterpret_cast<const char*>(file.data() + at + kCentralHeaderSize), nameLength);
+  // LibTorch's names end at a zero byte; the others would break the lines that tell of them.
+  if (std::ranges::any_of(record.name, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+    return Bad("the name of a record has a control character");
   const uint16_t flags = read16(file, at + 8), method = read16(file, at + 10);
   record.crc = read32(file, at + 16);
   record.compressedSize = read32(file, at + 20);
@@ -129,6 +138,10 @@ tl::expected<ZipRecord, std::string> readEntry(Bytes file, uint64_t& at, uint64_
   if ((flags & 1) != 0) return Bad("record '" + record.name + "' is encrypted");
   if (method != 0 && method != 8)
     return Bad("record '" + record.name + "' uses compression method " + std::to_string(method));
+  // LibTorch reads nothing of what is marked as a folder, and leaves its memory as it comes.
+  constexpr uint32_t kDosFolder = 0x10;
+  if (record.size != 0 && (record.name.ends_with('/') || (read32(file, at + 38) & kDosFolder) != 0))
+    return Bad("record '" + record.name + "' is a folder with content");
   record.method = static_cast<ZipMethod>(method);
   if (record.method == ZipMethod::Stored && record.size != record.compressedSize)
     return Bad("record '" + record.name + "' has two different sizes");
@@ -153,14 +166,7 @@ Result<std::shared_ptr<const Archive>> Archive::open(std::shared_ptr<const Mappe
     if (!record) return damaged(*file, record.error());
     archive->records_.push_back(std::move(*record));
   }
-  auto& order = archive->byName_;
-  order.resize(archive->records_.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto name = [&](uint32_t i) -> const std::string& { return archive->records_[i].name; };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return name(a) < name(b); });
-  const auto twin =
-      std::adjacent_find(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return name(a) == name(b); });
-  if (twin != order.end()) return damaged(*file, "record '" + name(*twin) + "' is there twice");
+  if (const std::string problem = archive->sortRecords(); !problem.empty()) return damaged(*file, problem);
   if (!archive->records_.empty()) {
     const std::string& first = archive->records_.front().name;
     const size_t slash = first.find('/');
@@ -169,9 +175,25 @@ Result<std::shared_ptr<const Archive>> Archive::open(std::shared_ptr<const Mappe
   return archive;
 }
 
+std::string Archive::sortRecords() {
+  byName_.resize(records_.size());
+  std::iota(byName_.begin(), byName_.end(), 0U);
+  std::ranges::sort(byName_,
+                    [&](uint32_t a, uint32_t b) { return records_[a].headerOffset < records_[b].headerOffset; });
+  const auto shared = std::ranges::adjacent_find(byName_, [&](uint32_t a, uint32_t b) {
+    return records_[a].dataOffset + records_[a].compressedSize > records_[b].headerOffset;
+  });
+  if (shared != byName_.end()) return "record '" + records_[*shared].name + "' reaches into the next one";
+  std::ranges::sort(byName_, [&](uint32_t a, uint32_t b) { return comesBefore(records_[a].name, records_[b].name); });
+  const auto twin = std::ranges::adjacent_find(
+      byName_, [&](uint32_t a, uint32_t b) { return !comesBefore(records_[a].name, records_[b].name); });
+  return twin == byName_.end() ? "" : "record '" + records_[*twin].name + "' is there twice";
+}
+
 const ZipRecord* Archive::find(std::string_view name) const {
-  const auto found = std::lower_bound(byName_.begin(), byName_.end(), name,
-                                      [&](uint32_t i, std::string_view key) { return records_[i].name < key; });
+  const auto found = std::lower_bound(byName_.begin(), byName_.end(), name, [&](uint32_t i, std::string_view key) {
+    return comesBefore(records_[i].name, key);
+  });
   if (found == byName_.end() || records_[*found].name != name) return nullptr;
   return &records_[*found];
 }

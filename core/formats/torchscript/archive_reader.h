@@ -31,6 +31,10 @@ struct ZipRecord {
   uint64_t headerOffset = 0;  // of the local header
 };
 
+// As LibTorch sees a letter of a record's name.
+[[nodiscard]] constexpr char lowerCase(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+// No two of its records overlap or differ by case only.
 class Archive {
  public:
   // Errors: Unreadable with the reason ("no end-of-central-directory record: the file looks truncated").
@@ -47,9 +51,11 @@ class Archive {
   [[nodiscard]] std::span<const std::byte> bytes() const { return file_->bytes(); }
 
  private:
+  [[nodiscard]] std::string sortRecords();  // what is wrong with them, in words
+
   std::shared_ptr<const MappedFile> file_;
   std::vector<ZipRecord> records_;
-  std::vector<uint32_t> byName_;  // record indices sorted by name
+  std::vector<uint32_t> byName_;  // record indices sorted by name, without regard to case
   std::string prefix_;
 };
 

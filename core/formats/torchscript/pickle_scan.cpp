@@ -9,77 +9,37 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/formats/torchscript/pickle_calls.h"
 #include "core/formats/torchscript/pickle_nesting.h"
+#include "core/formats/torchscript/pickle_thing.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
-// What the scan knows of an object on the pickle's stack. Containers deeper than a tensor's arguments are not kept.
-struct Thing {
-  enum class Kind : uint8_t { Other, Mark, String, Int, Global, Tuple, Dict, Storage } kind = Kind::Other;
-  std::string text;
-  int64_t number = 0;      // Int; of a Storage: its number of elements
-  int depth = 0;           // nesting of containers below
-  int32_t container = -1;  // its number in PickleNesting; -1: it holds nothing
-  int64_t push = -1;       // of a short String: index in PickleScan::strings
-  std::vector<std::shared_ptr<const Thing>> items;
-};
-using ThingPtr = std::shared_ptr<const Thing>;
-
 constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
 constexpr const char* kTooDeep = "its objects are nested more than 1000 deep";
-constexpr int kKeptDepth = 3;
 constexpr size_t kKeptItems = 64;
-
-struct Broken {
-  std::string why;
-};
-
-ThingPtr make(Thing::Kind kind, std::string text = {}, int64_t number = 0) {
-  auto thing = std::make_shared<Thing>();
-  thing->kind = kind;
-  thing->text = std::move(text);
-  thing->number = number;
-  return thing;
-}
-
-bool multiply(int64_t a, int64_t b, int64_t& out) { return !__builtin_mul_overflow(a, b, &out); }
-bool add(int64_t a, int64_t b, int64_t& out) { return !__builtin_add_overflow(a, b, &out); }
-
-// One past the last element that a strided tensor touches; nullopt: negative or overflowing.
-std::optional<int64_t> extent(int64_t offset, const Thing& sizes, const Thing& strides) {
-  if (offset < 0 || sizes.items.size() != strides.items.size()) return std::nullopt;
-  int64_t last = offset;
-  bool empty = false;
-  for (size_t i = 0; i < sizes.items.size(); ++i) {
-    const int64_t size = sizes.items[i]->number, stride = strides.items[i]->number;
-    int64_t step = 0;
-    if (size < 0 || stride < 0) return std::nullopt;
-    if (size == 0) empty = true;
-    if (size > 0 && (!multiply(size - 1, stride, step) || !add(last, step, last))) return std::nullopt;
-  }
-  if (empty) return 0;
-  return add(last, 1, last) ? std::optional(last) : std::nullopt;
-}
+// Opcodes of LibTorch's unpickler; it stops at any other.
+constexpr std::string_view kLibTorchReads = "\x80.(NKMJGXcqrhj)t]}ldaesubRQ\x81\x85\x86\x87\x88\x89\x8a\x8d";
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view pickle) : in_(pickle) {}
+  Scanner(std::string_view pickle, PickleUse use) : in_(pickle), use_(use) {}
 
   PickleScan run() {
-    if (in_.empty()) throw Broken{"the pickle is empty"};
+    if (in_.empty()) throw BrokenPickle{"the pickle is empty"};
     while (step()) {
     }
     const int64_t depth = nesting_.depth();
-    if (depth < 0) throw Broken{"one of its objects contains itself"};
-    if (depth > kMaxDepth) throw Broken{kTooDeep};
+    if (depth < 0) throw BrokenPickle{"one of its objects contains itself"};
+    if (depth > kMaxDepth) throw BrokenPickle{kTooDeep};
     result_.rootIsDict = !stack_.empty() && stack_.back()->kind == Thing::Kind::Dict;
     return std::move(result_);
   }
 
  private:
   std::string_view take(size_t count) {
-    if (count > in_.size() - at_) throw Broken{"the pickle is cut off"};
+    if (count > in_.size() - at_) throw BrokenPickle{"the pickle is cut off"};
     const auto bytes = in_.substr(at_, count);
     at_ += count;
     return bytes;
@@ -92,7 +52,7 @@ class Scanner {
   }
   std::string takeLine() {
     const size_t end = in_.find('\n', at_);
-    if (end == std::string_view::npos) throw Broken{"the pickle is cut off"};
+    if (end == std::string_view::npos) throw BrokenPickle{"the pickle is cut off"};
     std::string line(in_.substr(at_, end - at_));
     at_ = end + 1;
     return line;
@@ -100,19 +60,22 @@ class Scanner {
 
   void push(ThingPtr thing) { stack_.push_back(std::move(thing)); }
   ThingPtr pop() {
-    if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark) throw Broken{"the pickle reads an empty stack"};
+    if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark)
+      throw BrokenPickle{"the pickle reads an empty stack"};
     ThingPtr top = std::move(stack_.back());
     stack_.pop_back();
+    if (top->kind == Thing::Kind::Absent) throw BrokenPickle{"it uses an enum member where LibTorch may have none"};
     return top;
   }
   const Thing& top() const {
-    if (stack_.empty()) throw Broken{"the pickle reads an empty stack"};
+    if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark)
+      throw BrokenPickle{"the pickle reads an empty stack"};
     return *stack_.back();
   }
   std::vector<ThingPtr> popToMark() {
     const auto mark = std::find_if(stack_.rbegin(), stack_.rend(),
                                    [](const ThingPtr& thing) { return thing->kind == Thing::Kind::Mark; });
-    if (mark == stack_.rend()) throw Broken{"the pickle has no mark where one is needed"};
+    if (mark == stack_.rend()) throw BrokenPickle{"the pickle has no mark where one is needed"};
     std::vector<ThingPtr> items(mark.base(), stack_.end());
     stack_.erase(mark.base() - 1, stack_.end());
     return items;
@@ -121,7 +84,7 @@ class Scanner {
   static int depthOf(const std::vector<ThingPtr>& items) {
     int depth = 0;
     for (const ThingPtr& item : items) depth = std::max(depth, item->depth);
-    if (depth + 1 > kMaxDepth) throw Broken{kTooDeep};
+    if (depth + 1 > kMaxDepth) throw BrokenPickle{kTooDeep};
     return depth + 1;
   }
   // A container that holds these.
@@ -141,7 +104,7 @@ class Scanner {
   ThingPtr tuple(std::vector<ThingPtr> items) {
     auto thing = holding(items);
     thing->kind = Thing::Kind::Tuple;
-    if (thing->depth <= kKeptDepth && items.size() <= kKeptItems) {
+    if (items.size() <= kKeptItems) {
       thing->items = std::move(items);
     } else {
       thing->kind = Thing::Kind::Other;
@@ -158,6 +121,8 @@ class Scanner {
   }
 
   void memoise(uint64_t slot) {
+    // LibTorch's memo is a list; numbers that follow one another stay below the bytes read.
+    if (loads() && slot > at_) throw BrokenPickle{"the pickle has a memo slot far beyond the others"};
     const int64_t push = top().push;
     memo_[slot] = stack_.back();
     if (push < 0) return;
@@ -166,8 +131,10 @@ class Scanner {
   }
   void recall(uint64_t slot) {
     const auto found = memo_.find(slot);
-    if (found == memo_.end()) throw Broken{"the pickle reads an empty memo slot"};
-    push(found->second->kind == Thing::Kind::String ? stringThing(found->second->text) : found->second);
+    if (found == memo_.end()) throw BrokenPickle{"the pickle reads an empty memo slot"};
+    const Thing::Kind kind = found->second->kind;
+    if (kind == Thing::Kind::Absent) return push(makeThing(Thing::Kind::Other));  // whatever lay below it
+    push(kind == Thing::Kind::String ? stringThing(found->second->text) : found->second);
   }
   ThingPtr stringThing(const std::string& text) {
     constexpr size_t kShort = 16;  // names of devices are
@@ -183,8 +150,9 @@ class Scanner {
 
   void pushGlobal(const std::string& module, const std::string& name) {
     std::string global = module + " " + name;
+    if (loads() && !isTorchScripts(global)) throw BrokenPickle{"it names '" + name + "', which NormLens does not load"};
     if (seenGlobals_.insert(global).second) result_.globals.push_back(global);
-    push(make(Thing::Kind::Global, std::move(global)));
+    push(makeThing(Thing::Kind::Global, std::move(global)));
   }
 
   // ("storage", type, key, device, elements)
@@ -193,16 +161,23 @@ class Scanner {
     const auto& items = id->items;
     const bool isStorage = id->kind == Thing::Kind::Tuple && items.size() >= 5 && items[0]->text == "storage" &&
                            items[1]->kind == Thing::Kind::Global && items[2]->kind == Thing::Kind::String;
-    if (!isStorage) return push(make(Thing::Kind::Other));
-    if (items[4]->kind != Thing::Kind::Int || items[4]->number < 0) throw Broken{"a storage has no valid size"};
+    if (!isStorage || (loads() && !items[1]->text.starts_with("torch "))) {
+      if (loads()) throw BrokenPickle{"a storage is not described as LibTorch does"};
+      return push(makeThing(Thing::Kind::Other));
+    }
+    if (loads() && items[3]->text.starts_with("meta")) throw BrokenPickle{"its tensors have no values (device meta)"};
+    if (items[4]->kind != Thing::Kind::Int || items[4]->number < 0) throw BrokenPickle{"a storage has no valid size"};
     DeclaredStorage storage;
     storage.type = items[1]->text.substr(items[1]->text.find(' ') + 1);
     storage.key = items[2]->text;
     storage.device = items[3]->text;
     storage.elements = items[4]->number;
     if (items[3]->push >= 0) result_.strings[static_cast<size_t>(items[3]->push)].isDevice = true;
-    auto thing = make(Thing::Kind::Storage, storage.key + " " + storage.type, storage.elements);
-    if (seenStorages_.insert(storage.key).second) result_.storages.push_back(std::move(storage));
+    auto thing = makeThing(Thing::Kind::Storage, storage.key + " " + storage.type, storage.elements);
+    const auto [known, isNew] = seenStorages_.try_emplace(
+        storage.key + " " + storage.type + " " + std::to_string(storage.elements), result_.storages.size());
+    if (isNew) result_.storages.push_back(std::move(storage));
+    ++result_.storages[known->second].reads;
     push(std::move(thing));
   }
 
@@ -210,22 +185,33 @@ class Scanner {
   void reduce() {
     const ThingPtr arguments = pop();
     const ThingPtr function = pop();
-    const auto& items = arguments->items;
     const bool rebuilds = function->kind == Thing::Kind::Global &&
-                          function->text.starts_with("torch._utils _rebuild") && items.size() >= 4 &&
-                          items[0]->kind == Thing::Kind::Storage && items[1]->kind == Thing::Kind::Int &&
-                          items[2]->kind == Thing::Kind::Tuple && items[3]->kind == Thing::Kind::Tuple;
-    if (rebuilds && function->text.find("_tensor") != std::string::npos) {
-      const auto needed = extent(items[1]->number, *items[2], *items[3]);
-      if (!needed || *needed > items[0]->number)
-        throw Broken{"a tensor reaches past the end of its storage '" +
-                     items[0]->text.substr(0, items[0]->text.rfind(' ')) + "'"};
-      DeclaredTensor tensor;
-      tensor.type = items[0]->text.substr(items[0]->text.rfind(' ') + 1);
-      for (const ThingPtr& size : items[2]->items) tensor.sizes.push_back(size->number);
-      result_.tensors.push_back(std::move(tensor));
+                          function->text.starts_with("torch._utils _rebuild") &&
+                          function->text.find("tensor") != std::string::npos;
+    if (rebuilds) {
+      if (auto tensor = rebuiltTensor(*arguments)) result_.tensors.push_back(std::move(*tensor));
     }
-    push(holding({arguments}));
+    if (!loads()) return push(holding({arguments}));
+    if (function->kind != Thing::Kind::Global) throw BrokenPickle{"it calls what is no function"};
+    ThingPtr made = calledByLibTorch(function->text, *arguments);
+    if (made == nullptr) {
+      auto object = holding({arguments});
+      if (use_ == PickleUse::LoadWithEnums) object->kind = Thing::Kind::Absent;
+      made = std::move(object);
+    }
+    push(std::move(made));
+  }
+  // LibTorch drops the arguments and builds the object when its state comes.
+  void newObject() {
+    if (!loads()) return reduce();
+    const ThingPtr arguments = pop();
+    if (arguments->kind != Thing::Kind::Tuple || !arguments->items.empty() || top().kind != Thing::Kind::Global)
+      throw BrokenPickle{"an object is not made as LibTorch does"};
+  }
+  void build() {
+    if (loads()) return reduce();
+    const ThingPtr state = pop();
+    putInto({state});
   }
 
   void pushDict() {
@@ -239,36 +225,38 @@ class Scanner {
     const uint64_t count = takeInt(lengthBytes);
     if (count > 8) {
       take(count);
-      return push(make(Thing::Kind::Other));
+      return push(makeThing(Thing::Kind::Other));
     }
     uint64_t value = takeInt(count);
     if (count > 0 && count < 8 && (value >> (8 * count - 1)) != 0) value |= ~uint64_t{0} << (8 * count);
-    push(make(Thing::Kind::Int, {}, static_cast<int64_t>(value)));
+    push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(value)));
   }
 
   // One opcode; false at STOP.
   bool step() {
     opcodeAt_ = at_;
     const char opcode = take(1)[0];
+    if (loads() && kLibTorchReads.find(opcode) == std::string_view::npos)
+      throw BrokenPickle{"the pickle has an opcode that LibTorch does not read"};
     // clang-format off
     // NOLINTBEGIN(bugprone-branch-clone): one row for each opcode
     switch (opcode) {
       case '\x80': take(1); break;                                                             // PROTO
       case '\x95': take(8); break;                                                             // FRAME
       case '.': return false;                                                                  // STOP
-      case '(': push(make(Thing::Kind::Mark)); break;                                          // MARK
+      case '(': push(makeThing(Thing::Kind::Mark)); break;                                          // MARK
       case '0': pop(); break;                                                                  // POP
       case '1': popToMark(); break;                                                            // POP_MARK
       case '2': top(); push(stack_.back()); break;                                             // DUP
-      case 'N': case '\x88': case '\x89': push(make(Thing::Kind::Other)); break;               // NONE, TRUE, FALSE
-      case 'K': push(make(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(1)))); break;     // BININT1
-      case 'M': push(make(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(2)))); break;     // BININT2
-      case 'J': push(make(Thing::Kind::Int, {}, static_cast<int32_t>(takeInt(4)))); break;     // BININT
+      case 'N': case '\x88': case '\x89': push(makeThing(Thing::Kind::Other)); break;               // NONE, TRUE, FALSE
+      case 'K': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(1)))); break;     // BININT1
+      case 'M': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(2)))); break;     // BININT2
+      case 'J': push(makeThing(Thing::Kind::Int, {}, static_cast<int32_t>(takeInt(4)))); break;     // BININT
       case '\x8a': longInt(1); break;                                                          // LONG1
       case '\x8b': longInt(4); break;                                                          // LONG4
-      case 'I': case 'L': case 'F': takeLine(); push(make(Thing::Kind::Other)); break;         // text numbers
-      case 'S': case 'V': push(make(Thing::Kind::String, takeLine())); break;                  // text strings
-      case 'G': take(8); push(make(Thing::Kind::Other)); break;                                // BINFLOAT
+      case 'I': case 'L': case 'F': takeLine(); push(makeThing(Thing::Kind::Other)); break;         // text numbers
+      case 'S': case 'V': push(makeThing(Thing::Kind::String, takeLine())); break;                  // text strings
+      case 'G': take(8); push(makeThing(Thing::Kind::Other)); break;                                // BINFLOAT
       case 'X': pushString(takeInt(4)); break;                                                 // BINUNICODE
       case 'T': pushString(takeInt(4)); break;                                                 // BINSTRING
       case 'U': case '\x8c': pushString(takeInt(1)); break;                                    // SHORT_BIN...
@@ -293,17 +281,17 @@ class Scanner {
       case 'a': { const ThingPtr item = pop(); putInto({item}); break; }                       // APPEND
       case 's': { const ThingPtr value = pop(); const ThingPtr key = pop(); putInto({key, value}); break; }  // SETITEM
       case 'e': case 'u': case '\x90': setItems(); break;                                      // APPENDS, SETITEMS, ADDITEMS
-      case 'b': { const ThingPtr state = pop(); putInto({state}); break; }                     // BUILD
+      case 'b': build(); break;                                                                // BUILD
       case 'R': reduce(); break;                                                               // REDUCE
-      case '\x81': reduce(); break;                                                            // NEWOBJ
+      case '\x81': newObject(); break;                                                        // NEWOBJ
       case '\x92': { pop(); reduce(); break; }                                                 // NEWOBJ_EX
       case 'Q': persistentId(); break;                                                         // BINPERSID
-      case 'P': takeLine(); push(make(Thing::Kind::Other)); break;                             // PERSID
+      case 'P': takeLine(); push(makeThing(Thing::Kind::Other)); break;                             // PERSID
       case 'i': { std::string module = takeLine(); pushGlobal(module, takeLine()); pop();
                   push(holding(popToMark())); break; }                                        // INST
       case 'o': collect(Thing::Kind::Other); break;                                            // OBJ
       default:
-        throw Broken{"the pickle has an unknown opcode"};
+        throw BrokenPickle{"the pickle has an unknown opcode"};
     }
     // NOLINTEND(bugprone-branch-clone)
     // clang-format on
@@ -312,13 +300,13 @@ class Scanner {
 
   void pushString(uint64_t length) {
     const auto text = take(length);
-    constexpr size_t kKeptText = 256;  // longer ones are no storage keys
-    push(stringThing(std::string(text.substr(0, kKeptText))));
+    constexpr size_t kKeptText = 4096;  // longer ones are neither storage keys nor types
+    push(text.size() <= kKeptText ? stringThing(std::string(text)) : makeThing(Thing::Kind::Other));
   }
   void textMemo(char opcode) {
     const std::string slot = takeLine();
     if (slot.empty() || slot.size() > 9 || !std::ranges::all_of(slot, [](unsigned char c) { return std::isdigit(c); }))
-      throw Broken{"the pickle has an invalid memo slot"};
+      throw BrokenPickle{"the pickle has an invalid memo slot"};
     const auto number = static_cast<uint64_t>(std::stol(slot));
     opcode == 'p' ? memoise(number) : recall(number);
   }
@@ -333,22 +321,26 @@ class Scanner {
     push(std::move(made));
   }
 
+  [[nodiscard]] bool loads() const { return use_ != PickleUse::Look; }
+
   std::string_view in_;
+  PickleUse use_;
   size_t at_ = 0;
   size_t opcodeAt_ = 0;
   std::vector<ThingPtr> stack_;
   std::unordered_map<uint64_t, ThingPtr> memo_;
-  std::unordered_set<std::string> seenGlobals_, seenStorages_;
+  std::unordered_set<std::string> seenGlobals_;
+  std::unordered_map<std::string, size_t> seenStorages_;
   PickleNesting nesting_;
   PickleScan result_;
 };
 
 }  // namespace
 
-Result<PickleScan> scanPickle(std::string_view pickle) {
+Result<PickleScan> scanPickle(std::string_view pickle, PickleUse use) {
   try {
-    return Scanner(pickle).run();
-  } catch (const Broken& broken) {
+    return Scanner(pickle, use).run();
+  } catch (const BrokenPickle& broken) {
     return fail(ErrorCode::Unreadable, broken.why);
   }
 }
