@@ -31,7 +31,8 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   const auto model = openModel(service, options.model, options.inputs, console, console.task(stop));
   if (!model) return console.fail(model.error());
   if (!model->analysis.probe_error.empty()) {
-    console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known; " + kGiveInputs);
+    const std::string hint = model->analysis.never_runs ? "" : std::string("; ") + kGiveInputs;
+    console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known" + hint);
   }
   if (!model->analysis.norms.empty()) noteAssumedInputs(model->analysis, console);
   printNorms(*model, console);

@@ -84,6 +84,7 @@ std::string couldNotRun(const std::string& path, const protocol::Analysis& analy
 
 Status requireRunnable(const std::string& path, const protocol::Analysis& analysis) {
   if (analysis.probe_error.empty()) return {};
+  if (analysis.never_runs) return fail(ErrorCode::Unsupported, couldNotRun(path, analysis));
   return fail(ErrorCode::RunFailed, couldNotRun(path, analysis), kGiveInputs);
 }
 

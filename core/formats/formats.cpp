@@ -21,7 +21,7 @@ struct Format {
   std::string_view name;
   FileKind kind;
   std::array<std::string_view, 5> suffixes;  // as people name such files
-  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task);
+  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, bool strict);
   std::string (*runtimeVersion)();
   std::vector<std::string> (*providers)();
 };
@@ -34,7 +34,13 @@ constexpr std::array kFormats = {
            torchscript::torchVersion,
            [] { return std::vector<std::string>(); }},
 #ifdef NORMLENS_ONNX
-    Format{"ONNX", FileKind::Onnx, {".onnx"}, onnx::openOnnx, onnx::runtimeVersion, onnx::runtimeProviders},
+    Format{
+        "ONNX",
+        FileKind::Onnx,
+        {".onnx"},
+        [](const std::filesystem::path& path, const Task& task, bool /*strict*/) { return onnx::openOnnx(path, task); },
+        onnx::runtimeVersion,
+        onnx::runtimeProviders},
 #endif
 };
 
@@ -47,7 +53,7 @@ std::string readableFormats() {
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task) {
+Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task, bool strict) {
   FileKind kind = FileKind::Unknown;
   {
     const auto file = MappedFile::open(path);
@@ -55,7 +61,7 @@ Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, cons
     kind = detectKind((*file)->bytes());
   }
   for (const Format& format : kFormats) {
-    if (format.kind == kind) return format.open(path, task);
+    if (format.kind == kind) return format.open(path, task, strict);
   }
   return tl::unexpected(notReadable(path, kind, readableFormats()));
 }

@@ -10,8 +10,11 @@
 
 namespace normlens::formats {
 
+// `strict`: for a process that is not confined. Code of the file that runs while it is loaded is then refused, and a
+// model that prints is not run.
 // Errors: Unreadable or Unsupported with one plain sentence that names what the file is and what to do instead.
-[[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task);
+[[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task,
+                                                       bool strict = false);
 
 struct FormatInfo {
   std::string name;                    // "TorchScript"

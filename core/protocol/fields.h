@@ -164,9 +164,10 @@ struct FieldsOf<InputsInfo> {
 template <>
 struct FieldsOf<Analysis> {
   using M = Analysis;
-  static constexpr std::tuple list{NORMLENS_FIELD(values),        NORMLENS_FIELD(norms),       NORMLENS_FIELD(edits),
-                                   NORMLENS_FIELD(other_norms),   NORMLENS_FIELD(totals),      NORMLENS_FIELD(inputs),
-                                   NORMLENS_FIELD(unused_arrays), NORMLENS_FIELD(probe_error), NORMLENS_FIELD(note)};
+  static constexpr std::tuple list{
+      NORMLENS_FIELD(values),     NORMLENS_FIELD(norms),  NORMLENS_FIELD(edits),         NORMLENS_FIELD(other_norms),
+      NORMLENS_FIELD(totals),     NORMLENS_FIELD(inputs), NORMLENS_FIELD(unused_arrays), NORMLENS_FIELD(probe_error),
+      NORMLENS_FIELD(never_runs), NORMLENS_FIELD(note)};
 };
 
 template <>

@@ -153,6 +153,7 @@ struct Analysis {
   std::vector<InputSpec> inputs;
   std::vector<std::string> unused_arrays;  // of the file of inputs: no input has their name
   std::string probe_error;                 // why the model could not be run; empty when it ran
+  bool never_runs = false;                 // ... and no other inputs would change that
   std::string note;                        // a sentence on what was found, or was not; may be empty
 };
 

@@ -66,19 +66,19 @@ Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams&
 
 Result<protocol::Analysis> Service::analyze(const Task& task) {
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
-  std::string probeError;
+  Error probeError;
   task.report("looking for inputs");
   auto inputs = chooseModelInputs(*state_->model, state_->choice);
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
     if (given) return tl::unexpected(inputs.error());
-    probeError = inputs.error().message;
+    probeError = inputs.error();
   } else {
     task.report("running the model once for shapes");
     if (auto status = probeModel(*state_->model, inputs->tensors, task); !status) {
       if (given || status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
-      probeError = status.error().message;
+      probeError = status.error();
     }
     state_->inputs = std::move(*inputs);
   }
@@ -96,7 +96,8 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   state_->times.analysis_ms = watch.ms();
   state_->folded.reset();
   state_->differences.forget();
-  auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs, std::move(probeError));
+  auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs, probeError.message);
+  told.never_runs = probeError.code == ErrorCode::Unsupported;
   told.unused_arrays = state_->inputs.unusedArrays;
   return told;
 }

@@ -28,6 +28,15 @@ class NotANumber(Norm):
         return self.ln(self.fc(x)) * float("nan"), x
 
 
+class WritesAFile(Norm):
+    def __init__(self, path: str):
+        super().__init__()
+        self.path = path
+
+    def forward(self, x):
+        return self.ln(self.fc(x)) + torch.from_file(self.path, True, 8)
+
+
 class NotRun(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -48,6 +57,24 @@ class NotRun(unittest.TestCase):
         self.assertIn("ids=float32[", result["error"]["message"], "what was tried, as --input takes it")
         self.assertIn("--input 'NAME=", result["error"]["hint"])
         self.assertFalse(self.at("folded.pt").exists())
+
+    def test_a_model_that_would_write_a_file_is_shown_and_never_run(self):
+        torch.jit.script(WritesAFile(str(self.at("written")))).save(self.at("writes.pt"))
+        status, result, errors = engine("analyze", self.at("writes.pt"))
+        self.assertEqual(status, 0, errors)
+        why = "the model calls aten::from_file, which can write files (forward), so it is never run"
+        self.assertEqual(result["probe_error"], why)
+        self.assertEqual(len(result["layer_norms"]), 1)
+        self.assertNotIn("--input", errors, "no input would help")
+        for words in (["fold", self.at("writes.pt"), "-o", self.at("out.pt")], ["bench", self.at("writes.pt")],
+                      ["fuse", self.at("writes.pt"), "-o", self.at("out.pt")],
+                      ["diff", self.at("writes.pt"), self.at("writes.pt")]):
+            with self.subTest(words=words):
+                status, result, errors = engine(*words)
+                self.assertEqual(status, 3, errors)
+                self.assertEqual(result["error"]["code"], "unsupported")
+                self.assertIn(why, result["error"]["message"])
+        self.assertFalse(self.at("written").exists())
 
     def test_a_gate_does_not_pass_on_what_is_no_number(self):
         torch.jit.trace(NotANumber(), torch.randn(2, 8)).save(self.at("nan.pt"))

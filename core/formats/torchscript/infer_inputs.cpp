@@ -226,6 +226,7 @@ std::vector<std::string> TorchScriptModel::ownNames(std::vector<std::string> giv
 }
 
 Result<std::vector<InputSpec>> TorchScriptModel::inferInputs() const {
+  if (neverRun_) return tl::unexpected(*neverRun_);
   const auto& schema = source_.module.get_method("forward").function().getSchema();
   return inputSlots(*this).and_then([&](auto slots) { return InputInference(*this, schema, std::move(slots)).run(); });
 }

@@ -8,6 +8,7 @@
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/fast_norm.h"
 #include "core/formats/torchscript/file_devices.h"
+#include "core/formats/torchscript/forbidden_ops.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -53,11 +54,30 @@ torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::ji
   return attempt();
 }
 
+// The code record that has a __setstate__, which torch runs while it loads; empty: none has.
+std::string runningRecord(const Archive& archive) {
+  constexpr uint64_t kMost = uint64_t{64} << 20;
+  for (const ZipRecord& record : archive.records()) {
+    if (!record.name.ends_with(".py")) continue;
+    const auto code = archive.read(record, kMost);
+    if (!code || code->find("__setstate__") != std::string::npos) return record.name;
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive) {
+Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
   const std::string path = archive->file().path().string();
-  const auto failed = [&](const std::string& why) {
+  if (const std::string record = strict ? runningRecord(*archive) : ""; !record.empty())
+    return fail(ErrorCode::Unsupported,
+                path + " has code that runs while it is loaded (__setstate__ in " + record +
+                    "), which is not done where a model cannot be confined",
+                "open it on a machine where `normlens-engine doctor` names a confinement");
+  forbidOps(strict);
+  const auto failed = [&](const std::string& why, std::string_view all) {
+    if (const auto call = forbiddenInLoading(all))
+      return fail(ErrorCode::Unsupported, path + " " + *call + ", as soon as it is loaded; it was not opened");
     if (why.find("Unknown builtin op") != std::string::npos)
       return fail(ErrorCode::Unsupported, path + " uses an operator that this engine does not have: " + why,
                   "load the library that defines it, or export the model without it");
@@ -74,9 +94,9 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive) {
     if (loaded.wasTraining) loaded.source.module.eval();  // else a part in training mode (dropout as noise) is meant so
     return loaded;
   } catch (const c10::Error& error) {
-    return failed(shortText(error));
+    return failed(shortText(error), error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return failed(firstLine(error.what()));
+    return failed(firstLine(error.what()), error.what());
   }
 }
 

@@ -55,6 +55,7 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
 }  // namespace
 
 Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
+  if (neverRun_) return tl::unexpected(*neverRun_);
   auto arguments = guarded([&] {
                      return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(),
                                         inputs, facts_.dtype);

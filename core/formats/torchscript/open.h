@@ -8,7 +8,8 @@
 
 namespace normlens::formats::torchscript {
 
-// Errors: Unreadable or Unsupported, see openCheckedArchive.
-[[nodiscard]] Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task);
+// Errors: Unreadable or Unsupported, see openCheckedArchive and loadModule. `strict`: see openModel.
+[[nodiscard]] Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task,
+                                                             bool strict);
 
 }  // namespace normlens::formats::torchscript

@@ -9,6 +9,7 @@
 #include "core/formats/file/sha256.h"
 #include "core/formats/torchscript/archive_check.h"
 #include "core/formats/torchscript/error_text.h"
+#include "core/formats/torchscript/forbidden_ops.h"
 #include "core/formats/torchscript/interpreter.h"
 #include "core/formats/torchscript/loader.h"
 #include "core/formats/torchscript/module_index.h"
@@ -74,7 +75,8 @@ TorchScriptModel::TorchScriptModel(ModuleSource source, Program program, ModelFa
     : source_(std::move(source)),
       program_(std::move(program)),
       lowered_(lowerProgram(program_, nullptr)),
-      facts_(std::move(facts)) {}
+      facts_(std::move(facts)),
+      neverRun_(forbiddenCall(program_)) {}
 
 Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSource source, ModelFacts facts) {
   auto program = buildProgram(source.module);
@@ -91,7 +93,8 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSou
   }
 }
 
-Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::filesystem::path& path, const Task& task) {
+Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::filesystem::path& path, const Task& task,
+                                                                 bool strict) {
   task.report("reading the file");
   auto file = MappedFile::open(path);
   if (!file) return tl::unexpected(file.error());
@@ -102,7 +105,7 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 2U, 5U) - 1;  // one loads
   auto tensorCheck =
       std::async(std::launch::async, [&, kept = *archive] { return checkCrcs(*kept, threads, CrcScope::Tensors); });
-  auto loaded = loadModule(*archive);
+  auto loaded = loadModule(*archive, strict);
   if (const Status sound = tensorCheck.get(); !sound) return tl::unexpected(sound.error());
   if (!loaded) return tl::unexpected(loaded.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
@@ -156,8 +159,8 @@ void TorchScriptModel::adoptProbe(const TorchScriptModel& twin) {
   lowered_ = lowerProgram(program_, &*records_);
 }
 
-Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task) {
-  auto model = TorchScriptModel::open(path, task);
+Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task, bool strict) {
+  auto model = TorchScriptModel::open(path, task, strict);
   if (!model) return tl::unexpected(model.error());
   return std::unique_ptr<Model>(std::move(*model));
 }

@@ -35,9 +35,9 @@ struct ModuleSource {
 
 class TorchScriptModel final : public Model, public NormFuser {
  public:
-  // Checks the container (archive_check.h), then loads. Errors: Unreadable, Unsupported.
+  // Checks the container (archive_check.h), then loads. `strict`: see openModel. Errors: Unreadable, Unsupported.
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> open(const std::filesystem::path& path,
-                                                                      const Task& task);
+                                                                      const Task& task, bool strict = false);
   // Walks the module's forward() and makes its graph; nothing is read from disk. `facts`: of the file it came from
   // (path, fileBytes, modified); the rest is counted anew.
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> fromModule(ModuleSource source, ModelFacts facts);
@@ -68,7 +68,8 @@ class TorchScriptModel final : public Model, public NormFuser {
                                                           graph::DType dtype) const override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
-  // The inputs as forward() takes them. Errors: BadInput.
+  // The inputs as forward() takes them: whatever runs the model begins here, and ends here where it must not be run.
+  // Errors: Unsupported, BadInput.
   [[nodiscard]] Result<std::vector<c10::IValue>> argumentsFor(const Tensors& inputs) const;
   // Takes over what a probe of `twin` found. The two have the same program; element types may differ, shapes do not.
   void adoptProbe(const TorchScriptModel& twin);
@@ -86,6 +87,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   std::optional<ProbeRecords> records_;  // of the last successful probe
   Lowered lowered_;
   ModelFacts facts_;
+  std::optional<Error> neverRun_;  // instead of any run: forward() has an op that no model may run (forbidden_ops.h)
 };
 
 // at::Tensor <-> the border's tensors. The view shares memory with the tensor and keeps it alive.
