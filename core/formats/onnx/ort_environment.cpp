@@ -1,6 +1,7 @@
 #include "core/formats/onnx/ort_environment.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <regex>
 
@@ -10,6 +11,11 @@ namespace normlens::formats::onnx {
 namespace {
 
 constexpr size_t kLongestText = 300, kLongestGiven = 2000;
+
+// Microsoft's builds collect telemetry (since 1.29: a device id and a database on the disk, a host looked up) unless
+// this is in the environment when the first Ort::Env is made. Set before there are threads that may read the
+// environment.
+[[maybe_unused]] const int kNoTelemetry = setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/1);
 
 // Errors come back as exceptions; nothing is written to the terminal.
 void dropMessage(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
