@@ -6,6 +6,7 @@
 
 #include "core/base/printable.h"
 #include "core/formats/file/file_kind.h"
+#include "core/formats/torchscript/parser_limits.h"
 #include "core/formats/torchscript/pickle_scan.h"
 
 namespace normlens::formats::torchscript {
@@ -127,9 +128,7 @@ class ArchiveChecker {
     return {};
   }
 
-  // torch's parser is recursive: code nested deeper than any model's is not given to it.
   Status codeIsSane() {
-    constexpr int kMaxNesting = 300;
     for (const ZipRecord& record : archive_.records()) {
       if (!record.name.starts_with(prefix_ + "code/")) continue;
       const auto code = archive_.read(record, kMaxCode);
@@ -141,12 +140,8 @@ class ArchiveChecker {
       }
       if (!record.name.ends_with(".py")) continue;
       if (code->find("Enum") != std::string::npos) pickles_ = PickleUse::LoadWithEnums;
-      int depth = 0, deepest = 0;
-      for (const char c : *code) {
-        if (c == '(' || c == '[' || c == '{') deepest = std::max(deepest, ++depth);
-        if (c == ')' || c == ']' || c == '}') --depth;
-      }
-      if (deepest > kMaxNesting) return damaged("the code in '" + record.name + "' is nested too deep to be a model's");
+      if (const char* problem = beyondLibTorchsParser(*code))
+        return damaged("the code in '" + record.name + "' is " + problem);
     }
     return {};
   }
