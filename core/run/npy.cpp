@@ -213,6 +213,10 @@ Result<graph::TensorView> parseNpy(std::span<const std::byte> file) {
     return bad("it says " + describe((*type)->dtype, header->shape) + " but holds only " + std::to_string(available) +
                " bytes");
   }
+  // Strides are products of sizes, of an array without elements, too.
+  graph::Shape strides = header->shape;
+  std::ranges::replace(strides, 0, 1);
+  if (!graph::elementCount(strides)) return bad("its shape is larger than any array's");
   const auto data = file.subspan(header->dataOffset, static_cast<size_t>(*count) * width);
   std::vector<std::byte> bytes(data.begin(), data.end());
   if (header->descr.front() == '>') swapBytes(bytes, width);

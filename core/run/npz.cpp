@@ -4,6 +4,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "core/base/printable.h"
 #include "core/run/npy.h"
 #include "core/run/zip_archive.h"
 
@@ -11,7 +12,7 @@ namespace normlens::run {
 namespace {
 
 tl::unexpected<Error> about(const std::filesystem::path& path, const Error& error) {
-  return fail(error.code, "cannot read the arrays of " + path.string() + ": " + error.message,
+  return fail(error.code, "cannot read the arrays of " + path.string() + ": " + printable(error.message),
               "save them with numpy.savez(file, in_0=..., in_1=...)");
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/printable.h"
 #include "core/service/refit_pattern.h"
 
 namespace normlens::service {
@@ -80,6 +81,14 @@ struct OtherSizes : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// nlohmann's own makes an int of any number, in its range or not.
+int whole(const json& in) {
+  const bool above = in.is_number_unsigned() && !std::in_range<int>(in.get<uint64_t>());
+  if (!in.is_number_integer() || above || !std::in_range<int>(in.get<int64_t>()))
+    throw std::runtime_error("a number that is no index");
+  return in.get<int>();
+}
+
 // Everything below throws std::runtime_error (or nlohmann's own) on a bad file; planFromJson catches.
 class FromJson {
  public:
@@ -98,16 +107,16 @@ class FromJson {
  private:
   [[nodiscard]] fold::Edit absorbScale(const json& item) const {
     fold::AbsorbScale out;
-    out.scaleNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
+    out.scaleNode = inRange(whole(item.at("node")), graph_.nodes.size());
     const graph::Node& node = graph_.node(out.scaleNode);
-    out.dataOperand = presentOperand(node, item.at("data_operand").get<int>());
+    out.dataOperand = presentOperand(node, whole(item.at("data_operand")));
     const bool scales = node.kind == OpKind::Mul || node.kind == OpKind::Div || node.kind == OpKind::BatchNorm;
     if (!scales) throw std::runtime_error("a scale that is none");
     out.nodeStays = item.at("node_stays").get<bool>();
     for (const json& part : item.at("parts")) {
       out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()),
                            part.at("factor").get<std::vector<double>>(), part.at("addend").get<std::vector<double>>(),
-                           part.at("dim").get<int>()});
+                           whole(part.at("dim"))});
     }
     return out;
   }
@@ -138,9 +147,9 @@ class FromJson {
   [[nodiscard]] fold::Edit absorbShift(const json& item) const {
     fold::AbsorbShift out;
     out.norm = normNamed(item.at("norm").get<std::string>());
-    out.shiftNode = inRange(item.at("node").get<int>(), graph_.nodes.size());
+    out.shiftNode = inRange(whole(item.at("node")), graph_.nodes.size());
     const graph::Node& node = graph_.node(out.shiftNode);
-    out.shiftOperand = presentOperand(node, item.at("shift_operand").get<int>());
+    out.shiftOperand = presentOperand(node, whole(item.at("shift_operand")));
     // Of all but a norm the other operand is what stays.
     if (node.kind != OpKind::LayerNorm) {
       if (node.operands.size() != 2) throw std::runtime_error("a shift that is none");
@@ -148,7 +157,7 @@ class FromJson {
     }
     for (const json& part : item.at("parts")) {
       out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), use(part.at("use")),
-                           part.at("input_dim").get<int>(), constantNamed(part.at("bias").get<std::string>())});
+                           whole(part.at("input_dim")), constantNamed(part.at("bias").get<std::string>())});
     }
     return out;
   }
@@ -160,7 +169,7 @@ class FromJson {
     return std::move(*pattern);
   }
   [[nodiscard]] graph::Use use(const json& item) const {
-    const graph::Use use{item.at(0).get<int>(), item.at(1).get<int>(), item.at(2).get<int>()};
+    const graph::Use use{whole(item.at(0)), whole(item.at(1)), whole(item.at(2))};
     const bool isReturned = use.node == graph::kNone;
     if (isReturned) inRange(use.block, graph_.blocks.size());
     if (!isReturned) inRange(use.node, graph_.nodes.size());
@@ -225,7 +234,7 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
   fold::FoldPlan plan;
   try {
     const json root = json::parse(text);
-    if (root.at("schema").get<int>() != kSchema) throw std::runtime_error("another schema");
+    if (whole(root.at("schema")) != kSchema) throw std::runtime_error("another schema");
     plan.policy = root.at("policy").get<std::string>();
     if (root.at("model_sha256").get<std::string>() != sha256) {
       return fail(ErrorCode::BadInput, "this plan was made for another model file", "make a new one with --save-plan");
@@ -233,10 +242,10 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
     const FromJson reader(graph, norms);
     for (const json& item : root.at("edits")) plan.edits.push_back(reader.edit(item));
   } catch (const OtherSizes& error) {
-    return fail(ErrorCode::BadInput, std::string("this plan was made at other input sizes: ") + error.what(),
+    return fail(ErrorCode::BadInput, std::string("this plan was made at other input sizes: ") + printable(error.what()),
                 "give the same inputs as then, or make a new plan with --save-plan");
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unreadable, std::string("not a NormLens plan: ") + error.what());
+    return fail(ErrorCode::Unreadable, "not a NormLens plan: " + printable(error.what()));
   }
   return plan;
 }

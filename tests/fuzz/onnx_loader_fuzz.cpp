@@ -3,18 +3,14 @@
 //
 // Beside what the sanitizers see, it is a find when a refusal is no plain sentence or a graph does not pass its
 // checker.
-#include <stdlib.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/analysis/analysis.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/onnx/onnx_model.h"
+#include "tests/fuzz/fuzz_support.h"
 #include "tests/fuzz/model_mutator.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t maxSize);
@@ -25,47 +21,9 @@ namespace fs = std::filesystem;
 using namespace normlens;
 using formats::onnx::ModelProto;
 using formats::onnx::OnnxModel;
-
-// In memory where there is such a folder; one for each process. "w.data" is for seeds with external data.
-class Folder {
- public:
-  Folder() {
-    std::error_code error;
-    const fs::path shared = "/dev/shm";
-    const fs::path parent = fs::is_directory(shared, error) ? shared : fs::temp_directory_path();
-    std::string name = (parent / "normlens-fuzz-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-    std::ofstream(path_ / "w.data") << std::string(4096, '\1');
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] fs::path modelOf(std::span<const uint8_t> bytes) const {
-    fs::path file = path_ / "model.onnx";
-    std::ofstream(file, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    return file;
-  }
-
- private:
-  fs::path path_;
-};
-
-[[noreturn]] void found(const std::string& what) {
-  std::fprintf(stderr, "found: %s\n", what.c_str());
-  std::abort();
-}
-
-void expectPlainSentence(const Error& error) {
-  const auto control = [](char c) { return static_cast<unsigned char>(c) < ' '; };
-  if (error.message.empty() || std::ranges::any_of(error.message, control)) found("words: " + error.message);
-}
-
-void expectRefusal(const Error& error) {
-  expectPlainSentence(error);
-  if (error.code != ErrorCode::Unreadable && error.code != ErrorCode::Unsupported) found("code: " + error.message);
-}
+using fuzz::expectPlainSentence;
+using fuzz::expectRefusal;
+using fuzz::found;
 
 void expectSound(const graph::Graph& graph) {
   if (const auto sound = graph::checkGraph(graph); !sound) found("graph: " + sound.error().message);
@@ -97,10 +55,11 @@ void mutateBytes(std::string& bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const Folder folder;
+  static const fuzz::Folder folder;
+  static const auto weights = folder.write("w.data", std::vector<uint8_t>(4096, 1));  // of seeds with external data
   const std::span bytes(data, size);
   if (formats::detectKind(std::as_bytes(bytes)) != formats::FileKind::Onnx) return 0;
-  openAndAnalyse(folder.modelOf(bytes));
+  openAndAnalyse(folder.write("model.onnx", bytes));
   return 0;
 }
 

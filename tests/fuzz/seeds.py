@@ -1,7 +1,8 @@
-"""Writes small ONNX models for the fuzzer to start from: seeds.py FOLDER [FOLDER_OF_MORE_MODELS ...]
+"""Writes what the fuzz targets start from, a folder for each: seeds.py FOLDER [FOLDER_OF_MORE_ONNX_MODELS ...]
 
-The onnx package's operator tests, a few models with what they lack (decomposed norms, fused operators, bodies in
-bodies, functions, external data, weights in every field), and small .onnx files of the folders given.
+onnx_loader_fuzz: the onnx package's operator tests, a few models with what they lack (decomposed norms, fused operators,
+bodies in bodies, functions, external data, weights in every field), and small .onnx files of the folders given.
+The others: see seeds_other.py.
 """
 
 import pathlib
@@ -10,6 +11,7 @@ import sys
 
 import numpy as np
 import onnx
+import seeds_other
 from onnx import TensorProto, helper, numpy_helper, parser
 
 LARGEST = 16384  # bytes of a seed: more only slows the fuzzer down
@@ -131,7 +133,7 @@ def norm_after(weight):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def main(folder, more):
+def onnx_models(folder, more):
     folder.mkdir(parents=True, exist_ok=True)
     backend = pathlib.Path(__file__).parent.parent / "formats" / "onnx" / "backend_models.py"
     subprocess.run([sys.executable, str(backend), str(folder)], check=True)
@@ -150,7 +152,13 @@ def main(folder, more):
     for path in folder.glob("*.onnx"):
         if path.stat().st_size > LARGEST:
             path.unlink()
-    print(f"{sum(1 for _ in folder.iterdir())} seeds in {folder}")
+
+
+def main(folder, more):
+    onnx_models(folder / "onnx_loader_fuzz", more)
+    seeds_other.write(folder)
+    for target in sorted(path for path in folder.iterdir() if path.is_dir()):
+        print(f"{sum(1 for _ in target.iterdir())} seeds in {target}")
 
 
 main(pathlib.Path(sys.argv[1]), sys.argv[2:])

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <limits>
 
+#include "core/run/npz.h"
 #include "core/run/tensors.h"
+#include "tests/support/temporary_folder.h"
 
 namespace normlens::run {
 namespace {
@@ -169,6 +172,25 @@ TEST(Npy, HeaderIsAligned) {
   const double values[] = {0x1p0};
   const auto file = formatNpy(fromDoubles(DType::Float64, {1}, values));
   EXPECT_EQ((file->size() - 8) % 64, 0U);
+}
+
+// A fuzzer's.
+TEST(Npy, AnEmptyArrayHasAShapeToo) {
+  EXPECT_TRUE(parseNpy(npy(dictionary("<f4", "(0, 4000000000)"), "")));
+  const auto beyond = parseNpy(npy(dictionary("<f4", "(0, 4000000000, 14729448, 830)"), ""));
+  ASSERT_FALSE(beyond);
+  EXPECT_EQ(beyond.error().message, "its shape is larger than any array's");
+}
+
+// A fuzzer's: words of a file in a message that is one line.
+TEST(Npy, MessagesAreOneLine) {
+  const TemporaryFolder folder;
+  const auto bytes = npy(dictionary("<\n\x1b[2Jf4", "(1,)"), "1234");
+  std::ofstream(folder / "a.npy", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const auto read = readArrays(folder / "a.npy");
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("'<??[2Jf4'"), std::string::npos) << read.error().message;
 }
 
 }  // namespace

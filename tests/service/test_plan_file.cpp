@@ -56,6 +56,30 @@ TEST(PlanFile, everyKindOfEditRoundTrips) {
   EXPECT_EQ(planToJson(*read, made.graph, made.norms, "abc"), text);
 }
 
+// A fuzzer's: numbers that no int holds, which were cut down to some other one.
+TEST(PlanFile, indicesAreWholeAndInRange) {
+  const Planned made = planned();
+  const std::string text = planToJson(made.plan, made.graph, made.norms, "abc");
+  for (const char* number : {"7.7e37", "1.5", "4294967297", "18446744073709551615", "\"1\""}) {
+    std::string bent = text;
+    const size_t at = bent.find("\"schema\": 1");
+    ASSERT_NE(at, std::string::npos) << text;
+    bent.replace(at + 10, 1, number);
+    const auto read = planFromJson(bent, made.graph, made.norms, "abc");
+    ASSERT_FALSE(read) << number;
+    EXPECT_NE(read.error().message.find("no index"), std::string::npos) << read.error().message;
+  }
+}
+
+// A fuzzer's: words of the file in a message that is one line.
+TEST(PlanFile, messagesAreOneLine) {
+  const Planned made = planned();
+  const auto read = planFromJson(R"({"schema": 1, "model_sha256": "abc", "policy": "p", "edits": [{"kind": "a\nb"}]})",
+                                 made.graph, made.norms, "abc");
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("unknown edit 'a?b'"), std::string::npos) << read.error().message;
+}
+
 // Written when inputs still had torch's numbered names.
 TEST(PlanFile, olderPlansCallInputsByTorchsNames) {
   Planned made = planned();
@@ -93,7 +117,12 @@ TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
     const auto read = planFromJson(bad, made.graph, made.norms, "abc");
     ASSERT_FALSE(read) << bad;
     EXPECT_EQ(read.error().code, ErrorCode::Unreadable);
+    EXPECT_EQ(read.error().message.find("json.exception"), std::string::npos) << read.error().message;
   }
+  const auto why = [&](const char* bad) { return planFromJson(bad, made.graph, made.norms, "abc").error().message; };
+  EXPECT_EQ(why("{\"schema\":"), "not a NormLens plan: it is no JSON at line 1, column 11");
+  EXPECT_EQ(why("{}"), "not a NormLens plan: it has no 'schema'");
+  EXPECT_EQ(why("{\"schema\": 1, \"policy\": []}"), "not a NormLens plan: a value is of type array instead of string");
 }
 
 template <class Edit>
