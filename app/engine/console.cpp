@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 #include "core/protocol/json.h"
@@ -15,10 +18,11 @@ namespace {
 
 constexpr int kSchema = 1;
 
-void writeLine(std::FILE* stream, std::string_view text) {
+// Says whether it arrived; errno tells why not.
+bool writeLine(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
   std::fputc('\n', stream);
-  std::fflush(stream);
+  return std::fflush(stream) == 0;
 }
 
 // An error is one line, whatever a library has put into its message.
@@ -74,6 +78,7 @@ class Console::ProgressLine {
 };
 
 Console::Console(Options options) : options_(options) {
+  std::signal(SIGPIPE, SIG_IGN);  // a pipe that nobody reads any more is told by the write
   if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
 }
 
@@ -104,7 +109,22 @@ Task Console::task(std::stop_token stop) {
 void Console::print(std::string_view text) {
   if (options_.json || options_.quiet) return;
   if (progress_) progress_->clear();
-  writeLine(out_, text);
+  say(text);
+}
+
+void Console::say(std::string_view text) {
+  if (!writeLine(out_, text) && unwritten_ == 0) unwritten_ = errno;
+}
+
+Exit Console::help(std::string_view text) {
+  say(text.substr(0, text.find_last_not_of('\n') + 1));
+  return written(Exit::Done);
+}
+
+Exit Console::written(Exit exit) {
+  if (unwritten_ == 0) return exit;
+  writeLine(stderr, "normlens: stdout cannot be written: " + std::string(std::strerror(unwritten_)));
+  return exit == Exit::Done ? Exit::NotDone : exit;
 }
 
 void Console::note(std::string_view line) {
@@ -118,9 +138,9 @@ Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
   if (options_.json) {
     nlohmann::json object = result();
     object["schema"] = kSchema;
-    writeLine(out_, protocol::dumpJson(object));
+    say(protocol::dumpJson(object));
   }
-  return exit;
+  return written(exit);
 }
 
 Exit Console::fail(const Error& error) {
@@ -131,7 +151,7 @@ Exit Console::fail(const Error& error) {
     const nlohmann::json object = {
         {"schema", kSchema},
         {"error", {{"code", errorCodeName(error.code)}, {"message", error.message}, {"hint", error.hint}}}};
-    writeLine(out_, protocol::dumpJson(object));
+    say(protocol::dumpJson(object));
   }
   return exit;
 }

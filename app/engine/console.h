@@ -44,16 +44,22 @@ class Console {
   [[nodiscard]] Task task(std::stop_token stop);
 
   void print(std::string_view text);  // stdout; nothing with --json or --quiet
+  Exit help(std::string_view text);   // stdout, whatever the options; see finish()
   void note(std::string_view line);   // stderr; nothing with --quiet
-  // With --json, which alone asks for the object, prints it: that of a large model takes its time.
+  // With --json, which alone asks for the object, prints it: that of a large model takes its time. Exit::Done only if
+  // all that was printed could be written; else says why not on stderr.
   Exit finish(const std::function<nlohmann::json()>& result, Exit exit);
   Exit fail(const Error& error);  // one line on stderr, the error object with --json
 
  private:
   class ProgressLine;
 
+  void say(std::string_view text);  // on stdout, ended like a line
+  Exit written(Exit exit);
+
   Options options_;
   std::FILE* out_ = stdout;
+  int unwritten_ = 0;  // errno of the first line that stdout did not take
   std::unique_ptr<ProgressLine> progress_;
 };
 

@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <sstream>
 #include <string_view>
 
 #include "app/engine/interrupt.h"
 #include "app/engine/verbs.h"
 #include "app/engine/version.h"
+#include "core/base/plain_error.h"
 
 namespace {
 
@@ -20,7 +22,11 @@ bool has(int argc, char** argv, std::string_view flag) {
 
 // Help and version are no errors; everything else that the parser says is one line.
 int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& console) {
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    std::ostringstream text;
+    app.exit(error, text);
+    return static_cast<int>(console.help(text.str()));
+  }
   const std::string hint = "see normlens --help";
   return static_cast<int>(console.fail(Error{ErrorCode::Usage, error.what(), hint}));
 }
@@ -54,6 +60,8 @@ int main(int argc, char** argv) {
   Console console({.json = has(argc, argv, "--json"), .quiet = has(argc, argv, "--quiet")});
   try {
     return runProgram(argc, argv, console);
+  } catch (const std::bad_alloc&) {
+    return static_cast<int>(console.fail(Error{ErrorCode::RunFailed, std::string(normlens::kNoMemory), {}}));
   } catch (const std::exception& error) {
     return static_cast<int>(
         console.fail(Error{ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),

@@ -1,6 +1,6 @@
 #include "core/formats/edit_refused.h"
 
-#include <new>
+#include "core/base/plain_error.h"
 
 namespace normlens::formats {
 
@@ -9,10 +9,8 @@ Error editError(const std::string& failed) {
     throw;
   } catch (const EditRefused& refused) {
     return {ErrorCode::Refused, failed + ": " + refused.what(), {}};
-  } catch (const std::bad_alloc&) {
-    return {ErrorCode::Internal, failed + ": there is not enough memory for the changed weights", {}};
   } catch (const std::exception& error) {
-    return {ErrorCode::Internal, failed + ": " + error.what(), {}};
+    return {ErrorCode::Internal, failed + ": " + plainError(error), {}};
   }
 }
 

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/plain_error.h"
 #include "core/protocol/progress_throttle.h"
 #include "core/protocol/session.h"
 
@@ -134,7 +135,7 @@ void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::j
   try {
     handler->second({id, params, task, notify}, reply);
   } catch (const std::exception& error) {
-    reply.failure(failure(RpcError::InternalError, method + " failed: " + error.what()));
+    reply.failure(failure(RpcError::InternalError, method + " failed: " + plainError(error)));
   }
   if (first && reply.succeeded()) initialized = true;
 }

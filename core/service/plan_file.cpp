@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/plain_error.h"
 #include "core/base/printable.h"
 #include "core/service/refit_pattern.h"
 
@@ -245,7 +246,7 @@ Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
     return fail(ErrorCode::BadInput, std::string("this plan was made at other input sizes: ") + printable(error.what()),
                 "give the same inputs as then, or make a new plan with --save-plan");
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unreadable, "not a NormLens plan: " + printable(error.what()));
+    return fail(ErrorCode::Unreadable, "not a NormLens plan: " + printable(plainError(error)));
   }
   return plan;
 }

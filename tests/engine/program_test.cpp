@@ -70,6 +70,17 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
   EXPECT_EQ(lines(plain.err), 1) << plain.err;
 }
 
+TEST(Program, WhatCannotBePrintedIsOneLineAndOne) {
+  for (const char* words : {"doctor", "doctor --json", "--help", "--version"}) {
+    for (const char* where : {" > /dev/full", " | true; exit ${PIPESTATUS[0]}"}) {
+      const auto answered =
+          test::runProgram("/bin/bash", {"-c", std::string("\"$0\" ") + words + where, ENGINE_PROGRAM});
+      EXPECT_EQ(answered.status, 1) << words << where;
+      EXPECT_EQ(lines(answered.err), 1) << answered.err;
+    }
+  }
+}
+
 TEST(Program, AFileThatIsNotThereIsThree) {
   for (const std::vector<std::string>& row :
        std::vector<std::vector<std::string>>{{"analyze", "/no/such/model.pt"},

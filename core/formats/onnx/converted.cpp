@@ -1,4 +1,5 @@
 // OnnxModel::converted: the same nodes with every floating type another one.
+#include "core/base/plain_error.h"
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/float64_ops.h"
 #include "core/formats/onnx/onnx_model.h"
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Model>> OnnxModel::converted(graph::DType dtype) const {
     }
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unsupported, refusal + error.what());
+    return fail(ErrorCode::Unsupported, refusal + plainError(error));
   }
 }
 

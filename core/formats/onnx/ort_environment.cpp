@@ -5,6 +5,7 @@
 #include <mutex>
 #include <regex>
 
+#include "core/base/plain_error.h"
 #include "core/formats/onnx/names.h"
 
 namespace normlens::formats::onnx {
@@ -42,6 +43,7 @@ std::string plainOrtText(const std::string& given) {
           R"(^(Load model from .*? failed: ?|Exception during (initialization|loading): ?|\[ONNXRuntimeError\] : \d+ : )"
           R"(\w+ : |Fatal error: |This is an invalid model\. ))"),
       running(R"(Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: )"),
+      moreMemory(R"(Failed to allocate memory for requested buffer of size (\d+))"), memory("std::bad_alloc"),
       inferring(R"(Node \(([^)]*)\) Op \((\w+)\) (\[\w+\] )?)"), nameless(R"( '': )");
   // Regular expressions recurse: no longer than needed.
   std::string text = given.substr(0, kLongestGiven);
@@ -55,6 +57,8 @@ std::string plainOrtText(const std::string& given) {
   }
   text = std::regex_replace(text, inferring, "$2 '$1': ");
   text = std::regex_replace(text, nameless, ": ");
+  text = std::regex_replace(text, moreMemory, std::string(kNoMemory) + " for another $1 bytes");
+  text = std::regex_replace(text, memory, std::string(kNoMemory));
   text.erase(0, text.find_first_not_of(" :"));
   while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
   if (text.size() > kLongestText) text = text.substr(0, kLongestText) + " ...";

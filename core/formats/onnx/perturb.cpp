@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "core/base/plain_error.h"
 #include "core/fold/parallel.h"
 #include "core/formats/onnx/float_cast.h"
 #include "core/formats/onnx/onnx_model.h"
@@ -152,7 +153,7 @@ Result<std::unique_ptr<Model>> OnnxModel::perturbed(uint64_t seed) const {
     if (shapes_) (*model)->adoptShapes(*shapes_);
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, std::string("the weights cannot be perturbed: ") + error.what());
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + plainError(error));
   }
 }
 

@@ -1,5 +1,6 @@
 // TorchScriptModel::converted: the same program with every tensor and every literal type in another floating type.
 #include "core/formats/torchscript/apply_graph_copy.h"
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/retype.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/tensor_rewrite.h"
@@ -41,9 +42,9 @@ Result<std::unique_ptr<Model>> TorchScriptModel::converted(graph::DType dtype) c
   } catch (const EditRefused& refused) {
     return fail(ErrorCode::Unsupported, refusal + refused.what());
   } catch (const c10::Error& error) {
-    return fail(ErrorCode::Unsupported, refusal + error.what_without_backtrace());
+    return fail(ErrorCode::Unsupported, refusal + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unsupported, refusal + error.what());
+    return fail(ErrorCode::Unsupported, refusal + firstLine(error.what()));
   }
 }
 

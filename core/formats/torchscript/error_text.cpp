@@ -1,8 +1,29 @@
 #include "core/formats/torchscript/error_text.h"
 
+#include "core/base/plain_error.h"
 #include "core/formats/edit_refused.h"
 
 namespace normlens::formats::torchscript {
+namespace {
+
+// What LibTorch says of itself, in words for a user; empty: it says something of the model.
+std::string inOurWords(std::string_view text) {
+  constexpr std::string_view kAsked = "tried to allocate ", kReport = "please report a bug to PyTorch.";
+  if (text.find("DefaultCPUAllocator: ") != std::string_view::npos) {
+    const size_t at = text.find(kAsked), end = text.find(" bytes", at);
+    const bool told = at != std::string_view::npos && end != std::string_view::npos;
+    const auto asked = told ? text.substr(at + kAsked.size(), end - at - kAsked.size()) : std::string_view();
+    return std::string(kNoMemory) + (told ? " for another " + std::string(asked) + " bytes" : "");
+  }
+  if (text.find("std::bad_alloc") != std::string_view::npos) return std::string(kNoMemory);
+  if (text.find("INTERNAL ASSERT FAILED") == std::string_view::npos) return {};
+  const size_t report = text.find(kReport);
+  const std::string_view why = report == std::string_view::npos ? "" : text.substr(report + kReport.size());
+  const bool says = why.find_first_not_of(" \r\n") != std::string_view::npos;
+  return "LibTorch stopped at a check of its own" + (says ? ": " + firstLine(why) : std::string());
+}
+
+}  // namespace
 
 std::string firstLine(std::string_view text) {
   // The JIT prints its call stack first and the reason behind the last "RuntimeError: ".
@@ -11,6 +32,7 @@ std::string firstLine(std::string_view text) {
     const size_t at = text.rfind(kMark);
     if (at != std::string_view::npos) text = text.substr(at + kMark.size());
   }
+  if (std::string said = inOurWords(text); !said.empty()) return said;
   constexpr size_t kMost = 200;
   while (!text.empty()) {
     const size_t end = text.find('\n');
@@ -29,7 +51,7 @@ Error torchEditError(const std::string& failed) {
   try {
     throw;
   } catch (const c10::Error& error) {
-    return {ErrorCode::Internal, failed + ": " + error.what_without_backtrace(), {}};
+    return {ErrorCode::Internal, failed + ": " + shortText(error), {}};
   } catch (...) {
     return editError(failed);
   }

@@ -4,6 +4,7 @@
 
 #include "core/fold/parallel.h"
 #include "core/formats/rounding_noise.h"
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/save_edits.h"
 #include "core/formats/torchscript/tensor_rewrite.h"
 #include "core/formats/torchscript/torchscript_model.h"
@@ -64,9 +65,9 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
     (*model)->adoptProbe(*this);
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const c10::Error& error) {
-    return fail(ErrorCode::Internal, std::string("the weights cannot be perturbed: ") + error.what_without_backtrace());
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, std::string("the weights cannot be perturbed: ") + error.what());
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + firstLine(error.what()));
   }
 }
 

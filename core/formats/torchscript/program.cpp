@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/in_place.h"
 #include "core/formats/torchscript/program_builder.h"
 
@@ -120,10 +121,9 @@ Result<Program> buildProgram(const torch::jit::Module& module) {
     }
     return fail(ErrorCode::Unsupported, "the model's attributes are written in too many ways to follow");
   } catch (const c10::Error& error) {
-    return fail(ErrorCode::Unsupported,
-                std::string("the model's code cannot be followed: ") + error.what_without_backtrace());
+    return fail(ErrorCode::Unsupported, "the model's code cannot be followed: " + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unsupported, std::string("the model's code cannot be followed: ") + error.what());
+    return fail(ErrorCode::Unsupported, "the model's code cannot be followed: " + firstLine(error.what()));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/formats/torchscript/archive_capture.h"
 #include "core/formats/torchscript/archive_writer.h"
+#include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/file_devices.h"
 #include "core/formats/torchscript/module_index.h"
 #include "core/formats/torchscript/pickle_scan.h"
@@ -163,10 +164,9 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()),
                         std::max(1U, std::thread::hardware_concurrency()));
   } catch (const c10::Error& error) {
-    return fail(ErrorCode::WriteFailed,
-                path.string() + " cannot be written: " + std::string(error.what_without_backtrace()));
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + error.what());
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + firstLine(error.what()));
   }
 }
 

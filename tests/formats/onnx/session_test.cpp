@@ -32,6 +32,17 @@ TEST(Session, TakesInputsByNameOrPositionAndCastsThem) {
   }
 }
 
+TEST(Session, WantOfMemoryIsSaidInWords) {
+  const auto model = modelOf(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (int64[1] n) => (float[m] y) {
+      y = ConstantOfShape(n)
+    })");
+  const auto run =
+      model->run({{"n", run::fromDoubles(DType::Int64, {1}, std::vector<double>{static_cast<double>(1LL << 50)})}}, {});
+  ASSERT_FALSE(run);
+  EXPECT_NE(run.error().message.find("there is not enough memory"), std::string::npos) << run.error().message;
+}
+
 TEST(Session, SaysWhatIsWrongWithInputsInOneSentence) {
   const auto model = modelOf(ifModel());
   const auto few = model->run({ifInputs(true)[0]}, {});

@@ -1,0 +1,44 @@
+#include "core/base/plain_error.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace normlens {
+namespace {
+
+std::string saidOf(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const std::exception& error) {
+    return plainError(error);
+  }
+  return "nothing";
+}
+
+TEST(PlainError, WantOfMemoryIsSaidInWords) {
+  EXPECT_EQ(saidOf([] { throw std::bad_alloc(); }), "there is not enough memory");
+  EXPECT_EQ(saidOf([] { throw std::bad_array_new_length(); }), "there is not enough memory");
+  EXPECT_EQ(saidOf([] { std::vector<int>().resize(~size_t{0}); }), "there is not enough memory");
+}
+
+TEST(PlainError, WhatJsonMissesIsSaidInWords) {
+  using nlohmann::json;
+  const json object = {{"a", "text"}};
+  EXPECT_EQ(saidOf([] { [[maybe_unused]] const auto parsed = json::parse("{\n\"a\": }"); }),
+            "it is no JSON at line 2, column 6");
+  EXPECT_EQ(saidOf([&] { static_cast<void>(object.at("the 'b'")); }), "it has no 'the 'b''");
+  EXPECT_EQ(saidOf([&] { static_cast<void>(object.at("a").get<int>()); }),
+            "a value is of type string instead of number");
+  EXPECT_EQ(saidOf([] { static_cast<void>(json::array().at(3)); }), "array index 3 is out of range");
+}
+
+TEST(PlainError, OtherSentencesStayAsTheyAre) {
+  EXPECT_EQ(saidOf([] { throw std::runtime_error("the disk is full"); }), "the disk is full");
+}
+
+}  // namespace
+}  // namespace normlens
