@@ -129,6 +129,8 @@ int main(int argc, char** argv) {
   const bool screenshot = anyStartsWith(argc, argv, {"--screenshot", "--picture"});
   const bool text = anyStartsWith(argc, argv, {"-h", "--help", "-v", "--version"});
   if ((screenshot || text) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  // What Qt says of a screen that is none is no word of ours.
+  if (screenshot && qEnvironmentVariableIsEmpty("QT_LOGGING_RULES")) qputenv("QT_LOGGING_RULES", "*.warning=false");
   // Qt would end the program with a core dump.
   if (!hasDisplay()) return usageError(QStringLiteral("there is no display for the window; see normlens --help."));
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);

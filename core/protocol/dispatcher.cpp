@@ -94,6 +94,8 @@ void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdown
     session_->log("an unknown notification came: " + message->method);
   } else if (message->method == methods::kShutdown) {
     shutdownId = message->id;
+  } else if (message->method == methods::kPing) {
+    session_->send(resultBody(*message->id, nullptr));
   } else {
     session_->enqueue(std::move(*message));
   }

@@ -79,7 +79,8 @@ class Dispatcher {
   // Sends a notification about the request that runs, at once.
   using Notify = std::function<void(std::string_view method, const nlohmann::json& params)>;
 
-  // One line per method; "shutdown" is built in: it stops what runs, then answers null.
+  // One line per method. Two are built in: "shutdown" stops what runs, then answers null; "ping" is answered with null
+  // by the reading thread, whatever runs.
   // function: Result<Reply>(const Params&, const Task&). A Reply of void answers null. With two arguments more it is
   // given the request's id and how to tell things while it runs: (const Params&, const Task&, int64_t, const Notify&).
   template <Message Params, class Reply, class Function>

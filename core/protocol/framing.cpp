@@ -135,7 +135,8 @@ std::optional<Result<std::string>> FrameDecoder::takeHeader() {
   if (bytes > maxFrameBytes_) {
     skipBytes_ = bytes;
     skipOversized();
-    return fail(ErrorCode::BadInput, "a message of " + std::to_string(bytes) + " bytes is too large and was skipped");
+    return fail(ErrorCode::Unsupported,
+                "a message of " + std::to_string(bytes) + " bytes is too large and was skipped");
   }
   bodyBytes_ = bytes;
   return std::nullopt;

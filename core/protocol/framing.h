@@ -6,8 +6,8 @@
 //     if (*frame) handle(**frame); else log(frame->error());
 //   }
 // Anything that is not a frame (a library's print, a header without a length) is skipped up to the next header and
-// reported once as an Error; a frame over the cap is skipped without being stored. Header names are read without
-// regard to case, a bare "\n" ends a line as well as "\r\n". Thread: one thread per decoder.
+// reported once as an Error (BadInput); a frame over the cap is skipped without being stored (Unsupported). Header
+// names are read without regard to case, a bare "\n" ends a line as well as "\r\n". Thread: one thread per decoder.
 #pragma once
 
 #include <cstdint>

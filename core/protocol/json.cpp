@@ -95,6 +95,50 @@ void requireList(const nlohmann::json& in, std::optional<size_t> size) {
 
 }  // namespace detail
 
+namespace {
+
+// Of the text that opens before `from`; the end of `json` where it has no end.
+size_t endOfText(std::string_view json, size_t from) {
+  for (size_t at = json.find('"', from); at != std::string_view::npos; at = json.find('"', at + 1)) {
+    size_t backslashes = 0;
+    while (at > from + backslashes && json[at - backslashes - 1] == '\\') ++backslashes;
+    if (backslashes % 2 == 0) return at;
+  }
+  return json.size();
+}
+
+// Empty: it is within them. One look at each byte, of which the parser takes many.
+std::string beyond(std::string_view json, const JsonLimits& limits) {
+  size_t depth = 0, values = 0;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') {
+      const size_t end = endOfText(json, i + 1);
+      if (end - i > limits.textBytes) return "holds a text of more than " + std::to_string(limits.textBytes) + " bytes";
+      i = end;
+    } else if (c == '[' || c == '{') {
+      if (++depth > limits.depth) return "is nested more than " + std::to_string(limits.depth) + " deep";
+      ++values;
+    } else if (c == ']' || c == '}') {
+      depth -= depth > 0 ? 1 : 0;
+    } else if (c == ',') {
+      ++values;
+    }
+    if (values > limits.values) return "holds more than " + std::to_string(limits.values) + " values";
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<nlohmann::json> parseJson(std::string_view text, const JsonLimits& limits) {
+  if (std::string problem = beyond(text, limits); !problem.empty())
+    return fail(ErrorCode::BadInput, std::move(problem));
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_discarded()) return fail(ErrorCode::BadInput, "is not JSON");
+  return json;
+}
+
 nlohmann::json numberToJson(double value) { return detail::encodeDouble(value); }
 
 std::string dumpJson(const nlohmann::json& value) {

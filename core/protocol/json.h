@@ -16,6 +16,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -172,6 +173,15 @@ void from_json(const nlohmann::json& in, T& message) {
 
 // A finite number, or the string "inf", "-inf" or "nan".
 [[nodiscard]] nlohmann::json numberToJson(double value);
+
+// What one document may hold. A document is parsed without recursion, but copied and destroyed with one call a level.
+struct JsonLimits {
+  size_t depth = 64;
+  size_t values = size_t{1} << 25;
+  size_t textBytes = size_t{1} << 24;
+};
+// Error code: BadInput, half a sentence that says what it is beyond, or that it is not JSON.
+[[nodiscard]] Result<nlohmann::json> parseJson(std::string_view text, const JsonLimits& limits = {});
 
 // One line of text. Bytes that are not UTF-8 (names from a hostile file) become U+FFFD instead of an exception.
 [[nodiscard]] std::string dumpJson(const nlohmann::json& value);

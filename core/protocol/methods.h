@@ -22,6 +22,7 @@ inline constexpr std::string_view kExport = "export";                  // Export
 inline constexpr std::string_view kBench = "bench";                    // BenchParams -> BenchResult
 inline constexpr std::string_view kTensorStats = "tensor_stats";       // TensorParams -> TensorStats
 inline constexpr std::string_view kSaveTensor = "save_tensor";         // SaveTensorParams -> SavedTensor
+inline constexpr std::string_view kPing = "ping";                      // NoParams -> null, at once, whatever runs
 inline constexpr std::string_view kShutdown = "shutdown";              // NoParams -> null; the engine then ends
 
 // Notifications.

@@ -65,8 +65,9 @@ std::string failureBody(std::optional<int64_t> id, const RpcFailure& failure) {
 }
 
 tl::expected<RpcMessage, RpcRejection> parseMessage(std::string_view body) {
-  const nlohmann::json json = nlohmann::json::parse(body, nullptr, false);
-  if (json.is_discarded()) return reject(std::nullopt, RpcError::ParseError, "the message is not JSON");
+  auto parsed = parseJson(body);
+  if (!parsed) return reject(std::nullopt, RpcError::ParseError, "the message " + parsed.error().message);
+  nlohmann::json& json = *parsed;
   if (!json.is_object()) return reject(std::nullopt, RpcError::InvalidRequest, "the message is not an object");
   RpcMessage message;
   const auto id = json.find("id");
@@ -82,7 +83,7 @@ tl::expected<RpcMessage, RpcRejection> parseMessage(std::string_view body) {
       return reject(message.id, RpcError::InvalidRequest, "method must be a text");
     }
     message.method = method->get<std::string>();
-    if (const auto params = json.find("params"); params != json.end()) message.params = *params;
+    if (const auto params = json.find("params"); params != json.end()) message.params = std::move(*params);
     return message;
   }
   const auto error = json.find("error");
@@ -93,7 +94,7 @@ tl::expected<RpcMessage, RpcRejection> parseMessage(std::string_view body) {
   if (error != json.end()) {
     message.failure = readFailure(*error);
   } else {
-    message.result = *result;
+    message.result = std::move(*result);
   }
   return message;
 }

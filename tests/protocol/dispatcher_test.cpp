@@ -225,6 +225,22 @@ TEST_F(DispatcherTest, AHandlerMayTellThingsWhileItRuns) {
   EXPECT_TRUE(client_.takeReply().result.is_object());
 }
 
+TEST_F(DispatcherTest, APingIsAnsweredAtOnceWhateverRuns) {
+  client_.request(1, methods::kPing);  // before initialize, too
+  EXPECT_EQ(client_.takeReply().id, 1);
+  client_.request(2, methods::kInitialize, toJson(InitializeParams{}));
+  EXPECT_EQ(client_.takeReply().id, 2);
+  client_.request(3, methods::kAnalyze);
+  waitUntilRunning();
+  client_.request(4, methods::kPing);
+  const RpcMessage reply = client_.takeReply();
+  EXPECT_EQ(reply.id, 4);
+  EXPECT_TRUE(reply.result.is_null() && !reply.failure);
+  EXPECT_TRUE(running_);
+  released_ = true;
+  EXPECT_EQ(client_.takeReply().id, 3);
+}
+
 TEST_F(DispatcherTest, ShutdownStopsWhatRunsAndAnswers) {
   initialize();
   client_.request(2, methods::kAnalyze);

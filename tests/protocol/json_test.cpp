@@ -187,6 +187,32 @@ TEST(Json, WorksAsNlohmannConversion) {
   EXPECT_THROW((void)json(3).get<NormParams>(), FieldError);
 }
 
+TEST(Json, ADocumentBeyondItsLimitsIsRefusedUnparsed) {
+  struct Row {
+    std::string text, problem;  // no problem: it is within them
+  };
+  const std::vector<Row> rows = {
+      {"[[[1]]]", ""},
+      {"[[[[1]]]]", "is nested more than 3 deep"},
+      {R"({"a":{"b":{"c":{}}}})", "is nested more than 3 deep"},
+      {R"(["[[[[[[", "{\"{{{{{", "]]\\"])", ""},  // brackets in texts, behind escaped quotes too
+      {R"(["\\", [[[1]]]])", "is nested more than 3 deep"},
+      {"[1,2,3,4,5,6,7]", ""},
+      {"[1,2,3,4,5,6,7,8,9]", "holds more than 8 values"},
+      {R"(["1234567890"])", ""},
+      {R"(["12345678901234567"])", "holds a text of more than 16 bytes"},
+      {R"(["no end)", "is not JSON"},
+      {"[[[[[[[[[", "is nested more than 3 deep"},
+      {"]]]]][", "is not JSON"},
+      {"[1e999]", "is not JSON"},
+      {"", "is not JSON"},
+  };
+  for (const Row& row : rows) {
+    const auto read = parseJson(row.text, {.depth = 3, .values = 8, .textBytes = 16});
+    EXPECT_EQ(read ? std::string() : read.error().message, row.problem) << row.text;
+  }
+}
+
 TEST(Json, RangesMustAscend) {
   const auto good = decode<EditInfo>(json::parse(R"({"frees": [[0, 3], [5, 5]]})"));
   ASSERT_TRUE(good);

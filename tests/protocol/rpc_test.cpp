@@ -67,5 +67,13 @@ TEST(Rpc, RejectsWhatIsNoMessage) {
 
 TEST(Rpc, DeepNestingDoesNotOverflow) { EXPECT_FALSE(parseMessage(std::string(1000000, '['))); }
 
+// Parsing is iterative; copying and destroying what was parsed is not.
+TEST(Rpc, ADeepMessageIsRefusedWhole) {
+  const std::string deep(100000, '['), end(100000, ']');
+  const auto message = parseMessage(R"({"id":1,"result":)" + deep + end + "}");
+  ASSERT_FALSE(message);
+  EXPECT_EQ(message.error().failure.message, "the message is nested more than 64 deep");
+}
+
 }  // namespace
 }  // namespace normlens::protocol

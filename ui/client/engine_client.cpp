@@ -15,6 +15,8 @@ EngineError engineErrorOf(const protocol::RpcFailure& failure) {
 EngineClient::EngineClient(QObject* parent) : QObject(parent) {
   decoderThread_.setObjectName(QStringLiteral("engine replies"));
   decoderThread_.start();
+  heartbeat_.setInterval(std::chrono::seconds(1));
+  connect(&heartbeat_, &QTimer::timeout, this, &EngineClient::lookForLife);
 }
 
 EngineClient::~EngineClient() {
@@ -48,11 +50,7 @@ void EngineClient::start() {
   }
   const int generation = generation_;
   process_ = new QProcess(this);
-  connect(process_, &QProcess::readyReadStandardOutput, this, [this] {
-    const QByteArray chunk = process_->readAllStandardOutput();
-    QMetaObject::invokeMethod(worker_, HandedOver([decoder = decoder_, chunk] { decoder->feed(chunk); }),
-                              Qt::QueuedConnection);
-  });
+  connect(process_, &QProcess::readyReadStandardOutput, this, &EngineClient::readReplies);
   connect(process_, &QProcess::readyReadStandardError, this, &EngineClient::readErrors);
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
     readErrors();
@@ -68,7 +66,35 @@ void EngineClient::start() {
   });
   setState(State::Starting);
   process_->start(command_.first(), command_.mid(1));
+  heartbeat_.start();
   introduce();
+}
+
+void EngineClient::readReplies() {
+  const QByteArray chunk = process_->readAllStandardOutput();
+  pinged_ = false;
+  setSilence(0);
+  if (!decoder_->expectBytes(chunk.size())) {
+    died(tr("The engine speaks nonsense: it sends more than can be read."));
+    return;
+  }
+  QMetaObject::invokeMethod(worker_, HandedOver([decoder = decoder_, chunk] { decoder->feed(chunk); }),
+                            Qt::QueuedConnection);
+}
+
+// Beats are counted, not time: while the window itself was held up, or the machine asleep, there were none.
+void EngineClient::lookForLife() {
+  if (pinged_) return setSilence(silent_ + 1);
+  pinged_ = true;
+  silent_ = 1;  // at most: what came last came after the beat before
+  const std::string frame = protocol::encodeFrame(protocol::requestBody(kPingId, protocol::methods::kPing, nullptr));
+  write(QByteArray(frame.data(), static_cast<qsizetype>(frame.size())));
+}
+
+void EngineClient::setSilence(int seconds) {
+  const int before = silence();
+  silent_ = seconds;
+  if (silence() != before) Q_EMIT silenceChanged(silence());
 }
 
 void EngineClient::startDecoder() {
@@ -97,6 +123,9 @@ void EngineClient::startDecoder() {
   handlers.complaint = [this, current](std::string text) {
     return current(
         [this, text = QString::fromStdString(text)] { Q_EMIT logged(tr("Ignored from the engine: %1").arg(text)); });
+  };
+  handlers.nonsense = [this, current](std::string why) {
+    return current([this, why = QString::fromStdString(why)] { died(tr("The engine speaks nonsense: %1.").arg(why)); });
   };
   decoder_ = std::make_shared<ReplyDecoder>(std::move(handlers));
   if (!worker_) {
@@ -136,6 +165,7 @@ void EngineClient::introduced(const Reply<protocol::EngineInfo>& reply) {
     return;
   }
   info_ = *reply;
+  failedStarts_ = 0;
   setState(State::Ready);
   for (auto& [id, pending] : pending_) {
     if (!pending.unsent.isEmpty()) write(std::exchange(pending.unsent, {}));
@@ -210,6 +240,10 @@ void EngineClient::stop() {
 
 void EngineClient::retire() {
   ++generation_;
+  heartbeat_.stop();
+  pinged_ = false;
+  setSilence(0);
+  if (decoder_) decoder_->close();
   if (!process_) return;
   QProcess* old = process_;
   process_ = nullptr;
@@ -225,6 +259,7 @@ void EngineClient::retire() {
 
 void EngineClient::died(const QString& reason) {
   retire();
+  if (state_ == State::Starting) ++failedStarts_;
   setState(State::Dead);
   failAll({protocol::RpcError::InternalError, reason, {}, true});
   Q_EMIT engineDied(reason);
@@ -241,7 +276,8 @@ void EngineClient::failAll(const EngineError& error) {
 void EngineClient::readErrors() {
   if (!process_) return;
   const QString text = QString::fromUtf8(process_->readAllStandardError());
-  for (const QString& line : text.split(u'\n', Qt::SkipEmptyParts)) {
+  const QStringList lines = text.split(u'\n', Qt::SkipEmptyParts);
+  for (const QString& line : lines.mid(qMax(qsizetype{0}, lines.size() - kMostErrorLines))) {
     lastErrorLine_ = line.trimmed();
     Q_EMIT logged(lastErrorLine_);
   }

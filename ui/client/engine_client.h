@@ -11,6 +11,9 @@
 // by the engine, by cancel() (at the latest kCancelPatience after it), or, when the engine dies, with an error.
 // Requests made while the engine starts are kept and sent once it has introduced itself. Only the current process is
 // heard: what an older one still says is dropped.
+//
+// An engine is asked for a sign of life each second; any byte is one. silenceChanged() tells of one that gave none for
+// kSilence, stopped in the middle of a message or not, and again each second until it speaks or is ended.
 #pragma once
 
 #include <QElapsedTimer>
@@ -19,6 +22,7 @@
 #include <QProcess>
 #include <QStringList>
 #include <QThread>
+#include <QTimer>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -54,6 +58,7 @@ class EngineClient final : public QObject {
   using RequestId = qint64;
   static constexpr size_t kMaxPending = 256;  // more are refused at once
   static constexpr std::chrono::milliseconds kCancelPatience{120};
+  static constexpr int kSilence = 5;  // seconds
 
   explicit EngineClient(QObject* parent = nullptr);
   ~EngineClient() override;
@@ -63,8 +68,11 @@ class EngineClient final : public QObject {
   void start();  // ends a running engine first
   void stop();   // orderly; pending requests are answered with an error
   [[nodiscard]] State state() const { return state_; }
-  [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }  // of the last ready engine
-  [[nodiscard]] qint64 processId() const;                                   // 0 when none runs
+  [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }        // of the last ready engine
+  [[nodiscard]] qint64 processId() const;                                         // 0 when none runs
+  [[nodiscard]] int silence() const { return silent_ < kSilence ? 0 : silent_; }  // seconds; 0: it shows life
+  // Deaths before it was ready, one after another.
+  [[nodiscard]] int failedStarts() const { return failedStarts_; }
 
   // `context`: when it is gone, the reply is dropped. The reply is `done`'s to take apart.
   template <class T, class Params>
@@ -80,8 +88,11 @@ class EngineClient final : public QObject {
   void measured(const normlens::protocol::BenchUpdate& update);  // of a request that is pending
   void engineDied(const QString& reason);                        // one sentence
   void logged(const QString& line);  // the engine's stderr, and complaints about what it sent
+  void silenceChanged(int seconds);  // silence()
 
  private:
+  static constexpr RequestId kPingId = 0;            // of no request: its answer is dropped once it was heard
+  static constexpr qsizetype kMostErrorLines = 200;  // of one piece of what the engine says on the side
   using Fail = std::function<void(const EngineError&)>;
   struct Pending {
     Fail fail;
@@ -99,6 +110,9 @@ class EngineClient final : public QObject {
   void died(const QString& reason);
   void failAll(const EngineError& error);
   void readErrors();
+  void readReplies();
+  void lookForLife();
+  void setSilence(int seconds);
   void startDecoder();
   [[nodiscard]] QString describeEnd(int exitCode, QProcess::ExitStatus status) const;
 
@@ -113,6 +127,10 @@ class EngineClient final : public QObject {
   QObject* worker_ = nullptr;  // lives on decoderThread_, owned
   QThread decoderThread_;
   QString lastErrorLine_;
+  QTimer heartbeat_;
+  bool pinged_ = false;  // and nothing came since
+  int silent_ = 0;       // seconds since something came
+  int failedStarts_ = 0;
 };
 
 template <class T, class Params>

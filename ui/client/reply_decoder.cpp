@@ -38,40 +38,61 @@ std::optional<ReplyDecoder::Decode> ReplyDecoder::take(int64_t id) {
   return std::move(found.mapped());
 }
 
+bool ReplyDecoder::isExpected(int64_t id) {
+  const std::lock_guard lock(mutex_);
+  return expected_.contains(id);
+}
+
+void ReplyDecoder::giveUp(const std::string& why) {
+  if (!closed_.exchange(true)) handlers_.deliver(handlers_.nonsense(why));
+}
+
+void ReplyDecoder::complain(const Error& error) {
+  handlers_.deliver(handlers_.complaint(error.message));
+  if (error.code == ErrorCode::Unsupported || ++complaints_ > kMostComplaints) giveUp(error.message);
+}
+
 void ReplyDecoder::feed(const QByteArray& chunk) {
+  unread_ -= chunk.size();
+  if (closed_) return;
   frames_.feed(std::string_view(chunk.constData(), static_cast<size_t>(chunk.size())));
-  while (auto frame = frames_.next()) {
+  while (!closed_) {
+    auto frame = frames_.next();
+    if (!frame) return;
     if (frame->has_value()) {
       const bool big = (*frame)->size() > kBigFrame;
       handle(**frame);
       frame.reset();
       if (big) giveBackMemory();
     } else {
-      handlers_.deliver(handlers_.complaint(frame->error().message));
+      complain(frame->error());
     }
+  }
+}
+
+// What nobody waits for is dropped here, so that a flood of it does not reach the GUI thread.
+void ReplyDecoder::deliverProgress(const protocol::RpcMessage& message) {
+  if (message.method == protocol::methods::kProgress) {
+    const auto progress = protocol::decode<protocol::Progress>(message.params);
+    if (progress && isExpected(progress->id) &&
+        throttle_.admit(progress->stage, protocol::ProgressThrottle::Clock::now())) {
+      handlers_.deliver(handlers_.progress(*progress));
+    }
+  } else if (message.method == protocol::methods::kBenchUpdate) {
+    const auto update = protocol::decode<protocol::BenchUpdate>(message.params);
+    if (update && isExpected(update->id)) handlers_.deliver(handlers_.measured(*update));
   }
 }
 
 void ReplyDecoder::handle(const std::string& body) {
   const auto message = protocol::parseMessage(body);
-  if (!message) {
-    handlers_.deliver(handlers_.complaint(message.error().failure.message));
-    return;
-  }
-  if (message->method == protocol::methods::kProgress) {
-    if (const auto progress = protocol::decode<protocol::Progress>(message->params)) {
-      handlers_.deliver(handlers_.progress(*progress));
-    }
-    return;
-  }
-  if (message->method == protocol::methods::kBenchUpdate) {
-    if (const auto update = protocol::decode<protocol::BenchUpdate>(message->params)) {
-      handlers_.deliver(handlers_.measured(*update));
-    }
-    return;
-  }
-  if (!message->isReply() || !message->id) return;
-  if (auto decode = take(*message->id)) handlers_.deliver((*decode)(*message));
+  if (!message) return giveUp(message.error().failure.message);
+  if (!message->isReply()) return deliverProgress(*message);
+  if (!message->id) return;
+  auto decode = take(*message->id);
+  if (!decode) return;
+  complaints_ = 0;
+  handlers_.deliver((*decode)(*message));
 }
 
 }  // namespace normlens::ui

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <QCryptographicHash>
 #include <QFile>
+#include <QFileInfo>
 #include <QPointer>
 #include <QThreadPool>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr qint64 kAtATime = 1 << 20;
 
 QString hashOf(const QString& path, const std::atomic<bool>& stopped) {
+  if (!QFileInfo(path).isFile()) return {};  // a pipe would be waited for
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return {};
   QCryptographicHash hash(QCryptographicHash::Sha256);

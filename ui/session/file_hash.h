@@ -3,7 +3,8 @@
 //   FileHash hash;
 //   connect(&hash, &FileHash::done, ...);
 //   hash.start(path);   // a hash under way is given up
-// Thread: GUI thread; done() arrives there.
+// It is read, not mapped: a file that is cut short meanwhile has another hash. Thread: GUI thread; done() arrives
+// there.
 #pragma once
 
 #include <QObject>

@@ -16,7 +16,7 @@ struct Preset {
 QVector<Preset> stored() {
   QSettings settings;
   QVector<Preset> presets;
-  const int size = settings.beginReadArray(QStringLiteral("inputs"));
+  const int size = qMin(settings.beginReadArray(QStringLiteral("inputs")), kMaxInputPresets);
   for (int i = 0; i < size; ++i) {
     settings.setArrayIndex(i);
     presets.push_back({settings.value(QStringLiteral("path")).toString(),

@@ -4,7 +4,11 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QHash>
 #include <QSaveFile>
+#include <cmath>
+#include <set>
+#include <stdexcept>
 
 #include "core/protocol/bench_fields.h"
 #include "core/protocol/json.h"
@@ -18,7 +22,29 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kMark = "normlens_project";
-constexpr qint64 kMostBytes = 256 << 20;
+constexpr qint64 kMostBytes = 64 << 20;
+constexpr size_t kMostNames = 100'000;  // in a list
+constexpr protocol::JsonLimits kLimits{.depth = 32, .values = size_t{1} << 22, .textBytes = size_t{1} << 16};
+constexpr double kFarthest = 1e9;  // of the drawing; that of a million ops reaches 1e8
+
+// Json::exception tells of another type; this, of the right type beyond reason.
+[[noreturn]] void refuse(const std::string& what) { throw std::range_error(what); }
+
+Json listIn(const Json& json, const char* key) {
+  Json list = json.value(key, Json::array());
+  if (!list.is_array()) refuse("what it holds as '" + std::string(key) + "' is no list");
+  if (list.size() > kMostNames) {
+    refuse("its list '" + std::string(key) + "' has " + std::to_string(list.size()) + " entries, more than " +
+           std::to_string(kMostNames));
+  }
+  return list;
+}
+
+int64_t wholeIn(const Json& json, const char* key, int64_t otherwise) {
+  const Json number = json.value(key, Json(otherwise));
+  if (!number.is_number_integer()) refuse("what it holds as '" + std::string(key) + "' is no whole number");
+  return number.get<int64_t>();
+}
 
 std::vector<std::string> namesOf(const QStringList& names) {
   std::vector<std::string> out;
@@ -45,9 +71,10 @@ void readPlan(const Json& json, Project& project) {
   project.policy = json.at("policy").get<std::string>();
   project.prices = json.value("prices", protocol::PlanParams().prices);
   project.maxGrowthPercent = json.value("max_growth_percent", project.maxGrowthPercent);
-  project.kept = namesFrom(json.value("kept", Json::array()));
-  for (const Json& value : json.value("centered", Json::array())) {
-    project.centered.push_back({value.value("value", -1), text(value.value("name", std::string()))});
+  project.kept = namesFrom(listIn(json, "kept"));
+  for (const Json& value : listIn(json, "centered")) {
+    project.centered.push_back(
+        {static_cast<int>(wholeIn(value, "value", -1)), text(value.value("name", std::string()))});
   }
   project.flavour = json.value("norm", protocol::FoldParams().norm);
 }
@@ -62,11 +89,13 @@ Json viewJson(const ProjectView& view) {
 
 ProjectView viewFrom(const Json& json) {
   ProjectView view;
-  view.openGroups = json.value("open", std::vector<std::string>());
+  view.openGroups = listIn(json, "open").get<std::vector<std::string>>();
   view.zoom = json.value("zoom", 0.0);
   view.centerX = json.value("x", 0.0);
   view.centerY = json.value("y", 0.0);
   view.norm = text(json.value("norm", std::string()));
+  // A place that is in no drawing: as on opening.
+  if (!(std::abs(view.centerX) <= kFarthest && std::abs(view.centerY) <= kFarthest)) view.zoom = 0;
   return view;
 }
 
@@ -96,15 +125,17 @@ Project fromJson(const Json& json) {
   Project project;
   const Json& model = json.at("model");
   project.model.path = text(model.at("path").get<std::string>());
+  project.beside = text(model.value("beside", std::string()));
   project.model.sha256 = text(model.value("sha256", std::string()));
-  project.model.bytes = model.value("bytes", qint64{0});
-  project.model.modifiedMs = model.value("modified_ms", qint64{0});
+  project.model.bytes = wholeIn(model, "bytes", 0);
+  project.model.modifiedMs = wholeIn(model, "modified_ms", 0);
   readPlan(json.at("plan"), project);
   if (json.contains("inputs"))
     project.inputs = decoded<protocol::InputsParams>(json["inputs"]).value_or(project.inputs);
   if (json.contains("view")) project.view = viewFrom(json["view"]);
   if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
-  for (const Json& run : json.value("bench_runs", Json::array())) {
+  for (const Json& run : listIn(json, "bench_runs")) {
+    if (project.benchRuns.size() == kMostRuns) break;
     if (auto read = decoded<protocol::BenchResult>(run)) project.benchRuns.push_back(std::move(*read));
   }
   if (json.contains("bench_params")) {
@@ -120,17 +151,19 @@ std::string projectToJson(const Project& project) {
 }
 
 Result<Project> projectFromJson(const std::string& written) {
-  const Json json = Json::parse(written, nullptr, false);
-  if (!json.is_object() || !json.contains(kMark) || !json[kMark].is_number_integer()) {
+  const auto json = protocol::parseJson(written, kLimits);
+  if (!json || !json->is_object() || !json->contains(kMark) || !json->at(kMark).is_number_integer()) {
     return fail(ErrorCode::Unreadable, "this is not a NormLens project, or it is cut off");
   }
-  if (json[kMark].get<int>() > kProjectVersion) {
+  if (json->at(kMark).get<int64_t>() > kProjectVersion) {
     return fail(ErrorCode::Unsupported, "the project was saved by a newer NormLens", "install the newest version");
   }
   try {
-    return fromJson(json);
+    return fromJson(*json);
   } catch (const Json::exception&) {
     return fail(ErrorCode::Unreadable, "the project lacks its model or its plan, or holds something else there");
+  } catch (const std::range_error& error) {
+    return fail(ErrorCode::Unreadable, std::string("this is not a NormLens project: ") + error.what());
   }
 }
 
@@ -145,22 +178,24 @@ Status saveProject(const QString& path, const Project& project) {
 }
 
 Result<Project> loadProject(const QString& path) {
+  const QFileInfo info(path);
+  if (info.exists() && !info.isFile()) {  // a pipe would be waited for, a device read for ever
+    return fail(ErrorCode::Unreadable, (path + " is no file, so it is no project").toStdString());
+  }
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) {
     return fail(ErrorCode::Unreadable,
                 ("the project " + path + " cannot be read: " + file.errorString()).toStdString());
   }
-  if (file.size() > kMostBytes) {
+  const std::string written = file.read(kMostBytes + 1).toStdString();
+  if (written.size() > kMostBytes) {
     return fail(ErrorCode::Unreadable, (path + " is too large to be a project").toStdString());
   }
-  const std::string written = file.readAll().toStdString();
   auto project = projectFromJson(written);
   if (!project)
     return fail(project.error().code, path.toStdString() + ": " + project.error().message, project.error().hint);
-  const Json json = Json::parse(written, nullptr, false);
-  const std::string beside = json["model"].value("beside", std::string());
-  const QFileInfo near(QFileInfo(path).absoluteDir(), text(beside));
-  if (!beside.empty() && near.isFile()) project->model.path = near.canonicalFilePath();
+  const QFileInfo near(info.absoluteDir(), project->beside);
+  if (!project->beside.isEmpty() && near.isFile()) project->model.path = near.canonicalFilePath();
   return project;
 }
 
@@ -191,18 +226,34 @@ Project projectOf(const Session& session) {
 
 namespace {
 
-// The value of this number if it has that name, else the only one of that name, else -1.
-int findValue(const CenteredValue& wanted, const protocol::GraphDocument& graph, const Session& session) {
-  const protocol::GraphValue* same = session.index().value(wanted.value);
-  if (same != nullptr && text(same->name) == wanted.name) return wanted.value;
-  int found = -1;
-  for (const protocol::GraphValue& value : graph.values) {
-    if (text(value.name) != wanted.name) continue;
-    if (found >= 0) return -1;
-    found = value.id;
+// Name to number; -1 where several are called so.
+template <class Things, class Name, class Number>
+QHash<QString, int> numbersByName(const Things& things, Name name, Number number) {
+  QHash<QString, int> numbers;
+  for (const auto& thing : things) {
+    const QString called = text(thing.*name);
+    numbers.insert(called, numbers.contains(called) ? -1 : thing.*number);
   }
-  return found;
+  return numbers;
 }
+
+// Takes up each number once, in order; what has none is lost.
+class Found {
+ public:
+  Found(std::vector<int>& numbers, QStringList& lost) : numbers_(numbers), lost_(lost) {}
+  void add(int number, const QString& name) {
+    if (number < 0) {
+      lost_ << name;
+    } else if (seen_.insert(number).second) {
+      numbers_.push_back(number);
+    }
+  }
+
+ private:
+  std::vector<int>& numbers_;
+  QStringList& lost_;
+  std::set<int> seen_;
+};
 
 }  // namespace
 
@@ -211,21 +262,17 @@ protocol::PlanParams planOf(const Project& project, const Session& session, QStr
   params.policy = project.policy;
   params.prices = project.prices;
   params.max_growth_percent = project.maxGrowthPercent;
-  for (const QString& name : project.kept) {
-    const int norm = session.normNamed(name);
-    if (norm >= 0) {
-      params.keep_norms.push_back(norm);
-    } else {
-      lost << name;
-    }
-  }
+  const auto norms = numbersByName(session.analysis()->norms, &protocol::NormInfo::name, &protocol::NormInfo::index);
+  Found kept(params.keep_norms, lost);
+  for (const QString& name : project.kept) kept.add(norms.value(name, -1), name);
+  if (project.centered.empty()) return params;
+  const auto values =
+      numbersByName(session.index().graph().values, &protocol::GraphValue::name, &protocol::GraphValue::id);
+  Found centered(params.center_values, lost);
   for (const CenteredValue& wanted : project.centered) {
-    const int value = findValue(wanted, session.index().graph(), session);
-    if (value >= 0) {
-      params.center_values.push_back(value);
-    } else {
-      lost << wanted.name;
-    }
+    const protocol::GraphValue* same = session.index().value(wanted.value);
+    const bool isSame = same != nullptr && text(same->name) == wanted.name;
+    centered.add(isSame ? wanted.value : values.value(wanted.name, -1), wanted.name);
   }
   return params;
 }

@@ -42,8 +42,11 @@ struct CenteredValue {
   QString name;
 };
 
+inline constexpr size_t kMostRuns = 8;  // earlier measurements that are kept
+
 struct Project {
   ModelFile model;
+  QString beside;  // the model's path from the project's folder; of a project that was read
   std::string policy, prices;
   double maxGrowthPercent = 10;
   QStringList kept;  // norms, by name

@@ -10,7 +10,7 @@ namespace {
 QVector<RecentFile> stored() {
   QSettings settings;
   QVector<RecentFile> files;
-  const int size = settings.beginReadArray(QStringLiteral("recent"));
+  const int size = qMin(settings.beginReadArray(QStringLiteral("recent")), kMaxRecentFiles);
   for (int i = 0; i < size; ++i) {
     settings.setArrayIndex(i);
     files.push_back({settings.value(QStringLiteral("path")).toString(),

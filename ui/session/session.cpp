@@ -1,5 +1,7 @@
 #include "ui/session/session.h"
 
+#include <algorithm>
+
 #include "core/protocol/bench_fields.h"
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
@@ -12,6 +14,10 @@ namespace methods = protocol::methods;
 namespace {
 
 bool noInputs(const protocol::InputsParams& inputs) { return inputs.npz.empty() && inputs.specs.empty(); }
+
+bool sameEdits(const protocol::PlanInfo& a, const protocol::PlanInfo& b) {
+  return std::ranges::equal(a.edits, b.edits, {}, &protocol::EditInfo::text, &protocol::EditInfo::text);
+}
 
 }  // namespace
 
@@ -31,7 +37,10 @@ Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engin
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
     if (job_.kind == JobKind::Measuring) benchEnded(std::nullopt);
+    if (job_.kind == JobKind::Folding) voidProof();
     served_ = false;
+    fatal_ = fatal_ || (recovering_ && engine_->failedStarts() == 0);
+    recovering_ = false;
     endJob();
     Q_EMIT engineLost(reason);
   });
@@ -185,8 +194,10 @@ void Session::requestPlan() {
       offered_ = plan;
       offeredFor_ = params_;
     }
+    recovering_ = fatal_ = false;
     Q_EMIT planChanged();
     restoreProject();
+    foldAgain();
   });
   requestOffer();
 }
@@ -215,10 +226,28 @@ void Session::fold() {
   params.verify = true;
   runJob<protocol::FoldResult>(JobKind::Folding, methods::kFold, params, [this](const protocol::FoldResult& result) {
     fold_ = result;
+    foldServed_ = true;
     plan_ = result.plan;
     Q_EMIT planChanged();
     Q_EMIT foldChanged();
   });
+}
+
+// What was proved before the engine had to be started again holds for the same file and the same edits; the engine has
+// to make it anew, to write it, measure it or show it.
+void Session::foldAgain() {
+  if (!fold_ || foldServed_) return;
+  protocol::FoldParams params;
+  params.plan = params_;
+  params.norm = flavour_;
+  params.verify = false;
+  runJob<protocol::FoldResult>(
+      JobKind::Folding, methods::kFold, params,
+      [this](const protocol::FoldResult& result) {
+        foldServed_ = fold_ && sameEdits(result.plan, fold_->plan);
+        if (!foldServed_) voidProof();
+      },
+      [this](const EngineError&) { voidProof(); });
 }
 
 void Session::measure() {

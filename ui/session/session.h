@@ -99,9 +99,11 @@ class Session final : public QObject {
 
   // ---- work
   void open(const QString& path);
-  void openProject(const Project& project);                  // its model, then its plan; see projectRestored()
-  void close();                                              // no model
-  void recover();                                            // restart the engine, open the model again, keep the plan
+  void openProject(const Project& project);  // its model, then its plan; see projectRestored()
+  void close();                              // no model
+  void recover();  // restart the engine, open the model again, keep the plan, what was proved and what was measured
+  // False: it took the engine with it when it was opened again. recover() then leaves it to resume().
+  [[nodiscard]] bool reopens() const { return !fatal_; }
   void resume();                                             // what was stopped on the way to a plan
   void fold();                                               // applies the plan and proves it; again: proves anew
   void measure();                                            // by benchParams(); stopped, what was measured is kept
@@ -133,6 +135,7 @@ class Session final : public QObject {
   // Significant digits of the numbers that the inspector shows.
   void setDigits(int digits);
   [[nodiscard]] int digits() const { return digits_; }
+
 
   // ---- selection and the inspector's questions
   void selectNorm(int norm);
@@ -193,6 +196,7 @@ class Session final : public QObject {
   void takeNext();
   void startOver(const QString& path);
   void opened(protocol::ModelInfo&& info);
+  void foldAgain();
   void analyze();  // with the inputs that are set
   void analyzeGuessing();
   void runAnalysis(Failed failed);
@@ -215,6 +219,7 @@ class Session final : public QObject {
   std::optional<protocol::PlanInfo> offered_;  // the plan if no norm were kept
   protocol::PlanParams offeredFor_;
   std::optional<protocol::FoldResult> fold_;
+  bool foldServed_ = false;  // the engine has it
   std::optional<protocol::BenchResult> bench_;
   BenchCollector benchLive_;
   std::vector<protocol::BenchResult> benchRuns_;
@@ -234,6 +239,8 @@ class Session final : public QObject {
   int planRevision_ = 0;                          // of params_
   std::optional<Wanted> next_;                    // until it was read
   bool served_ = false;
+  bool recovering_ = false;  // opened again after the engine died, until its plan is there
+  bool fatal_ = false;       // see reopens()
   protocol::InputsParams inputs_;
   std::optional<Project> restoring_;  // until its plan is there
 };

@@ -5,12 +5,6 @@
 
 namespace normlens::ui {
 
-namespace {
-
-constexpr size_t kMostRuns = 8;  // earlier ones that are kept
-
-}  // namespace
-
 void Session::setDevice(const QString& device) {
   if (device == device_) return;
   device_ = device;

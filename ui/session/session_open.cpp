@@ -12,6 +12,7 @@ void Session::openProject(const Project& project) { ask({project.model.path, pro
 void Session::ask(Wanted wanted) {
   const QString path = wanted.path;
   dropNext();
+  recovering_ = false;
   next_ = std::move(wanted);
   if (!model_) takeNext();
   startOpening(path);
@@ -23,6 +24,7 @@ void Session::dropNext() {
 
 void Session::reopen() {
   dropNext();
+  recovering_ = true;
   startOpening(path_);
 }
 
@@ -51,6 +53,7 @@ void Session::startOver(const QString& path) {
   if (model_) Q_EMIT leaving();
   path_ = path;
   restoring_.reset();
+  recovering_ = fatal_ = false;
   params_ = {};
   flavour_ = protocol::FoldParams().norm;
   inputs_ = {};
@@ -80,7 +83,9 @@ void Session::resume() {
 void Session::recover() {
   engine_->start();
   served_ = false;
-  if (!path_.isEmpty()) reopen();
+  if (path_.isEmpty()) return;
+  if (fatal_) return dropNext();
+  reopen();
 }
 
 }  // namespace normlens::ui

@@ -66,7 +66,8 @@ void Session::opened(protocol::ModelInfo&& info) {
   plan_.reset();
   offered_.reset();
   statsCache_.clear();
-  voidProof();
+  foldServed_ = false;
+  if (!sameModel) voidProof();
   Q_EMIT modelChanged();
   if (sameModel) {
     select(before);

@@ -38,6 +38,7 @@ InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
   auto* close = new IconButton(QStringLiteral("close"), {}, tr("Close this message"), this);
   close->setObjectName(QStringLiteral("infoClose"));
   layout->addWidget(close, 0, Qt::AlignTop);
+  close_ = close;
   connect(close, &QToolButton::clicked, this, &InfoBar::dismiss);
   const auto runs = [this](QPushButton* button, std::function<void()> InfoBar::*action) {
     connect(button, &QPushButton::clicked, this, [this, action] {
@@ -55,7 +56,9 @@ void InfoBar::show(Tone tone, const QString& message, const QString& hint, const
                    std::function<void()> action, const QString& otherText, std::function<void()> other) {
   if (tone == Tone::Message && showsError()) return;  // an error is not pushed aside
   tone_ = tone;
-  setKind(this, tone == Tone::Error ? "errorBar" : "infoBar");
+  topic_.clear();
+  setKind(this, tone == Tone::Message ? "infoBar" : "errorBar");
+  setKind(other_, tone == Tone::Choice ? "primary" : "link");
   message_->setText(message);
   hint_->setText(hint);
   hint_->setVisible(!hint.isEmpty());
@@ -65,7 +68,8 @@ void InfoBar::show(Tone tone, const QString& message, const QString& hint, const
   other_->setText(otherText);
   other_->setVisible(!otherText.isEmpty());
   onOther_ = std::move(other);
-  setAccessibleName(tone == Tone::Error ? tr("Error: %1").arg(message) : message);
+  close_->setVisible(tone != Tone::Choice);
+  setAccessibleName(tone == Tone::Message ? message : tr("Error: %1").arg(message));
   setVisible(true);
   update();
 }
@@ -76,13 +80,17 @@ void InfoBar::dismiss() {
   hide();
 }
 
+void InfoBar::dismissAbout(const QString& topic) {
+  if (isAbout(topic)) dismiss();
+}
+
 QString InfoBar::message() const { return message_->text(); }
 
 void InfoBar::paintEvent(QPaintEvent* event) {
   QFrame::paintEvent(event);
   const Theme theme = themeOf(this);
   QPainter painter(this);
-  const bool error = tone_ == Tone::Error;
+  const bool error = tone_ != Tone::Message;
   const bool alone = hint_->isHidden() && message_->height() < 2 * message_->fontMetrics().height();
   const double middle =
       alone ? message_->geometry().center().y() + 1 : message_->y() + message_->fontMetrics().height() / 2.0;

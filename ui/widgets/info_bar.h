@@ -14,7 +14,7 @@ class InfoBar final : public QFrame {
   Q_OBJECT
 
  public:
-  enum class Tone { Message, Error };
+  enum class Tone { Message, Error, Choice };  // Choice: an error of which the second button is the way out
 
   explicit InfoBar(QWidget* parent = nullptr);
 
@@ -22,8 +22,12 @@ class InfoBar final : public QFrame {
   void show(Tone tone, const QString& message, const QString& hint = {}, const QString& actionText = {},
             std::function<void()> action = {}, const QString& otherText = {}, std::function<void()> other = {});
   void dismiss();
+  // What the bar is about, so that it can leave once that is over; show() forgets it.
+  void setTopic(const QString& topic) { topic_ = topic; }
+  [[nodiscard]] bool isAbout(const QString& topic) const { return !isHidden() && topic_ == topic; }
+  void dismissAbout(const QString& topic);
   [[nodiscard]] QString message() const;
-  [[nodiscard]] bool showsError() const { return isVisibleTo(parentWidget()) && tone_ == Tone::Error; }
+  [[nodiscard]] bool showsError() const { return isVisibleTo(parentWidget()) && tone_ != Tone::Message; }
   [[nodiscard]] QPushButton* actionButton() const { return action_; }
 
  protected:
@@ -31,10 +35,12 @@ class InfoBar final : public QFrame {
 
  private:
   Tone tone_ = Tone::Message;
+  QString topic_;
   QLabel* message_;
   QLabel* hint_;
   QPushButton* action_;
   QPushButton* other_;
+  QWidget* close_;
   std::function<void()> onAction_, onOther_;
 };
 

@@ -98,6 +98,7 @@ class MainWindow final : public QMainWindow {
   void askForComparison();
   void goTo(int target, int id);  // target: SearchModel::Target
   void showEngineLost(const QString& reason);
+  void showSilence(int seconds);
   void showFoldResult();
   void showExport();
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();

@@ -1,5 +1,6 @@
 // MainWindow: what it does when the session or the engine says something, and where a click leads.
 #include <QClipboard>
+#include <QFileInfo>
 #include <QGuiApplication>
 #include <QStackedWidget>
 
@@ -23,6 +24,13 @@
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr int kManyFailedStarts = 3;
+constexpr QLatin1String kEngineTopic("engine");
+
+}  // namespace
+
 void MainWindow::connectSession() {
   LogPage* log = workspace_->bottom()->log();
   connect(engine_, &EngineClient::logged, log, &LogPage::add);
@@ -30,8 +38,10 @@ void MainWindow::connectSession() {
   connect(engine_, &EngineClient::ready, this, [this, log] {
     const protocol::EngineInfo& info = engine_->info();
     log->add(tr("Engine %1 ready, torch %2, on %3.").arg(text(info.version), text(info.torch), text(info.device)));
+    info_->dismissAbout(kEngineTopic);
     refresh();
   });
+  connect(engine_, &EngineClient::silenceChanged, this, &MainWindow::showSilence);
   connect(session_, &Session::engineLost, this, &MainWindow::showEngineLost);
   connect(session_, &Session::problem, this, [this, log](const QString& message, const QString& hint) {
     log->add(message);
@@ -95,14 +105,38 @@ void MainWindow::refresh() {
 
 void MainWindow::showEngineLost(const QString& reason) {
   workspace_->bottom()->log()->add(reason);
-  const bool open = !session_->path().isEmpty();
-  info_->show(InfoBar::Tone::Error, reason,
-              options_.engine.isEmpty()
-                  ? tr("Install it beside the window, or name it in the environment variable NORMLENS_ENGINE.")
-              : open ? tr("The window, the plan and the path of the model are kept.")
-                     : QString(),
-              open ? tr("Restart and reopen") : tr("Restart"), [this] { session_->recover(); });
+  const bool open = !session_->path().isEmpty(), reopens = open && session_->reopens();
+  QString hint = open ? tr("The window, the plan and the path of the model are kept.") : QString();
+  if (options_.engine.isEmpty()) {
+    hint = tr("Install it beside the window, or name it in the environment variable NORMLENS_ENGINE.");
+  } else if (engine_->failedStarts() >= kManyFailedStarts) {
+    hint = tr("It ended %1 times before it was ready; look at the log, or name another engine in the preferences.")
+               .arg(engine_->failedStarts());
+  } else if (open && !reopens) {
+    hint = tr("It ended again on %1, which is not opened again by itself; the window and the plan are kept.")
+               .arg(QFileInfo(session_->path()).fileName());
+  }
+  info_->show(InfoBar::Tone::Error, reason, hint, reopens ? tr("Restart and reopen") : tr("Restart"),
+              [this] { session_->recover(); });
+  info_->setTopic(kEngineTopic);
   refresh();
+}
+
+// Each second of it. A bar that was answered, or gave way to another, does not come back.
+void MainWindow::showSilence(int seconds) {
+  refresh();
+  if (seconds == 0) return info_->dismissAbout(kEngineTopic);
+  if (seconds == EngineClient::kSilence) {
+    workspace_->bottom()->log()->add(tr("The engine has not answered for %1 s.").arg(seconds));
+  } else if (!info_->isAbout(kEngineTopic)) {
+    return;
+  }
+  QString hint = session_->path().isEmpty() ? QString() : tr("A restart keeps plan, charts and proofs.");
+  const QString stage = session_->job().stage;
+  if (!stage.isEmpty()) hint = tr("It was last at: %1.").arg(stage) + u' ' + hint;
+  info_->show(InfoBar::Tone::Choice, tr("The engine has not answered for %1 s.").arg(seconds), hint, tr("Wait"), {},
+              tr("Restart engine"), [this] { session_->recover(); });
+  info_->setTopic(kEngineTopic);
 }
 
 void MainWindow::showFoldResult() {

@@ -131,8 +131,10 @@ void MainWindow::writeProject(const QString& path) {
 
 void MainWindow::tellRestored(const QStringList& lost) {
   if (lost.isEmpty()) return;
-  info_->show(InfoBar::Tone::Error,
-              tr("The model has not all that the plan names: %1.").arg(lost.join(QStringLiteral(", "))),
+  constexpr qsizetype kNamed = 5;
+  QString names = lost.mid(0, kNamed).join(QStringLiteral(", "));
+  if (lost.size() > kNamed) names += tr(" and %1 more").arg(formatCount(lost.size() - kNamed));
+  info_->show(InfoBar::Tone::Error, tr("The model has not all that the plan names: %1.").arg(names),
               tr("The rest of the plan is as it was saved."));
 }
 
@@ -142,7 +144,8 @@ void MainWindow::offerRecovery() {
   const QString newest = orphans.constFirst();
   const auto project = loadProject(newest);
   if (!project) {
-    Recovery::discard(newest);  // nobody can make anything of it
+    // Nobody can make anything of it; that of a newer version waits for one.
+    if (project.error().code == ErrorCode::Unreadable) Recovery::discard(newest);
     return;
   }
   info_->show(

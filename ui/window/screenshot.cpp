@@ -5,6 +5,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/session.h"
+#include "ui/widgets/info_bar.h"
 #include "ui/window/graph_pane.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace.h"
@@ -14,7 +15,8 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kPollMs = 25;
-constexpr int kCalmPolls = 6;  // repaints, scroll positions and the status line follow within this
+constexpr int kMostSilence = 60;  // seconds
+constexpr int kCalmPolls = 6;     // repaints, scroll positions and the status line follow within this
 
 }  // namespace
 
@@ -25,6 +27,9 @@ Screenshot::Screenshot(MainWindow* window, const ScreenshotOptions& options, Don
   connect(session, &Session::problem, this, [this](const QString& message) { problem_ = message; });
   connect(session, &Session::openFailed, this, [this] { finish(3, problem_); });
   connect(session, &Session::engineLost, this, [this](const QString& reason) { finish(3, reason); });
+  connect(window_->engine(), &EngineClient::silenceChanged, this, [this](int seconds) {
+    if (seconds >= kMostSilence) finish(3, tr("The engine has not answered for %1 s.").arg(seconds));
+  });
   connect(&poll_, &QTimer::timeout, this, &Screenshot::check);
 }
 
@@ -46,6 +51,10 @@ bool Screenshot::settled() {
 
 void Screenshot::check() {
   Session* session = window_->session();
+  if (!model_.isEmpty() && session->path().isEmpty()) {  // a project that cannot be read, or whose model is gone
+    finish(3, problem_.isEmpty() ? window_->infoBar()->message() : problem_);
+    return;
+  }
   calm_ = settled() ? calm_ + 1 : 0;
   if (calm_ < kCalmPolls) return;
   if (!options_.select.isEmpty() && !selected_) {

@@ -53,6 +53,12 @@ QString engineWord(EngineClient::State state) {
   return StatusStrip::tr("No engine");
 }
 
+QColor dotColor(const Theme& theme, EngineClient::State state, int silence) {
+  if (silence > 0) return theme.classes.chosen;
+  if (state == EngineClient::State::Ready) return theme.good;
+  return state == EngineClient::State::Dead ? theme.blocked : theme.textFaint;
+}
+
 }  // namespace
 
 StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
@@ -102,7 +108,8 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
 void StatusStrip::showEngine(const EngineClient& engine) {
   engine_ = &engine;
   state_ = engine.state();
-  engineLabel_->setText(engineWord(state_));
+  silence_ = engine.silence();
+  engineLabel_->setText(silence_ > 0 ? tr("Engine silent for %1 s").arg(silence_) : engineWord(state_));
   const bool ready = state_ == EngineClient::State::Ready;
   device_->setText(ready ? text(engine.info().device) : QStringLiteral("–"));
   if (ready) {
@@ -138,7 +145,11 @@ void StatusStrip::showJob(const Job& job) {
   if (!running) return;
   QString words = job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage);
   const QString left = remainingWords(job.remainingMs);
-  if (!left.isEmpty()) words += QStringLiteral(" · ") + left;
+  if (silence_ > 0) {
+    words += tr(" · no news for %1 s").arg(silence_);
+  } else if (!left.isEmpty()) {
+    words += QStringLiteral(" · ") + left;
+  }
   stage_->setText(words);
   bar_->setRange(0, job.fraction < 0 ? 0 : 1000);
   if (job.fraction >= 0) bar_->setValue(static_cast<int>(qBound(0.0, job.fraction, 1.0) * 1000));
@@ -150,8 +161,7 @@ void StatusStrip::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
-  const bool ready = state_ == EngineClient::State::Ready;
-  painter.setBrush(ready ? theme.good : state_ == EngineClient::State::Dead ? theme.blocked : theme.textFaint);
+  painter.setBrush(dotColor(theme, state_, silence_));
   painter.drawEllipse(QPointF(15.5, height() / 2.0), 3.5, 3.5);
 }
 

@@ -35,6 +35,7 @@ class StatusStrip final : public QFrame {
   void showMemory();
 
   EngineClient::State state_ = EngineClient::State::Stopped;
+  int silence_ = 0;                       // seconds
   const EngineClient* engine_ = nullptr;  // Not owned.
   QLabel* engineLabel_;
   QLabel* device_;

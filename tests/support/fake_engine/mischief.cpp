@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/support/fake_engine/attacks.h"
+
 namespace normlens::fake {
 
 namespace {
@@ -51,6 +53,8 @@ Mischief Mischief::fromArguments(int argc, char** argv) {
     if (option == "--garbage") mischief.garbage.push_back(value);
     if (option == "--error") mischief.error.push_back(value);
     if (option == "--nonsense") mischief.nonsense.push_back(value);
+    if (option == "--attack")
+      mischief.attacks.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
     if (option == "--while") mischief.onlyWhile = value;
     if (option == "--blocks") mischief.blocks = std::atoi(value.c_str());
     if (option == "--round") mischief.roundPause = std::chrono::milliseconds(std::atoi(value.c_str()));
@@ -68,6 +72,9 @@ Status Mischief::before(const std::string& method, const Task& task) const {
   if (contains(garbage, method)) {
     std::fputs("\x01\x02 this is no frame \xff\nWARNING: some library printed this\n", stdout);
     std::fflush(stdout);
+  }
+  for (const auto& [name, how] : attacks) {
+    if (name == method && (onlyWhile.empty() || std::filesystem::remove(onlyWhile))) attack(how);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(timeOf(deaf, method)));
   if (auto status = dawdle(timeOf(slow, method), task); !status) return status;

@@ -5,6 +5,7 @@
 //   --garbage METHOD    writes bytes that are no frame before it answers
 //   --error METHOD      answers with an error
 //   --nonsense METHOD   answers with an object of the wrong types
+//   --attack METHOD=HOW writes what no engine should before it answers (see attacks.h), or stops here
 //   --while FILE        misbehaves only as long as FILE exists, and removes it the first time
 //   --blocks N          size of the model
 //   --round MS          pause between the rounds of a measurement, not really mischief
@@ -22,6 +23,7 @@ namespace normlens::fake {
 struct Mischief {
   std::vector<std::pair<std::string, int>> slow, deaf;
   std::vector<std::string> crash, garbage, error, nonsense;
+  std::vector<std::pair<std::string, std::string>> attacks;  // method, how
   std::string onlyWhile;
   int blocks = 4;
   std::chrono::milliseconds roundPause{2};

@@ -127,6 +127,15 @@ void engineLost(Stage& stage) {
   (void)waitFor([&] { return stage.window.engine()->state() == ui::EngineClient::State::Dead; });
 }
 
+void engineSilent(Stage& stage) {
+  open(stage, stage.model);
+  selectNorm(stage, 3);
+  stage.window.session()->fold();
+  (void)waitFor([&] { return stage.window.session()->job().fraction > 0.3; });
+  ::kill(static_cast<pid_t>(stage.window.engine()->processId()), SIGSTOP);
+  (void)waitFor([&] { return stage.window.engine()->silence() >= 7; });
+}
+
 void compared(Stage& stage) {
   open(stage, stage.model);
   fold(stage);
@@ -289,6 +298,7 @@ QVector<Scene> scenes() {
       {QStringLiteral("large_text"), largeText, {}},
       {QStringLiteral("compared"), compared, {}},
       {QStringLiteral("engine_lost"), engineLost, {}},
+      {QStringLiteral("engine_silent"), engineSilent, {QStringLiteral("--slow"), QStringLiteral("fold=3000")}},
       {QStringLiteral("folding"),
        [](Stage& stage) {
          open(stage, stage.model);
