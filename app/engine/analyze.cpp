@@ -26,9 +26,11 @@ void printNorms(const OpenedModel& model, Console& console) {
   for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
 }
 
-Exit run(const Options& options, Console& console, const std::stop_token& stop) {
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
   service::Service service;
-  const auto model = openModel(service, options.model, options.inputs, console, console.task(stop));
+  service.setRules(call.rules);
+  const auto model = openModel(service, options.model, options.inputs, console, console.task(call.stop()));
   if (!model) return console.fail(model.error());
   if (!model->analysis.probe_error.empty()) {
     const std::string hint = model->analysis.never_runs ? "" : std::string("; ") + kGiveInputs;
@@ -41,11 +43,12 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
 
 }  // namespace
 
-RunVerb declareAnalyze(CLI::App& app) {
+Declared declareAnalyze(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   options->inputs.addTo(app);
-  return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
+  return {[options](const Call& call) { return run(*options, call); },
+          [options] { return namedFiles({options->model}, options->inputs); }, {}};
 }
 
 }  // namespace normlens::engine

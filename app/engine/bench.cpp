@@ -2,6 +2,8 @@
 #include <cctype>
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "app/engine/model_options.h"
@@ -124,8 +126,30 @@ Status foldFirst(service::Service& service, const Options& options, const Task& 
   return fail(ErrorCode::Refused, folded->reason + ", so there is nothing to measure " + options.a + " against");
 }
 
-Exit runBench(Options options, Console& console, const std::stop_token& stop) {
-  const Task task = console.task(stop);
+// What was told so far, for who cannot wait for the rest. Thread: any.
+class Measured {
+ public:
+  void set(int index, const BenchPoint& point) {
+    const std::lock_guard lock(mutex_);
+    points_.insert_or_assign(index, point);
+  }
+  std::optional<protocol::BenchResult> take() {
+    const std::lock_guard lock(mutex_);
+    if (points_.empty()) return std::nullopt;
+    protocol::BenchResult result;
+    for (auto& [index, point] : points_) result.points.push_back(std::move(point));
+    result.cancelled = true;
+    return result;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, BenchPoint> points_;
+};
+
+Exit runBench(Options options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
   const bool folds = options.fold || options.sweepsNorms();
   if (folds && !options.b.empty()) {
     return console.fail(Error{ErrorCode::Usage, "the first model is to be folded, and a second one was given",
@@ -133,6 +157,7 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   }
   if (const Status fits = service::checkBenchParams(options.params); !fits) return console.fail(fits.error());
   service::Service service;
+  service.setRules(call.rules);
   const auto opened = openModel(service, options.a, options.inputs, console, task);
   if (!opened) return console.fail(opened.error());
   if (const Status runs = requireRunnable(options.a, opened->analysis); !runs) return console.fail(runs.error());
@@ -145,22 +170,40 @@ Exit runBench(Options options, Console& console, const std::stop_token& stop) {
   params.a = "original";
   params.b = folds ? "folded" : options.b;
   if (options.warmup) params.warmup = *options.warmup;
-  const auto tell = [&](int, int points, const BenchPoint& point) {
+  Measured measured;
+  const auto tell = [&](int index, int points, const BenchPoint& point) {
     const bool failed = points > 1 && !point.error.empty();  // the only one's error is the command's
     if (point.complete || failed) printPoint(point, console);
+    measured.set(index, point);
   };
+  const auto end = [&](protocol::BenchResult result) {
+    for (BenchPoint& point : result.points) {
+      if (point.a.model == "original") point.a.model = options.a;
+    }
+    if (const BenchPoint& last = result.points.back(); last.error.empty() && !last.complete) printPoint(last, console);
+    printWork(result, console);
+    if (folds) console.print("in the papers: " + paperFoldText());
+    if (result.cancelled) console.note("stopped: what is told was measured, the rest was not");
+    return console.finish(
+        [&] { return benchReport(result, opened->analysis.inputs, !params.sweep.empty(), commandLine()); },
+        result.cancelled ? Exit::NotDone : Exit::Done);
+  };
+  call.interrupt.ifItGoesOn([&] {
+    auto soFar = measured.take();
+    return static_cast<int>(soFar ? end(std::move(*soFar)) : console.fail({ErrorCode::Cancelled, "stopped on request", {}}));
+  });
   auto result = service.bench(params, tell, task);
-  if (!result) return console.fail(result.error());
-  for (BenchPoint& point : result->points) {
-    if (point.a.model == "original") point.a.model = options.a;
-  }
-  if (const BenchPoint& last = result->points.back(); last.error.empty() && !last.complete) printPoint(last, console);
-  printWork(*result, console);
-  if (folds) console.print("in the papers: " + paperFoldText());
-  if (result->cancelled) console.note("stopped: what is told was measured, the rest was not");
-  return console.finish(
-      [&] { return benchReport(*result, opened->analysis.inputs, !params.sweep.empty(), commandLine()); },
-      result->cancelled ? Exit::NotDone : Exit::Done);
+  call.interrupt.ifItGoesOn({});
+  return result ? end(std::move(*result)) : console.fail(result.error());
+}
+
+NamedFiles filesOf(const Options& options) {
+  NamedFiles files = namedFiles({options.a, options.b}, options.inputs);
+  const auto sweepsCuda = [](const std::string& sweep) {
+    return sweep.starts_with("device=") && sweep.find("cuda") != std::string::npos;
+  };
+  files.gpu = options.params.device == "cuda" || std::ranges::any_of(options.params.sweep, sweepsCuda);
+  return files;
 }
 
 void declareSettings(CLI::App& app, Options& options) {
@@ -190,7 +233,7 @@ void declareSettings(CLI::App& app, Options& options) {
 
 }  // namespace
 
-RunVerb declareBench(CLI::App& app) {
+Declared declareBench(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
   app.add_option("a", options->a, "The model, or the first of two")->required()->type_name("A");
   app.add_option("b", options->b, "The second model, measured against the first")->type_name("B");
@@ -203,7 +246,7 @@ RunVerb declareBench(CLI::App& app) {
       ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();
   declareSettings(app, *options);
-  return [options](Console& console, const std::stop_token& stop) { return runBench(*options, console, stop); };
+  return {[options](const Call& call) { return runBench(*options, call); }, [options] { return filesOf(*options); }, {}};
 }
 
 }  // namespace normlens::engine

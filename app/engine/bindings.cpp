@@ -1,5 +1,7 @@
 #include "app/engine/bindings.h"
 
+#include <unistd.h>
+
 #include "core/protocol/bench_fields.h"
 #include "core/service/engine_info.h"
 
@@ -8,14 +10,18 @@ namespace {
 
 using namespace protocol;  // the messages
 
-Result<EngineInfo> initialize(const InitializeParams& params) {
+Result<EngineInfo> initialize(const InitializeParams& params, confine::Confinement level) {
   if (params.protocol != kProtocolVersion) {
     return fail(ErrorCode::Unsupported,
                 "this engine speaks protocol " + std::to_string(kProtocolVersion) + " and the window protocol " +
                     std::to_string(params.protocol),
                 "install the same version of both");
   }
-  return service::engineInfo();
+  EngineInfo info = service::engineInfo();
+  info.pid = ::getppid();  // the client's end of the engine: this process is one of several, each for a model
+  info.confinement = confine::confinementName(level);
+  info.unconfined = confine::whatIsMissing(level);
+  return info;
 }
 
 Result<ModelInfo> open(service::Service& service, const OpenParams& params, const Task& task) {
@@ -32,8 +38,8 @@ Result<InputsInfo> setInputs(service::Service& service, const InputsParams& para
 
 }  // namespace
 
-void bindMethods(Dispatcher& to, service::Service& s) {
-  to.bind<InitializeParams, EngineInfo>(methods::kInitialize, [](const auto& p, const Task&) { return initialize(p); });
+void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level) {
+  to.bind<InitializeParams, EngineInfo>(methods::kInitialize, [level](const auto& p, const Task&) { return initialize(p, level); });
   to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind<ReadGraphParams, ModelInfo>(methods::kReadGraph,
                                       [&](const auto& p, const Task& task) { return s.readGraph(p, task); });

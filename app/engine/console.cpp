@@ -55,6 +55,7 @@ Exit exitFor(ErrorCode code) {
 // One line on a terminal that is written over; ten times a second at most.
 class Console::ProgressLine {
  public:
+  void writeTo(std::FILE* stream) { stream_ = stream; }
   void show(std::string_view stage, double fraction) {
     const std::lock_guard lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
@@ -62,17 +63,18 @@ class Console::ProgressLine {
     last_ = now;
     shown_ = true;
     const std::string percent = fraction < 0 ? "" : " " + std::to_string(static_cast<int>(fraction * 100)) + "%";
-    std::fprintf(stderr, "\r\033[2K%.*s%s", static_cast<int>(stage.size()), stage.data(), percent.c_str());
-    std::fflush(stderr);
+    std::fprintf(stream_, "\r\033[2K%.*s%s", static_cast<int>(stage.size()), stage.data(), percent.c_str());
+    std::fflush(stream_);
   }
   void clear() {
     const std::lock_guard lock(mutex_);
-    if (shown_) std::fputs("\r\033[2K", stderr);
+    if (shown_) std::fputs("\r\033[2K", stream_);
     shown_ = false;
   }
 
  private:
   std::mutex mutex_;
+  std::FILE* stream_ = stderr;
   std::chrono::steady_clock::time_point last_;
   bool shown_ = false;
 };
@@ -87,16 +89,22 @@ Console::~Console() {
   if (out_ != stdout) std::fclose(out_);
 }
 
-void Console::takeStdout() {
+void Console::takeStreams() {
   std::fflush(stdout);
-  const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  std::FILE* const own = copy < 0 ? nullptr : fdopen(copy, "w");
-  if (own == nullptr) return;
-  out_ = own;
+  const auto copyOf = [](int descriptor) -> std::FILE* {
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return copy < 0 ? nullptr : fdopen(copy, "w");
+  };
+  std::FILE *const out = copyOf(STDOUT_FILENO), *const err = copyOf(STDERR_FILENO);
+  if (out == nullptr || err == nullptr) return;
+  out_ = out;
+  err_ = err;
   dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (progress_) progress_->writeTo(err_);
 }
 
 int Console::ownStdout() const { return out_ == stdout ? -1 : fileno(out_); }
+int Console::ownStderr() const { return err_ == stderr ? -1 : fileno(err_); }
 
 Task Console::task(std::stop_token stop) {
   Task task{.onProgress = nullptr, .stop = std::move(stop)};
@@ -123,14 +131,14 @@ Exit Console::help(std::string_view text) {
 
 Exit Console::written(Exit exit) {
   if (unwritten_ == 0) return exit;
-  writeLine(stderr, "normlens: stdout cannot be written: " + std::string(std::strerror(unwritten_)));
+  writeLine(err_, "normlens: stdout cannot be written: " + std::string(std::strerror(unwritten_)));
   return exit == Exit::Done ? Exit::NotDone : exit;
 }
 
 void Console::note(std::string_view line) {
   if (options_.quiet) return;
   if (progress_) progress_->clear();
-  writeLine(stderr, oneLine(std::string(line)));
+  writeLine(err_, oneLine(std::string(line)));
 }
 
 Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
@@ -146,7 +154,7 @@ Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
 Exit Console::fail(const Error& error) {
   if (progress_) progress_->clear();
   const Exit exit = exitFor(error.code);
-  writeLine(stderr, oneLine("normlens: " + error.message + (error.hint.empty() ? "" : "; " + error.hint)));
+  writeLine(err_, oneLine("normlens: " + error.message + (error.hint.empty() ? "" : "; " + error.hint)));
   if (options_.json) {
     const nlohmann::json object = {
         {"schema", kSchema},

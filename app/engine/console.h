@@ -34,11 +34,12 @@ class Console {
 
   [[nodiscard]] bool json() const { return options_.json; }
 
-  // What anybody else writes to stdout goes to stderr from now on, the console's own lines still to stdout. Before any
-  // model is opened.
-  void takeStdout();
-  // Where stdout went; -1: it was not or could not be taken.
+  // Takes stdout and stderr for itself, by descriptors of its own: what anybody else writes to stdout goes to stderr from
+  // now on, or where a process for a model has its streams. Before any model is opened.
+  void takeStreams();
+  // Where they went, to be kept open by who closes all others; -1: they were not or could not be taken.
   [[nodiscard]] int ownStdout() const;
+  [[nodiscard]] int ownStderr() const;
 
   // For a long call: shows progress where stderr is a terminal, stops when the user presses Ctrl-C.
   [[nodiscard]] Task task(std::stop_token stop);
@@ -60,6 +61,7 @@ class Console {
   Options options_;
   std::FILE* out_ = stdout;
   int unwritten_ = 0;  // errno of the first line that stdout did not take
+  std::FILE* err_ = stderr;
   std::unique_ptr<ProgressLine> progress_;
 };
 

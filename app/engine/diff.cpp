@@ -97,11 +97,14 @@ Result<std::vector<DiffColumn>> compareInAll(const Comparison& comparison, const
   return columns;
 }
 
-Exit run(const Options& options, Console& console, const std::stop_token& stop) {
-  const Task task = console.task(stop);
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
   const auto dtypes = dtypesOf(options.dtypes);
   if (!dtypes) return console.fail(dtypes.error());
   service::Service serviceA, serviceB;
+  serviceB.setRules(call.rules);
+  serviceA.setRules(call.rules);
   const auto a = openModel(serviceA, options.a, options.inputs, console, task);
   if (!a) return console.fail(a.error());
   if (const Status runs = requireRunnable(options.a, a->analysis); !runs) return console.fail(runs.error());
@@ -135,7 +138,7 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
 
 }  // namespace
 
-RunVerb declareDiff(CLI::App& app) {
+Declared declareDiff(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
   app.add_option("a", options->a, "The first model, which gives the inputs and the names")->required()->type_name("A");
   app.add_option("b", options->b, "The second model")->required()->type_name("B");
@@ -159,7 +162,8 @@ RunVerb declareDiff(CLI::App& app) {
          "can be compared: it is not finite anywhere in both models, or no output has elements")
       ->check(notNegative())
       ->type_name("REL");
-  return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
+  return {[options](const Call& call) { return run(*options, call); },
+          [options] { return namedFiles({options->a, options->b}, options->inputs); }, {}};
 }
 
 }  // namespace normlens::engine

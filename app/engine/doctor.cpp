@@ -54,6 +54,9 @@ Exit run(Console& console) {
                 (info.onnx_runtime.empty() ? "" : ", ONNX Runtime " + info.onnx_runtime) + ", " + info.device);
   if (!providers.empty()) console.print("ONNX Runtime has: " + boost::algorithm::join(providers, ", "));
   console.print("ops library: " + ops.value_or("not found"));
+  const confine::Confinement level = confine::offeredConfinement();
+  console.print("confinement of models: " + std::string(confine::confinementName(level)));
+  if (level != confine::Confinement::Full) console.print(std::string(confine::whatIsMissing(level)));
   for (const Missing& part : missingParts(ops, readsOnnx && info.onnx_runtime.empty(), gpu)) {
     console.print("missing: " + part.what + " (" + part.how + ")");
     missing.push_back({{"what", part.what}, {"how", part.how}});
@@ -66,6 +69,7 @@ Exit run(Console& console) {
             {"providers", providers},
             {"onnx_runtime", info.onnx_runtime.empty() ? json(nullptr) : json(info.onnx_runtime)},
             {"formats", info.formats},
+            {"confinement", confine::confinementName(level)},
             {"ops_library", ops ? json(*ops) : json(nullptr)},
             {"missing", missing}};
   };
@@ -74,8 +78,8 @@ Exit run(Console& console) {
 
 }  // namespace
 
-RunVerb declareDoctor(CLI::App&) {
-  return [](Console& console, const std::stop_token&) { return run(console); };
+Declared declareDoctor(CLI::App&, const confine::Limits&) {
+  return {{}, {}, [](Console& console) { return run(console); }};
 }
 
 }  // namespace normlens::engine

@@ -111,9 +111,11 @@ Error notKnown(Error error) {
   return error;
 }
 
-Exit run(const Options& options, Console& console, const std::stop_token& stop) {
-  const Task task = console.task(stop);
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
   service::Service service;
+  service.setRules(call.rules);
   if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
   const auto info = service.open(options.model, task);
   if (!info) return console.fail(info.error());
@@ -151,9 +153,17 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   return console.finish([&] { return foldReport(*outcome); }, Exit::Done);
 }
 
+NamedFiles filesOf(const Options& options) {
+  NamedFiles files = namedFiles({options.model}, options.inputs);
+  files.grants.toRead(options.planFile);
+  files.grants.toWrite(options.output);
+  files.grants.toWrite(options.savePlan);
+  return files;
+}
+
 }  // namespace
 
-RunVerb declareFold(CLI::App& app) {
+Declared declareFold(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   app.add_option("-o,--output", options->output, "Where to write the folded model")->required()->type_name("OUT");
@@ -176,7 +186,7 @@ RunVerb declareFold(CLI::App& app) {
   app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");
-  return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
+  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
 }
 
 }  // namespace normlens::engine

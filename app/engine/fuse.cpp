@@ -39,9 +39,11 @@ Status writeTo(FuseOutcome& outcome, const std::string& path, const Task& task) 
   return {};
 }
 
-Exit run(const Options& options, Console& console, const std::stop_token& stop) {
-  const Task task = console.task(stop);
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
   service::Service service;
+  service.setRules(call.rules);
   const auto opened = openModel(service, options.model, options.inputs, console, task);
   if (!opened) return console.fail(opened.error());
   if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
@@ -60,16 +62,22 @@ Exit run(const Options& options, Console& console, const std::stop_token& stop) 
   return console.finish([&] { return fuseReport(outcome); }, Exit::Done);
 }
 
+NamedFiles filesOf(const Options& options) {
+  NamedFiles files = namedFiles({options.model}, options.inputs);
+  files.grants.toWrite(options.output);
+  return files;
+}
+
 }  // namespace
 
-RunVerb declareFuse(CLI::App& app) {
+Declared declareFuse(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   app.add_option("-o,--output", options->output, "Where to write the fused model")->required()->type_name("OUT");
   options->inputs.addTo(app);
   app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
   app.add_flag("--force", options->force, "Write the result although it could not be proved");
-  return [options](Console& console, const std::stop_token& stop) { return run(*options, console, stop); };
+  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
 }
 
 }  // namespace normlens::engine

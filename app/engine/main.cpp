@@ -1,11 +1,14 @@
 // normlens-engine: the command line of the engine. Verbs: verbs.cpp.
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <exception>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string_view>
 
-#include "app/engine/interrupt.h"
+#include "app/engine/supervise_verb.h"
 #include "app/engine/verbs.h"
 #include "app/engine/version.h"
 #include "core/base/plain_error.h"
@@ -15,6 +18,7 @@ namespace {
 using normlens::Error;
 using normlens::ErrorCode;
 using normlens::engine::Console;
+namespace confine = normlens::confine;
 
 bool has(int argc, char** argv, std::string_view flag) {
   return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return argument == flag; });
@@ -31,26 +35,43 @@ int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& con
   return static_cast<int>(console.fail(Error{ErrorCode::Usage, error.what(), hint}));
 }
 
+// SECONDS and sizes such as 4GB, both more than nothing.
+void addLimits(CLI::App& app, confine::Limits& limits) {
+  app.add_option_function<double>(
+         "--time-limit", [&](double seconds) { limits.setTime(std::chrono::milliseconds(std::llround(seconds * 1000))); },
+         "How long a run of the model may take; without it: 10 minutes, a minute to find its shapes, 20 seconds "
+         "on inputs that are guessed")
+      ->check(CLI::Range(0.1, 1e7))
+      ->type_name("SECONDS");
+  app.add_option("--memory-limit", limits.memoryBytes,
+                 "How much memory may be taken; without it: nine tenths of what is free")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(int64_t{64} << 20, std::numeric_limits<int64_t>::max()))
+      ->type_name("SIZE");
+}
+
 int runProgram(int argc, char** argv, Console& console) {
   CLI::App app("Replaces LayerNorm by RMSNorm where that changes no output.", "normlens");
   app.set_version_flag("--version", std::string(normlens::engine::kVersion));
   app.require_subcommand(1);
-  std::map<const CLI::App*, normlens::engine::RunVerb> runs;
+  std::map<const CLI::App*, normlens::engine::Declared> declared;
+  confine::Limits limits;
   bool unused = false;  // read in main()
   for (const auto& verb : normlens::engine::verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     sub->add_flag("--json", unused, "Print one JSON object on stdout");
     sub->add_flag("--quiet", unused, "Say nothing but errors");
-    runs[sub] = verb.declare(*sub);
+    declared[sub] = verb.declare(*sub, limits);
+    if (verb.runsModels) addLimits(*sub, limits);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return answerParser(app, error, console);
   }
-  console.takeStdout();
-  const normlens::engine::Interrupt interrupt;
-  return static_cast<int>(runs.at(app.get_subcommands().front())(console, interrupt.token()));
+  console.takeStreams();
+  const normlens::engine::Declared& verb = declared.at(app.get_subcommands().front());
+  return static_cast<int>(verb.here ? verb.here(console) : normlens::engine::superviseVerb(verb, limits, console));
 }
 
 }  // namespace

@@ -5,17 +5,13 @@
 #include "core/protocol/input_groups.h"
 
 namespace normlens::engine {
-namespace {
 
-// Every error names the file it is about.
 Error inFile(const std::string& path, Error error) {
   const bool named = error.message.find(path) != std::string::npos || error.code == ErrorCode::Usage ||
                      error.code == ErrorCode::Cancelled;
   if (!named) error.message = path + ": " + error.message;
   return error;
 }
-
-}  // namespace
 
 void InputOptions::addTo(CLI::App& app) {
   app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz");
@@ -30,6 +26,14 @@ Result<service::InputChoice> InputOptions::choice() const {
     return fail(ErrorCode::Usage, "--inputs and --input were both given", "give one of them");
   }
   return service::InputChoice{npz, specs};
+}
+
+NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs) {
+  NamedFiles files;
+  files.model = *models.begin();
+  for (const std::string& model : models) files.grants.toRead(model);
+  files.grants.toRead(inputs.npz);
+  return files;
 }
 
 Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path, const InputOptions& inputs,

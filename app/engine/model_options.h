@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/engine/console.h"
+#include "app/engine/verbs.h"
 #include "core/service/service.h"
 
 namespace normlens::engine {
@@ -18,6 +19,9 @@ struct InputOptions {
   // Error: both kinds given.
   [[nodiscard]] Result<service::InputChoice> choice() const;
 };
+
+// Models and inputs that a verb was given, for reading.
+[[nodiscard]] NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs);
 
 // Sets the inputs of the open model and analyses it.
 [[nodiscard]] Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path,
@@ -42,6 +46,9 @@ struct OpenedModel {
 
 // What to do where a model could not be run on what was found for it.
 inline constexpr const char* kGiveInputs = "give inputs that fit with --inputs FILE.npz or --input 'NAME=TYPE[SIZES]'";
+
+// Every error names the file that it is about.
+[[nodiscard]] Error inFile(const std::string& path, Error error);
 
 // "PATH could not be run on the assumed inputs (x: float32[2, 8] as the file says): ...", where it could not.
 [[nodiscard]] std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis);

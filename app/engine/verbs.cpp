@@ -12,7 +12,7 @@ std::span<const Verb> verbs() {
       Verb{"diff", "Compare the outputs and the norms of two models on the same inputs", declareDiff},
       Verb{"bench", "Measure the latency of a model, or of two side by side", declareBench},
       Verb{"serve", "Answer the window's requests on stdin and stdout", declareServe},
-      Verb{"doctor", "What this installation has and what it lacks", declareDoctor},
+      Verb{"doctor", "What this installation has and what it lacks", declareDoctor, false},
   };
   return kVerbs;
 }

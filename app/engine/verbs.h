@@ -4,30 +4,58 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "app/engine/console.h"
+#include "app/engine/interrupt.h"
+#include "core/confine/worker.h"
+#include "core/service/service.h"
 
 namespace normlens::engine {
 
-// What a verb does once its options are parsed.
-using RunVerb = std::function<Exit(Console& console, const std::stop_token& stop)>;
+// A verb that is carried out.
+struct Call {
+  Console& console;
+  Interrupt& interrupt;
+  service::RunRules rules;
+  [[nodiscard]] std::stop_token stop() const { return interrupt.token(); }
+};
+using RunVerb = std::function<Exit(const Call& call)>;
+
+// The files that the command line names; what a verb that opens models may be handed in its confined process.
+struct NamedFiles {
+  std::string model;  // what sentences are about
+  confine::Grants grants;
+  bool gpu = false;  // a GPU is to be used
+};
+
+// What a verb does once its options are parsed: one of the two.
+struct Declared {
+  // Opens models, in a confined process that may be handed these files.
+  RunVerb run;
+  std::function<NamedFiles()> files;
+  // Opens none, or sees to their confinement itself (serve); this process has one thread then.
+  std::function<Exit(Console& console)> here;
+};
 
 struct Verb {
   std::string_view name;
   std::string_view summary;
-  RunVerb (*declare)(CLI::App& app);  // adds the verb's options; they live in what it returns
+  // Adds the verb's options; they live in what it returns.
+  Declared (*declare)(CLI::App& app, const confine::Limits& limits);
+  bool runsModels = true;  // takes --time-limit and --memory-limit
 };
 
 [[nodiscard]] std::span<const Verb> verbs();
 
-// One per file; the rows of the table.
-RunVerb declareAnalyze(CLI::App& app);
-RunVerb declareFold(CLI::App& app);
-RunVerb declareFuse(CLI::App& app);
-RunVerb declareDiff(CLI::App& app);
-RunVerb declareBench(CLI::App& app);
-RunVerb declareServe(CLI::App& app);
-RunVerb declareDoctor(CLI::App& app);
+// One per file; the rows of the table. `limits` are filled in by the parser.
+Declared declareAnalyze(CLI::App& app, const confine::Limits& limits);
+Declared declareFold(CLI::App& app, const confine::Limits& limits);
+Declared declareFuse(CLI::App& app, const confine::Limits& limits);
+Declared declareDiff(CLI::App& app, const confine::Limits& limits);
+Declared declareBench(CLI::App& app, const confine::Limits& limits);
+Declared declareServe(CLI::App& app, const confine::Limits& limits);
+Declared declareDoctor(CLI::App& app, const confine::Limits& limits);
 
 }  // namespace normlens::engine

@@ -154,4 +154,28 @@ int physicalCores() {
   return std::max(1, static_cast<int>(cores.size()));
 }
 
+std::optional<int64_t> statusBytes(const char* file, const std::string& name) {
+  constexpr int64_t kKibibyte = 1024;
+  std::ifstream stream(file);
+  for (std::string word; stream >> word;) {
+    if (word != name) continue;
+    int64_t count = 0;
+    if (stream >> count) return count * kKibibyte;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> availableMemory() {
+  const auto number = [](const char* file) -> std::optional<int64_t> {
+    std::ifstream stream(file);
+    int64_t value = 0;
+    return stream >> value ? std::optional(value) : std::nullopt;
+  };
+  auto available = statusBytes("/proc/meminfo", "MemAvailable:");
+  const auto limit = number("/sys/fs/cgroup/memory.max");
+  const auto used = number("/sys/fs/cgroup/memory.current");
+  if (available && limit && used) available = std::min(*available, std::max<int64_t>(0, *limit - *used));
+  return available;
+}
+
 }  // namespace normlens

@@ -2,7 +2,9 @@
 // not tell is empty or 0.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace normlens {
@@ -36,5 +38,10 @@ class ClockReader {
 
 // Cores of this machine that the process may use, hyperthreads not counted; at least 1.
 [[nodiscard]] int physicalCores();
+
+// Bytes that the process may still take: of the machine, and of the control group that it runs in. nullopt: not told.
+[[nodiscard]] std::optional<int64_t> availableMemory();
+// The bytes behind a line "name:   1234 kB" of a file of /proc.
+[[nodiscard]] std::optional<int64_t> statusBytes(const char* file, const std::string& name);
 
 }  // namespace normlens

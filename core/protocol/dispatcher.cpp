@@ -96,6 +96,7 @@ void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdown
     shutdownId = message->id;
   } else if (message->method == methods::kPing) {
     session_->send(resultBody(*message->id, nullptr));
+    session_->answered(*message->id, true);
   } else {
     session_->enqueue(std::move(*message));
   }
@@ -105,21 +106,26 @@ void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdown
 void Dispatcher::work() {
   bool initialized = false;
   while (auto request = session_->next()) {
-    handle(request->id, request->method, request->params, request->stop, initialized);
+    const bool withResult = handle(request->id, request->method, request->params, request->stop, initialized);
+    session_->answered(request->id, withResult);
   }
 }
 
-void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params,
+bool Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params,
                         const std::stop_token& stop, bool& initialized) {
   ReplyOnce reply = session_->replyTo(id);
-  if (stop.stop_requested()) return reply.failure(failure(RpcError::RequestCancelled, "stopped on request"));
+  const auto refuse = [&](RpcError code, std::string message) {
+    reply.failure(failure(code, std::move(message)));
+    return false;
+  };
+  if (stop.stop_requested()) return refuse(RpcError::RequestCancelled, "stopped on request");
   const bool first = method == methods::kInitialize;
   if (first == initialized) {
-    return reply.failure(first ? failure(RpcError::InvalidRequest, "the engine is initialized already")
-                               : failure(RpcError::NotInitialized, "send initialize before " + method));
+    return first ? refuse(RpcError::InvalidRequest, "the engine is initialized already")
+                 : refuse(RpcError::NotInitialized, "send initialize before " + method);
   }
   const auto handler = handlers_.find(method);
-  if (handler == handlers_.end()) return reply.failure(failure(RpcError::MethodNotFound, "no method " + method));
+  if (handler == handlers_.end()) return refuse(RpcError::MethodNotFound, "no method " + method);
 
   ProgressThrottle throttle;
   std::mutex reporting;  // a handler may report from several threads
@@ -140,6 +146,7 @@ void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::j
     reply.failure(failure(RpcError::InternalError, method + " failed: " + plainError(error)));
   }
   if (first && reply.succeeded()) initialized = true;
+  return reply.succeeded();
 }
 
 }  // namespace normlens::protocol

@@ -35,6 +35,8 @@ struct Transport {
   std::function<void(std::string_view)> write;
   // One line for a person: what was skipped and why. May be empty.
   std::function<void(std::string_view)> log;
+  // A request has been answered, with a result or not: after its frame was written. May be empty.
+  std::function<void(int64_t id, bool withResult)> answered = {};
 };
 
 // The right and the duty to answer one request. Dropped without an answer, it answers with InternalError.
@@ -101,7 +103,8 @@ class Dispatcher {
 
   void receive(std::string_view body, std::optional<int64_t>& shutdownId);
   void work();
-  void handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
+  // Whether it was answered with a result.
+  bool handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
               bool& initialized);
 
   std::map<std::string, Handler, std::less<>> handlers_;

@@ -45,7 +45,8 @@ struct FieldsOf<EngineInfo> {
   using M = EngineInfo;
   static constexpr std::tuple list{NORMLENS_FIELD(protocol),     NORMLENS_FIELD(version),     NORMLENS_FIELD(torch),
                                    NORMLENS_FIELD(onnx_runtime), NORMLENS_FIELD(formats),     NORMLENS_FIELD(device),
-                                   NORMLENS_FIELD(pid),          NORMLENS_FIELD(memory_bytes)};
+                                   NORMLENS_FIELD(pid),          NORMLENS_FIELD(memory_bytes), NORMLENS_FIELD(confinement),
+                                   NORMLENS_FIELD(unconfined)};
 };
 
 template <>
@@ -81,7 +82,8 @@ struct FieldsOf<GraphDocument> {
 template <>
 struct FieldsOf<OpenParams> {
   using M = OpenParams;
-  static constexpr std::tuple list{NORMLENS_FIELD(path), NORMLENS_FIELD(inputs)};
+  static constexpr std::tuple list{NORMLENS_FIELD(path), NORMLENS_FIELD(inputs), NORMLENS_FIELD(time_limit),
+                                   NORMLENS_FIELD(memory_limit)};
 };
 
 template <>

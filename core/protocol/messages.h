@@ -15,7 +15,7 @@
 
 namespace normlens::protocol {
 
-inline constexpr int kProtocolVersion = 2;  // grows with every change that an older other end would misread
+inline constexpr int kProtocolVersion = 3;  // grows with every change that an older other end would misread
 
 // ---- initialize: InitializeParams -> EngineInfo. The first request; any other before it is refused.
 struct InitializeParams {
@@ -31,6 +31,8 @@ struct EngineInfo {
   std::string device;                // "CPU" or the GPU's name
   int64_t pid = 0;
   int64_t memory_bytes = 0;  // resident set of the engine
+  std::string confinement;   // what keeps a model from the machine: "full", "calls", "none"
+  std::string unconfined;    // one sentence on what is missing there; empty: nothing
 };
 
 // ---- the graph as the window draws it
@@ -74,6 +76,8 @@ struct GraphDocument {
 struct OpenParams {
   std::string path;
   std::string inputs;  // .npz file, or empty
+  double time_limit = 0;     // seconds that a run may take; 0: the engine's own limits
+  int64_t memory_limit = 0;  // bytes; the same
 };
 struct ModelInfo {
   std::string path;

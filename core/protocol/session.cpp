@@ -14,6 +14,10 @@ void Dispatcher::Session::log(std::string_view line) {
   if (transport_.log) transport_.log(line);
 }
 
+void Dispatcher::Session::answered(int64_t id, bool withResult) {
+  if (transport_.answered) transport_.answered(id, withResult);
+}
+
 ReplyOnce Dispatcher::Session::replyTo(int64_t id) {
   // Forgotten before the answer goes out: the client may use the id again as soon as it has read it.
   return {id, [self = shared_from_this(), id](const std::string& body) {

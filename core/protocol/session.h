@@ -30,6 +30,7 @@ class Dispatcher::Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::string read() { return transport_.read(); }
   void send(std::string_view body);
   void log(std::string_view line);
+  void answered(int64_t id, bool withResult);
   [[nodiscard]] ReplyOnce replyTo(int64_t id);
 
   // Reader side.

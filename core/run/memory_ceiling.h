@@ -8,13 +8,9 @@
 
 #include <sys/resource.h>
 
-#include <cstdint>
 #include <optional>
 
 namespace normlens::run {
-
-// Bytes that the process may still take: of the machine, and of the control group that it runs in. nullopt: not told.
-[[nodiscard]] std::optional<int64_t> availableMemory();
 
 class MemoryCeiling {
  public:

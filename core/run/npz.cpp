@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "core/base/printable.h"
+#include "core/formats/file/mapped_file.h"
 #include "core/run/npy.h"
 #include "core/run/zip_archive.h"
 
@@ -17,19 +18,11 @@ tl::unexpected<Error> about(const std::filesystem::path& path, const Error& erro
 }
 
 Result<std::vector<std::byte>> readFile(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) return fail(ErrorCode::Unreadable, "there is no file " + path.string());
-  if (!std::filesystem::is_regular_file(status)) return fail(ErrorCode::Unreadable, path.string() + " is not a file");
-  const auto size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) return fail(ErrorCode::Unreadable, "the file " + path.string() + " cannot be opened");
-  std::vector<std::byte> bytes(size);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-  if (file.gcount() != static_cast<std::streamsize>(size)) {
-    return fail(ErrorCode::Unreadable, "the file " + path.string() + " cannot be read to its end");
-  }
-  return bytes;
+  const auto file = formats::MappedFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  std::vector<std::byte> bytes((*file)->bytes().size());
+  if ((*file)->readAt(0, bytes)) return bytes;
+  return fail(ErrorCode::Unreadable, "the file " + path.string() + " cannot be read to its end");
 }
 
 bool startsWith(std::span<const std::byte> bytes, std::string_view magic) {

@@ -35,7 +35,7 @@ Result<Service::State::Side> Service::State::side(const std::string& name, const
     if (!known) return fail(ErrorCode::Usage, "there is no norm flavour '" + *wanted + "'");
     return foldedIn(*known, task);
   }
-  auto file = formats::openModel(name, task);
+  auto file = formats::openModel(name, task, strict);
   if (!file) return tl::unexpected(file.error());
   formats::Model* opened = file->get();
   return Side{opened, std::move(*file), {}, 0};

@@ -24,6 +24,7 @@ struct DiffSubject {
   const formats::Model* folded = nullptr;  // nullptr: nothing has been folded
   // The fold done again on the original in another type, which rounds once instead of twice.
   std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& converted)> foldAgain;
+  bool strict = false;  // of RunRules, for a file that it is compared with
 };
 
 class Differences {

@@ -1,12 +1,12 @@
 #include "core/service/service.h"
 
-#include <fstream>
+#include <cstring>
 #include <future>
 #include <span>
-#include <sstream>
 
 #include "core/analysis/preview.h"
 #include "core/analysis/zero_mean_map.h"
+#include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/file/atomic_file.h"
 #include "core/service/service_state.h"
@@ -42,13 +42,14 @@ FoldTimes Service::times() const { return state_->times; }
 
 Result<protocol::ModelInfo> Service::open(const std::filesystem::path& path, const Task& task) {
   const Stopwatch watch;
-  auto opened = formats::openModel(path, task);
+  auto opened = formats::openModel(path, task, rules_.strict);
   if (!opened) return tl::unexpected(opened.error());
   auto fresh = std::make_unique<State>();
   fresh->model = std::move(*opened);
   fresh->hash = std::make_unique<SourceHash>(*fresh->model);
   fresh->norms = analysis::findNorms(fresh->model->graph());
   fresh->times.load_ms = watch.ms();
+  fresh->strict = rules_.strict;
   state_ = std::move(fresh);
   return describeModel(*state_->model, state_->norms);
 }
@@ -61,6 +62,7 @@ Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams&
   const auto inputs = chooseModelInputs(*state_->model, choice);
   if (!inputs) return tl::unexpected(inputs.error());
   state_->choice = std::move(choice);
+  rules_.notRun.clear();  // these may run through
   return protocol::InputsInfo{describeInputs(inputs->specs)};
 }
 
@@ -68,7 +70,8 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
   Error probeError;
   task.report("looking for inputs");
-  auto inputs = chooseModelInputs(*state_->model, state_->choice);
+  auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
+                                : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
@@ -231,11 +234,10 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
 
 Status Service::usePlanFile(const std::filesystem::path& path) {
   if (auto status = state_->needAnalysis(); !status) return status;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::Unreadable, "cannot read the plan " + path.string());
-  std::stringstream text;
-  text << file.rdbuf();
-  auto plan = planFromJson(text.str(), state_->model->graph(), state_->layerNorms(), state_->hash->get());
+  constexpr size_t kMostBytes = size_t{256} << 20;
+  const auto text = files::readSmall(path, kMostBytes);
+  if (!text) return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
+  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->hash->get());
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};

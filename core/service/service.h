@@ -25,6 +25,12 @@ struct InputChoice {
   std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
 };
 
+// What may be done with a stranger's model.
+struct RunRules {
+  std::string notRun;   // why it is not run, which analyze() tells as its probe_error; empty: it may be
+  bool strict = false;  // this process is not confined, see formats::openModel
+};
+
 // How long the parts of a fold took, for the command line's JSON.
 struct FoldTimes {
   double load_ms = 0;
@@ -53,6 +59,8 @@ class Service {
   void setInputs(InputChoice inputs);
   // The same, checked now and told as they will be; refused, the choice before stays.
   [[nodiscard]] Result<protocol::InputsInfo> chooseInputs(const protocol::InputsParams& params);
+  // Of this and the next models.
+  void setRules(RunRules rules) { rules_ = std::move(rules); }
   // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
   [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task);
   [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
@@ -89,6 +97,7 @@ class Service {
  private:
   struct State;
   std::unique_ptr<State> state_;
+  RunRules rules_;
 };
 
 }  // namespace normlens::service

@@ -24,6 +24,7 @@ namespace normlens::service {
 struct Service::State {
   std::unique_ptr<formats::Model> model;
   InputChoice choice;
+  bool strict = false;  // of RunRules
   ChosenInputs inputs;
   analysis::Norms norms;                         // of the structure, before the probe
   std::unique_ptr<analysis::Analysis> analysis;  // nullptr until analyze()
@@ -84,7 +85,8 @@ struct Service::State {
   [[nodiscard]] DiffSubject diffSubject() const {
     return {*model, layerNorms(), inputs.tensors, folded.get(), [this](const formats::Model& converted) {
               return converted.apply(toFoldPlan(plan), layerNorms(), flavour, {});
-            }};
+            },
+            strict};
   }
 
   // A model beside the open one, and what keeps that of a file alive.
@@ -98,7 +100,7 @@ struct Service::State {
       if (folded) return Subject{folded.get(), nullptr};
       return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
     }
-    auto opened = formats::openModel(path, task);
+    auto opened = formats::openModel(path, task, strict);
     if (!opened) return tl::unexpected(opened.error());
     formats::Model* file = opened->get();
     return Subject{file, std::move(*opened)};

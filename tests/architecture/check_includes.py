@@ -19,6 +19,8 @@ OWN = {
     "core/fold": ["core/base", "core/graph", "core/ops", "core/fold"],
     "core/analysis": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis"],
     "core/formats": ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats"],
+    # What a stranger's model is kept from: it hands over files, and looks at what kind they are.
+    "core/confine": ["core/base", "core/formats/file/file_kind.h", "core/confine"],
     "core/run": LOWER + ["core/run"],
     "core/lab": LOWER + ["core/run", "core/lab"],
     "core/protocol": ["core/base", "core/protocol"],
@@ -30,7 +32,7 @@ OWN = {
     "ui": ["core/base", "core/protocol", "ui"],
     "app/normlens": ["core/base", "core/protocol", "ui", "app/normlens"],
     # bench and diff hold two models, the service one: these verbs call run themselves.
-    "app/engine": ["core/base", "core/protocol", "core/service", "core/run", "core/analysis/norms.h", "app/engine"],
+    "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/analysis/norms.h", "app/engine"],
 }
 
 # Framework -> what its headers look like, and the folders that may see them.

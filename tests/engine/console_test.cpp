@@ -42,7 +42,7 @@ TEST(Console, StdoutHoldsItsObjectAloneWhateverAModelPrints) {
   {
     const StdoutFile redirected(folder / "out");
     Console console({.json = true, .quiet = true});
-    console.takeStdout();
+    console.takeStreams();
     EXPECT_GE(console.ownStdout(), 0);
     std::puts("a model prints");
     std::cout << "so does a library" << std::endl;

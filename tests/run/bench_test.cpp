@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/base/machine.h"
 #include "core/run/memory_ceiling.h"
 #include "tests/support/fake_model.h"
 

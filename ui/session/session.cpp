@@ -98,6 +98,8 @@ void Session::startOpening(const QString& path) {
   const bool served = std::exchange(served_, false) && job_.kind != JobKind::Analyzing;
   protocol::OpenParams params;
   params.path = path.toStdString();
+  params.time_limit = limitSeconds_;
+  params.memory_limit = limitBytes_;
   runJob<protocol::ModelInfo>(
       JobKind::Opening, methods::kOpen, params, [this](protocol::ModelInfo& info) { opened(std::move(info)); },
       // An engine that was stopped may have opened it all the same.

@@ -136,6 +136,11 @@ class Session final : public QObject {
   void setDigits(int digits);
   [[nodiscard]] int digits() const { return digits_; }
 
+  // Of models that are opened from now on; 0: the engine's own limits.
+  void setLimits(double seconds, int64_t bytes) {
+    limitSeconds_ = seconds;
+    limitBytes_ = bytes;
+  }
 
   // ---- selection and the inspector's questions
   void selectNorm(int norm);
@@ -230,6 +235,8 @@ class Session final : public QObject {
   protocol::PlanParams params_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
+  double limitSeconds_ = 0;
+  int64_t limitBytes_ = 0;
   Selection selection_;
   Job job_;
   QElapsedTimer clock_;

@@ -56,6 +56,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   preferences_.scheme = options_.scheme;
   session_->setDigits(preferences_.digits);
   session_->setDevice(preferences_.device);
+  session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (options_.rememberLayout) {
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());

@@ -126,6 +126,7 @@ class MainWindow final : public QMainWindow {
   CompareView* compare_ = nullptr;  // made when it is first asked for
   StatusStrip* status_ = nullptr;
   bool shown_ = false;
+  bool toldUnconfined_ = false;  // once is enough
 };
 
 }  // namespace normlens::ui

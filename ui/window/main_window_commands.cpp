@@ -149,6 +149,7 @@ void MainWindow::applyPreferences(const Preferences& preferences) {
   if (options_.rememberLayout) savePreferences(preferences_);
   session_->setDigits(preferences_.digits);
   session_->setDevice(preferences_.device);
+  session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (look) applyLook();
 }

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QStackedWidget>
+#include <utility>
 
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
@@ -39,6 +40,11 @@ void MainWindow::connectSession() {
     const protocol::EngineInfo& info = engine_->info();
     log->add(tr("Engine %1 ready, torch %2, on %3.").arg(text(info.version), text(info.torch), text(info.device)));
     info_->dismissAbout(kEngineTopic);
+    if (!info.unconfined.empty() && !std::exchange(toldUnconfined_, true)) {
+      log->add(text(info.unconfined));
+      info_->show(InfoBar::Tone::Error, tr("Models are not fully confined on the engine's machine."),
+                  text(info.unconfined));
+    }
     refresh();
   });
   connect(engine_, &EngineClient::silenceChanged, this, &MainWindow::showSilence);

@@ -17,6 +17,8 @@ Preferences preferencesFromSettings() {
   if (device == QLatin1String("cuda")) chosen.device = device;
   chosen.engineCommand = settings.value(QStringLiteral("engine/command")).toString();
   chosen.autosaveSeconds = number("projects/autosave", chosen.autosaveSeconds, 0, 3600);
+  chosen.timeLimitSeconds = number("engine/time_limit", 0, 0, kMostTimeLimitSeconds);
+  chosen.memoryLimitGb = number("engine/memory_limit", 0, 0, kMostMemoryLimitGb);
   return chosen;
 }
 
@@ -28,6 +30,8 @@ void savePreferences(const Preferences& preferences) {
   settings.setValue(QStringLiteral("engine/device"), preferences.device);
   settings.setValue(QStringLiteral("engine/command"), preferences.engineCommand);
   settings.setValue(QStringLiteral("projects/autosave"), preferences.autosaveSeconds);
+  settings.setValue(QStringLiteral("engine/time_limit"), preferences.timeLimitSeconds);
+  settings.setValue(QStringLiteral("engine/memory_limit"), preferences.memoryLimitGb);
 }
 
 }  // namespace normlens::ui

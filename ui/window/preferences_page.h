@@ -52,6 +52,8 @@ class PreferencesPage final : public QWidget {
   QSpinBox* font_;
   QSpinBox* digits_;
   QSpinBox* autosave_;
+  QSpinBox* timeLimit_;
+  QSpinBox* memoryLimit_;
   Segmented* device_;
   QLineEdit* engine_;
   QPushButton* applyEngine_;

@@ -47,18 +47,6 @@ mode_t modeOfNewFiles() {
   return 0666U & ~mask;
 }
 
-// A file system that cannot tell a free name in the same step is asked before.
-int renameToFree(const std::filesystem::path& from, const std::filesystem::path& to) {
-  const int done = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
-  if (done == 0 || (errno != EINVAL && errno != ENOSYS)) return done;
-  struct stat there {};
-  if (::lstat(to.c_str(), &there) == 0) {
-    errno = EEXIST;
-    return -1;
-  }
-  return ::rename(from.c_str(), to.c_str());
-}
-
 // 0 or an errno. A file system that cannot reserve space still can write.
 int reserve(int descriptor, uint64_t size) {
   if (size == 0) return 0;
@@ -72,38 +60,20 @@ int reserve(int descriptor, uint64_t size) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
-
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::move(other.temporary_)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-AtomicFile::~AtomicFile() { discard(); }
-
-void AtomicFile::discard() {
-  if (descriptor_ < 0) return;
-  ::close(std::exchange(descriptor_, -1));
-  ::unlink(temporary_.c_str());
-}
-
 tl::unexpected<Error> AtomicFile::failed(int error) const { return writeError(path_, error); }
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, uint64_t size) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return writeError(path, EISDIR);
-  std::string name = path.string() + ".XXXXXX";
-  const int descriptor = ::mkstemp(name.data());
-  if (descriptor < 0) return writeError(path, errno);
-  AtomicFile file(path, name, descriptor);
-  if (const int error = reserve(descriptor, size); error == ENOSPC || error == EDQUOT) return file.failed(error);
+  auto made = files::NewFile::create(path);
+  if (!made) return writeError(path, made.error());
+  AtomicFile file(path, std::move(*made));
+  const int error = reserve(file.file_.descriptor(), size);
+  if (error == ENOSPC || error == EDQUOT) return file.failed(error);
   return file;
 }
 
 Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t written = ::pwrite(file_.descriptor(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return failed(written < 0 ? errno : EIO);
     offset += static_cast<uint64_t>(written);
@@ -130,36 +100,19 @@ Status AtomicFile::writeAll(std::span<const FilePiece> pieces) {
   return {};
 }
 
-Status AtomicFile::flush(unsigned int mode) {
-  if (::fchmod(descriptor_, static_cast<mode_t>(mode)) != 0 && errno != EPERM) return failed(errno);
-  if (::fsync(descriptor_) != 0) return failed(errno);
+Status AtomicFile::nameAs(unsigned int mode, files::Naming naming) {
+  if (::fchmod(file_.descriptor(), static_cast<mode_t>(mode)) != 0 && errno != EPERM) return failed(errno);
+  if (::fsync(file_.descriptor()) != 0) return failed(errno);
+  if (const int error = file_.name(naming); error != 0) return failed(error);
   return {};
-}
-
-// The rename itself reaches the disk with the folder.
-void AtomicFile::close() {
-  ::close(std::exchange(descriptor_, -1));
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  const int parent = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (parent < 0) return;
-  ::fsync(parent);
-  ::close(parent);
 }
 
 Status AtomicFile::commit() {
   struct stat old {};
-  const mode_t mode = ::stat(path_.c_str(), &old) == 0 ? old.st_mode & 07777U : modeOfNewFiles();
-  if (auto status = flush(mode); !status) return status;
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed(errno);
-  close();
-  return {};
+  const bool replaces = ::stat(path_.c_str(), &old) == 0;
+  return nameAs(replaces ? old.st_mode & 07777U : modeOfNewFiles(), files::Naming::Replace);
 }
 
-Status AtomicFile::commitNew() {
-  if (auto status = flush(modeOfNewFiles()); !status) return status;
-  if (renameToFree(temporary_, path_) != 0) return failed(errno);
-  close();
-  return {};
-}
+Status AtomicFile::commitNew() { return nameAs(modeOfNewFiles(), files::Naming::OnlyNew); }
 
 }  // namespace normlens::formats

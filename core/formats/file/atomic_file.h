@@ -1,6 +1,7 @@
 // A file that appears under its name complete or not at all.
 //
-// Written under a temporary name in the same folder, fsynced, renamed; removed again if it is not committed.
+// Written without a name in the same folder (core/base/files.h), fsynced, named; gone again if it is not committed. Where
+// the path is a symbolic link, what it points to is written.
 // Thread: one thread per object. Errors: WriteFailed with a sentence that names the file.
 #pragma once
 
@@ -8,7 +9,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <utility>
 
+#include "core/base/files.h"
 #include "core/base/result.h"
 
 namespace normlens::formats {
@@ -23,12 +26,6 @@ class AtomicFile {
   // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written. A file
   // system in memory is only asked whether it has them: to reserve pages there costs half of what writing them does.
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path, uint64_t size);
-  ~AtomicFile();
-  AtomicFile(AtomicFile&& other) noexcept;
-  AtomicFile& operator=(AtomicFile&&) = delete;
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-
   // Places may be filled in any order.
   [[nodiscard]] Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
   // In the order given. Pieces may lie in mapped files: a thread of its own maps them meanwhile.
@@ -39,15 +36,12 @@ class AtomicFile {
   [[nodiscard]] Status commitNew();
 
  private:
-  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int descriptor);
+  AtomicFile(std::filesystem::path path, files::NewFile file) : path_(std::move(path)), file_(std::move(file)) {}
   [[nodiscard]] tl::unexpected<Error> failed(int error) const;
-  [[nodiscard]] Status flush(unsigned int mode);
-  void close();
-  void discard();
+  [[nodiscard]] Status nameAs(unsigned int mode, files::Naming naming);
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
-  int descriptor_ = -1;
+  files::NewFile file_;
 };
 
 }  // namespace normlens::formats

@@ -1,56 +1,42 @@
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
+#include "core/base/files.h"
 #include "core/formats/file/mapped_file.h"
 
 namespace normlens::formats {
 namespace {
 
-// Closes on every way out.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
+int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem::path& path) {
   const std::string shown = path.string();
-  // O_NONBLOCK: opening a named pipe must not wait for a writer.
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) {
-    if (errno == ENOENT || errno == ENOTDIR)
+  auto opened = files::openToRead(path);
+  if (!opened) {
+    if (opened.error() == ENOENT || opened.error() == ENOTDIR)
       return fail(ErrorCode::Unreadable, "there is no file " + shown, "check the path");
-    return fail(ErrorCode::Unreadable, shown + " cannot be opened: " + std::strerror(errno),
+    return fail(ErrorCode::Unreadable, shown + " cannot be opened: " + std::strerror(opened.error()),
                 "check the file's permissions");
   }
+  Descriptor& file = *opened;
   struct stat info {};
   if (::fstat(file.get(), &info) != 0)
     return fail(ErrorCode::Unreadable, shown + " cannot be read: " + std::strerror(errno));
   if (S_ISDIR(info.st_mode))
-    return fail(ErrorCode::Unreadable, shown + " is a folder, not a model file", "name the file inside it");
+    return fail(ErrorCode::Unreadable, shown + " is a folder, not a file", "name the file inside it");
   if (!S_ISREG(info.st_mode))
     return fail(ErrorCode::Unreadable, shown + " is not a regular file", "copy the model into a file first");
   std::shared_ptr<MappedFile> mapped(new MappedFile);
   mapped->path_ = path;
   mapped->size_ = static_cast<size_t>(info.st_size);
-  mapped->modified_ = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+  mapped->modified_ = nanoseconds(info.st_mtim);
+  mapped->changed_ = nanoseconds(info.st_ctim);
   if (mapped->size_ == 0) return mapped;
   void* data = ::mmap(nullptr, mapped->size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED)
@@ -69,6 +55,23 @@ bool MappedFile::readAt(uint64_t offset, std::span<std::byte> into) const {
     into = into.subspan(static_cast<size_t>(got));
   }
   return true;
+}
+
+bool MappedFile::untouched() const {
+  struct stat info {};
+  if (size_ == 0) return true;
+  return ::fstat(fd_, &info) == 0 && static_cast<size_t>(info.st_size) == size_ &&
+         nanoseconds(info.st_mtim) == modified_ && nanoseconds(info.st_ctim) == changed_;
+}
+
+bool MappedFile::asLong() const {
+  struct stat info {};
+  return size_ == 0 || (::fstat(fd_, &info) == 0 && static_cast<size_t>(info.st_size) == size_);
+}
+
+tl::unexpected<Error> changedSinceOpened(const std::filesystem::path& path) {
+  return fail(ErrorCode::Unreadable, path.string() + " has changed on the disk since it was opened, so nothing was written",
+              "open it again");
 }
 
 MappedFile::~MappedFile() {

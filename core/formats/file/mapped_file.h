@@ -24,16 +24,22 @@ class MappedFile {
   // False when the file has become shorter or cannot be read.
   [[nodiscard]] bool readAt(uint64_t offset, std::span<std::byte> into) const;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  // By its size and its times (that of the last change cannot be set back): nobody has written to it since it was opened.
+  [[nodiscard]] bool untouched() const;
+  [[nodiscard]] bool asLong() const;  // as it was then, so that its bytes can be looked at
   // When it was last written, as it was opened: nanoseconds since 1970.
   [[nodiscard]] int64_t modified() const { return modified_; }
 
  private:
   MappedFile() = default;
   int fd_ = -1;
-  int64_t modified_ = 0;
+  int64_t modified_ = 0, changed_ = 0;  // nanoseconds since 1970
   std::filesystem::path path_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
 };
+
+// What is said of a file that was written to while it was open.
+[[nodiscard]] tl::unexpected<Error> changedSinceOpened(const std::filesystem::path& path);
 
 }  // namespace normlens::formats

@@ -116,7 +116,7 @@ void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, i
                      const ops::Pattern& pattern) {
   const std::string x = EditableModel::nameAt(reads.at(0));
   const Point point = pointBefore(reads);
-  NodeMaker nodes(model, *point.body, opset, x + "_centering", point.node);
+  NodeMaker nodes(*point.body, opset, x + "_centering", point.node);
   const std::string centered = centeredValue(nodes, x, shape, pattern);
   if (point.node != nullptr) {
     model.addBefore(*point.body, *point.node, nodes.take());

@@ -83,7 +83,7 @@ bool expressible(NormStyle style, const NormToWrite& norm) {
 
 void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm) {
   if (opset < 7) throw EditRefused("norms cannot be written in opset " + std::to_string(opset));
-  NodeMaker nodes(model, *norm.body, opset, baseName(norm.like), &norm.like);
+  NodeMaker nodes(*norm.body, opset, baseName(norm.like), &norm.like);
   place(model, *norm.body, *norm.node, norm.like,
         style == NormStyle::Primitives ? primitives(nodes, norm) : single(nodes, style, norm));
 }
@@ -91,7 +91,7 @@ void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWri
 void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset, bool keepsBeta) {
   const auto input = [&](int i) { return i < node.input_size() ? node.input(i) : std::string(); };
   const std::string beta = keepsBeta ? input(3) : std::string(), bias = input(4);
-  NodeMaker nodes(model, body, opset, baseName(node), &node);
+  NodeMaker nodes(body, opset, baseName(node), &node);
   std::vector<std::string> inputs = {input(0), input(1), input(2)};
   if (!bias.empty()) inputs.push_back(bias);
   const auto y = nodes.add("SkipSimplifiedLayerNormalization", inputs, beta.empty() ? node.output(0) : "");

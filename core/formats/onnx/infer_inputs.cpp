@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "core/base/run_watch.h"
 #include "core/formats/onnx/input_sizes.h"
 #include "core/formats/onnx/names.h"
 #include "core/formats/onnx/onnx_model.h"
@@ -171,6 +172,7 @@ Result<std::vector<InputSpec>> OnnxModel::inferInputs() const {
     if (!specs) return specs;
     Tensors tensors;
     for (const InputSpec& spec : *specs) tensors.push_back(filled(spec));
+    const RunWatch watch(RunWatch::Kind::Trial);
     if (run(tensors, Task{})) return specs;
   }
   return first;

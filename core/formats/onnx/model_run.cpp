@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/run_watch.h"
 #include "core/formats/onnx/float_cast.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/session.h"
@@ -97,6 +98,7 @@ Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs, const R
 }
 
 Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
+  const RunWatch watch(RunWatch::Kind::Probe);
   auto done = probeByRunning(inputs, task);
   if (done || shapes_ || done.error().code == ErrorCode::Cancelled) return done;
   // What cannot be run can still be looked at. Where that is for want of a runtime or an operator, shapes are those

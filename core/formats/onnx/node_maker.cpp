@@ -45,8 +45,8 @@ const AttributeProto* findAttribute(const NodeProto& node, std::string_view name
   return nullptr;
 }
 
-NodeMaker::NodeMaker(EditableModel& model, Body& body, int opset, std::string base, const NodeProto* like)
-    : model_(model), body_(body), opset_(opset), base_(std::move(base)), like_(like) {}
+NodeMaker::NodeMaker(Body& body, int opset, std::string base, const NodeProto* like)
+    : body_(body), opset_(opset), base_(std::move(base)), like_(like) {}
 
 std::string NodeMaker::add(std::string_view op, const std::vector<std::string>& inputs, std::string output) {
   const std::string fresh = EditableModel::freshName(body_, nameFor(base_, op));

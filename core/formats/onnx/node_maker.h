@@ -17,7 +17,7 @@ namespace normlens::formats::onnx {
 class NodeMaker {
  public:
   // opset: of the standard operators. like: whose metadata the new nodes carry; may be null.
-  NodeMaker(EditableModel& model, Body& body, int opset, std::string base, const NodeProto* like);
+  NodeMaker(Body& body, int opset, std::string base, const NodeProto* like);
 
   // Any node. An empty output gets a fresh name. The node can be completed through last().
   std::string add(std::string_view op, const std::vector<std::string>& inputs, std::string output = {});
@@ -39,7 +39,6 @@ class NodeMaker {
  private:
   std::string constant(TensorProto tensor, const char* what);
 
-  EditableModel& model_;
   Body& body_;
   int opset_;
   std::string base_;

@@ -120,6 +120,14 @@ std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
 }
 
 // The model and then the files beside it, in the byte order of their locations, each once.
+int64_t bytesOnDisk(const OnnxSource& source) {
+  int64_t bytes = 0;
+  for (const auto& file : filesOf(source)) bytes += static_cast<int64_t>(file->bytes().size());
+  return bytes;
+}
+
+}  // namespace
+
 std::vector<std::shared_ptr<const MappedFile>> filesOf(const OnnxSource& source) {
   std::vector<std::shared_ptr<const MappedFile>> files;
   if (source.file) files.push_back(source.file);
@@ -130,14 +138,6 @@ std::vector<std::shared_ptr<const MappedFile>> filesOf(const OnnxSource& source)
   }
   return files;
 }
-
-int64_t bytesOnDisk(const OnnxSource& source) {
-  int64_t bytes = 0;
-  for (const auto& file : filesOf(source)) bytes += static_cast<int64_t>(file->bytes().size());
-  return bytes;
-}
-
-}  // namespace
 
 OnnxModel::OnnxModel(OnnxSource source, Lowered lowered, ModelFacts facts)
     : source_(std::move(source)), lowered_(std::move(lowered)), facts_(std::move(facts)) {}

@@ -59,4 +59,7 @@ struct OnnxSource {
   bool float64Twin = false;                         // that one is double
 };
 
+// Those that a source is read from, each once: the model's, then the data files.
+[[nodiscard]] std::vector<std::shared_ptr<const MappedFile>> filesOf(const OnnxSource& source);
+
 }  // namespace normlens::formats::onnx

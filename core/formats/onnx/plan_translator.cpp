@@ -189,7 +189,7 @@ void PlanTranslator::writeOut(const ReadSite& at) {
   for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
     if (model_.directReadsOf(*at.body, output).empty() && !model_.isReadByNewNodes(output)) output.clear();
   }
-  NodeMaker nodes(model_, *at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
+  NodeMaker nodes(*at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
   const FusedNorm norm = writeOutFused(nodes, old);
   model_.addBefore(*at.body, *at.node, nodes.take());
   NodeProto plain = old;

@@ -1,6 +1,7 @@
 // OnnxModel::save: the files of a SaveLayout. A crash at any point leaves the older model with its data, or the new one
 // with its own: data files get names that nothing has, are complete on the disk before the model gets its name, and
 // what the older model alone needed goes last.
+#include "core/base/files.h"
 #include "core/formats/file/atomic_file.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/save_layout.h"
@@ -21,8 +22,7 @@ class NewDataFiles {
  public:
   NewDataFiles() = default;
   ~NewDataFiles() {
-    std::error_code ignored;
-    for (const auto& path : named_) std::filesystem::remove(path, ignored);
+    for (const auto& path : named_) static_cast<void>(files::remove(path));
   }
   NewDataFiles(const NewDataFiles&) = delete;
   NewDataFiles& operator=(const NewDataFiles&) = delete;
@@ -38,8 +38,15 @@ class NewDataFiles {
   std::vector<std::filesystem::path> named_;
 };
 
-// opened: the file that the model was read from.
-Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const std::filesystem::path& opened,
+// Weights lie where the files have them: what was written must be what was opened and proved.
+Status unchanged(const OnnxSource& source) {
+  for (const auto& file : filesOf(source)) {
+    if (!file->untouched()) return changedSinceOpened(file->path());
+  }
+  return {};
+}
+
+Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
                 const Task& task) {
   const auto& contents = layout.files();
   std::vector<AtomicFile> files;
@@ -49,6 +56,7 @@ Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, con
     if (!file) return tl::unexpected(std::move(file.error()));
     files.push_back(std::move(*file));
   }
+  if (auto status = unchanged(source); !status) return status;
   const auto superseded = dataFilesOf(path, layout.wanted());
   NewDataFiles data;
   for (size_t i = 0; i + 1 < files.size(); ++i) {
@@ -56,7 +64,7 @@ Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, con
   }
   if (auto status = files.back().commit(); !status) return status;
   data.keep();
-  removeUnneeded(superseded, path.parent_path(), opened);
+  removeUnneeded(superseded, path.parent_path(), source.path);
   return {};
 }
 
@@ -67,7 +75,7 @@ Status OnnxModel::save(const std::filesystem::path& path, const Task& task) cons
   try {
     const auto layout = SaveLayout::make(source_, path, properties_);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    return writeAll(*layout, path, source_.path, task);
+    return writeAll(*layout, path, source_, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + error.what());
   }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "core/base/run_watch.h"
 #include "core/formats/onnx/counted_memory.h"
 #include "core/formats/onnx/dtypes.h"
 #include "core/formats/onnx/float_cast.h"
@@ -304,6 +305,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
       options.measures.ownKernels && !source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE);
   if (doubles) attempts.push_back({{options.taps, false, true}, false});
   if (options.taps) attempts.push_back({{options.taps, true, doubles}, false});
+  const RunWatch watch(RunWatch::Kind::Run);  // constants are folded then: ops run
   std::string problem;
   for (const auto& [wishes, weightsAsInputs] : attempts) {
     auto model = makeSessionModel(source, wishes);
@@ -323,6 +325,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
 
 Result<Tensors> Session::run(const Tensors& inputs, const Task& task, const TapSink& sink) {
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  const RunWatch watch(RunWatch::Kind::Run);
   auto values = impl_->feed(inputs);
   if (!values) return tl::unexpected(values.error());
   Ort::RunOptions options;
@@ -360,6 +363,7 @@ Result<std::function<Result<double>()>> Session::prepare(const Tensors& inputs, 
   }
   return [this, kept, places, binding]() -> Result<double> {
     using Clock = std::chrono::steady_clock;
+    const RunWatch watch(RunWatch::Kind::Run);
     try {
       const Ort::RunOptions options;
       const auto start = Clock::now();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/files.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
 #include "core/formats/onnx/external_locations.h"
@@ -42,11 +43,10 @@ bool addNeeded(const fs::path& model, std::vector<fs::path>& needed) {
 std::optional<std::vector<fs::path>> neededBy(const fs::path& folder, const fs::path& opened) {
   std::vector<fs::path> needed;
   std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  if (error) return std::nullopt;
-  for (const fs::directory_iterator end; entries != end; entries.increment(error)) {
-    if (error) return std::nullopt;
-    if (entries->is_regular_file(error) && !addNeeded(entries->path(), needed)) return std::nullopt;
+  const auto names = files::namesIn(folder);
+  if (!names) return std::nullopt;
+  for (const std::string& name : *names) {
+    if (fs::is_regular_file(folder / name, error) && !addNeeded(folder / name, needed)) return std::nullopt;
   }
   // Not there: made in memory, or gone since, and with it what it needed.
   if (fs::exists(opened, error) && !addNeeded(opened, needed)) return std::nullopt;
@@ -76,7 +76,7 @@ void removeUnneeded(const std::vector<fs::path>& files, const fs::path& folder, 
   for (const fs::path& file : files) {
     std::error_code error;
     const auto isIt = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
-    if (std::ranges::none_of(*needed, isIt)) fs::remove(file, error);
+    if (std::ranges::none_of(*needed, isIt)) static_cast<void>(files::remove(file));
   }
 }
 

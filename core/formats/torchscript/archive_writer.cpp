@@ -187,7 +187,8 @@ std::optional<uint32_t> contentCrc(const RecordToWrite& record) {
   return crcOfDeflated(record.bytes.empty() ? std::span<const std::byte>() : record.bytes[0], record.size);
 }
 
-Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, unsigned threads) {
+Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, unsigned threads,
+                    const std::function<Status()>& stillGood) {
   uint64_t end = 0;
   auto placed = placeRecords(std::move(records), end);
   auto file = AtomicFile::create(path, end + directory(placed, end).size());
@@ -199,6 +200,7 @@ Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite
   if (!written) return written;
   if (!sound) return fail(ErrorCode::Internal, "a record of the archive to be written is broken");
   if (auto status = writeSums(*file, placed, end); !status) return status;
+  if (auto status = stillGood ? stillGood() : Status(); !status) return status;
   return file->commit();
 }
 

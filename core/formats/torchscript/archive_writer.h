@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,7 +32,8 @@ struct RecordToWrite {
 
 // To a temporary name in the same folder, fsynced, renamed: `path` holds the old content or the new one, and no other
 // file is left behind. Errors: WriteFailed; Internal when a deflated record is broken.
-[[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records,
-                                  unsigned threads);
+// `stillGood` is asked when all is written and before it gets its name.
+[[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, unsigned threads,
+                                  const std::function<Status()>& stillGood = {});
 
 }  // namespace normlens::formats::torchscript

@@ -76,6 +76,7 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
     lastError_ = arguments.error().message;
     return std::nullopt;
   }
+  const RunWatch watch(RunWatch::Kind::Trial);
   auto results = interpreter.run(std::move(*arguments), {}, Task{});
   if (!results) {
     lastError_ = results.error().message;

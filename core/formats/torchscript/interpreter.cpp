@@ -15,6 +15,7 @@ using c10::IValue;
 using torch::jit::Node;
 
 struct CancelledRun : std::exception {};
+struct TooLongRun : std::exception {};
 
 // A list of any element type is a vector of IValues inside.
 IValue makeList(const c10::TypePtr& type, std::vector<IValue> elements) {
@@ -122,6 +123,8 @@ Result<std::vector<IValue>> Interpreter::run(std::vector<IValue> inputs, const V
 
 Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
   const c10::InferenceMode inference;
+  const RunWatch watch(RunWatch::Kind::Run);
+  watch_ = &watch;
   valuesNeeded_ = false;
   hook_ = hook ? &hook : nullptr;
   task_ = &task;
@@ -148,6 +151,9 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
     return results;
   } catch (const CancelledRun&) {
     return fail(ErrorCode::Cancelled, "stopped on request");
+  } catch (const TooLongRun&) {
+    return fail(ErrorCode::RunFailed, watch.tooLong() + " (" + describe(program_, current_) + ")",
+                "allow more with --time-limit SECONDS");
   } catch (const ValueNeeded& error) {
     valuesNeeded_ = true;
     return failed(error.what());
@@ -188,7 +194,10 @@ std::vector<IValue> Interpreter::getAll(const std::vector<int>& values) const {
 void Interpreter::runBlock(int block) {
   for (const int node : program_.blocks[static_cast<size_t>(block)].nodes) {
     if (task_->cancelled()) throw CancelledRun();
+    if (watch_->expired()) throw TooLongRun();
     current_ = node;
+    const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+    RunWatch::at(at.node->kind().toQualString(), program_.frames[static_cast<size_t>(at.frame)].path);
     if (!steps_[static_cast<size_t>(node)].ready) prepare(node);
     runNode(node);
     ran_[static_cast<size_t>(node)] = true;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/run_watch.h"
 #include "core/base/task.h"
 #include "core/formats/torchscript/program.h"
 #include "core/formats/torchscript/stand_ins.h"
@@ -102,6 +103,7 @@ class Interpreter {
   std::map<std::pair<const c10::ivalue::Object*, std::string>, c10::IValue> attributes_;
   const ValueHook* hook_ = nullptr;
   const Task* task_ = nullptr;
+  const RunWatch* watch_ = nullptr;
   int current_ = kNone;    // node being run, for the error message
   std::vector<bool> ran_;  // by node
   Fault fault_;

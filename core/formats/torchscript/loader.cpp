@@ -5,10 +5,12 @@
 
 #include <algorithm>
 
+#include "core/base/run_watch.h"
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/fast_norm.h"
 #include "core/formats/torchscript/file_devices.h"
 #include "core/formats/torchscript/forbidden_ops.h"
+#include "core/formats/torchscript/object_types.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -84,11 +86,15 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, b
     return fail(ErrorCode::Unreadable, path + ": its TorchScript code cannot be parsed or loaded: " + why,
                 "export the model again with torch.jit.trace(...).save()");
   };
+  const RunWatch watch(RunWatch::Kind::Load);
   try {
     LoadedModule loaded;
     loaded.source.archive = archive;
     loaded.source.extraFiles = extraFilesOf(*archive);
     loaded.source.module = load(archive, loaded.source.extraFiles);
+    if (const auto problem = misplacedObject(loaded.source.module))
+      return fail(ErrorCode::Unreadable, path + " is a damaged TorchScript archive: " + *problem,
+                  "copy or export the file again");
     runOnCpu(*loaded.source.module._ivalue()->compilation_unit());
     loaded.wasTraining = loaded.source.module.hasattr("training") && loaded.source.module.is_training();
     if (loaded.wasTraining) loaded.source.module.eval();  // else a part in training mode (dropout as noise) is meant so

@@ -71,6 +71,7 @@ Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) c
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
+  const RunWatch watch(RunWatch::Kind::Run);
   const c10::InferenceMode inference;
   // One pass is not worth the optimiser's time.
   const torch::jit::GraphOptimizerEnabledGuard plain(false);

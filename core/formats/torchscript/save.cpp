@@ -113,6 +113,13 @@ bool isMadeAnew(std::string_view name) {
   return name.starts_with(".format_version") || name.starts_with(".storage_alignment");
 }
 
+// Written to since it was opened, its content may still be what its directory said then.
+Status unchanged(const Archive& archive, unsigned threads) {
+  if (archive.file().untouched()) return {};
+  if (archive.file().asLong() && checkCrcs(archive, threads, CrcScope::All)) return {};
+  return changedSinceOpened(archive.file().path());
+}
+
 // Code that says the same is kept byte for byte, with its debug record; so is what the serializer knows nothing of.
 std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, const Archive* archive) {
   const std::string prefix(archive == nullptr || archive->prefix().empty() ? kCapturedFolder : archive->prefix());
@@ -161,8 +168,9 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     std::deque<std::string> made;
     if (source_.archive) keepDevices(*records, *source_.archive, made);
     if (auto status = task.check(); !status) return status;
-    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()),
-                        std::max(1U, std::thread::hardware_concurrency()));
+    const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), threads,
+                        [&] { return source_.archive ? unchanged(*source_.archive, threads) : Status(); });
   } catch (const c10::Error& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
   } catch (const std::exception& error) {

@@ -142,6 +142,7 @@ class TorchRunner final : public Runner {
 
   template <class Pass>
   auto run(Pass&& pass) -> Result<decltype(pass())> {
+    const RunWatch watch(RunWatch::Kind::Run);
     const c10::InferenceMode inference;
     const DefaultType defaultType(model_.source().defaultType);
     const ThreadCount threads(parts_.settings.threads);

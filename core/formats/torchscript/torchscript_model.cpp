@@ -132,6 +132,7 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
   task.report("finding the shapes");
+  const RunWatch watch(RunWatch::Kind::Probe);
   Recorder recorder(program_);
   Interpreter interpreter(program_, Interpreter::Effort::ShapesOnly, [&] { recorder = Recorder(program_); });
   auto results = interpreter.run(std::move(*arguments), recorder.hook(), task);

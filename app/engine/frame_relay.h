@@ -1,0 +1,28 @@
+// Hands frames on from a process that may die in the middle of one: whoever reads them is never left with half a frame.
+//
+// Thread: one at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace normlens::engine {
+
+class FrameRelay {
+ public:
+  // As many of these bytes as belong to whole headers or to bodies, appended to `out`; the rest is kept for the next
+  // call. What is no frame is dropped.
+  void feed(std::string_view bytes, std::string& out);
+  // The process is gone: fills up the body that was begun.
+  void end(std::string& out);
+  // Between frames: those of another process may come now.
+  [[nodiscard]] bool between() const { return bodyLeft_ == 0; }
+
+ private:
+  void takeHeader(std::string& out);
+
+  std::string header_;
+  size_t bodyLeft_ = 0;
+};
+
+}  // namespace normlens::engine

@@ -1,0 +1,60 @@
+// One worker of `serve` and the two streams to it, as its supervisor holds them. Thread: the supervisor's.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/engine/frame_relay.h"
+#include "app/engine/serve_worker.h"
+#include "core/confine/worker.h"
+#include "core/protocol/rpc.h"
+
+namespace normlens::engine {
+
+// A request that has not been answered.
+struct Pending {
+  int64_t id = 0;
+  std::string method, body;
+  nlohmann::json params;
+  std::optional<std::chrono::steady_clock::time_point> cancelled;
+};
+
+class ServeSide {
+ public:
+  using Answered = std::function<void(ServeSide& side, int64_t id, bool withResult)>;
+  [[nodiscard]] static Result<std::unique_ptr<ServeSide>> start(Journal journal, const confine::Limits& limits,
+                                                                confine::Grants grants, const Answered& answered);
+
+  [[nodiscard]] confine::Worker& worker() { return *worker_; }
+  [[nodiscard]] const Journal& journal() const { return journal_; }
+  [[nodiscard]] int replies() const { return replies_.get(); }    // readable: call relay()
+  [[nodiscard]] int requests() const { return requests_.get(); }  // writable, where unsent(): call push()
+  [[nodiscard]] bool unsent() const { return !outgoing_.empty(); }
+  [[nodiscard]] bool ready() const { return worker_->page().ready != 0; }
+
+  void send(std::string_view body);
+  void push();
+  void closeRequests();
+  // Whole frames of replies; false: there are none now.
+  bool relay(std::string& out);
+  [[nodiscard]] FrameRelay& frames() { return frames_; }
+
+  std::list<Pending> pending;
+  std::string modelPath = "the engine";  // what sentences are about
+  bool opened = false;
+
+ private:
+  ServeSide() = default;
+
+  Journal journal_;
+  std::unique_ptr<confine::Worker> worker_;
+  Descriptor requests_, replies_;
+  std::string outgoing_;
+  bool closing_ = false;
+  FrameRelay frames_;
+};
+
+}  // namespace normlens::engine

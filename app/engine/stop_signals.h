@@ -1,0 +1,42 @@
+// The signals that a process which watches over others waits for, as a descriptor to poll. Blocked while it lives.
+#pragma once
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <optional>
+
+#include "core/base/descriptor.h"
+
+namespace normlens::engine {
+
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
+    sigprocmask(SIG_BLOCK, &signals, &before_);
+    descriptor_.reset(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~StopSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  // SIGINT, SIGTERM or SIGHUP; nullopt: none has come. That a child has ended is seen by asking for it.
+  [[nodiscard]] std::optional<int> next() {
+    signalfd_siginfo info{};
+    while (::read(descriptor_.get(), &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo != SIGCHLD) return static_cast<int>(info.ssi_signo);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  sigset_t before_{};
+  Descriptor descriptor_;
+};
+
+}  // namespace normlens::engine

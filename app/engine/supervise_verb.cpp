@@ -1,0 +1,88 @@
+#include "app/engine/supervise_verb.h"
+
+#include <poll.h>
+
+#include <array>
+#include <optional>
+
+#include "app/engine/model_options.h"
+#include "app/engine/stop_signals.h"
+
+namespace normlens::engine {
+namespace {
+
+using confine::Worker;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kStopPatience{850};  // within which what was measured is told
+
+class Supervisor {
+ public:
+  Supervisor(const Declared& verb, const confine::Limits& limits, Console& console)
+      : verb_(verb), limits_(limits), console_(console), files_(verb.files()) {}
+
+  Exit run() {
+    auto end = attempt({});
+    if (!end) return console_.fail(end.error());
+    using Kind = RunWatch::Kind;
+    const bool onlyLooking = !end->byItself && (end->during == Kind::Trial || end->during == Kind::Probe);
+    if (onlyLooking && !stopAsked_) end = attempt(end->error.message);
+    if (!end) return console_.fail(end.error());
+    return end->byItself ? static_cast<Exit>(end->status) : console_.fail(inFile(files_.model, end->error));
+  }
+
+ private:
+  Result<Worker::End> attempt(const std::string& notRun) {
+    Worker::Start start;
+    start.walls.gpu = files_.gpu;
+    start.limits = limits_;
+    start.grants = files_.grants;
+    start.keep = {console_.ownStdout(), console_.ownStderr()};
+    start.printed = [&](std::string_view line) { console_.note("| " + std::string(line)); };
+    auto worker = Worker::start(std::move(start), [&](confine::Confinement level) {
+      Interrupt interrupt;
+      if (const auto missing = confine::whatIsMissing(level); !missing.empty() && notRun.empty()) {
+        console_.note(missing);
+      }
+      return static_cast<int>(verb_.run({console_, interrupt, {notRun, level == confine::Confinement::None}}));
+    });
+    if (!worker) return tl::unexpected(worker.error());
+    return watch(**worker);
+  }
+
+  Worker::End watch(Worker& worker) {
+    for (;;) {
+      std::array<pollfd, 3> events{pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{worker.door(), POLLIN, 0},
+                                   pollfd{worker.noise(), POLLIN, 0}};
+      ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
+      if (events[1].revents != 0) worker.serveDoor();
+      if (events[2].revents != 0) worker.readNoise();
+      while (const auto signal = signals_.next()) stop(worker);
+      if (stopAsked_ && Clock::now() > *stopAsked_ + kStopPatience) worker.kill(Worker::Reason::Stopped);
+      if (worker.overdue()) worker.kill(Worker::Reason::Deadline);
+      if (auto end = worker.ended()) return std::move(*end);
+    }
+  }
+
+  void stop(Worker& worker) {
+    if (stopAsked_) return worker.kill(Worker::Reason::Stopped);
+    stopAsked_ = Clock::now();
+    worker.askToStop();
+  }
+
+  const Declared& verb_;
+  const confine::Limits& limits_;
+  Console& console_;
+  NamedFiles files_;
+  StopSignals signals_;
+  std::optional<Clock::time_point> stopAsked_;
+};
+
+}  // namespace
+
+Exit superviseVerb(const Declared& verb, const confine::Limits& limits, Console& console) {
+  return Supervisor(verb, limits, console).run();
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,141 @@
+#include "core/base/direct_files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace normlens::direct {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kRandomLetters = 6;  // of mkstemp
+
+fs::path folderOf(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+bool isTemporaryOf(const fs::path& target, const std::string& name) {
+  const std::string start = target.filename().string() + ".";
+  return name.size() == start.size() + kRandomLetters && name.starts_with(start);
+}
+
+// Of earlier makers that were killed: nobody holds their locks.
+void removeStale(const fs::path& target) {
+  std::error_code error;
+  fs::directory_iterator entries(folderOf(target), error);
+  for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
+    if (!isTemporaryOf(target, entries->path().filename().string())) continue;
+    const Descriptor file(::open(entries->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat info {};
+    const bool ours = file && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+    if (ours && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entries->path().c_str());
+  }
+}
+
+OrErrno<NewFile> createNamed(const fs::path& target) {
+  removeStale(target);
+  std::string name = target.string() + "." + std::string(kRandomLetters, 'X');
+  Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file) return tl::unexpected(errno);
+  ::flock(file.get(), LOCK_EX | LOCK_NB);
+  return NewFile{std::move(file), target, name};
+}
+
+bool lacksUnnamedFiles(int error) { return error == EOPNOTSUPP || error == EISDIR || error == EINVAL; }
+
+// A file system that cannot tell a free name in the same step is asked before.
+int renameToFree(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  struct stat there {};
+  if (::lstat(to.c_str(), &there) == 0) return EEXIST;
+  return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+int linkTo(const NewFile& file, const fs::path& path) {
+  const std::string self = "/proc/self/fd/" + std::to_string(file.file.get());
+  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+// A name cannot be given over another in one step: a free one first, for the moment until the rename.
+int linkOver(const NewFile& file) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  constexpr int kTries = 100;
+  std::random_device random;
+  for (int tries = 0; tries < kTries; ++tries) {
+    std::string name = file.target.string() + ".";
+    for (size_t i = 0; i < kRandomLetters; ++i) name += kLetters[random() % kLetters.size()];
+    int error = linkTo(file, name);
+    if (error == EEXIST) continue;
+    if (error == 0 && ::rename(name.c_str(), file.target.c_str()) != 0) {
+      error = errno;
+      ::unlink(name.c_str());
+    }
+    return error;
+  }
+  return EEXIST;
+}
+
+int nameOnce(NewFile& file, Naming naming) {
+  if (file.temporary.empty()) return naming == Naming::Replace ? linkOver(file) : linkTo(file, file.target);
+  if (naming == Naming::OnlyNew) return renameToFree(file.temporary, file.target);
+  return ::rename(file.temporary.c_str(), file.target.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+fs::path behindLinks(const fs::path& path) {
+  std::error_code error;
+  fs::path at = path;
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int i = 0; i < kMostLinks && fs::is_symlink(at, error); ++i) {
+    const fs::path to = fs::read_symlink(at, error);
+    if (error) return path;
+    at = to.is_absolute() ? to : folderOf(at) / to;
+  }
+  return at;
+}
+
+OrErrno<Descriptor> openToRead(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return tl::unexpected(errno);
+  return file;
+}
+
+OrErrno<Descriptor> openFolder(const fs::path& path) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return tl::unexpected(errno);
+  return folder;
+}
+
+OrErrno<NewFile> createNew(const fs::path& path) {
+  const fs::path target = behindLinks(path);
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) return tl::unexpected(EISDIR);
+  Descriptor file(::open(folderOf(target).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file) return NewFile{std::move(file), target, {}};
+  if (lacksUnnamedFiles(errno)) return createNamed(target);
+  return tl::unexpected(errno);
+}
+
+int name(NewFile& file, Naming naming) {
+  if (const int error = nameOnce(file, naming); error != 0) return error;
+  file.temporary.clear();
+  if (const auto folder = openFolder(folderOf(file.target))) ::fsync(folder->get());
+  return 0;
+}
+
+void discard(NewFile& file) {
+  file.file.reset();
+  if (!file.temporary.empty()) ::unlink(std::exchange(file.temporary, {}).c_str());
+}
+
+int remove(const fs::path& path) { return ::unlink(path.c_str()) == 0 ? 0 : errno; }
+
+}  // namespace normlens::direct

@@ -1,0 +1,38 @@
+// Files of this process's own opening: what files.h does where nothing stands between, and what a doorkeeper
+// (core/confine) does for a process that has no way to them. Errors are errno values. Thread: any.
+#pragma once
+
+#include <filesystem>
+#include <tl/expected.hpp>
+
+#include "core/base/descriptor.h"
+
+namespace normlens::direct {
+
+template <class T>
+using OrErrno = tl::expected<T, int>;
+
+// A file that has no name yet (O_TMPFILE), so that nothing of it is left whenever its maker dies. Where a file system
+// cannot do that, it has a temporary name beside `target`, which is taken away again or, after a SIGKILL, by the next
+// createNew() of the same target.
+struct NewFile {
+  Descriptor file;
+  std::filesystem::path target;
+  std::filesystem::path temporary;  // empty: no name
+};
+
+enum class Naming : unsigned char { Replace, OnlyNew };
+
+// What a path names once symbolic links are followed, its last part too where there is nothing yet.
+[[nodiscard]] std::filesystem::path behindLinks(const std::filesystem::path& path);
+
+// O_NONBLOCK: opening a named pipe does not wait for a writer.
+[[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
+[[nodiscard]] OrErrno<Descriptor> openFolder(const std::filesystem::path& path);
+[[nodiscard]] OrErrno<NewFile> createNew(const std::filesystem::path& path);
+// 0 or an errno. The folder is flushed as well.
+[[nodiscard]] int name(NewFile& file, Naming naming);
+void discard(NewFile& file);
+[[nodiscard]] int remove(const std::filesystem::path& path);
+
+}  // namespace normlens::direct

@@ -1,0 +1,71 @@
+#include "core/confine/grants.h"
+
+#include <algorithm>
+
+#include "core/base/direct_files.h"
+
+namespace normlens::confine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "" is never granted.
+fs::path resolved(const fs::path& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(direct::behindLinks(fs::absolute(path, error)), error);
+  return error ? fs::path() : whole;
+}
+
+bool liesOpenlyIn(const fs::path& folder, const fs::path& file) {
+  const auto [rest, below] = std::ranges::mismatch(folder, file);
+  return rest == folder.end() &&
+         std::none_of(below, file.end(), [](const fs::path& name) { return name.string().starts_with('.'); });
+}
+
+}  // namespace
+
+void Grants::toRead(const Path& file) {
+  if (const Path whole = resolved(file); !whole.empty()) read_.insert(whole);
+}
+
+void Grants::toReadBeside(const Path& model) {
+  if (const Path whole = resolved(model); !whole.empty()) dataFolders_.insert(whole.parent_path());
+}
+
+void Grants::toWrite(const Path& file) {
+  if (const Path whole = resolved(file); !whole.empty()) write_.insert(whole);
+}
+
+bool Grants::mayRead(const Path& file) const {
+  const Path whole = resolved(file);
+  return read_.contains(whole) || write_.contains(whole);
+}
+
+bool Grants::mayReadAsData(const Path& file) const {
+  const Path whole = resolved(file);
+  return std::ranges::any_of(dataFolders_, [&](const Path& folder) { return liesOpenlyIn(folder, whole); });
+}
+
+bool Grants::mayReadAsModel(const Path& file) const {
+  const Path whole = resolved(file);
+  return std::ranges::any_of(write_, [&](const Path& out) { return whole.parent_path() == out.parent_path(); });
+}
+
+bool Grants::mayList(const Path& folder) const {
+  const Path whole = resolved(folder);
+  return std::ranges::any_of(write_, [&](const Path& out) { return out.parent_path() == whole; });
+}
+
+bool Grants::mayReplace(const Path& file) const { return write_.contains(resolved(file)); }
+
+bool Grants::mayMakeOrRemove(const Path& file) const {
+  const Path whole = resolved(file);
+  return std::ranges::any_of(write_, [&](const Path& out) {
+    const std::string stem = out.stem().string();
+    return whole.parent_path() == out.parent_path() && !stem.empty() &&
+           whole.filename().string().starts_with(stem);
+  });
+}
+
+}  // namespace normlens::confine

@@ -1,0 +1,187 @@
+#include "core/confine/system_calls.h"
+
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#if defined(__x86_64__)
+#define NORMLENS_AUDIT_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NORMLENS_AUDIT_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+namespace normlens::confine {
+
+#ifdef NORMLENS_AUDIT_ARCH
+
+namespace {
+
+// Numbers that are the same on all processors (calls since 5.1) and may be missing in older headers.
+constexpr int kIoUringSetup = 425, kOpenat2 = 437, kPidfdGetfd = 438, kMountSetattr = 442, kFchmodat2 = 452;
+constexpr int kOpenTree = 428, kMoveMount = 429, kFsopen = 430, kFsmount = 432, kFspick = 433, kPidfdOpen = 434;
+constexpr int kClone3 = 435, kProcessMadvise = 440, kProcessMrelease = 448, kMemfdSecret = 447;
+// The youngest that this table was made with (Linux 6.12: removexattrat); what is younger does not exist here.
+constexpr int kYoungest = 466;
+
+// Never of use to a model: each of these reaches beyond the process.
+constexpr std::array kRefused = {
+    // the network, and everything that is asked over sockets
+    __NR_socket, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4, kIoUringSetup,
+    // programs
+    __NR_execve, __NR_execveat,
+    // other processes and their memory
+    __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp, __NR_tkill, __NR_rt_sigqueueinfo,
+    __NR_rt_tgsigqueueinfo, __NR_pidfd_send_signal, kPidfdOpen, kPidfdGetfd, kProcessMadvise, kProcessMrelease,
+    __NR_setpgid, __NR_setsid, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_semget, __NR_semctl, __NR_msgget, __NR_msgsnd,
+    __NR_msgctl, __NR_mq_open, __NR_mq_unlink, __NR_setpriority, __NR_ioprio_set,
+    // files by their names, where Landlock has no word for it
+    __NR_truncate, __NR_fchmodat, kFchmodat2, __NR_fchownat, __NR_fchown, __NR_utimensat, __NR_setxattr, __NR_lsetxattr,
+    __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_open_by_handle_at,
+    __NR_name_to_handle_at, __NR_chroot, __NR_fanotify_init,
+#ifdef __NR_chmod
+    __NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat,
+#endif
+    // the machine
+    __NR_mount, __NR_umount2, __NR_pivot_root, __NR_unshare, __NR_setns, kOpenTree, kMoveMount, kFsopen, kFsmount,
+    kFspick, kMountSetattr, __NR_bpf, __NR_perf_event_open, __NR_userfaultfd, __NR_keyctl, __NR_add_key,
+    __NR_request_key, __NR_init_module, __NR_finit_module, __NR_delete_module, __NR_kexec_load, __NR_reboot,
+    __NR_swapon, __NR_swapoff, __NR_sethostname, __NR_setdomainname, __NR_settimeofday, __NR_clock_settime,
+    __NR_clock_adjtime, __NR_adjtimex, __NR_acct, __NR_quotactl, __NR_syslog, __NR_personality, __NR_vhangup,
+    kMemfdSecret,
+#ifdef __NR_iopl
+    __NR_iopl, __NR_ioperm, __NR_modify_ldt,
+#endif
+#ifdef __NR_fork
+    __NR_fork, __NR_vfork,
+#endif
+};
+
+// What Landlock decides by the file where it is there.
+constexpr std::array kNames = {
+    __NR_mkdirat, __NR_unlinkat, __NR_linkat, __NR_symlinkat, __NR_renameat2, __NR_mknodat, kOpenat2,
+#ifdef __NR_renameat
+    __NR_renameat,
+#endif
+#ifdef __NR_mkdir
+    __NR_mkdir, __NR_rmdir, __NR_unlink, __NR_link, __NR_symlink, __NR_rename, __NR_mknod, __NR_creat,
+#endif
+};
+
+constexpr uint32_t kEnd = BPF_RET | BPF_K;
+constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;
+constexpr uint32_t refusal(int error) { return SECCOMP_RET_ERRNO | static_cast<uint32_t>(error); }
+
+// Builds the program; each rule stands by itself: what it does not decide falls through to the next.
+class Filter {
+ public:
+  Filter() {
+    load(offsetof(seccomp_data, arch));
+    unless(BPF_JEQ, NORMLENS_AUDIT_ARCH, SECCOMP_RET_KILL_PROCESS);
+    load(offsetof(seccomp_data, nr));
+    // On x86-64 also the 32-bit calls of the x32 interface, whose numbers have bit 30 set.
+    when(BPF_JGT, kYoungest, refusal(ENOSYS));
+  }
+  void refuse(int call, int error = EPERM) { when(BPF_JEQ, static_cast<uint32_t>(call), refusal(error)); }
+  // Where (argument & mask) == value, or, with `other`, where it is anything else. Low 32 bits.
+  void refuseWhere(int call, int argument, uint32_t mask, uint32_t value, bool other = false) {
+    jump(BPF_JEQ, static_cast<uint32_t>(call), 0, 5);
+    load(offsetof(seccomp_data, args) + static_cast<size_t>(argument) * sizeof(uint64_t));
+    add(BPF_ALU | BPF_AND | BPF_K, mask);
+    jump(BPF_JEQ, value, other ? 1 : 0, other ? 0 : 1);
+    add(kEnd, refusal(EPERM));
+    load(offsetof(seccomp_data, nr));
+  }
+  bool install() {
+    add(kEnd, kAllow);
+    const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
+    return ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
+  }
+
+ private:
+  void add(uint32_t code, uint32_t k) { code_.push_back({static_cast<uint16_t>(code), 0, 0, k}); }
+  void load(size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)); }
+  void jump(uint32_t test, uint32_t k, uint8_t yes, uint8_t no) {
+    code_.push_back({static_cast<uint16_t>(BPF_JMP | test | BPF_K), yes, no, k});
+  }
+  void when(uint32_t test, uint32_t k, uint32_t end) {
+    jump(test, k, 0, 1);
+    add(kEnd, end);
+  }
+  void unless(uint32_t test, uint32_t k, uint32_t end) {
+    jump(test, k, 1, 0);
+    add(kEnd, end);
+  }
+
+  std::vector<sock_filter> code_;
+};
+
+constexpr uint32_t kAll = 0xffffffff;
+
+void refuseByArguments(Filter& filter, uint32_t self) {
+  filter.refuse(kClone3, ENOSYS);  // its flags cannot be seen; glibc then uses clone
+  filter.refuseWhere(__NR_clone, 0, CLONE_THREAD, 0);
+  filter.refuseWhere(__NR_kill, 0, kAll, self, true);
+  filter.refuseWhere(__NR_tgkill, 0, kAll, self, true);
+  filter.refuseWhere(__NR_prctl, 0, kAll, PR_SET_PDEATHSIG);
+  filter.refuseWhere(__NR_ioctl, 1, kAll, TIOCSTI);  // typing for the user
+  filter.refuseWhere(__NR_ioctl, 1, kAll, TIOCLINUX);
+  filter.refuseWhere(__NR_ioctl, 1, kAll, TIOCSETD);
+  // Opened to read, and cut off all the same.
+  filter.refuseWhere(__NR_openat, 2, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC);
+#ifdef __NR_open
+  filter.refuseWhere(__NR_open, 1, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC);
+#endif
+}
+
+void refuseNames(Filter& filter) {
+  for (const int call : kNames) filter.refuse(call, EACCES);
+  for (const uint32_t way : {O_WRONLY, O_RDWR, O_ACCMODE}) {
+    filter.refuseWhere(__NR_openat, 2, O_ACCMODE, way);
+#ifdef __NR_open
+    filter.refuseWhere(__NR_open, 1, O_ACCMODE, way);
+#endif
+  }
+  filter.refuseWhere(__NR_openat, 2, O_CREAT, O_CREAT);
+#ifdef __NR_open
+  filter.refuseWhere(__NR_open, 1, O_CREAT, O_CREAT);
+#endif
+}
+
+}  // namespace
+
+bool refuseCalls(bool namesToo) {
+  Filter filter;
+  for (const int call : kRefused) filter.refuse(call);
+  const auto self = static_cast<uint32_t>(::getpid());
+  refuseByArguments(filter, self);
+  if (namesToo) refuseNames(filter);
+  return filter.install();
+}
+
+bool callsCanBeRefused() {
+  // Filters are there where an empty one is refused for its address alone.
+  return ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr) != 0 && errno == EFAULT;
+}
+
+#else
+
+bool refuseCalls(bool) { return false; }
+bool callsCanBeRefused() { return false; }
+
+#endif
+
+}  // namespace normlens::confine

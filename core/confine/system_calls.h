@@ -1,0 +1,12 @@
+// The seccomp half of the walls: which system calls a confined process may not make. Private to core/confine.
+#pragma once
+
+namespace normlens::confine {
+
+// namesToo: what Landlock would refuse (making, renaming and removing files, opening them to write) as well.
+// False: this machine has no seccomp filters, or is of a processor that the table has no numbers for.
+[[nodiscard]] bool refuseCalls(bool namesToo);
+// Whether refuseCalls() could work here.
+[[nodiscard]] bool callsCanBeRefused();
+
+}  // namespace normlens::confine

@@ -1,0 +1,182 @@
+#include "core/confine/walls.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "core/base/descriptor.h"
+#include "core/confine/system_calls.h"
+
+namespace normlens::confine {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Newer than the oldest headers that we build with.
+constexpr uint64_t kRefer = 1ULL << 13, kTruncate = 1ULL << 14, kIoctlDevice = 1ULL << 15;
+constexpr uint64_t kBindTcp = 1, kConnectTcp = 2;
+constexpr uint64_t kScopeSockets = 1, kScopeSignals = 2;
+struct RulesetAttributes {
+  uint64_t files, network, scoped;
+};
+
+constexpr uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
+constexpr uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr uint64_t kMakeFile = kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                               LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
+constexpr uint64_t kUseDevice = kReadFile | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
+
+int landlockVersion() {
+  return static_cast<int>(::syscall(__NR_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+}
+
+uint64_t rightsOf(int version) {
+  uint64_t rights = (1ULL << 13) - 1;
+  if (version >= 2) rights |= kRefer;
+  if (version >= 3) rights |= kTruncate;
+  if (version >= 5) rights |= kIoctlDevice;
+  return rights;
+}
+
+class Ruleset {
+ public:
+  explicit Ruleset(int version) : rights_(rightsOf(version)) {
+    const RulesetAttributes attributes{rights_, kBindTcp | kConnectTcp, kScopeSockets | kScopeSignals};
+    const size_t known = version >= 6 ? sizeof attributes : version >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+    ruleset_.reset(static_cast<int>(::syscall(__NR_landlock_create_ruleset, &attributes, known, 0)));
+  }
+  // What is not there needs no rule.
+  void allow(const fs::path& path, uint64_t access) {
+    const Descriptor at(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat info {};
+    if (!at || ::fstat(at.get(), &info) != 0) return;
+    if (!S_ISDIR(info.st_mode)) access &= ~static_cast<uint64_t>(LANDLOCK_ACCESS_FS_READ_DIR);
+    const landlock_path_beneath_attr rule{access & rights_, at.get()};
+    ::syscall(__NR_landlock_add_rule, ruleset_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  }
+  [[nodiscard]] bool enforce() const { return ruleset_ && ::syscall(__NR_landlock_restrict_self, ruleset_.get(), 0) == 0; }
+
+ private:
+  uint64_t rights_;
+  Descriptor ruleset_;
+};
+
+// Folders that libraries of this process were loaded from: others of theirs lie beside them. nvidia/: what the torch
+// wheel's CUDA libraries need, two folders up from torch/lib.
+std::set<fs::path> libraryFolders() {
+  std::set<fs::path> folders;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t at = line.find('/');
+    if (at == std::string::npos || line.find(".so", at) == std::string::npos) continue;
+    const fs::path folder = fs::path(line.substr(at)).parent_path();
+    folders.insert(folder);
+    if (folder.filename() == "lib") folders.insert(folder.parent_path().parent_path() / "nvidia");
+  }
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  folders.insert(program);
+  folders.insert(program.parent_path() / "lib");
+  return folders;
+}
+
+bool raiseLandlock(const Walls& walls) {
+  const int version = landlockVersion();
+  if (version < 1) return false;
+  Ruleset rules(version);
+  for (const fs::path& folder : libraryFolders()) rules.allow(folder, kRead);
+  for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/sys", "/proc/self"}) {
+    rules.allow(path, kRead);
+  }
+  for (const char* path : {"/etc/ld.so.cache", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom",
+                           "/dev/random", "/dev/zero"}) {
+    rules.allow(path, kReadFile);
+  }
+  rules.allow("/dev/null", kUseDevice);
+  if (!walls.scratch.empty()) rules.allow(walls.scratch, kMakeFile);
+  if (walls.gpu) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator("/dev", error)) {
+      if (entry.path().filename().string().starts_with("nvidia")) rules.allow(entry.path(), kUseDevice | kRead);
+    }
+    rules.allow("/proc/driver/nvidia", kRead);
+    rules.allow("/proc/devices", kReadFile);
+  }
+  return rules.enforce();
+}
+
+void dropCapabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const std::array<__user_cap_data_struct, 2> none{};
+  ::syscall(__NR_capset, &header, none.data());
+}
+
+void limit(int resource, int64_t bytes) {
+  rlimit now{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &now) != 0) return;
+  const auto wanted = static_cast<rlim_t>(bytes);
+  if (now.rlim_max != RLIM_INFINITY && now.rlim_max <= wanted) return;
+  now.rlim_cur = now.rlim_max = wanted;
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
+}
+
+}  // namespace
+
+std::string_view confinementName(Confinement level) {
+  switch (level) {
+    case Confinement::None:
+      return "none";
+    case Confinement::Calls:
+      return "calls";
+    case Confinement::Full:
+      return "full";
+  }
+  return "none";
+}
+
+std::string_view whatIsMissing(Confinement level) {
+  switch (level) {
+    case Confinement::None:
+      return "this system offers neither Landlock nor seccomp, so models are not confined: those that call anything but "
+             "plain tensor operations are not run";
+    case Confinement::Calls:
+      return "this system offers no Landlock, so a model that is run cannot write or send anything, but could read your "
+             "files";
+    case Confinement::Full:
+      return "";
+  }
+  return "";
+}
+
+Confinement offeredConfinement() {
+  if (!callsCanBeRefused()) return Confinement::None;
+  return landlockVersion() >= 1 ? Confinement::Full : Confinement::Calls;
+}
+
+Confinement confineThisProcess(const Walls& walls, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(0);  // it died before that
+  limit(RLIMIT_CORE, 0);
+  if (walls.memoryBytes > 0) limit(RLIMIT_DATA, walls.memoryBytes);
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
+  dropCapabilities();
+  const bool files = raiseLandlock(walls);
+  const bool calls = refuseCalls(!files);
+  if (!calls) return Confinement::None;
+  return files ? Confinement::Full : Confinement::Calls;
+}
+
+}  // namespace normlens::confine

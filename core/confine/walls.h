@@ -1,0 +1,41 @@
+// Walls around the process that loads and runs a stranger's model. They hold for all its threads and cannot be taken
+// down again.
+//
+// Landlock (Linux 5.13, docs.kernel.org/userspace-api/landlock.html): the process opens what it needs of the system to
+// read (libraries, /sys, a few files of /proc), nothing else; what it is to read or write besides comes as a descriptor
+// (core/base/files.h). seccomp: no sockets, no programs, no other processes, no changes to files by their names, no
+// calls that are younger than this table. No capabilities, no new privileges, a limit of memory, no core dump.
+// SECURITY.md is the long form.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+
+namespace normlens::confine {
+
+enum class Confinement : uint8_t {
+  None,    // this machine offers nothing
+  Calls,   // seccomp alone: nothing can be written or sent, but any file can be read
+  Full,
+};
+[[nodiscard]] std::string_view confinementName(Confinement level);
+// One sentence for a person; empty where it is full.
+[[nodiscard]] std::string_view whatIsMissing(Confinement level);
+
+// What this machine offers, without taking it. Thread: any.
+[[nodiscard]] Confinement offeredConfinement();
+
+struct Walls {
+  std::filesystem::path scratch;  // an own empty folder in which files may be made (ONNX Runtime's profiles); or empty
+  int64_t memoryBytes = 0;        // RLIMIT_DATA; 0: none
+  bool gpu = false;               // the devices of NVIDIA's driver
+};
+
+// Call while the process has one thread. What it returns is what stands: where a part cannot be had the others are
+// still put up. `parent`: who started it, with whom it dies.
+[[nodiscard]] Confinement confineThisProcess(const Walls& walls, pid_t parent);
+
+}  // namespace normlens::confine
