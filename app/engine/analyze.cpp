@@ -48,7 +48,8 @@ Declared declareAnalyze(CLI::App& app, const confine::Limits&) {
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   options->inputs.addTo(app);
   return {[options](const Call& call) { return run(*options, call); },
-          [options] { return namedFiles({options->model}, options->inputs); }, {}};
+          [options] { return namedFiles({options->model}, options->inputs); },
+          {}};
 }
 
 }  // namespace normlens::engine

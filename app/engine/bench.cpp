@@ -190,7 +190,8 @@ Exit runBench(Options options, const Call& call) {
   };
   call.interrupt.ifItGoesOn([&] {
     auto soFar = measured.take();
-    return static_cast<int>(soFar ? end(std::move(*soFar)) : console.fail({ErrorCode::Cancelled, "stopped on request", {}}));
+    return static_cast<int>(soFar ? end(std::move(*soFar))
+                                  : console.fail({ErrorCode::Cancelled, "stopped on request", {}}));
   });
   auto result = service.bench(params, tell, task);
   call.interrupt.ifItGoesOn({});
@@ -246,7 +247,8 @@ Declared declareBench(CLI::App& app, const confine::Limits&) {
       ->check(CLI::IsMember(kNormFlavours))
       ->capture_default_str();
   declareSettings(app, *options);
-  return {[options](const Call& call) { return runBench(*options, call); }, [options] { return filesOf(*options); }, {}};
+  return {
+      [options](const Call& call) { return runBench(*options, call); }, [options] { return filesOf(*options); }, {}};
 }
 
 }  // namespace normlens::engine

@@ -39,7 +39,8 @@ Result<InputsInfo> setInputs(service::Service& service, const InputsParams& para
 }  // namespace
 
 void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level) {
-  to.bind<InitializeParams, EngineInfo>(methods::kInitialize, [level](const auto& p, const Task&) { return initialize(p, level); });
+  to.bind<InitializeParams, EngineInfo>(methods::kInitialize,
+                                        [level](const auto& p, const Task&) { return initialize(p, level); });
   to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
   to.bind<ReadGraphParams, ModelInfo>(methods::kReadGraph,
                                       [&](const auto& p, const Task& task) { return s.readGraph(p, task); });

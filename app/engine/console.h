@@ -34,8 +34,8 @@ class Console {
 
   [[nodiscard]] bool json() const { return options_.json; }
 
-  // Takes stdout and stderr for itself, by descriptors of its own: what anybody else writes to stdout goes to stderr from
-  // now on, or where a process for a model has its streams. Before any model is opened.
+  // Takes stdout and stderr for itself, by descriptors of its own: what anybody else writes to stdout goes to stderr
+  // from now on, or where a process for a model has its streams. Before any model is opened.
   void takeStreams();
   // Where they went, to be kept open by who closes all others; -1: they were not or could not be taken.
   [[nodiscard]] int ownStdout() const;

@@ -163,7 +163,10 @@ Declared declareDiff(CLI::App& app, const confine::Limits&) {
       ->check(notNegative())
       ->type_name("REL");
   return {[options](const Call& call) { return run(*options, call); },
-          [options] { return namedFiles({options->a, options->b}, options->inputs); }, {}};
+          [options] {
+            return namedFiles({options->a, options->b}, options->inputs);
+          },
+          {}};
 }
 
 }  // namespace normlens::engine

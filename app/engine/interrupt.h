@@ -1,7 +1,7 @@
 // SIGTERM as a stop token, in the process that works: who started it turns Ctrl-C into that (supervise_verb.h).
 //
-// The first one asks the work to stop, a second one ends the process. Made before any other thread starts: it blocks the
-// signal for the process and waits for it on a thread of its own.
+// The first one asks the work to stop, a second one ends the process. Made before any other thread starts: it blocks
+// the signal for the process and waits for it on a thread of its own.
 #pragma once
 
 #include <csignal>

@@ -38,7 +38,8 @@ int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& con
 // SECONDS and sizes such as 4GB, both more than nothing.
 void addLimits(CLI::App& app, confine::Limits& limits) {
   app.add_option_function<double>(
-         "--time-limit", [&](double seconds) { limits.setTime(std::chrono::milliseconds(std::llround(seconds * 1000))); },
+         "--time-limit",
+         [&](double seconds) { limits.setTime(std::chrono::milliseconds(std::llround(seconds * 1000))); },
          "How long a run of the model may take; without it: 10 minutes, a minute to find its shapes, 20 seconds "
          "on inputs that are guessed")
       ->check(CLI::Range(0.1, 1e7))

@@ -11,7 +11,8 @@ namespace {
 
 namespace methods = protocol::methods;
 
-// A parameter that is a path. Where it may be something else ("folded", or nothing), a file of that name is granted too.
+// A parameter that is a path. Where it may be something else ("folded", or nothing), a file of that name is granted
+// too.
 struct PathParameter {
   std::string_view method, name;
   bool written = false;

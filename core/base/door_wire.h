@@ -11,14 +11,14 @@
 namespace normlens::door {
 
 enum class Ask : uint8_t {
-  Read,        // path -> a descriptor to read from
-  Folder,      // path -> a descriptor to list
-  Create,      // path -> a descriptor to write to, number: a ticket
-  NameOver,    // ticket: the file gets its name, an older one of that name goes
-  NameNew,     // ticket: the same where nothing has that name
-  Drop,        // ticket
-  Remove,      // path
-  Answered,    // ticket: the request of a client that was answered; flag: with a result (serve)
+  Read,      // path -> a descriptor to read from
+  Folder,    // path -> a descriptor to list
+  Create,    // path -> a descriptor to write to, number: a ticket
+  NameOver,  // ticket: the file gets its name, an older one of that name goes
+  NameNew,   // ticket: the same where nothing has that name
+  Drop,      // ticket
+  Remove,    // path
+  Answered,  // ticket: the request of a client that was answered; flag: with a result (serve)
 };
 
 struct Question {

@@ -114,8 +114,7 @@ OrErrno<NewFile> NewFile::create(const fs::path& path) {
   return made;
 }
 
-NewFile::NewFile(NewFile&& other) noexcept
-    : own_(std::move(other.own_)), ticket_(std::exchange(other.ticket_, 0)) {
+NewFile::NewFile(NewFile&& other) noexcept : own_(std::move(other.own_)), ticket_(std::exchange(other.ticket_, 0)) {
   other.own_.temporary.clear();
 }
 

@@ -19,14 +19,14 @@
 namespace normlens {
 
 struct WatchPage {
-  std::atomic<int64_t> deadlineNs{0};    // of the steady clock; 0: nothing runs, or it may take as long as it likes
-  std::atomic<int64_t> runLimitMs{0};    // 0: none
+  std::atomic<int64_t> deadlineNs{0};  // of the steady clock; 0: nothing runs, or it may take as long as it likes
+  std::atomic<int64_t> runLimitMs{0};  // 0: none
   std::atomic<int64_t> probeLimitMs{0};
   std::atomic<int64_t> trialLimitMs{0};
-  std::atomic<uint32_t> kind{0};         // RunWatch::Kind of the last run to begin
-  std::atomic<uint32_t> runs{0};         // that have begun and not ended
-  std::atomic<uint32_t> ready{0};        // the process's own, see core/confine/worker.h
-  std::array<char, 160> at{};            // the op; may be torn, and ends with a zero all the same
+  std::atomic<uint32_t> kind{0};   // RunWatch::Kind of the last run to begin
+  std::atomic<uint32_t> runs{0};   // that have begun and not ended
+  std::atomic<uint32_t> ready{0};  // the process's own, see core/confine/worker.h
+  std::array<char, 160> at{};      // the op; may be torn, and ends with a zero all the same
 };
 
 class RunWatch {

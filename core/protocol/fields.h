@@ -43,10 +43,10 @@ struct FieldsOf<InitializeParams> {
 template <>
 struct FieldsOf<EngineInfo> {
   using M = EngineInfo;
-  static constexpr std::tuple list{NORMLENS_FIELD(protocol),     NORMLENS_FIELD(version),     NORMLENS_FIELD(torch),
-                                   NORMLENS_FIELD(onnx_runtime), NORMLENS_FIELD(formats),     NORMLENS_FIELD(device),
-                                   NORMLENS_FIELD(pid),          NORMLENS_FIELD(memory_bytes), NORMLENS_FIELD(confinement),
-                                   NORMLENS_FIELD(unconfined)};
+  static constexpr std::tuple list{
+      NORMLENS_FIELD(protocol),    NORMLENS_FIELD(version),   NORMLENS_FIELD(torch), NORMLENS_FIELD(onnx_runtime),
+      NORMLENS_FIELD(formats),     NORMLENS_FIELD(device),    NORMLENS_FIELD(pid),   NORMLENS_FIELD(memory_bytes),
+      NORMLENS_FIELD(confinement), NORMLENS_FIELD(unconfined)};
 };
 
 template <>

@@ -75,7 +75,7 @@ struct GraphDocument {
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {
   std::string path;
-  std::string inputs;  // .npz file, or empty
+  std::string inputs;        // .npz file, or empty
   double time_limit = 0;     // seconds that a run may take; 0: the engine's own limits
   int64_t memory_limit = 0;  // bytes; the same
 };

@@ -71,7 +71,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   Error probeError;
   task.report("looking for inputs");
   auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
-                                : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
+                                      : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
@@ -236,7 +236,8 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   if (auto status = state_->needAnalysis(); !status) return status;
   constexpr size_t kMostBytes = size_t{256} << 20;
   const auto text = files::readSmall(path, kMostBytes);
-  if (!text) return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
+  if (!text)
+    return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
   auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->hash->get());
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));

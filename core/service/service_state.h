@@ -83,7 +83,11 @@ struct Service::State {
   }
 
   [[nodiscard]] DiffSubject diffSubject() const {
-    return {*model, layerNorms(), inputs.tensors, folded.get(), [this](const formats::Model& converted) {
+    return {*model,
+            layerNorms(),
+            inputs.tensors,
+            folded.get(),
+            [this](const formats::Model& converted) {
               return converted.apply(toFoldPlan(plan), layerNorms(), flavour, {});
             },
             strict};

@@ -70,8 +70,8 @@ bool MappedFile::asLong() const {
 }
 
 tl::unexpected<Error> changedSinceOpened(const std::filesystem::path& path) {
-  return fail(ErrorCode::Unreadable, path.string() + " has changed on the disk since it was opened, so nothing was written",
-              "open it again");
+  return fail(ErrorCode::Unreadable,
+              path.string() + " has changed on the disk since it was opened, so nothing was written", "open it again");
 }
 
 MappedFile::~MappedFile() {

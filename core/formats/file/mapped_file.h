@@ -24,7 +24,8 @@ class MappedFile {
   // False when the file has become shorter or cannot be read.
   [[nodiscard]] bool readAt(uint64_t offset, std::span<std::byte> into) const;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // By its size and its times (that of the last change cannot be set back): nobody has written to it since it was opened.
+  // By its size and its times (that of the last change cannot be set back): nobody has written to it since it was
+  // opened.
   [[nodiscard]] bool untouched() const;
   [[nodiscard]] bool asLong() const;  // as it was then, so that its bytes can be looked at
   // When it was last written, as it was opened: nanoseconds since 1970.

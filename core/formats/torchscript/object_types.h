@@ -1,8 +1,8 @@
 // Whether the objects of a loaded module are of the classes that its code reads them as. Private to
 // formats/torchscript: includes torch.
 //
-// LibTorch builds what data.pkl names and reads an attribute of an object by its number in the declared class: an object
-// of another class, with fewer attributes, is read past its end.
+// LibTorch builds what data.pkl names and reads an attribute of an object by its number in the declared class: an
+// object of another class, with fewer attributes, is read past its end.
 #pragma once
 
 #include <torch/script.h>
