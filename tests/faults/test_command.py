@@ -1,0 +1,114 @@
+"""The command line, killed and interrupted: OUT is wholly old or wholly new, Ctrl-C ends anything within a second."""
+
+import itertools
+import os
+import signal
+import time
+import unittest
+
+from engine import FaultCase, MODELS, cases, children, expand, wait_until
+
+OLDER = b"what was there before"
+DELAYS = [0.05 * step for step in range(1, 11)]
+ENDLESS = ("endless.pt", "endless.onnx", "long_op.pt")
+CTRL_C = 1.2  # seconds from it to the end
+
+
+def words_of(verb, model, out):
+    return {"analyze": ["analyze", model],
+            "fold": ["fold", model, "-o", out],
+            "fuse": ["fuse", model, "-o", out],
+            "bench": ["bench", model],
+            "diff": ["diff", model, model]}[verb] + ["--input", "x=float32[4,8]"]
+
+
+@expand
+class CommandFaults(FaultCase):
+    @cases(*((f"{who}_at_{delay * 1000:.0f}_ms_{suffix}", who, delay, suffix) for who, (delay, suffix) in
+             itertools.product(("worker", "supervisor"), zip(DELAYS, itertools.cycle(("pt", "onnx"))))))
+    def fold_killed(self, who, delay, suffix):
+        out = self.out_folder / f"out.{suffix}"
+        out.write_bytes(OLDER)
+        model = MODELS[f"small.{suffix}"]
+        process = self.start("fold", model, "-o", out)
+        time.sleep(delay)
+        workers = children(process.pid)
+        killed = workers[0] if who == "worker" and workers else process.pid
+        try:
+            os.kill(killed, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate(timeout=20)
+        self.assertIn(process.returncode, (0, 3) if killed != process.pid else (0, -signal.SIGKILL))
+        self.assertTrue(wait_until(lambda: not any(map(os.path.exists, (f"/proc/{pid}" for pid in workers))), 2))
+        if out.read_bytes() != OLDER:
+            self.loads(out)
+        self.assertEqual(self.run_engine("analyze", model).returncode, 0)  # tidies up after one that was killed
+        self.nothing_left(out.name)
+
+    def start_endless(self, verb, model):
+        """Until the model is run."""
+        process = self.start(*words_of(verb, MODELS[model], self.out_folder / ("out" + MODELS[model].suffix)))
+        self.assertTrue(wait_until(lambda: children(process.pid), 5))
+        time.sleep(0.6)
+        self.assertIsNone(process.poll())
+        return process
+
+    @cases(*((f"{verb}_{model.replace('.', '_')}", verb, model) for verb, model in
+             itertools.product(("analyze", "fold", "fuse", "bench", "diff"), ENDLESS)))
+    def interrupted(self, verb, model):
+        process = self.start_endless(verb, model)
+        began = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        self.assertLess(time.monotonic() - began, CTRL_C)
+        self.assertEqual(process.returncode, 1, errors)
+        self.one_line(errors)
+        self.nothing_left()
+
+    @cases(*((model.replace(".", "_"), model) for model in ENDLESS))
+    def interrupted_twice(self, model):
+        process = self.start_endless("analyze", model)
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.1)
+        began = time.monotonic()
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        self.assertLess(time.monotonic() - began, 0.8)
+        self.assertIn(process.returncode, (1, -signal.SIGINT), errors)  # which may find it on its way out
+        self.one_line(errors)
+        self.nothing_left()
+
+    @cases(("pt", "small.pt"), ("onnx", "small.onnx"), ("onnx_with_data", "data.onnx"))
+    def two_writers(self, model):
+        out = self.out_folder / ("out" + MODELS[model].suffix)
+        writers = [self.start("fold", MODELS[model], "-o", out, "--no-verify") for _ in range(2)]
+        for writer in writers:
+            _, errors = writer.communicate(timeout=60)
+            self.assertIn(writer.returncode, (0, 3), errors)
+        self.assertIn(0, [writer.returncode for writer in writers])
+        self.loads(out)
+        beside = sorted(path.name for path in self.out_folder.iterdir() if path != out)
+        self.assertLessEqual(len(beside), 1 if model == "data.onnx" else 0, beside)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_two_writers_serve_and_command(self):
+        out = self.out_folder / "out.pt"
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["small.pt"])})
+        served.ask("analyze")
+        served.ask("fold", {"verify": False})
+        writer = self.start("fold", MODELS["small.pt"], "-o", out, "--no-verify")
+        while writer.poll() is None:
+            answer = served.answer(served.send("export", {"path": str(out), "force": True}))
+            self.assertIn("result", answer)
+        writer.communicate()
+        self.assertIn(writer.returncode, (0, 3))
+        served.shutdown()
+        self.loads(out)
+        self.nothing_left(out.name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,53 @@
+"""Little memory and little time: a sentence and 3, or a result; never a signal."""
+
+import itertools
+import json
+import unittest
+
+from engine import FaultCase, MODELS, cases, expand
+
+VERBS = ("analyze", "fold", "bench", "diff")
+
+
+@expand
+class Limits(FaultCase):
+    def told(self, words, seconds):
+        """One JSON object on stdout, with or without a result; the status that goes with it."""
+        done = self.run_engine(*words, "--json", timeout=seconds)
+        # 1: the proof took more than there was.
+        self.assertIn(done.returncode, (0, 1, 3) if words[0] == "fold" else (0, 3), done.stderr)
+        told = json.loads(done.stdout)
+        self.assertIsInstance(told, dict)
+        if done.returncode == 3:
+            message = told["error"]["message"]
+            self.assertEqual(len(message.splitlines()), 1)
+            self.assertNotRegex(message.lower(), r"bad_alloc|assert|std::|c10|report a bug")
+        return done.returncode
+
+    def words(self, verb, model):
+        out = self.out_folder / ("out" + model.suffix)
+        return {"analyze": ["analyze", model], "fold": ["fold", model, "-o", out, "--prices", "fixed"],
+                "bench": ["bench", model, "--rounds", "1", "--iterations", "1", "--warmup", "1"],
+                "diff": ["diff", model, model]}[verb]
+
+    def left(self, status, verb, model):
+        self.nothing_left(*(["out" + model.suffix] if status == 0 and verb == "fold" else []))
+
+    @cases(*((f"{megabytes}_MB_{verb}_{suffix}", megabytes, verb, suffix) for megabytes, verb, suffix in
+             itertools.product((64, 128, 256, 512), VERBS, ("pt", "onnx"))))
+    def memory(self, megabytes, verb, suffix):
+        model = MODELS[f"deep.{suffix}"]
+        status = self.told([*self.words(verb, model), "--memory-limit", f"{megabytes}MB"], 60)
+        self.left(status, verb, model)
+
+    @cases(*((f"{verb}_{name.replace('.', '_')}", verb, name) for verb, name in
+             itertools.product(VERBS, ("endless.pt", "endless.onnx"))))
+    def time(self, verb, name):
+        model = MODELS[name]
+        status = self.told([*self.words(verb, model), "--time-limit", "1", "--input", "x=float32[4,8]"], 20)
+        self.assertEqual(status, 3)
+        self.left(status, verb, model)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,101 @@
+"""A worker of `serve` that dies, or stands still, at whatever it is at: one sentence, and the model is open still."""
+
+import itertools
+import random
+import signal
+import time
+import unittest
+
+from engine import CANCELLED, FaultCase, MODELS, cases, expand, sentence, signal_to
+from stages import STAGES, is_answered_in_full, reach
+
+KILLING = (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
+
+
+def rows(suffix, signals):
+    return [(f"{stage.name}_{number.name}_{suffix}", stage, number, suffix)
+            for stage, number in itertools.product(STAGES, signals)]
+
+
+@expand
+class ServeFaults(FaultCase):
+    def hit(self, stage, suffix, number):
+        """Sends the stage's request and, once it is at it, the signal. Returns all that the rest of a case needs."""
+        served = self.serve()
+        out = self.out_folder / f"out.{suffix}"
+        params = reach(served, stage, MODELS[f"deep.{suffix}"], out)
+        asked = served.send(stage.method, params)
+        served.wait_for(lambda: served.heard(asked, stage.progress) or asked in served.answers, 20)
+        time.sleep(random.Random(f"{stage.name}{number}").uniform(0, 0.03))
+        if number == signal.SIGSTOP:
+            signal_to(served.workers()[-1], number)
+        else:
+            served.kill_worker(number)
+        return served, asked, params, out
+
+    def lives_on(self, served, stage, params, out):
+        again = served.ask(stage.method, stage.again or params)
+        is_answered_in_full(self, stage, again)
+        if stage.method == "open":
+            served.ask("analyze")
+        served.shutdown()
+        left = [out.name] if stage.name == "export" else []
+        self.nothing_left(*left)
+        self.loads(*(self.out_folder / name for name in left))
+
+    @cases(*rows("pt", KILLING), *rows("onnx", (signal.SIGKILL, signal.SIGSEGV)))
+    def killed(self, stage, number, suffix):
+        served, asked, params, out = self.hit(stage, suffix, number)
+        answer = served.answer(asked, 3 if stage.name != "analyze" else 6)  # which is asked once more, without a run
+        if "error" in answer:
+            self.assertNotEqual(answer["error"]["code"], CANCELLED)
+            sentence(self, answer)
+        self.lives_on(served, stage, params, out)
+
+    @cases(*rows("pt", (signal.SIGSTOP,)), *rows("onnx", (signal.SIGSTOP,)))
+    def stopped(self, stage, number, suffix):
+        served, asked, params, out = self.hit(stage, suffix, number)
+        served.notify("$/cancelRequest", {"id": asked})
+        answer = served.answer(asked, 3)
+        if "error" in answer:
+            self.assertEqual(answer["error"]["code"], CANCELLED, answer)
+            sentence(self, answer)
+        else:  # it was quicker, and stands still with nothing to cancel
+            signal_to(served.workers()[-1], signal.SIGCONT)
+        self.lives_on(served, stage, params, out)
+
+    def test_idle(self):
+        for number in KILLING:
+            with self.subTest(number.name):
+                served = self.serve().begin()
+                served.ask("open", {"path": str(MODELS["deep.pt"])})
+                served.kill_worker(number)
+                self.assertTrue(served.ask("analyze")["norms"])
+                served.shutdown()
+
+    def test_again_and_again(self):
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        for _ in range(5):
+            asked = served.send("fold", {"verify": True})
+            served.wait_for(lambda: served.heard(asked) or asked in served.answers, 10)
+            served.kill_worker()
+            served.answer(asked, 3)
+            self.assertTrue(served.ask("analyze")["norms"])
+        served.shutdown()
+
+    def test_while_it_comes_back(self):
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        for wait in (0, 0.02, 0.05, 0.1, 0.2):
+            for worker in served.workers():
+                signal_to(worker, signal.SIGKILL)
+            time.sleep(wait)
+        served.answer(served.send("open", {"path": str(MODELS["deep.pt"])}), 10)
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        self.assertTrue(served.ask("analyze")["norms"])
+        served.shutdown()
+
+
+if __name__ == "__main__":
+    unittest.main()
