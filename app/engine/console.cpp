@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/base/printable.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {
@@ -25,11 +26,11 @@ bool writeLine(std::FILE* stream, std::string_view text) {
   return std::fflush(stream) == 0;
 }
 
-// An error is one line, whatever a library has put into its message.
+// An error is one line, whatever a library has put into its message, and whatever names a model has.
 std::string oneLine(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-  return text;
+  return printable(std::move(text));
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ Task Console::task(std::stop_token stop) {
 void Console::print(std::string_view text) {
   if (options_.json || options_.quiet) return;
   if (progress_) progress_->clear();
-  say(text);
+  say(printable(std::string(text), "\n"));
 }
 
 void Console::say(std::string_view text) {

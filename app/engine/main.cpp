@@ -82,9 +82,10 @@ int main(int argc, char** argv) {
   Console console({.json = has(argc, argv, "--json"), .quiet = has(argc, argv, "--quiet")});
   try {
     return runProgram(argc, argv, console);
-  } catch (const std::bad_alloc&) {
-    return static_cast<int>(console.fail(Error{ErrorCode::RunFailed, std::string(normlens::kNoMemory), {}}));
   } catch (const std::exception& error) {
+    if (normlens::isWantOfMemory(error)) {
+      return static_cast<int>(console.fail(Error{ErrorCode::RunFailed, normlens::plainError(error), {}}));
+    }
     return static_cast<int>(
         console.fail(Error{ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
                            "please report it with the command that led to it"}));

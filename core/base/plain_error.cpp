@@ -2,6 +2,7 @@
 
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 namespace normlens {
 namespace {
@@ -25,10 +26,16 @@ std::string plainJsonError(std::string_view text) {
 
 }  // namespace
 
+bool isWantOfMemory(const std::exception& error) {
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
+    return system->code() == std::errc::resource_unavailable_try_again;  // of a thread's stack
+  }
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+         dynamic_cast<const std::length_error*>(&error) != nullptr;  // of a container's
+}
+
 std::string plainError(const std::exception& error) {
-  const bool noMemory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-                        dynamic_cast<const std::length_error*>(&error) != nullptr;  // of a container's
-  if (noMemory) return std::string(kNoMemory);
+  if (isWantOfMemory(error)) return std::string(kNoMemory);
   const std::string_view text = error.what();
   return text.starts_with("[json.exception.") ? plainJsonError(text) : std::string(text);
 }

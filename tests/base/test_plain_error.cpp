@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <vector>
+
+#include "core/base/printable.h"
 
 namespace normlens {
 namespace {
@@ -23,6 +27,8 @@ TEST(PlainError, WantOfMemoryIsSaidInWords) {
   EXPECT_EQ(saidOf([] { throw std::bad_alloc(); }), "there is not enough memory");
   EXPECT_EQ(saidOf([] { throw std::bad_array_new_length(); }), "there is not enough memory");
   EXPECT_EQ(saidOf([] { std::vector<int>().resize(~size_t{0}); }), "there is not enough memory");
+  // What std::thread throws where there is no room for its stack.
+  EXPECT_EQ(saidOf([] { throw std::system_error(EAGAIN, std::generic_category()); }), "there is not enough memory");
 }
 
 TEST(PlainError, WhatJsonMissesIsSaidInWords) {
@@ -38,6 +44,18 @@ TEST(PlainError, WhatJsonMissesIsSaidInWords) {
 
 TEST(PlainError, OtherSentencesStayAsTheyAre) {
   EXPECT_EQ(saidOf([] { throw std::runtime_error("the disk is full"); }), "the disk is full");
+}
+
+TEST(Printable, ControlCharactersOfAStrangersTextAreMarked) {
+  EXPECT_EQ(printable("a\x1b[31m\x7f\tb"), "a?[31m??b");
+  EXPECT_EQ(printable("a\nb\r", "\n"), "a\nb?");
+  EXPECT_EQ(printable("\xC2\x9B"
+                      "1m"),
+            "??1m");  // U+009B begins what ESC [ begins
+  EXPECT_EQ(printable("gr\xC3\xB6\xC3\x9F"
+                      "e \xC2\xA0"),
+            "gr\xC3\xB6\xC3\x9F"
+            "e \xC2\xA0");
 }
 
 }  // namespace

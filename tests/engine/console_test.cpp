@@ -53,5 +53,17 @@ TEST(Console, StdoutHoldsItsObjectAloneWhateverAModelPrints) {
   EXPECT_EQ(json::parse(text, nullptr, false), json({{"answer", 42}, {"schema", 1}})) << text;
 }
 
+TEST(Console, NamesOfAModelCannotMoveTheCursor) {
+  const TemporaryFolder folder;
+  {
+    const StdoutFile redirected(folder / "out");
+    Console console({.json = false, .quiet = false});
+    console.print("norm \x1b]0;owned\x07\nits verdict");
+  }
+  std::ifstream file(folder / "out");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, "norm ?]0;owned?\nits verdict\n");
+}
+
 }  // namespace
 }  // namespace normlens::engine

@@ -1,15 +1,10 @@
 #include "core/formats/onnx/names.h"
 
-#include <algorithm>
+#include "core/base/printable.h"
 
 namespace normlens::formats::onnx {
 
-std::string printableName(const std::string& name) {
-  std::string out = name;
-  std::ranges::replace_if(
-      out, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return out;
-}
+std::string printableName(const std::string& name) { return printable(name); }
 
 std::string quotedName(const std::string& name) {
   constexpr size_t kMost = 120;
