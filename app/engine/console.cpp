@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "core/base/printable.h"
+#include "core/base/plain_error.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {
@@ -51,6 +52,12 @@ Exit exitFor(ErrorCode code) {
       return Exit::Unreadable;
   }
   return Exit::Unreadable;
+}
+
+Error defect(const std::exception& error) {
+  if (isWantOfMemory(error)) return {ErrorCode::RunFailed, plainError(error), {}};
+  return {ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
+          "please report it with the command that led to it"};
 }
 
 // One line on a terminal that is written over; ten times a second at most.

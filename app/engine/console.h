@@ -21,6 +21,9 @@ namespace normlens::engine {
 enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
 [[nodiscard]] Exit exitFor(ErrorCode code);
 
+// Of an exception that nobody has caught where it belongs.
+[[nodiscard]] Error defect(const std::exception& error);
+
 class Console {
  public:
   struct Options {

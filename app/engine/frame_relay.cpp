@@ -37,7 +37,8 @@ void FrameRelay::takeHeader(std::string& out) {
     std::from_chars(first, header_.data() + header_.size(), length);
   }
   if (length > 0 && length <= protocol::kMaxFrameBytes) {
-    out += header_;
+    // Not its own words: who reads them must find the same length.
+    out.append(kLength).append(std::to_string(length)).append(kBlank);
     bodyLeft_ = length;
   }
   header_.clear();

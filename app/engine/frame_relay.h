@@ -10,8 +10,7 @@ namespace normlens::engine {
 
 class FrameRelay {
  public:
-  // As many of these bytes as belong to whole headers or to bodies, appended to `out`; the rest is kept for the next
-  // call. What is no frame is dropped.
+  // As many of these bytes as belong to frames, appended to `out`; what is none is dropped.
   void feed(std::string_view bytes, std::string& out);
   // The process is gone: fills up the body that was begun.
   void end(std::string& out);

@@ -83,11 +83,6 @@ int main(int argc, char** argv) {
   try {
     return runProgram(argc, argv, console);
   } catch (const std::exception& error) {
-    if (normlens::isWantOfMemory(error)) {
-      return static_cast<int>(console.fail(Error{ErrorCode::RunFailed, normlens::plainError(error), {}}));
-    }
-    return static_cast<int>(
-        console.fail(Error{ErrorCode::Internal, std::string("a defect of NormLens: ") + error.what(),
-                           "please report it with the command that led to it"}));
+    return static_cast<int>(console.fail(normlens::engine::defect(error)));
   }
 }

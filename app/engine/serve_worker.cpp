@@ -16,6 +16,8 @@
 namespace normlens::engine {
 namespace {
 
+constexpr int kNotAsBefore = 4;  // the journal's requests are not answered as they were
+
 std::string readSome(int descriptor) {
   std::array<char, 1 << 16> buffer{};
   for (;;) {
@@ -58,6 +60,7 @@ class JournalThenClient {
   }
   void answered(int64_t id, bool withResult) {
     if (left_ == 0) return files::tellAnswered(id, withResult);
+    if (!withResult) ::_exit(kNotAsBefore);  // the next one is brought back less far
     if (left_.fetch_sub(1) == 1) watchPage().ready = 1;
     left_.notify_all();
   }

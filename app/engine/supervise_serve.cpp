@@ -9,13 +9,14 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
-#include <map>
-#include <stdexcept>
+#include <cstdlib>
 
+#include "app/engine/client_state.h"
 #include "app/engine/model_options.h"
 #include "app/engine/request_files.h"
 #include "app/engine/serve_side.h"
 #include "app/engine/stop_signals.h"
+#include "core/base/printable.h"
 #include "core/protocol/framing.h"
 #include "core/protocol/methods.h"
 
@@ -30,53 +31,6 @@ constexpr std::chrono::milliseconds kCancelPatience{700};
 constexpr std::chrono::milliseconds kEndPatience{2500};  // a little more than the worker's own
 constexpr size_t kMostWaiting = size_t{1} << 20;         // bytes for a client that does not read
 
-// What makes the state of a worker: the last successful request of each, in this order. One of a method takes the place
-// of an older one and of all that follow it.
-constexpr std::array kStateMakers = {methods::kInitialize, methods::kOpen, methods::kSetInputs, methods::kAnalyze,
-                                     methods::kFold};
-
-class ClientState {
- public:
-  void note(const Pending& request) {
-    const auto step = std::ranges::find(kStateMakers, std::string_view(request.method));
-    if (step == kStateMakers.end()) return;
-    const auto at = step - kStateMakers.begin();
-    std::erase_if(bodies_, [&](const auto& entry) { return entry.first >= at; });
-    bodies_[at] = request.body;
-  }
-  void dropLast() {
-    if (bodies_.size() > 1) bodies_.erase(std::prev(bodies_.end()));
-  }
-  void forgetModel() {
-    while (bodies_.size() > 1) dropLast();
-  }
-  [[nodiscard]] Journal journal(std::string notRun) const {
-    Journal journal{{}, std::move(notRun)};
-    for (const auto& [step, body] : bodies_) journal.requests.push_back(body);
-    return journal;
-  }
-  [[nodiscard]] bool hasModel() const { return bodies_.size() > 1; }
-
- private:
-  std::map<std::ptrdiff_t, std::string> bodies_;
-};
-
-// What a client says may be of any type: the worker refuses it in words.
-double numberIn(const nlohmann::json& params, const char* name) {
-  const auto found = params.find(name);
-  return found != params.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-confine::Limits limitsOf(const nlohmann::json& params, confine::Limits limits) {
-  constexpr double kMostSeconds = 1e7;
-  constexpr double kMostBytes = 1e18;
-  const double seconds = numberIn(params, "time_limit");
-  const auto bytes = static_cast<int64_t>(std::clamp(numberIn(params, "memory_limit"), 0.0, kMostBytes));
-  if (seconds > 0) limits.setTime(std::chrono::milliseconds(static_cast<int64_t>(1000 * std::min(seconds, kMostSeconds))));
-  if (bytes > 0) limits.memoryBytes = bytes;
-  return limits;
-}
-
 class Supervisor {
  public:
   Supervisor(int replies, const confine::Limits& limits) : client_(replies), usual_(limits), limits_(limits) {}
@@ -85,7 +39,7 @@ class Supervisor {
     if (!startWorker({}, {})) return Exit::Unreadable;
     while (!done()) {
       wait();
-      while (signals_.next()) return Exit::NotDone;
+      if (signals_.next()) return Exit::NotDone;
       watchOver();
     }
     return Exit::Done;
@@ -131,6 +85,7 @@ class Supervisor {
     }
     if (events[1].revents != 0) hear();
     settle();
+    tellOwn();
   }
   std::vector<ServeSide*> sides() {
     std::vector<ServeSide*> all{current_.get()};
@@ -138,16 +93,23 @@ class Supervisor {
     return all;
   }
   // One frame after the other, and no more than the client takes.
-  bool mayRelay(ServeSide& side) {
-    return outgoing_.size() < kMostWaiting &&
-           std::ranges::all_of(sides(), [&](ServeSide* other) { return other == &side || other->frames().between(); });
+  bool mayRelay(ServeSide& side) { return outgoing_.size() < kMostWaiting && othersAreBetween(&side); }
+  bool othersAreBetween(const ServeSide* side) {
+    return std::ranges::all_of(sides(), [&](ServeSide* other) { return other == side || other->frames().between(); });
+  }
+  // What is said here goes between the frames of the workers.
+  void say(std::string_view body) { own_ += protocol::encodeFrame(body); }
+  void tellOwn() {
+    if (othersAreBetween(nullptr)) outgoing_ += std::exchange(own_, {});
   }
 
   void tellClient() {
     // So few that a pipe that can be written to takes them all: a client that does not read stops nobody here.
     const ssize_t written = ::write(client_, outgoing_.data(), std::min<size_t>(outgoing_.size(), PIPE_BUF));
     if (written > 0) outgoing_.erase(0, static_cast<size_t>(written));
-    if (written < 0 && errno != EINTR && errno != EAGAIN) endClient();
+    if (written >= 0 || errno == EINTR || errno == EAGAIN) return;
+    outgoing_.clear();  // nobody reads any more
+    endClient();
   }
   void endClient() {
     clientGone_ = true;
@@ -161,7 +123,7 @@ class Supervisor {
       ended_ = true;
       drain(*current_);
     }
-    const bool told = outgoing_.empty() || clientGone_;
+    const bool told = outgoing_.empty() && own_.empty();
     return (ended_ && told) || Clock::now() > *ending_ + kEndPatience;
   }
 
@@ -193,10 +155,13 @@ class Supervisor {
   void settle() {
     while (!held_.empty() && !next_) {
       Pending& request = held_.front();
-      const bool beside = request.method == methods::kOpen && current_->opened;
+      const bool opens = request.method == methods::kOpen, beside = opens && current_->opened;
+      if (opens) lostModel_.reset();
       if (beside && !current_->pending.empty()) return;
       if (beside) {
         openBeside();
+      } else if (lostModel_ && request.method != methods::kShutdown) {
+        answer(request.id, *lostModel_);
       } else {
         hand(*current_, std::move(request));
       }
@@ -220,6 +185,7 @@ class Supervisor {
   void openBeside() {
     ClientState plain = state_;
     plain.forgetModel();
+    limits_ = limitsOf(held_.front().params, usual_);
     auto side = makeSide(plain.journal({}), {});
     if (!side) return answer(held_.front().id, {ErrorCode::Internal, side.error().message, {}});
     next_ = std::move(*side);
@@ -250,17 +216,18 @@ class Supervisor {
     const auto request = std::ranges::find(from.pending, id, &Pending::id);
     if (request == from.pending.end()) return;
     const bool opens = request->method == methods::kOpen;
+    std::vector<confine::HandedFile> files = from.worker().keeper().takeHanded();
     if (withResult) {
       if (opens) state_.forgetModel();
-      state_.note(*request);
+      state_.note(*request, std::move(files));
     }
     from.pending.erase(request);
     if (&from == next_.get() && opens) nextOpened_ = withResult;
   }
   void answer(int64_t id, const Error& error) {
-    outgoing_ += protocol::encodeFrame(protocol::failureBody(id, protocol::rpcFailure(error)));
+    say(protocol::failureBody(id, protocol::rpcFailure(error)));
   }
-  void answerPing(int64_t id) { outgoing_ += protocol::encodeFrame(protocol::resultBody(id, nullptr)); }
+  void answerPing(int64_t id) { say(protocol::resultBody(id, nullptr)); }
 
   // ---- the workers' lives
 
@@ -273,19 +240,28 @@ class Supervisor {
       const bool tooLong = running.cancelled && Clock::now() > *running.cancelled + kCancelPatience;
       if (tooLong) side->worker().kill(confine::Worker::Reason::Stopped);
     }
-    if (next_) {
+    if (next_ && othersAreBetween(next_.get())) {
       if (auto end = next_->worker().ended()) loseNext(*end);
     }
-    if (ending_) return;
+    if (ending_ || !othersAreBetween(current_.get())) return;
     if (auto end = current_->worker().ended()) loseCurrent(*end);
   }
 
-  // The new worker has answered its `open`: whose frame has gone out, as mayRelay() lets no other come between.
+  // The new worker has answered its `open`, the older one everything: what is left of both lies in their pipes.
   void replaceCurrent() {
     const bool opened = *std::exchange(nextOpened_, std::nullopt);
-    while (next_->relay(outgoing_)) {}
+    std::array inTurn{current_.get(), next_.get()};
+    if (!next_->frames().between()) std::ranges::reverse(inTurn);
+    for (ServeSide* side : inTurn) relayRest(*side);
+    (opened ? current_ : next_)->frames().end(outgoing_);
     if (opened) current_ = std::move(next_);
     next_.reset();
+  }
+
+  // No more than a pipe holds: one that goes on writing is not waited for.
+  void relayRest(ServeSide& side) {
+    const size_t most = outgoing_.size() + 2 * kMostWaiting;
+    while (outgoing_.size() < most && side.relay(outgoing_)) {}
   }
 
   void drain(ServeSide& side) {
@@ -299,6 +275,10 @@ class Supervisor {
 
   void loseNext(const confine::Worker::End& end) {
     drain(*next_);
+    if (nextOpened_.value_or(false)) {
+      replaceCurrent();
+      return loseCurrent(end);
+    }
     for (const Pending& request : next_->pending) answer(request.id, sentence(*next_, end));
     next_.reset();
     nextOpened_.reset();
@@ -312,24 +292,41 @@ class Supervisor {
     const bool looking = !end.byItself && (end.during == Kind::Trial || end.during == Kind::Probe);
     std::string notRun = lost->journal().notRun;
     if (!lost->ready()) {
-      if (!state_.hasModel()) throw std::runtime_error("no process for models lives long enough to be used");
+      if (!state_.hasModel()) return giveUp();
       state_.dropLast();  // bringing it back ended the next one as well
     } else if (!unanswered.empty() && unanswered.front().cancelled) {
       answer(unanswered.front().id, {ErrorCode::Cancelled, "stopped on request", {}});
       unanswered.pop_front();
-    } else if (!unanswered.empty() && unanswered.front().method == methods::kAnalyze && looking) {
+    } else if (!unanswered.empty() && unanswered.front().method == methods::kAnalyze && looking && notRun.empty()) {
       notRun = end.error.message;  // asked once more
     } else if (!unanswered.empty()) {
       answer(unanswered.front().id, sentence(*lost, end));
       unanswered.pop_front();
     }
     log(sentence(*lost, end).message);
+    if (const std::string file = state_.changedFile(); !file.empty()) loseModel(file, unanswered);
     bringBack(std::move(notRun), *lost, std::move(unanswered));
+  }
+
+  // What it was at cannot be done again on other content: nothing is asked of it any more until a model is opened.
+  void loseModel(const std::string& file, std::list<Pending>& unanswered) {
+    state_.forgetModel();
+    lostModel_ = Error{ErrorCode::Unreadable, file + " has changed on the disk since it was opened", "open it again"};
+    for (const Pending& request : unanswered) {
+      request.method == methods::kPing ? answerPing(request.id) : answer(request.id, *lostModel_);
+    }
+    unanswered.clear();
+  }
+
+  // Without a process for models there is nothing to serve.
+  void giveUp() {
+    log("no process for models can be started on this machine; the engine ends");
+    std::_Exit(static_cast<int>(Exit::Unreadable));
   }
 
   void bringBack(std::string notRun, ServeSide& lost, std::list<Pending> unanswered) {
     if (!startWorker(state_.journal(std::move(notRun)), std::move(lost.worker().grants()))) {
-      throw std::runtime_error("no process for models could be started");
+      giveUp();
     }
     current_->opened = state_.hasModel();
     current_->modelPath = lost.modelPath;
@@ -342,19 +339,20 @@ class Supervisor {
     }
   }
 
-  static void log(const std::string& line) { std::fprintf(stderr, "normlens-engine: %s\n", line.c_str()); }
+  static void log(const std::string& line) { std::fprintf(stderr, "normlens-engine: %s\n", printable(line).c_str()); }
 
   int client_;
   const confine::Limits& usual_;
   confine::Limits limits_;  // as the last `open` asked for
   StopSignals signals_;
   protocol::FrameDecoder heard_;
-  std::string outgoing_;
+  std::string outgoing_, own_;
   std::list<Pending> held_;  // not handed to a worker yet
   ClientState state_;
   Side current_;
   Side next_;                       // opens a model beside the current one's
   std::optional<bool> nextOpened_;  // it has answered
+  std::optional<Error> lostModel_;  // why it was not opened again
   std::optional<Clock::time_point> ending_;  // the client is gone or has asked for the end
   bool clientGone_ = false, ended_ = false;
 };

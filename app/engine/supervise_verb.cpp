@@ -45,7 +45,11 @@ class Supervisor {
       if (const auto missing = confine::whatIsMissing(level); !missing.empty() && notRun.empty()) {
         console_.note(missing);
       }
-      return static_cast<int>(verb_.run({console_, interrupt, {notRun, level == confine::Confinement::None}}));
+      try {
+        return static_cast<int>(verb_.run({console_, interrupt, {notRun, level == confine::Confinement::None}}));
+      } catch (const std::exception& error) {
+        return static_cast<int>(console_.fail(defect(error)));
+      }
     });
     if (!worker) return tl::unexpected(worker.error());
     return watch(**worker);

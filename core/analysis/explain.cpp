@@ -103,6 +103,14 @@ std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdi
   return what + " and " + plural(static_cast<size_t>(verdict.sharedWith.size()), "other LayerNorm") + ".";
 }
 
+std::string whyNoPattern(const graph::Graph& graph, graph::ValueId input) {
+  if (graph.value(input).shape) return "Which axes it normalizes over is not known before the run.";
+  const bool anythingRan = std::ranges::any_of(
+      graph.values, [](const graph::Value& value) { return value.producer != graph::kNone && value.shape; });
+  return anythingRan ? "The probe run did not reach it, so nothing is known of its input."
+                     : "The model was not run, so the shape of its input is not known.";
+}
+
 void explainBlocked(Analysis& analysis, int index) {
   const LayerNorm& norm = analysis.norms.layerNorms[static_cast<size_t>(index)];
   NormVerdict& verdict = analysis.verdicts[static_cast<size_t>(index)];
@@ -112,9 +120,7 @@ void explainBlocked(Analysis& analysis, int index) {
     return;
   }
   if (analysis.claims.root(index) == kNone) {
-    const bool reached = analysis.scales.graph().value(norm.input).shape.has_value();
-    verdict.reason = reached ? "Which axes it normalizes over is not known before the run."
-                             : "The probe run did not reach it, so nothing is known of its input.";
+    verdict.reason = whyNoPattern(analysis.scales.graph(), norm.input);
     return;
   }
   const auto blocker = nearestBlocker(analysis.claims, index);

@@ -88,6 +88,16 @@ int nameOnce(NewFile& file, Naming naming) {
   return ::rename(file.temporary.c_str(), file.target.c_str()) == 0 ? 0 : errno;
 }
 
+// Of an older file of that name, else as for any new file. Where a file system knows no modes, it has its own.
+void setMode(const NewFile& file, Naming naming) {
+  constexpr mode_t kPermissions = 0777;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  struct stat old {};
+  const bool replaces = naming == Naming::Replace && ::stat(file.target.c_str(), &old) == 0;
+  ::fchmod(file.file.get(), replaces ? old.st_mode & kPermissions : 0666U & ~mask);
+}
+
 }  // namespace
 
 fs::path behindLinks(const fs::path& path) {
@@ -125,6 +135,7 @@ OrErrno<NewFile> createNew(const fs::path& path) {
 }
 
 int name(NewFile& file, Naming naming) {
+  setMode(file, naming);
   if (const int error = nameOnce(file, naming); error != 0) return error;
   file.temporary.clear();
   if (const auto folder = openFolder(folderOf(file.target))) ::fsync(folder->get());

@@ -30,7 +30,7 @@ enum class Naming : unsigned char { Replace, OnlyNew };
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<Descriptor> openFolder(const std::filesystem::path& path);
 [[nodiscard]] OrErrno<NewFile> createNew(const std::filesystem::path& path);
-// 0 or an errno. The folder is flushed as well.
+// 0 or an errno. It has the mode of the file that it replaces. The folder is flushed as well.
 [[nodiscard]] int name(NewFile& file, Naming naming);
 void discard(NewFile& file);
 [[nodiscard]] int remove(const std::filesystem::path& path);

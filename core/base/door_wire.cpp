@@ -26,7 +26,7 @@ struct alignas(cmsghdr) Control {
   std::array<char, CMSG_SPACE(sizeof(int))> bytes{};
 };
 
-bool sendParts(int socket, std::span<iovec> parts, int handed) {
+bool sendParts(int socket, std::span<iovec> parts, int handed, int how) {
   Control control;
   msghdr message{};
   message.msg_iov = parts.data();
@@ -41,19 +41,21 @@ bool sendParts(int socket, std::span<iovec> parts, int handed) {
     std::memcpy(CMSG_DATA(header), &handed, sizeof handed);
   }
   ssize_t sent = 0;
-  do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+  do sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | how);
   while (sent < 0 && errno == EINTR);
   return sent >= 0;
 }
 
-// Bytes that came; -1: none will.
-ssize_t receive(int socket, std::span<iovec> parts, Descriptor& handed) {
+// Bytes that came; -1: none will. handed: null: no descriptor is taken, whatever is sent.
+ssize_t receive(int socket, std::span<iovec> parts, Descriptor* handed) {
   Control control;
   msghdr message{};
   message.msg_iov = parts.data();
   message.msg_iovlen = parts.size();
-  message.msg_control = control.bytes.data();
-  message.msg_controllen = control.bytes.size();
+  if (handed != nullptr) {
+    message.msg_control = control.bytes.data();
+    message.msg_controllen = control.bytes.size();
+  }
   ssize_t got = 0;
   do got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
@@ -62,7 +64,7 @@ ssize_t receive(int socket, std::span<iovec> parts, Descriptor& handed) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    handed.reset(fd);
+    handed->reset(fd);
   }
   return (message.msg_flags & MSG_TRUNC) != 0 ? -1 : got;
 }
@@ -74,23 +76,24 @@ iovec part(void* data, size_t size) { return {.iov_base = data, .iov_len = size}
 bool send(int socket, const Question& question) {
   QuestionHead head{question.ask, question.flag, question.ticket};
   std::array parts{part(&head, sizeof head), part(const_cast<char*>(question.path.data()), question.path.size())};
-  return question.path.size() <= PATH_MAX && sendParts(socket, parts, -1);
+  return question.path.size() <= PATH_MAX && sendParts(socket, parts, -1, 0);
 }
 
 bool send(int socket, const Answer& answer) {
   AnswerHead head{answer.error, answer.ticket};
   std::array parts{part(&head, sizeof head)};
-  return sendParts(socket, parts, answer.handed.get());
+  // Who asks reads the answer before asking again: there is always room for it, or who asks means harm.
+  return sendParts(socket, parts, answer.handed.get(), MSG_DONTWAIT);
 }
 
 std::optional<Question> receiveQuestion(int socket) {
   QuestionHead head{};
   std::string path(PATH_MAX, '\0');
   std::array parts{part(&head, sizeof head), part(path.data(), path.size())};
-  Descriptor unwanted;
-  const ssize_t got = receive(socket, parts, unwanted);
+  const ssize_t got = receive(socket, parts, nullptr);
   if (got < static_cast<ssize_t>(sizeof head) || head.ask > Ask::Answered) return std::nullopt;
   path.resize(static_cast<size_t>(got) - sizeof head);
+  if (path.find('\0') != std::string::npos) return std::nullopt;
   return Question{head.ask, head.flag, head.ticket, std::move(path)};
 }
 
@@ -98,7 +101,7 @@ std::optional<Answer> receiveAnswer(int socket) {
   AnswerHead head{};
   std::array parts{part(&head, sizeof head)};
   Answer answer;
-  if (receive(socket, parts, answer.handed) != static_cast<ssize_t>(sizeof head)) return std::nullopt;
+  if (receive(socket, parts, &answer.handed) != static_cast<ssize_t>(sizeof head)) return std::nullopt;
   answer.error = head.error;
   answer.ticket = head.ticket;
   return answer;

@@ -3,19 +3,23 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <vector>
 
 #include "core/formats/file/file_kind.h"
 
 namespace normlens::confine {
 namespace {
 
+namespace fs = std::filesystem;
 using door::Answer;
 using door::Ask;
 using door::Question;
 
-constexpr size_t kMostUnnamed = 4096;  // data files of one export
+constexpr size_t kMostUnnamed = 4096;    // data files of one export
+constexpr size_t kMostHanded = 100'000;  // that are remembered between two answers
 
 Answer refused(int error) { return {.error = error, .ticket = 0, .handed = Descriptor()}; }
 Descriptor copyOf(const Descriptor& fd) { return Descriptor(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)); }
@@ -31,7 +35,29 @@ bool isOnnx(const Descriptor& file) {
   return got > 0 && formats::detectKind(std::span(head).first(static_cast<size_t>(got))) == formats::FileKind::Onnx;
 }
 
+bool mentions(const Descriptor& file, const std::string& name) {
+  constexpr size_t kStep = size_t{1} << 20;
+  std::string text;
+  std::vector<char> bytes(kStep);
+  for (off_t at = 0;;) {
+    const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), at);
+    if (got <= 0) return false;
+    at += got;
+    text.append(bytes.data(), static_cast<size_t>(got));
+    if (text.find(name) != std::string::npos) return true;
+    text.erase(0, text.size() - std::min(text.size(), name.size()));
+  }
+}
+
+bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
 }  // namespace
+
+bool HandedFile::isAsItWas() const {
+  struct stat now {};
+  return ::stat(path.c_str(), &now) == 0 && now.st_dev == device && now.st_ino == inode && now.st_size == size &&
+         same(now.st_mtim, written) && same(now.st_ctim, changed);
+}
 
 Doorkeeper::~Doorkeeper() {
   for (auto& [ticket, file] : unnamed_) direct::discard(file);
@@ -47,17 +73,19 @@ bool Doorkeeper::serve(int socket) {
   return door::send(socket, answer(*question));
 }
 
+// What is opened is what was compared, whatever other spellings of it mean.
 Answer Doorkeeper::answer(const Question& question) {
+  const fs::path path = Grants::resolved(question.path);
   switch (question.ask) {
     case Ask::Read:
-      return read(question.path);
+      return read(path, question.path);
     case Ask::Folder: {
-      if (!grants_.mayList(question.path)) return refused(EACCES);
-      auto folder = direct::openFolder(question.path);
+      if (!grants_.mayList(path)) return refused(EACCES);
+      auto folder = direct::openFolder(path);
       return folder ? Answer{.error = 0, .ticket = 0, .handed = std::move(*folder)} : refused(folder.error());
     }
     case Ask::Create:
-      return create(question.path);
+      return create(path);
     case Ask::NameOver:
       return refused(name(question.ticket, direct::Naming::Replace));
     case Ask::NameNew:
@@ -66,14 +94,14 @@ Answer Doorkeeper::answer(const Question& question) {
       if (auto entry = unnamed_.extract(question.ticket)) direct::discard(entry.mapped());
       return refused(0);
     case Ask::Remove:
-      return refused(grants_.mayMakeOrRemove(question.path) ? direct::remove(question.path) : EACCES);
+      return refused(remove(path));
     case Ask::Answered:
       break;
   }
   return refused(EINVAL);
 }
 
-Answer Doorkeeper::read(const std::filesystem::path& path) {
+Answer Doorkeeper::read(const fs::path& path, const std::string& shown) {
   const bool named = grants_.mayRead(path), data = grants_.mayReadAsData(path), model = grants_.mayReadAsModel(path);
   if (!named && !data && !model) return refused(EACCES);
   auto file = direct::openToRead(path);
@@ -83,11 +111,13 @@ Answer Doorkeeper::read(const std::filesystem::path& path) {
   struct stat info {};
   if (::fstat(file->get(), &info) != 0) return refused(errno);
   if (named && isRegular(*file) && isOnnx(*file)) grants_.toReadBeside(path);
-  handed_.push_back({path, copyOf(*file), info.st_size});
+  const HandedFile handed{shown, info.st_dev, info.st_ino, info.st_size, info.st_mtim, info.st_ctim};
+  handed_.try_emplace({info.st_dev, info.st_ino}, handed);
+  if (handedNow_.size() < kMostHanded) handedNow_.push_back(handed);
   return {.error = 0, .ticket = 0, .handed = std::move(*file)};
 }
 
-Answer Doorkeeper::create(const std::filesystem::path& path) {
+Answer Doorkeeper::create(const fs::path& path) {
   if (!grants_.mayReplace(path) && !grants_.mayMakeOrRemove(path)) return refused(EACCES);
   if (unnamed_.size() >= kMostUnnamed) return refused(EMFILE);
   auto file = direct::createNew(path);
@@ -101,16 +131,26 @@ int Doorkeeper::name(int64_t ticket, direct::Naming naming) {
   auto entry = unnamed_.extract(ticket);
   if (entry.empty()) return EINVAL;
   direct::NewFile& file = entry.mapped();
-  const bool may = naming == direct::Naming::OnlyNew || grants_.mayReplace(file.target);
+  const bool onlyNew = naming == direct::Naming::OnlyNew, may = onlyNew || grants_.mayReplace(file.target);
+  auto older = may && !onlyNew ? direct::openToRead(file.target) : tl::unexpected(ENOENT);
   const int error = may ? direct::name(file, naming) : EACCES;
+  if (error == 0 && onlyNew) made_.insert(file.target);
+  if (error == 0 && older) replaced_ = std::move(*older);
   direct::discard(file);
   return error;
 }
 
+// Its own, and what the model that was replaced may have needed: it names its data files.
+int Doorkeeper::remove(const fs::path& path) const {
+  if (!grants_.mayMakeOrRemove(path)) return EACCES;
+  const bool may = made_.contains(path) || (replaced_ && mentions(replaced_, path.filename().string()));
+  return may ? direct::remove(path) : EACCES;
+}
+
 std::string Doorkeeper::shortened() const {
-  for (const Handed& handed : handed_) {
+  for (const auto& [inode, handed] : handed_) {
     struct stat info {};
-    if (::fstat(handed.file.get(), &info) == 0 && info.st_size < handed.size) return handed.path.string();
+    if (::stat(handed.path.c_str(), &info) == 0 && info.st_size < handed.size) return handed.path;
   }
   return {};
 }

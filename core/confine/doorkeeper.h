@@ -5,9 +5,13 @@
 
 #include <sys/types.h>
 
+#include <ctime>
+
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/direct_files.h"
@@ -15,6 +19,17 @@
 #include "core/confine/grants.h"
 
 namespace normlens::confine {
+
+// A file as it was when it was handed over.
+struct HandedFile {
+  std::string path;
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  timespec written{}, changed{};
+
+  [[nodiscard]] bool isAsItWas() const;
+};
 
 class Doorkeeper {
  public:
@@ -29,25 +44,26 @@ class Doorkeeper {
   [[nodiscard]] Grants& grants() { return grants_; }
   // One question from `socket`, answered there. False: nobody asks any more.
   [[nodiscard]] bool serve(int socket);
+  // Those handed over since this was asked last.
+  [[nodiscard]] std::vector<HandedFile> takeHanded() { return std::exchange(handedNow_, {}); }
   // A file that was handed over and has become shorter since; empty: none has.
   [[nodiscard]] std::string shortened() const;
 
  private:
   [[nodiscard]] door::Answer answer(const door::Question& question);
-  [[nodiscard]] door::Answer read(const std::filesystem::path& path);
+  // Paths are resolved ones, `shown` is how it was asked for.
+  [[nodiscard]] door::Answer read(const std::filesystem::path& path, const std::string& shown);
   [[nodiscard]] door::Answer create(const std::filesystem::path& path);
   [[nodiscard]] int name(int64_t ticket, direct::Naming naming);
-
-  struct Handed {
-    std::filesystem::path path;
-    Descriptor file;
-    off_t size = 0;
-  };
+  [[nodiscard]] int remove(const std::filesystem::path& path) const;
 
   Grants grants_;
   Answered answered_;
-  std::vector<Handed> handed_;
+  std::map<std::pair<dev_t, ino_t>, HandedFile> handed_;
+  std::vector<HandedFile> handedNow_;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
+  std::set<std::filesystem::path> made_;        // where nothing was before
+  Descriptor replaced_;                         // the older model
   int64_t lastTicket_ = 0;
 };
 

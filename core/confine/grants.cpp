@@ -9,14 +9,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "" is never granted.
-fs::path resolved(const fs::path& path) {
-  if (path.empty()) return {};
-  std::error_code error;
-  fs::path whole = fs::weakly_canonical(direct::behindLinks(fs::absolute(path, error)), error);
-  return error ? fs::path() : whole;
-}
-
 bool liesOpenlyIn(const fs::path& folder, const fs::path& file) {
   const auto [rest, below] = std::ranges::mismatch(folder, file);
   return rest == folder.end() &&
@@ -24,6 +16,13 @@ bool liesOpenlyIn(const fs::path& folder, const fs::path& file) {
 }
 
 }  // namespace
+
+fs::path Grants::resolved(const Path& path) {
+  if (path.empty()) return {};
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(direct::behindLinks(fs::absolute(path, error)), error);
+  return error ? fs::path() : whole;
+}
 
 void Grants::toRead(const Path& file) {
   if (const Path whole = resolved(file); !whole.empty()) read_.insert(whole);

@@ -13,6 +13,9 @@ class Grants {
  public:
   using Path = std::filesystem::path;
 
+  // The file that a spelling means, to be compared and opened: absolute, without links; "": none.
+  [[nodiscard]] static Path resolved(const Path& path);
+
   // A model, a file of inputs, a plan.
   void toRead(const Path& file);
   // An ONNX model that was handed over: its tensors may lie in files of its own folder or below, none of them hidden.

@@ -6,7 +6,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
-#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,8 +34,8 @@ namespace {
 constexpr int kIoUringSetup = 425, kOpenat2 = 437, kPidfdGetfd = 438, kMountSetattr = 442, kFchmodat2 = 452;
 constexpr int kOpenTree = 428, kMoveMount = 429, kFsopen = 430, kFsmount = 432, kFspick = 433, kPidfdOpen = 434;
 constexpr int kClone3 = 435, kProcessMadvise = 440, kProcessMrelease = 448, kMemfdSecret = 447;
-// The youngest that this table was made with (Linux 6.12: removexattrat); what is younger does not exist here.
-constexpr int kYoungest = 466;
+// The youngest that this table was made with (Linux 6.10: mseal); what is younger does not exist here.
+constexpr int kYoungest = 462;
 
 // Never of use to a model: each of these reaches beyond the process.
 constexpr std::array kRefused = {
@@ -47,11 +47,15 @@ constexpr std::array kRefused = {
     __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_kcmp, __NR_tkill, __NR_rt_sigqueueinfo,
     __NR_rt_tgsigqueueinfo, __NR_pidfd_send_signal, kPidfdOpen, kPidfdGetfd, kProcessMadvise, kProcessMrelease,
     __NR_setpgid, __NR_setsid, __NR_shmget, __NR_shmat, __NR_shmctl, __NR_semget, __NR_semctl, __NR_msgget, __NR_msgsnd,
-    __NR_msgctl, __NR_mq_open, __NR_mq_unlink, __NR_setpriority, __NR_ioprio_set,
+    __NR_msgctl, __NR_semop, __NR_semtimedop, __NR_msgrcv, __NR_mq_open, __NR_mq_unlink, __NR_setpriority,
+    __NR_ioprio_set, __NR_sched_setscheduler, __NR_sched_setparam, __NR_sched_setattr, __NR_migrate_pages,
+    __NR_move_pages,
     // files by their names, where Landlock has no word for it
     __NR_truncate, __NR_fchmodat, kFchmodat2, __NR_fchownat, __NR_fchown, __NR_utimensat, __NR_setxattr, __NR_lsetxattr,
     __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_open_by_handle_at,
-    __NR_name_to_handle_at, __NR_chroot, __NR_fanotify_init,
+    __NR_name_to_handle_at, __NR_chroot, __NR_fanotify_init, __NR_inotify_add_watch, __NR_getxattr, __NR_lgetxattr,
+    // files by descriptors that were handed over to read, or to tell: a log that stdout is appended to
+    __NR_fchmod, __NR_ftruncate,
 #ifdef __NR_chmod
     __NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat,
 #endif
@@ -61,7 +65,7 @@ constexpr std::array kRefused = {
     __NR_request_key, __NR_init_module, __NR_finit_module, __NR_delete_module, __NR_kexec_load, __NR_reboot,
     __NR_swapon, __NR_swapoff, __NR_sethostname, __NR_setdomainname, __NR_settimeofday, __NR_clock_settime,
     __NR_clock_adjtime, __NR_adjtimex, __NR_acct, __NR_quotactl, __NR_syslog, __NR_personality, __NR_vhangup,
-    kMemfdSecret,
+    kMemfdSecret, __NR_io_setup,
 #ifdef __NR_iopl
     __NR_iopl, __NR_ioperm, __NR_modify_ldt,
 #endif
@@ -72,7 +76,7 @@ constexpr std::array kRefused = {
 
 // What Landlock decides by the file where it is there.
 constexpr std::array kNames = {
-    __NR_mkdirat, __NR_unlinkat, __NR_linkat, __NR_symlinkat, __NR_renameat2, __NR_mknodat, kOpenat2,
+    __NR_mkdirat, __NR_unlinkat, __NR_linkat, __NR_symlinkat, __NR_renameat2, __NR_mknodat,
 #ifdef __NR_renameat
     __NR_renameat,
 #endif
@@ -131,25 +135,48 @@ class Filter {
 
 constexpr uint32_t kAll = 0xffffffff;
 
+// Opened to read, and cut off all the same; or opened for ioctl alone (mode 3), for which Landlock asks no right.
+void refuseWaysToOpen(Filter& filter, int call, int flags) {
+  filter.refuseWhere(call, flags, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC);
+  filter.refuseWhere(call, flags, O_ACCMODE, O_ACCMODE);
+}
+
+// What a descriptor does beyond reading and writing: who started this process, and the terminal, share them.
+void refuseByDescriptor(Filter& filter) {
+  for (const uint32_t change : {F_SETFL, F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY}) {
+    filter.refuseWhere(__NR_fcntl, 1, kAll, change);
+  }
+  // By the letter of who answers: terminals (T, K, V), sockets, attributes of files and file systems.
+  for (const uint32_t letter : {0x54, 0x4b, 0x56, 0x89, 0x66, 0x58, 0x94}) {
+    filter.refuseWhere(__NR_ioctl, 1, 0xff00, letter << 8U);
+  }
+  filter.refuseWhere(__NR_fallocate, 1, kAll, 0, true);
+}
+
+// Memory that no limit counts.
+void refuseUncountedMemory(Filter& filter) {
+  filter.refuse(__NR_memfd_create);
+  filter.refuseWhere(__NR_mmap, 3, MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS);
+  filter.refuseWhere(__NR_mmap, 3, MAP_GROWSDOWN, MAP_GROWSDOWN);
+}
+
 void refuseByArguments(Filter& filter, uint32_t self) {
-  filter.refuse(kClone3, ENOSYS);  // its flags cannot be seen; glibc then uses clone
+  for (const int call : {kClone3, kOpenat2}) filter.refuse(call, ENOSYS);  // their flags cannot be seen
   filter.refuseWhere(__NR_clone, 0, CLONE_THREAD, 0);
   filter.refuseWhere(__NR_kill, 0, kAll, self, true);
   filter.refuseWhere(__NR_tgkill, 0, kAll, self, true);
   filter.refuseWhere(__NR_prctl, 0, kAll, PR_SET_PDEATHSIG);
-  filter.refuseWhere(__NR_ioctl, 1, kAll, TIOCSTI);  // typing for the user
-  filter.refuseWhere(__NR_ioctl, 1, kAll, TIOCLINUX);
-  filter.refuseWhere(__NR_ioctl, 1, kAll, TIOCSETD);
-  // Opened to read, and cut off all the same.
-  filter.refuseWhere(__NR_openat, 2, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC);
+  filter.refuseWhere(__NR_prlimit64, 0, kAll, 0, true);
+  refuseWaysToOpen(filter, __NR_openat, 2);
 #ifdef __NR_open
-  filter.refuseWhere(__NR_open, 1, O_ACCMODE | O_TRUNC, O_RDONLY | O_TRUNC);
+  refuseWaysToOpen(filter, __NR_open, 1);
 #endif
+  refuseByDescriptor(filter);
 }
 
 void refuseNames(Filter& filter) {
   for (const int call : kNames) filter.refuse(call, EACCES);
-  for (const uint32_t way : {O_WRONLY, O_RDWR, O_ACCMODE}) {
+  for (const uint32_t way : {O_WRONLY, O_RDWR}) {
     filter.refuseWhere(__NR_openat, 2, O_ACCMODE, way);
 #ifdef __NR_open
     filter.refuseWhere(__NR_open, 1, O_ACCMODE, way);
@@ -163,11 +190,12 @@ void refuseNames(Filter& filter) {
 
 }  // namespace
 
-bool refuseCalls(bool namesToo) {
+bool refuseCalls(bool namesToo, bool gpu) {
   Filter filter;
   for (const int call : kRefused) filter.refuse(call);
   const auto self = static_cast<uint32_t>(::getpid());
   refuseByArguments(filter, self);
+  if (!gpu) refuseUncountedMemory(filter);
   if (namesToo) refuseNames(filter);
   return filter.install();
 }
@@ -179,7 +207,7 @@ bool callsCanBeRefused() {
 
 #else
 
-bool refuseCalls(bool) { return false; }
+bool refuseCalls(bool, bool) { return false; }
 bool callsCanBeRefused() { return false; }
 
 #endif

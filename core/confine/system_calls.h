@@ -4,8 +4,9 @@
 namespace normlens::confine {
 
 // namesToo: what Landlock would refuse (making, renaming and removing files, opening them to write) as well.
+// gpu: a driver may share memory with the process.
 // False: this machine has no seccomp filters, or is of a processor that the table has no numbers for.
-[[nodiscard]] bool refuseCalls(bool namesToo);
+[[nodiscard]] bool refuseCalls(bool namesToo, bool gpu);
 // Whether refuseCalls() could work here.
 [[nodiscard]] bool callsCanBeRefused();
 

@@ -118,6 +118,14 @@ bool raiseLandlock(const Walls& walls) {
   return rules.enforce();
 }
 
+// Of a model with many data files each stays open.
+void allowManyFiles() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 void dropCapabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const std::array<__user_cap_data_struct, 2> none{};
@@ -170,11 +178,13 @@ Confinement confineThisProcess(const Walls& walls, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);  // it died before that
   limit(RLIMIT_CORE, 0);
+  std::ofstream("/proc/self/oom_score_adj") << 1000;  // where memory runs out all the same, this process goes first
   if (walls.memoryBytes > 0) limit(RLIMIT_DATA, walls.memoryBytes);
+  allowManyFiles();
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Confinement::None;
   dropCapabilities();
   const bool files = raiseLandlock(walls);
-  const bool calls = refuseCalls(!files);
+  const bool calls = refuseCalls(!files, walls.gpu);
   if (!calls) return Confinement::None;
   return files ? Confinement::Full : Confinement::Calls;
 }

@@ -1,9 +1,12 @@
 #include "core/confine/worker.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +16,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 
 #include "core/base/files.h"
@@ -33,16 +37,53 @@ std::shared_ptr<WatchPage> sharedPage() {
   return {new (memory) WatchPage, [](WatchPage* page) { ::munmap(page, sizeof(WatchPage)); }};
 }
 
-fs::path makeScratch() {
+constexpr std::string_view kScratchName = "normlens-worker-";
+
+// The lock says that its starter lives.
+Descriptor lockFolder(const fs::path& path, int waiting) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info {};
+  const bool own = folder && ::fstat(folder.get(), &info) == 0 && info.st_uid == ::geteuid();
+  return own && ::flock(folder.get(), LOCK_EX | waiting) == 0 ? std::move(folder) : Descriptor();
+}
+
+// Of starters that were killed.
+void removeStaleScratch(const fs::path& parent) {
   std::error_code error;
-  std::string name = (fs::temp_directory_path(error) / "normlens-XXXXXX").string();
-  return ::mkdtemp(name.data()) == nullptr ? fs::path() : fs::path(name);
+  fs::directory_iterator entries(parent, error);
+  for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
+    if (!entries->path().filename().string().starts_with(kScratchName)) continue;
+    std::error_code ignored;
+    if (const Descriptor stale = lockFolder(entries->path(), LOCK_NB)) fs::remove_all(entries->path(), ignored);
+  }
+}
+
+struct Scratch {
+  fs::path path;
+  Descriptor lock = Descriptor();
+};
+
+// Without a lock it is nobody's yet, and who comes in between takes it away.
+Scratch makeScratch() {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  removeStaleScratch(parent);
+  std::string name = (parent / kScratchName).string() + "XXXXXX";
+  if (::mkdtemp(name.data()) == nullptr) return {};
+  Descriptor lock = lockFolder(name, 0);
+  if (!fs::exists(name, error)) return makeScratch();
+  return {name, std::move(lock)};
 }
 
 // What the machine has now and a tenth less, so that the others can live.
 int64_t memoryLimit(const Limits& limits) {
   if (limits.memoryBytes > 0) return limits.memoryBytes;
   return availableMemory().value_or(0) / 10 * 9;
+}
+
+bool isReadable(int fd) {
+  pollfd event{fd, POLLIN, 0};
+  return ::poll(&event, 1, 0) == 1 && (event.revents & POLLIN) != 0;
 }
 
 struct ChildEnds {
@@ -78,7 +119,12 @@ void closeAllBut(const std::vector<int>& kept, int door) {
   useWatchPage(page);
   if (!start.walls.scratch.empty()) ::setenv("TMPDIR", start.walls.scratch.c_str(), 1);
   const Confinement level = confineThisProcess(start.walls, parent);
-  const int status = body(level);
+  int status = EXIT_FAILURE;
+  try {
+    status = body(level);
+  } catch (const std::exception& error) {  // who started this is not to find a second self
+    std::fprintf(stderr, "%s\n", error.what());
+  }
   std::fflush(nullptr);
   ::_exit(status);  // what libraries would do at their end is not worth waiting for
 }
@@ -128,7 +174,9 @@ Result<std::unique_ptr<Worker>> Worker::start(Start start, const Body& body) {
   ::fcntl(noise[0], F_SETFL, O_NONBLOCK);
   worker->page_ = sharedPage();
   if (!worker->page_) return failed("memory");
-  worker->scratch_ = start.walls.scratch = makeScratch();
+  Scratch scratch = makeScratch();
+  worker->scratch_ = start.walls.scratch = std::move(scratch.path);
+  worker->scratchLock_ = std::move(scratch.lock);
   worker->setLimits(start.limits);
   start.walls.memoryBytes = memoryLimit(start.limits);
   std::fflush(nullptr);  // else the child would write it as well
@@ -193,7 +241,7 @@ void Worker::kill(Reason reason) {
 bool Worker::overdue() const {
   const int64_t deadline = page_->deadlineNs;
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return deadline > 0 && now > std::chrono::nanoseconds(deadline) + kGrace;
+  return deadline > 0 && now - kGrace > std::chrono::nanoseconds(deadline);
 }
 
 std::optional<Worker::End> Worker::ended() {
@@ -201,6 +249,7 @@ std::optional<Worker::End> Worker::ended() {
   if (reaped_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   reaped_ = true;
   while (readNoise()) {}  // what it printed last
+  while (door_ && isReadable(door_.get())) serveDoor();  // and told or asked
   noise_->end();
   if (WIFEXITED(status)) return End{WEXITSTATUS(status), true, RunWatch::Kind::None, {}};
   const auto during = page_->runs > 0 ? static_cast<RunWatch::Kind>(page_->kind.load()) : RunWatch::Kind::None;
@@ -209,14 +258,14 @@ std::optional<Worker::End> Worker::ended() {
 
 Error Worker::describe(int signal) const {
   const std::string at = doing(*page_);
-  if (reason_ == Reason::Stopped) return {ErrorCode::Cancelled, "stopped on request", {}};
+  if (reason_ == Reason::Stopped || signal == SIGTERM) return {ErrorCode::Cancelled, "stopped on request", {}};
   if (const std::string file = keeper_->shortened(); signal == SIGBUS && !file.empty()) {
     return {ErrorCode::Unreadable, file + " became shorter while it was open", "open it again once it is complete"};
   }
   if (reason_ == Reason::Deadline) {
     const int64_t ms = limitMsOf(*page_, static_cast<RunWatch::Kind>(page_->kind.load()));
-    return {ErrorCode::RunFailed, "it was stopped" + at + ", which took more than " +
-                std::to_string((ms + 999) / 1000) + " s", "allow more with --time-limit SECONDS"};
+    return {ErrorCode::RunFailed, "it was stopped" + at + ": it took more than " +
+                std::to_string((ms + 999) / 1000) + " s (--time-limit)", "allow more with --time-limit SECONDS"};
   }
   if (signal == SIGKILL) {
     return {ErrorCode::RunFailed, "the system ended it" + at + ", most likely because memory ran out",

@@ -59,6 +59,7 @@ class Worker {
   [[nodiscard]] int door() const { return door_.get(); }    // readable: call serveDoor()
   [[nodiscard]] int noise() const { return noisePipe_.get(); }  // readable: call readNoise()
   [[nodiscard]] Grants& grants() { return keeper_->grants(); }
+  [[nodiscard]] Doorkeeper& keeper() { return *keeper_; }
   [[nodiscard]] const WatchPage& page() const { return *page_; }
   void setLimits(const Limits& limits);  // of memory: where it is less than before
   void serveDoor();
@@ -90,6 +91,7 @@ class Worker {
   Descriptor door_, noisePipe_;
   std::shared_ptr<WatchPage> page_;  // both processes see it
   std::filesystem::path scratch_;
+  Descriptor scratchLock_;  // one that nobody holds is taken away by the next worker's start
   std::unique_ptr<Noise> noise_;
   std::optional<Doorkeeper> keeper_;  // of a worker that was started
 };

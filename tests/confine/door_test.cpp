@@ -1,11 +1,18 @@
 // Files through the door: what was named is handed over, and nothing else.
 #include <csignal>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iterator>
 
+#include "core/base/door_wire.h"
 #include "core/base/files.h"
 #include "tests/confine/worker_fixture.h"
 
@@ -81,6 +88,99 @@ TEST_F(Door, NamesAFileOnceItIsComplete) {
   EXPECT_EQ(read("out.onnx"), "new");
   EXPECT_EQ(read("out.onnx.data"), "data");
   EXPECT_EQ(names(), (std::vector<std::string>{"out.onnx", "out.onnx.data"}));
+}
+
+TEST_F(Door, RemovesWhatItMadeAndWhatTheOlderModelNamed) {
+  const fs::path out = write("m.onnx", "old model with m.onnx.data");
+  write("m.onnx.data", "old"), write("m.py", "mine"), write("m.onnx.txt", "mine");
+  fs::create_symlink("m.py", path("m.link"));
+  const Outcome outcome = run(
+      [&](Confinement) {
+        const bool tooSoon = files::remove(path("m.onnx.data")) == 0;
+        const bool made = writes(path("m.onnx.data_2"), "new", files::Naming::OnlyNew);
+        const bool undone = files::remove(path("m.onnx.data_2")) == 0;
+        const bool over = writes(out, "new model", files::Naming::Replace);
+        const bool older = files::remove(path("m.onnx.data")) == 0;
+        const bool other = files::remove(path("m.py")) == 0 || files::remove(path("m.onnx.txt")) == 0 ||
+                           files::remove(path("m.link")) == 0;
+        return (made && undone ? 1 : 0) + (over && older ? 2 : 0) + (tooSoon || other ? 4 : 0);
+      },
+      granting([&](Grants& grants) { grants.toWrite(out); }));
+  EXPECT_EQ(outcome.end.status, 3);
+  EXPECT_EQ(names(), (std::vector<std::string>{"m.link", "m.onnx", "m.onnx.txt", "m.py"}));
+}
+
+TEST_F(Door, GivesAFileTheModeOfTheOneThatItReplaces) {
+  const fs::path out = write("out.pt", "old");
+  fs::permissions(out, fs::perms(0640));
+  const Outcome outcome = run([&](Confinement) { return writes(out, "new", files::Naming::Replace) ? 0 : 1; },
+                              granting([&](Grants& grants) { grants.toWrite(out); }));
+  EXPECT_EQ(outcome.end.status, 0);
+  EXPECT_EQ(fs::status(out).permissions(), fs::perms(0640));
+}
+
+// What only a process says that has been taken over; it must cost its keeper nothing.
+class HostileDoor : public Door {
+ protected:
+  struct Head {
+    door::Ask ask;
+    bool flag;
+    int64_t ticket;
+  };
+  static int socketOfWorker() {
+    for (int fd = STDERR_FILENO + 1; fd < 1000; ++fd) {
+      struct stat info {};
+      if (::fstat(fd, &info) == 0 && S_ISSOCK(info.st_mode)) return fd;
+    }
+    return -1;
+  }
+  static std::ptrdiff_t ownDescriptors() {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  }
+};
+
+TEST_F(HostileDoor, TakesNoDescriptors) {
+  const std::ptrdiff_t before = ownDescriptors();
+  std::ptrdiff_t most = 0;
+  run(
+      [&](Confinement) {
+        for (int i = 0; i < 100; ++i) {
+          Head head{door::Ask::Drop, false, 1};
+          iovec part{&head, sizeof head};
+          const std::array<int, 2> sent{STDOUT_FILENO, STDOUT_FILENO};
+          alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sent)> control{};
+          msghdr message{};
+          message.msg_iov = &part, message.msg_iovlen = 1;
+          message.msg_control = control.data(), message.msg_controllen = control.size();
+          cmsghdr* const header = CMSG_FIRSTHDR(&message);
+          header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS, header->cmsg_len = CMSG_LEN(sizeof sent);
+          std::memcpy(CMSG_DATA(header), sent.data(), sizeof sent);
+          if (::sendmsg(socketOfWorker(), &message, 0) < 0) return 1;
+          static_cast<void>(::recv(socketOfWorker(), &head, sizeof head, 0));
+        }
+        std::puts("sent");
+        return 0;
+      },
+      {}, {}, [&](std::string_view) { most = ownDescriptors(); });
+  EXPECT_GT(most, 0);
+  EXPECT_LT(most, before + 20);
+}
+
+TEST_F(HostileDoor, IsNotHeldUpByAnswersThatNobodyReads) {
+  Worker::Start start;
+  start.limits.run = std::chrono::milliseconds(500);
+  const Outcome outcome = run(
+      [&](Confinement) {
+        const RunWatch watch(RunWatch::Kind::Run);
+        const Head head{door::Ask::Drop, false, 1};
+        const int socket = socketOfWorker();
+        while (::send(socket, &head, sizeof head, MSG_NOSIGNAL) > 0) {}
+        for (;;) ::pause();
+        return 0;
+      },
+      std::move(start));
+  EXPECT_FALSE(outcome.end.byItself);
+  EXPECT_LT(outcome.took, std::chrono::seconds(10));
 }
 
 TEST_F(Door, WritesWhatALinkPointsTo) {

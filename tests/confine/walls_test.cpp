@@ -2,10 +2,15 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <csignal>
+#include <sched.h>
+#include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -83,6 +88,47 @@ const Attempt kAttempts[] = {
     {"opens_anothers_memory",
      [](const Target& t) { return opens("/proc/" + std::to_string(t.process) + "/mem", O_RDONLY); }},
     {"outlives_its_starter", [](const Target&) { return ::prctl(PR_SET_PDEATHSIG, 0) == 0; }},
+    {"limits_another", [](const Target& t) { return ::prlimit(t.process, RLIMIT_CORE, nullptr, nullptr) == 0; }},
+    {"has_another_signalled",
+     [](const Target& t) {
+       int ends[2];
+       return ::pipe(ends) == 0 && ::fcntl(ends[0], F_SETOWN, t.process) == 0;
+     }},
+    {"schedules_another",
+     [](const Target& t) {
+       const sched_param none{};
+       return ::sched_setscheduler(t.process, SCHED_OTHER, &none) == 0;
+     }},
+    {"uses_anothers_semaphore", [](const Target&) { return ::semop(-1, nullptr, 0) == 0 || errno != EPERM; }},
+    {"opens_a_device_for_ioctl", [](const Target&) { return opens("/dev/null", O_ACCMODE); }},
+    {"opens_by_flags_that_cannot_be_seen",
+     [](const Target&) { return ::syscall(437, AT_FDCWD, "/dev/null", nullptr, 0) >= 0 || errno != ENOSYS; }},
+    {"sets_an_attribute_by_a_young_call", [](const Target&) { return ::syscall(463) >= 0 || errno != ENOSYS; }},
+    {"changes_the_mode_of_what_it_reads",
+     [](const Target&) {
+       const int fd = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+       struct stat info {};
+       return fd < 0 || (::fstat(fd, &info) == 0 && ::fchmod(fd, info.st_mode & 07777) == 0);
+     }},
+    {"cuts_off_what_it_writes",
+     [](const Target&) {
+       const std::string file = std::string(::getenv("TMPDIR")) + "/own";
+       const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+       return fd < 0 || ::ftruncate(fd, 0) == 0 || ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0;
+     }},
+    {"changes_how_a_shared_descriptor_waits",
+     [](const Target&) { return ::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK) == 0; }},
+    {"asks_the_terminal_for_more", [](const Target&) { return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, nullptr) == 0 || errno != EPERM; }},
+    {"watches_a_folder",
+     [](const Target& t) { return ::inotify_add_watch(::inotify_init1(0), t.folder.c_str(), IN_CREATE) >= 0; }},
+    {"makes_a_file_of_memory", [](const Target&) { return ::memfd_create("made", 0) >= 0; }},
+    {"takes_memory_that_is_not_counted",
+     [](const Target&) {
+       const auto gets = [](int flags) {
+         return ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+       };
+       return gets(MAP_SHARED) || gets(MAP_PRIVATE | MAP_GROWSDOWN);
+     }},
     {"gets_a_user_namespace", [](const Target&) { return ::syscall(__NR_unshare, 0x10000000) == 0; }},
 };
 

@@ -4,6 +4,8 @@ import os
 import shutil
 import unittest
 
+import numpy
+
 from engine import FaultCase, MODELS, cases, expand
 
 
@@ -90,6 +92,35 @@ class ChangedFiles(FaultCase):
             self.assertEqual(self.run_engine("diff", MODELS[model], out, "--fail-above", "1e-3").returncode, 0)
         # The engine lives, and opens what is whole.
         served.ask("open", {"path": str(MODELS["small.pt"])})
+        served.shutdown()
+
+    @cases(*((f"{name}_{change.__name__}", model, changed, change) for name, model, changed in FILES
+             for change in (overwrite, rename_over)))
+    def before_the_worker_dies(self, model, changed, change):
+        """The next worker does not open, prove and write something else instead."""
+        served, mine = self.open_copy(model)
+        served.ask("analyze")
+        served.ask("fold", {"verify": True})
+        change(mine / changed)
+        served.kill_worker()
+        out = self.out_folder / ("out" + (mine / model).suffix)
+        self.assertIn("changed on the disk", served.refused("export", {"path": str(out), "force": True}))
+        self.nothing_left_but_scratch()
+        served.ask("open", {"path": str(MODELS["small.pt"])})
+        served.ask("analyze")
+        served.shutdown()
+
+    def test_inputs_that_went_are_not_guessed_instead(self):
+        served, mine = self.open_copy("small.pt")
+        inputs = mine / "in.npz"
+        numpy.savez(inputs, in_0=numpy.ones((64, 128), dtype=numpy.float32))
+        served.answer(served.send("set_inputs", {"npz": str(inputs), "specs": []}))
+        served.ask("analyze")
+        served.ask("fold", {"verify": True})
+        inputs.unlink()
+        served.kill_worker()
+        served.refused("export", {"path": str(self.out_folder / "out.pt"), "force": True})
+        self.nothing_left_but_scratch()
         served.shutdown()
 
     def nothing_left_but_scratch(self):

@@ -41,12 +41,6 @@ tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
   }
 }
 
-mode_t modeOfNewFiles() {
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  return 0666U & ~mask;
-}
-
 // 0 or an errno. A file system that cannot reserve space still can write.
 int reserve(int descriptor, uint64_t size) {
   if (size == 0) return 0;
@@ -100,19 +94,14 @@ Status AtomicFile::writeAll(std::span<const FilePiece> pieces) {
   return {};
 }
 
-Status AtomicFile::nameAs(unsigned int mode, files::Naming naming) {
-  if (::fchmod(file_.descriptor(), static_cast<mode_t>(mode)) != 0 && errno != EPERM) return failed(errno);
+Status AtomicFile::nameIt(files::Naming naming) {
   if (::fsync(file_.descriptor()) != 0) return failed(errno);
   if (const int error = file_.name(naming); error != 0) return failed(error);
   return {};
 }
 
-Status AtomicFile::commit() {
-  struct stat old {};
-  const bool replaces = ::stat(path_.c_str(), &old) == 0;
-  return nameAs(replaces ? old.st_mode & 07777U : modeOfNewFiles(), files::Naming::Replace);
-}
+Status AtomicFile::commit() { return nameIt(files::Naming::Replace); }
 
-Status AtomicFile::commitNew() { return nameAs(modeOfNewFiles(), files::Naming::OnlyNew); }
+Status AtomicFile::commitNew() { return nameIt(files::Naming::OnlyNew); }
 
 }  // namespace normlens::formats

@@ -38,7 +38,7 @@ class AtomicFile {
  private:
   AtomicFile(std::filesystem::path path, files::NewFile file) : path_(std::move(path)), file_(std::move(file)) {}
   [[nodiscard]] tl::unexpected<Error> failed(int error) const;
-  [[nodiscard]] Status nameAs(unsigned int mode, files::Naming naming);
+  [[nodiscard]] Status nameIt(files::Naming naming);
 
   std::filesystem::path path_;
   files::NewFile file_;

@@ -41,6 +41,9 @@ int rename(const char* from, const char* to) noexcept {
 int renameat2(int fromFolder, const char* from, int toFolder, const char* to, unsigned flags) noexcept {
   return broken() ? -1 : static_cast<int>(::syscall(SYS_renameat2, fromFolder, from, toFolder, to, flags));
 }
+int linkat(int fromFolder, const char* from, int toFolder, const char* to, int flags) noexcept {
+  return broken() ? -1 : static_cast<int>(::syscall(SYS_linkat, fromFolder, from, toFolder, to, flags));
+}
 int fsync(int file) { return broken() ? -1 : static_cast<int>(::syscall(SYS_fsync, file)); }
 }
 
