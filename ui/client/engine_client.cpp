@@ -85,6 +85,7 @@ void EngineClient::readReplies() {
 // Beats are counted, not time: while the window itself was held up, or the machine asleep, there were none.
 void EngineClient::lookForLife() {
   if (pinged_) return setSilence(silent_ + 1);
+  lastErrorLine_.clear();  // it lived on, so those were not its last words
   pinged_ = true;
   silent_ = 1;  // at most: what came last came after the beat before
   const std::string frame = protocol::encodeFrame(protocol::requestBody(kPingId, protocol::methods::kPing, nullptr));

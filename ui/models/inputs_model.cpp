@@ -34,6 +34,22 @@ constexpr double kMostElements = 2147483648.0;
 
 }  // namespace
 
+std::vector<protocol::InputSpec> inputsOfGraph(const ModelIndex& index) {
+  std::vector<protocol::InputSpec> inputs;
+  for (const protocol::GraphNode& node : index.graph().nodes) {
+    const protocol::GraphValue* value =
+        node.role == "I" && !node.outputs.empty() ? index.value(node.outputs.front()) : nullptr;
+    if (value == nullptr) continue;
+    protocol::InputSpec input;
+    input.name = value->name;
+    input.dtype = value->dtype.empty() ? "float32" : value->dtype;
+    input.shape = value->has_shape ? value->shape : std::vector<int64_t>{-1};
+    input.uniform = !isFloat(text(input.dtype));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
 QStringList InputsModel::types() {
   return {QStringLiteral("bool"),    QStringLiteral("uint8"),  QStringLiteral("int8"),    QStringLiteral("int16"),
           QStringLiteral("int32"),   QStringLiteral("int64"),  QStringLiteral("float16"), QStringLiteral("bfloat16"),
@@ -45,7 +61,7 @@ InputsModel::Row InputsModel::rowOf(const protocol::InputSpec& input) {
   row.cells[Name] = text(input.name);
   row.cells[Type] = text(input.dtype);
   QStringList sizes;
-  for (const int64_t size : input.shape) sizes << QString::number(size);
+  for (const int64_t size : input.shape) sizes << (size < 0 ? QStringLiteral("?") : QString::number(size));
   row.cells[Shape] = sizes.join(QStringLiteral(", "));
   if (input.uniform) {
     row.cells[Low] = formatNumber(input.low, 12);

@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "core/protocol/messages.h"
+#include "ui/session/model_index.h"
 
 namespace normlens::ui {
+
+// What the graph says of its inputs where none was found to run the model with: a size that nobody knows is -1.
+[[nodiscard]] std::vector<protocol::InputSpec> inputsOfGraph(const ModelIndex& index);
 
 class InputsModel final : public QAbstractTableModel {
   Q_OBJECT

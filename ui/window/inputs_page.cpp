@@ -79,7 +79,10 @@ void InputsPage::buildTable() {
 
 void InputsPage::fill() {
   model_->setEditable(session_->inputs().npz.empty());
-  model_->setInputs(session_->analysis() ? session_->analysis()->inputs : std::vector<protocol::InputSpec>());
+  const auto& analysis = session_->analysis();
+  const bool found = !analysis || !analysis->inputs.empty() || analysis->probe_error.empty() || analysis->never_runs;
+  model_->setInputs(!found ? inputsOfGraph(session_->index())
+                           : analysis ? analysis->inputs : std::vector<protocol::InputSpec>());
   showState();
 }
 
@@ -98,6 +101,8 @@ void InputsPage::showState() {
     words = tr("The engine runs the model on them.");
   } else if (!error.isEmpty()) {
     words = error;
+  } else if (session_->analysis() && session_->analysis()->never_runs) {
+    words = tr("The model is never run, whatever its inputs are.");
   } else if (model_->edited()) {
     words = tr("Changed, not used yet.");
   } else if (!inputs.npz.empty()) {
@@ -107,7 +112,9 @@ void InputsPage::showState() {
   } else if (set) {
     words = tr("As you set them; kept for this model.");
   } else {
-    words = tr("Guessed from the graph. Double-click a cell to change it.");
+    words = session_->analysis() && session_->analysis()->inputs.empty()
+                ? tr("The model ran on no guess. Double-click a cell to say what fits.")
+                : tr("Guessed from the graph. Double-click a cell to change it.");
   }
   setKind(state_, error.isEmpty() ? "soft" : "error");
   state_->setFullText(words);

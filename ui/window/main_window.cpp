@@ -121,7 +121,7 @@ void MainWindow::connectActions() {
     workspace_->inspector()->centerSelected();
   });
   connect(actions_->stop, &QAction::triggered, session_, &Session::cancel);
-  connect(actions_->restartEngine, &QAction::triggered, session_, &Session::recover);
+  connect(actions_->restartEngine, &QAction::triggered, this, [this] { nextAction(NextAction::Restart); });
   connect(actions_->closeModel, &QAction::triggered, this, &MainWindow::closeModel);
   connect(actions_->find, &QAction::triggered, tools_->search(), &SearchBox::begin);
   connect(actions_->compareFolded, &QAction::triggered, this, [this] { showComparison({}); });

@@ -99,6 +99,7 @@ class MainWindow final : public QMainWindow {
   void goTo(int target, int id);  // target: SearchModel::Target
   void showEngineLost(const QString& reason);
   void showSilence(int seconds);
+  void dismissWhenWorkBegins();
   void showFoldResult();
   void showExport();
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();

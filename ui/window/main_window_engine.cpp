@@ -74,7 +74,9 @@ void MainWindow::connectSession() {
           InfoBar::Tone::Error,
           asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
           tr("Shapes are not known, so norms may be blocked that would fold, and written-out ones missed; the graph is "
-             "complete."));
+             "complete."),
+          session_->analysis()->never_runs ? QString() : tr("Give inputs"),
+          [this] { workspace_->bottom()->showTab(BottomPanel::Inputs); });
     } else if (!session_->analysis()->note.empty() && !info_->isVisible()) {
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->analysis()->note)));
     }
@@ -94,7 +96,15 @@ void MainWindow::connectSession() {
                             &Session::jobChanged, &Session::exportDone, &Session::selectionChanged}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
+  connect(session_, &Session::jobChanged, this, &MainWindow::dismissWhenWorkBegins);
   connect(session_->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
+}
+
+// What a bar says is of the work before. Not the engine's own: its buttons are still needed.
+void MainWindow::dismissWhenWorkBegins() {
+  const Job& job = session_->job();
+  const bool asked = job.kind == JobKind::Folding || job.kind == JobKind::Measuring || job.kind == JobKind::Exporting;
+  if (asked && job.request == 0 && !info_->isAbout(kEngineTopic)) info_->dismiss();
 }
 
 void MainWindow::refresh() {

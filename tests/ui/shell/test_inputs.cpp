@@ -102,6 +102,27 @@ class TestInputs final : public QObject {
     QCOMPARE(model.rowCount(), 0);
   }
 
+  // Where no guess could be run, what the graph says of its inputs is there to be completed.
+  void theGraphsInputsAreOfferedWhereNoneWereFound() {
+    auto graph = std::make_shared<protocol::GraphDocument>();
+    graph->values = {{1, "waveforms", "float32", {-1, 16}, true}, {2, "lengths", "int64", {}}, {3, "y", "float32", {}}};
+    for (const auto& [id, role] : {std::pair{1, "I"}, {2, "I"}, {3, "S"}}) {
+      protocol::GraphNode node;
+      node.id = id;
+      node.role = role;
+      node.outputs = {id};
+      graph->nodes.push_back(node);
+    }
+    InputsModel model;
+    model.setInputs(inputsOfGraph(ModelIndex(graph)));
+    QCOMPARE(model.rowCount(), 2);
+    QCOMPARE(model.index(0, InputsModel::Shape).data().toString(), QStringLiteral("?, 16"));
+    QVERIFY(!model.specs());
+    QVERIFY(model.setData(model.index(0, InputsModel::Shape), QStringLiteral("2, 16"), Qt::EditRole));
+    QVERIFY(model.setData(model.index(1, InputsModel::Shape), QStringLiteral("2"), Qt::EditRole));
+    QCOMPARE(specsOf(model), QStringLiteral("waveforms=float32[2,16] lengths=int64[2]:0..1"));
+  }
+
   void editedInTheWindowAndRemembered() {
     {
       Shown shown;

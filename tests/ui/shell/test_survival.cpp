@@ -202,6 +202,34 @@ class TestSurvival final : public QObject {
     QTRY_VERIFY(!shown.window.infoBar()->isVisible());
   }
 
+  void whatItSaidLongBeforeItDiedAreNotItsLastWords() {
+    Shown shown(attack("open", QStringLiteral("lines on the side")));
+    shown.openAndAnalyse(model_);
+    QTest::qWait(2500);  // beats that it answers
+    ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+    QTRY_VERIFY(shown.window.infoBar()->showsError());
+    QVERIFY2(!shown.window.infoBar()->message().contains(QStringLiteral("little worth")),
+             qPrintable(shown.window.infoBar()->message()));
+  }
+
+  void aBarLeavesWhenOtherWorkBegins() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    InfoBar* bar = shown.window.infoBar();
+    bar->show(InfoBar::Tone::Error, QStringLiteral("The disk is full."));
+    shown.session.fold();
+    QVERIFY(!bar->isVisible());
+    QTRY_VERIFY(shown.session.foldResult().has_value());
+    // Wait and Restart are still needed.
+    bar->show(InfoBar::Tone::Choice, QStringLiteral("The engine has not answered for 5 s."));
+    bar->setTopic(QStringLiteral("engine"));
+    shown.session.measure();
+    QVERIFY(bar->isVisible());
+    bar->show(InfoBar::Tone::Error, QStringLiteral("The model has not been analysed yet."));
+    shown.child<QAction>("restartEngine")->trigger();
+    QVERIFY(!bar->isVisible());
+  }
+
   void aModelThatKillsTheEngineTwiceIsNotReopenedByItself() {
     Shown shown(attack("analyze", QStringLiteral("die")));
     QSignalSpy starts(shown.window.engine(), &EngineClient::stateChanged);
