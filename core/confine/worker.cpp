@@ -269,7 +269,7 @@ Error Worker::describe(int signal) const {
   }
   if (signal == SIGKILL) {
     return {ErrorCode::RunFailed, "the system ended it" + at + ", most likely because memory ran out",
-            "give smaller inputs with --input 'NAME=TYPE[SIZES]'"};
+            "give smaller inputs"};
   }
   return {ErrorCode::RunFailed, "it crashed" + at + ": " + std::string(crashWords(signal)), {}};
 }

@@ -80,6 +80,7 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
   auto results = interpreter.run(std::move(*arguments), {}, Task{});
   if (!results) {
     lastError_ = results.error().message;
+    endless_ = endless_ || watch.expired();
     return std::nullopt;
   }
   return std::move(*results);

@@ -36,7 +36,7 @@ class InputTrials {
 
   // Trials cost a forward pass each: after some seconds no more are made. A large model gets a few all the same.
   [[nodiscard]] bool searchedEnough() const;
-  [[nodiscard]] bool outOfTime() const { return elapsed() > std::chrono::seconds(20); }
+  [[nodiscard]] bool outOfTime() const { return endless_ || elapsed() > std::chrono::seconds(20); }
   [[nodiscard]] int made() const { return made_; }
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return std::chrono::steady_clock::now() - start_; }
 
@@ -63,6 +63,7 @@ class InputTrials {
   graph::DType floats_;
   std::string lastError_;
   int made_ = 0;
+  bool endless_ = false;  // one of them was stopped: others would be, too
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
