@@ -11,8 +11,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/base/printable.h"
 #include "core/base/plain_error.h"
+#include "core/base/printable.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {

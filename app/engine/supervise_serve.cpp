@@ -224,9 +224,7 @@ class Supervisor {
     from.pending.erase(request);
     if (&from == next_.get() && opens) nextOpened_ = withResult;
   }
-  void answer(int64_t id, const Error& error) {
-    say(protocol::failureBody(id, protocol::rpcFailure(error)));
-  }
+  void answer(int64_t id, const Error& error) { say(protocol::failureBody(id, protocol::rpcFailure(error))); }
   void answerPing(int64_t id) { say(protocol::resultBody(id, nullptr)); }
 
   // ---- the workers' lives
@@ -261,11 +259,13 @@ class Supervisor {
   // No more than a pipe holds: one that goes on writing is not waited for.
   void relayRest(ServeSide& side) {
     const size_t most = outgoing_.size() + 2 * kMostWaiting;
-    while (outgoing_.size() < most && side.relay(outgoing_)) {}
+    while (outgoing_.size() < most && side.relay(outgoing_)) {
+    }
   }
 
   void drain(ServeSide& side) {
-    while (side.replies() >= 0 && side.relay(outgoing_)) {}
+    while (side.replies() >= 0 && side.relay(outgoing_)) {
+    }
     side.frames().end(outgoing_);
   }
   [[nodiscard]] static Error sentence(const ServeSide& side, const confine::Worker::End& end) {
@@ -350,9 +350,9 @@ class Supervisor {
   std::list<Pending> held_;  // not handed to a worker yet
   ClientState state_;
   Side current_;
-  Side next_;                       // opens a model beside the current one's
-  std::optional<bool> nextOpened_;  // it has answered
-  std::optional<Error> lostModel_;  // why it was not opened again
+  Side next_;                                // opens a model beside the current one's
+  std::optional<bool> nextOpened_;           // it has answered
+  std::optional<Error> lostModel_;           // why it was not opened again
   std::optional<Clock::time_point> ending_;  // the client is gone or has asked for the end
   bool clientGone_ = false, ended_ = false;
 };

@@ -62,8 +62,7 @@ bool Grants::mayMakeOrRemove(const Path& file) const {
   const Path whole = resolved(file);
   return std::ranges::any_of(write_, [&](const Path& out) {
     const std::string stem = out.stem().string();
-    return whole.parent_path() == out.parent_path() && !stem.empty() &&
-           whole.filename().string().starts_with(stem);
+    return whole.parent_path() == out.parent_path() && !stem.empty() && whole.filename().string().starts_with(stem);
   });
 }
 

@@ -37,6 +37,9 @@ constexpr int kClone3 = 435, kProcessMadvise = 440, kProcessMrelease = 448, kMem
 // The youngest that this table was made with (Linux 6.10: mseal); what is younger does not exist here.
 constexpr int kYoungest = 462;
 
+// One paragraph for each kind of harm.
+// clang-format off
+
 // Never of use to a model: each of these reaches beyond the process.
 constexpr std::array kRefused = {
     // the network, and everything that is asked over sockets
@@ -84,6 +87,7 @@ constexpr std::array kNames = {
     __NR_mkdir, __NR_rmdir, __NR_unlink, __NR_link, __NR_symlink, __NR_rename, __NR_mknod, __NR_creat,
 #endif
 };
+// clang-format on
 
 constexpr uint32_t kEnd = BPF_RET | BPF_K;
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW;

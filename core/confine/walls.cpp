@@ -35,8 +35,8 @@ struct RulesetAttributes {
 
 constexpr uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr uint64_t kRead = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr uint64_t kMakeFile = kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                               LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
+constexpr uint64_t kMakeFile =
+    kRead | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
 constexpr uint64_t kUseDevice = kReadFile | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
 
 int landlockVersion() {
@@ -67,7 +67,9 @@ class Ruleset {
     const landlock_path_beneath_attr rule{access & rights_, at.get()};
     ::syscall(__NR_landlock_add_rule, ruleset_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   }
-  [[nodiscard]] bool enforce() const { return ruleset_ && ::syscall(__NR_landlock_restrict_self, ruleset_.get(), 0) == 0; }
+  [[nodiscard]] bool enforce() const {
+    return ruleset_ && ::syscall(__NR_landlock_restrict_self, ruleset_.get(), 0) == 0;
+  }
 
  private:
   uint64_t rights_;
@@ -158,10 +160,12 @@ std::string_view confinementName(Confinement level) {
 std::string_view whatIsMissing(Confinement level) {
   switch (level) {
     case Confinement::None:
-      return "this system offers neither Landlock nor seccomp, so models are not confined: those that call anything but "
+      return "this system offers neither Landlock nor seccomp, so models are not confined: those that call anything "
+             "but "
              "plain tensor operations are not run";
     case Confinement::Calls:
-      return "this system offers no Landlock, so a model that is run cannot write or send anything, but could read your "
+      return "this system offers no Landlock, so a model that is run cannot write or send anything, but could read "
+             "your "
              "files";
     case Confinement::Full:
       return "";

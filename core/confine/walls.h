@@ -17,8 +17,8 @@
 namespace normlens::confine {
 
 enum class Confinement : uint8_t {
-  None,    // this machine offers nothing
-  Calls,   // seccomp alone: nothing can be written or sent, but any file can be read
+  None,   // this machine offers nothing
+  Calls,  // seccomp alone: nothing can be written or sent, but any file can be read
   Full,
 };
 [[nodiscard]] std::string_view confinementName(Confinement level);

@@ -31,8 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kGrace{1000};
 
 std::shared_ptr<WatchPage> sharedPage() {
-  void* const memory =
-      ::mmap(nullptr, sizeof(WatchPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, sizeof(WatchPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   return {new (memory) WatchPage, [](WatchPage* page) { ::munmap(page, sizeof(WatchPage)); }};
 }
@@ -145,8 +144,8 @@ std::string_view crashWords(int signal) {
   }
 }
 
-// " while it was loaded", " while it was run (at aten::add in layer.0)"; of a first look only the op, as who tells of it
-// says what it was.
+// " while it was loaded", " while it was run (at aten::add in layer.0)"; of a first look only the op, as who tells of
+// it says what it was.
 std::string doing(const WatchPage& page) {
   using Kind = RunWatch::Kind;
   const auto kind = static_cast<Kind>(page.kind.load());
@@ -160,8 +159,9 @@ std::string doing(const WatchPage& page) {
 
 Result<std::unique_ptr<Worker>> Worker::start(Start start, const Body& body) {
   const auto failed = [](const char* what) {
-    return fail(ErrorCode::Internal, std::string("no process could be started for the model: ") + what + ": " +
-                                         std::strerror(errno), "free some memory and try again");
+    return fail(ErrorCode::Internal,
+                std::string("no process could be started for the model: ") + what + ": " + std::strerror(errno),
+                "free some memory and try again");
   };
   std::array<int, 2> door{}, noise{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, door.data()) != 0) return failed("socketpair");
@@ -248,7 +248,8 @@ std::optional<Worker::End> Worker::ended() {
   int status = 0;
   if (reaped_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   reaped_ = true;
-  while (readNoise()) {}  // what it printed last
+  while (readNoise()) {
+  }                                                      // what it printed last
   while (door_ && isReadable(door_.get())) serveDoor();  // and told or asked
   noise_->end();
   if (WIFEXITED(status)) return End{WEXITSTATUS(status), true, RunWatch::Kind::None, {}};
@@ -264,8 +265,9 @@ Error Worker::describe(int signal) const {
   }
   if (reason_ == Reason::Deadline) {
     const int64_t ms = limitMsOf(*page_, static_cast<RunWatch::Kind>(page_->kind.load()));
-    return {ErrorCode::RunFailed, "it was stopped" + at + ": it took more than " +
-                std::to_string((ms + 999) / 1000) + " s (--time-limit)", "allow more with --time-limit SECONDS"};
+    return {ErrorCode::RunFailed,
+            "it was stopped" + at + ": it took more than " + std::to_string((ms + 999) / 1000) + " s (--time-limit)",
+            "allow more with --time-limit SECONDS"};
   }
   if (signal == SIGKILL) {
     return {ErrorCode::RunFailed, "the system ended it" + at + ", most likely because memory ran out",

@@ -1,7 +1,8 @@
 // A child process with walls around it, in which a stranger's model is loaded and run; held by who started it.
 //
-//   auto worker = Worker::start(walls, limits, [&](Confinement level) { ...open, run, write through files.h...; return 0; });
-//   poll worker->door(), worker->noise(); worker->serveDoor(); worker->readNoise(); worker->overdue(); worker->ended();
+//   auto worker = Worker::start(walls, limits, [&](Confinement level) { ...open, run, write through files.h...; return
+//   0; }); poll worker->door(), worker->noise(); worker->serveDoor(); worker->readNoise(); worker->overdue();
+//   worker->ended();
 // The child is a fork, not a new program: libraries that are loaded are there at once. It ends with its starter, is
 // told to stop by SIGTERM, and may be killed at any moment: nothing of it is left but what it named through the door.
 // Thread: start() while the process has one thread; the rest by the thread that started it.
@@ -56,7 +57,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] int door() const { return door_.get(); }    // readable: call serveDoor()
+  [[nodiscard]] int door() const { return door_.get(); }        // readable: call serveDoor()
   [[nodiscard]] int noise() const { return noisePipe_.get(); }  // readable: call readNoise()
   [[nodiscard]] Grants& grants() { return keeper_->grants(); }
   [[nodiscard]] Doorkeeper& keeper() { return *keeper_; }

@@ -1,10 +1,10 @@
 // Files through the door: what was named is handed over, and nothing else.
-#include <csignal>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <array>
 #include <cerrno>
@@ -174,7 +174,8 @@ TEST_F(HostileDoor, IsNotHeldUpByAnswersThatNobodyReads) {
         const RunWatch watch(RunWatch::Kind::Run);
         const Head head{door::Ask::Drop, false, 1};
         const int socket = socketOfWorker();
-        while (::send(socket, &head, sizeof head, MSG_NOSIGNAL) > 0) {}
+        while (::send(socket, &head, sizeof head, MSG_NOSIGNAL) > 0) {
+        }
         for (;;) ::pause();
         return 0;
       },

@@ -18,7 +18,10 @@ std::vector<std::string> told(const std::vector<std::string>& pieces) {
 
 TEST(Noise, IsLinesWithoutControlCharacters) {
   EXPECT_EQ(told({"a\x1b[2Jb\r\n\n", "c", "d\x07"}), (std::vector<std::string>{"a?[2Jb?", "cd?"}));
-  EXPECT_EQ(told({"\xC2", "\x9B" "31m \xC3\xA4"}), (std::vector<std::string>{"\xC2?31m \xC3\xA4"}));
+  EXPECT_EQ(told({"\xC2",
+                  "\x9B"
+                  "31m \xC3\xA4"}),
+            (std::vector<std::string>{"\xC2?31m \xC3\xA4"}));
 }
 
 TEST(Noise, EndsWhereNobodyReadsOn) {

@@ -1,7 +1,6 @@
 // What a process behind the walls tries, and is refused; each row would succeed without them.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <csignal>
 #include <sched.h>
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
@@ -18,6 +17,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <cerrno>
 #include <cstring>
@@ -63,7 +63,8 @@ const Attempt kAttempts[] = {
     {"makes_a_link", [](const Target& t) { return ::symlink("/etc", (t.folder + "/made").c_str()) == 0; }},
     {"makes_a_pipe", [](const Target& t) { return ::mkfifo((t.folder + "/made").c_str(), 0600) == 0; }},
     {"writes_to_tmp", [](const Target&) { return opens("/tmp/normlens-made", O_WRONLY | O_CREAT); }},
-    {"writes_to_shared_memory", [](const Target&) { return ::shm_open("/normlens-made", O_RDWR | O_CREAT, 0600) >= 0; }},
+    {"writes_to_shared_memory",
+     [](const Target&) { return ::shm_open("/normlens-made", O_RDWR | O_CREAT, 0600) >= 0; }},
     {"makes_a_shared_segment", [](const Target&) { return ::shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600) >= 0; }},
     {"opens_a_tcp_socket", [](const Target&) { return ::socket(AF_INET, SOCK_STREAM, 0) >= 0; }},
     {"opens_a_udp_socket", [](const Target&) { return ::socket(AF_INET, SOCK_DGRAM, 0) >= 0; }},
@@ -114,11 +115,13 @@ const Attempt kAttempts[] = {
      [](const Target&) {
        const std::string file = std::string(::getenv("TMPDIR")) + "/own";
        const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-       return fd < 0 || ::ftruncate(fd, 0) == 0 || ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0;
+       return fd < 0 || ::ftruncate(fd, 0) == 0 ||
+              ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1) == 0;
      }},
     {"changes_how_a_shared_descriptor_waits",
      [](const Target&) { return ::fcntl(STDOUT_FILENO, F_SETFL, O_NONBLOCK) == 0; }},
-    {"asks_the_terminal_for_more", [](const Target&) { return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, nullptr) == 0 || errno != EPERM; }},
+    {"asks_the_terminal_for_more",
+     [](const Target&) { return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, nullptr) == 0 || errno != EPERM; }},
     {"watches_a_folder",
      [](const Target& t) { return ::inotify_add_watch(::inotify_init1(0), t.folder.c_str(), IN_CREATE) >= 0; }},
     {"makes_a_file_of_memory", [](const Target&) { return ::memfd_create("made", 0) >= 0; }},
@@ -138,8 +141,7 @@ TEST_P(Walls, Refuse) {
   if (offeredConfinement() != Confinement::Full) GTEST_SKIP() << whatIsMissing(offeredConfinement());
   const Target target{write("mine", "mine").string(), path("").string(), ::getpid()};
   constexpr int kRefused = 7, kSucceeded = 8;
-  const Outcome outcome =
-      run([&](Confinement) { return GetParam().succeeds(target) ? kSucceeded : kRefused; });
+  const Outcome outcome = run([&](Confinement) { return GetParam().succeeds(target) ? kSucceeded : kRefused; });
   EXPECT_TRUE(outcome.end.byItself) << outcome.end.error.message;
   EXPECT_EQ(outcome.end.status, kRefused);
   EXPECT_EQ(read("mine"), "mine");
@@ -174,9 +176,10 @@ TEST_F(WallsLeave, NoMoreMemoryThanTheLimit) {
   start.limits.memoryBytes = int64_t{256} << 20;
   const Outcome outcome = run(
       [&](Confinement) {
-        const bool small = ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
-        const bool large =
-            ::mmap(nullptr, size_t{512} << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+        const bool small =
+            ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED;
+        const bool large = ::mmap(nullptr, size_t{512} << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                                  0) != MAP_FAILED;
         return small && !large ? 0 : 1;
       },
       std::move(start));

@@ -25,7 +25,7 @@ Outcome WorkerTest::run(const Worker::Body& body, Worker::Start start,
                         const std::function<void(std::string_view)>& onPrint) {
   using Clock = std::chrono::steady_clock;
   Outcome outcome;
-  start.printed = [&](std::string_view line) { 
+  start.printed = [&](std::string_view line) {
     outcome.printed.emplace_back(line);
     if (onPrint) onPrint(line);
   };

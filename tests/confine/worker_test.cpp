@@ -1,7 +1,7 @@
 // How workers end, and what is said of it.
 #include <sys/mman.h>
-#include <csignal>
 #include <unistd.h>
+#include <csignal>
 
 #include <cstdio>
 #include <cstdlib>

@@ -81,8 +81,9 @@ void InputsPage::fill() {
   model_->setEditable(session_->inputs().npz.empty());
   const auto& analysis = session_->analysis();
   const bool found = !analysis || !analysis->inputs.empty() || analysis->probe_error.empty() || analysis->never_runs;
-  model_->setInputs(!found ? inputsOfGraph(session_->index())
-                           : analysis ? analysis->inputs : std::vector<protocol::InputSpec>());
+  model_->setInputs(!found     ? inputsOfGraph(session_->index())
+                    : analysis ? analysis->inputs
+                               : std::vector<protocol::InputSpec>());
   showState();
 }
 

@@ -191,9 +191,10 @@ void PreferencesPage::addEngine() {
   addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
   timeLimit_ = makeSpin("preferTimeLimit", 0, kMostTimeLimitSeconds, tr(" s"), &Preferences::timeLimitSeconds);
   timeLimit_->setSpecialValueText(tr("usual"));
-  addRow(section, tr("Longest run"), timeLimit_,
-         tr("A run of a model is stopped after this time. Usual: 10 minutes, a minute to find the shapes, 20 seconds on "
-            "guessed inputs. For the next model that is opened."));
+  addRow(
+      section, tr("Longest run"), timeLimit_,
+      tr("A run of a model is stopped after this time. Usual: 10 minutes, a minute to find the shapes, 20 seconds on "
+         "guessed inputs. For the next model that is opened."));
   memoryLimit_ = makeSpin("preferMemoryLimit", 0, kMostMemoryLimitGb, tr(" GB"), &Preferences::memoryLimitGb);
   memoryLimit_->setSpecialValueText(tr("usual"));
   addRow(section, tr("Most memory"), memoryLimit_,
@@ -225,10 +226,10 @@ void PreferencesPage::setPreferences(const Preferences& preferences) {
   for (int i = 0; i < 3; ++i) {
     if (kSchemes[i] == preferences.scheme) scheme_->setCurrent(i);
   }
-  for (const auto& [spin, value] : {std::pair{font_, preferences.fontPixels}, std::pair{digits_, preferences.digits},
-                                    std::pair{autosave_, preferences.autosaveSeconds},
-                                    std::pair{timeLimit_, preferences.timeLimitSeconds},
-                                    std::pair{memoryLimit_, preferences.memoryLimitGb}}) {
+  for (const auto& [spin, value] :
+       {std::pair{font_, preferences.fontPixels}, std::pair{digits_, preferences.digits},
+        std::pair{autosave_, preferences.autosaveSeconds}, std::pair{timeLimit_, preferences.timeLimitSeconds},
+        std::pair{memoryLimit_, preferences.memoryLimitGb}}) {
     const QSignalBlocker quiet(spin);
     spin->setValue(value);
   }
