@@ -41,11 +41,11 @@ class Supervisor {
     start.keep = {console_.ownStdout(), console_.ownStderr()};
     start.printed = [&](std::string_view line) { console_.note("| " + std::string(line)); };
     auto worker = Worker::start(std::move(start), [&](confine::Confinement level) {
-      Interrupt interrupt;
-      if (const auto missing = confine::whatIsMissing(level); !missing.empty() && notRun.empty()) {
-        console_.note(missing);
-      }
-      try {
+      try {  // want of memory shows as early as here
+        Interrupt interrupt;
+        if (const auto missing = confine::whatIsMissing(level); !missing.empty() && notRun.empty()) {
+          console_.note(missing);
+        }
         return static_cast<int>(verb_.run({console_, interrupt, {notRun, level == confine::Confinement::None}}));
       } catch (const std::exception& error) {
         return static_cast<int>(console_.fail(defect(error)));
