@@ -14,7 +14,6 @@
 
 namespace normlens::files {
 
-using direct::behindLinks;
 using direct::Naming;
 using direct::OrErrno;
 
