@@ -66,6 +66,9 @@ struct Value {
   std::optional<double> literal;  // a scalar written in the graph
   std::optional<Shape> shape;     // of the probe run; nullopt: not a tensor, not reached, or not known yet
   Uses uses;
+  // Of an input, an overridable initializer too: the sizes that every run has, because the file fixes them; -1 where it
+  // leaves one open. nullopt: it does not even fix the number of axes.
+  std::optional<Shape> declared;
   // Set where an in-place op on an alias makes the value unsafe to reason about: nothing is proved of it, and a shift
   // of it is never tolerated. Plain sentence.
   std::string opaqueReason;
@@ -93,6 +96,14 @@ struct Block {
   std::vector<ValueId> returns;
 };
 
+// "This input has size 1 there in every run": an axis counted from the last, which is 1, as broadcasting does; or it has
+// no such axis. The file does not say so: whoever relies on it tests it and tells it.
+struct SizeOfOne {
+  ValueId input = kNoValue;
+  int fromLast = 1;
+  bool operator==(const SizeOfOne&) const = default;
+};
+
 // A module, function or name scope; 0 is the model itself.
 struct Scope {
   std::string name;  // last part: "ln_1"
@@ -108,6 +119,7 @@ class Graph {
   std::vector<Block> blocks;  // 0: the model's forward
   std::vector<Scope> scopes;
   std::vector<Constant> constants;
+  std::vector<SizeOfOne> assumed;  // what the rules may rely on though the file does not say it. No part of the text.
   // Where the file names any: 1:1 with outputs(), empty for those that have no name. No part of the text.
   std::vector<std::string> outputNames;
 

@@ -32,10 +32,17 @@ std::string joined(const Items& items, Print print) {
   return out;
 }
 
+std::string sizesText(const std::vector<int64_t>& sizes) {
+  return "[" + joined(sizes, [](int64_t size) { return std::to_string(size); }) + "]";
+}
+
 std::string typeText(const Value& value) {
   if (!value.shape) return value.dtype == DType::Unknown ? "?" : std::string(dtypeName(value.dtype));
-  return std::string(dtypeName(value.dtype)) + "[" +
-         joined(*value.shape, [](int64_t size) { return std::to_string(size); }) + "]";
+  return std::string(dtypeName(value.dtype)) + sizesText(*value.shape);
+}
+
+std::string declaredText(const Value& value) {
+  return value.declared ? " declared " + sizesText(*value.declared) : std::string();
 }
 
 std::string quoted(std::string_view text) {
@@ -56,9 +63,7 @@ std::string attributeText(const Attribute& attribute) {
       return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
     }
     std::string operator()(const std::string& value) const { return quoted(value); }
-    std::string operator()(const std::vector<int64_t>& value) const {
-      return "[" + joined(value, [](int64_t item) { return std::to_string(item); }) + "]";
-    }
+    std::string operator()(const std::vector<int64_t>& value) const { return sizesText(value); }
     std::string operator()(const std::vector<double>& value) const { return "<" + joined(value, number) + ">"; }
   };
   return std::visit(Visitor{}, attribute);
@@ -70,8 +75,10 @@ class Printer {
 
   std::string run() {
     out_ << "graph {\n";
-    for (const ValueId id : graph_.inputs())
-      out_ << "  input %" << graph_.value(id).name << ": " << typeText(graph_.value(id)) << "\n";
+    for (const ValueId id : graph_.inputs()) {
+      const Value& input = graph_.value(id);
+      out_ << "  input %" << input.name << ": " << typeText(input) << declaredText(input) << "\n";
+    }
     for (const Value& value : graph_.values) {
       if (value.constant != kNone) constant(value);
     }
@@ -92,7 +99,7 @@ class Printer {
       out_ << " random " << value.constant;
     }
     if (!item.volatileReason.empty()) out_ << " volatile " << quoted(item.volatileReason);
-    out_ << "\n";
+    out_ << declaredText(value) << "\n";
   }
 
   std::string operand(ValueId id) const {
@@ -225,18 +232,26 @@ class Parser {
   }
   int64_t integer() { return static_cast<int64_t>(real(word())); }
 
+  std::vector<int64_t> integers() {
+    std::vector<int64_t> items;
+    while (!accept(']')) {
+      items.push_back(integer());
+      accept(',');
+    }
+    return items;
+  }
+  void declared(Value& value) {
+    if (!acceptWord("declared")) return;
+    expect('[');
+    value.declared = integers();
+  }
   void type(Value& value) {
     expect(':');
     if (accept('?')) return;
     const std::string name = word();
     value.dtype = dtypeFromName(name);
     if (value.dtype == DType::Unknown) bad("no element type '" + name + "'");
-    if (!accept('[')) return;
-    value.shape = Shape{};
-    while (!accept(']')) {
-      value.shape->push_back(integer());
-      accept(',');
-    }
+    if (accept('[')) value.shape = integers();
   }
   Value typedName() {
     expect('%');
@@ -249,6 +264,7 @@ class Parser {
   void input() {
     expectWord("input");
     Value value = typedName();
+    declared(value);
     const std::string name = value.name;
     names_[name] = graph_.addParam(0, std::move(value));
   }
@@ -263,7 +279,7 @@ class Parser {
   }
   void constant() {
     expectWord("const");
-    const Value value = typedName();
+    Value value = typedName();
     if (!value.shape) bad("a constant needs a shape");
     Constant item;
     item.name = value.name;
@@ -278,7 +294,10 @@ class Parser {
       item.view = tensorFromDoubles(*value.shape, numbers, value.dtype);
     }
     if (acceptWord("volatile")) item.volatileReason = string();
-    names_[value.name] = graph_.addConstant(std::move(item));
+    declared(value);
+    const ValueId made = graph_.addConstant(std::move(item));
+    graph_.values[static_cast<size_t>(made)].declared = std::move(value.declared);
+    names_[value.name] = made;
   }
   ValueId operand() {
     if (acceptWord("_")) return kNoValue;
@@ -296,14 +315,7 @@ class Parser {
     if (at_ < text_.size() && text_[at_] == '<') return reals();
     if (acceptWord("true")) return true;
     if (acceptWord("false")) return false;
-    if (accept('[')) {
-      std::vector<int64_t> items;
-      while (!accept(']')) {
-        items.push_back(integer());
-        accept(',');
-      }
-      return items;
-    }
+    if (accept('[')) return integers();
     const std::string token = word();
     if (token.find_first_of(".en") == std::string::npos) return static_cast<int64_t>(real(token));
     return real(token);

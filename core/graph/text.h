@@ -1,8 +1,8 @@
 // A text form of a Graph that round-trips: for tests, documentation and bug reports.
 //
 //   graph {
-//     input %x: float32[2,5,8]
-//     const %fc.weight: float32[8,8] random 1          # or: values 1 2 3 ...; volatile "reason" may follow
+//     input %x: float32[2,5,8] declared [-1,-1,8]      # sizes that the file fixes, where it does
+//     const %fc.weight: float32[8,8] random 1          # or: values 1 2 3 ...; volatile "reason" or declared may follow
 //     %h: float32[2,5,8] = Linear(%x, %fc.weight, _) {eps = 1e-05, axes = [2]} op "aten::linear" scope "fc"
 //     %a, %b = If(%c) {
 //       then (%p: float32[2]) ... return %p

@@ -156,6 +156,22 @@ def forward(self, x):
   EXPECT_NE(refused.error().message.find("two axes, please"), std::string::npos);
 }
 
+TEST(ProgramTest, OnlyNumbersHaveSizesThatTheFileFixes) {
+  auto top = newModule("Top");
+  top.define(R"(
+def forward(self, x, factor: float, times: int, on: bool, scale: Optional[float]):
+  y = x * factor * times if on else x
+  return y if scale is None else y * scale
+)");
+  top.eval();
+  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, nullptr}, {});
+  ASSERT_TRUE(model) << model.error().message;
+  const graph::Graph& read = (*model)->graph();
+  std::vector<bool> fixed;
+  for (const auto id : read.inputs()) fixed.push_back(read.value(id).declared == graph::Shape{});
+  EXPECT_EQ(fixed, (std::vector{false, true, true, true, false}));
+}
+
 TEST(ProgramTest, ListsTuplesAndDictsAreFlattened) {
   auto top = newModule("Top");
   top.define(R"(

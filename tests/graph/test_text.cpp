@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/graph/text.h"
 
 namespace normlens::graph {
@@ -7,9 +9,10 @@ namespace {
 
 constexpr const char* kModel = R"(
 graph {
-  input %x: float32[2, 5, 8]
+  input %x: float32[2, 5, 8] declared [-1, 5, 8]
+  input %flag: bool declared []
   const %w: float32[8, 8] random 1
-  const %b: float32[8] values <1, 2, 3, 4, 5, 6, 7, 8> volatile "the model writes it"
+  const %b: float32[8] values <1, 2, 3, 4, 5, 6, 7, 8> volatile "the model writes it" declared [-1]
   %c: bool = Elementwise(%x, 0.5) op "aten::gt" helper
   %h: float32[2, 5, 8] = Linear(%x, %w, %b) op "aten::linear" name "fc" scope "block.fc"
   %y: float32[2, 5, 8] = If(%c)
@@ -36,6 +39,13 @@ TEST(GraphText, roundTrips) {
   EXPECT_EQ(again->constants[1].volatileReason, "the model writes it");
   EXPECT_EQ(again->scope(again->nodes[1].scope).path, "block.fc");
   EXPECT_EQ(floatAttribute(again->nodes[3], "eps"), 1e-05);
+  EXPECT_EQ(again->value(again->inputs()[0]).declared, (Shape{-1, 5, 8}));
+  EXPECT_EQ(again->value(again->inputs()[1]).declared, Shape{});
+  const auto constant = [&](std::string_view name) {
+    return std::ranges::find(again->values, name, &Value::name)->declared;
+  };
+  EXPECT_EQ(constant("w"), std::nullopt);
+  EXPECT_EQ(constant("b"), Shape{-1});
 }
 
 TEST(GraphText, nestedBlocksRunWhereTheirOwnerStands) {

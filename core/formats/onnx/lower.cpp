@@ -30,6 +30,12 @@ bool allAreInputs(const std::unordered_set<std::string>& initialised, const Grap
          static_cast<std::ptrdiff_t>(initialised.size());
 }
 
+// ONNX Runtime refuses an input of other sizes, but takes anything for one that is declared to have no axes.
+std::optional<graph::Shape> declaredSizes(const ::ONNX_NAMESPACE::ValueInfoProto& input) {
+  auto dims = typeOf(input.type()).dims;
+  return dims && dims->empty() ? std::nullopt : dims;
+}
+
 }  // namespace
 
 std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload) {
@@ -57,17 +63,19 @@ Lowered Lowering::run() {
   frame.main = true;
   frame.opsets = opsetsOf(source_.skeleton->opset_import());
   reserve(main, frame);
-  std::unordered_set<std::string> initialised, overridable;
+  std::unordered_set<std::string> initialised;
+  Overridable overridable;
   for (const TensorProto& tensor : main.initializer()) initialised.insert(tensor.name());
   for (const auto& sparse : main.sparse_initializer()) initialised.insert(sparse.values().name());
   const bool mustBeInputs = source_.skeleton->ir_version() < 4 && allAreInputs(initialised, main);
   for (const auto& input : main.input()) {
     if (initialised.contains(input.name())) {
-      if (!mustBeInputs) overridable.insert(input.name());
+      if (!mustBeInputs) overridable.emplace(input.name(), declaredSizes(input));
       continue;
     }
     KnownType type = namedType(frame, input.name());
     Value value = describeOutput(frame, input.name(), type);
+    value.declared = declaredSizes(input);
     bind(frame, input.name(), out_.graph.addParam(0, std::move(value)), std::move(type));
   }
   lowerInitializers(main, frame, overridable);
@@ -216,13 +224,15 @@ ValueId Lowering::addConstant(const TensorProto& tensor, graph::TensorView view,
   return value;
 }
 
-void Lowering::lowerInitializers(const GraphProto& graph, Frame& frame,
-                                 const std::unordered_set<std::string>& overridable) {
+void Lowering::lowerInitializers(const GraphProto& graph, Frame& frame, const Overridable& overridable) {
   for (const TensorProto& tensor : graph.initializer()) {
     const auto large = frame.main ? source_.weights->find(tensor.name()) : source_.weights->end();
     graph::TensorView view = large != source_.weights->end() ? large->second.view : viewOf(tensor, source_.skeleton);
-    const std::string reason = overridable.contains(tensor.name()) ? kOverridable : "";
-    frame.values[tensor.name()] = addConstant(tensor, std::move(view), tensor.name(), frame, reason);
+    const auto input = overridable.find(tensor.name());
+    const bool given = input != overridable.end();
+    const ValueId made = addConstant(tensor, std::move(view), tensor.name(), frame, given ? kOverridable : "");
+    if (given) out_.graph.values[static_cast<size_t>(made)].declared = input->second;
+    frame.values[tensor.name()] = made;
   }
   for (const auto& sparse : graph.sparse_initializer()) {
     graph::TensorView view;

@@ -74,7 +74,9 @@ class Lowering {
   void reserve(const GraphProto& main, Frame& frame);
   void lowerNodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Frame& frame, graph::BlockId into);
   void lowerNode(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
-  void lowerInitializers(const GraphProto& graph, Frame& frame, const std::unordered_set<std::string>& overridable);
+  // Initializers that are inputs as well, with the sizes declared there.
+  using Overridable = std::unordered_map<std::string, std::optional<graph::Shape>>;
+  void lowerInitializers(const GraphProto& graph, Frame& frame, const Overridable& overridable);
   void lowerConstantNode(const NodeProto& node, Frame& frame);
   void lowerOpaque(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerIf(const NodeProto& node, int index, Frame& frame, graph::BlockId into);

@@ -33,6 +33,11 @@ bool isNumberType(const c10::TypePtr& type) {
   }
 }
 
+bool isOneNumber(const c10::Type& type) {
+  return type.kind() == c10::TypeKind::IntType || type.kind() == c10::TypeKind::FloatType ||
+         type.kind() == c10::TypeKind::BoolType;
+}
+
 // Arithmetic that a tracer writes with tensors where the model had integers (sizes).
 bool isSizeArithmetic(std::string_view op) {
   constexpr std::array<std::string_view, 14> kOps = {
@@ -76,7 +81,9 @@ Lowered Lowering::run() {
   const auto& params = program_.blocks[0].params;
   for (size_t i = 0; i < params.size(); ++i) {
     const int param = params[i];
-    const graph::ValueId id = out_.graph.addParam(0, describe(param, recordOf(param), program_.inputs[i].name));
+    graph::Value made = describe(param, recordOf(param), program_.inputs[i].name);
+    if (isOneNumber(*program_.values[static_cast<size_t>(param)].value->type())) made.declared.emplace();
+    const graph::ValueId id = out_.graph.addParam(0, std::move(made));
     items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, id, nullptr};
     out_.programValue.push_back(param);
     out_.graphValue[static_cast<size_t>(param)] = id;

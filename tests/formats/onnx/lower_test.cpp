@@ -50,6 +50,27 @@ TEST(Lower, LayerNormalization) {
   EXPECT_EQ(last(model).operands.size(), 3U);
 }
 
+TEST(Lower, SizesOfAnInputAreThoseThatTheFileFixes) {
+  ModelProto model = modelFromText(R"(<ir_version: 8, opset_import: ["": 17]>
+    m (float[B, 1, 8] x, float[] any, float s, float[K, 1] w, float[8] v) => (float[B, 1, 8] y)
+    <float[1, 1] w = {1}, float[8] v = {1, 2, 3, 4, 5, 6, 7, 8}, float[1] u = {3}>
+    { a = Mul(x, w)  b = Mul(a, v)  c = Mul(b, any)  d = Mul(c, s)  y = Mul(d, u) })");
+  model.mutable_graph()->mutable_input(1)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const auto declared = [&](const Lowered& read, std::string_view name) {
+    const auto& values = read.graph.values;
+    const auto found = std::ranges::find(values, name, &graph::Value::name);
+    return found == values.end() ? std::optional(graph::Shape{-2}) : found->declared;
+  };
+  const Lowered read = lowered(model);
+  EXPECT_EQ(declared(read, "x"), (graph::Shape{-1, 1, 8}));
+  EXPECT_EQ(declared(read, "any"), std::nullopt);
+  EXPECT_EQ(declared(read, "s"), std::nullopt);  // ONNX Runtime takes a tensor of any shape for it
+  EXPECT_EQ(declared(read, "w"), (graph::Shape{-1, 1}));
+  EXPECT_EQ(declared(read, "v"), graph::Shape{8});
+  EXPECT_EQ(declared(read, "u"), std::nullopt);  // no input
+  EXPECT_EQ(declared(read, "a"), std::nullopt);
+}
+
 TEST(Lower, OutputsKeepTheNamesOfTheFile) {
   const auto model =
       lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 8] x) => (float[2, 8] logits, float[2, 8] x)
