@@ -1,0 +1,13 @@
+"""The conditions that a fold names for its inputs (`holds_if`): runs that break one are not claimed to be exact."""
+
+
+def is_claimed(fold, inputs):
+    return all(keeps(condition, inputs) for condition in fold.get("holds_if", ()))
+
+
+def keeps(condition, inputs):
+    """Size 1 there, or no such axis."""
+    names = list(inputs)
+    name = condition["input"] if condition["input"] in inputs else names[int(condition["input"].removeprefix("in_"))]
+    shape, axis = inputs[name].shape, -condition["axis"]
+    return axis > len(shape) or shape[-axis] == 1

@@ -1,0 +1,151 @@
+"""One case from its steps to a judgement: written, opened, analysed, folded, exported, compared."""
+
+import collections
+import re
+
+import numpy
+
+import oracle
+from holds import is_claimed
+from onnx_file import OnnxWriter
+from runs import open_file
+from served import Died, Refused
+from torchscript import TorchScriptWriter
+
+WRITERS = {"torchscript": (TorchScriptWriter, ".pt"), "onnx": (OnnxWriter, ".onnx")}
+
+
+class Judgement:
+    """kind: ok, or what is wrong: wrong, verdict, crash, refused, load, state. unrun, unwritten: the case itself."""
+
+    def __init__(self, kind, detail="", verdicts=(), folded=0, compared=0, reasons=()):
+        self.kind, self.detail, self.verdicts = kind, detail, list(verdicts)
+        self.folded, self.compared, self.reasons = folded, compared, list(reasons)
+        self.told = False  # other outputs in a run that breaks a condition of the fold
+        self.simplest = {}  # by step: its choices at their simplest
+
+    @property
+    def failed(self):
+        return self.kind not in ("ok", "unrun", "unwritten")
+
+    @property
+    def signature(self):
+        """What stays the same of a failure while its case shrinks."""
+        return self.kind, re.sub(r"[^a-z ]+", "", self.detail.split(":")[0]) if self.kind in ("verdict", "refused") else ""
+
+
+class Judge:
+    def __init__(self, engine, folder):
+        self.engine, self.folder = engine, folder
+
+    def judge(self, case):
+        done = self.written_and_run(case)
+        done.simplest = self.written.simplest
+        return done
+
+    def written_and_run(self, case):
+        make, suffix = WRITERS[case["format"]]
+        self.original, self.folded = self.folder / f"case{suffix}", self.folder / f"folded{suffix}"
+        self.folded.unlink(missing_ok=True)
+        self.written = make(case)
+        try:
+            self.written.write()
+            self.written.save(self.original)
+        except (RuntimeError, ValueError) as problem:
+            return Judgement("unwritten", str(problem))
+        sample = next(oracle.trials(case, self.written.inputs))[1]
+        try:
+            runs = open_file(self.original).run(sample)
+        except Exception as problem:
+            return Judgement("unrun", str(problem).strip().splitlines()[-1][:200])
+        if not any(numpy.isfinite(one).any() for one in runs):
+            return Judgement("unrun", "nothing finite")
+        try:
+            return self.asked(case, sample)
+        except Died as problem:
+            return Judgement("crash", str(problem)[:200])
+        except Refused as problem:
+            return Judgement("refused", str(problem)[:200])
+
+    def asked(self, case, sample):
+        ask = self.engine.ask
+        ask("open", {"path": str(self.original)})
+        npz = self.folder / "sample.npz"
+        if case["given"]:
+            names = {name: name if case["format"] == "onnx" else f"in_{i}" for i, name in enumerate(sample)}
+            numpy.savez(npz, **{names[name]: value for name, value in sample.items()})
+            ask("set_inputs", {"npz": str(npz)})
+        analysis = ask("analyze")
+        if analysis["probe_error"]:
+            return Judgement("refused" if case["given"] else "ok", f"analyze: {analysis['probe_error']}")
+        fold = ask("fold", {"plan": {"policy": case["policy"]}, "norm": case["norm"]})
+        verdicts = [norm["verdict"] for norm in analysis["norms"]]
+        done = Judgement("ok", "", verdicts, len(fold["plan"]["folded"]),
+                         reasons=[norm["reason"] for norm in analysis["norms"] if norm["verdict"] == "blocked"])
+        done.kind, done.detail = self.kept(case, analysis, fold)
+        if not fold["ok"]:
+            done.folded = 0
+            return done
+        ask("export", {"path": str(self.folded), "norm": case["norm"]})
+        if done.kind == "ok":
+            self.compare(case, fold, done)
+        return done
+
+    def kept(self, case, analysis, fold):
+        """Whether the fold keeps the verdicts."""
+        verify = fold["verify"] or {}
+        if verify.get("exact") is False:
+            far = ", ".join(f"{part} {float(verify[part]['max_rel']):.1e}" for part in ("algebra", "file"))
+            return "verdict", f"refuted: {fold['reason']} ({far})"
+        if fold["plan"]["folded"] and not fold["ok"]:
+            return "verdict", f"not ok: {fold['reason']}"
+        kept = {"free": ("free",), "all": ("free", "with_centering")}.get(case["policy"], ())
+        for norm in analysis["norms"]:
+            if norm["verdict"] in kept and norm["index"] not in fold["plan"]["folded"]:
+                return "verdict", f"unfolded: {norm['name']} is {norm['verdict']}; {fold['reason']}"
+        return "ok", ""
+
+    def compare(self, case, fold, done):
+        try:
+            original, folded = open_file(self.original), open_file(self.folded)
+        except Exception as problem:
+            done.kind, done.detail = "load", str(problem).strip().splitlines()[-1][:200]
+            return
+        after = folded.state()
+        other = [name for name, value in original.state().items() if not numpy.array_equal(value, after.get(name))]
+        if other:
+            done.kind, done.detail = "state", ", ".join(other)
+            return
+        done.kind, done.detail = self.checked(case, fold, original, folded, done)
+
+
+    def checked(self, case, fold, original, folded, done):
+        for difference in oracle.differences(case, original, folded, self.written.inputs, done):
+            if is_claimed(fold, difference.inputs):
+                return "wrong", f"{difference.label}: {difference.error}"
+            done.told = True
+        return "ok", ""
+
+
+class Tally:
+    """That the cases are not trivially blocked, or not run at all."""
+
+    def __init__(self):
+        self.kinds, self.verdicts, self.reasons = collections.Counter(), collections.Counter(), collections.Counter()
+        self.folded = self.compared = self.told = 0
+
+    def add(self, done):
+        self.kinds[done.kind] += 1
+        self.verdicts.update(done.verdicts)
+        self.reasons.update(re.sub(r"(?<!\w)[\w.]*[\d._][\w.]*", "…", reason) for reason in done.reasons)
+        self.folded += done.folded
+        self.compared += done.compared
+        self.told += done.told
+
+    def text(self):
+        said = [", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())]
+        verdicts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.most_common())
+        said.append(f"LayerNorms: {sum(self.verdicts.values())}, {verdicts}; {self.folded} folded, {self.compared} runs "
+                    f"compared; {self.told} models differ where a condition (holds_if) is broken")
+        said += [f"{count:6} {reason}" for reason, count in self.reasons.most_common(12)]
+        return "\n".join(said)

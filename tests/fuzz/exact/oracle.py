@@ -1,0 +1,141 @@
+"""Does a folded file give what its original gives? At the sample's size and at others, at other values, and again."""
+
+import numpy
+
+from case import number_of
+from writer import INPUTS
+
+TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 0.2}
+NOISE = 1000  # times what an ulp of the weights does: a wrong fold is off by far more
+
+
+def arrays(case, inputs, sizes, seed, shapes=None, n=None, flag=None):
+    rng = numpy.random.default_rng(seed)
+    made = {}
+    for name in inputs:
+        kind, dims = INPUTS[name]
+        shape = (shapes or {}).get(name) or tuple(sizes[dim] if isinstance(dim, str) else dim for dim in dims)
+        if kind == "float":
+            made[name] = numpy.asarray(rng.standard_normal(shape) + 0.1, case["type"])
+        elif kind == "ids":
+            made[name] = rng.integers(0, 7, shape)
+        elif kind == "int":
+            made[name] = numpy.array(case["n"] if n is None else n, numpy.int64)
+        else:
+            made[name] = numpy.array(case["flag"] if flag is None else flag)
+    return made
+
+
+def trials(case, inputs):
+    """(what is other than in the sample, arrays). The sample comes first."""
+    sizes = {axis: case[axis] for axis in "BTSD"}
+    width, seed = case["D"], number_of(case["seed"], "sample")
+
+    def made(label, **changed):
+        other = {axis: changed.pop(axis) for axis in "BTS" if axis in changed}
+        return label, arrays(case, inputs, sizes | other, number_of(seed, label) if label != "sample" else seed, **changed)
+
+    yield made("sample")
+    yield made("again")
+    yield made("B, T", B=3 if case["B"] != 3 else 4, T=7, S=3)
+    for axis in "BTS" if "k" in inputs else "BT":
+        for size in {1, 2, width} - {case[axis]}:
+            yield made(f"{axis}={'D' if size == width else size}", **{axis: size})
+    for name in inputs:
+        kind, dims = INPUTS[name]
+        if kind == "int":
+            for n in {0, 1, 2, 3, width} - {case["n"]}:
+                yield made(f"n={n}", n=n)
+        elif kind == "bool":
+            yield made("flag", flag=not case["flag"])
+        elif kind == "float" and (1 in dims or not dims):
+            yield from ones(case, name, dims, sizes, made)
+    yield made("all D", B=width, T=width, S=width, n=width)
+
+
+def ones(case, name, dims, sizes, made):
+    shape = [sizes[dim] if isinstance(dim, str) else dim for dim in dims] or [1]
+    last = case["D"]
+    for axis in (axis for axis, dim in enumerate(shape) if dim == 1):
+        full = (case["B"], case["T"], last)[axis - len(shape)]
+        for size in {full, last}:
+            yield made(f"{name} {shape}[{axis}]={size}", shapes={name: tuple(size if i == axis else s for i, s in enumerate(shape))})
+
+
+def row_errors(a, b):
+    """By row, relative to what is not equal there. None: other shapes, or other numbers that are not finite."""
+    if a.shape != b.shape:
+        return None
+    a, b = (v.reshape(-1, v.shape[-1] if v.ndim else 1) for v in (a, b))
+    odd = ~(numpy.isfinite(a) & numpy.isfinite(b))
+    if not numpy.array_equal(a[odd], b[odd], equal_nan=True):
+        return None
+    same = odd | (a == b)
+    scale = numpy.where(same, 0, abs(a)).max(1, initial=0)
+    scale = numpy.maximum(scale, 1e-3 * scale.max(initial=0))
+    difference = numpy.where(same, 0, a - b)
+    return numpy.divide(abs(difference).max(1, initial=0), scale, where=scale > 0, out=numpy.zeros_like(scale))
+
+
+class Difference:
+    def __init__(self, label, error, inputs):
+        self.label, self.error, self.inputs = label, error, inputs
+
+
+def differences(case, original, folded, inputs, done):
+    """Those beyond noise, run by run; counts in `done` the runs that were compared."""
+    for label, values in trials(case, inputs):
+        if label != "again":
+            original.again()
+            folded.again()
+        try:
+            expected = original.run(values)
+        except Exception:  # of whatever kind: not a size of this model
+            continue
+        if not any(numpy.isfinite(one).any() for one in expected):
+            continue
+        done.compared += 1
+        error = worst(case, original, expected, folded, values)
+        if error:
+            yield Difference(label, error, values)
+
+
+def worst(case, original, expected, folded, values):
+    try:
+        found = folded.run(values)
+    except Exception as problem:
+        return f"does not run: {str(problem).strip().splitlines()[-1][:120]}"
+    if len(found) != len(expected):
+        return "another number of outputs"
+    limit, noise = TOLERANCE[case["type"]], None
+    for i, (a, b) in enumerate(zip(expected, found)):
+        errors = row_errors(a, b)
+        if errors is None:
+            return f"output {i}: shapes {a.shape} and {b.shape}, or what is not finite"
+        if errors.max(initial=0) <= limit:
+            continue
+        noise = noise or shaken(original, values)
+        floor = noise[i]
+        if floor is None or len(floor) != len(errors):
+            continue
+        if (errors > numpy.maximum(limit, NOISE * floor)).any():
+            return f"output {i}: {errors.max():.1e}, noise {floor.max():.1e}"
+    return None
+
+
+def shaken(original, values):
+    """By output and row: how far the original is from itself when its weights and inputs are off by an ulp."""
+    expected, found = original.run(values), None
+    for draw in range(3):
+        rng = numpy.random.default_rng(draw)
+        moved = {name: off_by_an_ulp(value, rng) for name, value in values.items()}
+        errors = [row_errors(a, b) for a, b in zip(expected, original.shaken(rng).run(moved))]
+        found = errors if found is None else [None if a is None or b is None or len(a) != len(b) else numpy.maximum(a, b)
+                                              for a, b in zip(found, errors)]
+    return found
+
+
+def off_by_an_ulp(value, rng):
+    if value.dtype.kind != "f":
+        return value
+    return numpy.asarray(value * (1 + numpy.finfo(value.dtype).eps * rng.integers(-1, 2, value.shape)), value.dtype)

@@ -1,0 +1,80 @@
+"""The oracle's half that runs files: LibTorch and ONNX Runtime as they are, nothing of ours."""
+
+import json
+import subprocess
+
+import numpy
+import onnx
+import onnxruntime
+import torch
+
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+torch._C._jit_set_profiling_executor(False)
+
+
+def load_ops(engine):
+    """normlens::rms_norm, for files of `--norm fast`."""
+    told = subprocess.run([engine, "doctor", "--json"], capture_output=True, text=True, check=False).stdout
+    torch.ops.load_library(json.loads(told)["ops_library"])
+
+
+def open_file(path):
+    return (TorchScriptFile if path.suffix == ".pt" else OnnxFile)(path)
+
+
+class TorchScriptFile:
+    def __init__(self, path):
+        self.path = path
+        self.module = torch.jit.load(str(path))
+
+    def again(self):
+        """With the state that the file has."""
+        if self.state():
+            self.module = torch.jit.load(str(self.path))
+
+    def run(self, arrays):
+        values = [a.item() if name in ("n", "flag") else torch.from_numpy(a) for name, a in arrays.items()]
+        with torch.jit.optimized_execution(False):
+            made = self.module(*values)
+        return [t.to(torch.float64).numpy() for t in (made if isinstance(made, tuple) else (made,))]
+
+    def shaken(self, rng):
+        """A copy whose weights are off by up to an ulp."""
+        other = TorchScriptFile(self.path)
+        for value in other.module.parameters():
+            value.mul_(1 + torch.finfo(value.dtype).eps * torch.from_numpy(rng.integers(-1, 2, tuple(value.shape))))
+        return other
+
+    def state(self):
+        return {name: value.numpy() for name, value in self.module.named_buffers()}
+
+
+class OnnxFile:
+    def __init__(self, path, model=None):
+        self.path = path
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        self.session = onnxruntime.InferenceSession(model or str(path), options, providers=["CPUExecutionProvider"])
+        self.names = {one.name for one in self.session.get_inputs()}
+
+    def again(self):
+        pass
+
+    def run(self, arrays):
+        fed = {name: value for name, value in arrays.items() if name in self.names}
+        return [numpy.asarray(value, numpy.float64) for value in self.session.run(None, fed)]
+
+    def shaken(self, rng):
+        model = onnx.load(str(self.path))
+        for one in model.graph.initializer:
+            value = onnx.numpy_helper.to_array(one)
+            if value.dtype.kind == "f":
+                moved = value * (1 + numpy.finfo(value.dtype).eps * rng.integers(-1, 2, value.shape))
+                one.CopyFrom(onnx.numpy_helper.from_array(numpy.asarray(moved, value.dtype), one.name))
+        return OnnxFile(self.path, model.SerializeToString())
+
+    def state(self):
+        return {}
