@@ -7,6 +7,7 @@ The last lines tell what the models were like. Exit status 1: something failed.
 """
 
 import argparse
+import gc
 import json
 import pathlib
 import subprocess
@@ -42,6 +43,7 @@ class Hunt:
     def __init__(self, program):
         self.program, self.tally = program, Tally()
         load_ops(program)
+        gc.freeze()  # torch's objects need not be looked at again and again
         memory = pathlib.Path("/dev/shm")
         self.folder = tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
         self.judge = Judge(Engine(program), pathlib.Path(self.folder.name))

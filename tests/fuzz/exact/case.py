@@ -66,12 +66,13 @@ def draw_case(seed, file_format, steps):
         "norm": rng.choice(NORMS[file_format][:1] * 3 + NORMS[file_format]),
         "given": rng.random() < 0.9,  # the sample, to the engine
         "declared": rng.choice(("names", "sample", "ones", "nothing")),
+        "overridable": rng.random() < 0.1,  # a weight, in ONNX
         "even": rng.random() < 0.15,  # every gamma 1 and beta 0
         "steps": [],
     }
     for i in range(1, rng.randint(2, 6) + 1):
-        recent = [0, *range(max(0, i - 3), i)]
-        case["steps"].append({"id": i, "do": rng.choices(names, often)[0], "of": max(rng.choice(recent), rng.choice(recent)),
-                              "and": rng.randrange(i), "choices": {}})
+        do = rng.choices(names, often)[0] if i > 1 or rng.random() < 0.3 else rng.choice(("linear", "embedding", "positions"))
+        of = rng.choice(range(max(1, i - 3), i)) if i > 1 and rng.random() < 0.9 else 0
+        case["steps"].append({"id": i, "do": do, "of": of, "and": rng.randrange(i), "choices": {}})
     case["steps"].append({"id": i + 1, "do": "output", "of": i, "and": 0, "choices": {}})
     return case

@@ -44,6 +44,15 @@ def state(w, c, x, y):
     return norm(w, c, z) if c.chance("norm", 60) else z
 
 
+@step(2, ("torchscript",))
+def listed(w, c, x, y):
+    streams, i = w.let(f"[{x}]"), w.name()
+    w.line(f"for {i} in range({c.pick('turns', 1, 2, w.input('n'))}):")
+    w.line(f"    {streams}.append(aten.linear({streams}[-1], {w.weight(c.owner, 'weight', [w.width, w.width])}))")
+    z = w.let(f"{streams}[-1]" if c.chance("last", 50) else f"aten.sum(aten.stack({streams}, 0), 0)")
+    return norm(w, c, z)
+
+
 @step(4, ("torchscript",))
 def in_place(w, c, x, y):
     form = c.pick("form", "add", "zero_token", "mul", "channel", "number", "masked", "view", "alias")

@@ -18,7 +18,7 @@ def gate_input(w, c, x, y):
 @step(8)
 def gate_computed(w, c, x, y):
     form = c.pick("form", "token", "self", "arange", "weight_cut", "mean_d", "first_n", "first", "max", "batch_mean",
-                  "all", "size", "keys", "token_mean", "square", "unsqueezed")
+                  "all", "size", "keys", "token_mean", "square", "unsqueezed", "squeezed", "expanded", "tiled")
     g = computed(w, c, form, y)
     a = layer(w, c, x) if c.chance("layer", 70) else x
     z = w.binary(c.pick("op", "mul", "mul", "add", "div"), a, g)
@@ -53,6 +53,12 @@ def computed(w, c, form, y):
         return w.reduce("mean", y, [0, 1, 2], keep=False)
     if form == "size":
         return w.as_number(w.dim(y, 1))
+    if form == "squeezed":
+        return w.unsqueeze(w.squeeze_all(w.cut(y, -1, 0, 1)), -1)
+    if form == "expanded":
+        return w.expand(w.cut(y, -1, 0, 1), [w.dim(y, 0), w.dim(y, 1), w.dim(y, -1)])
+    if form == "tiled":
+        return w.tile(w.cut(y, -1, 0, c.pick("tiled.of", 1, 2)), [1, 1, w.input("n")])
     if form == "square":
         return w.reduce("mean", w.binary("mul", y, y), [-1])
     return w.unsqueeze(w.reduce("max", y, [-1], keep=False), -1)
@@ -99,6 +105,8 @@ def addend(w, c, x, y):
     b = {"number": lambda: 3.0, "one": lambda: w.weight(c.owner, "one", [1]), "token": lambda: layer(w, c, y, "token", 1),
          "tokens": lambda: w.unsqueeze(w.arange(w.dim(x, 1)), -1), "huge": lambda: 1e4,
          "size": lambda: w.as_number(w.dim(x, 1)), "n": lambda: w.as_number(w.input("n"))}[form]()
+    if not c.prefix and isinstance(b, str) and c.chance("also", 20):
+        w.output(w.binary("mul", y, b))
     z = w.binary(c.pick("op", "add", "sub"), a, b)
     return norm(w, c, z) if c.chance("norm", 70) else z
 

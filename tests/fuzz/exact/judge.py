@@ -53,7 +53,7 @@ class Judge:
             self.written.save(self.original)
         except (RuntimeError, ValueError) as problem:
             return Judgement("unwritten", str(problem))
-        sample = next(oracle.trials(case, self.written.inputs))[1]
+        sample = next(oracle.trials(case, self.written))[1]
         try:
             runs = open_file(self.original).run(sample)
         except Exception as problem:
@@ -120,7 +120,7 @@ class Judge:
 
 
     def checked(self, case, fold, original, folded, done):
-        for difference in oracle.differences(case, original, folded, self.written.inputs, done):
+        for difference in oracle.differences(case, self.written, original, folded, done):
             if is_claimed(fold, difference.inputs):
                 return "wrong", f"{difference.label}: {difference.error}"
             done.told = True

@@ -3,7 +3,7 @@
 import copy
 import json
 
-PLAIN = (("type", "float64"), ("even", True), ("policy", "free"), ("norm", "portable"), ("given", True),
+PLAIN = (("type", "float64"), ("even", True), ("overridable", False), ("policy", "free"), ("norm", "portable"), ("given", True),
          ("declared", "names"), ("opset", 23), ("B", 2), ("T", 3), ("S", 2), ("D", 2), ("D", 4), ("n", 1), ("n", 2),
          ("flag", False))
 

@@ -64,8 +64,12 @@ class OnnxWriter(Writer):
     def finish(self):
         kept = {name: value.astype(self.type) for name, value in self.weights.items()} | self.numbers
         named = [self.node("Identity", [value]) for value in self.outputs]
+        self.open_weight = self.chosen_weight()
+        declared = [self.declared(name) for name in self.inputs]
+        if self.open_weight:
+            declared.append(helper.make_tensor_value_info(self.open_weight, TYPES[self.type], kept[self.open_weight].shape))
         outputs = [helper.make_tensor_value_info(name, TYPES[self.type], None) for name in named]
-        graph = helper.make_graph(self.nodes, "case", [self.declared(name) for name in self.inputs], outputs,
+        graph = helper.make_graph(self.nodes, "case", declared, outputs,
                                   [numpy_helper.from_array(value, name) for name, value in kept.items()])
         self.model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)],
                                        ir_version=8 if self.opset < 19 else 10)
@@ -74,6 +78,11 @@ class OnnxWriter(Writer):
     def save(self, path):
         with open(path, "wb") as file:
             file.write(self.model.SerializeToString())
+
+    def chosen_weight(self):
+        """One that a caller may override."""
+        linears = [name for name, value in self.weights.items() if value.ndim == 2]
+        return linears[0] if linears and self.case["overridable"] else None
 
     # ---- words
 
@@ -144,6 +153,12 @@ class OnnxWriter(Writer):
     def unsqueeze(self, x, axis):
         return self.node("Unsqueeze", [x, self.literal([axis], "int")])
 
+    def squeeze_all(self, x):
+        return self.node("Squeeze", [x])
+
+    def tile(self, x, times):
+        return self.node("Tile", [x, self.integers(times)])
+
     def concat(self, values, axis):
         return self.node("Concat", values, axis=axis)
 
@@ -171,7 +186,7 @@ class OnnxWriter(Writer):
 
     def conv(self, x, kernel, bias):
         if self.type == "float64":  # no kernel in ONNX Runtime
-            return self.node("MatMul", [self.cut(kernel, 2, 0, 1) and self.node("ReduceSum", [kernel, self.literal([2], "int")], keepdims=0), x])
+            return self.node("MatMul", [self.node("ReduceSum", [kernel, self.literal([2], "int")], keepdims=0), x])
         return self.node("Conv", [x, kernel, bias], pads=[1, 1])
 
     def cast(self, x, to):

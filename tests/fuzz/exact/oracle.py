@@ -26,9 +26,9 @@ def arrays(case, inputs, sizes, seed, shapes=None, n=None, flag=None):
     return made
 
 
-def trials(case, inputs):
+def trials(case, written):
     """(what is other than in the sample, arrays). The sample comes first."""
-    sizes = {axis: case[axis] for axis in "BTSD"}
+    inputs, sizes = written.inputs, {axis: case[axis] for axis in "BTSD"}
     width, seed = case["D"], number_of(case["seed"], "sample")
 
     def made(label, **changed):
@@ -51,6 +51,10 @@ def trials(case, inputs):
         elif kind == "float" and (1 in dims or not dims):
             yield from ones(case, name, dims, sizes, made)
     yield made("all D", B=width, T=width, S=width, n=width)
+    if written.open_weight:
+        _, values = made("weight")
+        values[written.open_weight] = written.weights[written.open_weight].astype(case["type"]) * 2 + 0.5
+        yield "weight", values
 
 
 def ones(case, name, dims, sizes, made):
@@ -82,9 +86,9 @@ class Difference:
         self.label, self.error, self.inputs = label, error, inputs
 
 
-def differences(case, original, folded, inputs, done):
+def differences(case, written, original, folded, done):
     """Those beyond noise, run by run; counts in `done` the runs that were compared."""
-    for label, values in trials(case, inputs):
+    for label, values in trials(case, written):
         if label != "again":
             original.again()
             folded.again()

@@ -58,7 +58,7 @@ class OnnxFile:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 4
         self.session = onnxruntime.InferenceSession(model or str(path), options, providers=["CPUExecutionProvider"])
-        self.names = {one.name for one in self.session.get_inputs()}
+        self.names = {one.name for one in self.session.get_inputs() + self.session.get_overridable_initializers()}
 
     def again(self):
         pass

@@ -112,6 +112,12 @@ class TorchScriptWriter(Writer):
     def unsqueeze(self, x, axis):
         return self.let(f"{x}.unsqueeze({axis})")
 
+    def squeeze_all(self, x):
+        return self.let(f"{x}.squeeze()")
+
+    def tile(self, x, times):
+        return self.let(f"{x}.repeat([{', '.join(map(str, times))}])")
+
     def concat(self, values, axis):
         return self.let(f"aten.cat([{', '.join(values)}], {axis})")
 

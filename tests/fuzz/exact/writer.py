@@ -22,6 +22,7 @@ class Writer:
         self.inputs, self.weights, self.buffers, self.outputs = ["x"], {}, {}, []
         self.simplest = {}  # by step: its choices at their simplest
         self.last = 0
+        self.open_weight = None
 
     def write(self):
         streams = {0: "x"}
