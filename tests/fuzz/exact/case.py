@@ -71,7 +71,9 @@ def draw_case(seed, file_format, steps):
         "steps": [],
     }
     for i in range(1, rng.randint(2, 6) + 1):
-        do = rng.choices(names, often)[0] if i > 1 or rng.random() < 0.3 else rng.choice(("linear", "embedding", "positions"))
+        do = rng.choices(names, often)[0]
+        if i == 1 and rng.random() < 0.7:
+            do = rng.choice(("linear", "embedding", "positions"))
         of = rng.choice(range(max(1, i - 3), i)) if i > 1 and rng.random() < 0.9 else 0
         case["steps"].append({"id": i, "do": do, "of": of, "and": rng.randrange(i), "choices": {}})
     case["steps"].append({"id": i + 1, "do": "output", "of": i, "and": 0, "choices": {}})

@@ -61,11 +61,15 @@ def in_place(w, c, x, y):
         b = w.let(f"{a}.view({a}.size(0), -1, {w.width})")
         w.line(f"{b}.add_({y})")
         return norm(w, c, a)
-    line = {"add": f"{a} += {layer(w, c, y, 'other')}", "zero_token": f"{a}[:, 0] = 0.", "mul": f"{a}.mul_({y}[..., :1])",
-            "channel": f"{a}[..., 0] = {c.pick('value', '0.', '1.', f'{y}[..., 0]')}", "number": f"{a}.add_(2.)",
-            "masked": f"{a}.masked_fill_({y}[..., :1] > 0, {c.pick('fill', '0.', '3.')})",
-            "view": f"{a}[:, :, :{max(1, w.width // 2)}].mul_(2.)"}[form]
-    w.line(line)
+    w.line({
+        "add": lambda: f"{a} += {layer(w, c, y, 'other')}",
+        "zero_token": lambda: f"{a}[:, 0] = 0.",
+        "mul": lambda: f"{a}.mul_({y}[..., :1])",
+        "channel": lambda: f"{a}[..., 0] = {c.pick('value', '0.', '1.', f'{y}[..., 0]')}",
+        "number": lambda: f"{a}.add_(2.)",
+        "masked": lambda: f"{a}.masked_fill_({y}[..., :1] > 0, {c.pick('fill', '0.', '3.')})",
+        "view": lambda: f"{a}[:, :, :{max(1, w.width // 2)}].mul_(2.)",
+    }[form]())
     return norm(w, c, a)
 
 

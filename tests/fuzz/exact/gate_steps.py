@@ -102,9 +102,15 @@ def masked(w, c, x, y):
 def addend(w, c, x, y):
     form = c.pick("form", "number", "one", "token", "tokens", "huge", "size", "n")
     a = layer(w, c, x) if c.chance("layer", 60) else x
-    b = {"number": lambda: 3.0, "one": lambda: w.weight(c.owner, "one", [1]), "token": lambda: layer(w, c, y, "token", 1),
-         "tokens": lambda: w.unsqueeze(w.arange(w.dim(x, 1)), -1), "huge": lambda: 1e4,
-         "size": lambda: w.as_number(w.dim(x, 1)), "n": lambda: w.as_number(w.input("n"))}[form]()
+    b = {
+        "number": lambda: 3.0,
+        "one": lambda: w.weight(c.owner, "one", [1]),
+        "token": lambda: layer(w, c, y, "token", 1),
+        "tokens": lambda: w.unsqueeze(w.arange(w.dim(x, 1)), -1),
+        "huge": lambda: 1e4,
+        "size": lambda: w.as_number(w.dim(x, 1)),
+        "n": lambda: w.as_number(w.input("n")),
+    }[form]()
     if not c.prefix and isinstance(b, str) and c.chance("also", 20):
         w.output(w.binary("mul", y, b))
     z = w.binary(c.pick("op", "add", "sub"), a, b)

@@ -21,6 +21,7 @@ class Judgement:
     def __init__(self, kind, detail="", verdicts=(), folded=0, compared=0, reasons=()):
         self.kind, self.detail, self.verdicts = kind, detail, list(verdicts)
         self.folded, self.compared, self.reasons = folded, compared, list(reasons)
+        self.undecided = False  # neither proved nor refuted
         self.told = False  # other outputs in a run that breaks a condition of the fold
         self.simplest = {}  # by step: its choices at their simplest
 
@@ -31,7 +32,8 @@ class Judgement:
     @property
     def signature(self):
         """What stays the same of a failure while its case shrinks."""
-        return self.kind, re.sub(r"[^a-z ]+", "", self.detail.split(":")[0]) if self.kind in ("verdict", "refused") else ""
+        about = self.detail.split(":")[0] if self.kind in ("verdict", "refused") else ""
+        return self.kind, re.sub(r"[^a-z ]+", "", about)
 
 
 class Judge:
@@ -86,9 +88,9 @@ class Judge:
         if not fold["ok"]:
             done.folded = 0
             return done
+        done.undecided = fold["verify"]["exact"] is None
         ask("export", {"path": str(self.folded), "norm": case["norm"]})
-        if done.kind == "ok":
-            self.compare(case, fold, done)
+        done.kind, done.detail = self.compared(case, fold, done) or (done.kind, done.detail)
         return done
 
     def kept(self, case, analysis, fold):
@@ -105,26 +107,21 @@ class Judge:
                 return "verdict", f"unfolded: {norm['name']} is {norm['verdict']}; {fold['reason']}"
         return "ok", ""
 
-    def compare(self, case, fold, done):
+    def compared(self, case, fold, done):
+        """What is wrong with the written file."""
         try:
             original, folded = open_file(self.original), open_file(self.folded)
         except Exception as problem:
-            done.kind, done.detail = "load", str(problem).strip().splitlines()[-1][:200]
-            return
+            return "load", str(problem).strip().splitlines()[-1][:200]
         after = folded.state()
         other = [name for name, value in original.state().items() if not numpy.array_equal(value, after.get(name))]
         if other:
-            done.kind, done.detail = "state", ", ".join(other)
-            return
-        done.kind, done.detail = self.checked(case, fold, original, folded, done)
-
-
-    def checked(self, case, fold, original, folded, done):
+            return "state", ", ".join(other)
         for difference in oracle.differences(case, self.written, original, folded, done):
             if is_claimed(fold, difference.inputs):
                 return "wrong", f"{difference.label}: {difference.error}"
             done.told = True
-        return "ok", ""
+        return None
 
 
 class Tally:
@@ -132,7 +129,7 @@ class Tally:
 
     def __init__(self):
         self.kinds, self.verdicts, self.reasons = collections.Counter(), collections.Counter(), collections.Counter()
-        self.folded = self.compared = self.told = 0
+        self.folded = self.compared = self.told = self.undecided = 0
 
     def add(self, done):
         self.kinds[done.kind] += 1
@@ -141,11 +138,13 @@ class Tally:
         self.folded += done.folded
         self.compared += done.compared
         self.told += done.told
+        self.undecided += done.undecided
 
     def text(self):
         said = [", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())]
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.most_common())
-        said.append(f"LayerNorms: {sum(self.verdicts.values())}, {verdicts}; {self.folded} folded, {self.compared} runs "
-                    f"compared; {self.told} models differ where a condition (holds_if) is broken")
+        said.append(f"LayerNorms: {sum(self.verdicts.values())}, {verdicts}; {self.folded} folded")
+        said.append(f"{self.compared} runs compared; {self.undecided} folds undecided; {self.told} models differ where "
+                    "a condition (holds_if) is broken")
         said += [f"{count:6} {reason}" for reason, count in self.reasons.most_common(12)]
         return "\n".join(said)

@@ -1,11 +1,11 @@
-"""Makes a failing case small: fewer steps, simpler choices, plainer surroundings, as long as it fails in the same way."""
+"""Makes a failing case small: fewer steps, simpler choices, plainer surroundings, while it fails in the same way."""
 
 import copy
 import json
 
-PLAIN = (("type", "float64"), ("even", True), ("overridable", False), ("policy", "free"), ("norm", "portable"), ("given", True),
-         ("declared", "names"), ("opset", 23), ("B", 2), ("T", 3), ("S", 2), ("D", 2), ("D", 4), ("n", 1), ("n", 2),
-         ("flag", False))
+PLAIN = (("type", "float64"), ("even", True), ("overridable", False), ("policy", "free"), ("norm", "portable"),
+         ("given", True), ("declared", "names"), ("opset", 23), ("B", 2), ("T", 3), ("S", 2), ("D", 2), ("D", 4),
+         ("n", 1), ("n", 2), ("flag", False))
 
 
 def smaller(case, simplest):
@@ -63,5 +63,6 @@ def shown(case):
         choices = " ".join(name if value is True else f"{name}={value}"
                            for name, value in one["choices"].items() if value is not False)
         steps.append(f"{one['id']}={one['do']}({one['of']},{one['and']}; {choices})")
-    keys = ["type", "D", "B", "T", "policy", "norm", "given", *(["declared", "opset"] if case["format"] == "onnx" else [])]
+    keys = ["type", "D", "B", "T", "policy", "norm", "given"]
+    keys += ["declared", "opset"] if case["format"] == "onnx" else []
     return " ".join([*(f"{key}={case[key]}" for key in keys), "|", *steps])

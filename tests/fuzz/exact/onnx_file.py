@@ -67,7 +67,8 @@ class OnnxWriter(Writer):
         self.open_weight = self.chosen_weight()
         declared = [self.declared(name) for name in self.inputs]
         if self.open_weight:
-            declared.append(helper.make_tensor_value_info(self.open_weight, TYPES[self.type], kept[self.open_weight].shape))
+            shape = kept[self.open_weight].shape
+            declared.append(helper.make_tensor_value_info(self.open_weight, TYPES[self.type], shape))
         outputs = [helper.make_tensor_value_info(name, TYPES[self.type], None) for name in named]
         graph = helper.make_graph(self.nodes, "case", declared, outputs,
                                   [numpy_helper.from_array(value, name) for name, value in kept.items()])

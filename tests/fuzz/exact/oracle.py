@@ -33,7 +33,8 @@ def trials(case, written):
 
     def made(label, **changed):
         other = {axis: changed.pop(axis) for axis in "BTS" if axis in changed}
-        return label, arrays(case, inputs, sizes | other, number_of(seed, label) if label != "sample" else seed, **changed)
+        drawn = seed if label == "sample" else number_of(seed, label)
+        return label, arrays(case, inputs, sizes | other, drawn, **changed)
 
     yield made("sample")
     yield made("again")
@@ -63,7 +64,8 @@ def ones(case, name, dims, sizes, made):
     for axis in (axis for axis, dim in enumerate(shape) if dim == 1):
         full = (case["B"], case["T"], last)[axis - len(shape)]
         for size in {full, last}:
-            yield made(f"{name} {shape}[{axis}]={size}", shapes={name: tuple(size if i == axis else s for i, s in enumerate(shape))})
+            wide = tuple(size if i == axis else s for i, s in enumerate(shape))
+            yield made(f"{name} {shape}[{axis}]={size}", shapes={name: wide})
 
 
 def row_errors(a, b):
@@ -134,9 +136,12 @@ def shaken(original, values):
         rng = numpy.random.default_rng(draw)
         moved = {name: off_by_an_ulp(value, rng) for name, value in values.items()}
         errors = [row_errors(a, b) for a, b in zip(expected, original.shaken(rng).run(moved))]
-        found = errors if found is None else [None if a is None or b is None or len(a) != len(b) else numpy.maximum(a, b)
-                                              for a, b in zip(found, errors)]
+        found = errors if found is None else [larger(a, b) for a, b in zip(found, errors)]
     return found
+
+
+def larger(a, b):
+    return None if a is None or b is None or len(a) != len(b) else numpy.maximum(a, b)
 
 
 def off_by_an_ulp(value, rng):

@@ -39,7 +39,8 @@ def positions(w, c, x, y):
     form = c.pick("form", "row", "cut", "cls", "one")
     if form == "cut":
         return w.binary("add", x, w.cut(w.weight(c.owner, "positions", [16, w.width]), 0, 0, w.dim(x, 1)))
-    return w.binary("add", x, w.weight(c.owner, "position", {"row": [w.width], "cls": [1, 1, w.width], "one": [1]}[form]))
+    shape = {"row": [w.width], "cls": [1, 1, w.width], "one": [1]}[form]
+    return w.binary("add", x, w.weight(c.owner, "position", shape))
 
 
 @step(2)

@@ -17,10 +17,10 @@ from runs import open_file
 from steps import STEPS
 
 
-def case_of(file_format, *steps, **about):
-    listed = [{"id": i, "do": do, "of": i - 1, "and": 0, "choices": choices} for i, (do, choices) in enumerate(steps, 1)]
-    plain = {"type": "float64", "D": 4, "B": 2, "T": 3, "even": False, "opset": 23, "declared": "names", "overridable": False}
-    return draw_case(1, file_format, STEPS) | plain | {"steps": listed} | about
+def case_of(file_format, *steps):
+    listed = [{"id": i, "do": do, "of": i - 1, "and": 0, "choices": made} for i, (do, made) in enumerate(steps, 1)]
+    plain = {"type": "float64", "D": 4, "B": 2, "T": 3, "even": False, "overridable": False}
+    return draw_case(1, file_format, STEPS) | plain | {"steps": listed}
 
 
 class Hunted(unittest.TestCase):
