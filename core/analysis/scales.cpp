@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/analysis/channel_scale.h"
 #include "core/analysis/constant_behind.h"
 #include "core/graph/queries.h"
 #include "core/ops/index_maps.h"
@@ -21,32 +22,6 @@ using graph::Shape;
 using graph::ValueId;
 
 namespace {
-
-// A constant that varies along exactly one axis of `full`: that axis and the numbers.
-struct Scale {
-  int64_t axis = 0;
-  std::vector<double> numbers;
-};
-
-std::optional<Scale> scaleAlongOneAxis(const Graph& graph, ValueId id, const Shape& full) {
-  const ValueId held = constantInView(graph, id);
-  const Shape* shape = ops::shapeOf(graph, id);
-  if (held == kNoValue || shape == nullptr) return std::nullopt;
-  const auto& view = graph.constant(graph.value(held).constant).view;
-  if (!graph::isFloat(view.dtype) || shape->size() > full.size()) return std::nullopt;
-  std::optional<Scale> found;
-  for (size_t i = 0; i < shape->size(); ++i) {
-    if ((*shape)[i] == 1) continue;
-    const size_t axis = i + full.size() - shape->size();
-    if (found || (*shape)[i] != full[axis]) return std::nullopt;
-    found = Scale{static_cast<int64_t>(axis), {}};
-  }
-  if (!found) return std::nullopt;
-  auto numbers = graph::toDoubles(view);
-  if (!numbers) return std::nullopt;
-  found->numbers = std::move(*numbers);
-  return found;
-}
 
 bool allFinite(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
@@ -77,7 +52,7 @@ class Absorber {
     if (node.operands.size() != 2 || node.operands[data] == kNoValue || node.operands[1 - data] == kNoValue)
       return false;
     if (!graph::sameTypeAndShape(original_, node.operands[data], node.outputs[0])) return false;
-    auto scale = scaleAlongOneAxis(original_, node.operands[1 - data], *ops::shapeOf(original_, node.operands[data]));
+    auto scale = channelScale(original_, node.operands[1 - data], node.operands[data]);
     if (!scale) return false;
     if (node.kind == OpKind::Div) {
       for (double& number : scale->numbers) number = 1.0 / number;
@@ -86,7 +61,7 @@ class Absorber {
     fold::AbsorbScale edit;
     edit.scaleNode = id;
     edit.dataOperand = static_cast<int>(data);
-    if (!collect(node.operands[data], scale->axis, scale->numbers, edit)) return false;
+    if (!collect(node.operands[data], std::move(*scale), edit)) return false;
     bypass(id, data);
     out_.edits.push_back(std::move(edit));
     return true;
@@ -125,7 +100,7 @@ class Absorber {
     fold::AbsorbScale edit;
     edit.scaleNode = id;
     biasPart_.reset();
-    if (!collect(node.operands[0], 1, scale, edit)) return;
+    if (!collect(node.operands[0], {{1}, {(*shape)[1]}, scale}, edit)) return;
     if (biasPart_) {
       edit.parts[*biasPart_].addend = shift;
       bypass(id, 0);
@@ -156,71 +131,100 @@ class Absorber {
     return true;
   }
 
-  // Walks up from the scale's data to the linear; every value on the way has one reader, besides those of its shape.
-  bool collect(ValueId id, int64_t axis, const std::vector<double>& factor, fold::AbsorbScale& edit) {
-    while (id != kNoValue) {
-      const auto& value = original_.value(id);
-      if (!graph::onlyReader(original_, id) || value.producer == kNone || !value.opaqueReason.empty()) return false;
-      const Node& node = original_.node(value.producer);
-      const Shape* shape = ops::shapeOf(original_, id);
-      if (shape == nullptr) return false;
-      const auto last = static_cast<int64_t>(shape->size()) - 1;
-      switch (node.kind) {
-        case OpKind::Identity:
-          break;
-        case OpKind::Permute: {
-          const auto perm = graph::intsAttribute(node, "perm");
-          if (!perm) return false;
-          axis = perm->at(static_cast<size_t>(axis));
-          break;
-        }
-        case OpKind::Reshape: {
-          // The last axis stays the last one at every size; where another one goes, a probe does not prove.
-          const Shape* before = ops::shapeOf(original_, node.operands[0]);
-          if (axis != last || before == nullptr || before->empty() || before->back() != shape->back()) return false;
-          axis = static_cast<int64_t>(before->size()) - 1;
-          break;
-        }
-        case OpKind::Add: {
-          // A bias of its own node: x W + b
-          if (!ops::plainAlpha(node)) return false;
-          const bool biasSecond = original_.value(node.operands[1]).constant != kNone;
-          if (!broadcastPart(operandOf(value.producer, biasSecond ? 1 : 0), last - axis, factor, edit)) return false;
-          id = node.operands[biasSecond ? 0 : 1];
-          // A bias that makes the result larger would make `axis` another one.
-          if (id == kNoValue || original_.value(id).shape != value.shape) return false;
-          continue;
-        }
-        case OpKind::Linear: {
-          const Shape* w = ops::shapeOf(original_, node.operands[1]);
-          return axis == last && w != nullptr && w->size() == 2 &&
-                 part(operandOf(value.producer, 1), 0, factor, edit) && bias(value.producer, 2, factor, edit);
-        }
-        case OpKind::MatMul: {
-          const Shape* w = ops::shapeOf(original_, node.operands[1]);
-          return axis == last && w != nullptr && w->size() == 2 && part(operandOf(value.producer, 1), 1, factor, edit);
-        }
-        case OpKind::AddMatMul: {
-          const Shape* w = ops::shapeOf(original_, node.operands[2]);
-          if (axis != last || w == nullptr || w->size() != 2 || !part(operandOf(value.producer, 2), 1, factor, edit) ||
-              !bias(value.producer, 0, factor, edit)) {
-            return false;
-          }
-          if (!plainBeta(node)) biasPart_.reset();  // what is added to it would be multiplied by beta
-          return true;
-        }
-        case OpKind::Conv:
-          if (graph::boolAttribute(node, "transposed") ||
-              shape->size() != ops::shapeOf(original_, node.operands[1])->size())
-            return false;
-          return axis == 1 && part(operandOf(value.producer, 1), 0, factor, edit) &&
-                 bias(value.producer, 2, factor, edit);
-        default:
-          return false;
-      }
-      id = node.operands[0];
+  // A value on the way up from the scale. once: what is added to it reaches the scale as it is, one time.
+  struct Step {
+    ValueId id = kNoValue;
+    ChannelScale scale;
+    bool once = true;
+  };
+
+  // Walks up from the scale's data to all linears and constants that it is a sum of; every value on the way has one
+  // reader, besides those of its shape.
+  bool collect(ValueId data, ChannelScale scale, fold::AbsorbScale& edit) {
+    std::vector<Step> open{{data, std::move(scale), true}};
+    while (!open.empty()) {
+      Step step = std::move(open.back());
+      open.pop_back();
+      const auto& value = original_.value(step.id);
+      if (!graph::onlyReader(original_, step.id) || value.producer == kNone || !value.opaqueReason.empty())
+        return false;
+      if (ops::shapeOf(original_, step.id) == nullptr || !stepUp(std::move(step), edit, open)) return false;
     }
-    return false;
+    return !edit.parts.empty();
+  }
+
+  bool stepUp(Step step, fold::AbsorbScale& edit, std::vector<Step>& open) {
+    const NodeId made = original_.value(step.id).producer;
+    const Node& node = original_.node(made);
+    switch (node.kind) {
+      case OpKind::Identity:
+        break;
+      case OpKind::Permute:
+        return goOn(node.operands[0], beforePermute(node, std::move(step.scale)), step.once, open);
+      case OpKind::Reshape:
+        return goOn(node.operands[0], beforeReshape(original_, node, step.scale), step.once, open);
+      case OpKind::Add:
+      case OpKind::Sub:
+        return addends(made, step, edit, open);
+      default:
+        return linear(made, step, edit);
+    }
+    open.push_back({node.operands[0], std::move(step.scale), step.once});
+    return true;
+  }
+
+  static bool goOn(ValueId id, std::optional<ChannelScale> scale, bool once, std::vector<Step>& open) {
+    if (!scale || id == kNoValue) return false;
+    open.push_back({id, std::move(*scale), once});
+    return true;
+  }
+
+  // s (a + alpha b) = s a + alpha (s b)
+  bool addends(NodeId id, const Step& step, fold::AbsorbScale& edit, std::vector<Step>& open) {
+    const Node& node = original_.node(id);
+    for (const int operand : {0, 1}) {
+      const ValueId addend = node.operands[static_cast<size_t>(operand)];
+      const Shape* shape = ops::shapeOf(original_, addend);
+      if (shape == nullptr) return false;
+      auto scale = ofOperand(*ops::shapeOf(original_, step.id), *shape, step.scale);
+      if (!scale) return false;
+      const bool once = step.once && (operand == 0 || (node.kind == OpKind::Add && ops::plainAlpha(node)));
+      if (!constantBehind(original_, operandOf(id, operand), 0)) {
+        open.push_back({addend, std::move(*scale), once});
+      } else if (scale->axes.size() != 1 || !part(operandOf(id, operand), scale->axes[0], scale->numbers, edit)) {
+        return false;
+      } else if (once) {
+        biasPart_ = edit.parts.size() - 1;
+      }
+    }
+    return true;
+  }
+
+  // The linear at the end of the way.
+  bool linear(NodeId id, const Step& step, fold::AbsorbScale& edit) {
+    const Node& node = original_.node(id);
+    const auto rank = static_cast<int64_t>(ops::shapeOf(original_, step.id)->size());
+    const auto& factor = step.scale.numbers;
+    const auto hasWeight = [&](size_t operand, int64_t axes) {
+      const Shape* shape = ops::shapeOf(original_, graph::operandAt(node, operand));
+      return shape != nullptr && static_cast<int64_t>(shape->size()) == axes;
+    };
+    switch (node.kind) {
+      case OpKind::Linear:
+        return step.scale.isAlong(rank - 1) && hasWeight(1, 2) && part(operandOf(id, 1), 0, factor, edit) &&
+               bias(operandOf(id, 2), step, step.once, edit);
+      case OpKind::MatMul:
+        return step.scale.isAlong(rank - 1) && hasWeight(1, 2) && part(operandOf(id, 1), 1, factor, edit);
+      case OpKind::AddMatMul:
+        // What is added to a bias would be multiplied by beta.
+        return step.scale.isAlong(rank - 1) && hasWeight(2, 2) && part(operandOf(id, 2), 1, factor, edit) &&
+               bias(operandOf(id, 0), step, step.once && plainBeta(node), edit);
+      case OpKind::Conv:
+        return step.scale.isAlong(1) && hasWeight(1, rank) && !graph::boolAttribute(node, "transposed") &&
+               part(operandOf(id, 1), 0, factor, edit) && bias(operandOf(id, 2), step, step.once, edit);
+      default:
+        return false;
+    }
   }
 
   static graph::Use operandOf(NodeId node, int operand) { return {node, operand, kNone}; }
@@ -230,17 +234,12 @@ class Absorber {
   }
 
   // An absent bias is fine; one that is there has the channels last.
-  bool bias(NodeId node, int operand, const std::vector<double>& factor, fold::AbsorbScale& edit) {
-    const graph::Use use = operandOf(node, operand);
-    return valueAt(use) == kNoValue || broadcastPart(use, 0, factor, edit);
-  }
-
-  // The channels are the axis that is `fromLast` axes before the last one, as numpy broadcasting counts.
-  bool broadcastPart(const graph::Use& use, int64_t fromLast, const std::vector<double>& factor,
-                     fold::AbsorbScale& edit) {
-    const Shape* shape = ops::shapeOf(original_, valueAt(use));
-    if (shape == nullptr || !part(use, static_cast<int64_t>(shape->size()) - 1 - fromLast, factor, edit)) return false;
-    biasPart_ = edit.parts.size() - 1;
+  bool bias(const graph::Use& use, const Step& step, bool once, fold::AbsorbScale& edit) {
+    const ValueId id = valueAt(use);
+    if (id == kNoValue) return true;
+    const Shape* shape = ops::shapeOf(original_, id);
+    if (shape == nullptr || !part(use, static_cast<int64_t>(shape->size()) - 1, step.scale.numbers, edit)) return false;
+    if (once) biasPart_ = edit.parts.size() - 1;
     return true;
   }
 
@@ -252,7 +251,7 @@ class Absorber {
     if (axis < 0 || axis >= rank || (*shape)[static_cast<size_t>(axis)] != static_cast<int64_t>(factor.size()))
       return false;
     const auto own = constantBehind(original_, use, axis);
-    if (!own || !own->soleReader) return false;
+    if (!own || !own->soleReader || !graph::isFloat(original_.constant(own->constant).view.dtype)) return false;
     edit.parts.push_back({own->constant, factor, {}, static_cast<int>(own->axis)});
     return true;
   }

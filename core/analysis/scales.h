@@ -1,6 +1,7 @@
 // Constant per-channel scales that a linear in front of them can take in (LayerScale, an affine): DESIGN, edit 4.
 //
-//   y = gamma * P(x W + b)      P: permutations, copies and views; W, b read by nothing else; gamma constant, one axis
+//   y = gamma * P(x W + z V + b)   P: permutations, copies and views, of the addends too; W, V, b read by nothing else;
+//                                  gamma constant, of channels or of heads that the channels are viewed as
 // and a BatchNorm in eval mode, gamma * (P(x W + b) - mean) / sqrt(variance + eps) + beta. A pass of its own before the
 // analysis: its graph has each such node as Identity(data, ...), with the same ids; a BatchNorm whose shift finds no
 // bias to go into stays, with the attribute `shift_operand`.

@@ -172,7 +172,8 @@ class Model {
         &Model::centered,      &Model::partOfChannels, &Model::normOverTokens, &Model::cast,
         &Model::opaque,        &Model::perTokenNorms,  &Model::stacked,        &Model::selfProduct,
         &Model::leakedMean,    &Model::groupNorm,      &Model::sharedHeads,    &Model::mixedHeads,
-        &Model::tokenMixing,   &Model::constantRows,   &Model::droppedAddend,  &Model::batchNormed};
+        &Model::tokenMixing,   &Model::constantRows,   &Model::droppedAddend,  &Model::batchNormed,
+        &Model::scaledSum};
     return (this->*kSteps[static_cast<size_t>(g_.below(static_cast<int64_t>(kSteps.size())))])();
   }
 
@@ -237,6 +238,27 @@ class Model {
     }
     y = g_.add(OpKind::Mul, {tied({kWidth}), y}, x_);
     return g_.chance(50) ? g_.add(OpKind::Add, {pick(), y}, x_) : y;
+  }
+
+  // A scale of a sum of linears: of all channels, or behind a view into heads.
+  ValueId scaledSum() {
+    ValueId y = g_.add(g_.chance(70) ? OpKind::Add : OpKind::Sub, {linear(pick()), linear(pick())}, x_,
+                       g_.chance(20) ? Attributes{{"alpha", 0.5}} : Attributes{});
+    if (g_.chance(30)) y = g_.add(OpKind::Add, {tied({kWidth}), y}, x_);
+    if (g_.chance(40)) return g_.add(OpKind::Mul, {y, tied({kWidth})}, x_);
+    const int64_t d = kWidth / kHeads;
+    const Shape heads{batch_, tokens_, kHeads, d}, turned{batch_, kHeads, tokens_, d};
+    y = g_.add(OpKind::Reshape, {y}, heads);
+    const bool turns = g_.chance(50);
+    if (turns) y = g_.add(OpKind::Permute, {y}, turned, {{"perm", Ints{0, 2, 1, 3}}});
+    const auto kind = g_.below(3);
+    const Shape scale = kind == 0 ? Shape{d}
+                        : turns   ? Shape{kHeads, 1, kind == 1 ? 1 : d}
+                                  : Shape{kHeads, kind == 1 ? 1 : d};
+    y = g_.add(OpKind::Mul, {y, tied(scale)}, turns ? turned : heads);
+    if (g_.chance(50)) y = norm(y, 1);
+    if (turns) y = g_.add(OpKind::Permute, {y}, heads, {{"perm", Ints{0, 2, 1, 3}}});
+    return g_.add(OpKind::Reshape, {y}, x_);
   }
 
   ValueId positions() {
