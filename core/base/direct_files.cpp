@@ -20,26 +20,11 @@ constexpr size_t kRandomLetters = 6;  // of mkstemp
 
 fs::path folderOf(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
-bool isTemporaryOf(const fs::path& target, const std::string& name) {
-  const std::string start = target.filename().string() + ".";
-  return name.size() == start.size() + kRandomLetters && name.starts_with(start);
-}
-
-// Of earlier makers that were killed: nobody holds their locks.
-void removeStale(const fs::path& target) {
-  std::error_code error;
-  fs::directory_iterator entries(folderOf(target), error);
-  for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
-    if (!isTemporaryOf(target, entries->path().filename().string())) continue;
-    const Descriptor file(::open(entries->path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-    struct stat info {};
-    const bool ours = file && ::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
-    if (ours && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(entries->path().c_str());
-  }
-}
-
 OrErrno<NewFile> createNamed(const fs::path& target) {
-  removeStale(target);
+  const std::string start = target.filename().string() + ".";
+  removeStale(folderOf(target), [&](std::string_view name) {
+    return name.size() == start.size() + kRandomLetters && name.starts_with(start);
+  });
   std::string name = target.string() + "." + std::string(kRandomLetters, 'X');
   Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
   if (!file) return tl::unexpected(errno);
@@ -110,6 +95,28 @@ fs::path behindLinks(const fs::path& path) {
     at = to.is_absolute() ? to : folderOf(at) / to;
   }
   return at;
+}
+
+// A file system over a network locks only what is open to write.
+Descriptor locked(const fs::path& path, IfHeld ifHeld) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid()) return Descriptor();
+  const int how = S_ISDIR(info.st_mode) ? O_RDONLY | O_DIRECTORY : O_RDWR | O_NONBLOCK;
+  Descriptor file(::open(path.c_str(), how | O_CLOEXEC | O_NOFOLLOW));
+  const bool same = file && ::fstat(file.get(), &info) == 0 && info.st_uid == ::geteuid();
+  const bool known = S_ISDIR(info.st_mode) || (S_ISREG(info.st_mode) && info.st_nlink == 1);
+  const int waiting = ifHeld == IfHeld::Wait ? 0 : LOCK_NB;
+  return same && known && ::flock(file.get(), LOCK_EX | waiting) == 0 ? std::move(file) : Descriptor();
+}
+
+void removeStale(const fs::path& folder, const std::function<bool(std::string_view name)>& isOurs) {
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
+    if (!isOurs(entries->path().filename().string())) continue;
+    std::error_code ignored;
+    if (const Descriptor stale = locked(entries->path(), IfHeld::GiveUp)) fs::remove_all(entries->path(), ignored);
+  }
 }
 
 OrErrno<Descriptor> openToRead(const fs::path& path) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "core/base/descriptor.h"
@@ -25,6 +27,12 @@ enum class Naming : unsigned char { Replace, OnlyNew };
 
 // What a path names once symbolic links are followed, its last part too where there is nothing yet.
 [[nodiscard]] std::filesystem::path behindLinks(const std::filesystem::path& path);
+
+// The lock of a file or folder of this user's, which says that its maker lives; empty: it cannot be had.
+enum class IfHeld : unsigned char { Wait, GiveUp };
+[[nodiscard]] Descriptor locked(const std::filesystem::path& path, IfHeld ifHeld);
+// What makers that were killed have left in a folder: nobody holds its lock.
+void removeStale(const std::filesystem::path& folder, const std::function<bool(std::string_view name)>& isOurs);
 
 // O_NONBLOCK: opening a named pipe does not wait for a writer.
 [[nodiscard]] OrErrno<Descriptor> openToRead(const std::filesystem::path& path);

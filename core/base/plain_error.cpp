@@ -1,5 +1,7 @@
 #include "core/base/plain_error.h"
 
+#include <sys/resource.h>
+
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -38,6 +40,16 @@ std::string plainError(const std::exception& error) {
   if (isWantOfMemory(error)) return std::string(kNoMemory);
   const std::string_view text = error.what();
   return text.starts_with("[json.exception.") ? plainJsonError(text) : std::string(text);
+}
+
+Error withMemoryLimit(Error error) {
+  constexpr rlim_t kBytesInMb = 1 << 20;
+  rlimit limit{};
+  const bool limited = ::getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  if (!limited || !tellsWantOfMemory(error.message)) return error;
+  error.hint = "no more than " + std::to_string(limit.rlim_cur / kBytesInMb) +
+               " MB may be taken, allow more with --memory-limit SIZE";
+  return error;
 }
 
 }  // namespace normlens

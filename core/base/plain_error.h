@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/result.h"
+
 namespace normlens {
 
 inline constexpr std::string_view kNoMemory = "there is not enough memory";
@@ -12,5 +14,12 @@ inline constexpr std::string_view kNoMemory = "there is not enough memory";
 [[nodiscard]] bool isWantOfMemory(const std::exception& error);
 // For want of memory, and for what nlohmann's JSON says ("it has no 'schema'"); what() as it is otherwise.
 [[nodiscard]] std::string plainError(const std::exception& error);
+
+// Of what was told of an error, whatever came before it.
+[[nodiscard]] inline bool tellsWantOfMemory(std::string_view told) {
+  return told.find(kNoMemory) != std::string_view::npos;
+}
+// Where memory was wanting in a process that has a limit of its own: what it is, and how to be given more.
+[[nodiscard]] Error withMemoryLimit(Error error);
 
 }  // namespace normlens

@@ -40,6 +40,11 @@ int64_t limitMsOf(const WatchPage& page, RunWatch::Kind kind) {
   }
 }
 
+std::string inSeconds(int64_t ms) {
+  constexpr int64_t kMsInSecond = 1000;
+  return std::to_string((ms + kMsInSecond - 1) / kMsInSecond) + " s";
+}
+
 RunWatch::RunWatch(Kind kind) : outer_(watchOfThread()) {
   if (outer_ != nullptr) {
     limitMs_ = outer_->limitMs_;
@@ -64,9 +69,7 @@ RunWatch::~RunWatch() {
 
 bool RunWatch::expired() const { return deadlineNs_ > 0 && nowNs() > deadlineNs_; }
 
-std::string RunWatch::tooLong() const {
-  return "it did not end within " + std::to_string((limitMs_ + 999) / 1000) + " s";
-}
+std::string RunWatch::tooLong() const { return "it did not end within " + inSeconds(limitMs_); }
 
 void RunWatch::at(std::string_view op, std::string_view where) {
   auto& text = watchPage().at;

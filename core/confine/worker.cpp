@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,25 +37,6 @@ std::shared_ptr<WatchPage> sharedPage() {
 
 constexpr std::string_view kScratchName = "normlens-worker-";
 
-// The lock says that its starter lives.
-Descriptor lockFolder(const fs::path& path, int waiting) {
-  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info {};
-  const bool own = folder && ::fstat(folder.get(), &info) == 0 && info.st_uid == ::geteuid();
-  return own && ::flock(folder.get(), LOCK_EX | waiting) == 0 ? std::move(folder) : Descriptor();
-}
-
-// Of starters that were killed.
-void removeStaleScratch(const fs::path& parent) {
-  std::error_code error;
-  fs::directory_iterator entries(parent, error);
-  for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
-    if (!entries->path().filename().string().starts_with(kScratchName)) continue;
-    std::error_code ignored;
-    if (const Descriptor stale = lockFolder(entries->path(), LOCK_NB)) fs::remove_all(entries->path(), ignored);
-  }
-}
-
 struct Scratch {
   fs::path path;
   Descriptor lock = Descriptor();
@@ -66,10 +46,10 @@ struct Scratch {
 Scratch makeScratch() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
-  removeStaleScratch(parent);
+  direct::removeStale(parent, [](std::string_view name) { return name.starts_with(kScratchName); });
   std::string name = (parent / kScratchName).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) return {};
-  Descriptor lock = lockFolder(name, 0);
+  Descriptor lock = direct::locked(name, direct::IfHeld::Wait);  // its starter lives
   if (!fs::exists(name, error)) return makeScratch();
   return {name, std::move(lock)};
 }
@@ -265,8 +245,7 @@ Error Worker::describe(int signal) const {
   }
   if (reason_ == Reason::Deadline) {
     const int64_t ms = limitMsOf(*page_, static_cast<RunWatch::Kind>(page_->kind.load()));
-    return {ErrorCode::RunFailed,
-            "it was stopped" + at + ": it took more than " + std::to_string((ms + 999) / 1000) + " s (--time-limit)",
+    return {ErrorCode::RunFailed, "it was stopped" + at + ": it took more than " + inSeconds(ms) + " (--time-limit)",
             "allow more with --time-limit SECONDS"};
   }
   if (signal == SIGKILL) {

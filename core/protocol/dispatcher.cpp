@@ -143,7 +143,9 @@ bool Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::j
   try {
     handler->second({id, params, task, notify}, reply);
   } catch (const std::exception& error) {
-    reply.failure(failure(RpcError::InternalError, method + " failed: " + plainError(error)));
+    const std::string why = method + " failed: " + plainError(error);
+    reply.failure(isWantOfMemory(error) ? rpcFailure({ErrorCode::RunFailed, why, {}})
+                                        : failure(RpcError::InternalError, why));
   }
   if (first && reply.succeeded()) initialized = true;
   return reply.succeeded();

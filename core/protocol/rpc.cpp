@@ -1,5 +1,7 @@
 #include "core/protocol/rpc.h"
 
+#include "core/base/plain_error.h"
+
 namespace normlens::protocol {
 namespace {
 
@@ -31,7 +33,7 @@ tl::unexpected<RpcRejection> reject(std::optional<int64_t> id, RpcError code, st
 
 RpcFailure rpcFailure(const Error& error) {
   if (error.code == ErrorCode::Cancelled) return {RpcError::RequestCancelled, error.message, {}, {}};
-  return {RpcError::EngineError, error.message, errorCodeName(error.code), error.hint};
+  return {RpcError::EngineError, error.message, errorCodeName(error.code), withMemoryLimit(error).hint};
 }
 
 std::string requestBody(int64_t id, std::string_view method, const nlohmann::json& params) {

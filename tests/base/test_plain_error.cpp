@@ -1,6 +1,7 @@
 #include "core/base/plain_error.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <functional>
@@ -56,6 +57,30 @@ TEST(Printable, ControlCharactersOfAStrangersTextAreMarked) {
                       "e \xC2\xA0"),
             "gr\xC3\xB6\xC3\x9F"
             "e \xC2\xA0");
+}
+
+TEST(Printable, WhatTurnsTheDirectionOfALineIsMarked) {
+  for (const char* const control : {"\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"}) {
+    EXPECT_EQ(printable(std::string("model") + control + "tp.exe"), "model???tp.exe") << control;
+  }
+  EXPECT_EQ(printable("\u061C"), "??");
+  const std::string harmless = "\u200B\u200D\u2010\u2027\u202F\u2065\u206A \u05D0 \u0627";
+  EXPECT_EQ(printable(harmless), harmless);
+  EXPECT_EQ(printable("\xE2\x80"), "\xE2\x80");
+}
+
+TEST(PlainError, WantOfMemoryNamesTheLimitOfTheProcess) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  const Error wanted{ErrorCode::RunFailed, "the model cannot be run: there is not enough memory", {}};
+  const Error other{ErrorCode::RunFailed, "the sizes differ", "check them"};
+  const rlimit limit{rlim_t{64} << 30, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
+  EXPECT_EQ(withMemoryLimit(wanted).hint, "no more than 65536 MB may be taken, allow more with --memory-limit SIZE");
+  EXPECT_EQ(withMemoryLimit(wanted).message, wanted.message);
+  EXPECT_EQ(withMemoryLimit(other).hint, "check them");
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  if (before.rlim_cur == RLIM_INFINITY) EXPECT_EQ(withMemoryLimit(wanted).hint, "");
 }
 
 }  // namespace

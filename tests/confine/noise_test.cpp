@@ -21,7 +21,8 @@ TEST(Noise, IsLinesWithoutControlCharacters) {
   EXPECT_EQ(told({"\xC2",
                   "\x9B"
                   "31m \xC3\xA4"}),
-            (std::vector<std::string>{"\xC2?31m \xC3\xA4"}));
+            (std::vector<std::string>{"??31m \xC3\xA4"}));
+  EXPECT_EQ(told({"safe\xE2\x80", "\xAE exe"}), (std::vector<std::string>{"safe??? exe"}));
 }
 
 TEST(Noise, EndsWhereNobodyReadsOn) {

@@ -45,6 +45,7 @@ std::string plainOrtText(const std::string& given) {
       running(R"(Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: )"),
       moreMemory(R"(Failed to allocate memory for requested buffer of size (\d+))"), memory("std::bad_alloc"),
       inferring(R"(Node \(([^)]*)\) Op \((\w+)\) (\[\w+\] )?)"), nameless(R"( '': )");
+  if (given.find("pthread_create failed") != std::string::npos) return std::string(kNoMemory) + " for another thread";
   // Regular expressions recurse: no longer than needed.
   std::string text = given.substr(0, kLongestGiven);
   std::ranges::replace(text, '\n', ' ');
