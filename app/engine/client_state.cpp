@@ -33,7 +33,7 @@ confine::Limits limitsOf(const nlohmann::json& params, confine::Limits usual) {
 }
 
 void ClientState::note(const Pending& request, std::vector<confine::HandedFile> files) {
-  const auto step = std::ranges::find(kStateMakers, std::string_view(request.method));
+  const auto* const step = std::ranges::find(kStateMakers, std::string_view(request.method));
   if (step == kStateMakers.end()) return;
   const auto at = step - kStateMakers.begin();
   std::erase_if(steps_, [&](const auto& entry) { return entry.first >= at; });

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/base/descriptor.h"
 #include "core/base/plain_error.h"
 #include "core/base/printable.h"
 #include "core/protocol/json.h"
@@ -25,6 +26,17 @@ bool writeLine(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
   std::fputc('\n', stream);
   return std::fflush(stream) == 0;
+}
+
+// A copy for this process alone. A terminal comes open to read as well: what has only this copy is not to read what is
+// typed.
+Descriptor ownCopy(int descriptor) {
+  Descriptor writable;
+  if (isatty(descriptor) != 0) {
+    const std::string self = "/proc/self/fd/" + std::to_string(descriptor);
+    writable.reset(open(self.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  }
+  return Descriptor(fcntl(writable ? writable.get() : descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
 // An error is one line, whatever a library has put into its message, and whatever names a model has.
@@ -100,8 +112,8 @@ Console::~Console() {
 void Console::takeStreams() {
   std::fflush(stdout);
   const auto copyOf = [](int descriptor) -> std::FILE* {
-    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    return copy < 0 ? nullptr : fdopen(copy, "w");
+    Descriptor copy = ownCopy(descriptor);
+    return copy ? fdopen(copy.release(), "w") : nullptr;
   };
   std::FILE *const out = copyOf(STDOUT_FILENO), *const err = copyOf(STDERR_FILENO);
   if (out == nullptr || err == nullptr) return;
@@ -161,12 +173,13 @@ Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
 
 Exit Console::fail(const Error& error) {
   if (progress_) progress_->clear();
-  const Exit exit = exitFor(error.code);
-  writeLine(err_, oneLine("normlens: " + error.message + (error.hint.empty() ? "" : "; " + error.hint)));
+  const Error told = withMemoryLimit(error);
+  const Exit exit = exitFor(told.code);
+  writeLine(err_, oneLine("normlens: " + told.message + (told.hint.empty() ? "" : "; " + told.hint)));
   if (options_.json) {
     const nlohmann::json object = {
         {"schema", kSchema},
-        {"error", {{"code", errorCodeName(error.code)}, {"message", error.message}, {"hint", error.hint}}}};
+        {"error", {{"code", errorCodeName(told.code)}, {"message", told.message}, {"hint", told.hint}}}};
     say(protocol::dumpJson(object));
   }
   return exit;

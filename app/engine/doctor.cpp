@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/engine/stop_signals.h"
 #include "app/engine/verbs.h"
 #include "core/service/engine_info.h"
 
@@ -79,7 +80,10 @@ Exit run(Console& console) {
 }  // namespace
 
 Declared declareDoctor(CLI::App&, const confine::Limits&) {
-  return {{}, {}, [](Console& console) { return run(console); }};
+  return {{}, {}, [](Console& console) {
+            StopSignals::letThrough();
+            return run(console);
+          }};
 }
 
 }  // namespace normlens::engine

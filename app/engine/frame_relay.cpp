@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/protocol/framing.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::string_view kBlank = "\r\n\r\n";
 constexpr std::string_view kLength = "Content-Length: ";  // as encodeFrame writes it
+constexpr size_t kMostFilled = size_t{64} << 20;          // more than any reply has, less than a length can claim
 
 }  // namespace
 
@@ -44,10 +46,11 @@ void FrameRelay::takeHeader(std::string& out) {
   header_.clear();
 }
 
-void FrameRelay::end(std::string& out) {
-  out.append(bodyLeft_, ' ');
-  bodyLeft_ = 0;
+bool FrameRelay::end(std::string& out) {
   header_.clear();
+  if (bodyLeft_ > kMostFilled) return false;
+  out.append(std::exchange(bodyLeft_, 0), ' ');
+  return true;
 }
 
 }  // namespace normlens::engine

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "app/engine/stop_signals.h"
 #include "app/engine/supervise_verb.h"
 #include "app/engine/verbs.h"
 #include "app/engine/version.h"
@@ -76,6 +77,9 @@ int runProgram(int argc, char** argv, Console& console) {
 }
 
 }  // namespace
+
+// Before the initialisers of the libraries, which take most of a start: Ctrl-C is answered in words from there on.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const holdSignals)() = normlens::engine::StopSignals::holdBack;
 
 int main(int argc, char** argv) {
   // Read before parsing, so that a usage error is answered in JSON as well.

@@ -1,6 +1,7 @@
 #include "app/engine/serve_side.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <array>
@@ -45,20 +46,30 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   return side;
 }
 
-void ServeSide::send(std::string_view body) { outgoing_ += protocol::encodeFrame(body); }
+void ServeSide::send(std::string_view body) {
+  const std::string frame = protocol::encodeFrame(body);
+  queued_ += frame.size();
+  outgoing_ += frame;
+}
+
+bool ServeSide::took(const Pending& request) const {
+  int inPipe = 0;
+  if (::ioctl(requests_.get(), FIONREAD, &inPipe) != 0) return true;
+  return request.begin < queued_ - outgoing_.size() - static_cast<size_t>(inPipe);
+}
 
 void ServeSide::push() {
-  if (!outgoing_.empty()) {
+  if (unsent()) {
     const ssize_t written = ::write(requests_.get(), outgoing_.data(), outgoing_.size());
     if (written > 0) outgoing_.erase(0, static_cast<size_t>(written));
-    if (written < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();  // it is gone; its end is noticed
+    broken_ = written < 0 && errno != EAGAIN && errno != EINTR;  // it is gone; its end is noticed
   }
-  if (closing_ && outgoing_.empty()) requests_.reset();
+  if (closing_ && !unsent()) requests_.reset();
 }
 
 void ServeSide::closeRequests() {
   closing_ = true;
-  if (outgoing_.empty()) requests_.reset();
+  if (!unsent()) requests_.reset();
 }
 
 bool ServeSide::relay(std::string& out) {

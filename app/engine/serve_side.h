@@ -20,6 +20,8 @@ struct Pending {
   std::string method, body;
   nlohmann::json params;
   std::optional<std::chrono::steady_clock::time_point> cancelled;
+  size_t begin = 0;         // in the stream of requests to its worker
+  bool askedAgain = false;  // of the next worker, as the one before never took it
 };
 
 class ServeSide {
@@ -32,7 +34,10 @@ class ServeSide {
   [[nodiscard]] const Journal& journal() const { return journal_; }
   [[nodiscard]] int replies() const { return replies_.get(); }    // readable: call relay()
   [[nodiscard]] int requests() const { return requests_.get(); }  // writable, where unsent(): call push()
-  [[nodiscard]] bool unsent() const { return !outgoing_.empty(); }
+  [[nodiscard]] bool unsent() const { return !outgoing_.empty() && !broken_; }
+  [[nodiscard]] size_t queued() const { return queued_; }  // bytes of requests, sent or not
+  // The worker has read of it.
+  [[nodiscard]] bool took(const Pending& request) const;
   [[nodiscard]] bool ready() const { return worker_->page().ready != 0; }
 
   void send(std::string_view body);
@@ -53,7 +58,8 @@ class ServeSide {
   std::unique_ptr<confine::Worker> worker_;
   Descriptor requests_, replies_;
   std::string outgoing_;
-  bool closing_ = false;
+  size_t queued_ = 0;
+  bool closing_ = false, broken_ = false;
   FrameRelay frames_;
 };
 

@@ -1,4 +1,5 @@
-// The signals that a process which watches over others waits for, as a descriptor to poll. Blocked while it lives.
+// The signals that a process which watches over others waits for, as a descriptor to poll. Blocked while it lives, and
+// from holdBack() on: one that comes before is heard then.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -13,10 +14,18 @@ namespace normlens::engine {
 
 class StopSignals {
  public:
+  static void holdBack() {
+    const sigset_t signals = all();
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+  }
+  // For a process that watches over nobody.
+  static void letThrough() {
+    const sigset_t signals = all();
+    sigprocmask(SIG_UNBLOCK, &signals, nullptr);
+  }
+
   StopSignals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
+    const sigset_t signals = all();
     sigprocmask(SIG_BLOCK, &signals, &before_);
     descriptor_.reset(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
   }
@@ -35,6 +44,13 @@ class StopSignals {
   }
 
  private:
+  static sigset_t all() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
+    return signals;
+  }
+
   sigset_t before_{};
   Descriptor descriptor_;
 };

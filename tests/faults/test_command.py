@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pathlib
 import signal
 import time
 import unittest
@@ -24,6 +25,35 @@ def words_of(verb, model, out):
 
 @expand
 class CommandFaults(FaultCase):
+    def test_the_terminal_is_nothing_to_read_from(self):
+        """A worker's own descriptors of it: what is typed is not a model's to see."""
+        ours, terminal = os.openpty()
+        self.addCleanup(os.close, ours)
+        process = self.start("analyze", MODELS["endless.pt"], "--input", "x=float32[4,8]", stdin=terminal,
+                             stdout=terminal, stderr=terminal)
+        name = os.ttyname(terminal)
+        os.close(terminal)
+        self.assertTrue(wait_until(lambda: children(process.pid), 10))
+        worker = pathlib.Path(f"/proc/{children(process.pid)[0]}")
+        self.assertTrue(wait_until(lambda: os.readlink(worker / "fd" / "0") == "/dev/null", 10))
+        time.sleep(0.3)  # by then it has closed what is not its own
+        modes = [int((worker / "fdinfo" / fd.name).read_text().split("flags:")[1].split()[0], 8) & os.O_ACCMODE
+                 for fd in (worker / "fd").iterdir() if os.readlink(fd) == name]
+        self.assertEqual(set(modes), {os.O_WRONLY})
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(5), 1)
+
+    def test_interrupted_while_the_libraries_start(self):
+        log = self.folder / "loader"
+        self.environment |= {"LD_DEBUG": "init", "LD_DEBUG_OUTPUT": str(log)}
+        process = self.start("analyze", MODELS["endless.pt"], "--input", "x=float32[4,8]")
+        loader = log.with_name(f"loader.{process.pid}")
+        self.assertTrue(wait_until(lambda: loader.exists() and "calling init:" in loader.read_text(), 5))
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=10)[1]
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("stopped on request", errors)
+
     @cases(*((f"{who}_at_{delay * 1000:.0f}_ms_{suffix}", who, delay, suffix) for who, (delay, suffix) in
              itertools.product(("worker", "supervisor"), zip(DELAYS, itertools.cycle(("pt", "onnx"))))))
     def fold_killed(self, who, delay, suffix):

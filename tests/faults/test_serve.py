@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from engine import CANCELLED, FaultCase, MODELS, cases, expand, sentence, signal_to
+from engine import CANCELLED, FaultCase, MODELS, cases, expand, is_alive, sentence, signal_to, wait_until
 from stages import STAGES, is_answered_in_full, reach
 
 KILLING = (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
@@ -71,6 +71,23 @@ class ServeFaults(FaultCase):
                 served.ask("open", {"path": str(MODELS["deep.pt"])})
                 served.kill_worker(number)
                 self.assertTrue(served.ask("analyze")["norms"])
+                served.shutdown()
+
+    def test_asked_of_a_dead_worker(self):
+        """Nobody was at it: the next one answers, and no crash is told."""
+        for method, answers in (("analyze", "norms"), ("ping", None)):
+            with self.subTest(method):
+                served = self.serve().begin()
+                served.ask("open", {"path": str(MODELS["small.pt"])})
+                worker = served.workers()[-1]
+                served.process.send_signal(signal.SIGSTOP)
+                signal_to(worker, signal.SIGKILL)
+                asked = served.send(method)
+                self.assertTrue(wait_until(lambda: not is_alive(worker), 3))
+                served.process.send_signal(signal.SIGCONT)
+                answer = served.answer(asked)
+                self.assertIn("result", answer)
+                self.assertTrue(answers is None or answer["result"][answers])
                 served.shutdown()
 
     def test_again_and_again(self):
