@@ -15,7 +15,7 @@ using graph::DType;
 using graph::Shape;
 
 tl::unexpected<Error> badSpec(std::string_view text, const std::string& why) {
-  return fail(ErrorCode::Usage, "--input '" + std::string(text) + "': " + why,
+  return fail(ErrorCode::Usage, "'" + std::string(text) + "' describes no input: " + why,
               "write it like 'in_0=int64[1,16]:0..199' or 'x=float32[batch,3,32,32]'");
 }
 
@@ -228,7 +228,7 @@ Result<std::vector<Shape>> sweptShapes(std::vector<Shape> shapes, const DimSizes
   for (const auto& [name, size] : sizes) {
     if (name != "batch" && name != "seq") {
       return fail(ErrorCode::Usage, "no input has a size named '" + name + "'",
-                  "name it in --input, or sweep batch (axis 0) or seq (axis 1)");
+                  "sweep batch (axis 0) or seq (axis 1), or name it with --input");
     }
     const size_t axis = name == "batch" ? 0 : 1;
     const auto first = std::ranges::find_if(shapes, [&](const Shape& s) { return s.size() > axis; });

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
+#include <cerrno>
 #include <functional>
+#include <system_error>
 
 namespace normlens::formats::torchscript::test {
 namespace {
@@ -37,6 +39,12 @@ TEST(ErrorText, NobodyIsAskedToReportToPyTorch) {
 
 TEST(ErrorText, OtherSentencesStayAsTheyAre) {
   EXPECT_EQ(saidOf([] { TORCH_CHECK(false, "sizes differ\nsecond line"); }), "sizes differ");
+}
+
+TEST(ErrorText, HoldsNoAddresses) {
+  EXPECT_EQ(saidOf([] { TORCH_CHECK(false, "no <M object at 0x5628b83713c0> like <N object at 0xff>"); }),
+            "no <M object> like <N object>");
+  EXPECT_EQ(saidOf([] { throw std::system_error(EAGAIN, std::generic_category()); }), "there is not enough memory");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(InputSpecText, Refuses) {
   for (const Row& row : rows) {
     const auto request = parseInputSpec(row.text);
     ASSERT_FALSE(request) << row.text;
-    EXPECT_EQ(request.error().message, "--input '" + std::string(row.text) + "': " + row.message);
+    EXPECT_EQ(request.error().message, "'" + std::string(row.text) + "' describes no input: " + row.message);
     EXPECT_EQ(request.error().code, ErrorCode::Usage);
   }
 }

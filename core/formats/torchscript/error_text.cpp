@@ -1,5 +1,7 @@
 #include "core/formats/torchscript/error_text.h"
 
+#include <algorithm>
+
 #include "core/base/plain_error.h"
 #include "core/formats/edit_refused.h"
 
@@ -15,12 +17,26 @@ std::string inOurWords(std::string_view text) {
     const auto asked = told ? text.substr(at + kAsked.size(), end - at - kAsked.size()) : std::string_view();
     return std::string(kNoMemory) + (told ? " for another " + std::string(asked) + " bytes" : "");
   }
-  if (text.find("std::bad_alloc") != std::string_view::npos) return std::string(kNoMemory);
+  constexpr std::string_view kNoThread = "Resource temporarily unavailable";  // std::thread's stack
+  for (const std::string_view want : {std::string_view("std::bad_alloc"), kNoThread}) {
+    if (text.find(want) != std::string_view::npos) return std::string(kNoMemory);
+  }
   if (text.find("INTERNAL ASSERT FAILED") == std::string_view::npos) return {};
   const size_t report = text.find(kReport);
   const std::string_view why = report == std::string_view::npos ? "" : text.substr(report + kReport.size());
   const bool says = why.find_first_not_of(" \r\n") != std::string_view::npos;
   return "LibTorch stopped at a check of its own" + (says ? ": " + firstLine(why) : std::string());
+}
+
+// "<__torch__.M object at 0x5628b83713c0>" says nothing by its number, which is another one each time.
+std::string withoutAddresses(std::string_view line) {
+  constexpr std::string_view kAddress = " at 0x", kDigits = "0123456789abcdef";
+  std::string said;
+  for (size_t at = line.find(kAddress); at != std::string_view::npos; at = line.find(kAddress)) {
+    said += line.substr(0, at);
+    line.remove_prefix(std::min(line.find_first_not_of(kDigits, at + kAddress.size()), line.size()));
+  }
+  return said.append(line);
 }
 
 }  // namespace
@@ -41,8 +57,9 @@ std::string firstLine(std::string_view text) {
     while (!line.empty() && (line.back() == ' ' || line.back() == ':' || line.back() == '\r')) line.remove_suffix(1);
     while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
     if (line.empty()) continue;
-    if (line.size() <= kMost) return std::string(line);
-    return std::string(line.substr(0, kMost - 3)) + "...";
+    std::string said = withoutAddresses(line);
+    if (said.size() > kMost) said.replace(kMost - 3, std::string::npos, "...");
+    return said;
   }
   return "no reason given";
 }

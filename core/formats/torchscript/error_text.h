@@ -11,7 +11,7 @@
 namespace normlens::formats::torchscript {
 
 // The first line that says something, without trailing blanks, at most 200 characters. Want of memory and defects of
-// LibTorch are said in our words.
+// LibTorch are said in our words, and no addresses.
 [[nodiscard]] std::string firstLine(std::string_view text);
 [[nodiscard]] inline std::string shortText(const c10::Error& error) {
   return firstLine(error.what_without_backtrace());

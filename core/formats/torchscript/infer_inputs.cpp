@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/base/plural.h"
 #include "core/formats/torchscript/arguments.h"
 #include "core/formats/torchscript/input_search.h"
 #include "core/formats/torchscript/mentioned_numbers.h"
@@ -47,11 +48,11 @@ class InputInference {
   Result<std::vector<InputSpec>> run() {
     if (auto traced = fromTrace()) return finish(std::move(*traced));
     if (auto found = search_.run(guesses())) return finish(settled(std::move(*found)));
-    std::array<char, 64> tried{};
-    std::snprintf(tried.data(), tried.size(), "%d sets in %.1f s", trials_.made(), trials_.elapsed().count());
+    std::array<char, 16> seconds{};
+    std::snprintf(seconds.data(), seconds.size(), "%.1f s", trials_.elapsed().count());
     return fail(ErrorCode::BadInput,
-                "no workable inputs could be guessed from the graph: " + std::string(tried.data()) +
-                    " were tried; the one that came furthest, " + search_.furthest(),
+                "no workable inputs could be guessed from the graph; of " + plural(trials_.made(), "set") +
+                    " tried in " + seconds.data() + ", " + search_.furthest(),
                 "give inputs with --inputs FILE.npz or --input '" + (slots_.empty() ? "in_0" : slots_[0].name) +
                     "=float32[2,3,32,32]'");
   }

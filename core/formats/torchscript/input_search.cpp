@@ -20,7 +20,7 @@ bool InputSearch::works(const InputCandidate& candidate, size_t guess, size_t at
   InputFault fault = trials_.fault();
   if (furthest_.empty() || fault.reached > furthestReached_) {
     furthestReached_ = fault.reached;
-    furthest_ = text + " stopped at " + trials_.lastError();
+    furthest_ = text + " came furthest: " + trials_.lastError();
   }
   if (fault.reached >= atLeast) failed_.push_back({candidate, std::move(fault), guess, std::nullopt, 0});
   return false;

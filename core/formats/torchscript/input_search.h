@@ -20,7 +20,7 @@ class InputSearch {
 
   // The first that works, of these or of what their failures suggest; nullopt: none was found in time.
   std::optional<InputCandidate> run(const std::vector<InputCandidate>& guesses);
-  // Of the trial that came furthest: what was tried, and where it stopped.
+  // Of the trial that came furthest: what was tried, and why it failed.
   [[nodiscard]] const std::string& furthest() const { return furthest_; }
 
  private:

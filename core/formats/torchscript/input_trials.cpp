@@ -69,6 +69,7 @@ std::optional<std::vector<c10::IValue>> InputTrials::run(const std::vector<Input
     at::Generator generator = at::make_generator<at::CPUGeneratorImpl>(uint64_t{20});
     for (const InputSpec& spec : specs) tensors.push_back({spec.name, viewOf(draw(spec, generator))});
   } catch (const std::exception&) {
+    lastError_ = "no values of this kind can be drawn";
     return std::nullopt;
   }
   auto arguments = toArguments(program_.inputs, schema_, tensors, floats_);

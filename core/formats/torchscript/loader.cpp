@@ -83,7 +83,12 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, b
     if (why.find("Unknown builtin op") != std::string::npos)
       return fail(ErrorCode::Unsupported, path + " uses an operator that this engine does not have: " + why,
                   "load the library that defines it, or export the model without it");
-    return fail(ErrorCode::Unreadable, path + ": its TorchScript code cannot be parsed or loaded: " + why,
+    const bool ran = all.find("failed in the TorchScript interpreter") != std::string_view::npos;
+    return fail(ErrorCode::Unreadable,
+                path +
+                    (ran ? ": its code that runs while it is loaded (__setstate__) raised an error: "
+                         : ": its TorchScript code cannot be parsed or loaded: ") +
+                    why,
                 "export the model again with torch.jit.trace(...).save()");
   };
   const RunWatch watch(RunWatch::Kind::Load);
