@@ -14,7 +14,7 @@ namespace normlens::formats {
 // model that prints is not run.
 // Errors: Unreadable or Unsupported with one plain sentence that names what the file is and what to do instead.
 [[nodiscard]] Result<std::unique_ptr<Model>> openModel(const std::filesystem::path& path, const Task& task,
-                                                       bool strict = false);
+                                                       bool strict);
 
 struct FormatInfo {
   std::string name;                    // "TorchScript"

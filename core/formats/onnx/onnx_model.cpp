@@ -179,7 +179,14 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
 }
 
 std::string OnnxModel::fileSha256(const std::function<bool()>& goOn) const {
-  return source_.file ? sha256Hex(filesOf(source_), goOn) : std::string();
+  if (!source_.file) return {};
+  const auto files = filesOf(source_);
+  std::string sha256 = sha256Hex(files, goOn);
+  if (std::ranges::all_of(files, &MappedFile::untouched)) {
+    const std::lock_guard lock(source_.content->mutex);
+    source_.content->sha256 = sha256;
+  }
+  return sha256;
 }
 
 Result<std::unique_ptr<Model>> openOnnx(const std::filesystem::path& path, const Task& task) {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/formats/file/mapped_file.h"
@@ -48,12 +49,19 @@ using Weights = std::map<std::string, Weight>;
 using DataFiles = std::map<std::string, std::shared_ptr<const MappedFile>>;
 
 // A value type: copies share the skeleton and the tensors.
+// What the opened files held, told apart from their times: a file's mode or another name of it changes those as well.
+struct OpenedContent {
+  std::mutex mutex;
+  std::string sha256;  // of all of them; empty: not known
+};
+
 struct OnnxSource {
   std::shared_ptr<const ModelProto> skeleton;
   std::shared_ptr<const Weights> weights;
   std::filesystem::path path;              // of the opened file
   std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
   DataFiles dataFiles;                     // as opened, those of nodes and bodies too
+  std::shared_ptr<OpenedContent> content = std::make_shared<OpenedContent>();  // also of what is made of it
   bool externalData = false;               // the opened model kept (some) tensors in files of their own
   graph::DType everyFloat = graph::DType::Unknown;  // made by converted(): every floating type is this one
   bool float64Twin = false;                         // that one is double

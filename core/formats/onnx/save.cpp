@@ -1,8 +1,12 @@
 // OnnxModel::save: the files of a SaveLayout. A crash at any point leaves the older model with its data, or the new one
 // with its own: data files get names that nothing has, are complete on the disk before the model gets its name, and
 // what the older model alone needed goes last.
+#include <algorithm>
+
 #include "core/base/files.h"
+#include "core/base/plain_error.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/formats/file/sha256.h"
 #include "core/formats/onnx/onnx_model.h"
 #include "core/formats/onnx/save_layout.h"
 #include "core/formats/onnx/superseded_data.h"
@@ -40,10 +44,14 @@ class NewDataFiles {
 
 // Weights lie where the files have them: what was written must be what was opened and proved.
 Status unchanged(const OnnxSource& source) {
-  for (const auto& file : filesOf(source)) {
-    if (!file->untouched()) return changedSinceOpened(file->path());
-  }
-  return {};
+  const auto files = filesOf(source);
+  const auto touched = std::ranges::find_if_not(files, &MappedFile::untouched);
+  if (touched == files.end()) return {};
+  const std::lock_guard lock(source.content->mutex);
+  const std::string& opened = source.content->sha256;
+  const bool comparable = !opened.empty() && std::ranges::all_of(files, &MappedFile::asLong);
+  if (comparable && sha256Hex(files, nullptr) == opened) return {};
+  return changedSinceOpened((*touched)->path());
 }
 
 Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
@@ -77,7 +85,7 @@ Status OnnxModel::save(const std::filesystem::path& path, const Task& task) cons
     if (!layout) return tl::unexpected<Error>(layout.error());
     return writeAll(*layout, path, source_, task);
   } catch (const std::exception& error) {
-    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + error.what());
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + plainError(error));
   }
 }
 
