@@ -33,10 +33,14 @@ void judge(Analysis& analysis, const Planner& planner) {
       ++begun[static_cast<size_t>(range.first)];
       --begun[static_cast<size_t>(range.last) + 1];
     }
-    if (!std::holds_alternative<fold::InsertCentering>(edit.edit)) continue;
+    const bool drops = std::holds_alternative<fold::DropAddend>(edit.edit);
+    if (!drops && !std::holds_alternative<fold::InsertCentering>(edit.edit)) continue;
     for (const int norm : edit.frees.indices()) {
-      verdicts[static_cast<size_t>(norm)].centerings.push_back(e);
-      verdicts[static_cast<size_t>(norm)].sharedWith.merge(edit.frees);
+      NormVerdict& verdict = verdicts[static_cast<size_t>(norm)];
+      verdict.dropsAddends = verdict.dropsAddends || drops;
+      if (drops) continue;
+      verdict.centerings.push_back(e);
+      verdict.sharedWith.merge(edit.frees);
     }
   }
   for (const int norm : analysis.best.folded) verdicts[static_cast<size_t>(norm)].verdict = Verdict::WithCentering;
@@ -80,21 +84,22 @@ Plan paperPlan(const Analysis& analysis) {
   return plan;
 }
 
-std::set<graph::ValueId> centeredAtRunTime(const Plan& plan) {
+std::set<graph::ValueId> changedAtRunTime(const Plan& plan) {
   std::set<graph::ValueId> values;
   for (const PlannedEdit& planned : plan.edits) {
     if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) values.insert(insert->value);
+    if (const auto* drop = std::get_if<fold::DropAddend>(&planned.edit)) values.insert(drop->value);
   }
   return values;
 }
 
 void moveShifts(const Analysis& analysis, Plan& plan) {
-  const auto centered = centeredAtRunTime(plan);
-  const auto isCentered = [&](graph::ValueId value) { return centered.contains(value); };
+  const auto changed = changedAtRunTime(plan);
+  const auto isChanged = [&](graph::ValueId value) { return changed.contains(value); };
   std::vector<PlannedEdit> moves;
   for (const int norm : plan.folded) {
     auto shift = movableShift(*analysis.scales.original, analysis.norms.layerNorms[static_cast<size_t>(norm)]);
-    if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isCentered)) continue;
+    if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isChanged)) continue;
     const int64_t bytes = bytesOf(shift->edit, analysis.scales.graph());
     moves.push_back({std::move(shift->edit), graph::kNone, {norm}, bytes, 0});
   }

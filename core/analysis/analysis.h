@@ -28,6 +28,7 @@ struct NormVerdict {
   Verdict verdict = Verdict::Blocked;
   std::string reason;                      // one plain sentence
   bool needsEdits = false;                 // besides the replacement of the norm itself
+  bool dropsAddends = false;               // some of these edits are fold::DropAddend
   std::vector<size_t> centerings;          // of Analysis::best.edits: those at run time that it needs
   IndexRanges sharedWith;                  // norms that the same centerings free
   std::vector<graph::NodeId> blockerPath;  // from the norm up to the blocker

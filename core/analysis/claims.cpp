@@ -1,8 +1,12 @@
 #include "core/analysis/claims.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
+
+#include "core/analysis/dropped_addend.h"
+#include "core/analysis/finite_weights.h"
 
 namespace normlens::analysis {
 
@@ -52,6 +56,7 @@ class Builder {
       const Demand demand{claims_[next_].value, claims_[next_].pattern};
       readings(id, demand);
       expand(id, demand);
+      findDroppable(id);
     }
     return {};
   }
@@ -100,6 +105,7 @@ class Builder {
   }
 
   void literal(ClaimId id, double number) {
+    if (!std::isfinite(number)) return refuse(id, "it is not finite");
     if (number != 0) return refuse(id, "it is a number other than 0");
     claims_[static_cast<size_t>(id)].kind = Claim::Kind::Proven;
   }
@@ -115,6 +121,15 @@ class Builder {
     } else {
       refuse(id, "it holds no floating-point numbers");
     }
+  }
+
+  // What is derived from others leads to those that may be dropped; what an Expand widens is better dropped behind it.
+  void findDroppable(ClaimId id) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    const auto producer = graph_.value(claim.value).producer;
+    const bool widened = producer != kNone && graph_.node(producer).kind == graph::OpKind::Expand;
+    if (claim.kind != Claim::Kind::Refused && !widened) return;
+    claim.droppable = isDroppable(graph_, claim.value, claim.pattern, claim.tolerantUses);
   }
 
   // A model input, or what a loop carries from one pass to the next.
@@ -217,6 +232,7 @@ Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& n
     // One norm's claims after another's: what they read lies close together.
     if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
   }
+  refuseWithoutMean(graph, out.claims_);
   for (size_t i = 0; i < norms.size(); ++i) {
     if (out.roots_[i] == kNone) {
       out.rootTolerant_.push_back(false);

@@ -36,6 +36,7 @@ struct Claim {
   };
   // What every plan asks of every claim stands first: it is what fits a cache.
   Kind kind = Kind::Refused;
+  bool droppable = false;  // reads that tolerate a shift may as well see 0: it is constant along the pattern
   graph::ValueId value = graph::kNoValue;
   std::vector<Need> needs;
   graph::Uses otherUses;     // reads that notice a shift with this pattern

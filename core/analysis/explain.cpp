@@ -44,6 +44,7 @@ std::optional<Blocker> nearestBlocker(const Claims& claims, int norm) {
     const auto [id, tolerant] = queue.front();
     queue.pop_front();
     const Claim& claim = claims[id];
+    if (tolerant && claim.droppable) continue;
     const bool noticed = claim.kind == Claim::Kind::Constant && !claim.tolerated() && !tolerant;
     if (claim.kind == Claim::Kind::Refused || noticed) {
       Blocker found;
@@ -72,10 +73,10 @@ std::string gammaRange(const Graph& graph, const Node& node) {
 
 std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
   const Graph& graph = analysis.scales.graph();
-  if (claim.kind == Claim::Kind::Constant) {
+  if (claim.kind == Claim::Kind::Constant || (claim.droppable && !claim.tolerated())) {
     const std::string reader = claim.otherNode == kNone ? "a model output" : describeNode(graph, claim.otherNode);
-    return "Centering " + describeValue(graph, claim.value) + " would change " + reader + ": " + *claim.otherReason +
-           ".";
+    return (claim.droppable ? "Dropping " : "Centering ") + describeValue(graph, claim.value) + " would change " +
+           reader + ": " + *claim.otherReason + ".";
   }
   const auto& value = graph.value(claim.value);
   if (value.producer != kNone) {
@@ -88,7 +89,9 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
 
 std::string freeSentence(const NormVerdict& verdict) {
   if (!verdict.needsEdits) return "Its input is zero-mean already.";
-  return "Every path to it ends in a tensor that can be centered.";
+  const std::string centered = "Every path to it ends in a tensor that can be centered";
+  return centered +
+         (verdict.dropsAddends ? ", or in an addend that is constant along the channels and is dropped." : ".");
 }
 
 std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdict) {
@@ -147,6 +150,7 @@ std::string describeValue(const Graph& graph, ValueId id) {
   const auto& value = graph.value(id);
   if (value.constant != kNone) return graph.constant(value.constant).name;
   if (value.producer != kNone) return describeNode(graph, value.producer);
+  if (value.literal) return "the number " + number(*value.literal);
   if (value.paramOf == 0) return "the model input " + value.name;
   return value.name;
 }
@@ -170,6 +174,9 @@ std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms
     std::string operator()(const fold::InsertCentering& edit) const {
       return "center " + describeValue(graph, edit.value) + " at run time";
     }
+    std::string operator()(const fold::DropAddend& edit) const {
+      return "drop " + describeValue(graph, edit.value) + ", constant along the channels";
+    }
     std::string operator()(const fold::AbsorbShift& edit) const {
       const auto beta = graph.node(edit.shiftNode).operands[static_cast<size_t>(edit.shiftOperand)];
       std::string text = "move " + describeValue(graph, beta) + " into " + graph.constant(edit.parts.front().bias).name;
@@ -188,6 +195,8 @@ NodeId placeOfEdit(const Graph& graph, const std::vector<LayerNorm>& norms, cons
   if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) return scale->scaleNode;
   if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) return shift->shiftNode;
   if (const auto* norm = std::get_if<fold::ReplaceNorm>(&edit)) return norms[static_cast<size_t>(norm->norm)].node;
+  if (const auto* drop = std::get_if<fold::DropAddend>(&edit))
+    return drop->uses.empty() ? kNone : drop->uses.front().node;
   if (const auto* center = std::get_if<fold::InsertCentering>(&edit)) {
     const NodeId made = graph.value(center->value).producer;
     return made != kNone || center->uses.empty() ? made : center->uses.front().node;

@@ -9,6 +9,7 @@ namespace normlens::analysis {
 
 using fold::AbsorbScale;
 using fold::CenterConstant;
+using fold::DropAddend;
 using fold::InsertCentering;
 using fold::ReplaceNorm;
 using graph::kNone;
@@ -71,7 +72,8 @@ CenterConstant centerEdit(const graph::Graph& graph, const Claim& claim) {
   return edit;
 }
 
-// Order of application: scales first, then constants from coarse to fine, centerings; norms come behind all of them.
+// Order of application: scales first, then constants from coarse to fine, centerings, drops; norms come behind all of
+// them.
 int rank(const fold::Edit& edit) { return static_cast<int>(edit.index()); }
 
 int64_t coarseness(const fold::Edit& edit) {
@@ -103,6 +105,8 @@ Plan Planner::assemble(const Solution& solution) const {
     } else if (!good && solution.cuts[static_cast<size_t>(id)] == CutKind::Centering) {
       planned.edit = InsertCentering{claim.value, claim.pattern, claim.tolerantUses};
       ++plan.centerings;
+    } else if (!good && solution.cuts[static_cast<size_t>(id)] == CutKind::Drop) {
+      planned.edit = DropAddend{claim.value, claim.tolerantUses};
     } else {
       continue;
     }

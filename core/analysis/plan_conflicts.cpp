@@ -21,6 +21,7 @@ struct Centering {
   ops::Pattern pattern;
   graph::Uses uses;
   bool joint = false;
+  bool dropped = false;  // 0 is left, which is zero-mean over any pattern
 };
 
 bool contains(const graph::Uses& uses, const Use& use) {
@@ -35,6 +36,8 @@ class Checker {
     for (const PlannedEdit& planned : plan.edits) {
       if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
         centerings_[insert->value].push_back({insert->pattern, insert->uses, false});
+      } else if (const auto* drop = std::get_if<fold::DropAddend>(&planned.edit)) {
+        centerings_[drop->value].push_back({{}, drop->uses, false, true});
       } else if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
         addConstants(claims_[planned.claim], *center);
       }
@@ -109,7 +112,7 @@ class Checker {
     bool zero = good_[static_cast<size_t>(id)] && claim.kind != Claim::Kind::Constant && !joint;
     for (const Centering& centering : centerings) {
       if (!contains(centering.uses, use)) continue;
-      if (centering.joint == joint && centering.pattern == claim.pattern) {
+      if (centering.dropped || (centering.joint == joint && centering.pattern == claim.pattern)) {
         zero = true;
       } else {
         zero = zero && !joint && !centering.joint && centering.pattern.centeringKeeps(claim.pattern);

@@ -120,18 +120,21 @@ CutKind Planner::cutKindOf(const Claim& claim) const {
     return CutKind::None;
   const auto& value = graph_.value(claim.value);
   if (claim.kind == Claim::Kind::Constant) return CutKind::Copy;
+  // In front of an absorbed scale, which stays where its tensors are not centered: of its result one can say the same.
+  if (scaled_.contains(claim.value)) return CutKind::None;
+  if (claim.droppable) return CutKind::Drop;
   if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
   if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
   if (isOutOfReach(graph_, claim)) return CutKind::None;
   // What a loop carries is one value in two places: it has no single point where it is made.
   if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
-  // In front of an absorbed scale, which stays where its tensors are not centered: centering its result says the same.
-  return scaled_.contains(claim.value) ? CutKind::None : CutKind::Centering;
+  return CutKind::Centering;
 }
 
 int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const {
   const CutKind kind = cutKind(id);
   if (kind == CutKind::None) return FlowNetwork::kUncuttable;
+  if (kind == CutKind::Drop) return 1;
   const Claim& claim = claims_[id];
   if (kind == CutKind::Copy) {
     if (prices.perCopiedByte == 0) return 1;

@@ -3,7 +3,7 @@
 // One minimum cut decides for the whole model at once. Two nodes for each claim c: raw(c) "the value as it is made" and
 // tol(c) "the value as its tolerant readers see it". Source = not zero-mean.
 //    source -> raw(c)          uncuttable, where nothing promises c (or its edit would be noticed)
-//    raw(c) -> tol(c)          the price of a run-time centering, or of a copy of a constant
+//    raw(c) -> tol(c)          the price of a run-time centering, or of a copy of a constant; to drop c costs nothing
 //    tol(n) or raw(n) -> raw(c) uncuttable, for each need n of c, by whether the reader is tolerant
 //    tol(root) -> norm -> sink  what folding the norm saves
 // The flow is the proof that no other set of edits is better. DESIGN section 3, "Planner".
@@ -54,7 +54,7 @@ struct PlanOptions {
 };
 
 // What a claim's cut means.
-enum class CutKind : uint8_t { None, Centering, Copy };
+enum class CutKind : uint8_t { None, Centering, Copy, Drop };
 
 // The edits that one claim stands for, and who needs them.
 struct PlannedEdit {

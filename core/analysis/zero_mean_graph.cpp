@@ -19,6 +19,10 @@ class Builder {
     for (const size_t index : analysis.verdicts[static_cast<size_t>(norm)].centerings) {
       centered_.insert(analysis.best.edits[index].claim);
     }
+    for (const PlannedEdit& planned : analysis.best.edits) {
+      const bool drops = std::holds_alternative<fold::DropAddend>(planned.edit);
+      if (drops && planned.frees.contains(norm)) dropped_.insert(planned.claim);
+    }
   }
 
   ZeroMeanGraph run() {
@@ -50,6 +54,11 @@ class Builder {
     if (centered_.contains(id)) {
       if (value.producer != kNone) vertex(value.producer, 'A', "centered at run time");
       leaf(describeValue(graph_, claim.value) + ": centered at run time");
+      return {};
+    }
+    if (dropped_.contains(id)) {
+      if (value.producer != kNone) vertex(value.producer, 'Z', "constant along the channels: dropped");
+      leaf(describeValue(graph_, claim.value) + ": dropped");
       return {};
     }
     switch (claim.kind) {
@@ -106,7 +115,7 @@ class Builder {
   const Analysis& analysis_;
   const Graph& graph_;
   int norm_;
-  std::set<ClaimId> centered_;
+  std::set<ClaimId> centered_, dropped_;
   std::set<NodeId> seen_;
   std::set<ValueId> values_;
   ZeroMeanGraph out_;

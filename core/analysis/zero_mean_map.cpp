@@ -35,6 +35,8 @@ Edits editsOf(const Plan& plan) {
     } else if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
       edits.forTolerantUses.insert(planned.claim);
       edits.atRunTime.insert(insert->value);
+    } else if (std::holds_alternative<fold::DropAddend>(planned.edit)) {
+      edits.forTolerantUses.insert(planned.claim);
     }
   }
   return edits;

@@ -24,6 +24,7 @@ int64_t bytesOf(const Edit& edit, const graph::Graph& graph) {
       return sum;
     }
     int64_t operator()(const InsertCentering& /*edit*/) const { return 0; }
+    int64_t operator()(const DropAddend& /*edit*/) const { return 0; }
     int64_t operator()(const ReplaceNorm& /*edit*/) const { return 0; }
   };
   return std::visit(Visitor{graph}, edit);

@@ -54,6 +54,14 @@ struct InsertCentering {
   graph::Uses uses;
 };
 
+// These reads of the value see 0 in its place. It is an addend or a fill that is constant along the norm's axes, computed
+// at run time or a number of the code: what it adds to a group is the group's mean, which goes away. DESIGN section 3,
+// edit 2.
+struct DropAddend {
+  graph::ValueId value = graph::kNoValue;
+  graph::Uses uses;
+};
+
 // y = n + beta goes into linear layers only: b' = b + W beta, and beta is left out. Everything behind the biases stays
 // what it was, so it may come after any of the edits above; the weights are those that the linears have by then.
 // Source: DESIGN section 3, "The norm that replaces LN".
@@ -75,7 +83,7 @@ struct ReplaceNorm {
   int norm = 0;  // index in analysis::Analysis::norms
 };
 
-using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, AbsorbShift, ReplaceNorm>;
+using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, ReplaceNorm>;
 
 // Bytes of the tensors that an edit rewrites.
 [[nodiscard]] int64_t bytesOf(const Edit& edit, const graph::Graph& graph);

@@ -92,7 +92,7 @@ struct ModelInfo {
 
 // ---- one edit of a plan
 struct EditInfo {
-  std::string kind;   // absorb_scale, center_constant, insert_centering, absorb_shift, replace_norm
+  std::string kind;   // absorb_scale, center_constant, insert_centering, drop_addend, absorb_shift, replace_norm
   std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
   int node = -1;      // where to look
   int64_t bytes = 0;  // written

@@ -77,6 +77,7 @@ const char* editKind(const fold::Edit& edit) {
     const char* operator()(const fold::AbsorbScale&) const { return "absorb_scale"; }
     const char* operator()(const fold::CenterConstant&) const { return "center_constant"; }
     const char* operator()(const fold::InsertCentering&) const { return "insert_centering"; }
+    const char* operator()(const fold::DropAddend&) const { return "drop_addend"; }
     const char* operator()(const fold::AbsorbShift&) const { return "absorb_shift"; }
     const char* operator()(const fold::ReplaceNorm&) const { return "replace_norm"; }
   };

@@ -58,6 +58,9 @@ struct ToJson {
             {"pattern", edit.pattern.text()},
             {"uses", usesToJson(edit.uses)}};
   }
+  json operator()(const fold::DropAddend& edit) const {
+    return {{"kind", "drop_addend"}, {"value", graph.value(edit.value).name}, {"uses", usesToJson(edit.uses)}};
+  }
   json operator()(const fold::AbsorbShift& edit) const {
     json parts = json::array();
     for (const auto& part : edit.parts) {
@@ -100,6 +103,8 @@ class FromJson {
     if (kind == "absorb_scale") return absorbScale(item);
     if (kind == "center_constant") return center(item);
     if (kind == "insert_centering") return insert(item);
+    if (kind == "drop_addend")
+      return fold::DropAddend{valueNamed(item.at("value").get<std::string>()), uses(item.at("uses"))};
     if (kind == "absorb_shift") return absorbShift(item);
     if (kind == "replace_norm") return fold::ReplaceNorm{normNamed(item.at("norm").get<std::string>())};
     throw std::runtime_error("unknown edit '" + kind + "'");

@@ -18,6 +18,7 @@ using graph::kNone;
 constexpr int64_t kSaved = 1000;
 constexpr int64_t kCentering = 1001;
 constexpr int64_t kCopy = 1;
+constexpr int64_t kDrop = 1;
 
 int64_t elements(const graph::Graph& graph, graph::ValueId value) {
   return *graph::elementCount(*graph.value(value).shape);
@@ -58,6 +59,7 @@ class BruteForce {
 
   [[nodiscard]] bool canCut(const Claim& claim) const {
     const auto& value = graph().value(claim.value);
+    if (claim.droppable) return !claim.tolerantUses.empty();
     if (claim.tolerantUses.empty() || !value.opaqueReason.empty() || value.literal) return false;
     if (claim.kind == Claim::Kind::Constant) return !claim.tolerated();
     if (claim.kind != Claim::Kind::Derived && claim.kind != Claim::Kind::Refused) return false;
@@ -78,7 +80,9 @@ class BruteForce {
       if ((set >> i & 1U) == 0) continue;
       const Claim& claim = claims_[candidates_[i]];
       cut[static_cast<size_t>(candidates_[i])] = true;
-      if (claim.kind == Claim::Kind::Constant) {
+      if (claim.droppable) {
+        out.value -= kDrop;
+      } else if (claim.kind == Claim::Kind::Constant) {
         out.value -= kCopy;
         out.bytes += bytesOf(graph(), graph().value(claim.value).constant);
       } else {
@@ -123,6 +127,7 @@ int64_t valueOf(const Analysis& analysis, const Plan& plan) {
   for (const auto& planned : plan.edits) {
     if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit))
       value -= kCentering * insert->pattern.regionSize();
+    if (std::holds_alternative<fold::DropAddend>(planned.edit)) value -= kDrop;
     const auto* center = std::get_if<fold::CenterConstant>(&planned.edit);
     if (center != nullptr && center->split) value -= kCopy;
   }

@@ -28,6 +28,7 @@ struct Tally {
   int scales = 0;
   int batchNorms = 0;
   int shifts = 0;
+  int drops = 0;
   int otherSize = 0;
 };
 
@@ -44,6 +45,8 @@ std::string describe(const graph::Graph& graph, const Plan& plan) {
              std::to_string(insert->uses.size()) + " reads\n";
     } else if (const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit)) {
       out += "absorb " + graph.value(graph.node(scale->scaleNode).outputs[0]).name + "\n";
+    } else if (const auto* drop = std::get_if<fold::DropAddend>(&planned.edit)) {
+      out += "drop " + graph.value(drop->value).name + " for " + std::to_string(drop->uses.size()) + " reads\n";
     } else if (const auto* shift = std::get_if<fold::AbsorbShift>(&planned.edit)) {
       out += "move the shift of norm " + std::to_string(shift->norm) + "\n";
     } else {
@@ -63,6 +66,7 @@ void count(Tally& tally, const Plan& plan) {
     const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit);
     tally.scales += scale != nullptr ? 1 : 0;
     tally.batchNorms += scale != nullptr && scale->nodeStays ? 1 : 0;
+    tally.drops += std::holds_alternative<fold::DropAddend>(planned.edit) ? 1 : 0;
     tally.shifts += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
   }
 }
@@ -154,6 +158,7 @@ TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
   EXPECT_GT(tally.scales, 5);
   EXPECT_GT(tally.batchNorms, 5);
   EXPECT_GT(tally.shifts, 30);
+  EXPECT_GT(tally.drops, 30);
   EXPECT_GT(tally.otherSize, 600);
 }
 

@@ -115,6 +115,7 @@ def plan(folder):
                          "parts": [{"tensor": "w", "factor": [1.5], "addend": [], "dim": 0}]},
         "center_constant": {"parts": [{"tensor": "w", "pattern": "(8)(8 sum)"}], "uses": [[2, 1, 0]], "split": True},
         "insert_centering": {"value": "s", "pattern": "(10)(8 sum)", "uses": [[1, 0, 0], [-1, 0, 0]]},
+        "drop_addend": {"value": "s", "uses": [[1, 0, 0]]},
         "absorb_shift": {"norm": "b", "node": 5, "shift_operand": 2,
                          "parts": [{"weight": "w2", "use": [6, 1, 0], "input_dim": 0, "bias": "b2"}]},
         "replace_norm": {"norm": "a"},

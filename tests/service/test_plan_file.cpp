@@ -23,7 +23,8 @@ constexpr const char* kModel = R"(graph {
   %n1: float32[2, 5, 8] = LayerNorm(%s, _, _) {axes = [2], eps = 1e-05} name "a"
   %f: float32[2, 5, 8] = Linear(%n1, %w, _)
   %g: float32[2, 5, 8] = Mul(%f, %scale)
-  %r: float32[2, 5, 8] = Add(%s, %g)
+  %h: float32[2, 5, 8] = Add(%s, %g)
+  %r: float32[2, 5, 8] = Add(%h, 3)
   %n2: float32[2, 5, 8] = LayerNorm(%r, _, %beta) {axes = [2], eps = 1e-05} name "b"
   %y: float32[2, 5, 8] = Linear(%n2, %w2, %b2)
   return %y
@@ -134,7 +135,7 @@ Edit& first(Planned& made) {
 
 // Edited by hand: what indexes a list of the model is looked at before it does.
 TEST(PlanFile, whatIsNotInTheModelIsRefused) {
-  constexpr graph::NodeId kElementwise = 0, kLinear = 6;
+  constexpr graph::NodeId kElementwise = 0, kLinear = 7;
   const std::function<void(Planned&)> changes[] = {
       [](Planned& p) { first<fold::AbsorbScale>(p).dataOperand = 99; },
       [](Planned& p) { first<fold::AbsorbScale>(p).dataOperand = -1; },
@@ -147,6 +148,7 @@ TEST(PlanFile, whatIsNotInTheModelIsRefused) {
       [](Planned& p) {
         first<fold::InsertCentering>(p).uses[0] = {graph::kNone, 99, 0};
       },
+      [](Planned& p) { first<fold::DropAddend>(p).uses[0].operand = 99; },
       [](Planned& p) { first<fold::AbsorbShift>(p).parts[0].weightUse.operand = 99; },
       [](Planned& p) {  // three operands: none is the other one
         first<fold::AbsorbShift>(p).shiftNode = kLinear;

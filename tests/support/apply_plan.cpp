@@ -70,6 +70,17 @@ class Applier {
     }
   }
 
+  void add(const fold::DropAddend& edit) {
+    for (const Use& use : edit.uses) {
+      const graph::Value read = graph_.value(operandAt(use));
+      graph::Constant zero;
+      zero.name = read.name + ".dropped" + std::to_string(graph_.constants.size());
+      const Tensor zeros(read.shape.value());
+      zero.view = graph::tensorFromDoubles(zeros.shape, zeros.at, read.literal ? graph::DType::Float64 : read.dtype);
+      operandAt(use) = graph_.addConstant(std::move(zero));
+    }
+  }
+
   // b' = b + sum over i of W[i] * beta[i], with what the reads hold at this point.
   void add(const fold::AbsorbShift& edit) {
     Node& node = nodeAt(edit.shiftNode);

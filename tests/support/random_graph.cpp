@@ -363,9 +363,34 @@ class Model {
     const OpKind kind = g_.chance(50) ? OpKind::Add : OpKind::Mul;
     return g_.add(kind, {pick(), parts[1]}, x_);
   }
+  // A number for each token, or for all.
+  ValueId sameForAllChannels() {
+    const Shape one = with(x_, 2, 1);
+    switch (g_.below(7)) {
+      case 0:
+        return tied({1});
+      case 1:
+        return g_.add(OpKind::Expand, {tied({1})}, one);
+      case 2:
+        return g_.number(3);
+      case 3:
+        return meanOf(pick());
+      case 4:
+        return g_.add(OpKind::Elementwise, {g_.add(OpKind::Expand, {perToken()}, x_)}, x_, {}, "aten::gelu");
+      case 5:
+        return g_.add(OpKind::Expand, {perToken()}, x_);
+      default:
+        return perToken();
+    }
+  }
+  ValueId perToken() { return g_.add(OpKind::Linear, {pick(), tied({1, kWidth}), maybe(tied({1}))}, with(x_, 2, 1)); }
   // What is the same for all channels goes away with the mean.
   ValueId droppedAddend() {
-    const ValueId addend = g_.chance(50) ? tied({1}) : g_.add(OpKind::Expand, {tied({1})}, with(x_, 2, 1));
+    const ValueId addend = sameForAllChannels();
+    // Others read it as well.
+    if (g_.chance(20)) streams_.push_back(g_.add(OpKind::Mul, {pick(), addend}, x_));
+    if (g_.chance(20)) streams_.push_back(g_.add(OpKind::Add, {addend, pick()}, x_));
+    if (g_.chance(20)) return g_.add(OpKind::Sub, {addend, pick()}, x_);
     return g_.add(g_.chance(70) ? OpKind::Add : OpKind::Sub, {pick(), addend}, x_);
   }
   ValueId attention() {
@@ -409,11 +434,13 @@ class Model {
     return maskedBy(g_.add(OpKind::Elementwise, {meanOf(x, "max"), g_.number(1)}, with(x_, 2, 1), {}, "aten::greater"));
   }
   ValueId maskedBy(ValueId mask) {
-    switch (g_.below(3)) {
+    switch (g_.below(4)) {
       case 0:
         return g_.add(OpKind::Where, {mask, pick(), pick()}, x_);
+      case 2:
+        return g_.add(OpKind::Where, {mask, sameForAllChannels(), pick()}, x_);
       case 1:
-        return g_.add(OpKind::MaskedFill, {pick(), mask, g_.number(0)}, x_);
+        return g_.add(OpKind::MaskedFill, {pick(), mask, g_.number(g_.chance(50) ? 0 : 3)}, x_);
       default:
         return g_.add(OpKind::Where, {mask, pick(), tied({kWidth})}, x_);
     }

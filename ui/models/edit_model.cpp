@@ -13,6 +13,7 @@ QString kindWord(const std::string& kind) {
   if (kind == "absorb_scale") return EditModel::tr("Absorb scale");
   if (kind == "absorb_shift") return EditModel::tr("Absorb β");
   if (kind == "insert_centering") return EditModel::tr("Center at run time");
+  if (kind == "drop_addend") return EditModel::tr("Drop addend");
   if (kind == "replace_norm") return EditModel::tr("LayerNorm → RMSNorm");
   return text(kind);
 }
@@ -30,6 +31,10 @@ QString kindMeaning(const std::string& kind) {
         "needs no β at run time.");
   }
   if (kind == "insert_centering") return EditModel::tr("Subtracts the mean at run time; costs time at each run.");
+  if (kind == "drop_addend") {
+    return EditModel::tr(
+        "An addend or fill that is constant along the channels moves nothing but the mean: 0 takes its place.");
+  }
   if (kind == "replace_norm") {
     return EditModel::tr("The input has zero mean by now, so RMSNorm gives the same output for less work.");
   }
@@ -39,6 +44,7 @@ QString kindMeaning(const std::string& kind) {
 QChar classOf(const std::string& kind) {
   if (kind == "insert_centering") return u'A';
   if (kind == "replace_norm") return u'N';
+  if (kind == "drop_addend") return u'Z';
   if (kind == "absorb_scale" || kind == "absorb_shift") return u'S';
   return u'L';
 }

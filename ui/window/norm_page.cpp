@@ -47,8 +47,12 @@ QString bracketed(const QString& edit) {
 
 // "center the model input x at run time" -> "the model input x".
 QString centered(QString edit) {
-  if (edit.startsWith(QLatin1String("center "))) edit.remove(0, 7);
-  if (edit.endsWith(QLatin1String(" at run time"))) edit.chop(12);
+  for (const QLatin1String before : {QLatin1String("center "), QLatin1String("drop ")}) {
+    if (edit.startsWith(before)) edit.remove(0, before.size());
+  }
+  for (const QLatin1String behind : {QLatin1String(" at run time"), QLatin1String(", constant along the channels")}) {
+    if (edit.endsWith(behind)) edit.chop(behind.size());
+  }
   return edit;
 }
 
@@ -218,11 +222,13 @@ QVector<Need> NormPage::neededEdits() const {
     const int constant = session_->index().constantNamedIn(sentence);
     const bool runTime = edit.kind == "insert_centering";
     Need need;
-    need.mark = runTime ? u'A' : u'L';
+    const bool drops = edit.kind == "drop_addend";
+    need.mark = runTime ? u'A' : drops ? u'Z' : u'L';
     const protocol::GraphValue* value = session_->index().value(constant);
     need.name = value != nullptr ? text(value->name) : centered(sentence);
     need.note = bracketed(sentence);
     need.status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
+    if (drops) need.status = folded ? tr("dropped") : tr("to drop");
     need.state = folded ? Need::State::Done : Need::State::Plain;
     need.target = constant;
     needs.push_back(need);

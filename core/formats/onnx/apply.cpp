@@ -31,6 +31,7 @@ void editNodes(PlanTranslator& nodes, const fold::FoldPlan& plan) {
     forEach<fold::InsertCentering>(plan, [&](const auto& edit) {
       if (nodes.readsInside(edit) == inside) nodes.add(edit);
     });
+    if (!inside) forEach<fold::DropAddend>(plan, [&](const auto& edit) { nodes.add(edit); });
   }
   forEach<fold::AbsorbShift>(plan, [&](const auto& edit) { nodes.add(edit); });
   forEach<fold::ReplaceNorm>(plan, [&](const auto& edit) { nodes.add(edit); });
@@ -75,7 +76,7 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
     task.report("rewriting the graph");
     const auto everyType = source_.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;
-    PlanTranslator nodes(lowered_, edited, norms, dialect, facts_.dtype, everyType);
+    PlanTranslator nodes(lowered_, edited, plan, norms, dialect, facts_.dtype, everyType);
     editNodes(nodes, plan);
     edited.finishNodes();
     // Norms that stay as they were keep their Adds.

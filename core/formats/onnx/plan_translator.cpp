@@ -57,6 +57,29 @@ void PlanTranslator::add(const fold::InsertCentering& edit) {
   }
 }
 
+void PlanTranslator::add(const fold::DropAddend& edit) {
+  for (const auto& use : edit.uses) {
+    if (dropped_.take(use)) drop(use);
+  }
+}
+
+// x - x is 0 of the same shape, whatever its type and in every version of the operators.
+void PlanTranslator::drop(const graph::Use& use) {
+  const ReadSite site = use.node == kNone ? returnSite(use) : siteOf(use.node, static_cast<size_t>(use.operand));
+  if (site.input < 0) throw EditRefused("an addend that is to be dropped exists only inside a fused operation");
+  const bool plainSum = site.node != nullptr && (site.node->op_type() == "Add" || site.node->op_type() == "Sub");
+  if (const auto other = dropped_.resultWithout(graph_, use); other && plainSum) return leaveOut(use.node, *other);
+  const std::string x = EditableModel::nameAt(site);
+  NodeMaker nodes(*site.body, opsetOf(*site.body), x + "_dropped", site.node);
+  const std::string zeros = nodes.add("Sub", {x, x});
+  if (site.node != nullptr) {
+    model_.addBefore(*site.body, *site.node, nodes.take());
+  } else {
+    model_.addAtEnd(*site.body, nodes.take());
+  }
+  model_.setInput(site, zeros);
+}
+
 void PlanTranslator::add(const fold::ReplaceNorm& edit) {
   const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
   if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);

@@ -9,6 +9,7 @@
 
 #include "core/analysis/norms.h"
 #include "core/fold/plan.h"
+#include "core/formats/dropped_reads.h"
 #include "core/formats/model.h"
 #include "core/formats/onnx/apply_norm.h"
 #include "core/formats/onnx/editable_model.h"
@@ -29,11 +30,13 @@ struct Dialect {
 class PlanTranslator {
  public:
   // usualType: of values whose type is not known; everyType: of all floats (a float64 twin).
-  PlanTranslator(const Lowered& lowered, EditableModel& model, const std::vector<analysis::LayerNorm>& norms,
-                 Dialect dialect, graph::DType usualType, std::optional<graph::DType> everyType)
+  PlanTranslator(const Lowered& lowered, EditableModel& model, const fold::FoldPlan& plan,
+                 const std::vector<analysis::LayerNorm>& norms, Dialect dialect, graph::DType usualType,
+                 std::optional<graph::DType> everyType)
       : lowered_(lowered),
         graph_(lowered.graph),
         model_(model),
+        dropped_(plan),
         norms_(norms),
         dialect_(dialect),
         usualType_(usualType),
@@ -43,6 +46,7 @@ class PlanTranslator {
   // A norm of its own op loses its input when it is replaced.
   void add(const fold::AbsorbShift& edit);
   void add(const fold::InsertCentering& edit);
+  void add(const fold::DropAddend& edit);
   void add(const fold::ReplaceNorm& edit);
   // A value that exists only inside a fused operation: the operation has to be written out to get at it.
   [[nodiscard]] bool readsInside(const fold::InsertCentering& edit) const;
@@ -51,6 +55,7 @@ class PlanTranslator {
  private:
   // The readers of the node's output read this operand of it.
   void bypass(graph::NodeId id, size_t operand);
+  void drop(const graph::Use& use);
   void leaveOut(graph::NodeId id, size_t operand);  // the same where shapes may differ: the reader broadcasts
   [[nodiscard]] int inputOf(graph::NodeId node, size_t operand) const;
   ReadSite siteOf(graph::NodeId node, size_t operand);
@@ -81,6 +86,7 @@ class PlanTranslator {
   const Lowered& lowered_;
   const graph::Graph& graph_;
   EditableModel& model_;
+  DroppedReads dropped_;
   const std::vector<analysis::LayerNorm>& norms_;
   Dialect dialect_;
   graph::DType usualType_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/analysis/norms.h"
+#include "core/formats/dropped_reads.h"
 #include "core/formats/edit_refused.h"
 #include "core/formats/torchscript/apply_new_nodes.h"
 #include "core/formats/torchscript/apply_products.h"
@@ -31,9 +32,14 @@ using graph::ValueId;
 class PlanTranslator {
  public:
   // `placed`: edits of the weights, which run before the code's own.
-  PlanTranslator(const TorchScriptModel& model, const std::vector<LayerNorm>& norms, NormFlavour flavour,
-                 const FrameEdits& placed)
-      : model_(model), norms_(norms), flavour_(flavour), placed_(placed), frames_(model.program().frames.size()) {}
+  PlanTranslator(const TorchScriptModel& model, const fold::FoldPlan& plan, const std::vector<LayerNorm>& norms,
+                 NormFlavour flavour, const FrameEdits& placed)
+      : model_(model),
+        norms_(norms),
+        flavour_(flavour),
+        placed_(placed),
+        dropped_(plan),
+        frames_(model.program().frames.size()) {}
 
   void add(const fold::AbsorbScale& edit) {
     if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
@@ -76,6 +82,12 @@ class PlanTranslator {
     }
     for (auto& [where, reads] : groups) {
       edits(where.first).push_back(insertCentering(std::move(reads), *value.shape, edit.pattern));
+    }
+  }
+
+  void add(const fold::DropAddend& edit) {
+    for (const auto& use : edit.uses) {
+      if (dropped_.take(use)) drop(use);
     }
   }
 
@@ -131,6 +143,25 @@ class PlanTranslator {
     const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
     inside_.emplace_back(at.frame,
                          site.node == nullptr ? productAlone(at.node) : addWithoutFactor(at.node, site.input));
+  }
+
+  void drop(const graph::Use& use) {
+    const auto& site = siteOf(use);
+    if (site.node == nullptr) throw EditRefused("an addend that is to be dropped has no place of its own in the code");
+    if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+    const auto other = dropped_.resultWithout(model_.graph(), use);
+    if (other && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node)
+      return edits(site.frame).push_back(bypassNode(site.node, static_cast<int>(*other)));
+    edits(site.frame).push_back(readZeros({site.node, site.input}));
+  }
+
+  // Its operands are its first two inputs, and nothing would tell its result from one of them.
+  [[nodiscard]] bool isPlainSum(const ProgramNode& at) const {
+    if (at.node->kind() != c10::aten::add && at.node->kind() != c10::aten::sub) return false;
+    return std::ranges::none_of(model_.program().nodes, [](const ProgramNode& each) {
+      const auto kind = each.node->kind();
+      return mayMutate(*each.node) || kind == c10::prim::CallMethod || kind == c10::prim::CallFunction;
+    });
   }
 
   // After all edits that go by the inputs of the fused op.
@@ -232,6 +263,7 @@ class PlanTranslator {
   const std::vector<LayerNorm>& norms_;
   NormFlavour flavour_;
   const FrameEdits& placed_;
+  DroppedReads dropped_;
   std::set<int> redirected_;   // program nodes that read something else, or are left out
   std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
   std::vector<Replacement> replacements_;
@@ -274,7 +306,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     FrameEdits frames(program_.frames.size());
     EditsByInstance instances;
     WeightPlacement(*this, others).place(weights, frames, instances);
-    PlanTranslator code(*this, norms, flavour, frames);
+    PlanTranslator code(*this, plan, norms, flavour, frames);
     for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);
     auto codeEdits = code.take();
     for (size_t f = 0; f < frames.size(); ++f) {

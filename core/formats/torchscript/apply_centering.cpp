@@ -113,6 +113,19 @@ void redirect(Node& reader, size_t input, Value* centered) {
   reader.owningGraph()->insert(c10::aten::copy_, {reader.input(input), centered});
 }
 
+Value* zeroLike(Graph& graph, Value* x) {
+  switch (x->type()->kind()) {
+    case c10::TypeKind::TensorType:
+      return graph.insert(c10::aten::zeros_like, {x});
+    case c10::TypeKind::IntType:
+      return graph.insertConstant(int64_t{0});
+    case c10::TypeKind::FloatType:
+      return graph.insertConstant(0.0);
+    default:
+      throw EditRefused("what is to be dropped is neither a tensor nor a number of a known kind");
+  }
+}
+
 }  // namespace
 
 BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
@@ -135,6 +148,15 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
                 throw EditRefused("reads to be centered together read different values");
               redirect(*readers[i], input, centered);
             }
+          }};
+}
+
+BodyEdit readZeros(ReadSite site) {
+  return {"zeros " + idOf(site.node) + "." + std::to_string(site.input), [=](GraphCopy& copy) {
+            Node& reader = *copy.at(site.node);
+            const auto input = static_cast<size_t>(site.input);
+            const torch::jit::WithInsertPoint here(&reader);
+            redirect(reader, input, zeroLike(*copy.graph(), reader.input(input)));
           }};
 }
 

@@ -28,8 +28,8 @@ void GraphCopy::pair(Block* original, Block* copy) {
 
 Node* GraphCopy::at(const Node* original) const {
   const auto found = nodes_.find(original);
-  if (found == nodes_.end())
-    throw EditRefused("an edit names an operation that is not part of the code it was found in");
+  if (found == nodes_.end() || found->second == nullptr)
+    throw EditRefused("an edit names an operation that is not, or no longer, part of the code it was found in");
   return found->second;
 }
 
@@ -120,6 +120,7 @@ BodyEdit bypassNode(Node* node, int input) {
             for (Value* value : twin->inputs()) sources.push_back(value->node());
             if (!twin->hasUses()) {
               twin->destroy();
+              copy.substitute(node, nullptr);
               removeAll(std::move(sources));
             }
           }};

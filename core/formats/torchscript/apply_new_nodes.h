@@ -19,6 +19,9 @@ namespace normlens::formats::torchscript {
 [[nodiscard]] BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
                                        const ops::Pattern& pattern);
 
+// 0 in the place of what is read there: of the same type and shape, or a number of the same kind.
+[[nodiscard]] BodyEdit readZeros(ReadSite site);
+
 struct NormReplacement {
   torch::jit::Node* node = nullptr;  // isLayerNormOp
   NormFlavour flavour = NormFlavour::Portable;

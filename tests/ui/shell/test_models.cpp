@@ -209,6 +209,10 @@ class TestModels final : public QObject {
     model.setLines({{{center, true}, {}, {}}, {{replace, true}, {}, {}}}, {16, 48, 3.0, 2.0, 1.5});
     QCOMPARE(reset.count(), 0);
     QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("−1.0 µs a run"));
+    const protocol::EditInfo drop{"drop_addend", "drop the number 3, constant along the channels", 3, 0, 0, {1}};
+    model.setLines({{{drop, true}, {}, {}}}, {});
+    QCOMPARE(model.index(0, EditModel::Kind).data().toString(), QStringLiteral("Drop addend"));
+    QVERIFY(!model.index(0, EditModel::Kind).data(Qt::ToolTipRole).toString().isEmpty());
     model.setLines({}, {});
     QCOMPARE(model.rowCount(), 0);
   }
