@@ -42,10 +42,14 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   }
   json file = nullptr;
   if (verify.file_done) {
+constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
+
     file = {{"dtype", verify.file_dtype},
             {"max_abs", numberToJson(verify.file.max_abs)},
             {"max_rel", numberToJson(verify.file.max_rel)},
             {"noise_floor", numberToJson(verify.noise_floor)}};
+    if (verify.algebra.limit > kAlgebraLimit) algebra["limit"] = numberToJson(verify.algebra.limit);
+    if (verify.sample_only) algebra["sample_only"] = true;
   } else if (!verify.file_reason.empty()) {
     file = {{"reason", verify.file_reason}};
   }
@@ -54,6 +58,11 @@ json verifyEntry(const protocol::VerifyResult& verify) {
   if (!verify.not_run.empty()) entry["not_run"] = verify.not_run;
   return entry;
 }
+    if (verify.file_dtype == "float64") file["limit"] = numberToJson(verify.file.limit);
+    if (verify.nearer) {
+      file["nearer"] = {{"original", numberToJson(verify.nearer->original)},
+                        {"folded", numberToJson(verify.nearer->folded)}};
+    }
 
 }  // namespace
 

@@ -21,12 +21,21 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   line += verify.algebra_done ? "float64 " + shortNumber(verify.algebra.max_rel) : "float64 not possible";
   if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
   if (verify.file_done) {
-    line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) + " at a noise floor of " +
-            shortNumber(verify.noise_floor);
+    const bool byLimit = verify.file_dtype == "float64";
+    line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) +
+            (byLimit ? " at a limit of " + shortNumber(verify.file.limit)
+                     : " at a noise floor of " + shortNumber(verify.noise_floor));
   } else if (!verify.file_reason.empty()) {
     line += ", files not compared (" + verify.file_reason + ")";
   }
   console.print(line);
+  if (verify.nearer) {
+    console.print("  the folded model is nearer to exact arithmetic than the original: " +
+                  shortNumber(verify.nearer->folded) + " against " + shortNumber(verify.nearer->original));
+  }
+  if (verify.sample_only) {
+    console.print("  compared on these inputs alone: the model refused all other values and sizes that were tried");
+  }
   if (!verify.not_run.empty()) {
     console.print("  folded, but in a branch that these inputs do not take: " +
                   boost::algorithm::join(verify.not_run, ", "));

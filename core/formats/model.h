@@ -109,9 +109,17 @@ class Model {
   // For measurements. The model outlives it.
   [[nodiscard]] virtual Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
                                                                const RunSettings& settings) const = 0;
-  // The input of each LayerNorm and its output, in order, captured by the interpreter. For naming what diverges.
-  [[nodiscard]] virtual Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                                     const Task& task) const = 0;
+  // A run by the interpreter, and what `values` were in it, in their order; one that was not reached has no data. Made
+  // for many runs with the same values.
+  struct SeenRun {
+    Tensors outputs, values;
+  };
+  [[nodiscard]] virtual Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                                  const Task& task) const = 0;
+  [[nodiscard]] Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                             const Task& task) const {
+    return runSeeing(inputs, values, task).map([](SeenRun&& seen) { return std::move(seen.values); });
+  }
 
   // The same model with every floating type replaced by this one (float64, float32, float16, bfloat16): parameters,
   // buffers, constants, literal dtype arguments; inputs are then cast to it. Finite numbers beyond its range become its

@@ -267,17 +267,24 @@ struct FieldsOf<FoldParams> {
 template <>
 struct FieldsOf<ErrorPair> {
   using M = ErrorPair;
-  static constexpr std::tuple list{NORMLENS_FIELD(max_abs), NORMLENS_FIELD(max_rel)};
+  static constexpr std::tuple list{NORMLENS_FIELD(max_abs), NORMLENS_FIELD(max_rel), NORMLENS_FIELD(limit)};
+};
+
+template <>
+struct FieldsOf<FromExact> {
+  using M = FromExact;
+  static constexpr std::tuple list{NORMLENS_FIELD(original), NORMLENS_FIELD(folded)};
 };
 
 template <>
 struct FieldsOf<VerifyResult> {
   using M = VerifyResult;
   static constexpr std::tuple list{
-      NORMLENS_FIELD(algebra_done),    NORMLENS_FIELD(algebra),     NORMLENS_FIELD(algebra_reason),
-      NORMLENS_FIELD(file_done),       NORMLENS_FIELD(file),        NORMLENS_FIELD(file_reason),
-      NORMLENS_FIELD(file_dtype),      NORMLENS_FIELD(noise_floor), NORMLENS_FIELD(exact),
-      NORMLENS_FIELD(first_diverging), NORMLENS_FIELD(not_run)};
+      NORMLENS_FIELD(algebra_done), NORMLENS_FIELD(algebra),    NORMLENS_FIELD(algebra_reason),
+      NORMLENS_FIELD(sample_only),  NORMLENS_FIELD(file_done),  NORMLENS_FIELD(file),
+      NORMLENS_FIELD(file_reason),  NORMLENS_FIELD(file_dtype), NORMLENS_FIELD(noise_floor),
+      NORMLENS_FIELD(nearer),       NORMLENS_FIELD(exact),      NORMLENS_FIELD(first_diverging),
+      NORMLENS_FIELD(not_run)};
 };
 
 template <>

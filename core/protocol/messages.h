@@ -261,16 +261,23 @@ struct VerifyResult {
   double noise_floor = 0;
   std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
   std::string first_diverging;       // norm name; empty
+  double limit = 0;  // that max_rel must not exceed
+};
+// max_rel against the float64 copy of the original.
+struct FromExact {
+  double original = 0, folded = 0;
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
 };
 struct FoldResult {
   PlanInfo plan;
   double fold_ms = 0;
+  bool sample_only = false;    // the original refused all other inputs that were tried
   std::optional<VerifyResult> verify;
   bool ok = false;     // may be exported
   std::string reason;  // why nothing was folded, or why it failed
 };
 
+  std::optional<FromExact> nearer;   // set where the folded model is nearer to exact arithmetic than the original
 // ---- export: ExportParams -> ExportResult. Writes the last folded model.
 struct ExportParams {
   std::string path;

@@ -27,10 +27,43 @@ graph::TensorView partsOfComplex(graph::TensorView view) {
 }
 
 bool sameSpecial(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (std::isinf(a) && a == b); }
+bool equal(double a, double b) { return a == b || sameSpecial(a, b); }
 
-TensorDiff measure(std::string name, const std::vector<double>& a, const std::vector<double>& b) {
+// The same elements of two tensors.
+struct Numbers {
+  std::vector<double> a, b;
+  size_t rowWidth = 1;
+  bool floating = false;
+};
+
+// Of elements that differ: the largest distance, and the largest |a|.
+struct Span {
+  double apart = 0, scale = 0;
+
+  void include(double a, double b) {
+    if (equal(a, b)) return;
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    apart = finite ? std::max(apart, std::abs(a - b)) : kInfinity;
+    if (finite) scale = std::max(scale, std::abs(a));
+  }
+  [[nodiscard]] double relative() const { return apart == 0 ? 0 : apart / scale; }
+};
+
+// Calls f with each row's span, first element and end.
+template <class F>
+void forEachRow(const Numbers& numbers, const F& f) {
+  for (size_t start = 0, end = 0; start < numbers.a.size(); start = end) {
+    end = std::min(start + numbers.rowWidth, numbers.a.size());
+    Span span;
+    for (size_t i = start; i < end; ++i) span.include(numbers.a[i], numbers.b[i]);
+    f(span, start, end);
+  }
+}
+
+TensorDiff measure(std::string name, const Numbers& numbers) {
+  const auto& [a, b, rowWidth, floating] = numbers;
   TensorDiff diff{.name = std::move(name)};
-  double largest = 0, sum = 0, dot = 0, squaresA = 0, squaresB = 0;
+  double sum = 0, dot = 0, squaresA = 0, squaresB = 0;
   size_t counted = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     if (sameSpecial(a[i], b[i])) continue;
@@ -38,6 +71,7 @@ TensorDiff measure(std::string name, const std::vector<double>& a, const std::ve
       return {.name = std::move(diff.name),
               .maxAbs = kInfinity,
               .maxRel = kInfinity,
+              .rowRel = kInfinity,
               .meanAbs = kInfinity,
               .cosine = std::numeric_limits<double>::quiet_NaN(),
               .worst = static_cast<int64_t>(i),
@@ -49,7 +83,7 @@ TensorDiff measure(std::string name, const std::vector<double>& a, const std::ve
       diff.maxAbs = apart;
       diff.worst = static_cast<int64_t>(i);
     }
-    largest = std::max(largest, std::abs(a[i]));
+    if (apart > 0) diff.scale = std::max(diff.scale, std::abs(a[i]));
     sum += apart;
     dot += a[i] * b[i];
     squaresA += a[i] * a[i];
@@ -60,7 +94,8 @@ TensorDiff measure(std::string name, const std::vector<double>& a, const std::ve
     diff.worstA = a[static_cast<size_t>(diff.worst)];
     diff.worstB = b[static_cast<size_t>(diff.worst)];
   }
-  diff.maxRel = diff.maxAbs == 0 ? 0 : diff.maxAbs / largest;
+  diff.maxRel = diff.maxAbs == 0 ? 0 : diff.maxAbs / diff.scale;
+  forEachRow(numbers, [&](const Span& row, size_t, size_t) { diff.rowRel = std::max(diff.rowRel, row.relative()); });
   diff.vacuous = counted == 0 && !a.empty();
   diff.meanAbs = counted ? sum / static_cast<double>(counted) : 0;
   if (squaresA > 0 && squaresB > 0) {
@@ -71,22 +106,81 @@ TensorDiff measure(std::string name, const std::vector<double>& a, const std::ve
   return diff;
 }
 
-}  // namespace
+size_t rowWidthOf(const graph::Shape& shape) {
+  const auto last = std::find_if(shape.rbegin(), shape.rend(), [](int64_t size) { return size > 1; });
+  return last == shape.rend() ? 1 : static_cast<size_t>(*last);
+}
 
-Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, const graph::TensorView& b) {
+Result<Numbers> numbersOf(const std::string& name, const graph::TensorView& a, const graph::TensorView& b) {
   if (a.shape != b.shape) {
     return fail(ErrorCode::BadInput, "'" + name + "' is " + describe(a.dtype, a.shape) + " in one model and " +
                                          describe(b.dtype, b.shape) + " in the other");
   }
   const graph::TensorView parts = partsOfComplex(a);
-  const auto valuesA = graph::toDoubles(parts), valuesB = graph::toDoubles(partsOfComplex(b));
+  auto valuesA = graph::toDoubles(parts), valuesB = graph::toDoubles(partsOfComplex(b));
   if (!valuesA || !valuesB) {
     return fail(ErrorCode::Unsupported, "'" + name + "' holds " + std::string(graph::dtypeName(a.dtype)) +
                                             " elements, which cannot be compared");
   }
-  TensorDiff diff = measure(std::move(name), *valuesA, *valuesB);
-  diff.telling = graph::isFloat(parts.dtype) && !diff.vacuous && !valuesA->empty();
+  const size_t numbersEach = parts.shape.size() > a.shape.size() ? 2 : 1;
+  return Numbers{std::move(*valuesA), std::move(*valuesB), rowWidthOf(a.shape) * numbersEach,
+                 graph::isFloat(parts.dtype)};
+}
+
+}  // namespace
+
+Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, const graph::TensorView& b) {
+  const auto numbers = numbersOf(name, a, b);
+  if (!numbers) return tl::unexpected(numbers.error());
+  TensorDiff diff = measure(std::move(name), *numbers);
+  diff.telling = numbers->floating && !diff.vacuous && !numbers->a.empty();
   return diff;
+}
+
+Result<Distances> compareToThird(const graph::TensorView& a, const graph::TensorView& b,
+                                 const graph::TensorView& third) {
+  const auto pair = numbersOf({}, a, b), withThird = numbersOf({}, a, third);
+  if (!pair) return tl::unexpected(pair.error());
+  if (!withThird) return tl::unexpected(withThird.error());
+  Span ofA, ofB;
+  double sumA = 0, sumB = 0;
+  size_t counted = 0;
+  for (size_t i = 0; i < pair->a.size(); ++i) {
+    const double x = pair->a[i], y = pair->b[i], other = withThird->b[i];
+    if (equal(x, y)) continue;
+    ofA.include(x, other);
+    ofB.include(y, other);
+    sumA += std::abs(x - other);
+    sumB += std::abs(y - other);
+    ++counted;
+  }
+  const double count = static_cast<double>(std::max<size_t>(1, counted));
+  return Distances{ofA.apart, ofB.apart, sumA / count, sumB / count};
+}
+
+Result<std::vector<FarRow>> rowsApart(const graph::TensorView& a, const graph::TensorView& b, double limit) {
+  const auto numbers = numbersOf({}, a, b);
+  if (!numbers) return tl::unexpected(numbers.error());
+  std::vector<FarRow> rows;
+  forEachRow(*numbers, [&](const Span& span, size_t start, size_t end) {
+    if (span.relative() <= limit) return;
+    FarRow row{{}, span.apart, span.scale};
+    for (size_t i = start; i < end; ++i) {
+      if (!equal(numbers->a[i], numbers->b[i])) row.elements.push_back(i);
+    }
+    rows.push_back(std::move(row));
+  });
+  return rows;
+}
+
+void includeNoise(const graph::TensorView& a, const graph::TensorView& other, std::vector<FarRow>& rows) {
+  const auto numbers = numbersOf({}, a, other);
+  if (!numbers) return;
+  for (FarRow& row : rows) {
+    Span moved;
+    for (const size_t i : row.elements) moved.include(numbers->a[i], numbers->b[i]);
+    if (std::isfinite(moved.apart)) row.noise = std::max(row.noise, moved.apart);
+  }
 }
 
 Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const formats::Tensors& b) {

@@ -2,6 +2,9 @@
 //
 //   max_abs  = max |a - b|            mean_abs = mean |a - b|
 //   max_rel  = max |a - b| / max |a|  cosine   = a . b / (|a| |b|)
+// Elements that are equal bit for bit set no scale: the max |a| of max_rel is of those that differ. The -3e38 of a mask
+// would hide all that stands beside it. row_rel is the largest max_rel of a row by itself: along the last axis that has
+// more than one element.
 // An element that is NaN on both sides, or the same infinity, is equal and takes no part; one that is not finite on one
 // side only, or differently, makes every measure infinite (cosine NaN). max |a| = 0: max_rel is 0 when nothing differs,
 // else infinite. Empty tensors are equal. Thread: pure functions.
@@ -16,7 +19,8 @@ namespace normlens::run {
 
 struct TensorDiff {
   std::string name;
-  double maxAbs = 0, maxRel = 0, meanAbs = 0, cosine = 1;
+  double maxAbs = 0, maxRel = 0, rowRel = 0, meanAbs = 0, cosine = 1;
+  double scale = 0;      // the max |a| of maxRel
   bool vacuous = false;  // there are elements, and none of them took part
   bool telling = false;  // floating-point numbers took part: indices and flags can agree by chance
   // Where they are farthest apart, the first of equals, as a place in row-major order; -1: they are equal everywhere.
@@ -37,5 +41,24 @@ struct Worst {
   void include(const Worst& other);
 };
 [[nodiscard]] Worst worstOf(const std::vector<TensorDiff>& diffs);
+
+// Of the elements in which a and b differ: how far each of the two is from a third one. Errors: those of
+// compareTensors().
+struct Distances {
+  double maxA = 0, maxB = 0, meanA = 0, meanB = 0;
+};
+[[nodiscard]] Result<Distances> compareToThird(const graph::TensorView& a, const graph::TensorView& b,
+                                               const graph::TensorView& third);
+
+// A row, see above, that is farther apart than its own scale allows.
+struct FarRow {
+  std::vector<size_t> elements;  // that differ, as places of numbers in row-major order
+  double apart = 0, scale = 0;
+  double noise = 0;  // how far these elements of `a` move when its weights are rounded otherwise
+};
+[[nodiscard]] Result<std::vector<FarRow>> rowsApart(const graph::TensorView& a, const graph::TensorView& b,
+                                                    double limit);
+// `other`: what such weights gave. One that is of another shape, or not finite, says nothing of rounding.
+void includeNoise(const graph::TensorView& a, const graph::TensorView& other, std::vector<FarRow>& rows);
 
 }  // namespace normlens::run

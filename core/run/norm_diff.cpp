@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/run/sites.h"
-
 namespace normlens::run {
 
 namespace {
@@ -44,9 +42,8 @@ Result<std::vector<TensorDiff>> compareNorms(const formats::Model& a, const std:
   return compareSites(a, b, outputSites(a, normsOfA, b), inputs, task);
 }
 
-Result<std::vector<TensorDiff>> compareValues(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
-                                              const std::vector<graph::ValueId>& values, const formats::Model& b,
-                                              const formats::Tensors& inputs, const Task& task) {
+std::vector<Site> sitesOf(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                          const std::vector<graph::ValueId>& values, const formats::Model& b) {
   const auto wanted = [&](graph::ValueId value) { return std::ranges::find(values, value) != values.end(); };
   std::vector<int> norms;
   std::vector<graph::ValueId> others = values;
@@ -58,7 +55,7 @@ Result<std::vector<TensorDiff>> compareValues(const formats::Model& a, const std
   std::vector<Site> sites = outputSites(a, normsOfA, b);
   std::erase_if(sites, [&](const Site& site) { return std::ranges::find(norms, site.norm) == norms.end(); });
   std::ranges::move(valueSites(a.graph(), others, b.graph()), std::back_inserter(sites));
-  return compareSites(a, b, sites, inputs, task);
+  return sites;
 }
 
 std::string firstDiverging(const std::vector<TensorDiff>& norms, double limit) {

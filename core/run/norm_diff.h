@@ -8,6 +8,7 @@
 
 #include "core/analysis/norms.h"
 #include "core/run/diff.h"
+#include "core/run/sites.h"
 
 namespace normlens::run {
 
@@ -17,13 +18,10 @@ namespace normlens::run {
                                                            const formats::Model& b, const formats::Tensors& inputs,
                                                            const Task& task);
 
-// The same of values of `a`: a norm's output as above, any other value with the one of its name. Those that have no
-// partner or were not reached are left out.
-[[nodiscard]] Result<std::vector<TensorDiff>> compareValues(const formats::Model& a,
-                                                            const std::vector<analysis::LayerNorm>& normsOfA,
-                                                            const std::vector<graph::ValueId>& values,
-                                                            const formats::Model& b, const formats::Tensors& inputs,
-                                                            const Task& task);
+// Where values of `a` are found in both: a norm's output as above, any other value with the one of its name. Those that
+// have no partner are left out.
+[[nodiscard]] std::vector<Site> sitesOf(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                                        const std::vector<graph::ValueId>& values, const formats::Model& b);
 
 // The first row with max_rel above the limit; empty if none.
 [[nodiscard]] std::string firstDiverging(const std::vector<TensorDiff>& norms, double limit);

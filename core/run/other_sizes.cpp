@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/run/tensors.h"
+
 namespace normlens::run {
 namespace {
 
@@ -109,6 +111,42 @@ std::vector<SizeTrials> otherSizes(const std::vector<Shape>& shapes, const std::
   for (const Axes& set : setsOfOneSize(shapes)) all.push_back(trialsOf(shapes, set));
   std::erase_if(all, [](const SizeTrials& trials) { return trials.empty(); });
   return all;
+}
+
+std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample, const std::vector<int64_t>& widths) {
+  std::vector<formats::Tensors> sets;
+  for (size_t i = 0; i < sample.size(); ++i) {
+    const graph::TensorView& view = sample[i].view;
+    const bool whole = view.dtype >= graph::DType::UInt8 && view.dtype <= graph::DType::Int64;
+    const auto number = whole ? graph::toDoubles(view) : std::nullopt;
+    if (!number || number->size() != 1) continue;
+    std::vector<double> tried{number->front()}, others{number->front() + 1, number->front() - 1};
+    others.insert(others.end(), widths.begin(), widths.end());
+    for (const double other : others) {
+      if (std::ranges::find(tried, other) != tried.end()) continue;
+      tried.push_back(other);
+      sets.push_back(sample);
+      sets.back()[i].view = fromDoubles(view.dtype, view.shape, {&other, 1});
+    }
+  }
+  return sets;
+}
+
+SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>& open) {
+  SizeTrials trials;
+  for (const bool more : {true, false}) {
+    std::vector<Shape> changed = shapes;
+    for (size_t i = 0; i < std::min(shapes.size(), open.size()); ++i) {
+      if (!open[i]) continue;
+      if (more) {
+        changed[i].insert(changed[i].begin(), 2);
+      } else if (!changed[i].empty()) {
+        changed[i].erase(changed[i].begin());
+      }
+    }
+    if (changed != shapes) trials.push_back(std::move(changed));
+  }
+  return trials;
 }
 
 }  // namespace normlens::run

@@ -1,10 +1,10 @@
 // Sizes of a model's inputs beside those of a sample: what holds at one size only shows at others. Thread: pure
-// function.
+// functions.
 #pragma once
 
 #include <vector>
 
-#include "core/graph/types.h"
+#include "core/formats/model.h"
 
 namespace normlens::run {
 
@@ -16,5 +16,13 @@ using SizeTrials = std::vector<std::vector<graph::Shape>>;
 // not as far as is known, but for the batch; at most five sets.
 [[nodiscard]] std::vector<SizeTrials> otherSizes(const std::vector<graph::Shape>& shapes,
                                                  const std::vector<std::vector<int>>& freeAxes);
+
+// One axis more in front of each input whose number of axes is open (by input), and one less.
+[[nodiscard]] SizeTrials otherRanks(const std::vector<graph::Shape>& shapes, const std::vector<bool>& open);
+
+// An input of one whole number may be a size or an axis as well. The sample with one such number changed: to its
+// neighbours, and to each of `widths`.
+[[nodiscard]] std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample,
+                                                         const std::vector<int64_t>& widths);
 
 }  // namespace normlens::run

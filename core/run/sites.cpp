@@ -17,6 +17,7 @@ using graph::ValueId;
 
 // An alignment counts only where it brings the tensors closer by this factor: else rounding would choose.
 constexpr double kMuchCloser = 8;
+constexpr double kSame = 1e-13;  // in float64
 
 struct NormPlace {
   NodeId node = graph::kNone;
@@ -212,6 +213,8 @@ class Best {
     score_ = diff->maxRel * handicap;
     pair_ = SitePair{a, b, alignment, *diff};
   }
+  // Nothing brings them much closer.
+  [[nodiscard]] bool isSame() const { return pair_ && score_ <= kSame; }
   [[nodiscard]] std::optional<SitePair> take() { return std::move(pair_); }
 
  private:
@@ -256,19 +259,32 @@ std::vector<Site> valueSites(const Graph& a, const std::vector<ValueId>& values,
   return sites;
 }
 
+std::optional<TensorView> comparable(const Site& site, const Captured& ofA, Alignment alignment) {
+  const auto value = ofA.find(site.value);
+  if (value == ofA.end() || !value->second.data) return std::nullopt;
+  return alignment == Alignment::Mean ? withoutMean(value->second, site.axes) : value->second;
+}
+
 std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Captured& ofB) {
   const auto expected = ofA.find(site.value);
   if (expected == ofA.end() || !expected->second.data) return std::nullopt;
   const TensorView& a = expected->second;
-  const auto centered = withoutMean(a, site.axes);
+  const auto reached = [&](ValueId partner) -> const TensorView* {
+    const auto got = ofB.find(partner);
+    return got == ofB.end() || !got->second.data ? nullptr : &got->second;
+  };
   Best best(site.name);
   for (const ValueId partner : site.partners) {
-    const auto got = ofB.find(partner);
-    if (got == ofB.end() || !got->second.data) continue;
-    best.consider(a, got->second, Alignment::None);
-    if (const auto shifted = plusVector(got->second, site.beta)) best.consider(a, *shifted, Alignment::Beta);
+    if (const TensorView* got = reached(partner)) best.consider(a, *got, Alignment::None);
+    if (best.isSame()) return best.take();
+  }
+  const auto centered = withoutMean(a, site.axes);
+  for (const ValueId partner : site.partners) {
+    const TensorView* got = reached(partner);
+    if (got == nullptr) continue;
+    if (const auto shifted = plusVector(*got, site.beta)) best.consider(a, *shifted, Alignment::Beta);
     if (!centered) continue;
-    if (const auto other = withoutMean(got->second, site.axes)) {
+    if (const auto other = withoutMean(*got, site.axes)) {
       best.consider(*centered, *other, Alignment::Mean);
     }
   }

@@ -56,4 +56,8 @@ struct SitePair {
 // The best partner; nullopt: it was not reached on both sides, or nothing fits it.
 [[nodiscard]] std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Captured& ofB);
 
+// What another run of the first model made of the site, as the first tensor of a pair is that was so aligned; nullopt:
+// it was not reached.
+[[nodiscard]] std::optional<graph::TensorView> comparable(const Site& site, const Captured& ofA, Alignment alignment);
+
 }  // namespace normlens::run

@@ -104,7 +104,7 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
                           : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
 }
 
-protocol::ErrorPair errorPair(const run::Worst& worst) { return {worst.maxAbs, worst.maxRel}; }
+protocol::ErrorPair errorPair(const run::Worst& worst, double limit) { return {worst.maxAbs, worst.maxRel, limit}; }
 
 }  // namespace
 
@@ -195,13 +195,15 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
 protocol::VerifyResult describeVerification(const run::Verification& verification) {
   protocol::VerifyResult out;
   out.algebra_done = verification.algebra.has_value();
-  if (verification.algebra) out.algebra = errorPair(*verification.algebra);
+  if (verification.algebra) out.algebra = errorPair(*verification.algebra, verification.algebraLimit);
   out.algebra_reason = verification.algebraReason;
+  out.sample_only = verification.algebraRuns == 1 && verification.exact != false;
   out.file_done = verification.file.has_value();
-  if (verification.file) out.file = errorPair(*verification.file);
+  if (verification.file) out.file = errorPair(*verification.file, verification.fileLimit);
   out.file_reason = verification.fileReason;
   out.file_dtype = dtypeName(verification.fileType);
   out.noise_floor = verification.noiseFloor;
+  if (verification.nearer) out.nearer = {verification.nearer->original, verification.nearer->folded};
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;
   out.not_run = verification.notRun;

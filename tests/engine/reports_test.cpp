@@ -57,6 +57,22 @@ TEST(FoldReport, HasTheFieldsOfTheContract) {
   EXPECT_EQ(report["verify"]["exact"], true);
 }
 
+TEST(FoldReport, TellsALimitThatNoiseLiftedAndAFoldThatIsNearer) {
+  FoldOutcome outcome;
+  protocol::VerifyResult verify;
+  verify.algebra_done = verify.file_done = verify.sample_only = true;
+  verify.algebra = {1e-8, 1e-9, 6e-9};
+  verify.file_dtype = "float64";
+  verify.file = {1e-8, 1e-9, 2e-9};
+  verify.nearer = {2e-4, 3e-7};
+  outcome.fold.verify = verify;
+  const json report = foldReport(outcome)["verify"];
+  EXPECT_EQ(report["algebra"]["limit"], 6e-9);
+  EXPECT_EQ(report["algebra"]["sample_only"], true);
+  EXPECT_EQ(report["file"]["limit"], 2e-9);
+  EXPECT_EQ(report["file"]["nearer"], json({{"original", 2e-4}, {"folded", 3e-7}}));
+}
+
 TEST(FoldReport, WhatWasNotDoneIsNull) {
   FoldOutcome outcome;
   EXPECT_TRUE(foldReport(outcome)["output"].is_null());

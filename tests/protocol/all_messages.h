@@ -12,10 +12,10 @@ using AllMessages =
     ::testing::Types<NoParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument,
                      OpenParams, ReadGraphParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
                      NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
-                     EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, VerifyResult,
-                     FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult, OpShare, BenchSide,
-                     BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures, TensorStats,
-                     SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress, DiffParams, DiffRow, DiffResult,
-                     TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests>;
+                     EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
+                     VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult,
+                     OpShare, BenchSide, BenchPoint, NormWork, BenchMachine, BenchUpdate, TensorParams, TensorFigures,
+                     TensorStats, SaveTensorParams, SavedTensor, InputsParams, InputsInfo, Progress, DiffParams,
+                     DiffRow, DiffResult, TensorTile, TensorPairParams, TensorPair, WeightDigestsParams, WeightDigests>;
 
 }  // namespace normlens::protocol

@@ -33,6 +33,41 @@ TEST(Diff, Measures) {
   EXPECT_NEAR(diff.cosine, 27 / (5 * std::sqrt(9 + 20.25 + 0.0625)), 1e-12);
 }
 
+TEST(Diff, WhatIsEqualSetsNoScale) {
+  const TensorDiff diff = compare({-3e38, 2, 4}, {-3e38, 2.5, 4});
+  EXPECT_DOUBLE_EQ(diff.maxRel, 0.25);
+  EXPECT_DOUBLE_EQ(diff.scale, 2);
+  EXPECT_EQ(compare({-3e38}, {-3e38}).maxRel, 0);
+}
+
+TEST(Diff, EachRowHasItsOwnScale) {
+  const graph::Shape shape{2, 2, 1};  // the last axis has nothing to compare with
+  const auto a = fromDoubles(DType::Float64, shape, std::vector{1e6, 2e6, 1.0, 2.0});
+  const auto b = fromDoubles(DType::Float64, shape, std::vector{1e6 + 1, 2e6, 1.0, 2.5});
+  const auto diff = compareTensors("x", a, b);
+  EXPECT_DOUBLE_EQ(diff->maxRel, 1e-6);
+  EXPECT_DOUBLE_EQ(diff->rowRel, 0.25);
+  auto rows = rowsApart(a, b, 1e-3);
+  ASSERT_EQ(rows->size(), 1U);
+  EXPECT_EQ(rows->front().elements, std::vector<size_t>{3});
+  EXPECT_EQ(rows->front().apart, 0.5);
+  EXPECT_EQ(rows->front().scale, 2);
+  includeNoise(a, fromDoubles(DType::Float64, shape, std::vector{7e6, 2e6, 9.0, 2.125}), *rows);
+  includeNoise(a, fromDoubles(DType::Float64, shape, std::vector{1e6, 2e6, 1.0, kInf}), *rows);
+  includeNoise(a, vec({1, 2}), *rows);
+  EXPECT_EQ(rows->front().noise, 0.125) << "of the elements that differ alone, and of what can be compared";
+}
+
+TEST(Diff, DistancesToAThirdAreThoseOfWhatDiffers) {
+  const auto distances = compareToThird(vec({100, 2, 4}), vec({100, 2.5, 5}), vec({0, 2.25, 5}));
+  ASSERT_TRUE(distances);
+  EXPECT_DOUBLE_EQ(distances->maxA, 1);
+  EXPECT_DOUBLE_EQ(distances->maxB, 0.25);
+  EXPECT_DOUBLE_EQ(distances->meanA, 0.625);
+  EXPECT_DOUBLE_EQ(distances->meanB, 0.125);
+  EXPECT_FALSE(compareToThird(vec({1}), vec({2}), vec({1, 2})));
+}
+
 TEST(Diff, EqualTensors) {
   const TensorDiff diff = compare({1, 2}, {1, 2});
   EXPECT_EQ(diff.maxAbs, 0);

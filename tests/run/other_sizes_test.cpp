@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/run/tensors.h"
+
 namespace normlens::run {
 namespace {
 
@@ -39,6 +41,23 @@ TEST(OtherSizes, WhatThereIsOneOfOrNoneGoesWithTheOthersOrHasOneMore) {
   const auto sets = otherSizes({{2, 1, 5}, {2, 4, 8}, {3, 0}}, {});
   EXPECT_EQ(sets[2], (SizeTrials{{{2, 4, 5}, {2, 4, 8}, {3, 0}}, {{2, 2, 5}, {2, 4, 8}, {3, 0}}}));
   EXPECT_EQ(sets[4].back(), (Shapes{{2, 1, 5}, {2, 4, 8}, {3, 1}}));
+}
+
+TEST(OtherSizes, ANumberAloneTakesItsNeighboursAndTheWidths) {
+  const auto number = [](graph::DType dtype, const Shape& shape, double value) {
+    return fromDoubles(dtype, shape, std::vector(static_cast<size_t>(graph::elementCount(shape).value()), value));
+  };
+  const formats::Tensors sample{{"x", number(graph::DType::Float32, {}, 1)},
+                                {"n", number(graph::DType::Int64, {1}, 1)},
+                                {"ids", number(graph::DType::Int64, {2}, 1)},
+                                {"k", number(graph::DType::Int32, {}, 7)}};
+  std::vector<std::vector<double>> tried;
+  for (const auto& inputs : otherNumbers(sample, {2, 8})) {
+    ASSERT_EQ(inputs.size(), 4U);
+    EXPECT_EQ(inputs[1].view.shape, (Shape{1}));
+    tried.push_back({graph::toDoubles(inputs[1].view)->front(), graph::toDoubles(inputs[3].view)->front()});
+  }
+  EXPECT_EQ(tried, (std::vector<std::vector<double>>{{2, 7}, {0, 7}, {8, 7}, {1, 8}, {1, 6}, {1, 2}}));
 }
 
 TEST(OtherSizes, AreBounded) {

@@ -29,7 +29,10 @@ TEST(Verify, ARightFoldIsProved) {
   EXPECT_TRUE(result->secondSize);
   EXPECT_EQ(result->fileType, graph::DType::Float32);
   EXPECT_GE(result->noiseFloor, 4 * machineEpsilon(graph::DType::Float32));
-  EXPECT_LE(result->file->maxRel, 6 * result->noiseFloor);
+  EXPECT_EQ(result->fileLimit, 6 * result->noiseFloor);
+  EXPECT_LE(result->file->maxRel, result->fileLimit);
+  EXPECT_EQ(result->algebraLimit, 1e-10);
+  EXPECT_FALSE(result->nearer);
   EXPECT_GT(result->file->maxRel, 0);
   EXPECT_EQ(result->outputs.size(), 1U);
   EXPECT_EQ(result->firstDiverging, "");
@@ -92,6 +95,45 @@ TEST(Verify, AFloat64CopyThatDrawsOtherNumbersExcusesNothing) {
   EXPECT_LT(result->noiseFloor, 1e-5);
 }
 
+TEST(Verify, NumbersThatAreHugeHideNothing) {
+  for (const Fault fault : {Fault::HugeNumbers, Fault::HugeRow}) {
+    const auto result = verifyFake(FakeModel(fault));
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->exact, false);
+    EXPECT_GT(result->algebra->maxRel, 1e-4);
+    EXPECT_EQ(result->algebraLimit, 1e-10);
+  }
+}
+
+TEST(Verify, TheOriginalsOwnNoiseInFloat64IsNotHeldAgainstAFold) {
+  const auto right = verifyFake(FakeModel(Fault::Noisy)), wrong = verifyFake(FakeModel(Fault::NoisyAndOff));
+  ASSERT_TRUE(right && wrong);
+  EXPECT_EQ(right->exact, true);
+  EXPECT_GT(right->algebra->maxRel, 1e-10);
+  EXPECT_LE(right->algebra->maxRel, right->algebraLimit);
+  EXPECT_LT(right->algebraLimit, 1e-7);
+  EXPECT_EQ(wrong->exact, false);
+  EXPECT_GT(wrong->algebra->maxRel, wrong->algebraLimit);
+}
+
+TEST(Verify, AFoldThatIsNearerToExactThanItsOriginalIsNotRefused) {
+  const auto result = verifyFake(FakeModel(Fault::LargeMean, graph::DType::Float16));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, true);
+  EXPECT_GT(result->file->maxRel, result->fileLimit);
+  ASSERT_TRUE(result->nearer);
+  EXPECT_GT(result->nearer->original, 0.1);
+  EXPECT_LT(result->nearer->folded, 0.01);
+}
+
+TEST(Verify, WhatTheOriginalRefusesIsNotCounted) {
+  const auto result = verifyFake(FakeModel(Fault::OnlySample));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exact, true);
+  EXPECT_EQ(result->algebraRuns, 1);
+  EXPECT_FALSE(result->secondSize);
+}
+
 TEST(Verify, OutputsThatAreNotANumberProveNothing) {
   const auto result = verifyFake(FakeModel(Fault::NotANumber));
   ASSERT_TRUE(result);
@@ -111,9 +153,9 @@ TEST(Verify, EachModelRunsOnceForEachComparison) {
   int runs = 0;
   counting.onRun = [&] { ++runs; };
   ASSERT_TRUE(verifyFake(counting));
-  // The twins on four sets, and one of them at four widths that it refuses; the files on two; the original's 8 copies
-  // on two.
-  EXPECT_EQ(runs, 8 + 4 + 2 * 2 + 2 * 8);
+  // The twins on four sets, and one of them at four widths and two numbers of axes that it refuses; the files on two;
+  // the original's 8 copies on two.
+  EXPECT_EQ(runs, 8 + 4 + 2 + 2 * 2 + 2 * 8);
 }
 
 TEST(Verify, AFoldedModelThatFailsIsRefuted) {
@@ -148,11 +190,41 @@ TEST(Verify, OfAModelThatDoesNotRunNothingIsDecided) {
   EXPECT_EQ(result->fileReason, "the model does not run on these inputs: this model does not run");
 }
 
-TEST(Verify, AFloat64FileHasItsOwnFloor) {
-  const auto result = verifyFake(FakeModel(Fault::None, graph::DType::Float64));
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->exact, true);
-  EXPECT_LT(result->noiseFloor, 1e-13);
+TEST(Verify, AFloat64FileIsJudgedByTheLimitOfTheAlgebra) {
+  const auto right = verifyFake(FakeModel(Fault::BarelyOff, graph::DType::Float64));
+  ASSERT_TRUE(right);
+  EXPECT_EQ(right->exact, true);
+  EXPECT_GT(right->file->maxRel, 6 * right->noiseFloor);
+  EXPECT_LE(right->file->maxRel, right->fileLimit);
+  const auto wrong = verifyFake(FakeModel(Fault::SlightlyOff, graph::DType::Float64));
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->exact, false);
+}
+
+TEST(Verify, NothingIsDecidedForWantOfMemory) {
+  FakeModel counting;
+  int runs = 0;
+  counting.onRun = [&] { ++runs; };
+  ASSERT_TRUE(verifyFake(counting));
+  for (const bool again : {false, true}) {  // for all runs from then on, or for one
+    for (int failAt = 1; failAt <= runs; ++failAt) {
+      FakeModel model;
+      int count = 0;
+      model.onRun = [&] {
+        if (++count == failAt || (again && count > failAt)) throw std::bad_alloc();
+      };
+      const auto result = verifyFake(model);
+      if (result) {  // a draw or a size that the original did without
+        EXPECT_EQ(result->exact, true) << failAt;
+        EXPECT_TRUE(result->algebra && result->file) << failAt;
+      } else {
+        EXPECT_EQ(result.error().code, ErrorCode::RunFailed) << failAt;
+        EXPECT_EQ(result.error().message,
+                  "it could not be decided whether anything changes: there is not enough memory");
+      }
+      EXPECT_FALSE(result && again) << failAt;
+    }
+  }
 }
 
 TEST(Verify, StopsAtEveryRunWhenCancelled) {

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <new>
 #include <string>
 
 #include "core/analysis/norms.h"
+#include "core/base/plain_error.h"
 #include "core/formats/model.h"
 #include "core/run/tensors.h"
 
@@ -29,6 +31,13 @@ enum class Fault {
   NotANumber,     // a weight is NaN, and with it every output
   Cancelling,     // nor here: sums lose digits that no change of a weight shows
   OtherDraws,     // the same, and the float64 copies give other numbers, as those that draw some would
+  HugeNumbers,    // two outputs of a row are huge, the same in the fold: one exactly; and nothing is centered
+  HugeRow,        // the first row is huge, and only the others are wrong
+  Noisy,          // nor here: the original's own noise is 1e-9 in float64, the fold is off by as much
+  NoisyAndOff,    // it is off by a thousand times that
+  BarelyOff,      // by 1e-13
+  LargeMean,      // nor here: the mean that the fold takes out costs the original most of its digits in float16
+  OnlySample,     // the model runs on the sample alone
 };
 
 class FakeModel final : public formats::Model {
@@ -43,7 +52,7 @@ class FakeModel final : public formats::Model {
     buildGraph();
   }
 
-  // Called at the start of every run; for tests of cancelling.
+  // Called at the start of every run; for tests of cancelling. Where it throws std::bad_alloc the run fails with it.
   std::function<void()> onRun;
 
   static std::vector<analysis::LayerNorm> norms() {
@@ -78,6 +87,9 @@ class FakeModel final : public formats::Model {
     if (!values) return tl::unexpected(values.error());
     graph::Shape shape = inputs[0].view.shape;
     if (folded_ && fault_ == Fault::FoldedShape) shape = {shape[0] * shape[1]};
+    if (fault_ == Fault::OnlySample && *graph::toDoubles(inputs[0].view) != *graph::toDoubles(sample()[0].view)) {
+      return fail(ErrorCode::RunFailed, "this model does not run");
+    }
     if (fault_ == Fault::OnlyFlags) std::ranges::fill(*values, 1);
     const auto type = fault_ == Fault::OnlyFlags ? graph::DType::Bool : facts_.dtype;
     formats::Tensors outputs{{"out_0", run::fromDoubles(type, shape, *values)}};
@@ -89,11 +101,12 @@ class FakeModel final : public formats::Model {
     }
     return outputs;
   }
-  Result<formats::Tensors> runCapturing(const formats::Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                        const Task& task) const override {
+  Result<SeenRun> runSeeing(const formats::Tensors& inputs, const std::vector<graph::ValueId>& values,
+                            const Task& task) const override {
     auto outputs = run(inputs, task);
-    if (!outputs) return outputs;
-    return formats::Tensors(values.size(), outputs->front());
+    if (!outputs) return tl::unexpected(outputs.error());
+    formats::Tensors seen(values.size(), outputs->front());
+    return SeenRun{std::move(*outputs), std::move(seen)};
   }
   // 2 ms a pass, 1 ms once folded; refuses CUDA, and bfloat16 while it runs. Half of its time goes to the norm.
   Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&,
@@ -138,6 +151,7 @@ class FakeModel final : public formats::Model {
       other->weight_[i] = other->rounded(weight_[i] * (1 + half * std::sin(static_cast<double>(seed * 31 + i))));
     }
     return other;
+    if (isNoisy()) other->nudge_ = 1e-9 * std::sin(static_cast<double>(seed));
   }
   Result<std::string> narrowOp(const formats::Tensors&, const Task&) const override {
     return std::string(fault_ == Fault::Narrow ? "aten::to" : "");
@@ -146,7 +160,10 @@ class FakeModel final : public formats::Model {
                                        formats::NormFlavour, const Task&) const override {
     auto folded = copy();
     folded->folded_ = true;
-    const bool centers = fault_ != Fault::NotCentered && fault_ != Fault::FlippingIndex && fault_ != Fault::OnlyFlags;
+    const bool centers = fault_ != Fault::NotCentered && fault_ != Fault::FlippingIndex && fault_ != Fault::OnlyFlags &&
+                         fault_ != Fault::HugeNumbers;
+    if (isNoisy()) folded->nudge_ = fault_ == Fault::Noisy ? 1e-9 : 1e-6;
+    if (fault_ == Fault::BarelyOff) folded->nudge_ = 1e-13;
     if (centers) folded->centerColumns();
     return folded;
   }
@@ -160,6 +177,7 @@ class FakeModel final : public formats::Model {
     other->folded_ = folded_;
     other->onRun = onRun;
     return other;
+    other->nudge_ = nudge_;
   }
   double rounded(double value) const {
     return graph::toDoubles(run::fromDoubles(facts_.dtype, {}, {&value, 1}))->front();
@@ -176,12 +194,18 @@ class FakeModel final : public formats::Model {
   }
 
   bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
+  bool isNoisy() const { return fault_ == Fault::Noisy || fault_ == Fault::NoisyAndOff; }
 
   Result<std::vector<double>> compute(const formats::Tensors& inputs, const Task& task) const {
-    if (onRun) onRun();
+    try {
+      if (onRun) onRun();
+    } catch (const std::bad_alloc& error) {
+      return fail(ErrorCode::RunFailed, "the fake model cannot be run: " + plainError(error));
+    }
     if (const Status running = task.check(); !running) return tl::unexpected(running.error());
     const graph::Shape& shape = inputs.at(0).view.shape;
-    if (fault_ == Fault::OriginalFails || shape[1] != kWidth || (fault_ == Fault::FixedSize && shape[0] != 3)) {
+    if (fault_ == Fault::OriginalFails || shape.size() != 2 || shape[1] != kWidth ||
+        (fault_ == Fault::FixedSize && shape[0] != 3)) {
       return fail(ErrorCode::RunFailed, "this model does not run");
     }
     if (folded_ && fault_ == Fault::FoldedFails) return fail(ErrorCode::RunFailed, "no such op");
@@ -189,6 +213,13 @@ class FakeModel final : public formats::Model {
     std::vector<double> y;
     for (int64_t n = 0; n < shape[0]; ++n) normRow(x.data() + n * kWidth, y);
     if (fault_ == Fault::OtherDraws && facts_.dtype == graph::DType::Float64) std::ranges::reverse(y);
+    if (fault_ == Fault::HugeNumbers) {
+      y[0] = -3e38;
+      y[1] *= 1e30;
+    }
+    for (size_t i = 0; fault_ == Fault::HugeRow && i < y.size(); ++i) {
+      y[i] = rounded(i < kWidth ? y[i] * 1e30 : y[i] + (folded_ ? 1e-3 : 0));
+    }
     return y;
   }
 
@@ -198,6 +229,8 @@ class FakeModel final : public formats::Model {
       for (int64_t i = 0; i < kWidth; ++i) h[row] += weight_[static_cast<size_t>(row * kWidth + i)] * x[i];
       h[row] = rounded(h[row]);
       if (isCancelling()) h[row] = rounded(rounded(h[row] + 1000) - 1000);
+      if (row == 0) h[row] += nudge_;
+      if (fault_ == Fault::LargeMean && !folded_) h[row] = rounded(h[row] + 1000);
       if (!folded_) mean += h[row] / kWidth;
     }
     for (const double value : h) squares += (value - mean) * (value - mean) / kWidth;
@@ -226,6 +259,7 @@ class FakeModel final : public formats::Model {
   Fault fault_;
   bool folded_ = false;
   formats::ModelFacts facts_;
+  double nudge_ = 0;
   std::string sha256_;
   graph::Graph graph_;
   std::vector<double> weight_;

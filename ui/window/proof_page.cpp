@@ -16,10 +16,6 @@ namespace normlens::ui {
 
 namespace {
 
-// The limits of DESIGN section 3: 1e-10 in float64, six times the noise floor in the file's own type.
-constexpr double kAlgebraLimit = 1e-10;
-constexpr double kFloorFactor = 6;
-
 QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, const QString& tip) {
   auto* column = new QVBoxLayout;
   column->setSpacing(4);
@@ -28,6 +24,11 @@ QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, 
   column->addWidget(label);
   row->addLayout(column, 1);
   return column;
+}
+
+QString allowedInFile(const protocol::VerifyResult& proof) {
+  const QString limit = formatError(proof.file.limit);
+  return proof.file_dtype == "float64" ? limit : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
 }
 
 }  // namespace
@@ -136,15 +137,19 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
   }
   if (proof.algebra_done) {
     algebra_->setProperties({{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
-                             {tr("allowed"), formatError(kAlgebraLimit), {}},
+                             {tr("allowed"), formatError(proof.algebra.limit),
+                              tr("1e-10, or six times the original's own noise in float64 where that is more.")},
                              {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
   }
-  algebraNote_->setVisible(!proof.algebra_reason.empty());
-  algebraNote_->setText(asSentence(text(proof.algebra_reason)));
+  const QString note = proof.sample_only && proof.algebra_reason.empty()
+                           ? tr("compared on these inputs alone: the model refused all other values and sizes")
+                           : text(proof.algebra_reason);
+  algebraNote_->setVisible(!note.isEmpty());
+  algebraNote_->setText(asSentence(note));
   QVector<Property> file;
   if (proof.file_done) {
     file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},
-            {tr("allowed"), tr("%1 = 6 × noise floor").arg(formatError(kFloorFactor * proof.noise_floor)), {}},
+            {tr("allowed"), allowedInFile(proof), {}},
             {tr("largest absolute difference"), formatError(proof.file.max_abs), {}},
             {tr("type"), text(proof.file_dtype), {}}};
   } else if (!proof.file_reason.empty()) {
@@ -153,6 +158,11 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
   if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
   if (!proof.not_run.empty()) {
     file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
+  }
+  if (proof.nearer) {
+    file.push_back({tr("nearer to exact than the original"),
+                    tr("%1 against %2").arg(formatError(proof.nearer->folded), formatError(proof.nearer->original)),
+                    tr("How far the folded model and the original are from the original's float64 copy."), true});
   }
   file_->setProperties(file);
 }

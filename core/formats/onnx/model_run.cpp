@@ -127,8 +127,8 @@ void OnnxModel::adoptShapes(ProbeShapes shapes) {
   lowered_ = lowerModel(source_, &*shapes_);
 }
 
-Result<Tensors> OnnxModel::runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                        const Task& task) const {
+Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                            const Task& task) const {
   Tensors captured;
   std::unordered_map<std::string, std::vector<size_t>> wanted;  // by path: indices in `captured`
   for (const graph::ValueId id : values) {
@@ -136,10 +136,17 @@ Result<Tensors> OnnxModel::runCapturing(const Tensors& inputs, const std::vector
     if (!path.empty()) wanted[path].push_back(captured.size());
     captured.push_back({lowered_.graph.value(id).name, {}});
   }
-  const auto isWanted = [&](const std::string& path) { return wanted.contains(path); };
-  auto tapped = Session::open(source_, {.optimised = false, .taps = isWanted});
-  if (!tapped) return tl::unexpected(tapped.error());
-  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+  std::set<std::string> paths;
+  for (const auto& [path, places] : wanted) paths.insert(path);
+  if (!tapped_ || paths != tappedPaths_) {
+    tapped_.reset();
+    const auto isWanted = [&](const std::string& path) { return paths.contains(path); };
+    auto opened = Session::open(source_, {.optimised = false, .taps = isWanted});
+    if (!opened) return tl::unexpected(opened.error());
+    tapped_ = std::move(*opened);
+    tappedPaths_ = std::move(paths);
+  }
+  auto ran = tapped_->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
     const graph::TensorView copy = copyOf(value);
     const auto give = [&](const std::string& path) {
       const auto found = wanted.find(path);
@@ -150,7 +157,7 @@ Result<Tensors> OnnxModel::runCapturing(const Tensors& inputs, const std::vector
     for (const std::string& alias : site.aliases) give(alias);
   });
   if (!ran) return tl::unexpected(ran.error());
-  return captured;
+  return SeenRun{std::move(*ran), std::move(captured)};
 }
 
 Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {

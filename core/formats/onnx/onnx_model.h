@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/formats/model.h"
@@ -36,8 +37,8 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
                                                        const RunSettings& settings) const override;
-  [[nodiscard]] Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                             const Task& task) const override;
+  [[nodiscard]] Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                          const Task& task) const override;
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;
@@ -68,5 +69,7 @@ class OnnxModel final : public Model, public NormFuser {
   std::map<std::string, std::string> properties_;  // see annotate()
   mutable std::shared_ptr<Session> session_;       // null until the model is run
 };
+  mutable std::shared_ptr<Session> tapped_;        // of the last runSeeing(), at tappedPaths_
+  mutable std::set<std::string> tappedPaths_;
 
 }  // namespace normlens::formats::onnx

@@ -76,15 +76,20 @@ Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) c
   // One pass is not worth the optimiser's time.
   const torch::jit::GraphOptimizerEnabledGuard plain(false);
   drawTheSame();
-  return guarded([&] { return toOutputs(runnable(*this).forward(std::move(*arguments))); });
+  return guarded([&] {
+    RunState state(program_);
+    IValue results = state.module().forward(std::move(*arguments));
+    if (!program_.writtenLiterals.empty()) results = results.deepcopy();  // they may be what is put back after the run
+    return toOutputs(results);
+  });
 }
 
 Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs, const RunSettings& settings) const {
   return makeRunner(*this, inputs, settings);
 }
 
-Result<Tensors> TorchScriptModel::runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                               const Task& task) const {
+Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                                   const Task& task) const {
   const DefaultType defaultType(source_.defaultType);
   auto arguments = argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
@@ -112,7 +117,7 @@ Result<Tensors> TorchScriptModel::runCapturing(const Tensors& inputs, const std:
   };
   auto results = interpreter.run(std::move(*arguments), hook, task);
   if (!results) return tl::unexpected(results.error());
-  return captured;
+  return guarded([&] { return SeenRun{toOutputs(results->at(0)), std::move(captured)}; });
 }
 
 Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {

@@ -52,8 +52,8 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] Result<Tensors> run(const Tensors& inputs, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Runner>> runner(const Tensors& inputs,
                                                        const RunSettings& settings) const override;
-  [[nodiscard]] Result<Tensors> runCapturing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
-                                             const Task& task) const override;
+  [[nodiscard]] Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                          const Task& task) const override;
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
 
   // In converted.cpp, perturb*.cpp, apply*.cpp, save*.cpp.
