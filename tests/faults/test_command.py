@@ -45,7 +45,7 @@ class CommandFaults(FaultCase):
 
     def test_interrupted_while_the_libraries_start(self):
         log = self.folder / "loader"
-        self.environment |= {"LD_DEBUG": "init", "LD_DEBUG_OUTPUT": str(log)}
+        self.environment |= {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(log)}
         process = self.start("analyze", MODELS["endless.pt"], "--input", "x=float32[4,8]")
         loader = log.with_name(f"loader.{process.pid}")
         self.assertTrue(wait_until(lambda: loader.exists() and "calling init:" in loader.read_text(), 5))
