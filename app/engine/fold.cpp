@@ -102,7 +102,7 @@ Result<FoldOutcome> foldModel(service::Service& service, const Options& options,
   if (applied && !options.savePlan.empty()) {
     if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
   }
-  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied};
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}};
 }
 
 // Nothing folds of a model that was not seen running: that tells nothing about it.
@@ -119,6 +119,7 @@ Exit run(const Options& options, const Call& call) {
   if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
   const auto info = service.open(options.model, task);
   if (!info) return console.fail(info.error());
+  if (!info->note.empty()) console.note(options.model + ": " + info->note);
   if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
   const Status planFits = checkSavedPlan(options.savePlan, {options.model, options.output, options.inputs.npz});
   if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
@@ -129,6 +130,7 @@ Exit run(const Options& options, const Call& call) {
   if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
   auto outcome = foldModel(service, options, task);
   if (!outcome) return console.fail(outcome.error());
+  outcome->note = info->note;
   if (outcome->fold.plan.folded.empty()) {
     if (const Status runs = requireRunnable(options.model, *analysis); !runs)
       return console.fail(notKnown(runs.error()));

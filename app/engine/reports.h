@@ -20,6 +20,7 @@ struct FoldOutcome {
   service::FoldTimes times;
   std::optional<std::string> output;  // path, where a file was written
   bool applied = false;               // there is a folded model, whether it is proved or not
+  std::string note;                   // of the model's file
 };
 [[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
 

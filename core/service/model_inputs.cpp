@@ -110,7 +110,10 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
   }
   auto given = run::sized(requests, {});
   useOwnNames(model, given);
-  const auto inputs = model.inputArrays(namesOf(given));
+  // Of a list some parts may be described, and the others guessed.
+  auto names = namesOf(model.inputArrays({}));
+  std::ranges::copy(namesOf(given), std::back_inserter(names));
+  const auto inputs = model.inputArrays(names);
   auto merged = run::mergeSpecs({}, given, namesOf(inputs));
   if (!merged) return tl::unexpected(merged.error());
   // With every input described there is nothing to guess, and a guess may fail where the user knows better.

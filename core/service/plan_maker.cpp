@@ -99,7 +99,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   if (fromFile_) return PricedPlan{fromFoldPlan(*fromFile_, model_.graph()), std::nullopt};
   auto options = optionsFor(params);
   if (!options) return tl::unexpected(options.error());
-  options->moveShifts = !formats::addsShift(norm, model_.facts().format);
+  options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
   if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy)) {
     return PricedPlan{makePlan(analysis_, *options), std::nullopt};
   }

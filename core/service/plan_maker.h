@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "core/analysis/analysis.h"
 #include "core/base/task.h"
@@ -27,6 +28,8 @@ class PlanMaker {
 
   // From now on every plan is this one.
   void use(fold::FoldPlan plan) { fromFile_ = std::move(plan); }
+  // From now on no plan moves a shift: one did not fit the type of a bias. False where that changes nothing.
+  bool leaveShifts() { return !fromFile_ && std::exchange(moveShifts_, false); }
 
   // Errors: Usage; those of timeNorms() where prices are to be measured.
   [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,
@@ -39,6 +42,7 @@ class PlanMaker {
   const formats::Model& model_;
   const analysis::Analysis& analysis_;
   std::optional<fold::FoldPlan> fromFile_;
+  bool moveShifts_ = true;
   std::map<formats::NormFlavour, NormTimes> times_;  // measured once each
 };
 

@@ -175,6 +175,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     const SourceHash::Rest rest(*state_->hash);
     return state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
   }();
+  if (!folded && folded.error().code == ErrorCode::Refused && state_->plans->leaveShifts()) return fold(params, task);
   if (!folded) return tl::unexpected(folded.error());
   state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
   result.fold_ms = state_->times.fold_ms;

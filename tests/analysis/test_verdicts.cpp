@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
+
 #include "core/analysis/analysis.h"
 #include "core/analysis/explain.h"
 #include "core/graph/text.h"
@@ -64,6 +67,29 @@ std::string preNorm(const std::string& start, const std::string& extra = "") {
     %n2: float32[2, 5, 8] = LayerNorm(%r, %g, %b) {axes = [2], eps = 1e-05}
 )" + extra +
          "    return %n2\n}";
+}
+
+TEST(Verdicts, aWeightWithoutAMeanBlocksWhatNeedsItAndNothingElse) {
+  auto graph = graph::parseGraph(R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[8, 8] random 1
+    const %v: float32[8, 8] random 2
+    %h: float32[2, 5, 8] = Linear(%x, %w, _)
+    %i: float32[2, 5, 8] = Linear(%x, %v, _)
+    %y: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
+    %z: float32[2, 5, 8] = LayerNorm(%i, _, _) {axes = [2], eps = 1e-05}
+    return %y, %z
+  })");
+  ASSERT_TRUE(graph);
+  const float strange = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(const_cast<std::byte*>(graph->constant(0).view.data) + 12 * sizeof(float), &strange, sizeof strange);
+  const auto analysis = analyze(*graph, Task{});
+  ASSERT_TRUE(analysis);
+  EXPECT_EQ((*analysis)->verdicts[0].verdict, Blocked);
+  EXPECT_EQ((*analysis)->verdicts[0].reason,
+            "Its input comes from w, which cannot be centered: it holds infinite or NaN values, which have no mean.");
+  EXPECT_EQ((*analysis)->verdicts[1].verdict, Free);
+  EXPECT_EQ(makePlan(**analysis, PlanOptions{}).folded, std::vector<int>{1});
 }
 
 TEST(Verdicts, streamFromATableIsFree) {

@@ -89,6 +89,42 @@ TEST(ContainerInputs, WhatAnOnlyContainerHoldsNeedNotHaveItsName) {
   EXPECT_EQ(modelOf(kOnlyDict)->ownNames({"mask", "image"}), (Names{"batch.mask", "batch.image"}));
 }
 
+// Takes a third element, or a mask, only where there is one.
+const std::string kAtMostThree =
+    "def forward(self, x, xs: List[Tensor]):\n"
+    "  for y in xs:\n    x = x * 10 + y\n"
+    "  if len(xs) > 2:\n    x = x + 1000 * xs[2]\n"
+    "  return x\n";
+const std::string kMayHaveMask =
+    "def forward(self, batch: Dict[str, Tensor]):\n"
+    "  x = batch['image']\n"
+    "  if 'mask' in batch:\n    x = x * 10 + batch['mask']\n"
+    "  return x\n";
+const std::string kLoopedPairs =
+    "def forward(self, x, past: List[Tuple[Tensor, Tensor]]):\n"
+    "  for k, v in past:\n    x = x * 100 + k * 10 + v\n"
+    "  return x\n";
+
+TEST(ContainerInputs, ListsAndDictsHoldWhatIsGiven) {
+  EXPECT_EQ(arraysOf(*modelOf(kAtMostThree)), (Names{"x", "xs.0", "xs.1", "xs.2"}));
+  EXPECT_EQ(arraysOf(*modelOf(kAtMostThree), {"x", "xs.0"}), (Names{"x", "xs.0"}));
+  EXPECT_EQ(result(*modelOf(kAtMostThree), {"x", "xs.0"}), 12);
+  EXPECT_EQ(result(*modelOf(kAtMostThree), {"x", "xs.0", "xs.1", "xs.2"}), 5234);
+  EXPECT_EQ(arraysOf(*modelOf(kMayHaveMask)), (Names{"batch.image", "batch.mask"}));
+  EXPECT_EQ(arraysOf(*modelOf(kMayHaveMask), {"batch.image"}), (Names{"batch.image"}));
+  EXPECT_EQ(result(*modelOf(kMayHaveMask), {"image"}), 1);
+  EXPECT_EQ(result(*modelOf(kMayHaveMask), {"batch.mask", "batch.image"}), 21);
+  EXPECT_EQ(result(*modelOf(kLoopedPairs), {"x", "past.0.0", "past.0.1", "past.1.0", "past.1.1"}), 12345);
+}
+
+TEST(ContainerInputs, PartsGoByTheNumberOfTheirArgument) {
+  EXPECT_EQ(result(*modelOf(kTuple), {"in_1.1", "in_1.0", "in_0"}), 321);
+  EXPECT_EQ(result(*modelOf(kAtMostThree), {"in_0", "in_1.0", "in_1.1"}), 123);
+  EXPECT_EQ(result(*modelOf(kLoopedPairs), {"in_0", "in_1.0.0", "in_1.0.1", "in_1.1.0", "in_1.1.1"}), 12345);
+  EXPECT_EQ(result(*modelOf(kAnyLength), {"in_0.0", "in_0.1"}), 12);
+  EXPECT_EQ(modelOf(kOnlyDict)->ownNames({"in_0.mask", "in_0.image"}), (Names{"batch.mask", "batch.image"}));
+}
+
 TEST(ContainerInputs, OptionalOnesMayBeLeftOutWhole) {
   const auto model = modelOf(kOptional);
   EXPECT_EQ(result(*model, {"x"}), 1);

@@ -1,6 +1,7 @@
 #include "core/formats/torchscript/arguments.h"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "core/formats/torchscript/torchscript_model.h"
@@ -168,7 +169,36 @@ void flatten(const IValue& value, Tensors& outputs) {
 
 }  // namespace
 
+namespace {
+
+// "in_1.0.k": the number of an argument, and where in it; nullopt: not named so.
+std::optional<std::pair<size_t, std::string>> placeIn(std::string_view name) {
+  if (!name.starts_with("in_")) return std::nullopt;
+  size_t argument = 0;
+  const auto [end, error] = std::from_chars(name.data() + 3, name.data() + name.size(), argument);
+  if (error != std::errc()) return std::nullopt;
+  return std::pair(argument, std::string(end, name.data() + name.size()));
+}
+
+// Where parts are told by a dot, "in_1" counts arguments; else it counts arrays.
+bool countsArguments(const std::vector<InputLayout>& layouts, const std::vector<std::string>& names) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    const auto place = placeIn(name);
+    return place && place->second.starts_with('.') && place->first < layouts.size() &&
+           layouts[place->first].isContainer();
+  });
+}
+
+}  // namespace
+
 std::vector<std::string> withContainerNames(const std::vector<InputLayout>& layouts, std::vector<std::string> names) {
+  if (countsArguments(layouts, names)) {
+    for (std::string& name : names) {
+      const auto place = placeIn(name);
+      if (place && place->first < layouts.size()) name = layouts[place->first].name + place->second;
+    }
+    return names;
+  }
   if (layouts.size() != 1 || !layouts[0].isContainer()) return names;
   const std::string prefix = layouts[0].name + ".";
   if (std::ranges::any_of(names, [&](const std::string& name) { return name.starts_with(prefix); })) return names;

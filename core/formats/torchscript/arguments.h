@@ -17,8 +17,8 @@ namespace normlens::formats::torchscript {
                                                            const c10::FunctionSchema& schema, const Tensors& inputs,
                                                            graph::DType floats);
 
-// The names of arrays as toArguments takes them: where forward() has one argument, a list, tuple or dict, its arrays
-// may be given without its name.
+// The names of arrays as toArguments takes them. The parts of a list, tuple or dict may be given by the number of the
+// argument ("in_1.0"), and without the name of the only one.
 [[nodiscard]] std::vector<std::string> withContainerNames(const std::vector<InputLayout>& layouts,
                                                           std::vector<std::string> names);
 

@@ -24,7 +24,12 @@ class InPlaceAnalysis {
     findDefiningBlocks();
     findUses();
     const MemorySharing sharing(program_);
-    for (const Write& write : writes_) judge(write, sharing.sharingWith(write.value));
+    for (const Write& write : writes_) {
+      const std::vector<int> group = sharing.sharingWith(write.value);
+      if (writesContainer(write)) noteContainers(write, group);
+      const bool isKnown = program_.values[static_cast<size_t>(write.value)].known.has_value();
+      if (isKnown || !writesContainer(write)) judge(write, group);
+    }
     for (ConstantTensor& constant : program_.constants) {
       if (holdsWritten(constant.tensor, found_)) constant.volatileReason = kWrittenReason;
     }
@@ -44,40 +49,70 @@ class InPlaceAnalysis {
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
       const ProgramNode& n = program_.nodes[i];
       const auto* schema = n.node->maybeSchema();
-      if (schema == nullptr || !schema->is_mutable()) continue;
+      if (schema == nullptr) continue;
+      const bool updates = updatesStatistics(n);
+      if (!schema->is_mutable() && !updates) continue;
       for (size_t a = 0; a < n.inputs.size(); ++a) {
-        if (!writesInto(*n.node, a)) continue;
-        if (isJudged(n, a)) writes_.push_back({static_cast<int>(i), n.inputs[a]});
-        noteContainer(n.inputs[a]);
+        const bool isStatistic = updates && schema->arguments().at(a).name().starts_with("running_");
+        if (!writesInto(*n.node, a) && !isStatistic) continue;
+        const auto& known = program_.values[static_cast<size_t>(n.inputs[a])].known;
+        if (known && known->isNone()) continue;
+        writes_.push_back({static_cast<int>(i), n.inputs[a]});
       }
     }
+  }
+
+  // Norms that train write their running statistics, although their schemas do not say so; an instance norm writes
+  // them, rounded, even where it does not train.
+  [[nodiscard]] bool updatesStatistics(const ProgramNode& n) const {
+    const std::string_view op = n.node->kind().toQualString();
+    if (op == "aten::instance_norm") return true;
+    if (op.find("batch_norm") == std::string_view::npos) return false;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      if (n.node->schema().arguments().at(i).name() != "training") continue;
+      const auto& known = program_.values[static_cast<size_t>(n.inputs[i])].known;
+      return !known || !known->isBool() || known->toBool();
+    }
+    return op.find("no_training") == std::string_view::npos && op.find("functional") == std::string_view::npos;
   }
 
   // Lists that grow are followed by the lowering itself; here it is tensors, and containers that the file holds.
-  [[nodiscard]] bool isJudged(const ProgramNode& n, size_t input) const {
-    const auto& known = program_.values[static_cast<size_t>(n.inputs[input])].known;
-    return known ? !known->isNone() : n.node->input(input)->type()->kind() == c10::TypeKind::TensorType;
+  [[nodiscard]] bool writesContainer(const Write& write) const {
+    const ProgramValue& value = program_.values[static_cast<size_t>(write.value)];
+    const auto kind = value.known ? value.known->type()->kind() : value.value->type()->kind();
+    return kind != c10::TypeKind::TensorType;
   }
 
-  // A container of the file is written: the value itself, or what it is taken from.
-  void noteContainer(int value) {
-    for (;;) {
-      const ProgramValue& at = program_.values[static_cast<size_t>(value)];
-      if (at.known) {
-        if (!at.known->isList() && !at.known->isTuple() && !at.known->isGenericDict()) return;
-        found_.attributes.merge(index_.attributesHolding(*at.known));
+  static bool mayHold(const c10::Type& type, const c10::Type& wanted) {
+    return type.isSubtypeOf(wanted) || wanted.isSubtypeOf(type) ||
+           std::ranges::any_of(type.containedTypes(), [&](const auto& inner) { return mayHold(*inner, wanted); });
+  }
+
+  // What of the file may be the container that is written, or hold it.
+  void noteContainers(const Write& write, const std::vector<int>& group) {
+    const ProgramValue& written = program_.values[static_cast<size_t>(write.value)];
+    const auto wanted = written.known ? written.known->type() : written.value->type();
+    for (const int member : group) {
+      const ProgramValue& value = program_.values[static_cast<size_t>(member)];
+      if (value.known && (value.known->isObject() || !mayHold(*value.known->type(), *wanted))) continue;
+      if (!value.known && !mayHold(*value.value->type(), *wanted)) continue;
+      if (value.known) {
+        found_.attributes.merge(index_.attributesHolding(*value.known));
         program_.writesState = true;
-        return;
+      } else if (isInput(member)) {
+        program_.writesInputs = true;
       }
-      if (const auto attribute = attributeRead(at)) {
-        found_.attributes.insert(*attribute);
+      for (const auto& attribute : attributesRead(value)) {
+        found_.attributes.insert(attribute);
         program_.writesState = true;
-        return;
       }
-      const bool isElement = at.producer != kNone && node(at.producer).node->kind() == c10::aten::__getitem__;
-      if (!isElement || at.value->type()->kind() == c10::TypeKind::TensorType) return;
-      value = node(at.producer).inputs[0];
     }
+  }
+
+  // A parameter of the model.
+  [[nodiscard]] bool isInput(int value) const {
+    return definingBlock_[static_cast<size_t>(value)] == 0 &&
+           program_.values[static_cast<size_t>(value)].producer == kNone;
   }
 
   // The block that makes each value; kNone for known values, which exist before the run.
@@ -141,12 +176,14 @@ class InPlaceAnalysis {
     bool safe = definingBlock_[static_cast<size_t>(write.value)] == writer.block;
     for (const int member : group) {
       const ProgramValue& value = program_.values[static_cast<size_t>(member)];
-      if (definingBlock_[static_cast<size_t>(member)] == 0 && value.producer == kNone) program_.writesInputs = true;
+      if (isInput(member)) program_.writesInputs = true;
       if (value.known) {
         noteWrittenState(value);
         safe = false;
-      } else if (const auto attribute = attributeRead(value)) {
-        noteMemory(attribute->first->getAttr(attribute->second));  // what it holds when the run starts
+      }
+      for (const auto& [owner, name] : attributesRead(value)) {
+        noteMemory(owner->getAttr(name));  // what it holds when the run starts
+        program_.writesState = true;
       }
       const bool isWritten = member == write.value && renames;
       // What an If or Loop around the write returns is made after it.
@@ -160,12 +197,19 @@ class InPlaceAnalysis {
     for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = kAliasReason;
   }
 
-  // The attribute whose value is not known before the run that this is.
-  [[nodiscard]] std::optional<Attributes::value_type> attributeRead(const ProgramValue& value) const {
-    if (value.producer == kNone || node(value.producer).node->kind() != prim::GetAttr) return std::nullopt;
+  // The attributes of the file that this may be, where that is not known before the run.
+  [[nodiscard]] Attributes attributesRead(const ProgramValue& value) const {
+    if (value.producer == kNone || node(value.producer).node->kind() != prim::GetAttr) return {};
+    const torch::jit::Node& reader = *node(value.producer).node;
     const auto& owner = program_.values[static_cast<size_t>(node(value.producer).inputs[0])].known;
-    if (!owner || !owner->isObject()) return std::nullopt;
-    return std::pair(&owner->toObjectRef(), node(value.producer).node->s(c10::attr::name));
+    Attributes read;
+    if (owner && owner->isObject()) {
+      read.insert({&owner->toObjectRef(), reader.s(c10::attr::name)});
+    } else {
+      for (const ObjectPtr& object : index_.instancesOf(*reader.input()->type()))
+        read.insert({object.get(), reader.s(c10::attr::name)});
+    }
+    return read;
   }
 
   void noteWrittenState(const ProgramValue& value) {
@@ -176,7 +220,7 @@ class InPlaceAnalysis {
       program_.constants[static_cast<size_t>(value.constant)].volatileReason = kWrittenReason;
   }
 
-  // Objects are not looked into: only what is read of them is written.
+  // Objects are not looked into: only what is read of them is written, which attributesRead() finds.
   void noteMemory(const c10::IValue& state) {
     state.visit([this](const c10::IValue& value) {
       if (value.isTensor() && value.toTensor().defined() && value.toTensor().has_storage())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 
 #include "core/formats/torchscript/program.h"
 
@@ -45,13 +46,23 @@ std::optional<size_t> numberIn(std::string_view text) {
   return number;
 }
 
+void addFields(InputLayout& layout);
+
 InputLayout& partNamed(InputLayout& container, const std::string& part, const TypePtr& type) {
   const std::string name = container.name + "." + part;
   const auto found = std::ranges::find(container.parts, name, &InputLayout::name);
   if (found != container.parts.end()) return *found;
   const bool mayBeNone = type->kind() == TypeKind::OptionalType;
-  return container.parts.emplace_back(
+  InputLayout& made = container.parts.emplace_back(
       InputLayout{name, withoutOptional(type), mayBeNone, mayBeNone || container.optional, {}, {}});
+  addFields(made);
+  return made;
+}
+
+void addFields(InputLayout& layout) {
+  const auto tuple = layout.type->cast<c10::TupleType>();
+  if (!tuple) return;
+  for (size_t i = 0; i < tuple->elements().size(); ++i) partNamed(layout, fieldOf(*tuple, i), tuple->elements()[i]);
 }
 
 void makeAtLeast(InputLayout& list, size_t count) {
@@ -68,10 +79,7 @@ class Layouts {
 
   void addParts(InputLayout& layout) const {
     if (!layout.isContainer()) return;
-    if (layout.type->kind() == TypeKind::TupleType) {
-      const auto& tuple = layout.type->expectRef<c10::TupleType>();
-      for (size_t i = 0; i < tuple.elements().size(); ++i) partNamed(layout, fieldOf(tuple, i), tuple.elements()[i]);
-    }
+    addFields(layout);
     for (const int value : std::vector<int>(layout.values)) {
       for (const size_t reader : readers_[static_cast<size_t>(value)]) addTaken(layout, value, program_.nodes[reader]);
     }
@@ -128,20 +136,29 @@ class Layouts {
   std::vector<std::vector<size_t>> readers_;
 };
 
+// What is given of a list or dict is all that it holds; of one of which nothing is given the code decides.
 void fit(InputLayout& layout, const std::vector<std::string>& names) {
   const bool isList = layout.isContainer() && layout.type->kind() == TypeKind::ListType;
   const bool isDict = layout.isContainer() && layout.type->kind() == TypeKind::DictType;
   const std::string prefix = layout.name + ".";
+  size_t length = 0;
+  std::set<std::string> held;
   for (const std::string& name : names) {
     if (!name.starts_with(prefix)) continue;
     const std::string rest = name.substr(prefix.size());
     if (isList) {
-      if (const auto at = numberIn(rest)) makeAtLeast(layout, *at + 1);
+      if (const auto at = numberIn(rest)) length = std::max(length, *at + 1);
     } else if (isDict) {
       const bool nested = isContainerType(*withoutOptional(layout.type->containedType(1)));
-      partNamed(layout, nested ? rest.substr(0, rest.find('.')) : rest, layout.type->containedType(1));
+      const std::string key = nested ? rest.substr(0, rest.find('.')) : rest;
+      held.insert(partNamed(layout, key, layout.type->containedType(1)).name);
     }
   }
+  if (length > 0) {
+    makeAtLeast(layout, length);
+    layout.parts.erase(layout.parts.begin() + static_cast<std::ptrdiff_t>(length), layout.parts.end());
+  }
+  if (!held.empty()) std::erase_if(layout.parts, [&](const InputLayout& part) { return !held.contains(part.name); });
   for (InputLayout& part : layout.parts) fit(part, names);
 }
 

@@ -5,7 +5,6 @@
 
 #include "core/formats/torchscript/error_text.h"
 #include "core/formats/torchscript/recurrent_check.h"
-#include "core/formats/torchscript/run_state.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -112,7 +111,10 @@ void Interpreter::findLastReads() {
 Result<std::vector<IValue>> Interpreter::run(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
   if (effort_ != Effort::Values) {
     standIns_.emplace();
-    auto results = runOnce(inputs, hook, task);
+    auto own = inputs;
+    if (program_.writesInputs)
+      std::ranges::transform(own, own.begin(), [](const IValue& input) { return input.deepcopy(); });
+    auto results = runOnce(std::move(own), hook, task);
     standIns_.reset();
     const bool isFinal = effort_ == Effort::ShapesTried && !valuesNeeded_;
     if (results || isFinal || results.error().code == ErrorCode::Cancelled) return results;
@@ -131,7 +133,7 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
   current_ = kNone;
   registers_.assign(program_.values.size(), IValue());
   ran_.assign(program_.nodes.size(), false);
-  attributes_.clear();
+  RunState state(program_);
   const auto failed = [&](const std::string& why) {
     fault_ = {current_, {}, static_cast<size_t>(std::ranges::count(ran_, true))};
     if (current_ != kNone) fault_.inputs = getAll(program_.nodes[static_cast<size_t>(current_)].inputs);
@@ -143,7 +145,7 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
     if (inputs.size() != params.size())
       return fail(ErrorCode::BadInput, "the model takes " + std::to_string(params.size()) + " inputs, " +
                                            std::to_string(inputs.size()) + " were given");
-    loadConstants(hook);
+    loadConstants(state, hook);
     for (size_t i = 0; i < params.size(); ++i) set(params[i], std::move(inputs[i]));
     runBlock(0);
     auto results = getAll(program_.blocks[0].returns);
@@ -164,11 +166,10 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
   }
 }
 
-void Interpreter::loadConstants(const ValueHook& hook) {
-  const RunState state(program_);
+void Interpreter::loadConstants(RunState& state, const ValueHook& hook) {
   for (size_t v = 0; v < program_.values.size(); ++v) {
     if (!program_.values[v].known) continue;
-    registers_[v] = state.contentOf(static_cast<int>(v));
+    registers_[v] = state.of(*program_.values[v].known);
     if (hook) hook(static_cast<int>(v), registers_[v]);
   }
 }
@@ -317,16 +318,12 @@ void Interpreter::runLoop(int node) {
 // Only attributes that the model writes, and those of objects made at run time, get here.
 void Interpreter::getAttribute(int node) {
   const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
-  const auto object = get(at.inputs[0]).toObject();
-  const std::string& name = at.node->s(c10::attr::name);
-  const auto [found, isNew] = attributes_.try_emplace({object.get(), name});
-  if (isNew) found->second = copyOfState(object->getAttr(name));
-  set(at.outputs[0], found->second);
+  set(at.outputs[0], get(at.inputs[0]).toObjectRef().getAttr(at.node->s(c10::attr::name)));
 }
 
 void Interpreter::setAttribute(int node) {
   const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
-  attributes_[{get(at.inputs[0]).toObject().get(), at.node->s(c10::attr::name)}] = get(at.inputs[1]);
+  get(at.inputs[0]).toObject()->setAttr(at.node->s(c10::attr::name), get(at.inputs[1]));
 }
 
 }  // namespace normlens::formats::torchscript

@@ -1,7 +1,8 @@
 // Runs a Program op by op on IValues: through If, Loop, tuples, lists and calls, freeing values after their last read.
 //
 // Every value can be watched as it is made. The loaded module is never changed: tensors and attributes that the model
-// writes are copied for the run. Slower than the JIT's own executor; times taken here are "with instrumentation".
+// writes are copied for the run (run_state.h). Slower than the JIT's own executor; times taken here are "with
+// instrumentation".
 // Thread: one run at a time per object. Private to formats/torchscript: includes torch.
 #pragma once
 
@@ -10,16 +11,15 @@
 #include <torch/script.h>
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/base/run_watch.h"
 #include "core/base/task.h"
 #include "core/formats/torchscript/program.h"
+#include "core/formats/torchscript/run_state.h"
 #include "core/formats/torchscript/stand_ins.h"
 
 namespace normlens::formats::torchscript {
@@ -79,7 +79,7 @@ class Interpreter {
 
   void findLastReads();
   void prepare(int node);
-  void loadConstants(const ValueHook& hook);
+  void loadConstants(RunState& state, const ValueHook& hook);
   void runBlock(int block);
   void runNode(int node);
   void runIf(int node);
@@ -99,8 +99,6 @@ class Interpreter {
   bool valuesNeeded_ = false;
   std::vector<Step> steps_;
   std::vector<c10::IValue> registers_;
-  // Attributes that this run has written or copied, by object and name.
-  std::map<std::pair<const c10::ivalue::Object*, std::string>, c10::IValue> attributes_;
   const ValueHook* hook_ = nullptr;
   const Task* task_ = nullptr;
   const RunWatch* watch_ = nullptr;

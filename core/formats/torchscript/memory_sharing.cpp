@@ -130,12 +130,13 @@ void MemorySharing::addBySchema(const ProgramNode& node, const c10::FunctionSche
   const size_t inputs = std::min(arguments.size(), node.inputs.size());
   for (size_t i = 0; i < inputs; ++i) {
     const auto* in = arguments[i].alias_info();
-    if (in == nullptr) continue;
     for (size_t o = 0; o < std::min(returns.size(), node.outputs.size()); ++o) {
       const auto* out = returns[o].alias_info();
-      if (out != nullptr && sharesSet(*in, *out))
-        addFlow(node.inputs[i], node.node->input(i)->type(), node.outputs[o], node.node->output(o)->type());
+      // What is taken out of a dict may be anything by its schema, which says nothing of the dict.
+      const bool shares = out != nullptr && (in == nullptr ? out->isWildcardAfter() : sharesSet(*in, *out));
+      if (shares) addFlow(node.inputs[i], node.node->input(i)->type(), node.outputs[o], node.node->output(o)->type());
     }
+    if (in == nullptr) continue;
     // append and the like: an argument that ends up inside the first one.
     if (i > 0 && in->isWildcardAfter() && arguments[0].alias_info() != nullptr &&
         arguments[0].alias_info()->isWrite() && holdsMemory(node.inputs[i], node.node->input(i)->type()))
@@ -181,11 +182,8 @@ std::vector<int> MemorySharing::sharingWith(int value) const {
     }
     return values;
   };
-  std::vector<int> roots;
-  for (const int ancestor : listed(reachable(origins_, {value}))) {
-    if (origins_[static_cast<size_t>(ancestor)].empty()) roots.push_back(ancestor);
-  }
-  return listed(reachable(onward_, roots));
+  // From all of its origins: an attribute that is read, changed and set again has no first one.
+  return listed(reachable(onward_, listed(reachable(origins_, {value}))));
 }
 
 }  // namespace normlens::formats::torchscript

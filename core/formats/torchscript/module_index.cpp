@@ -35,11 +35,7 @@ void ModuleIndex::addObject(const ObjectPtr& object, const std::string& path) {
   for (size_t slot = 0; slot < type->numAttributes(); ++slot) {
     const c10::IValue& value = object->getSlot(slot);
     const std::string& name = type->getAttributeName(slot);
-    if (value.isObject()) {
-      addObject(value.toObject(), joinPath(path, name));
-    } else {
-      addValue(value, TensorSite{object, name, joinPath(path, name), nullptr, nullptr, {}});
-    }
+    addValue(value, TensorSite{object, name, joinPath(path, name), nullptr, nullptr, {}});
   }
 }
 
@@ -50,17 +46,22 @@ void ModuleIndex::addValue(const c10::IValue& value, TensorSite site) {
     inner.elements.push_back(index);
     addValue(element, std::move(inner));
   };
-  if (value.isTensor()) {
+  if (value.isObject()) {
+    addObject(value.toObject(), site.path);
+  } else if (value.isTensor()) {
     if (!value.toTensor().defined()) return;
-    auto& sites = sites_[memoryKey(value.toTensor())];
-    if (sites.empty()) tensors_.push_back(value.toTensor());
-    sites.push_back(std::move(site));
+    sites_[memoryKey(value.toTensor())].push_back(std::move(site));
   } else if (value.isList()) {
     const auto list = value.toListRef();
     for (size_t i = 0; i < list.size(); ++i) addElement(list[i], static_cast<int64_t>(i));
   } else if (value.isTuple()) {
     const auto& elements = value.toTupleRef().elements();
     for (size_t i = 0; i < elements.size(); ++i) addElement(elements[i], static_cast<int64_t>(i));
+  } else if (value.isGenericDict()) {
+    // Its tensors have no place that an edit can name; the objects in it count.
+    for (const auto& entry : value.toGenericDict()) {
+      if (entry.value().isObject()) addValue(entry.value(), site);
+    }
   }
 }
 

@@ -28,8 +28,6 @@ class ModuleIndex {
   [[nodiscard]] const std::string& pathOf(const c10::ivalue::Object& object) const;
   // All attribute sites that hold this memory; empty if none does.
   [[nodiscard]] const std::vector<TensorSite>& sitesOf(const at::Tensor& tensor) const;
-  // Each memory that attributes hold, once.
-  [[nodiscard]] const std::vector<at::Tensor>& tensors() const { return tensors_; }
   // Instances that a value of this type may be.
   [[nodiscard]] std::vector<ObjectPtr> instancesOf(const c10::Type& type) const;
   // The attributes that are this container or hold it inside.
@@ -40,7 +38,6 @@ class ModuleIndex {
   void addValue(const c10::IValue& value, TensorSite site);
 
   std::vector<ObjectPtr> objects_;
-  std::vector<at::Tensor> tensors_;
   std::unordered_map<const c10::ivalue::Object*, std::string> paths_;
   std::unordered_map<std::string, std::vector<TensorSite>> sites_;
 };

@@ -29,7 +29,7 @@ class ModelWalk {
   Program run() {
     ProgramBuilder builder(module_, index_, written_);
     Program program = builder.build(module_._ivalue(), "forward");
-    note(builder, analyseInPlace(program, index_));
+    note(builder, program);
     noteWholeReads(program);
     for (const auto& entry : builder.chosen()) program.writesState |= enter(entry);
     for (const auto* method : module_.type()->methods()) {
@@ -44,7 +44,8 @@ class ModelWalk {
           others_.attributes.insert({site.owner.get(), site.attribute});
       }
     }
-    if (program.writesState) addHiddenState(program);
+    program.writtenMemory = writes_.memory;
+    program.writtenLiterals = std::move(literals_);
     others_.attributes.insert(written_.begin(), written_.end());
     program.others = std::move(others_);
     return program;
@@ -61,7 +62,7 @@ class ModelWalk {
     if (!entered_.insert(entry).second) return false;
     ProgramBuilder builder(module_, index_, written_);
     Program program = builder.build(self, method);
-    note(builder, analyseInPlace(program, index_));
+    note(builder, program);
     for (const Frame& frame : program.frames) {
       if (frame.self) others_.methods.insert({frame.self.get(), frame.method});
     }
@@ -69,20 +70,15 @@ class ModelWalk {
     return program.writesState;
   }
 
-  void note(const ProgramBuilder& builder, const StateWrites& writes) {
+  void note(const ProgramBuilder& builder, Program& program) {
+    const StateWrites writes = analyseInPlace(program, index_);
     others_.attributes.insert(builder.hiddenReads().begin(), builder.hiddenReads().end());
     writes_.attributes.insert(builder.written().begin(), builder.written().end());
     writes_.attributes.insert(writes.attributes.begin(), writes.attributes.end());
     writes_.memory.insert(writes.memory.begin(), writes.memory.end());
-  }
-
-  // Memory that is written where the program does not show it must be copied for a run all the same.
-  void addHiddenState(Program& program) const {
-    std::set<std::string> shown;
-    for (const ConstantTensor& constant : program.constants) shown.insert(memoryKey(constant.tensor));
-    for (const at::Tensor& tensor : index_.tensors()) {
-      if (holdsWritten(tensor, writes_) && !shown.contains(memoryKey(tensor)))
-        program.constants.push_back({tensor, index_.sitesOf(tensor), kWrittenElsewhere});
+    for (const ConstantTensor& constant : program.constants) {
+      const bool inCode = std::ranges::any_of(constant.sites, [](const TensorSite& site) { return site.node; });
+      if (inCode && !constant.volatileReason.empty()) literals_.push_back(constant.tensor);
     }
   }
 
@@ -103,6 +99,7 @@ class ModelWalk {
   const Attributes& written_;
   StateWrites writes_;
   OtherEntries others_;
+  std::vector<at::Tensor> literals_;
   std::set<InstanceMethod> entered_;
 };
 

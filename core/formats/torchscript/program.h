@@ -120,6 +120,8 @@ struct Program {
   OtherEntries others;
   bool writesInputs = false;  // an in-place op may change tensors that the caller gave
   bool writesState = false;   // an in-place op or SetAttr changes the module's own tensors or attributes
+  std::set<const c10::StorageImpl*> writtenMemory;  // of the module's own tensors, by any of its methods
+  std::vector<at::Tensor> writtenLiterals;          // tensors that stand in the code and are written
 };
 
 // Errors: Unsupported when the module has no forward(), or calls itself.

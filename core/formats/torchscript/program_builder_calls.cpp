@@ -36,7 +36,7 @@ std::vector<ObjectPtr> ProgramBuilder::instancesBehind(int value) const {
     for (const int block : made->blocks) {
       append(instancesBehind(program_.blocks[static_cast<size_t>(block)].returns[static_cast<size_t>(at.output)]));
     }
-  } else {
+  } else if (made == nullptr || made->node->kind() != prim::CreateObject) {
     append(index_.instancesOf(*at.value->type()));
   }
   return found;

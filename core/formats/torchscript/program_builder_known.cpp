@@ -46,10 +46,12 @@ bool ProgramBuilder::walkGetAttr(Node* node, int frame) {
 }
 
 void ProgramBuilder::noteSetAttr(Node* node, int frame) {
-  for (const ObjectPtr& owner : instancesBehind(lookUp(node->input(0), frame))) {
-    found_.insert({owner.get(), node->s(c10::attr::name)});
-    program_.writesState = true;
-  }
+  const int object = lookUp(node->input(0), frame);
+  for (const ObjectPtr& owner : instancesBehind(object)) found_.insert({owner.get(), node->s(c10::attr::name)});
+  const int producer = program_.values[static_cast<size_t>(object)].producer;
+  const bool isNew =
+      producer != kNone && program_.nodes[static_cast<size_t>(producer)].node->kind() == prim::CreateObject;
+  program_.writesState |= !isNew;
 }
 
 bool ProgramBuilder::walkCast(Node* node, int frame) {

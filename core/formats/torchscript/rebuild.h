@@ -8,8 +8,8 @@
 
 namespace normlens::formats::torchscript {
 
-// `instances`: what the edits of the weights have put into the modules. Tensors that did not change are shared, except
-// for state that the model writes. Throws EditRefused.
+// `instances`: what the edits of the weights have put into the modules. Tensors that did not change are shared, and
+// so is state that the model writes: a run writes copies. Throws EditRefused.
 [[nodiscard]] Result<std::unique_ptr<TorchScriptModel>> rebuild(const TorchScriptModel& model, const FrameEdits& frames,
                                                                 const OtherEntries& others, EditsByInstance instances);
 

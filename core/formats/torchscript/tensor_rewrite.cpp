@@ -47,8 +47,8 @@ class TensorTwins {
   const Memory& memoryOf(const at::Tensor& tensor) {
     const auto item = static_cast<int64_t>(tensor.element_size());
     const auto elements = static_cast<int64_t>(tensor.storage().nbytes()) / item;
-    // A small window into a large storage is copied by itself.
-    const bool own = elements > 2 * tensor.numel() + 64;
+    // A small window into a large storage is copied by itself, unless writing to one view may have to show in another.
+    const bool own = !rules_.copyOthers && elements > 2 * tensor.numel() + 64;
     const std::string key = (own ? "view " + memoryKey(tensor) : "") + "|" +
                             idOf(tensor.storage().unsafeGetStorageImpl()) + "|" +
                             std::to_string(static_cast<int>(tensor.scalar_type()));

@@ -11,8 +11,8 @@
 #include "core/formats/torchscript/node_times.h"
 #include "core/formats/torchscript/pass_timer.h"
 #include "core/formats/torchscript/peak_memory.h"
+#include "core/formats/torchscript/run_state.h"
 #include "core/formats/torchscript/torch_version.h"
-#include "core/formats/torchscript/written_state.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -54,8 +54,8 @@ const TorchScriptModel& usedModel(const TorchScriptModel& model, const std::uniq
 class TorchRunner final : public Runner {
  public:
   struct Parts {
-    std::unique_ptr<Model> copy;  // in another type, of this format too; null: the model itself
-    torch::jit::Module module;    // of the model or the copy, on the device
+    std::unique_ptr<Model> copy;   // in another type, of this format too; null: the model itself
+    std::optional<Program> onGpu;  // of a copy there, which has the same nodes; not on the CPU
     std::vector<IValue> inputs;
     RunSettings settings;
     c10::Device device;
@@ -65,8 +65,15 @@ class TorchRunner final : public Runner {
 
   // As a CUDA graph, from here on.
   Status capture() {
-    auto captured = run(
-        [&] { return CapturedPass::record(parts_.device, [&] { result_ = parts_.module.forward(parts_.inputs); }); });
+    if (program().writesState) {
+      return fail(ErrorCode::Unsupported,
+                  "the model changes its own state, so replays of a CUDA graph would not start from the file's",
+                  "measure without CUDA graphs");
+    }
+    auto captured = run([&] {
+      return CapturedPass::record(parts_.device,
+                                  [&] { result_ = RunState(program()).module().forward(parts_.inputs); });
+    });
     if (!captured) return tl::unexpected(captured.error());
     if (!*captured) return tl::unexpected(captured->error());
     captured_ = std::move(**captured);
@@ -78,7 +85,9 @@ class TorchRunner final : public Runner {
     return run([&] {
       result_ = {};
       const std::vector<IValue> inputs = freshInputs();
-      return timer_.time([&] { result_ = parts_.module.forward(inputs); });
+      RunState state(program());
+      torch::jit::Module module = state.module();
+      return timer_.time([&] { result_ = module.forward(inputs); });
     });
   }
 
@@ -88,8 +97,10 @@ class TorchRunner final : public Runner {
       const auto peak = std::make_shared<PeakMemory>(parts_.device.type());
       {
         const std::vector<IValue> inputs = freshInputs();
+        RunState state(program());
+        torch::jit::Module module = state.module();
         const c10::DebugInfoGuard watched(c10::DebugInfoKind::PROFILER_STATE, peak);
-        result_ = parts_.module.forward(inputs);
+        result_ = module.forward(inputs);
       }
       result_ = {};
       return peak->most();
@@ -97,10 +108,8 @@ class TorchRunner final : public Runner {
   }
 
   Result<std::vector<OpTime>> opTimes(const Task& task) override {
-    if (parts_.device.is_cpu()) return timesOf(model_.program(), task);
-    const auto onDevice = buildProgram(parts_.module);
-    if (!onDevice) return tl::unexpected(onDevice.error());
-    auto timed = run([&] { return timesOf(*onDevice, task); });  // events may raise errors
+    if (parts_.device.is_cpu()) return timesOf(task);
+    auto timed = run([&] { return timesOf(task); });  // events may raise errors
     if (!timed) return tl::unexpected(timed.error());
     return *timed;
   }
@@ -120,8 +129,10 @@ class TorchRunner final : public Runner {
     return inputs;
   }
 
-  // program: the model's, or that of its copy on the device, which has the same nodes.
-  Result<std::vector<OpTime>> timesOf(const Program& program, const Task& task) {
+  [[nodiscard]] const Program& program() const { return parts_.onGpu ? *parts_.onGpu : model_.program(); }
+
+  Result<std::vector<OpTime>> timesOf(const Task& task) {
+    const Program& program = this->program();
     const DefaultType defaultType(model_.source().defaultType);
     const ThreadCount threads(parts_.settings.threads);
     Interpreter interpreter(program);
@@ -175,13 +186,6 @@ DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()
 
 DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
 
-torch::jit::Module runnable(const TorchScriptModel& model) {
-  const torch::jit::Module& module = model.source().module;
-  if (!model.program().writesState) return module;
-  const EditsByInstance state = copiesOfWrittenState(module, model.program());
-  return ModuleCopier(std::make_shared<torch::jit::CompilationUnit>(), state).copy(module);
-}
-
 Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                            const RunSettings& settings) {
   const bool cuda = settings.device == Device::Cuda;
@@ -189,7 +193,7 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
     if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
   }
   TorchRunner::Parts parts{.copy = nullptr,
-                           .module = {},
+                           .onGpu = {},
                            .inputs = {},
                            .settings = settings,
                            .device = cuda ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU)};
@@ -202,13 +206,15 @@ Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const 
   auto arguments = used.argumentsFor(inputs);
   if (!arguments) return tl::unexpected(arguments.error());
   parts.inputs = std::move(*arguments);
-  try {
-    parts.module = cuda ? copyOnDevice(used.source().module, parts.device) : runnable(used);
-    if (cuda) {
+  if (cuda) {
+    try {
+      auto program = buildProgram(copyOnDevice(used.source().module, parts.device));
+      if (!program) return tl::unexpected(program.error());
+      parts.onGpu = std::move(*program);
       for (IValue& input : parts.inputs) input = onDevice(input, parts.device);
+    } catch (const std::exception& error) {
+      return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
     }
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
   }
   auto runner = std::make_unique<TorchRunner>(model, std::move(parts));
   if (settings.cudaGraph) {

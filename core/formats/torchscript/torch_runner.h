@@ -22,9 +22,6 @@ class DefaultType {
   caffe2::TypeMeta before_;
 };
 
-// A module that may be run: the model's own, or a copy where a run would change it.
-[[nodiscard]] torch::jit::Module runnable(const TorchScriptModel& model);
-
 // `model` outlives the runner. Errors: Unsupported, BadInput.
 [[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                                          const RunSettings& settings);

@@ -61,12 +61,17 @@ void countConstants(const Program& program, ModelFacts& facts) {
 }
 
 std::string noteOf(const Program& program, bool wasTraining) {
-  for (const ProgramNode& node : program.nodes) {
-    if (std::string_view(node.node->kind().toQualString()).starts_with("quantized::"))
-      return "The model is quantised: its quantised layers are shown but not folded.";
+  std::string note;
+  const auto isQuantised = [](const ProgramNode& node) {
+    return std::string_view(node.node->kind().toQualString()).starts_with("quantized::");
+  };
+  if (std::ranges::any_of(program.nodes, isQuantised))
+    note = "The model is quantised: its quantised layers are shown but not folded.";
+  if (wasTraining) {
+    note += note.empty() ? "" : " ";
+    note += "The file was saved in training mode; NormLens runs it, and writes it, in evaluation mode.";
   }
-  if (wasTraining) return "The file was saved in training mode; NormLens uses it in evaluation mode.";
-  return {};
+  return note;
 }
 
 }  // namespace
