@@ -236,6 +236,70 @@ def forward(self, x):
   for (const auto& value : model->graph().values) EXPECT_EQ(value.opaqueReason, "");
 }
 
+// Whether nothing is unsafe to reason about.
+bool isFollowed(const std::string& body) {
+  auto top = newModule("Top");
+  top.define("def forward(self, x):\n  y = x * 2.0\n" + body);
+  for (const int64_t rows : {2, 7}) {
+    const at::Tensor x = draw({rows, 4}, 9);
+    const auto model = makeModel(top, {x});
+    const auto unsafe = [](const graph::Value& value) { return !value.opaqueReason.empty(); };
+    if (std::ranges::any_of(model->graph().values, unsafe)) return false;
+    expectFaithful(*model, {x});
+  }
+  return true;
+}
+
+TEST(ProgramTest, AllNamesOfATensorMeanWhatIsWrittenLast) {
+  EXPECT_TRUE(isFollowed("  y.add_(1.0).mul_(3.0)\n  y.neg_()\n  return torch.relu(y)\n"));
+  EXPECT_TRUE(isFollowed("  z = y.add_(1.0)\n  y.mul_(z)\n  return torch.relu(z) + y\n"));
+  EXPECT_TRUE(isFollowed("  v = y.view(-1)\n  v.add_(1.0)\n  return v * y.size(0)\n"));
+  EXPECT_FALSE(isFollowed("  v = y.view(-1)\n  y.add_(1.0).mul_(2.0)\n  return v, y\n"));
+  EXPECT_FALSE(isFollowed("  kept = [y]\n  y.add_(1.0)\n  return kept, y.neg_()\n"));
+}
+
+TEST(ProgramTest, ABranchMayWriteWhatIsReadNoMore) {
+  const std::string rest = "  return torch.relu(y)\n";
+  EXPECT_TRUE(isFollowed("  if x.size(0) > 4:\n    y += 1.0\n" + rest));
+  EXPECT_TRUE(isFollowed("  if x.size(0) > 4:\n    y += 1.0\n    y *= 3.0\n  else:\n    y = y * 0.5\n" + rest));
+  EXPECT_TRUE(isFollowed("  for i in range(3):\n    if i > 0:\n      y += 1.0\n" + rest));
+  EXPECT_FALSE(isFollowed("  if x.size(0) > 4:\n    y.add_(1.0)\n" + rest));
+  EXPECT_FALSE(isFollowed("  if x.size(0) > 4:\n    y.unsqueeze_(0)\n  return x * y.dim()\n"));
+  EXPECT_FALSE(isFollowed("  v = y.view(-1)\n  if x.size(0) > 4:\n    y += 1.0\n  return v, y\n"));
+  // The other branch reads it in a later pass.
+  EXPECT_FALSE(
+      isFollowed("  for i in range(3):\n    if i % 2 == 0:\n      x = x + y.add_(1.0)\n    else:\n      x = x + y\n"
+                 "  return x\n"));
+}
+
+TEST(ProgramTest, ABranchThatIsNotTakenHasShapesAndLeavesNoTrace) {
+  auto top = newModule("Top");
+  top.register_parameter("w", draw({6, 4}, 1), false);
+  top.register_attribute("calls", c10::IntType::get(), int64_t{0});
+  top.define(R"(
+def forward(self, x, flag: bool):
+  kept = [x]
+  y = x * 2.0
+  if flag:
+    z = torch.linear(y, self.w)
+  else:
+    y += 1.0
+    z = torch.linear(y, self.w) * torch.ones([6])
+    kept.append(x)
+    self.calls += 1
+    while True:
+      z = z + 1.0
+  return torch.relu(z), torch.cat(kept), self.calls
+)");
+  const at::Tensor x = draw({2, 4}, 9), flag = at::scalar_tensor(true, at::kBool);
+  const auto model = makeModel(top, {x, flag});
+  expectFaithful(*model, {x, flag});
+  for (const int k : {0, 1})
+    EXPECT_EQ(model->graph().value(node(*model, "aten::linear", k).outputs[0]).shape, (graph::Shape{2, 6})) << k;
+  EXPECT_EQ(model->graph().value(node(*model, "aten::relu").outputs[0]).shape, (graph::Shape{2, 6}));
+  EXPECT_EQ(model->graph().value(node(*model, "aten::cat").outputs[0]).shape, (graph::Shape{2, 4}));
+}
+
 TEST(ProgramTest, DropoutInPlaceReadsItsInputThoughTheVariantCallsItSelf) {
   auto top = newModule("Top");
   top.define("def forward(self, x):\n  return torch.relu(torch.dropout_(x * 2.0, 0.1, False))\n");

@@ -1,4 +1,5 @@
 // The proof of a fold tells which folded norms no run has reached.
+#include "core/analysis/analysis.h"
 #include "core/run/verify.h"
 #include "tests/formats/torchscript_fixture.h"
 
@@ -40,6 +41,36 @@ TEST(VerifyBranches, ANormThatDidNotRunIsNamed) {
   const auto result = verified(draw({2, 6}, 5));
   EXPECT_EQ(result.exact, true);
   EXPECT_EQ(result.notRun.size(), 1U);
+}
+
+// The norm behind an If is folded where both branches make what can be centered, whichever the sample takes.
+TEST(VerifyBranches, BothBranchesAreCentered) {
+  for (const char* other : {"torch.linear(x, self.v, self.b)", "torch.relu(torch.linear(x, self.v, self.b))"}) {
+    torch::jit::Module m("Either");
+    m.register_parameter("w", draw({8, 6}, 1), false);
+    m.register_parameter("v", draw({8, 6}, 2), false);
+    m.register_parameter("b", draw({8}, 3), false);
+    m.define(
+        "def forward(self, x, flag: bool):\n  if flag:\n    y = torch.linear(x, self.w, self.b)\n  else:\n    y = " +
+        std::string(other) + "\n  return torch.relu(torch.layer_norm(y, [8]))\n");
+    for (const bool sample : {false, true}) {
+      const auto model = makeModel(m, {draw({2, 6}, 5), at::scalar_tensor(sample, at::kBool)});
+      const auto analysis = analysis::analyze(model->graph(), Task{});
+      ASSERT_TRUE(analysis) << analysis.error().message;
+      analysis::PlanOptions options;
+      options.policy = analysis::Policy::Free;
+      const auto plan = analysis::makePlan(**analysis, options);
+      const bool folds = std::string(other).find("relu") == std::string::npos;
+      EXPECT_EQ(plan.folded.size(), folds ? 1U : 0U) << other << sample;
+      fold::FoldPlan edits{"free", {}};
+      for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
+      const auto folded = asTorchScript(model->apply(edits, (*analysis)->norms.layerNorms, NormFlavour::Portable, {}));
+      for (const bool flag : {false, true}) {
+        const std::vector<at::Tensor> inputs{draw({5, 6}, 7), at::scalar_tensor(flag, at::kBool)};
+        EXPECT_LT(relativeDifference(runOn(*model, inputs), runOn(*folded, inputs)), 1e-12) << other << flag;
+      }
+    }
+  }
 }
 
 TEST(VerifyBranches, ANormThatRanIsNot) {

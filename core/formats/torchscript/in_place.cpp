@@ -1,6 +1,9 @@
 #include "core/formats/torchscript/in_place.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <string_view>
 
 #include "core/formats/torchscript/memory_sharing.h"
 
@@ -17,12 +20,14 @@ class InPlaceAnalysis {
   InPlaceAnalysis(Program& program, const ModuleIndex& index) : program_(program), index_(index) {}
 
   StateWrites run() {
-    program_.inPlace.renamed.assign(program_.nodes.size(), kNone);
+    program_.inPlace.renamed.assign(program_.nodes.size(), {});
     program_.inPlace.opaqueReason.assign(program_.values.size(), {});
     findWrites();
     if (writes_.empty()) return std::move(found_);
     findDefiningBlocks();
     findUses();
+    tensorOf_.resize(program_.values.size());
+    std::iota(tensorOf_.begin(), tensorOf_.end(), 0);
     const MemorySharing sharing(program_);
     for (const Write& write : writes_) {
       const std::vector<int> group = sharing.sharingWith(write.value);
@@ -126,14 +131,28 @@ class InPlaceAnalysis {
     }
   }
 
+  struct Use {
+    int at = kNone;  // a node; for a return the one after everything in its block
+    int block = kNone;
+    bool ofShape = false;  // what the memory holds is not read
+  };
+
+  static bool readsShape(const torch::jit::Node& op) {
+    constexpr std::array<std::string_view, 4> kOps = {"aten::size", "aten::dim", "aten::numel", "aten::len"};
+    return std::ranges::find(kOps, std::string_view(op.kind().toQualString())) != kOps.end();
+  }
+
   void findUses() {
     uses_.resize(program_.values.size());
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
-      for (const int v : program_.nodes[i].inputs) uses_[static_cast<size_t>(v)].push_back(static_cast<int>(i));
+      const ProgramNode& n = program_.nodes[i];
+      for (const int v : n.inputs)
+        uses_[static_cast<size_t>(v)].push_back({static_cast<int>(i), n.block, readsShape(*n.node)});
     }
-    // A return is read after everything in its block.
-    for (const ProgramBlock& b : program_.blocks) {
-      for (const int v : b.returns) uses_[static_cast<size_t>(v)].push_back(lastNodeInside(b) + 1);
+    for (size_t b = 0; b < program_.blocks.size(); ++b) {
+      const int end = lastNodeInside(program_.blocks[b]) + 1;
+      for (const int v : program_.blocks[b].returns)
+        uses_[static_cast<size_t>(v)].push_back({end, static_cast<int>(b), false});
     }
   }
 
@@ -158,22 +177,48 @@ class InPlaceAnalysis {
     return home != kNone && block(home).owner != kNone && isInside(block(home).owner, owner);
   }
 
-  // Read at a later place, or at an earlier one of a loop's body that comes round again.
-  [[nodiscard]] bool readAfter(int value, int id) const {
-    const auto& uses = uses_[static_cast<size_t>(value)];
-    if (std::ranges::any_of(uses, [&](int use) { return use > id; })) return true;
-    for (int loop = block(node(id).block).owner; loop != kNone; loop = block(node(loop).block).owner) {
-      if (node(loop).node->kind() != prim::Loop || definedInside(value, loop)) continue;
-      if (std::ranges::any_of(uses, [&](int use) { return use > loop && use < id; })) return true;
+  // Of one If, the block with `a` in it and another one with `b`.
+  [[nodiscard]] bool areBranches(int a, int b) const {
+    for (; block(a).owner != kNone; a = node(block(a).owner).block) {
+      if (node(block(a).owner).node->kind() != prim::If) continue;
+      for (int up = b; block(up).owner != kNone; up = node(block(up).owner).block) {
+        if (block(up).owner == block(a).owner) return up != a;
+      }
     }
     return false;
+  }
+
+  // Read at a later place, or at an earlier one of a loop's body that comes round again.
+  [[nodiscard]] bool readAfter(int value, int id, bool countsShape) const {
+    bool comesRound = false;
+    const auto& uses = uses_[static_cast<size_t>(value)];
+    for (int loop = block(node(id).block).owner; loop != kNone; loop = block(node(loop).block).owner) {
+      if (node(loop).node->kind() != prim::Loop || definedInside(value, loop)) continue;
+      comesRound = true;
+      if (std::ranges::any_of(uses, [&](const Use& use) { return use.at > loop && use.at < id; })) return true;
+    }
+    return std::ranges::any_of(uses, [&](const Use& use) {
+      return use.at > id && (countsShape || !use.ofShape) && (comesRound || !areBranches(use.block, node(id).block));
+    });
+  }
+
+  // The value is made in the block, or in one around it that it is a branch of, however deep.
+  [[nodiscard]] bool isMadeForBranch(int value, int at) const {
+    const int home = definingBlock_[static_cast<size_t>(value)];
+    while (at != home && block(at).owner != kNone && node(block(at).owner).node->kind() == prim::If)
+      at = node(block(at).owner).block;
+    return at == home;
   }
 
   void judge(const Write& write, const std::vector<int>& group) {
     const ProgramNode& writer = node(write.node);
     const auto inGroup = [&](int value) { return std::ranges::binary_search(group, value); };
-    const bool renames = !writer.outputs.empty() && inGroup(writer.outputs[0]);
-    bool safe = definingBlock_[static_cast<size_t>(write.value)] == writer.block;
+    // In the block that makes it the tensor gets a new name, and so have all that it has by then.
+    const bool renames = !writer.outputs.empty() && inGroup(writer.outputs[0]) &&
+                         definingBlock_[static_cast<size_t>(write.value)] == writer.block;
+    const int tensor = tensorOf_[static_cast<size_t>(write.value)];
+    bool safe = isMadeForBranch(write.value, writer.block);
+    std::vector<int> names;
     for (const int member : group) {
       const ProgramValue& value = program_.values[static_cast<size_t>(member)];
       if (isInput(member)) program_.writesInputs = true;
@@ -185,13 +230,16 @@ class InPlaceAnalysis {
         noteMemory(owner->getAttr(name));  // what it holds when the run starts
         program_.writesState = true;
       }
-      const bool isWritten = member == write.value && renames;
+      const bool isWritten = tensorOf_[static_cast<size_t>(member)] == tensor;
+      if (isWritten) names.push_back(member);
       // What an If or Loop around the write returns is made after it.
       const bool before = value.producer < write.node && !isInside(write.node, value.producer);
-      if (!isWritten && before && readAfter(member, write.node)) safe = false;
+      if (!(isWritten && renames) && before && readAfter(member, write.node, isWritten)) safe = false;
     }
     if (safe) {
-      if (renames) program_.inPlace.renamed[static_cast<size_t>(write.node)] = write.value;
+      if (!renames) return;
+      tensorOf_[static_cast<size_t>(writer.outputs[0])] = tensor;
+      program_.inPlace.renamed[static_cast<size_t>(write.node)] = std::move(names);
       return;
     }
     for (const int member : group) program_.inPlace.opaqueReason[static_cast<size_t>(member)] = kAliasReason;
@@ -233,7 +281,8 @@ class InPlaceAnalysis {
   const ModuleIndex& index_;
   StateWrites found_;
   std::vector<int> definingBlock_;
-  std::vector<std::vector<int>> uses_;
+  std::vector<std::vector<Use>> uses_;
+  std::vector<int> tensorOf_;  // by value: the first name of the same tensor
   std::vector<Write> writes_;
 };
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/formats/torchscript/error_text.h"
+#include "core/formats/torchscript/meta_run.h"
 #include "core/formats/torchscript/recurrent_check.h"
 
 namespace normlens::formats::torchscript {
@@ -15,6 +16,9 @@ using torch::jit::Node;
 
 struct CancelledRun : std::exception {};
 struct TooLongRun : std::exception {};
+
+// Of the branches that a run does not take: a loop there may never end.
+constexpr size_t kMostTriedNodes = 100'000;
 
 // A list of any element type is a vector of IValues inside.
 IValue makeList(const c10::TypePtr& type, std::vector<IValue> elements) {
@@ -133,6 +137,8 @@ Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, con
   current_ = kNone;
   registers_.assign(program_.values.size(), IValue());
   ran_.assign(program_.nodes.size(), false);
+  tried_.assign(tried_.size(), false);
+  triedNodes_ = 0;
   RunState state(program_);
   const auto failed = [&](const std::string& why) {
     fault_ = {current_, {}, static_cast<size_t>(std::ranges::count(ran_, true))};
@@ -196,6 +202,7 @@ void Interpreter::runBlock(int block) {
   for (const int node : program_.blocks[static_cast<size_t>(block)].nodes) {
     if (task_->cancelled()) throw CancelledRun();
     if (watch_->expired()) throw TooLongRun();
+    if (isTrial_ && ++triedNodes_ > kMostTriedNodes) throw std::runtime_error("it does not end");
     current_ = node;
     const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
     RunWatch::at(at.node->kind().toQualString(), program_.frames[static_cast<size_t>(at.frame)].path);
@@ -266,9 +273,15 @@ void Interpreter::runNode(int node) {
 void Interpreter::runSimple(int node) {
   Step& step = steps_[static_cast<size_t>(node)];
   const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  for (const int input : isTrial_ ? at.inputs : std::vector<int>{}) {
+    IValue& slot = registers_[static_cast<size_t>(input)];
+    slot = withoutMemory(slot);
+  }
   std::vector<IValue> stack = getAll(at.inputs);
-  if (standIns_ && standIns_->replace(at.node, stack)) return setAll(at.outputs, std::move(stack));
-  const std::vector<IValue> inputs = standIns_ ? stack : std::vector<IValue>();
+  if (isTrial_) makeWithoutMemory(*at.node, stack);
+  StandIns* const standIns = standIns_ && !isTrial_ ? &*standIns_ : nullptr;
+  if (standIns != nullptr && standIns->replace(at.node, stack)) return setAll(at.outputs, std::move(stack));
+  const std::vector<IValue> inputs = standIns != nullptr ? stack : std::vector<IValue>();
   switch (step.kind) {
     case Kind::List:
       return set(at.outputs[0], makeList(at.node->output()->type(), std::move(stack)));
@@ -286,15 +299,42 @@ void Interpreter::runSimple(int node) {
       (*step.operation)(stack);
       break;
   }
-  if (standIns_) standIns_->follow(at.node, inputs, stack);
+  if (standIns != nullptr) standIns->follow(at.node, inputs, stack);
   setAll(at.outputs, std::move(stack));
 }
 
 void Interpreter::runIf(int node) {
   const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
-  const int branch = at.blocks[get(at.inputs[0]).toBool() ? 0 : 1];
+  const size_t taken = get(at.inputs[0]).toBool() ? 0 : 1;
+  const int branch = at.blocks[taken];
+  if (!tried_.empty() && !at.guard) {
+    tried_[static_cast<size_t>(branch)] = true;
+    tryBranch(at.blocks[1 - taken]);
+  }
   runBlock(branch);
   if (!at.guard) setAll(at.outputs, getAll(program_.blocks[static_cast<size_t>(branch)].returns));
+}
+
+void Interpreter::tryBranch(int block) {
+  if (tried_[static_cast<size_t>(block)]) return;
+  tried_[static_cast<size_t>(block)] = true;
+  const auto registers = registers_;
+  const auto ran = ran_;
+  const int current = current_;
+  const bool within = std::exchange(isTrial_, true);
+  try {
+    runBlock(block);
+  } catch (const CancelledRun&) {
+    throw;
+  } catch (const TooLongRun&) {
+    throw;
+  } catch (const std::exception&) {
+    // What ran until then has told its shapes.
+  }
+  isTrial_ = within;
+  current_ = current;
+  ran_ = ran;
+  registers_ = registers;
 }
 
 // inputs: trip count, first condition, carried ...; body: (iteration, carried ...) -> (condition, carried ...).
@@ -323,6 +363,7 @@ void Interpreter::getAttribute(int node) {
 
 void Interpreter::setAttribute(int node) {
   const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  if (isTrial_) throw std::runtime_error("it changes the model");
   get(at.inputs[0]).toObject()->setAttr(at.node->s(c10::attr::name), get(at.inputs[1]));
 }
 

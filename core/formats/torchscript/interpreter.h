@@ -39,6 +39,10 @@ class Interpreter {
   // The program must outlive the interpreter.
   explicit Interpreter(const Program& program, Effort effort = Effort::Values, std::function<void()> restarted = {});
 
+  // Of each If, the branch that is not taken is gone through as well, once and without memory: the hook hears of what
+  // is made there, as far as that can be told.
+  void alsoTryBranches() { tried_.assign(program_.blocks.size(), false); }
+
   // One forward pass in inference mode. inputs: one per parameter of block 0, in order.
   // Errors: RunFailed naming the op and the module it stands in; Cancelled.
   [[nodiscard]] Result<std::vector<c10::IValue>> run(std::vector<c10::IValue> inputs, const ValueHook& hook,
@@ -83,6 +87,7 @@ class Interpreter {
   void runBlock(int block);
   void runNode(int node);
   void runIf(int node);
+  void tryBranch(int block);
   void runLoop(int node);
   void runSimple(int node);
   void getAttribute(int node);
@@ -103,7 +108,10 @@ class Interpreter {
   const Task* task_ = nullptr;
   const RunWatch* watch_ = nullptr;
   int current_ = kNone;    // node being run, for the error message
-  std::vector<bool> ran_;  // by node
+  std::vector<bool> ran_;    // by node
+  std::vector<bool> tried_;  // by block; empty: no branch is tried
+  bool isTrial_ = false;
+  size_t triedNodes_ = 0;
   Fault fault_;
 };
 

@@ -126,11 +126,11 @@ void Lowering::lowerBlock(int block, graph::BlockId into) {
 }
 
 void Lowering::applyRename(int id) {
-  const int renamed = program_.inPlace.renamed[static_cast<size_t>(id)];
-  if (renamed == kNone) return;
-  const int output = node(id).outputs[0];
-  items_[static_cast<size_t>(renamed)] = itemOf(output);
-  rewrittenAs_[static_cast<size_t>(renamed)] = output;
+  for (const int renamed : program_.inPlace.renamed[static_cast<size_t>(id)]) {
+    const int output = node(id).outputs[0];
+    items_[static_cast<size_t>(renamed)] = itemOf(output);
+    rewrittenAs_[static_cast<size_t>(renamed)] = output;
+  }
 }
 
 void Lowering::lowerNode(int id, graph::BlockId into) {

@@ -98,7 +98,7 @@ struct ProgramBlock {
 // What in-place ops do to the SSA reading of the program. y = add_(x, z) is read as a new value y that later reads of
 // x mean, where x shares memory with nothing else that is read later; otherwise all values of that memory are unsafe.
 struct InPlaceFacts {
-  std::vector<int> renamed;               // by node: the value that the node's first output replaces from there on
+  std::vector<std::vector<int>> renamed;  // by node: the values that its first output replaces from there on
   std::vector<std::string> opaqueReason;  // by value: why nothing may be proved of it; empty: nothing wrong
 };
 

@@ -140,6 +140,7 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
   const RunWatch watch(RunWatch::Kind::Probe);
   Recorder recorder(program_);
   Interpreter interpreter(program_, Interpreter::Effort::ShapesOnly, [&] { recorder = Recorder(program_); });
+  interpreter.alsoTryBranches();
   auto results = interpreter.run(std::move(*arguments), recorder.hook(), task);
   if (!results) return tl::unexpected(results.error());
   records_ = recorder.take();
