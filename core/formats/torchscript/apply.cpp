@@ -109,6 +109,7 @@ class PlanTranslator {
     std::optional<FusableNorms> fusable;
     if (flavour_ == NormFlavour::Fast) fusable.emplace(model_, OtherEdits{framesUntouched(), redirected_});
     for (const Replacement& replacement : replacements_) replace(replacement, fusable ? &*fusable : nullptr);
+    for (auto& [frame, nodes] : leftOut_) edits(frame).push_back(removeNodes(std::move(nodes)));
     return std::move(frames_);
   }
 
@@ -150,8 +151,10 @@ class PlanTranslator {
     if (site.node == nullptr) throw EditRefused("an addend that is to be dropped has no place of its own in the code");
     if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
     const auto other = dropped_.resultWithout(model_.graph(), use);
-    if (other && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node)
-      return edits(site.frame).push_back(bypassNode(site.node, static_cast<int>(*other)));
+    if (other && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node) {
+      leftOut_[site.frame].push_back(site.node);
+      return edits(site.frame).push_back(passOn(site.node, static_cast<int>(*other)));
+    }
     edits(site.frame).push_back(readZeros({site.node, site.input}));
   }
 
@@ -264,6 +267,7 @@ class PlanTranslator {
   NormFlavour flavour_;
   const FrameEdits& placed_;
   DroppedReads dropped_;
+  std::map<int, std::vector<torch::jit::Node*>> leftOut_;  // by frame: sums without their addend
   std::set<int> redirected_;   // program nodes that read something else, or are left out
   std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
   std::vector<Replacement> replacements_;

@@ -28,8 +28,8 @@ void GraphCopy::pair(Block* original, Block* copy) {
 
 Node* GraphCopy::at(const Node* original) const {
   const auto found = nodes_.find(original);
-  if (found == nodes_.end() || found->second == nullptr)
-    throw EditRefused("an edit names an operation that is not, or no longer, part of the code it was found in");
+  if (found == nodes_.end())
+    throw EditRefused("an edit names an operation that is not part of the code it was found in");
   return found->second;
 }
 
@@ -120,9 +120,25 @@ BodyEdit bypassNode(Node* node, int input) {
             for (Value* value : twin->inputs()) sources.push_back(value->node());
             if (!twin->hasUses()) {
               twin->destroy();
-              copy.substitute(node, nullptr);
               removeAll(std::move(sources));
             }
+          }};
+}
+
+BodyEdit passOn(Node* node, int input) {
+  return {"pass on " + idOf(ReadSite{node, input}), [=](GraphCopy& copy) {
+            Node* twin = copy.at(node);
+            twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
+          }};
+}
+
+BodyEdit removeNodes(std::vector<Node*> nodes) {
+  std::string signature = "remove";
+  for (const Node* node : nodes) signature += " " + torchscript::idOf(node);
+  return {signature, [nodes = std::move(nodes)](GraphCopy& copy) {
+            std::vector<Node*> twins;
+            for (const Node* node : nodes) twins.push_back(copy.at(node));
+            removeUnused(std::move(twins));
           }};
 }
 

@@ -67,6 +67,10 @@ struct ReadSite {
 
 // The node's first output is replaced everywhere by its input.
 [[nodiscard]] BodyEdit bypassNode(torch::jit::Node* node, int input);
+// The same, but the node stays for edits of what only it reads by now; removeNodes() comes last.
+[[nodiscard]] BodyEdit passOn(torch::jit::Node* node, int input);
+// Nodes without readers go, with all that only they read.
+[[nodiscard]] BodyEdit removeNodes(std::vector<torch::jit::Node*> nodes);
 // The read is redirected to an attribute of the body's own module, or to a constant of its own.
 [[nodiscard]] BodyEdit readAttribute(ReadSite site, std::string attribute);
 [[nodiscard]] BodyEdit readConstant(ReadSite site, at::Tensor tensor);
