@@ -41,7 +41,8 @@ enum class OpKind : uint8_t {
   Concat,        // [x...] axis
   Stack,         // [x...] axis: a new axis at that place in y
   Roll,          // [x] axes: a permutation of positions along each axis (roll, flip)
-  Pad,           // [x] axes: those that grow, start: elements before per listed axis, value: the fill (double)
+  Pad,           // [x] axes: those that grow or shrink, start: elements before per listed axis, absent where a run
+                 //     computes the amounts or one is negative; value: the fill (double), absent: the border repeats x
   Gather,        // [x, index...] axis: whole slices of x by run-time index (index_select, embedding = axis 0 of a
                  //     table). count (1): so many axes from `axis` on are indexed together and make way for the index's
   Scatter,       // [x, updates, index...] axis, count (1): x, with the updates written to the positions along so many

@@ -169,7 +169,9 @@ class SizeQuestion {
       case OpKind::Gather:
         return gathered(node, own);
       case OpKind::Pad:
-        return listsAxis(node, "axes", axis) ? fixedAs(x, axis, own) : of(x, axis);
+        if (!graph::intsAttribute(node, "axes")) return own;
+        if (!listsAxis(node, "axes", axis)) return of(x, axis);
+        return graph::intsAttribute(node, "start") ? fixedAs(x, axis, own) : own;
       case OpKind::Mix:
         if (listsAxis(node, "ones", axis)) return kFixed;
         return in->size() == out.size() && graph::intsAttribute(node, "axes") && !listsAxis(node, "axes", axis)

@@ -192,37 +192,75 @@ Shift splitShift(const Graph& graph, const Node& node, int operand, const Patter
   });
 }
 
-ZeroMean padZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  auto view = viewOf(graph, node, 0, output, pattern, false);
+namespace {
+
+// One axis that a Pad makes longer, or shorter: what is known of it in every run.
+struct PaddedAxis {
+  size_t axis = 0;
+  std::optional<int64_t> start;  // elements in front; nullopt: the amounts are computed, or cut something off
+};
+
+std::optional<std::vector<PaddedAxis>> paddedAxes(const Node& node) {
   const auto axes = graph::intsAttribute(node, "axes");
   const auto start = graph::intsAttribute(node, "start");
-  if (!view || !axes || !start || axes->size() != start->size()) return ZeroMean::refused(kNoShape);
-  if (graph::floatAttribute(node, "value").value_or(1.0) != 0.0)
-    return ZeroMean::refused("it pads with something other than 0");
-  for (size_t i = 0; i < axes->size(); ++i) {
-    const auto axis = static_cast<size_t>((*axes)[i]);
-    auto seen = window(view->dims.at(axis), (*start)[i], view->in->at(axis));
+  if (!axes || (start && axes->size() != start->size())) return std::nullopt;
+  std::vector<PaddedAxis> padded;
+  for (size_t i = 0; i < axes->size(); ++i)
+    padded.push_back({static_cast<size_t>((*axes)[i]), start ? std::optional((*start)[i]) : std::nullopt});
+  return padded;
+}
+
+constexpr const char* kPaddedByRun = "it pads the channels by amounts that a run computes, or cuts some off";
+
+}  // namespace
+
+// Along axes that are kept, whatever the border is: each of its rows is 0 or one of x's.
+ZeroMean padZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOf(graph, node, 0, output, pattern, false);
+  const auto padded = paddedAxes(node);
+  if (!view) return ZeroMean::refused(kNoShape);
+  if (!padded) return ZeroMean::refused(kPaddedByRun);
+  const auto fill = graph::floatAttribute(node, "value");
+  if (fill && *fill != 0.0) return ZeroMean::refused("it pads with something other than 0");
+  for (const auto& [axis, start] : *padded) {
+    Factors& factors = view->dims.at(axis);
+    const int64_t size = view->in->at(axis);
+    if (!fill || !start) {
+      if (anySummed(factors)) return ZeroMean::refused(fill ? kPaddedByRun : "its border repeats the norm's channels");
+      factors = wholeKept(size);
+      continue;
+    }
+    auto seen = window(factors, *start, size);
     if (!seen) return ZeroMean::refused(kCutsChannels);
     if (!seen->reaches) return ZeroMean::proven();
-    view->dims[axis] = std::move(seen->factors);
+    factors = std::move(seen->factors);
   }
   return needs(node.operands[0], view->dims);
 }
 Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
   auto view = viewOf(graph, node, 0, 0, pattern, true);
-  const auto axes = graph::intsAttribute(node, "axes");
-  const auto start = graph::intsAttribute(node, "start");
-  if (operand != 0 || !view || !axes || !start || axes->size() != start->size()) return Shift::refused(kNoShape);
+  const auto padded = paddedAxes(node);
+  if (operand != 0 || !view) return Shift::refused(kNoShape);
+  if (!padded) return Shift::refused(kPaddedByRun);
   // Without a constant fill the border repeats x, shift included.
   const bool filled = graph::floatAttribute(node, "value").has_value();
-  for (size_t i = 0; i < axes->size(); ++i) {
-    const auto axis = static_cast<size_t>((*axes)[i]);
-    if (!filled && anySummed(view->dims.at(axis))) return Shift::refused("its border repeats the shifted channels");
-    auto wide = placed(view->dims.at(axis), view->in->at(axis), (*start)[i], view->out->at(axis), false);
+  bool apart = false;
+  for (const auto& [axis, start] : *padded) {
+    Factors& factors = view->dims.at(axis);
+    // Each position stands for itself, as in windowShift().
+    if (!filled || !start) {
+      apart = apart || anySummed(factors);
+      factors = wholeKept(view->out->at(axis));
+      continue;
+    }
+    auto wide = placed(factors, view->in->at(axis), *start, view->out->at(axis), false);
     if (!wide) return Shift::refused(kCutsChannels);
-    view->dims[axis] = std::move(*wide);
+    factors = std::move(*wide);
   }
-  return carries(node.outputs[0], view->dims);
+  Pattern left = joinDims(view->dims);
+  if (apart && !left.sumsAnything())
+    return Shift::refused(filled ? kPaddedByRun : "its border repeats the shifted channels");
+  return Shift::carried({{node.outputs[0], std::move(left)}});
 }
 
 }  // namespace normlens::ops

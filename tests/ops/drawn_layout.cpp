@@ -134,11 +134,14 @@ OneNode pad(Draw& draw) {
   const Ints axes = draw.someAxes(in);
   Ints start;
   Shape out = in;
+  const bool written = draw.below(4) != 0;
   for (const int64_t axis : axes) {
+    int64_t& size = out[static_cast<size_t>(axis)];
     start.push_back(draw.below(4));
-    out[static_cast<size_t>(axis)] += start.back() + draw.below(4);
+    size = written ? size + start.back() + draw.below(4) : 1 + draw.below(size + 4);
   }
-  Attributes attributes{{"axes", axes}, {"start", start}};
+  Attributes attributes{{"axes", axes}};
+  if (written) attributes.emplace_back("start", start);
   if (draw.below(5) != 0) attributes.emplace_back("value", draw.below(4) == 0 ? 1.0 : 0.0);
   return oneNode(OpKind::Pad, {in}, attributes, {out});
 }

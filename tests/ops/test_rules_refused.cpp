@@ -195,7 +195,7 @@ TEST(Refused, rowsThatAMaskTakesInPart) {
   for (size_t i = 8; i < 24; ++i) rows.at[i] = part.at[i] = 1;
   part.at[47] = 1;
   EXPECT_TRUE(claimsZeroMean(with(Operand::of(rows), {4, 8}), kChannels));
-  EXPECT_TRUE(claimsZeroMean(with(Shape{2, 3, 1}, {4, 2, 4}), kChannels));
+  EXPECT_TRUE(claimsZeroMean(with(Operand::declaring({2, 3, 1}), {4, 2, 4}), kChannels));
   EXPECT_TRUE(toleratesShift(with(Operand::of(rows), {4, 8}), 2, over({4, 8}, {1})));
   EXPECT_FALSE(claimsZeroMean(with(Operand::of(part), {4, 8}), kChannels));
   EXPECT_FALSE(toleratesShift(with(Operand::of(part), {4, 8}), 2, over({4, 8}, {1})));
@@ -208,7 +208,7 @@ TEST(Refused, rowsThatAMaskTakesInPart) {
 
 TEST(Refused, gateThatDiffersBetweenChannels) {
   for (const OpKind kind : {OpKind::Mul, OpKind::Div}) {
-    const auto with = [&](const Shape& gate) { return oneNode(kind, {kX, gate}, {}, {kX}); };
+    const auto with = [&](const Shape& gate) { return oneNode(kind, {kX, Operand::declaring(gate)}, {}, {kX}); };
     EXPECT_TRUE(claimsZeroMean(with({2, 3, 1}), kChannels));
     EXPECT_TRUE(toleratesShift(with({2, 3, 1}), 0, kChannels));
     EXPECT_FALSE(claimsZeroMean(with({8}), kChannels));
@@ -281,10 +281,32 @@ TEST(Refused, paddingWithSomethingElseThanZero) {
   EXPECT_TRUE(claims(pad(1, {{"value", 0.0}})));
   EXPECT_TRUE(claims(pad(2, {{"value", 0.0}})));
   EXPECT_FALSE(claims(pad(1, {{"value", 1.0}})));
-  EXPECT_FALSE(claims(pad(1, {})));  // fill computed at run time, or another mode
+  EXPECT_TRUE(claims(pad(1, {}))) << "rows of x again";
+  EXPECT_FALSE(claims(pad(2, {}))) << "channels of x again";
   // Repeating the border repeats the shift: outside of the region it is not 0.
   EXPECT_TRUE(toleratesShift(pad(2, {{"value", 1.0}}).first, 0, kChannels));
   EXPECT_FALSE(toleratesShift(pad(2, {}).first, 0, kChannels));
+}
+
+TEST(Refused, paddingOfTheChannelsByAmountsOfARun) {
+  const auto pad = [](int64_t axis, Shape out, graph::Attributes value) {
+    value.insert(value.begin(), {"axes", Ints{axis}});
+    return oneNode(OpKind::Pad, {kX}, value, {out});
+  };
+  const graph::Attributes zeros{{"value", 0.0}};
+  for (const int64_t more : {-1, 0, 2}) {
+    const Shape longer{kX[0], kX[1] + more, kX[2]}, wider{kX[0], kX[1], kX[2] + more};
+    for (const auto& value : {zeros, graph::Attributes{}}) {
+      EXPECT_TRUE(claimsZeroMean(pad(1, longer, value), over(longer, {2})));
+      EXPECT_TRUE(toleratesShift(pad(1, longer, value), 0, kChannels));
+      EXPECT_FALSE(claimsZeroMean(pad(2, wider, value), over(wider, {2})));
+      EXPECT_FALSE(toleratesShift(pad(2, wider, value), 0, kChannels));
+      EXPECT_TRUE(toleratesShift(pad(1, longer, value), 0, over(kX, {0, 1, 2}))) << "what a bias adds";
+    }
+  }
+  const OneNode unknown = oneNode(OpKind::Pad, {kX}, zeros, {kX});
+  EXPECT_FALSE(claimsZeroMean(unknown, kChannels));
+  EXPECT_FALSE(toleratesShift(unknown, 0, kChannels));
 }
 
 TEST(Refused, castThatRounds) {
@@ -300,7 +322,7 @@ TEST(Refused, castThatRounds) {
 
 TEST(Refused, maskThatDiffersBetweenChannelsAndFillOtherThanZero) {
   const auto fill = [](const Shape& mask, double value) {
-    return oneNode(OpKind::MaskedFill, {kX, mask, Operand::number(value)}, {}, {kX});
+    return oneNode(OpKind::MaskedFill, {kX, Operand::declaring(mask), Operand::number(value)}, {}, {kX});
   };
   EXPECT_TRUE(claimsZeroMean(fill({2, 3, 1}, 0), kChannels));
   EXPECT_FALSE(claimsZeroMean(fill({2, 3, 8}, 0), kChannels));

@@ -518,7 +518,8 @@ class Model {
         return g_.add(OpKind::Mix, {x}, x_, {{"axes", Ints{1}}});
       default: {
         const Shape longer{batch_, tokens_ + 2, kWidth};
-        Attributes pad{{"axes", Ints{1}}, {"start", Ints{1}}};
+        Attributes pad{{"axes", Ints{1}}};
+        if (g_.chance(60)) pad.emplace_back("start", Ints{1});
         if (g_.chance(70)) pad.emplace_back("value", 0.0);
         const ValueId padded = g_.add(OpKind::Pad, {x}, longer, pad);
         if (g_.chance(40)) norms_.push_back(norm(padded, 1));

@@ -82,11 +82,16 @@ Tensor rolled(const Call& call) {
   });
 }
 
+// Amounts that a run computes are as much in front as behind.
 Tensor padded(const Call& call) {
-  const auto start = graph::intsAttribute(call.node, "start").value();
+  auto start = graph::intsAttribute(call.node, "start").value_or(std::vector<int64_t>{});
   const auto fill = graph::floatAttribute(call.node, "value");
   const Tensor& x = call.operand(0);
   Tensor out(call.outShape());
+  for (size_t i = start.size(); i < call.axes().size(); ++i) {
+    const auto axis = static_cast<size_t>(call.axes()[i]);
+    start.push_back((out.shape[axis] - x.shape[axis]) / 2);
+  }
   forEachIndex(out.shape, [&](const Index& index) {
     Index from = index;
     bool inside = true;

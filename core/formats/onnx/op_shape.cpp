@@ -205,15 +205,22 @@ void concat(OpContext& op) {
   op.setAxis(op.intOf("axis", 1), op.rank(0));
 }
 
+// What a Pad adds in front of each listed axis and behind it; nullopt where a run computes it.
+using Pads = std::vector<std::optional<int64_t>>;
+
+std::optional<Pads> padsOf(const OpContext& op) {
+  if (op.version() >= 11) return op.knownInts(1);
+  const auto written = op.intsOf("pads");
+  return written ? std::optional(Pads(written->begin(), written->end())) : std::nullopt;
+}
+
 // Opsets 1 and 2 to 10: pads and value as attributes.
 void pad(OpContext& op) {
   op.operand(0);
   for (int i = 1; i < 4; ++i) op.computed(i);
   const bool asInputs = op.version() >= 11;
-  const auto pads = asInputs ? op.constantInts(1) : op.intsOf("pads");
+  const auto pads = padsOf(op);
   const auto rank = op.rank(0);
-  const std::string mode = op.stringOf("mode", "constant");
-  std::vector<int64_t> axes, start;
   if (!pads || !rank) return op.opaque();
   auto listed = asInputs && op.has(3) ? op.constantInts(3) : std::nullopt;
   if (asInputs && op.has(3) && !listed) return op.opaque();
@@ -223,17 +230,20 @@ void pad(OpContext& op) {
   }
   const size_t count = listed->size();
   if (pads->size() != 2 * count) return op.opaque();
+  std::vector<int64_t> axes, start;
+  bool known = true;
   for (size_t i = 0; i < count; ++i) {
     const auto axis = OpContext::normalised((*listed)[i], rank);
-    const int64_t before = (*pads)[i], after = (*pads)[count + i];
-    if (!axis || before < 0 || after < 0) return op.opaque();
+    const auto before = (*pads)[i], after = (*pads)[count + i];
+    if (!axis) return op.opaque();
     if (before == 0 && after == 0) continue;
+    known = known && before >= 0 && after >= 0;
     axes.push_back(*axis);
-    start.push_back(before);
+    start.push_back(before.value_or(0));
   }
   op.set("axes", std::move(axes));
-  op.set("start", std::move(start));
-  if (mode != "constant") return;
+  if (known) op.set("start", std::move(start));
+  if (op.stringOf("mode", "constant") != "constant") return;
   // Without a value it is 0. A value given at run time or other than a plain number could be anything.
   if (!asInputs) return op.set("value", op.floatOf("value", 0));
   if (!op.has(2)) return op.set("value", 0.0);

@@ -19,6 +19,13 @@ void reshape(OpContext& op) {
   }
 }
 
+void unsqueeze(OpContext& op) {
+  op.operand("self");
+  const auto rank = op.rankOf("self");
+  const auto axis = rank ? op.axisOf("dim", *rank + 1) : std::nullopt;
+  if (axis) op.set("ones", std::vector<int64_t>{*axis});
+}
+
 void expand(OpContext& op) { op.operand("self"); }
 
 // repeat() of axes of size 1 only is an expand; else each position is one of x's. A count may be known at run time
@@ -185,27 +192,35 @@ void roll(OpContext& op) {
 }
 
 // Amounts come in pairs (before, after), last axis first.
-void pad(OpContext& op) {
-  op.operand("self");
-  if (op.stringOf("mode").value_or("constant") != "constant") {
-    op.kind = OpKind::Opaque;
-    return;
-  }
-  if (!op.isNone("value") && !op.numberOf("value")) op.kind = OpKind::Opaque;
-  op.set("value", op.numberOf("value").value_or(0.0));
-  const auto amounts = op.intsOf("pad");
+void padBy(OpContext& op, std::string_view argument) {
+  const auto amounts = op.knownIntsOf(argument);
   const auto rank = op.rankOf("self");
   if (!amounts || !rank) return;
   std::vector<int64_t> axes, start;
+  bool known = true;
   for (size_t i = 0; i + 1 < amounts->size(); i += 2) {
-    const int64_t before = (*amounts)[i], after = (*amounts)[i + 1];
-    if (before < 0 || after < 0) op.kind = OpKind::Opaque;  // crops
+    const auto before = (*amounts)[i], after = (*amounts)[i + 1];
     if (before == 0 && after == 0) continue;
+    known = known && before >= 0 && after >= 0;
     axes.insert(axes.begin(), *rank - 1 - static_cast<int64_t>(i / 2));
-    start.insert(start.begin(), before);
+    start.insert(start.begin(), before.value_or(0));
   }
   op.set("axes", axes);
-  op.set("start", start);
+  if (known) op.set("start", start);
+}
+
+void pad(OpContext& op) {
+  op.operand("self");
+  const auto mode = op.has("mode") ? op.stringOf("mode") : "constant";
+  const bool knowsFill = op.isNone("value") || op.numberOf("value");
+  if (!mode || (mode == "constant" && !knowsFill)) op.kind = OpKind::Opaque;
+  if (mode == "constant") op.set("value", op.numberOf("value").value_or(0.0));
+  padBy(op, "pad");
+}
+
+void padByBorder(OpContext& op) {
+  op.operand("self");
+  padBy(op, "padding");
 }
 
 }  // namespace
@@ -234,12 +249,19 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::vstack", OpKind::Concat, verticalStack},
         {"aten::roll", OpKind::Roll, roll},
         {"aten::flip", OpKind::Roll, roll},
+        {"aten::unsqueeze", OpKind::Reshape, unsqueeze},
         {"aten::pad", OpKind::Pad, pad},
         {"aten::constant_pad_nd", OpKind::Pad, pad},
+        {"aten::reflection_pad1d", OpKind::Pad, padByBorder},
+        {"aten::reflection_pad2d", OpKind::Pad, padByBorder},
+        {"aten::reflection_pad3d", OpKind::Pad, padByBorder},
+        {"aten::replication_pad1d", OpKind::Pad, padByBorder},
+        {"aten::replication_pad2d", OpKind::Pad, padByBorder},
+        {"aten::replication_pad3d", OpKind::Pad, padByBorder},
     };
     for (const char* name :
-         {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::squeeze", "aten::unsqueeze",
-          "aten::view_as", "aten::reshape_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::ravel"})
+         {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::squeeze", "aten::view_as",
+          "aten::reshape_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::ravel"})
       rules.push_back({name, OpKind::Reshape, reshape});
     for (const char* name : {"aten::expand", "aten::expand_as", "aten::broadcast_to"})
       rules.push_back({name, OpKind::Expand, expand});

@@ -154,6 +154,21 @@ TEST(Lower, SoftmaxBeforeOpset13) {
   EXPECT_EQ(graph::intAttribute(last(one(13, "float[2, 3, 4] x", "y = Softmax<axis = 1>(x)")), "axis"), 1);
 }
 
+TEST(Lower, PadsOfAxesThatARunMakesLonger) {
+  const auto model = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[B, T, 8] x) => (float[B, U, 8] y)
+    <int64[1] one = {1}, int64[1] four = {4}, int64[4] front = {0, 0, 0, 0}, int64[1] none = {0}>
+    { s = Shape(x) t = Gather(s, one) m = Mod(t, four) p = Concat<axis = 0>(front, m, none) y = Pad(x, p) })");
+  ASSERT_EQ(last(model).kind, OpKind::Pad);
+  EXPECT_EQ(graph::intsAttribute(last(model), "axes"), (std::vector<int64_t>{1}));
+  EXPECT_EQ(graph::intsAttribute(last(model), "start"), std::nullopt);
+  EXPECT_EQ(graph::floatAttribute(last(model), "value"), 0.0);
+  const auto reflected = one(10, "float[2, 6, 8] x", "y = Pad<pads = [0, 1, 0, 0, -2, 0], mode = \"reflect\">(x)");
+  ASSERT_EQ(last(reflected).kind, OpKind::Pad);
+  EXPECT_EQ(graph::intsAttribute(last(reflected), "axes"), (std::vector<int64_t>{1}));
+  EXPECT_EQ(graph::intsAttribute(last(reflected), "start"), std::nullopt);
+  EXPECT_EQ(graph::floatAttribute(last(reflected), "value"), std::nullopt);
+}
+
 TEST(Lower, Slices) {
   const auto flipped = lowered(R"(<ir_version: 8, opset_import: ["": 17]> m (float[2, 6, 8] x) => (float[A, B, C] y)
     <int64[2] s = {-4, 1}, int64[2] e = {9, 7}, int64[2] a = {1, -1}> { y = Slice(x, s, e, a) })");
