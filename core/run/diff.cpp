@@ -139,14 +139,15 @@ Result<TensorDiff> compareTensors(std::string name, const graph::TensorView& a, 
 
 Result<Distances> compareToThird(const graph::TensorView& a, const graph::TensorView& b,
                                  const graph::TensorView& third) {
-  const auto pair = numbersOf({}, a, b), withThird = numbersOf({}, a, third);
+  const auto pair = numbersOf({}, a, b);
   if (!pair) return tl::unexpected(pair.error());
-  if (!withThird) return tl::unexpected(withThird.error());
+  const auto others = third.shape == a.shape ? graph::toDoubles(partsOfComplex(third)) : std::nullopt;
+  if (!others) return fail(ErrorCode::BadInput, "the third tensor is not like the first two");
   Span ofA, ofB;
   double sumA = 0, sumB = 0;
   size_t counted = 0;
   for (size_t i = 0; i < pair->a.size(); ++i) {
-    const double x = pair->a[i], y = pair->b[i], other = withThird->b[i];
+    const double x = pair->a[i], y = pair->b[i], other = (*others)[i];
     if (equal(x, y)) continue;
     ofA.include(x, other);
     ofB.include(y, other);
