@@ -43,6 +43,10 @@ class Judge:
     def judge(self, case):
         done = self.written_and_run(case)
         done.simplest = self.written.simplest
+        # An original in less than float64 can itself be far off, of a mask of -1e4 in float16: then float64 decides.
+        if done.kind == "wrong" and "noise" in done.detail and case["type"] != "float64":
+            if not self.judge(case | {"type": "float64"}).failed:
+                done.kind = "ok"
         return done
 
     def written_and_run(self, case):
@@ -60,8 +64,8 @@ class Judge:
             runs = open_file(self.original).run(sample)
         except Exception as problem:
             return Judgement("unrun", str(problem).strip().splitlines()[-1][:200])
-        if not any(numpy.isfinite(one).any() for one in runs):
-            return Judgement("unrun", "nothing finite")
+        if not all(numpy.isfinite(one).any() for one in runs):
+            return Judgement("unrun", "an output without a finite number")
         try:
             return self.asked(case, sample)
         except Died as problem:
