@@ -18,6 +18,8 @@ using testing::ModelSize;
 constexpr double kTolerance = 1e-10;
 constexpr ModelSize kProbe{2, 3};
 constexpr ModelSize kOther{3, 5};
+constexpr ModelSize kOneToken{1, 1};
+constexpr ModelSize kFullGates{3, 5, 8};
 
 struct Tally {
   int norms = 0;
@@ -108,16 +110,14 @@ double difference(const graph::Graph& graph, const std::vector<LayerNorm>& norms
   return worst;
 }
 
-void checkModel(unsigned seed, Tally& tally) {
+// Analysed at one size, carried out there and at others.
+void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSize>& others, Tally& tally) {
   const int steps = 3 + static_cast<int>(seed % 9);
-  const graph::Graph graph = testing::randomModel(seed, kProbe, steps);
-  const graph::Graph larger = testing::randomModel(seed, kOther, steps);
+  const graph::Graph graph = testing::randomModel(seed, probe, steps);
   ASSERT_TRUE(graph::checkGraph(graph)) << graph::checkGraph(graph).error().message;
-  ASSERT_EQ(graph.nodes.size(), larger.nodes.size());
   const auto analysis = analyze(graph, Task{});
   ASSERT_TRUE(analysis);
   const auto& norms = (*analysis)->norms.layerNorms;
-  const auto largerNorms = findNorms(larger).layerNorms;
   tally.norms += static_cast<int>(norms.size());
   std::mt19937 random(seed);
   for (const Policy policy : {Policy::Free, Policy::Balanced, Policy::All}) {
@@ -128,12 +128,17 @@ void checkModel(unsigned seed, Tally& tally) {
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)
         << "seed " << seed << ", policy " << policyName(policy) << "\n"
         << describe(graph, plan);
-    const auto moved = testing::atOtherSize(plan, graph, larger);
-    if (!moved) continue;
-    ++tally.otherSize;
-    EXPECT_LT(difference(larger, largerNorms, *moved, random), kTolerance)
-        << "seed " << seed << " at another size, policy " << policyName(policy) << "\n"
-        << describe(larger, *moved);
+    for (const ModelSize& size : others) {
+      const graph::Graph other = testing::randomModel(seed, size, steps);
+      ASSERT_EQ(graph.nodes.size(), other.nodes.size());
+      const auto moved = testing::atOtherSize(plan, graph, other);
+      if (!moved) continue;
+      ++tally.otherSize;
+      EXPECT_LT(difference(other, findNorms(other).layerNorms, *moved, random), kTolerance)
+          << "seed " << seed << " at " << size.batch << ", " << size.tokens << ", " << size.ones << ", policy "
+          << policyName(policy) << "\n"
+          << describe(other, *moved);
+    }
   }
 }
 
@@ -147,7 +152,10 @@ TEST(RandomGraphs, everyPlanKeepsTheOutputs) {
     number = *end == ':' ? static_cast<unsigned>(std::strtoul(end + 1, nullptr, 10)) : 1;
   }
   Tally tally;
-  for (unsigned seed = first; seed < first + number; ++seed) checkModel(seed, tally);
+  for (unsigned seed = first; seed < first + number; ++seed) {
+    checkModel(seed, kProbe, {kOther, kFullGates}, tally);
+    if (seed % 3 == 0) checkModel(seed, kOneToken, {kFullGates}, tally);
+  }
   RecordProperty("norms", tally.norms);
   RecordProperty("folded", tally.folded);
   if (number < 300) return;

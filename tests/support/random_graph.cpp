@@ -26,13 +26,15 @@ constexpr int64_t kRows = 5;
 class Model {
  public:
   Model(unsigned seed, const ModelSize& size)
-      : g_(seed), batch_(size.batch), tokens_(size.tokens), x_{batch_, tokens_, kWidth} {}
+      : g_(seed), batch_(size.batch), tokens_(size.tokens), ones_(size.ones), x_{batch_, tokens_, kWidth} {}
 
   Graph build(int steps) {
     image_ = g_.input({batch_, tokens_, kWidth});
     ids_ = g_.input({batch_, tokens_}, DType::Int64);
     flag_ = g_.input({}, DType::Bool);
     trips_ = g_.input({}, DType::Int64);
+    gates_ = {sized({batch_, tokens_, ones_}, {-1, -1, -1}), sized({ones_}, {-1}),
+              sized({batch_, tokens_, 1}, {-1, -1, 1})};
     streams_.push_back(start());
     if (g_.chance(50)) streams_.push_back(start());
     for (int i = 0; i < steps; ++i) streams_.push_back(anyStep());
@@ -43,6 +45,12 @@ class Model {
 
  private:
   using Step = ValueId (Model::*)();
+
+  ValueId sized(const Shape& shape, const Shape& declared) {
+    const ValueId made = g_.input(shape);
+    g_.graph().values[static_cast<size_t>(made)].declared = declared;
+    return made;
+  }
 
   ValueId pick() {
     // Mostly one of the newest.
@@ -210,6 +218,7 @@ class Model {
 
   ValueId gate(ValueId from) {
     const Shape one = with(x_, 2, 1);
+    if (g_.chance(20)) return gates_.at(static_cast<size_t>(g_.below(3)));
     switch (g_.below(4)) {
       case 0:
         return g_.number(0.8);
@@ -631,11 +640,13 @@ class Model {
   GraphBuilder g_;
   int64_t batch_;
   int64_t tokens_;
+  int64_t ones_;
   Shape x_;
   ValueId image_ = kNoValue;
   ValueId ids_ = kNoValue;
   ValueId flag_ = kNoValue;
   ValueId trips_ = kNoValue;
+  std::vector<ValueId> gates_;
   ValueId table_ = kNoValue;
   std::vector<ValueId> streams_;
   std::vector<ValueId> norms_;  // outputs of norms that nothing else reads

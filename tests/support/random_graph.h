@@ -11,6 +11,7 @@ namespace normlens::testing {
 struct ModelSize {
   int64_t batch = 2;
   int64_t tokens = 3;
+  int64_t ones = 1;  // of the axes of inputs that have size 1 in the probe; else 1 or the width
 };
 
 // The same seed gives the same model at every size.
