@@ -43,7 +43,12 @@ DroppedReads::DroppedReads(const fold::FoldPlan& plan) {
   }
 }
 
-bool DroppedReads::take(const graph::Use& read) { return open_.erase(keyOf(read)) != 0; }
+std::optional<graph::Use> DroppedReads::next() {
+  if (open_.empty()) return std::nullopt;
+  const auto [node, operand, block] = *open_.begin();
+  open_.erase(open_.begin());
+  return graph::Use{node, operand, block};
+}
 
 std::optional<size_t> DroppedReads::resultWithout(const Graph& graph, const graph::Use& read) const {
   if (read.node == graph::kNone) return std::nullopt;

@@ -14,8 +14,8 @@ class DroppedReads {
  public:
   explicit DroppedReads(const fold::FoldPlan& plan);
 
-  // False where it is none, or has been taken before.
-  bool take(const graph::Use& read);
+  // Each once.
+  std::optional<graph::Use> next();
 
   // The operand of the Add or Sub that its result is, once this read of it is 0; in a run with any sizes. nullopt: the
   // result is another one, may have another shape or type, or that operand is still to be dropped.

@@ -31,7 +31,7 @@ void editNodes(PlanTranslator& nodes, const fold::FoldPlan& plan) {
     forEach<fold::InsertCentering>(plan, [&](const auto& edit) {
       if (nodes.readsInside(edit) == inside) nodes.add(edit);
     });
-    if (!inside) forEach<fold::DropAddend>(plan, [&](const auto& edit) { nodes.add(edit); });
+    if (!inside) nodes.dropAddends();
   }
   forEach<fold::AbsorbShift>(plan, [&](const auto& edit) { nodes.add(edit); });
   forEach<fold::ReplaceNorm>(plan, [&](const auto& edit) { nodes.add(edit); });

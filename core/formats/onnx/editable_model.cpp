@@ -291,6 +291,7 @@ void EditableModel::setInput(const ReadSite& site, const std::string& name) {
   lost_.emplace_back(site.body, nameAt(site));
   if (site.node != nullptr) {
     site.node->set_input(site.input, name);
+    if (site.body->indexed) site.body->reads[name].emplace_back(site.node, site.input);
   } else if (site.body->graph == nullptr) {
     site.body->function->set_output(site.input, name);
   } else if (site.body->outer != nullptr) {

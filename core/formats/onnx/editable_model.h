@@ -44,7 +44,7 @@ struct Body {
   std::unordered_set<std::string> names;            // all names in it and in its inner bodies; of roots only
   std::unordered_map<std::string, int> lastNumber;  // that made a wanted name unique
 
-  // As the file has them, filled when first asked for.
+  // As the file has them, filled when first asked for; reads also as they are redirected.
   bool indexed = false;
   std::unordered_map<std::string, std::vector<std::pair<NodeProto*, int>>> reads;
   std::vector<NodeProto*> holders;  // nodes with bodies

@@ -57,10 +57,8 @@ void PlanTranslator::add(const fold::InsertCentering& edit) {
   }
 }
 
-void PlanTranslator::add(const fold::DropAddend& edit) {
-  for (const auto& use : edit.uses) {
-    if (dropped_.take(use)) drop(use);
-  }
+void PlanTranslator::dropAddends() {
+  while (const auto read = dropped_.next()) drop(*read);
 }
 
 // x - x is 0 of the same shape, whatever its type and in every version of the operators.

@@ -46,7 +46,7 @@ class PlanTranslator {
   // A norm of its own op loses its input when it is replaced.
   void add(const fold::AbsorbShift& edit);
   void add(const fold::InsertCentering& edit);
-  void add(const fold::DropAddend& edit);
+  void dropAddends();
   void add(const fold::ReplaceNorm& edit);
   // A value that exists only inside a fused operation: the operation has to be written out to get at it.
   [[nodiscard]] bool readsInside(const fold::InsertCentering& edit) const;

@@ -85,10 +85,9 @@ class PlanTranslator {
     }
   }
 
-  void add(const fold::DropAddend& edit) {
-    for (const auto& use : edit.uses) {
-      if (dropped_.take(use)) drop(use);
-    }
+  // All of them with the first.
+  void add(const fold::DropAddend&) {
+    while (const auto read = dropped_.next()) drop(*read);
   }
 
   void add(const fold::ReplaceNorm& edit) {

@@ -74,5 +74,16 @@ TEST(OnnxDroppedAddends, WhatStaysReadsZeros) {
     folded(body);
 }
 
+// Whichever of the sums is left out first, what is left reads the table.
+TEST(OnnxDroppedAddends, AnAddendOfTwoSumsAndOfAnother) {
+  const Folded out = folded(R"(
+      two = Constant <value_float = 2.0> ()
+      m = Mul(s, two)
+      a = Add(x, s)
+      h = Add(a, m)
+)");
+  EXPECT_EQ(out.ops.find("MatMul"), std::string::npos) << out.ops;
+}
+
 }  // namespace
 }  // namespace normlens::formats::onnx
