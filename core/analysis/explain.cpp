@@ -160,8 +160,10 @@ std::string describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms
     const Graph& graph;
     const std::vector<LayerNorm>& norms;
     std::string operator()(const fold::AbsorbScale& edit) const {
+      const size_t others = edit.parts.size() - 1;
       return "move the scale of " + describeNode(graph, edit.scaleNode) + " into " +
-             graph.constant(edit.parts.front().constant).name;
+             graph.constant(edit.parts.front().constant).name +
+             (others > 0 ? " and " + plural(others, "other tensor") : std::string());
     }
     std::string operator()(const fold::CenterConstant& edit) const {
       std::string names;

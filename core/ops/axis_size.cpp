@@ -32,7 +32,7 @@ class SizeQuestion {
     const Shape* shape = shapeOf(graph_, value);
     if (shape == nullptr || axis >= shape->size()) return {Kind::Free, value, axis};
     const auto& made = graph_.value(value);
-    if (made.constant != kNone || made.literal) return kFixed;
+    if (isHeld(made) || made.literal) return kFixed;
     if (depth_ >= kDeepest) return {Kind::Free, value, axis};
     if (const auto known = answers_.find({value, axis}); known != answers_.end()) return known->second;
     ++depth_;
@@ -68,6 +68,11 @@ class SizeQuestion {
   }
 
  private:
+  // A tensor of the file that no caller can give in other sizes.
+  [[nodiscard]] bool isHeld(const graph::Value& made) const {
+    return made.constant != kNone && graph_.constant(made.constant).volatileReason.empty();
+  }
+
   [[nodiscard]] bool isFixed(ValueId value, size_t axis) { return of(value, axis).kind == Kind::Fixed; }
 
   // Where the axis' size decides what is taken.

@@ -1,6 +1,8 @@
 // What a rule must refuse because the sizes that make it look right are those of the probe run alone.
 #include <gtest/gtest.h>
 
+#include "core/graph/text.h"
+#include "core/ops/axis_size.h"
 #include "core/ops/rules.h"
 #include "tests/ops/patterns.h"
 #include "tests/support/graph_builder.h"
@@ -128,6 +130,20 @@ TEST(Refused, aGroupNormOfOnePositionByChance) {
   EXPECT_FALSE(absorbs({2, 8, 1, 1}, {}));
   EXPECT_FALSE(absorbs({2, 8, 7, 7}, {}));
   EXPECT_TRUE(absorbs({2, 8}, {}));
+}
+
+// An initializer that is also an input: a caller may give another one, of other sizes.
+TEST(Refused, aTensorOfTheFileThatACallerMayReplace) {
+  const auto broadcast = [](const char* given) {
+    const auto graph = graph::parseGraph(std::string("graph {\n const %g: float64[1] values <2>") + given + R"(
+    %y: float64[1] = Neg(%g)
+    return %y
+  })");
+    return isBroadcastInEveryRun(*graph, graph->outputs()[0], 1);
+  };
+  EXPECT_TRUE(broadcast(""));
+  EXPECT_FALSE(broadcast(" volatile \"a caller may give another\""));
+  EXPECT_FALSE(broadcast(" volatile \"a caller may give another\" declared [-1]"));
 }
 
 }  // namespace
