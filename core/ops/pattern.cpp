@@ -163,6 +163,7 @@ std::optional<Pattern> Pattern::parse(std::string_view text) {
   if (text == "()") return Pattern{};
   if (text.empty()) return std::nullopt;
   Pattern out;
+  int64_t elements = 1;
   size_t at = 0;
   const auto number = [&](int64_t& value) {
     const auto result = std::from_chars(text.data() + at, text.data() + text.size(), value);
@@ -178,6 +179,7 @@ std::optional<Pattern> Pattern::parse(std::string_view text) {
   while (at < text.size()) {
     Factor factor;
     if (!accept("(") || !number(factor.size) || factor.size < 1) return std::nullopt;
+    if (__builtin_mul_overflow(elements, factor.size, &elements)) return std::nullopt;
     factor.end = factor.size;
     factor.summed = accept(" sum");
     if (accept(" of ") && (!number(factor.begin) || !accept(":") || !number(factor.end))) return std::nullopt;

@@ -55,7 +55,11 @@ Result<Directory> findDirectory(std::span<const std::byte> file) {
   const auto end = findEnd(file);
   if (!end) return damaged("it is not a zip file, or its end is missing");
   Directory directory{readAt<uint32_t>(file, *end + 16), readAt<uint16_t>(file, *end + 10)};
-  if (*end < kLocatorBytes || readAt<uint32_t>(file, *end - kLocatorBytes) != kLocator64Magic) return directory;
+  // What lies in front of it is a locator only if a field is full; it may be the end of a name.
+  const bool full =
+      directory.offset == kMax32 || directory.entries == 0xffff || readAt<uint32_t>(file, *end + 12) == kMax32;
+  if (!full || *end < kLocatorBytes || readAt<uint32_t>(file, *end - kLocatorBytes) != kLocator64Magic)
+    return directory;
   const auto at = readAt<uint64_t>(file, *end - kLocatorBytes + 8);
   if (!fits(file, at, kEnd64Bytes) || readAt<uint32_t>(file, at) != kEnd64Magic) {
     return damaged("its zip directory is damaged");

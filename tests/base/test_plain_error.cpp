@@ -80,7 +80,9 @@ TEST(PlainError, WantOfMemoryNamesTheLimitOfTheProcess) {
   EXPECT_EQ(withMemoryLimit(wanted).message, wanted.message);
   EXPECT_EQ(withMemoryLimit(other).hint, "check them");
   ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
-  if (before.rlim_cur == RLIM_INFINITY) EXPECT_EQ(withMemoryLimit(wanted).hint, "");
+  if (before.rlim_cur == RLIM_INFINITY) {
+    EXPECT_EQ(withMemoryLimit(wanted).hint, "");
+  }
 }
 
 }  // namespace

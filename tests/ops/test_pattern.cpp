@@ -52,7 +52,7 @@ TEST(Pattern, textRoundTrips) {
        {Pattern{}, over({2, 5, 8}, {2}), Pattern::fromFactors({{10, 0, 10, false}, {24, 8, 16, true}})}) {
     EXPECT_EQ(Pattern::parse(pattern.text()), pattern) << pattern.text();
   }
-  for (const char* bad : {"", "x", "(0)", "(4 sum", "(4 of 3:2)", "(4 of 0:5)"})
+  for (const char* bad : {"", "x", "(0)", "(4 sum", "(4 of 3:2)", "(4 of 0:5)", "(4294967296)(4294967296)"})
     EXPECT_FALSE(Pattern::parse(bad)) << bad;
 }
 

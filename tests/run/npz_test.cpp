@@ -59,6 +59,17 @@ TEST(Npz, RoundTrips) {
   EXPECT_FALSE(std::filesystem::exists(path.string() + ".part"));
 }
 
+TEST(Npz, ANameThatLooksLikeTheZipsOwnEnd) {
+  const auto path = scratch("odd.npz");
+  formats::Tensors arrays = twoArrays();
+  arrays.back().name = "PK\x06\x07";
+  arrays.back().name += "and 12 more.";  // its last 20 bytes, with .npy, stand where a zip64 locator would
+  ASSERT_TRUE(writeNpz(path, arrays));
+  const auto read = readArrays(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->back().name, arrays.back().name);
+}
+
 TEST(Npz, TheSameArraysGiveTheSameFile) { EXPECT_EQ(zipOfTwoArrays(), zipOfTwoArrays()); }
 
 TEST(Npz, ASingleArrayIsTheFirstInput) {

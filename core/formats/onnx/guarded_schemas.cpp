@@ -41,6 +41,16 @@ bool hasStrayEquation(const InferenceContext& context) {
   return equation != nullptr && !isEquation(equation->s());
 }
 
+// onnx's inference for texts (RegexFullMatch) reads the type of its input without looking whether there is one.
+bool takesText(const OpSchema& schema) {
+  return !schema.inputs().empty() && std::ranges::all_of(schema.inputs()[0].GetTypes(), [](const std::string* type) {
+    return *type == "tensor(string)";
+  });
+}
+bool lacksFirstType(const InferenceContext& context) {
+  return context.getNumInputs() == 0 || context.getInputType(0) == nullptr;
+}
+
 bool isEndless(const ::ONNX_NAMESPACE::TypeProto* type) {
   if (type == nullptr || !type->has_tensor_type()) return false;
   const auto& dims = type->tensor_type().shape().dim();
@@ -64,9 +74,11 @@ const OpSchema* GuardedSchemas::GetSchema(const std::string& op, int version, co
   if (original == nullptr) return nullptr;
   auto guarded = std::make_unique<OpSchema>(*original);
   if (auto infer = original->GetTypeAndShapeInferenceFunction()) {
-    guarded->TypeAndShapeInferenceFunction([infer, only = integerInputs(*original)](InferenceContext& context) {
-      if (!hasStrayAxis(context) && !hasStrayEquation(context) && !hasEndlessList(context, only)) infer(context);
-    });
+    guarded->TypeAndShapeInferenceFunction(
+        [infer, only = integerInputs(*original), text = takesText(*original)](InferenceContext& context) {
+          if (text && lacksFirstType(context)) return;
+          if (!hasStrayAxis(context) && !hasStrayEquation(context) && !hasEndlessList(context, only)) infer(context);
+        });
   }
   // Of numbers that make up a shape; any input is looked at as such.
   if (auto propagate = original->GetDataPropagationFunction()) {

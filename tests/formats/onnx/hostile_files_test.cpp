@@ -92,6 +92,15 @@ TEST_F(ReadTest, OperatorsWithoutTheirFirstInputAreOpaque) {
   }
 }
 
+TEST_F(ReadTest, AnOperatorOnTextsWithoutInputs) {
+  const auto opened = open(modelFromText(R"(
+    <ir_version: 10, opset_import: ["": 21]>
+    m (string[2] x) => (bool[2] y) { y = RegexFullMatch<pattern = "a"> () })"));
+  if (opened) {
+    EXPECT_EQ((*opened)->graph().node(0).kind, graph::OpKind::Opaque);
+  }
+}
+
 TEST_F(ReadTest, ABodyDoesNotReadWhatItsOwnNodeMakes) {
   // The If in the loop's body makes a "b" of its own, and its branches give the outer one.
   const auto opened = open(modelFromText(R"(
