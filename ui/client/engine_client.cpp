@@ -5,11 +5,13 @@
 #include <csignal>
 
 #include "ui/client/handover.h"
+#include "ui/client/window_words.h"
 
 namespace normlens::ui {
 
 EngineError engineErrorOf(const protocol::RpcFailure& failure) {
-  return {failure.code, QString::fromStdString(failure.message), QString::fromStdString(failure.hint), false};
+  return {failure.code, inWindowWords(QString::fromStdString(failure.message)),
+          inWindowWords(QString::fromStdString(failure.hint)), false};
 }
 
 EngineClient::EngineClient(QObject* parent) : QObject(parent) {

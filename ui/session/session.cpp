@@ -13,8 +13,6 @@ namespace methods = protocol::methods;
 
 namespace {
 
-bool noInputs(const protocol::InputsParams& inputs) { return inputs.npz.empty() && inputs.specs.empty(); }
-
 bool sameEdits(const protocol::PlanInfo& a, const protocol::PlanInfo& b) {
   return std::ranges::equal(a.edits, b.edits, {}, &protocol::EditInfo::text, &protocol::EditInfo::text);
 }
@@ -108,7 +106,7 @@ void Session::startOpening(const QString& path) {
 
 void Session::analyze() {
   const Failed stopped = [this](const EngineError&) { dropAnalysis(); };
-  if (noInputs(inputs_)) {
+  if (nothingChosen(inputs_)) {
     runAnalysis(stopped);
     return;
   }
@@ -180,7 +178,7 @@ void Session::inputsRefused(const protocol::InputsParams& before) {
   inputs_ = before;
   rememberInputs(path_, before);
   Q_EMIT inputsChanged();
-  if (noInputs(inputs_)) {
+  if (nothingChosen(inputs_)) {
     analyzeGuessing();
   } else {
     analyze();
@@ -219,20 +217,25 @@ void Session::requestOffer() {
                                        });
 }
 
+// An older proof and its measurements are shown until there is another one.
 void Session::fold() {
   if (!analysis_) return;
-  voidProof();
+  if (job_.kind == JobKind::Measuring) voidProof();
   protocol::FoldParams params;
   params.plan = params_;
   params.norm = flavour_;
   params.verify = true;
-  runJob<protocol::FoldResult>(JobKind::Folding, methods::kFold, params, [this](const protocol::FoldResult& result) {
-    fold_ = result;
-    foldServed_ = true;
-    plan_ = result.plan;
-    Q_EMIT planChanged();
-    Q_EMIT foldChanged();
-  });
+  runJob<protocol::FoldResult>(
+      JobKind::Folding, methods::kFold, params,
+      [this](const protocol::FoldResult& result) {
+        voidProof();
+        fold_ = result;
+        foldServed_ = true;
+        plan_ = result.plan;
+        Q_EMIT planChanged();
+        Q_EMIT foldChanged();
+      },
+      [this](const EngineError&) { voidProof(); });
 }
 
 // What was proved before the engine had to be started again holds for the same file and the same edits; the engine has

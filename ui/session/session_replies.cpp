@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/protocol/methods.h"
+#include "ui/client/window_words.h"
 #include "ui/session/format.h"
 #include "ui/session/input_presets.h"
 #include "ui/session/recent_files.h"
@@ -85,6 +86,7 @@ void Session::opened(protocol::ModelInfo&& info) {
 void Session::analyzed(protocol::Analysis&& analysis) {
   index_.merge(std::exchange(analysis.values, {}));
   analysis_ = std::move(analysis);
+  analysis_->probe_error = inWindowWords(text(analysis_->probe_error)).toStdString();
   statsCache_.clear();  // what a plan centers is known only now
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});

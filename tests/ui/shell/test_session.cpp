@@ -37,6 +37,29 @@ class TestSession final : public QObject {
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 1);
   }
 
+  void anOlderProofIsShownUntilThereIsAnother() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("fold=300")});
+    shown.openAndAnalyse(bert_);
+    shown.session.fold();
+    QVERIFY(!shown.session.foldResult());
+    QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.bench() && !shown.session.busy());
+    shown.session.fold();
+    QVERIFY(shown.session.foldResult() && shown.session.bench());
+    QVERIFY(!shown.window.actions()->exportModel->isEnabled());
+    QTRY_VERIFY(!shown.session.busy());
+    QVERIFY(shown.session.foldResult());
+    QVERIFY2(!shown.session.bench(), "it is an earlier run by now");
+    QCOMPARE(shown.session.benchRuns().size(), size_t{1});
+    // One that is stopped leaves nobody knowing what the engine holds.
+    shown.session.fold();
+    QVERIFY(shown.session.foldResult());
+    shown.session.cancel();
+    QTRY_VERIFY(!shown.session.busy());
+    QVERIFY(!shown.session.foldResult());
+  }
+
   void anOpeningThatIsStoppedLeavesTheModelThatIs() {
     Shown shown({QStringLiteral("--slow"), QStringLiteral("open=300")});
     shown.openAndAnalyse(bert_);
