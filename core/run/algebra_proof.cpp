@@ -114,7 +114,7 @@ class AlgebraProof {
   [[nodiscard]] std::vector<bool> openRanks() const {
     const graph::Graph& graph = change_.original.graph();
     std::vector<bool> open;
-    if (graph.inputs().size() != sample_.size()) return open;
+    if (graph.inputs().size() != sample_.size() || !canTryOtherRanks(change_.original)) return open;
     for (const graph::ValueId input : graph.inputs()) open.push_back(!graph.value(input).declared);
     return open;
   }

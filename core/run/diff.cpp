@@ -12,6 +12,7 @@ namespace {
 using graph::DType;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kWorthAScale = 1e-12;  // below it a least scale would decide nothing
 
 // A complex tensor as its real and imaginary parts along one more axis.
 graph::TensorView partsOfComplex(graph::TensorView view) {
@@ -49,13 +50,27 @@ struct Span {
   [[nodiscard]] double relative() const { return apart == 0 ? 0 : apart / scale; }
 };
 
+// A row that is nothing but rounding, as a norm makes of equal channels, has no scale of its own: a tenth of what three
+// quarters of the elements are above.
+double leastScale(const Numbers& numbers) {
+  std::vector<double> magnitudes;
+  for (const double number : numbers.a) {
+    if (std::isfinite(number) && number != 0) magnitudes.push_back(std::abs(number));
+  }
+  if (magnitudes.empty()) return 0;
+  const auto quarter = magnitudes.begin() + static_cast<std::ptrdiff_t>(magnitudes.size() / 4);
+  std::nth_element(magnitudes.begin(), quarter, magnitudes.end());
+  return *quarter / 10;
+}
+
 // Calls f with each row's span, first element and end.
 template <class F>
-void forEachRow(const Numbers& numbers, const F& f) {
+void forEachRow(const Numbers& numbers, double least, const F& f) {
   for (size_t start = 0, end = 0; start < numbers.a.size(); start = end) {
     end = std::min(start + numbers.rowWidth, numbers.a.size());
     Span span;
     for (size_t i = start; i < end; ++i) span.include(numbers.a[i], numbers.b[i]);
+    span.scale = std::max(span.scale, least);
     f(span, start, end);
   }
 }
@@ -94,8 +109,18 @@ TensorDiff measure(std::string name, const Numbers& numbers) {
     diff.worstA = a[static_cast<size_t>(diff.worst)];
     diff.worstB = b[static_cast<size_t>(diff.worst)];
   }
+  const auto largestOfRows = [&](double least) {
+    double largest = 0;
+    forEachRow(numbers, least, [&](const Span& row, size_t, size_t) { largest = std::max(largest, row.relative()); });
+    return largest;
+  };
+  diff.rowRel = largestOfRows(0);
+  if (diff.rowRel > kWorthAScale) {
+    const double least = leastScale(numbers);
+    diff.rowRel = largestOfRows(least);
+    diff.scale = std::max(diff.scale, least);
+  }
   diff.maxRel = diff.maxAbs == 0 ? 0 : diff.maxAbs / diff.scale;
-  forEachRow(numbers, [&](const Span& row, size_t, size_t) { diff.rowRel = std::max(diff.rowRel, row.relative()); });
   diff.vacuous = counted == 0 && !a.empty();
   diff.meanAbs = counted ? sum / static_cast<double>(counted) : 0;
   if (squaresA > 0 && squaresB > 0) {
@@ -163,7 +188,7 @@ Result<std::vector<FarRow>> rowsApart(const graph::TensorView& a, const graph::T
   const auto numbers = numbersOf({}, a, b);
   if (!numbers) return tl::unexpected(numbers.error());
   std::vector<FarRow> rows;
-  forEachRow(*numbers, [&](const Span& span, size_t start, size_t end) {
+  forEachRow(*numbers, leastScale(*numbers), [&](const Span& span, size_t start, size_t end) {
     if (span.relative() <= limit) return;
     FarRow row{{}, span.apart, span.scale};
     for (size_t i = start; i < end; ++i) {

@@ -4,7 +4,7 @@
 //   max_rel  = max |a - b| / max |a|  cosine   = a . b / (|a| |b|)
 // Elements that are equal bit for bit set no scale: the max |a| of max_rel is of those that differ. The -3e38 of a mask
 // would hide all that stands beside it. row_rel is the largest max_rel of a row by itself: along the last axis that has
-// more than one element.
+// more than one element. No scale is less than a tenth of the lower quartile of the tensor's |a| that are not 0.
 // An element that is NaN on both sides, or the same infinity, is equal and takes no part; one that is not finite on one
 // side only, or differently, makes every measure infinite (cosine NaN). max |a| = 0: max_rel is 0 when nothing differs,
 // else infinite. Empty tensors are equal. Thread: pure functions.

@@ -132,6 +132,8 @@ std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample, const
   return sets;
 }
 
+bool canTryOtherRanks(const formats::Model& model) { return model.facts().format != "onnx"; }
+
 SizeTrials otherRanks(const std::vector<Shape>& shapes, const std::vector<bool>& open) {
   SizeTrials trials;
   for (const bool more : {true, false}) {

@@ -17,6 +17,8 @@ using SizeTrials = std::vector<std::vector<graph::Shape>>;
 [[nodiscard]] std::vector<SizeTrials> otherSizes(const std::vector<graph::Shape>& shapes,
                                                  const std::vector<std::vector<int>>& freeAxes);
 
+// ONNX Runtime's kernels crash on some numbers of axes that a file does not declare: they are not tried there.
+[[nodiscard]] bool canTryOtherRanks(const formats::Model& model);
 // One axis more in front of each input whose number of axes is open (by input), and one less.
 [[nodiscard]] SizeTrials otherRanks(const std::vector<graph::Shape>& shapes, const std::vector<bool>& open);
 

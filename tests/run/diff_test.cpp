@@ -58,6 +58,16 @@ TEST(Diff, EachRowHasItsOwnScale) {
   EXPECT_EQ(rows->front().noise, 0.125) << "of the elements that differ alone, and of what can be compared";
 }
 
+TEST(Diff, ARowThatIsRoundingAloneIsHeldAgainstTheOthers) {
+  const graph::Shape shape{3, 2};
+  const auto a = fromDoubles(DType::Float64, shape, std::vector{-3e38, 2.0, 0.0, 1e-14, -3e38, 4.0});
+  const auto b = fromDoubles(DType::Float64, shape, std::vector{-3e38, 2.0, 2e-14, 0.0, -3e38, 4.0});
+  const auto diff = compareTensors("x", a, b);
+  EXPECT_LT(diff->rowRel, 1e-10);
+  EXPECT_LT(diff->maxRel, 1e-10);
+  EXPECT_TRUE(rowsApart(a, b, 1e-10)->empty());
+}
+
 TEST(Diff, DistancesToAThirdAreThoseOfWhatDiffers) {
   const auto distances = compareToThird(vec({100, 2, 4}), vec({100, 2.5, 5}), vec({0, 2.25, 5}));
   ASSERT_TRUE(distances);
