@@ -22,6 +22,11 @@ void printNorms(const OpenedModel& model, Console& console) {
     constexpr size_t kVerdictWidth = 14;  // "with_centering"
     console.print("  " + norm.name + std::string(width - norm.name.size() + 2, ' ') + norm.verdict +
                   std::string(kVerdictWidth - std::min(kVerdictWidth, norm.verdict.size()) + 2, ' ') + norm.reason);
+    for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
+    for (const auto& condition : norm.would_fold_if) {
+      console.print("    would fold if " + asText(condition) + ": --assume '" + condition.input + "[" +
+                    std::to_string(condition.axis) + "]=1'");
+    }
   }
   for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
 }
@@ -47,6 +52,7 @@ Declared declareAnalyze(CLI::App& app, const confine::Limits&) {
   const auto options = std::make_shared<Options>();
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   options->inputs.addTo(app);
+  options->inputs.addSizesTo(app);
   return {[options](const Call& call) { return run(*options, call); },
           [options] { return namedFiles({options->model}, options->inputs); },
           {}};

@@ -49,6 +49,7 @@ void printOutcome(const std::string& model, const FoldOutcome& outcome, Console&
                 "), " + plural(plan.shifts_absorbed, "shift") + " moved into biases, " +
                 plural(plan.centerings, "centering") + " at run time, file grows by " + megabytes(plan.bytes_grown));
   if (plan.prices.rows > 0) printPrices(plan.prices, console);
+  for (const auto& condition : outcome.fold.holds_if) console.print("  holds if " + asText(condition));
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
   console.print("  written to " + *outcome.output + " (load " + milliseconds(outcome.times.load_ms) + ", fold " +
@@ -170,6 +171,7 @@ Declared declareFold(CLI::App& app, const confine::Limits&) {
   app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
   app.add_option("-o,--output", options->output, "Where to write the folded model")->required()->type_name("OUT");
   options->inputs.addTo(app);
+  options->inputs.addSizesTo(app);
   app.add_option("--policy", options->policy, "What may be done to fold")
       ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
       ->capture_default_str();

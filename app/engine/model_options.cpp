@@ -21,11 +21,19 @@ void InputOptions::addTo(CLI::App& app) {
       ->allow_extra_args(false);
 }
 
+void InputOptions::addSizesTo(CLI::App& app) {
+  app.add_option("--assume", sizes.assume, "Rely on an input's axis having size 1 in every run: 'gate[-1]=1'")
+      ->type_name("SIZE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_flag("--strict", sizes.strict, "Rely on no size of 1 that the file does not fix, tested or not");
+}
+
 Result<service::InputChoice> InputOptions::choice() const {
   if (!npz.empty() && !specs.empty()) {
     return fail(ErrorCode::Usage, "--inputs and --input were both given", "give one of them");
   }
-  return service::InputChoice{npz, specs};
+  return service::InputChoice{npz, specs, sizes};
 }
 
 NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs) {
@@ -55,6 +63,10 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console) {
   for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
     if (!group.each.assumed.empty()) console.note("input " + group.names + " assumed: " + group.each.assumed);
   }
+}
+
+std::string asText(const protocol::SizeCondition& condition) {
+  return condition.text + (condition.tested.empty() ? "" : " (" + condition.tested + ")");
 }
 
 Status checkFlavour(const std::string& format, const std::string& norm) {

@@ -14,8 +14,10 @@ namespace normlens::engine {
 struct InputOptions {
   std::string npz;
   std::vector<std::string> specs;
+  service::SizeChoice sizes;
 
   void addTo(CLI::App& app);
+  void addSizesTo(CLI::App& app);  // for a verb that gives verdicts
   // Error: both kinds given.
   [[nodiscard]] Result<service::InputChoice> choice() const;
 };
@@ -30,6 +32,9 @@ struct InputOptions {
 // Says which inputs were assumed; nothing where they could not be run, which couldNotRun() tells. For a verb whose
 // answer they decide.
 void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
+
+// "gate has size 1 in its last axis (the model does not run with 8 there)"
+[[nodiscard]] std::string asText(const protocol::SizeCondition& condition);
 
 // --norm of every verb.
 inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "standard", "ort", "primitives"};

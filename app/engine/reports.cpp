@@ -10,6 +10,12 @@ namespace {
 using nlohmann::json;
 using protocol::numberToJson;
 
+json conditions(const std::vector<protocol::SizeCondition>& all) {
+  json out = json::array();
+  for (const auto& each : all) out.push_back(protocol::toJson(each));
+  return out;
+}
+
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
   return {{"name", norm.name},
           {"index", norm.index},
@@ -21,6 +27,8 @@ json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& e
           {"reason", norm.reason},
           {"edits", edits},
           {"centerings", norm.centerings},
+          {"holds_if", conditions(norm.holds_if)},
+          {"would_fold_if", conditions(norm.would_fold_if)},
           {"paper", norm.paper},
           {"paper_practical", norm.paper_practical},
           {"paper_strict", norm.paper_strict}};
@@ -34,22 +42,27 @@ std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& anal
   return edits;
 }
 
+constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
+
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};
   if (verify.algebra_done) {
     algebra = {{"max_abs", numberToJson(verify.algebra.max_abs)}, {"max_rel", numberToJson(verify.algebra.max_rel)}};
+    if (verify.algebra.limit > kAlgebraLimit) algebra["limit"] = numberToJson(verify.algebra.limit);
+    if (verify.sample_only) algebra["sample_only"] = true;
     if (!verify.algebra_reason.empty()) algebra["reason"] = verify.algebra_reason;
   }
   json file = nullptr;
   if (verify.file_done) {
-constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
-
     file = {{"dtype", verify.file_dtype},
             {"max_abs", numberToJson(verify.file.max_abs)},
             {"max_rel", numberToJson(verify.file.max_rel)},
             {"noise_floor", numberToJson(verify.noise_floor)}};
-    if (verify.algebra.limit > kAlgebraLimit) algebra["limit"] = numberToJson(verify.algebra.limit);
-    if (verify.sample_only) algebra["sample_only"] = true;
+    if (verify.file_dtype == "float64") file["limit"] = numberToJson(verify.file.limit);
+    if (verify.nearer) {
+      file["nearer"] = {{"original", numberToJson(verify.nearer->original)},
+                        {"folded", numberToJson(verify.nearer->folded)}};
+    }
   } else if (!verify.file_reason.empty()) {
     file = {{"reason", verify.file_reason}};
   }
@@ -58,11 +71,6 @@ constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
   if (!verify.not_run.empty()) entry["not_run"] = verify.not_run;
   return entry;
 }
-    if (verify.file_dtype == "float64") file["limit"] = numberToJson(verify.file.limit);
-    if (verify.nearer) {
-      file["nearer"] = {{"original", numberToJson(verify.nearer->original)},
-                        {"folded", numberToJson(verify.nearer->folded)}};
-    }
 
 }  // namespace
 
@@ -100,6 +108,8 @@ json foldReport(const FoldOutcome& outcome) {
           {"prices", plan.prices.rows > 0 ? protocol::toJson(plan.prices) : json(nullptr)},
           {"output", outcome.output ? json(*outcome.output) : json(nullptr)},
           {"reason", outcome.fold.reason.empty() ? json(nullptr) : json(outcome.fold.reason)},
+          {"holds_if", conditions(outcome.fold.holds_if)},
+          {"note", outcome.note.empty() ? json(nullptr) : json(outcome.note)},
           {"load_ms", numberToJson(outcome.times.load_ms)},
           {"fold_ms", numberToJson(outcome.times.fold_ms)},
           {"save_ms", numberToJson(outcome.times.save_ms)},

@@ -95,7 +95,8 @@ class Model {
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
   // The arrays that a run takes, in order. TorchScript: what tuples, lists and dicts hold, each by a name of its own
-  // ("past.0.1"); lists are as long as the code and `given`, the names of arrays that are there, say.
+  // ("past.0.1"). Lists are as long, and dicts have the keys, as `given` says, the names of all arrays that are there;
+  // where it names none of theirs, as the code says.
   [[nodiscard]] virtual std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const;
   // Names of arrays as inputArrays has them, where they are given otherwise: by torch's numbered names, or what an only
   // list or dict holds without its name.
@@ -104,6 +105,8 @@ class Model {
   [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs() const = 0;
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
+  // Sizes of inputs that an analysis may rely on, until the next probe; see Graph::assumed.
+  virtual void assume(std::vector<graph::SizeOfOne> sizes) = 0;
   // One forward pass in inference mode; float inputs are cast to facts().dtype. Outputs flattened, named out_0 ...
   [[nodiscard]] virtual Result<Tensors> run(const Tensors& inputs, const Task& task) const = 0;
   // For measurements. The model outlives it.
@@ -140,8 +143,9 @@ class Model {
   // measuring what norms cost where this model runs.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                                   graph::DType dtype) const = 0;
-  // Texts to keep in the file about how it was made, by key; written by save() where the format has a place for them
-  // (ONNX: metadata_props), replacing older ones of the same keys.
+  // Texts to keep in the file about how it was made, by key; written by save() where the format has a place for them,
+  // replacing older ones of the same keys. takesAnnotations: it is the place where readers of the format look for a
+  // file's history (ONNX: metadata_props); elsewhere only what must be told is.
   [[nodiscard]] virtual bool takesAnnotations() const { return false; }
   virtual void annotate(const std::map<std::string, std::string>& properties) { static_cast<void>(properties); }
   // Writes to a temporary name in the same folder, fsyncs, renames. What was not edited stays bit for bit.

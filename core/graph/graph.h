@@ -96,8 +96,8 @@ struct Block {
   std::vector<ValueId> returns;
 };
 
-// "This input has size 1 there in every run": an axis counted from the last, which is 1, as broadcasting does; or it has
-// no such axis. The file does not say so: whoever relies on it tests it and tells it.
+// "This input has size 1 there in every run": an axis counted from the last, which is 1, as broadcasting does; or it
+// has no such axis. The file does not say so: whoever relies on it tests it and tells it.
 struct SizeOfOne {
   ValueId input = kNoValue;
   int fromLast = 1;

@@ -30,6 +30,12 @@ bool hasWeightAlong(const Graph& graph, const Node& norm, const Shape& shape, si
   });
 }
 
+// An operand of shape `part` is repeated along axis i of `full`.
+bool isBroadcastInProbe(const Shape& part, const Shape& full, size_t i) {
+  const size_t missing = full.size() - part.size();
+  return full[i] != 1 && (i < missing || part[i - missing] == 1);
+}
+
 }  // namespace
 
 bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int64_t> axes) {
@@ -67,19 +73,40 @@ bool isSizeOfInput(const Graph& graph, ValueId value, size_t axis) {
          graph.value(size.value).producer == graph::kNone;
 }
 
+std::optional<Pattern> narrowedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
+                                          const Shape& full) {
+  const Shape* part = shapeOf(graph, operand);
+  const auto dims = part == nullptr || part->size() > full.size() ? std::nullopt : alignTo(pattern, full);
+  if (!dims) return std::nullopt;
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (anySummed((*dims)[i]) && isBroadcastInProbe(*part, full, i) &&
+        !isBroadcastInEveryRun(graph, operand, full.size() - i))
+      return std::nullopt;
+  }
+  return narrowToOperand(pattern, full, *part);
+}
+
 std::optional<Pattern> widenedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
                                          const Shape& full) {
   const Shape* part = shapeOf(graph, operand);
   const auto wide = part == nullptr ? std::nullopt : widenFromOperand(pattern, *part, full);
   auto dims = wide ? alignTo(*wide, full) : std::nullopt;
   if (!dims) return std::nullopt;
-  const size_t missing = full.size() - part->size();
-  for (size_t i = missing; i < full.size(); ++i) {
-    const bool byChance = (*part)[i - missing] == 1 && full[i] != 1 &&
-                          axisSize(graph, operand, i - missing).kind != AxisSize::Kind::Fixed;
-    if (byChance) (*dims)[i] = wholeKept(full[i]);
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (isBroadcastInProbe(*part, full, i) && !isBroadcastInEveryRun(graph, operand, full.size() - i))
+      (*dims)[i] = wholeKept(full[i]);
   }
   return joinDims(*dims);
+}
+
+bool writesSizesOfInput(const Graph& graph, ValueId x, const Shape& y, std::span<const int64_t> written) {
+  const Shape* shape = shapeOf(graph, x);
+  if (shape == nullptr) return false;
+  return std::ranges::any_of(groupsOf(*shape, y), [&](const AxisGroup& group) {
+    return std::ranges::any_of(written, [&](int64_t axis) { return std::ranges::count(group.out, axis) > 0; }) &&
+           std::ranges::any_of(group.in,
+                               [&](size_t axis) { return axisSize(graph, x, axis).kind != AxisSize::Kind::Fixed; });
+  });
 }
 
 bool sumsOverSizeOfInput(const Graph& graph, const Node& reshape, const Pattern& pattern) {

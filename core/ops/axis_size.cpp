@@ -32,7 +32,7 @@ class SizeQuestion {
     const Shape* shape = shapeOf(graph_, value);
     if (shape == nullptr || axis >= shape->size()) return {Kind::Free, value, axis};
     const auto& made = graph_.value(value);
-    if (isHeld(made) || made.literal) return kFixed;
+    if (isHeld(made) || made.literal || isFixedInput(value, axis)) return kFixed;
     if (depth_ >= kDeepest) return {Kind::Free, value, axis};
     if (const auto known = answers_.find({value, axis}); known != answers_.end()) return known->second;
     ++depth_;
@@ -45,6 +45,29 @@ class SizeQuestion {
     --depth_;
     answers_.emplace(std::pair{value, axis}, answer);
     return answer;
+  }
+
+  bool isBroadcast(ValueId operand, size_t fromLast) {
+    const Shape* shape = shapeOf(graph_, operand);
+    if (shape == nullptr) return false;
+    return shape->size() < fromLast ? hasRankOfProbe(operand) : isFixed(operand, shape->size() - fromLast);
+  }
+
+  // The number of axes follows from those of the inputs, which a file may leave open.
+  bool hasRankOfProbe(ValueId value) {
+    if (ranksAreDeclared()) return true;
+    const auto& made = graph_.value(value);
+    if (isHeld(made) || made.literal || made.declared) return true;
+    if (made.producer == kNone) return made.shape && isAssumed(value, made.shape->size() + 1);
+    const auto [known, isNew] = ranked_.try_emplace(value, false);
+    if (!isNew || depth_ >= kDeepest) return known->second;
+    ++depth_;
+    const Node& node = graph_.node(made.producer);
+    const bool sizes = node.kind == OpKind::ShapeQuery && !graph::floatAttribute(node, "fill");
+    const bool all = std::ranges::all_of(
+        node.operands, [&](ValueId operand) { return operand == kNoValue || hasRankOfProbe(operand); });
+    --depth_;
+    return ranked_[value] = sizes || (all && node.blocks.empty());
   }
 
   bool isFixedCut(const Node& cut) {
@@ -68,9 +91,29 @@ class SizeQuestion {
   }
 
  private:
+  [[nodiscard]] bool isAssumed(ValueId input, size_t fromLast) const {
+    return std::ranges::find(graph_.assumed, graph::SizeOfOne{input, static_cast<int>(fromLast)}) !=
+           graph_.assumed.end();
+  }
+
   // A tensor of the file that no caller can give in other sizes.
   [[nodiscard]] bool isHeld(const graph::Value& made) const {
     return made.constant != kNone && graph_.constant(made.constant).volatileReason.empty();
+  }
+
+  [[nodiscard]] bool isFixedInput(ValueId value, size_t axis) const {
+    const auto& made = graph_.value(value);
+    if (made.producer != kNone) return false;
+    if (made.declared && axis < made.declared->size() && (*made.declared)[axis] >= 0) return true;
+    return isAssumed(value, made.shape->size() - axis);
+  }
+
+  bool ranksAreDeclared() {
+    if (!ranksDeclared_) {
+      ranksDeclared_ =
+          std::ranges::all_of(graph_.inputs(), [&](ValueId input) { return graph_.value(input).declared.has_value(); });
+    }
+    return *ranksDeclared_;
   }
 
   [[nodiscard]] bool isFixed(ValueId value, size_t axis) { return of(value, axis).kind == Kind::Fixed; }
@@ -94,8 +137,12 @@ class SizeQuestion {
     std::vector<std::pair<ValueId, size_t>> sized;
     for (const ValueId operand : node.operands) {
       const Shape* part = shapeOf(graph_, operand);
-      if (part == nullptr || part->size() < fromLast || (*part)[part->size() - fromLast] != size) continue;
-      sized.emplace_back(operand, part->size() - fromLast);
+      if (part == nullptr) continue;
+      if (part->size() < fromLast) {
+        if (size == 1 && !hasRankOfProbe(operand)) return own;
+        continue;
+      }
+      if ((*part)[part->size() - fromLast] == size) sized.emplace_back(operand, part->size() - fromLast);
     }
     // A residual stream is long: the short ways first.
     std::stable_partition(sized.begin(), sized.end(), [&](const auto& each) { return isWeightOrProduct(each.first); });
@@ -297,12 +344,20 @@ class SizeQuestion {
 
   const Graph& graph_;
   std::map<std::pair<ValueId, size_t>, AxisSize> answers_;
+  std::map<ValueId, bool> ranked_;  // hasRankOfProbe
+  std::optional<bool> ranksDeclared_;
   int depth_ = 0;
 };
 
 }  // namespace
 
 AxisSize axisSize(const Graph& graph, ValueId value, size_t axis) { return SizeQuestion(graph).of(value, axis); }
+
+bool isBroadcastInEveryRun(const Graph& graph, ValueId operand, size_t fromLast) {
+  return SizeQuestion(graph).isBroadcast(operand, fromLast);
+}
+
+bool hasRankOfProbe(const Graph& graph, ValueId value) { return SizeQuestion(graph).hasRankOfProbe(value); }
 
 bool isFixedCut(const Graph& graph, const Node& cut) { return SizeQuestion(graph).isFixedCut(cut); }
 

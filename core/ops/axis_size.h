@@ -24,6 +24,13 @@ struct AxisSize {
 
 [[nodiscard]] AxisSize axisSize(const graph::Graph& graph, graph::ValueId value, size_t axis);
 
+// An operand that is broadcast there in the probe, because it has size 1 or no such axis, is so in every run. fromLast:
+// the axis counted from the last, which is 1.
+[[nodiscard]] bool isBroadcastInEveryRun(const graph::Graph& graph, graph::ValueId operand, size_t fromLast);
+
+// The value has as many axes in every run.
+[[nodiscard]] bool hasRankOfProbe(const graph::Graph& graph, graph::ValueId value);
+
 // A model's input has that size, and may have another.
 [[nodiscard]] bool isSizeOfInput(const graph::Graph& graph, graph::ValueId value, size_t axis);
 
@@ -39,9 +46,17 @@ struct AxisSize {
 [[nodiscard]] bool isAxisKept(const graph::Graph& graph, const AxisSize& size, graph::ValueId x, const graph::Shape& y,
                               size_t axis);
 
-// widenFromOperand() of a shift of `operand`: constant only along axes that are broadcast in every run.
+// narrowToOperand() and widenFromOperand() of `operand`, where they hold in every run: what is broadcast in the probe
+// alone may be anything along a summed axis (narrowed: nullopt), and is no sum (widened).
+[[nodiscard]] std::optional<Pattern> narrowedInEveryRun(const graph::Graph& graph, graph::ValueId operand,
+                                                        const Pattern& pattern, const graph::Shape& full);
 [[nodiscard]] std::optional<Pattern> widenedInEveryRun(const graph::Graph& graph, graph::ValueId operand,
                                                        const Pattern& pattern, const graph::Shape& full);
+
+// A Reshape of x writes these sizes of y as numbers, and another run may have another part of x there: what is left for
+// -1 hangs on it.
+[[nodiscard]] bool writesSizesOfInput(const graph::Graph& graph, graph::ValueId x, const graph::Shape& y,
+                                      std::span<const int64_t> written);
 
 // The pattern of what a Reshape makes sums along an axis of x with an input's size: how a longer one would be cut into
 // rows is not known.

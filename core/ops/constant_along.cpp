@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -63,9 +64,8 @@ class Question {
   bool constantOperand(const Node& node, ValueId made, ValueId operand, const Pattern& pattern, int depth) {
     if (operand == graph::kNoValue) return true;
     const Shape* full = shapeOf(graph_, made);
-    const Shape* part = shapeOf(graph_, operand);
     if (node.kind == OpKind::Expand && operand != node.operands[0]) return true;
-    const auto seen = full == nullptr || part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
+    const auto seen = full == nullptr ? std::nullopt : narrowedInEveryRun(graph_, operand, pattern, *full);
     return seen && !varies(operand, *seen, depth + 1);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 
 namespace normlens::ops {
@@ -70,8 +71,11 @@ std::optional<Contraction> matmul(const Graph& graph, const Node& node, int a, i
     const int64_t sizeB = i + batchB >= batch ? (*s->b)[i + batchB - batch] : 1;
     const Label label = labels.fresh(std::max(sizeA, sizeB));
     // An operand that is repeated along a batch axis does not depend on it.
-    if (sizeA > 1) c.labelsA.push_back(label);
-    if (sizeB > 1) c.labelsB.push_back(label);
+    const auto repeats = [&](int operand, int64_t size) {
+      return size == 1 && isBroadcastInEveryRun(graph, node.operands[static_cast<size_t>(operand)], batch - i + 2);
+    };
+    if (!repeats(a, sizeA)) c.labelsA.push_back({label.id, sizeA});
+    if (!repeats(b, sizeB)) c.labelsB.push_back({label.id, sizeB});
     c.labelsOut.push_back(label);
   }
   if (s->a->size() >= 2) {
@@ -212,19 +216,38 @@ std::optional<Pattern> operandPattern(const Contraction& c, const FactorsPerDim&
       continue;
     }
     const auto& factors = out[static_cast<size_t>(at - c.labelsOut.begin())];
-    dims.push_back(has(other, label.id) ? asKept(factors) : factors);
+    const bool oneByChance = label.size != at->size;
+    dims.push_back(oneByChance ? wholeKept(1) : has(other, label.id) ? asKept(factors) : factors);
   }
   Pattern pattern = joinDims(dims);
   return pattern.sumsAnything() ? std::optional(std::move(pattern)) : std::nullopt;
 }
 
-// The bias as numpy broadcasting wants it. A convolution's is per channel, in front of the spatial axes.
-std::optional<Shape> biasShape(const Graph& graph, const Node& node, const Contraction& c) {
+// A convolution's bias is per channel, in front of the spatial axes.
+std::optional<Shape> channelsAndPositions(const Graph& graph, const Node& node, const Contraction& c) {
   const Shape* shape = shapeOf(graph, node.operands[static_cast<size_t>(c.bias)]);
   if (shape == nullptr) return std::nullopt;
   Shape out = *shape;
-  if (node.kind == OpKind::Conv) out.resize(out.size() + shapeOf(graph, node.operands[1])->size() - 2, 1);
+  out.resize(out.size() + shapeOf(graph, node.operands[1])->size() - 2, 1);
   return out;
+}
+
+std::optional<Pattern> narrowedToBias(const Graph& graph, const Node& node, const Contraction& c,
+                                      const Pattern& pattern) {
+  const Shape& full = *shapeOf(graph, node.outputs[0]);
+  if (node.kind != OpKind::Conv)
+    return narrowedInEveryRun(graph, node.operands[static_cast<size_t>(c.bias)], pattern, full);
+  const auto part = channelsAndPositions(graph, node, c);
+  return part ? narrowToOperand(pattern, full, *part) : std::nullopt;
+}
+
+std::optional<Pattern> widenedFromBias(const Graph& graph, const Node& node, const Contraction& c,
+                                       const Pattern& pattern) {
+  const Shape& full = *shapeOf(graph, node.outputs[0]);
+  if (node.kind != OpKind::Conv)
+    return widenedInEveryRun(graph, node.operands[static_cast<size_t>(c.bias)], pattern, full);
+  const auto part = channelsAndPositions(graph, node, c);
+  return part ? widenFromOperand(pattern, *part, full) : std::nullopt;
 }
 
 }  // namespace
@@ -264,8 +287,7 @@ ZeroMean contractionZeroMean(const Graph& graph, const Node& node, int output, c
   if (!needed) return ZeroMean::refused("its output mixes the norm's channels in a way that no centering undoes");
   std::vector<Demand> needs{{node.operands[static_cast<size_t>(which)], *needed}};
   if (c->bias >= 0) {
-    const auto part = biasShape(graph, node, *c);
-    const auto narrowed = part ? narrowToOperand(pattern, *shapeOf(graph, node.outputs[0]), *part) : std::nullopt;
+    const auto narrowed = narrowedToBias(graph, node, *c, pattern);
     if (!narrowed) return ZeroMean::refused("its bias has an unexpected shape");
     needs.push_back({node.operands[static_cast<size_t>(c->bias)], *narrowed});
   }
@@ -276,8 +298,7 @@ Shift contractionShift(const Graph& graph, const Node& node, int operand, const 
   const auto c = contractionOf(graph, node);
   if (!c) return Shift::refused("its form or shapes are not understood");
   if (operand == c->bias) {
-    const auto part = biasShape(graph, node, *c);
-    const auto widened = part ? widenFromOperand(pattern, *part, *shapeOf(graph, node.outputs[0])) : std::nullopt;
+    const auto widened = widenedFromBias(graph, node, *c, pattern);
     if (!widened) return Shift::refused("its bias has an unexpected shape");
     return Shift::carried({{node.outputs[0], *widened}});
   }
@@ -290,7 +311,7 @@ Shift contractionShift(const Graph& graph, const Node& node, int operand, const 
   FactorsPerDim out;
   for (const Label& label : c->labelsOut) {
     const auto at = std::find_if(mine.begin(), mine.end(), [&](const Label& l) { return l.id == label.id; });
-    if (at == mine.end()) {
+    if (at == mine.end() || at->size != label.size) {
       out.push_back(wholeKept(label.size));
     } else {
       const auto& factors = (*dims)[static_cast<size_t>(at - mine.begin())];

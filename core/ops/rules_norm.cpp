@@ -106,14 +106,12 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
   const ValueId gamma = operandAt(node, 1);
   const ValueId beta = operandAt(node, 2);
   if (gamma != kNoValue) {
-    const Shape* part = shapeOf(graph, gamma);
-    const auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
+    const auto seen = narrowedInEveryRun(graph, gamma, pattern, *full);
     if (!seen || !isConstantAlong(graph, gamma, *seen))
       return ZeroMean::refused("its \xCE\xB3 differs between channels");
   }
   if (beta == kNoValue) return ZeroMean::proven();
-  const Shape* part = shapeOf(graph, beta);
-  auto seen = part == nullptr ? std::nullopt : narrowToOperand(pattern, *full, *part);
+  auto seen = narrowedInEveryRun(graph, beta, pattern, *full);
   if (!seen) return ZeroMean::refused(kNoShape);
   return ZeroMean::of({{beta, std::move(*seen)}});
 }
@@ -128,9 +126,8 @@ Shift layerNormShift(const Graph& graph, const Node& node, int operand, const Pa
     return Shift::absorbed();
   }
   if (operand != 2) return Shift::refused("the shifted values are its \xCE\xB3");
-  const Shape* part = shapeOf(graph, node.operands[2]);
   const Shape* full = shapeOf(graph, node.outputs[0]);
-  auto wide = part == nullptr || full == nullptr ? std::nullopt : widenFromOperand(pattern, *part, *full);
+  auto wide = full == nullptr ? std::nullopt : widenedInEveryRun(graph, node.operands[2], pattern, *full);
   if (!wide) return Shift::refused(kNoShape);
   return Shift::carried({{node.outputs[0], std::move(*wide)}});
 }

@@ -17,9 +17,7 @@ namespace {
 
 std::optional<Pattern> narrowed(const Graph& graph, const Node& node, const Pattern& pattern, ValueId operand) {
   const Shape* full = shapeOf(graph, node.outputs[0]);
-  const Shape* part = shapeOf(graph, operand);
-  if (full == nullptr || part == nullptr) return std::nullopt;
-  return narrowToOperand(pattern, *full, *part);
+  return full == nullptr ? std::nullopt : narrowedInEveryRun(graph, operand, pattern, *full);
 }
 
 std::optional<Pattern> widened(const Graph& graph, const Node& node, const Pattern& pattern, int operand) {

@@ -38,9 +38,8 @@ Shift permuteShift(const Graph& graph, const Node& node, int, const Pattern& pat
 }
 
 ZeroMean expandZeroMean(const Graph& graph, const Node& node, int, const Pattern& pattern) {
-  const Shape* in = shapeOf(graph, node.operands.at(0));
   const Shape* out = shapeOf(graph, node.outputs[0]);
-  auto part = in == nullptr || out == nullptr ? std::nullopt : narrowToOperand(pattern, *out, *in);
+  auto part = out == nullptr ? std::nullopt : narrowedInEveryRun(graph, node.operands.at(0), pattern, *out);
   if (!part) return ZeroMean::refused(kNoShape);
   return ZeroMean::of({{node.operands[0], std::move(*part)}});
 }

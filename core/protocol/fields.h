@@ -113,6 +113,13 @@ struct FieldsOf<ModelInfo> {
 };
 
 template <>
+struct FieldsOf<SizeCondition> {
+  using M = SizeCondition;
+  static constexpr std::tuple list{NORMLENS_FIELD(input), NORMLENS_FIELD(axis), NORMLENS_FIELD(text),
+                                   NORMLENS_FIELD(tested)};
+};
+
+template <>
 struct FieldsOf<NormInfo> {
   using M = NormInfo;
   static constexpr std::tuple list{NORMLENS_FIELD(index),        NORMLENS_FIELD(name),
@@ -125,7 +132,8 @@ struct FieldsOf<NormInfo> {
                                    NORMLENS_FIELD(paper_strict), NORMLENS_FIELD(gamma_min),
                                    NORMLENS_FIELD(gamma_max),    NORMLENS_FIELD(beta_min),
                                    NORMLENS_FIELD(beta_max),     NORMLENS_FIELD(has_gamma),
-                                   NORMLENS_FIELD(has_beta)};
+                                   NORMLENS_FIELD(has_beta),     NORMLENS_FIELD(holds_if),
+                                   NORMLENS_FIELD(would_fold_if)};
 };
 
 template <>
@@ -154,7 +162,8 @@ struct FieldsOf<InputSpec> {
 template <>
 struct FieldsOf<InputsParams> {
   using M = InputsParams;
-  static constexpr std::tuple list{NORMLENS_FIELD(npz), NORMLENS_FIELD(specs)};
+  static constexpr std::tuple list{NORMLENS_FIELD(npz), NORMLENS_FIELD(specs), NORMLENS_FIELD(assume),
+                                   NORMLENS_FIELD(strict)};
 };
 
 template <>
@@ -291,7 +300,7 @@ template <>
 struct FieldsOf<FoldResult> {
   using M = FoldResult;
   static constexpr std::tuple list{NORMLENS_FIELD(plan), NORMLENS_FIELD(fold_ms), NORMLENS_FIELD(verify),
-                                   NORMLENS_FIELD(ok), NORMLENS_FIELD(reason)};
+                                   NORMLENS_FIELD(ok),   NORMLENS_FIELD(reason),  NORMLENS_FIELD(holds_if)};
 };
 
 template <>

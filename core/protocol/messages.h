@@ -115,6 +115,14 @@ struct WeightDigests {
   std::vector<std::string> digests;  // of each; equal: the same type, shape and bits
 };
 
+// What a verdict rests on and the file does not say: that an input has size 1 along an axis in every run.
+struct SizeCondition {
+  std::string input;
+  int axis = -1;       // from the end: -1 is the last; one more than the input has: it has no further axis
+  std::string text;    // "gate has size 1 in its last axis"
+  std::string tested;  // how it was tried, in words
+};
+
 // ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
@@ -127,8 +135,10 @@ struct NormInfo {
   std::string verdict;  // free, with_centering, blocked
   std::string reason;   // one plain sentence
   int centerings = 0;
-  IndexRanges shared_with;        // other norms that the same centerings free
-  std::vector<int> blocker_path;  // node ids from the norm to the blocker, blocked only
+  IndexRanges shared_with;                   // other norms that the same centerings free
+  std::vector<int> blocker_path;             // node ids from the norm to the blocker, blocked only
+  std::vector<SizeCondition> holds_if;       // all of them; empty: the verdict holds in every run
+  std::vector<SizeCondition> would_fold_if;  // not taken for granted: a run was seen in which they do not hold
   bool paper = false, paper_practical = false, paper_strict = false;
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
   bool has_gamma = false, has_beta = false;
@@ -164,8 +174,10 @@ struct Analysis {
 // ---- set_inputs: InputsParams -> InputsInfo. What the next analyze runs the model with; refused, the choice before
 // stays.
 struct InputsParams {
-  std::string npz;                 // a .npz or .npy file; empty: drawn by the specs
-  std::vector<std::string> specs;  // as on the command line: "in_0=int64[1,16]:0..199"; inputs left out are guessed
+  std::string npz;                  // a .npz or .npy file; empty: drawn by the specs
+  std::vector<std::string> specs;   // as on the command line: "in_0=int64[1,16]:0..199"; inputs left out are guessed
+  std::vector<std::string> assume;  // sizes to rely on whatever runs show, as on the command line: "gate[-1]=1"
+  bool strict = false;              // rely on no others
 };
 struct InputsInfo {
   std::vector<InputSpec> inputs;
@@ -249,35 +261,36 @@ struct FoldParams {
 };
 struct ErrorPair {
   double max_abs = 0, max_rel = 0;
-};
-struct VerifyResult {
-  bool algebra_done = false;
-  ErrorPair algebra;           // float64
-  std::string algebra_reason;  // why float64 was impossible
-  bool file_done = false;
-  ErrorPair file;           // the file's own type
-  std::string file_reason;  // why the files were not compared
-  std::string file_dtype;
-  double noise_floor = 0;
-  std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
-  std::string first_diverging;       // norm name; empty
   double limit = 0;  // that max_rel must not exceed
 };
 // max_rel against the float64 copy of the original.
 struct FromExact {
   double original = 0, folded = 0;
+};
+struct VerifyResult {
+  bool algebra_done = false;
+  ErrorPair algebra;           // float64
+  std::string algebra_reason;  // why float64 was impossible
+  bool sample_only = false;    // the original refused all other inputs that were tried
+  bool file_done = false;
+  ErrorPair file;           // the file's own type
+  std::string file_reason;  // why the files were not compared
+  std::string file_dtype;
+  double noise_floor = 0;
+  std::optional<FromExact> nearer;   // set where the folded model is nearer to exact arithmetic than the original
+  std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
+  std::string first_diverging;       // norm name; empty
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
 };
 struct FoldResult {
   PlanInfo plan;
   double fold_ms = 0;
-  bool sample_only = false;    // the original refused all other inputs that were tried
   std::optional<VerifyResult> verify;
-  bool ok = false;     // may be exported
-  std::string reason;  // why nothing was folded, or why it failed
+  std::vector<SizeCondition> holds_if;  // of the folded norms
+  bool ok = false;                      // may be exported
+  std::string reason;                   // why nothing was folded, or why it failed
 };
 
-  std::optional<FromExact> nearer;   // set where the folded model is nearer to exact arithmetic than the original
 // ---- export: ExportParams -> ExportResult. Writes the last folded model.
 struct ExportParams {
   std::string path;

@@ -16,6 +16,7 @@
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
 #include "core/service/bench.h"
+#include "core/service/size_conditions.h"
 
 namespace normlens::service {
 
@@ -23,6 +24,7 @@ namespace normlens::service {
 struct InputChoice {
   std::filesystem::path npz;       // --inputs FILE.npz
   std::vector<std::string> specs;  // --input 'in_0=int64[1,16]:0..199', once per input
+  SizeChoice sizes;                // --assume, --strict
 };
 
 // What may be done with a stranger's model.

@@ -1,6 +1,8 @@
 // What a Service holds. Private to core/service.
 #pragma once
 
+#include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,6 +12,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/formats/formats.h"
+#include "core/run/other_sizes.h"
 #include "core/run/verify.h"
 #include "core/service/describe.h"
 #include "core/service/differences.h"
@@ -26,13 +29,15 @@ struct Service::State {
   InputChoice choice;
   bool strict = false;  // of RunRules
   ChosenInputs inputs;
-  analysis::Norms norms;                         // of the structure, before the probe
-  std::unique_ptr<analysis::Analysis> analysis;  // nullptr until analyze()
-  std::optional<PlanMaker> plans;                // the same
+  analysis::Norms norms;                                      // of the structure, before the probe
+  std::unique_ptr<analysis::Analysis> analysis;               // nullptr until analyze()
+  std::optional<PlanMaker> plans;                             // the same
+  std::vector<std::vector<protocol::SizeCondition>> holdsIf;  // by norm
 
   // The last fold.
   analysis::Plan plan;
   std::unique_ptr<formats::Model> folded;
+  std::vector<protocol::SizeCondition> conditions;  // what it rests on
   formats::NormFlavour flavour = formats::NormFlavour::Portable;
   protocol::FoldParams foldParams;
   bool foldOk = false;
@@ -70,16 +75,48 @@ struct Service::State {
     return info;
   }
 
+  // What the norms' verdicts rest on.
+  [[nodiscard]] std::vector<protocol::SizeCondition> conditionsOf(const analysis::Plan& folding) const {
+    std::vector<protocol::SizeCondition> all;
+    for (const int norm : folding.folded) {
+      for (const auto& condition : holdsIf[static_cast<size_t>(norm)]) {
+        if (std::ranges::find(all, condition.text, &protocol::SizeCondition::text) == all.end())
+          all.push_back(condition);
+      }
+    }
+    return all;
+  }
+
+  // The last fold differs for inputs with another number of axes, or that could not be tried.
+  void noteRanks(bool matter) {
+    const bool open = std::ranges::any_of(model->graph().inputs(),
+                                          [&](graph::ValueId input) { return !model->graph().value(input).declared; });
+    const bool untried = open && !run::canTryOtherRanks(*model);
+    if (!matter && !untried) return;
+    const char* tested = matter ? "it was run with another number of them, and differs there" : "not tested";
+    std::ranges::move(sameRanks(inputs.tensors, tested), std::back_inserter(conditions));
+  }
+
+  [[nodiscard]] std::map<std::string, std::string> conditionTexts() const {
+    std::vector<std::string> all;
+    for (const auto& condition : conditions) all.push_back(condition.text);
+    if (all.empty()) return {};
+    return {{"normlens.holds_if", boost::algorithm::join(all, "; ")}};
+  }
+
   // What the exported file says of its making.
   [[nodiscard]] std::map<std::string, std::string> history() const {
     const std::string& sha256 = hash->get();
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
                                 " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));
-    return {{"normlens.version", NORMLENS_VERSION},
-            {"normlens.source_sha256", sha256},
-            {"normlens.summary", summary},
-            {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
+    std::map<std::string, std::string> texts{
+        {"normlens.version", NORMLENS_VERSION},
+        {"normlens.source_sha256", sha256},
+        {"normlens.summary", summary},
+        {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
+    texts.merge(conditionTexts());
+    return texts;
   }
 
   [[nodiscard]] DiffSubject diffSubject() const {
@@ -124,6 +161,12 @@ struct Service::State {
     run::VerifyOptions options;
     options.flavour = flavour;
     options.freeAxes = inputs.freeAxes;
+    options.strictRanks = choice.sizes.strict;
+    options.ones.resize(inputs.tensors.size());
+    for (const auto& condition : conditions) {
+      const auto input = std::ranges::find(inputs.tensors, condition.input, &formats::NamedTensor::name);
+      options.ones[static_cast<size_t>(input - inputs.tensors.begin())].push_back(-condition.axis);
+    }
     return run::verifyFold({*model, *folded, foldPlan, layerNorms()}, inputs.tensors, options, task);
   }
 };

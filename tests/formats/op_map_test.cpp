@@ -91,8 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
              Ints{2}},
         Case{"layerNormOfTheWeight", "torch.layer_norm(x, v.shape, v)", "aten::layer_norm", OpKind::LayerNorm, "axes",
              Ints{2}},
-        Case{"layerNormOfItsOwnSizes", "torch.layer_norm(x, x.shape[-2:])", "aten::layer_norm", OpKind::LayerNorm,
-             "axes", Ints{1, 2}},
+        Case{"layerNormOfItsOwnSizes", "torch.layer_norm(x, x.shape[-1:])", "aten::layer_norm", OpKind::LayerNorm,
+             "axes", Ints{2}},
         Case{"rmsNormOfALastSize", "torch.rms_norm(x, [x.size(-1)], v)", "aten::rms_norm", OpKind::RmsNorm, "axes",
              Ints{2}},
         Case{"layerNormEps", "torch.layer_norm(x, [4], v, v, 1e-3)", "aten::layer_norm", OpKind::LayerNorm, "eps",
@@ -223,6 +223,17 @@ TEST(OpMapRowTest, AConvolutionMayNameItsPadding) {
     EXPECT_EQ(conv.kind, OpKind::Conv);
     EXPECT_EQ(graph::intAttribute(conv, "groups"), 2);
     EXPECT_EQ(conv.operands.size(), 3U);
+  }
+}
+
+// Another number of axes comes with another input.
+TEST(OpMapAxes, ANormOverAsManyAxesAsARunHasIsOverNoneThatIsKnown) {
+  for (const std::string sizes : {"x.shape[1:]", "x.shape[-2:]", "x.shape", "x.shape[-int(x.sum() > 0):]"}) {
+    torch::jit::Module top("Top");
+    top.define("def forward(self, x):\n  return torch.layer_norm(x, " + sizes + ")\n");
+    const auto model = makeModel(top, {draw({2, 3, 4}, 3)});
+    const graph::Node& node = model->graph().node(nodeOf(model->graph(), "aten::layer_norm"));
+    EXPECT_FALSE(graph::intsAttribute(node, "axes")) << sizes;
   }
 }
 

@@ -79,7 +79,7 @@ TEST(Rules, constantAlongIsTrue) {
 
 TEST(Rules, aLongChainOfConstantsIsAnsweredOnce) {
   testing::GraphBuilder g(1);
-  graph::ValueId value = g.add(OpKind::Expand, {g.input({3, 1})}, {3, 4});
+  graph::ValueId value = g.add(OpKind::Expand, {g.weight({3, 1})}, {3, 4});
   for (int i = 0; i < 40; ++i) value = g.add(OpKind::Mul, {value, value}, {3, 4});
   EXPECT_TRUE(isConstantAlong(g.graph(), value, Pattern::overAxes({3, 4}, Ints{1})));
 }

@@ -1,6 +1,8 @@
 // What a rule must refuse because the sizes that make it look right are those of the probe run alone.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/graph/text.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/rules.h"
@@ -90,6 +92,58 @@ TEST(Refused, aShiftIsNotConstantAlongAnAxisThatIsOneByChance) {
   };
   EXPECT_EQ(widened(true), over({2, 4, 8}, {1, 2}).text());
   EXPECT_EQ(widened(false), over({2, 4, 8}, {2}).text());
+}
+
+// The rule of a product of channels and a gate that the input gives, with what the file says of the gate's sizes.
+ZeroMean::Verdict gated(const Shape& gate, std::optional<Shape> declared, std::vector<int> assumed) {
+  testing::GraphBuilder g(1);
+  const auto x = g.add(OpKind::Linear, {g.input(kX), g.weight({8, 8})}, kX);
+  const auto by = g.input(gate);
+  const auto y = g.add(OpKind::Mul, {x, g.add(OpKind::Elementwise, {by}, gate)}, kX);
+  g.graph().values[static_cast<size_t>(by)].declared = std::move(declared);
+  for (const int fromLast : assumed) g.graph().assumed.push_back({by, fromLast});
+  const auto& node = g.graph().node(g.graph().value(y).producer);
+  return opRow(OpKind::Mul).zeroMean(g.graph(), node, 0, over(kX, {2})).verdict;
+}
+
+TEST(Refused, aGateThatHasOneElementByChance) {
+  constexpr auto kRefused = ZeroMean::Verdict::Refused, kNeeds = ZeroMean::Verdict::Needs;
+  EXPECT_EQ(gated({2, 3, 1}, std::nullopt, {}), kRefused);
+  EXPECT_EQ(gated({2, 3, 1}, Shape{-1, -1, -1}, {}), kRefused);
+  EXPECT_EQ(gated({2, 3, 1}, Shape{-1, -1, 1}, {}), kNeeds);
+  EXPECT_EQ(gated({2, 3, 1}, std::nullopt, {1}), kNeeds);
+  EXPECT_EQ(gated({2, 3, 1}, std::nullopt, {2}), kRefused);
+}
+
+TEST(Refused, aGateThatHasNoSuchAxisByChance) {
+  constexpr auto kRefused = ZeroMean::Verdict::Refused, kNeeds = ZeroMean::Verdict::Needs;
+  EXPECT_EQ(gated({}, std::nullopt, {}), kRefused);
+  EXPECT_EQ(gated({}, Shape{}, {}), kNeeds);
+  EXPECT_EQ(gated({}, std::nullopt, {1}), kNeeds);
+}
+
+// A batch of one matrix, and a weight with a batch of its own: mean over the batch.
+TEST(Refused, aMatrixProductWithABatchOfOneByChance) {
+  const auto verdict = [](std::optional<Shape> declared) {
+    testing::GraphBuilder g(1);
+    const auto x = g.input({1, 3, 8});
+    g.graph().values[static_cast<size_t>(x)].declared = std::move(declared);
+    const auto y = g.add(OpKind::MatMul, {x, g.weight({4, 8, 5})}, {4, 3, 5});
+    const auto& node = g.graph().node(g.graph().value(y).producer);
+    return opRow(OpKind::MatMul).zeroMean(g.graph(), node, 0, over({4, 3, 5}, {0})).verdict;
+  };
+  EXPECT_EQ(verdict(Shape{-1, -1, 8}), ZeroMean::Verdict::Refused);
+  EXPECT_EQ(verdict(Shape{1, -1, 8}), ZeroMean::Verdict::Needs);
+}
+
+// reshape(2, 3, -1) of [2, 3, 8] has other rows where the input has another number of tokens.
+TEST(Refused, whatIsLeftBesideASizeThatTheInputDecides) {
+  testing::GraphBuilder g(1);
+  const auto x = g.input(kX);
+  const auto written = std::array{int64_t{0}, int64_t{1}};
+  EXPECT_TRUE(writesSizesOfInput(g.graph(), x, kX, written));
+  g.graph().values[static_cast<size_t>(x)].declared = kX;
+  EXPECT_FALSE(writesSizesOfInput(g.graph(), x, kX, written));
 }
 
 // A shift of the first rows alone does not reach a part behind them, as long as that starts behind them.

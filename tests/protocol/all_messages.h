@@ -10,7 +10,7 @@ namespace normlens::protocol {
 
 using AllMessages =
     ::testing::Types<NoParams, InitializeParams, EngineInfo, GraphNode, GraphValue, GraphScope, GraphDocument,
-                     OpenParams, ReadGraphParams, ModelInfo, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
+                     OpenParams, ReadGraphParams, ModelInfo, SizeCondition, NormInfo, OtherNormInfo, Totals, InputSpec, Analysis,
                      NormParams, ZeroMeanVertex, ZeroMeanGraph, ZeroMeanMap, ShiftConeParams, ShiftCone, PlanParams,
                      EditInfo, NormPrices, PlanInfo, CenterParams, CenterPreview, FoldParams, ErrorPair, FromExact,
                      VerifyResult, FoldResult, ExportParams, ExportResult, BenchParams, LatencyStats, BenchResult,

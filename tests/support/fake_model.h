@@ -81,15 +81,16 @@ class FakeModel final : public formats::Model {
     return std::vector{spec};
   }
   Status probe(const formats::Tensors&, const Task&) override { return {}; }
+  void assume(std::vector<graph::SizeOfOne> sizes) override { graph_.assumed = std::move(sizes); }
 
   Result<formats::Tensors> run(const formats::Tensors& inputs, const Task& task) const override {
     auto values = compute(inputs, task);
     if (!values) return tl::unexpected(values.error());
     graph::Shape shape = inputs[0].view.shape;
-    if (folded_ && fault_ == Fault::FoldedShape) shape = {shape[0] * shape[1]};
     if (fault_ == Fault::OnlySample && *graph::toDoubles(inputs[0].view) != *graph::toDoubles(sample()[0].view)) {
       return fail(ErrorCode::RunFailed, "this model does not run");
     }
+    if (folded_ && fault_ == Fault::FoldedShape) shape = {shape[0] * shape[1]};
     if (fault_ == Fault::OnlyFlags) std::ranges::fill(*values, 1);
     const auto type = fault_ == Fault::OnlyFlags ? graph::DType::Bool : facts_.dtype;
     formats::Tensors outputs{{"out_0", run::fromDoubles(type, shape, *values)}};
@@ -150,8 +151,8 @@ class FakeModel final : public formats::Model {
     for (size_t i = 0; i < other->weight_.size(); ++i) {
       other->weight_[i] = other->rounded(weight_[i] * (1 + half * std::sin(static_cast<double>(seed * 31 + i))));
     }
-    return other;
     if (isNoisy()) other->nudge_ = 1e-9 * std::sin(static_cast<double>(seed));
+    return other;
   }
   Result<std::string> narrowOp(const formats::Tensors&, const Task&) const override {
     return std::string(fault_ == Fault::Narrow ? "aten::to" : "");
@@ -176,8 +177,8 @@ class FakeModel final : public formats::Model {
     other->weight_ = weight_;
     other->folded_ = folded_;
     other->onRun = onRun;
-    return other;
     other->nudge_ = nudge_;
+    return other;
   }
   double rounded(double value) const {
     return graph::toDoubles(run::fromDoubles(facts_.dtype, {}, {&value, 1}))->front();
@@ -193,8 +194,8 @@ class FakeModel final : public formats::Model {
     if (fault_ == Fault::SlightlyOff) weight(0, 0) += 1e-7;
   }
 
-  bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
   bool isNoisy() const { return fault_ == Fault::Noisy || fault_ == Fault::NoisyAndOff; }
+  bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
 
   Result<std::vector<double>> compute(const formats::Tensors& inputs, const Task& task) const {
     try {
@@ -212,7 +213,6 @@ class FakeModel final : public formats::Model {
     const std::vector<double> x = *graph::toDoubles(inputs[0].view);
     std::vector<double> y;
     for (int64_t n = 0; n < shape[0]; ++n) normRow(x.data() + n * kWidth, y);
-    if (fault_ == Fault::OtherDraws && facts_.dtype == graph::DType::Float64) std::ranges::reverse(y);
     if (fault_ == Fault::HugeNumbers) {
       y[0] = -3e38;
       y[1] *= 1e30;
@@ -220,6 +220,7 @@ class FakeModel final : public formats::Model {
     for (size_t i = 0; fault_ == Fault::HugeRow && i < y.size(); ++i) {
       y[i] = rounded(i < kWidth ? y[i] * 1e30 : y[i] + (folded_ ? 1e-3 : 0));
     }
+    if (fault_ == Fault::OtherDraws && facts_.dtype == graph::DType::Float64) std::ranges::reverse(y);
     return y;
   }
 
@@ -228,9 +229,9 @@ class FakeModel final : public formats::Model {
     for (int64_t row = 0; row < kWidth; ++row) {
       for (int64_t i = 0; i < kWidth; ++i) h[row] += weight_[static_cast<size_t>(row * kWidth + i)] * x[i];
       h[row] = rounded(h[row]);
-      if (isCancelling()) h[row] = rounded(rounded(h[row] + 1000) - 1000);
       if (row == 0) h[row] += nudge_;
       if (fault_ == Fault::LargeMean && !folded_) h[row] = rounded(h[row] + 1000);
+      if (isCancelling()) h[row] = rounded(rounded(h[row] + 1000) - 1000);
       if (!folded_) mean += h[row] / kWidth;
     }
     for (const double value : h) squares += (value - mean) * (value - mean) / kWidth;
@@ -258,8 +259,8 @@ class FakeModel final : public formats::Model {
 
   Fault fault_;
   bool folded_ = false;
-  formats::ModelFacts facts_;
   double nudge_ = 0;
+  formats::ModelFacts facts_;
   std::string sha256_;
   graph::Graph graph_;
   std::vector<double> weight_;

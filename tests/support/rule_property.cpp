@@ -35,6 +35,11 @@ Operand Operand::number(double value) {
   out.literal = value;
   return out;
 }
+Operand Operand::declaring(Shape shape) {
+  Operand out(std::move(shape));
+  out.declared = true;
+  return out;
+}
 Operand Operand::none() {
   Operand out(Shape{});
   out.absent = true;
@@ -63,6 +68,7 @@ OneNode oneNode(graph::OpKind kind, const std::vector<Operand>& operands, Attrib
       input.name = name;
       input.dtype = graph::DType::Float64;
       input.shape = operand.shape;
+      if (operand.declared) input.declared = operand.shape;
       node.operands.push_back(one.graph.addParam(0, std::move(input)));
     }
   }

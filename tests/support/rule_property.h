@@ -19,11 +19,13 @@ struct Operand {
   std::optional<Tensor> constant;
   std::optional<double> literal;
   bool absent = false;
+  bool declared = false;  // the file fixes the input's sizes
 
   Operand(graph::Shape of) : shape(std::move(of)) {}  // NOLINT: a shape is an input
   static Operand of(Tensor values);
   static Operand number(double value);
   static Operand none();
+  static Operand declaring(graph::Shape shape);
 };
 
 struct OneNode {

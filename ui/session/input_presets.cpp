@@ -10,8 +10,20 @@ namespace {
 
 struct Preset {
   QString path, npz;
-  QStringList specs;
+  QStringList specs, assume;
 };
+
+QStringList toQt(const std::vector<std::string>& texts) {
+  QStringList list;
+  for (const std::string& text : texts) list << QString::fromStdString(text);
+  return list;
+}
+
+std::vector<std::string> fromQt(const QStringList& list) {
+  std::vector<std::string> texts;
+  for (const QString& text : list) texts.push_back(text.toStdString());
+  return texts;
+}
 
 QVector<Preset> stored() {
   QSettings settings;
@@ -21,7 +33,8 @@ QVector<Preset> stored() {
     settings.setArrayIndex(i);
     presets.push_back({settings.value(QStringLiteral("path")).toString(),
                        settings.value(QStringLiteral("npz")).toString(),
-                       settings.value(QStringLiteral("specs")).toStringList()});
+                       settings.value(QStringLiteral("specs")).toStringList(),
+                       settings.value(QStringLiteral("assume")).toStringList()});
   }
   settings.endArray();
   return presets;
@@ -29,12 +42,17 @@ QVector<Preset> stored() {
 
 }  // namespace
 
+bool nothingChosen(const protocol::InputsParams& inputs) {
+  return inputs.npz.empty() && inputs.specs.empty() && inputs.assume.empty();
+}
+
 protocol::InputsParams inputPreset(const QString& modelPath) {
   protocol::InputsParams inputs;
   for (const Preset& preset : stored()) {
     if (preset.path != modelPath) continue;
     inputs.npz = preset.npz.toStdString();
-    for (const QString& spec : preset.specs) inputs.specs.push_back(spec.toStdString());
+    inputs.specs = fromQt(preset.specs);
+    inputs.assume = fromQt(preset.assume);
     break;
   }
   return inputs;
@@ -43,10 +61,8 @@ protocol::InputsParams inputPreset(const QString& modelPath) {
 void rememberInputs(const QString& modelPath, const protocol::InputsParams& inputs) {
   QVector<Preset> presets = stored();
   presets.removeIf([&](const Preset& preset) { return preset.path == modelPath; });
-  if (!inputs.npz.empty() || !inputs.specs.empty()) {
-    Preset preset{modelPath, QString::fromStdString(inputs.npz), {}};
-    for (const std::string& spec : inputs.specs) preset.specs << QString::fromStdString(spec);
-    presets.prepend(preset);
+  if (!nothingChosen(inputs)) {
+    presets.prepend({modelPath, QString::fromStdString(inputs.npz), toQt(inputs.specs), toQt(inputs.assume)});
   }
   if (presets.size() > kMaxInputPresets) presets.resize(kMaxInputPresets);
   QSettings settings;
@@ -57,6 +73,7 @@ void rememberInputs(const QString& modelPath, const protocol::InputsParams& inpu
     settings.setValue(QStringLiteral("path"), presets[i].path);
     settings.setValue(QStringLiteral("npz"), presets[i].npz);
     settings.setValue(QStringLiteral("specs"), presets[i].specs);
+    settings.setValue(QStringLiteral("assume"), presets[i].assume);
   }
   settings.endArray();
 }

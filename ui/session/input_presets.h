@@ -9,6 +9,8 @@ namespace normlens::ui {
 
 inline constexpr int kMaxInputPresets = 50;
 
+// The engine guesses all of them.
+[[nodiscard]] bool nothingChosen(const protocol::InputsParams& inputs);
 [[nodiscard]] protocol::InputsParams inputPreset(const QString& modelPath);
 void rememberInputs(const QString& modelPath, const protocol::InputsParams& inputs);
 

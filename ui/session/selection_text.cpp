@@ -65,6 +65,8 @@ QString normText(const Session& session, const protocol::NormInfo& norm) {
   lines.head(text(norm.name));
   lines.fact(tr("verdict"), text(norm.verdict));
   lines.fact(tr("reason"), text(norm.reason));
+  for (const auto& condition : norm.holds_if) lines.fact(tr("holds if"), text(condition.text));
+  for (const auto& condition : norm.would_fold_if) lines.fact(tr("would fold if"), text(condition.text));
   for (const protocol::EditInfo& edit : session.analysis()->edits) {
     if (edit.frees.contains(norm.index)) lines.fact(tr("edit"), text(edit.text));
   }

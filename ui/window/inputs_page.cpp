@@ -10,6 +10,7 @@
 
 #include "ui/models/inputs_model.h"
 #include "ui/session/format.h"
+#include "ui/session/input_presets.h"
 #include "ui/session/session.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
@@ -90,7 +91,7 @@ void InputsPage::fill() {
 void InputsPage::showState() {
   const protocol::InputsParams& inputs = session_->inputs();
   const QString error = model_->firstError();
-  const bool set = !inputs.npz.empty() || !inputs.specs.empty();
+  const bool set = !nothingChosen(inputs);
   const bool free = session_->analysis().has_value() && session_->served() && !session_->busy();
   load_->setEnabled(free);
   guess_->setEnabled(free && set);
@@ -124,7 +125,8 @@ void InputsPage::showState() {
 void InputsPage::apply() {
   const auto specs = model_->specs();
   if (!specs) return;
-  protocol::InputsParams inputs;
+  protocol::InputsParams inputs = session_->inputs();
+  inputs.npz.clear();
   inputs.specs = *specs;
   session_->setInputs(inputs);
 }
@@ -137,8 +139,9 @@ void InputsPage::askForFile() {
   dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
   dialog->setNameFilters({tr("NumPy arrays (*.npz *.npy)"), tr("All files (*)")});
   connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-    protocol::InputsParams inputs;
+    protocol::InputsParams inputs = session_->inputs();
     inputs.npz = path.toStdString();
+    inputs.specs.clear();
     session_->setInputs(inputs);
   });
   dialog->open();

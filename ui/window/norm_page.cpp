@@ -82,6 +82,15 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   page.layout->addSpacing(4);
   page.layout->addWidget(reason_);
+  conditions_ = makeLabel({}, "soft", page.body);
+  conditions_->setObjectName(QStringLiteral("conditions"));
+  conditions_->setWordWrap(true);
+  conditions_->setTextFormat(Qt::RichText);
+  conditions_->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  conditions_->setToolTip(
+      tr("The file does not fix this size. It was tried with another one before it was relied on."));
+  connect(conditions_, &QLabel::linkActivated, this, &NormPage::assume);
+  page.layout->addWidget(conditions_);
   criteria_ = new CriteriaBox(page.body);
   page.layout->addSpacing(4);
   page.layout->addWidget(criteria_);
@@ -148,6 +157,7 @@ void NormPage::showNorm(int index) {
                      : norm->form == "fused" ? tr("%1, fused with its add").arg(over)
                                              : tr("%1, written out in the file").arg(over));
   reason_->setText(unbroken(text(norm->reason)));
+  showConditions(*norm);
   criteria_->setVisible(CriteriaBox::differs(*norm));
   criteria_->setNorm(*norm);
   showAttributes();
@@ -159,6 +169,29 @@ void NormPage::showNorm(int index) {
     weight_->showConstant(need.target);
     break;
   }
+}
+
+void NormPage::showConditions(const protocol::NormInfo& norm) {
+  QStringList lines;
+  const auto told = [](const protocol::SizeCondition& condition) {
+    return condition.tested.empty() ? text(condition.text)
+                                    : tr("%1 (%2)").arg(text(condition.text), text(condition.tested));
+  };
+  for (const auto& condition : norm.holds_if) lines << tr("Holds if %1.").arg(told(condition)).toHtmlEscaped();
+  for (const auto& condition : norm.would_fold_if) {
+    const QString size = QStringLiteral("%1[%2]=1").arg(text(condition.input)).arg(condition.axis);
+    lines << QStringLiteral("%1 <a href=\"%2\">%3</a>")
+                 .arg(tr("Would fold if %1.").arg(told(condition)).toHtmlEscaped(), size.toHtmlEscaped(),
+                      tr("Rely on it"));
+  }
+  conditions_->setVisible(!lines.isEmpty());
+  conditions_->setText(lines.join(QStringLiteral("<br>")));
+}
+
+void NormPage::assume(const QString& size) {
+  protocol::InputsParams inputs = session_->inputs();
+  inputs.assume.push_back(size.toStdString());
+  session_->setInputs(inputs);
 }
 
 void NormPage::leave() { weight_->showConstant(-1); }

@@ -7,6 +7,10 @@
 
 class QLabel;
 
+namespace normlens::protocol {
+struct NormInfo;
+}
+
 namespace normlens::ui {
 
 class Badge;
@@ -34,6 +38,8 @@ class NormPage final : public QWidget {
   void nodeChosen(int node);
 
  private:
+  void showConditions(const protocol::NormInfo& norm);
+  void assume(const QString& size);  // "gate[-1]=1"
   void showNeeds();
   [[nodiscard]] QVector<Need> neededEdits() const;
   [[nodiscard]] QVector<Need> pathsToIt() const;
@@ -45,6 +51,7 @@ class NormPage final : public QWidget {
   Badge* badge_;
   QLabel* subtitle_;
   QLabel* reason_;
+  QLabel* conditions_;  // what the verdict rests on
   CriteriaBox* criteria_;
   QWidget* needsHead_;
   QLabel* needsTitle_;

@@ -110,12 +110,16 @@ void ProofPage::showResult() {
   showVerdict(*result);
   sentence_->setText(asSentence(text(result->reason)));
   sentence_->setVisible(!result->reason.empty());
-  work_->setProperties({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
-                        {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
-                        {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
-                        {tr("centerings at run time"), QString::number(plan.centerings), {}},
-                        {tr("time to fold"), formatMilliseconds(result->fold_ms),
-                         tr("Analysis, centering and rewriting; without load, save and proof.")}});
+  QVector<Property> work;
+  for (const auto& condition : result->holds_if)
+    work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
+  work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
+               {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
+               {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
+               {tr("centerings at run time"), QString::number(plan.centerings), {}},
+               {tr("time to fold"), formatMilliseconds(result->fold_ms),
+                tr("Analysis, centering and rewriting; without load, save and proof.")}});
+  work_->setProperties(work);
 }
 
 void ProofPage::showVerdict(const protocol::FoldResult& result) {
@@ -155,14 +159,14 @@ void ProofPage::showVerdict(const protocol::FoldResult& result) {
   } else if (!proof.file_reason.empty()) {
     file = {{tr("not compared"), asSentence(text(proof.file_reason)), {}}};
   }
-  if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
-  if (!proof.not_run.empty()) {
-    file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
-  }
   if (proof.nearer) {
     file.push_back({tr("nearer to exact than the original"),
                     tr("%1 against %2").arg(formatError(proof.nearer->folded), formatError(proof.nearer->original)),
                     tr("How far the folded model and the original are from the original's float64 copy."), true});
+  }
+  if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
+  if (!proof.not_run.empty()) {
+    file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
   }
   file_->setProperties(file);
 }

@@ -31,6 +31,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
   [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
+  void assume(std::vector<graph::SizeOfOne> sizes) override { lowered_.graph.assumed = std::move(sizes); }
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
   // Fails where the model cannot be run; graph() then has the shapes that onnx infers.
   Status probe(const Tensors& inputs, const Task& task) override;
@@ -68,8 +69,8 @@ class OnnxModel final : public Model, public NormFuser {
   ModelFacts facts_;
   std::map<std::string, std::string> properties_;  // see annotate()
   mutable std::shared_ptr<Session> session_;       // null until the model is run
-};
   mutable std::shared_ptr<Session> tapped_;        // of the last runSeeing(), at tappedPaths_
   mutable std::set<std::string> tappedPaths_;
+};
 
 }  // namespace normlens::formats::onnx

@@ -195,7 +195,8 @@ void normAxes(OpContext& op, const Operand& x, const Operand& gamma, int64_t axi
   if (!rank) return;
   const auto first = OpContext::normalised(axis, rank);
   if (!first) return op.opaque();
-  op.set("axes", from(*first, *rank));
+  // Counted from the front it is another axis where x has another number of them.
+  if (axis < 0 || op.isRankFixed(x)) op.set("axes", from(*first, *rank));
   // A scale that does not fit says that the file is wrong: nothing is claimed of such a norm.
   const auto scale = op.type(gamma).dims;
   if (!scale) return;

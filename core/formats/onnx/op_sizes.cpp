@@ -105,6 +105,10 @@ std::optional<int64_t> OpContext::fixedSize(const Operand& operand, int64_t axis
   return size >= 0 ? std::optional(size) : std::nullopt;
 }
 
+bool OpContext::isRankFixed(const Operand& operand) const {
+  return ops::hasRankOfProbe(lowering_.graph(), operand.value);
+}
+
 void OpContext::markComputedAxes(int sizes) {
   const auto dims = outputTypeAt(0).dims;
   const auto y = outputTypeAt(0).shape();
@@ -113,12 +117,13 @@ void OpContext::markComputedAxes(int sizes) {
   const bool known = numbers && numbers->size() == dims->size();
   const SizeReader reader(lowering_);
   const Graph& graph = lowering_.graph();
-  std::vector<int64_t> computedAxes;
+  std::vector<int64_t> computedAxes, written;
   std::optional<int64_t> rest;
   for (size_t i = 0; i < dims->size(); ++i) {
     const auto number = known ? (*numbers)[i] : std::nullopt;
     if (number == -1) rest = static_cast<int64_t>(i);
     const bool copied = number == 0 && intOf("allowzero", 0) == 0;
+    if (number && number != -1 && !copied) written.push_back(static_cast<int64_t>(i));
     if ((number && !copied) || !y) continue;
     const auto read = copied  ? std::optional(SizeRead{in(0).value, i})
                       : known ? reader.readBy(in(sizes).value, static_cast<int64_t>(i))
@@ -128,10 +133,10 @@ void OpContext::markComputedAxes(int sizes) {
     if (fixed || (read && ops::isAxisKept(graph, size, in(0).value, *y, i))) continue;
     computedAxes.push_back(static_cast<int64_t>(i));
   }
-  if (computedAxes.empty()) return;
   // What is left for -1 hangs on the others.
-  if (rest) computedAxes.push_back(*rest);
-  set("computed", std::move(computedAxes));
+  const bool moves = !computedAxes.empty() || (y && ops::writesSizesOfInput(graph, in(0).value, *y, written));
+  if (rest && moves) computedAxes.push_back(*rest);
+  if (!computedAxes.empty()) set("computed", std::move(computedAxes));
 }
 
 void OpContext::markOnes() {

@@ -199,13 +199,6 @@ std::optional<std::vector<std::optional<int64_t>>> OpContext::knownIntsOf(std::s
   return numbers;
 }
 
-std::optional<int64_t> OpContext::listLengthOf(std::string_view argument) const {
-  if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
-  const int value = valueOf(argument);
-  const auto* record = value == kNone || lowering_.changedList(value) != nullptr ? nullptr : lowering_.recordOf(value);
-  return record == nullptr ? std::nullopt : record->length;
-}
-
 std::optional<graph::Shape> OpContext::shapeOf(std::string_view argument) const {
   const int value = valueOf(argument);
   return value == kNone ? std::nullopt : shapeIn(lowering_.recordOf(value));

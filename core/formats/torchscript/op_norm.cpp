@@ -21,7 +21,7 @@ void setEps(OpContext& op) {
 // As many of the last axes as there are sizes listed. Which sizes, x says itself: weight.shape and x.shape[-1:] will
 // do.
 void setTrailingAxes(OpContext& op) {
-  const auto count = op.listLengthOf("normalized_shape");
+  const auto count = op.fixedLengthOf("normalized_shape");
   const auto rank = op.rankOf("input");
   if (count && rank && *count <= *rank) op.set("axes", trailing(*rank, *count));
 }

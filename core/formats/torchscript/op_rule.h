@@ -59,8 +59,8 @@ class OpContext {
   // The same in every run: written, or computed from sizes that weights or the file fix.
   [[nodiscard]] std::optional<int64_t> fixedIntOf(std::string_view argument) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> fixedIntsOf(std::string_view argument) const;
-  // How many numbers a list has, those computed at run time counted in.
-  [[nodiscard]] std::optional<int64_t> listLengthOf(std::string_view argument) const;
+  // How many numbers a list has in every run, those computed at run time counted in.
+  [[nodiscard]] std::optional<int64_t> fixedLengthOf(std::string_view argument) const;
 
   [[nodiscard]] std::optional<graph::Shape> shapeOf(std::string_view argument) const;
   [[nodiscard]] graph::DType dtypeOfInput(std::string_view argument) const;

@@ -103,6 +103,33 @@ class SizeReader {
     return op == "aten::slice" && at->inputs.size() == 4 ? sliced(*at, depth) : std::nullopt;
   }
 
+  // How many numbers a list has in every run.
+  std::optional<int64_t> length(int list, int depth = 0) {
+    if (const auto literal = lowering_.literalOf(list); literal && literal->isIntList())
+      return static_cast<int64_t>(literal->toIntVector().size());
+    const ProgramNode* at = producerOf(list);
+    if (at == nullptr || depth > kDeepest || lowering_.changedList(list) != nullptr) return std::nullopt;
+    const std::string_view op = at->node->kind().toQualString();
+    if (op == "prim::ListConstruct") return static_cast<int64_t>(at->inputs.size());
+    if (isShape(list)) {
+      const graph::ValueId read = valueRead(list);
+      const bool ofWeight = read != graph::kNoValue && lowering_.graph().value(read).constant != graph::kNone;
+      const graph::Shape* shape = ofWeight ? shapeOf(read) : nullptr;
+      return shape == nullptr ? std::nullopt : std::optional(static_cast<int64_t>(shape->size()));
+    }
+    if (op == "aten::add" && at->inputs.size() == 2) {
+      const auto first = length(at->inputs[0], depth + 1), second = length(at->inputs[1], depth + 1);
+      return first && second ? std::optional(*first + *second) : std::nullopt;
+    }
+    if (op != "aten::slice" || at->inputs.size() != 4 || number(at->inputs[3]) != 1) return std::nullopt;
+    const auto end = lowering_.literalOf(at->inputs[2]);
+    const bool last = number(at->inputs[1]) == -1 && end && end->isNone();
+    if (last && isShape(at->inputs[0])) return 1;
+    const auto of = length(at->inputs[0], depth + 1);
+    const auto cut = of ? sliced(*at, depth) : std::nullopt;
+    return cut ? std::optional(static_cast<int64_t>(cut->size())) : std::nullopt;
+  }
+
   std::optional<ListedSizes> sizesOf(graph::ValueId value) {
     const graph::Shape* shape = shapeOf(value);
     if (shape == nullptr) return std::nullopt;
@@ -199,6 +226,12 @@ std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argu
   return numbers;
 }
 
+std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
+  if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
+  const int value = valueOf(argument);
+  return value == kNone ? std::nullopt : SizeReader(lowering_).length(value);
+}
+
 void OpContext::markComputedAxes(std::string_view sizes) {
   const auto y = outputShape();
   const int value = valueOf(sizes);
@@ -206,19 +239,23 @@ void OpContext::markComputedAxes(std::string_view sizes) {
   SizeReader reader(lowering_);
   const bool ofTensor = at_.node->input(static_cast<size_t>(find(sizes)))->type()->isSubtypeOf(*c10::TensorType::get());
   const auto listed = ofTensor ? reader.sizesOf(take(sizes).value) : reader.listed(value);
-  std::vector<int64_t> computedAxes;
+  std::vector<int64_t> computedAxes, written, ones;
   std::optional<int64_t> rest;
   for (size_t i = 0; i < y->size(); ++i) {
     const bool known = listed && listed->size() == y->size();
     const ListedSize size = known ? (*listed)[i] : ListedSize{};
     if (size.number == -1) rest = static_cast<int64_t>(i);
+    if (size.number && size.number != -1) written.push_back(static_cast<int64_t>(i));
+    if (size.number == 1) ones.push_back(static_cast<int64_t>(i));
     if (size.number || (size.read && reader.isKept(*size.read, operands[0].value, *y, i))) continue;
     computedAxes.push_back(static_cast<int64_t>(i));
   }
-  if (computedAxes.empty()) return;
   // What is left for -1 hangs on the others.
-  if (rest) computedAxes.push_back(*rest);
-  set("computed", std::move(computedAxes));
+  const bool moves =
+      !computedAxes.empty() || ops::writesSizesOfInput(lowering_.graph(), operands[0].value, *y, written);
+  if (rest && moves) computedAxes.push_back(*rest);
+  if (!computedAxes.empty()) set("computed", std::move(computedAxes));
+  if (!ones.empty()) set("ones", std::move(ones));
 }
 
 }  // namespace normlens::formats::torchscript

@@ -29,8 +29,6 @@ ValueRecord recordOf(const c10::IValue& content) {
     record.dtype = content.isInt()      ? graph::DType::Int64
                    : content.isDouble() ? graph::DType::Float64
                                         : graph::DType::Bool;
-  } else if (content.isIntList()) {
-    record.length = static_cast<int64_t>(content.toListRef().size());
   } else if (content.isTuple() || holdsTensors(content)) {
     record.kind = Kind::List;
     if (content.isTuple()) {
@@ -51,7 +49,6 @@ void merge(ValueRecord& seen, const ValueRecord& again) {
   }
   if (seen.dtype != again.dtype) seen.dtype = graph::DType::Unknown;
   if (seen.shape != again.shape) seen.shape.reset();
-  if (seen.length != again.length) seen.length.reset();
   if (seen.elements.size() != again.elements.size()) {
     seen.elements.clear();
     return;

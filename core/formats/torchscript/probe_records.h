@@ -14,7 +14,6 @@ struct ValueRecord {
   graph::DType dtype = graph::DType::Unknown;
   std::optional<graph::Shape> shape;  // nullopt: differed between two visits (a loop), or not a tensor
   std::vector<ValueRecord> elements;  // of a list or tuple
-  std::optional<int64_t> length;      // of a list of whole numbers; nullopt: differed, or none
 };
 
 struct ProbeRecords {

@@ -154,6 +154,10 @@ std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, con
 
 }  // namespace
 
+void TorchScriptModel::annotate(const std::map<std::string, std::string>& properties) {
+  for (const auto& [key, text] : properties) source_.extraFiles[key] = text;
+}
+
 Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {
   try {
     task.report("writing the file");

@@ -45,6 +45,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
   [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
+  void assume(std::vector<graph::SizeOfOne> sizes) override { lowered_.graph.assumed = std::move(sizes); }
   [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;
   [[nodiscard]] std::vector<std::string> ownNames(std::vector<std::string> given) const override;
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs() const override;
@@ -66,6 +67,8 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
+  // Extra files, as torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads them.
+  void annotate(const std::map<std::string, std::string>& properties) override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
   // The inputs as forward() takes them: whatever runs the model begins here, and ends here where it must not be run.

@@ -1,0 +1,225 @@
+"""What has size 1 in the sample is relied on only where the file fixes it, or a run bears it out.
+
+Each model scales, masks or normalises by something whose size only the inputs say. What is written is compared with the
+original on inputs of other sizes, in float64; a norm that folds under a condition says so.
+"""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from samples import engine
+
+WIDTH = 8
+
+
+class Base(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+        self.second = torch.nn.Linear(WIDTH, WIDTH)
+        self.norm = torch.nn.LayerNorm(WIDTH)
+        self.head = torch.nn.Linear(WIDTH, 4)
+
+
+class CutByANumber(Base):
+    def forward(self, x: Tensor, n: int):
+        return self.head(self.norm(self.first(x) * x[..., :n]))
+
+
+class MeanOverAGivenAxis(Base):
+    def forward(self, x: Tensor, axis: int):
+        return self.head(self.norm(self.first(x) * x.mean(axis, keepdim=True)))
+
+
+class MaskOfANumber(Base):
+    def forward(self, x: Tensor, n: int):
+        return self.head(self.norm(self.first(x).masked_fill(x[..., :n] > 0, 0.0)))
+
+
+class NormOverSoManyAxes(Base):
+    def forward(self, x: Tensor, k: int):
+        return self.head(F.layer_norm(self.first(x), x.shape[-k:]))
+
+
+class Gate(Base):
+    def forward(self, x: Tensor, gate: Tensor):
+        return self.head(self.norm(self.first(x) * gate))
+
+
+class ProductOfInputs(Base):
+    def forward(self, x: Tensor, keys: Tensor):
+        return self.head(self.norm(self.first(x) * (x @ keys.transpose(1, 2))))
+
+
+class GateByBatch(Base):
+    def forward(self, x: Tensor):
+        return self.head(self.norm(self.first(x) * (torch.arange(x.size(0)) + 1.0)))
+
+
+class GateByTokens(Base):
+    def forward(self, x: Tensor):
+        return self.head(self.norm(self.first(x) * (x @ x.transpose(1, 2)).softmax(-1)))
+
+
+class GateOfAWeightsCorner(Base):
+    def forward(self, x: Tensor):
+        return self.head(self.norm(self.first(x) * self.second.weight[: x.size(1), : x.size(1)]))
+
+
+class FixedGate(Base):
+    """The gate has size 1 in every run: no condition."""
+
+    def forward(self, x: Tensor, gate: Tensor):
+        return self.head(self.norm(self.first(x) * gate.unsqueeze(-1)))
+
+
+class GateThatMustBeOne(Base):
+    def forward(self, x: Tensor, gate: Tensor):
+        assert gate.size(-1) == 1, "one number for each token"
+        return self.head(self.norm(self.first(x) * gate))
+
+
+class MaskAtTheEnd(torch.nn.Module):
+    """Four norms in the stream, and one beside it that hangs on the mask."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+        self.parts = torch.nn.ModuleList([torch.nn.Linear(WIDTH, WIDTH) for _ in range(3)])
+        self.norms = torch.nn.ModuleList([torch.nn.LayerNorm(WIDTH) for _ in range(3)])
+        self.beside = torch.nn.Linear(WIDTH, WIDTH)
+        self.last = torch.nn.LayerNorm(WIDTH)
+        self.head = torch.nn.Linear(WIDTH, 4)
+
+    def forward(self, x: Tensor, mask: Tensor):
+        y = self.first(x)
+        for part, norm in zip(self.parts, self.norms):
+            y = y + part(norm(y).relu())
+        return self.head(self.norms[0](y)) + self.head(self.last(self.beside(x) * mask))
+
+
+class RowsByChance(Base):
+    """Rows of 8 are whole where there are 4 tokens, and in no other run."""
+
+    def forward(self, x: Tensor):
+        rows = self.first(x).reshape(2, 4, -1)
+        return F.layer_norm(rows, rows.shape[-1:]).sin()
+
+
+def numbers(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+class Sizes(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(3)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_on(self, verb, made, sample, *options):
+        """(status, result) of the verb; the model is kept as self.model."""
+        for parameter in made.parameters():
+            parameter.data = torch.randn(parameter.shape) * 0.7 + 0.3
+        self.model = torch.jit.script(made.double().eval())
+        self.model.save(self.folder / "model.pt")
+        arrays = {f"in_{i}": numpy.asarray(value) for i, value in enumerate(sample)}
+        numpy.savez(self.folder / "inputs.npz", **arrays)
+        folding = ("-o", self.folder / "out.pt", "--policy", "free") if verb == "fold" else ()
+        status, result, errors = engine(
+            verb, self.folder / "model.pt", *folding, "--inputs", self.folder / "inputs.npz", *options
+        )
+        self.assertIn(status, (0, 1, 2), errors)
+        return status, result
+
+    def largest_difference(self, *inputs):
+        folded = torch.jit.load(self.folder / "out.pt").eval()
+        with torch.no_grad(), torch.jit.optimized_execution(False):
+            a, b = self.model(*inputs), folded(*inputs)
+        return float((a - b).abs().max() / a.abs().max())
+
+    def assert_not_folded(self, made, sample):
+        _, analysis = self.run_on("analyze", made, sample)
+        self.assertEqual([norm["verdict"] == "blocked" for norm in analysis["layer_norms"]], [True])
+        status, result = self.run_on("fold", made, sample)
+        self.assertEqual((status, result["folded"], result["output"]), (0, 0, None))
+
+    def test_a_size_that_a_number_decides_is_no_broadcast(self):
+        x = numbers(2, 3, WIDTH)
+        for made, number in ((CutByANumber(), 1), (MeanOverAGivenAxis(), 2), (MaskOfANumber(), 1)):
+            with self.subTest(type(made).__name__):
+                self.assert_not_folded(made, (x, number))
+
+    def test_a_size_of_one_that_the_batch_or_the_tokens_decide_is_no_broadcast(self):
+        for made, sample in (
+            (GateByBatch(), (numbers(1, 3, WIDTH),)),
+            (GateByTokens(), (numbers(2, 1, WIDTH),)),
+            (GateOfAWeightsCorner(), (numbers(2, 1, WIDTH),)),
+            (ProductOfInputs(), (numbers(2, 1, WIDTH), numbers(2, 1, WIDTH))),
+        ):
+            with self.subTest(type(made).__name__):
+                self.assert_not_folded(made, sample)
+
+    def test_how_many_axes_a_norm_takes_is_fixed_in_the_file_or_it_is_blocked(self):
+        self.assert_not_folded(NormOverSoManyAxes(), (numbers(2, 3, WIDTH), 1))
+
+    def test_rows_that_only_one_number_of_tokens_makes_whole_are_none(self):
+        self.assert_not_folded(RowsByChance(), (numbers(2, 4, WIDTH),))
+
+    def test_a_gate_of_one_number_is_withdrawn_and_named(self):
+        for gate in (numbers(1), numbers(1)[0], numbers(2, 3, 1)):
+            with self.subTest(tuple(gate.shape)):
+                sample = (numbers(2, 3, WIDTH), gate)
+                self.assert_not_folded(Gate(), sample)
+                _, analysis = self.run_on("analyze", Gate(), sample)
+                condition = analysis["layer_norms"][0]["would_fold_if"][0]
+                self.assertEqual((condition["input"], condition["axis"]), ("gate", -1))
+
+    def test_the_user_may_rely_on_it(self):
+        sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
+        status, result = self.run_on("fold", Gate(), sample, "--assume", "gate[-1]=1")
+        self.assertEqual((status, result["folded"]), (0, 1), result)
+        self.assertIs(result["verify"]["exact"], True)
+        self.assertEqual([condition["axis"] for condition in result["holds_if"]], [-1])
+        self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7, 1)), 1e-10)
+        kept = {"normlens.holds_if": ""}
+        torch.jit.load(self.folder / "out.pt", _extra_files=kept)
+        self.assertEqual(kept["normlens.holds_if"], b"gate has size 1 in its last axis")
+
+    def test_what_the_model_refuses_to_run_otherwise_is_relied_on_unless_strict(self):
+        sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
+        status, result = self.run_on("fold", GateThatMustBeOne(), sample)
+        self.assertEqual((status, result["folded"]), (0, 1), result)
+        self.assertIn("does not run with 8", result["holds_if"][0]["tested"])
+        self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7, 1)), 1e-10)
+        status, result = self.run_on("fold", GateThatMustBeOne(), sample, "--strict")
+        self.assertEqual((status, result["folded"]), (0, 0), result)
+
+    def test_what_the_file_fixes_is_no_condition(self):
+        status, result = self.run_on("fold", FixedGate(), (numbers(2, 3, WIDTH), numbers(2, 3)), "--strict")
+        self.assertEqual((status, result["folded"], result["holds_if"]), (0, 1, []), result)
+        self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7)), 1e-10)
+
+    def test_only_what_hangs_on_a_mask_stays(self):
+        sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
+        status, result = self.run_on("fold", MaskAtTheEnd(), sample)
+        self.assertEqual((status, result["folded"], result["layer_norms"]), (0, 4, 5), result)
+        self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7, 1)), 1e-10)
+        self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7, WIDTH)), 1e-10)
+
+    def test_an_assumption_about_no_input_is_a_wrong_command(self):
+        sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
+        for text in ("gate", "gate[1]=1", "door[-1]=1"):
+            status, result = self.run_on("analyze", Gate(), sample, "--assume", text)
+            self.assertEqual(status, 2, result)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
