@@ -73,8 +73,6 @@ std::optional<ChannelScale> channelScale(const Graph& graph, ValueId operand, Va
     scale.sizes.push_back((*shape)[i]);
   }
   if (scale.axes.empty()) return std::nullopt;
-  // Of fewer axes in another run, the result would have more than the data.
-  if (shape->front() == 1 && !ops::hasRankOfProbe(graph, data)) return std::nullopt;
   auto numbers = graph::toDoubles(view);
   if (!numbers) return std::nullopt;
   scale.numbers = std::move(*numbers);

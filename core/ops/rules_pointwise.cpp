@@ -26,12 +26,17 @@ std::optional<Pattern> widened(const Graph& graph, const Node& node, const Patte
   return widenedInEveryRun(graph, operandAt(node, static_cast<size_t>(operand)), pattern, *full);
 }
 
+bool isZeros(const Graph& graph, ValueId value) {
+  const auto producer = graph.value(value).producer;
+  return producer != graph::kNone && makesZeros(graph.node(producer)) && graph.value(value).opaqueReason.empty();
+}
+
 // Each of these operands zero-mean over the pattern as it sees it.
 ZeroMean allOf(const Graph& graph, const Node& node, const Pattern& pattern, std::initializer_list<size_t> operands) {
   std::vector<Demand> needs;
   for (const size_t index : operands) {
     const ValueId value = operandAt(node, index);
-    if (value == kNoValue) continue;
+    if (value == kNoValue || isZeros(graph, value)) continue;
     auto part = narrowed(graph, node, pattern, value);
     if (!part) return ZeroMean::refused(kNoShape);
     needs.push_back({value, std::move(*part)});

@@ -122,22 +122,5 @@ TEST(Scales, stayWhereAnotherRunMayHaveTheChannelsElsewhere) {
   EXPECT_TRUE(absorbScales(*graph).edits.empty());
 }
 
-TEST(Scales, withAxesOfSizeOneInFrontNeedDataOfAsMany) {
-  const auto edits = [](const char* declared) {
-    const auto graph = graph::parseGraph(std::string("graph {\n input %x: float64[2, 3, 8]") + declared + R"(
-    const %w: float64[8, 8] random 1
-    const %g: float64[1, 1, 8] random 2
-    %h: float64[2, 3, 8] = Linear(%x, %w, _)
-    %y: float64[2, 3, 8] = Mul(%h, %g)
-    %n: float64[2, 3, 8] = LayerNorm(%y, _, _) {axes = [2], eps = 1e-05}
-    return %n
-  })");
-    if (!graph) throw std::logic_error(graph.error().message);
-    return absorbScales(*graph).edits.size();
-  };
-  EXPECT_EQ(edits(""), 0U) << "a vector in, and the product has three axes";
-  EXPECT_EQ(edits(" declared [-1, -1, -1]"), 1U);
-}
-
 }  // namespace
 }  // namespace normlens::analysis

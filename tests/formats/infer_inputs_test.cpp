@@ -246,7 +246,8 @@ TEST(InferInputs, GivesUpInTimeAndSaysWhatWasTried) {
   const auto specs = unprobed(top)->inferInputs();
   ASSERT_FALSE(specs);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(6));
-  EXPECT_NE(specs.error().message.find("x=float64[2, 7, 10] came furthest: aten::"), std::string::npos) << specs.error().message;
+  EXPECT_NE(specs.error().message.find("x=float64[2, 7, 10] came furthest: "), std::string::npos)
+      << specs.error().message;
   EXPECT_NE(specs.error().message.find("never"), std::string::npos) << specs.error().message;
   EXPECT_NE(specs.error().hint.find("--input 'x="), std::string::npos) << specs.error().hint;
 }

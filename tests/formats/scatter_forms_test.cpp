@@ -61,9 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Form{"ByAnIndexOfChannels",
              "  h[:, torch.tensor([0, 1]), torch.tensor([3, 5])] = k[:, :2, 0]\n  y = self.norm(h)\n"},
         Form{"ARelu", "  y = self.norm(h.index_add(1, torch.tensor([2, 0, 2]), torch.relu(k)[:, :3]))\n"},
-        Form{"FilledWithOne", "  h.fill_(1.0)\n  y = self.norm(h)\n"},
         Form{"IntoARelu", "  y = self.norm(torch.relu(h).index_add(1, torch.tensor([2, 0, 2]), k[:, :3]))\n"},
-        Form{"AFillOtherThanZero", "  y = self.norm(h.index_fill(1, torch.tensor([2, 0]), 1.0))\n"},
         Form{"TheLargest", "  y = self.norm(h.index_reduce(1, torch.tensor([2, 0, 2]), k[:, :3], 'amax'))\n"},
         Form{"ByElement", "  y = self.norm(h.scatter_add(1, torch.argsort(k, 1), k))\n"},
         Form{"ByElementAlongTheChannels", "  y = self.norm(h.scatter_add(2, torch.argsort(k, 2), k))\n"},
@@ -97,8 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
     kName);
 
 INSTANTIATE_TEST_SUITE_P(MaskedFill, BlockedFormTest,
-                         ::testing::Values(Form{"WithOne", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, 1.0))\n"},
-                                           Form{"WithANumberOfTheRun",
+                         ::testing::Values(Form{"WithANumberOfTheRun",
                                                 "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, x.size(1)))\n"},
                                            Form{"OfSomeChannels", "  y = self.norm(h.masked_fill(self.s > 0, 0.0))\n"}),
                          kName);

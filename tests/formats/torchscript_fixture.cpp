@@ -104,7 +104,8 @@ at::Tensor runOn(const TorchScriptModel& model, const std::vector<at::Tensor>& i
 double relativeDifference(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes() || a.scalar_type() != b.scalar_type()) return INFINITY;
   const auto wide = a.to(at::kDouble);
-  return ((wide - b.to(at::kDouble)).abs().max() / wide.abs().max()).item<double>();
+  const double apart = (wide - b.to(at::kDouble)).abs().max().item<double>();
+  return apart == 0 ? 0 : apart / wide.abs().max().item<double>();
 }
 
 int countOps(const TorchScriptModel& model, const std::string& op) {

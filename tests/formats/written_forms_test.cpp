@@ -15,15 +15,17 @@ INSTANTIATE_TEST_SUITE_P(
                       Form{"EveryThirdOfRowsAndZeros",
                            "  y = self.norm(torch.cat([h, torch.zeros_like(h)], 2).view(-1, 8)[::3])\n"},
                       Form{"FullOfZeros", "  y = self.norm(torch.cat([h, torch.full_like(h, 0)], 1))\n"},
+                      Form{"OneAdded", "  y = self.norm(1 + h + k)\n"},
+                      Form{"OnesLike", "  y = self.norm(torch.where(x[:, :, :1] > 0, h, torch.ones_like(h)))\n"},
+                      Form{"FullOfAnother", "  y = self.norm(torch.cat([h, torch.full_like(h, 0.5)], 1))\n"},
+                      Form{"FilledWithOne", "  y = self.norm(h.masked_fill(x[:, :, :1] > 0, 1.0))\n"},
+                      Form{"RowsFilledWithOne", "  y = self.norm(h.index_fill(1, torch.tensor([2, 0]), 1.0))\n"},
                       Form{"TimesOnes", "  y = self.norm(h * torch.ones_like(h))\n"}),
     kName);
 
 INSTANTIATE_TEST_SUITE_P(
     Zeros, BlockedFormTest,
     ::testing::Values(
-        Form{"PythonSumFromOne", "  y = self.norm(1 + h + k)\n"},
-        Form{"OnesLike", "  y = self.norm(torch.where(x[:, :, :1] > 0, h, torch.ones_like(h)))\n"},
-        Form{"FullOfAnother", "  y = self.norm(torch.cat([h, torch.full_like(h, 0.5)], 1))\n"},
         Form{"EmptyLike", "  y = self.norm(torch.cat([h, torch.rand_like(h)], 1))\n"},
         Form{"ZerosAlongTheChannels", "  y = self.norm(torch.cat([h[:, :, :4], torch.zeros_like(h)[:, :, 4:]], 2))\n"},
         Form{"ZerosWrittenInto", "  z = torch.zeros_like(h)\n  z.copy_(torch.relu(h))\n  y = self.norm(z)\n"},
@@ -37,6 +39,10 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Scales, FreeFormTest,
     ::testing::Values(
+        Form{"OfABatchNormBehindTwiceABias",
+             "  u = torch.add(torch.matmul(x, self.matrix), self.row, alpha=2.0).transpose(1, 2)\n"
+             "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
+             "  y = self.norm(u.transpose(1, 2))\n"},
         Form{"InAView", "  y = self.norm(h * self.s.view(1, 1, -1))\n"},
         Form{"InASliceOfAll", "  y = self.norm((h.transpose(1, 2) * self.s[None, :, None]).transpose(1, 2))\n"},
         Form{"BehindAView",
@@ -78,13 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Form{"OfAnotherAxisInAView",
                            "  y = self.norm((h.transpose(1, 2).reshape(-1, 8, 3) * self.s[:, None]).transpose(1, 2)"
                            ".view_as(h))\n"},
-                      Form{"OfHalfTheChannelsInAView", "  y = self.norm((h.view(-1, 4) * self.s[:4]).view_as(h))\n"},
-                      Form{"AlongTwoAxes",
-                           "  y = self.norm((h.view(-1, 3, 2, 4) * self.s.view(1, 1, 2, 4)).view(-1, 3, 8))\n"},
-                      Form{"OfABatchNormBehindTwiceABias",
-                           "  u = torch.add(torch.matmul(x, self.matrix), self.row, alpha=2.0).transpose(1, 2)\n"
-                           "  u = torch.batch_norm(u, None, None, self.s, self.variance, False, 0.1, 1e-05, False)\n"
-                           "  y = self.norm(u.transpose(1, 2))\n"}),
+                      Form{"OfHalfTheChannelsInAView", "  y = self.norm((h.view(-1, 4) * self.s[:4]).view_as(h))\n"}),
     kName);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -158,9 +158,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The positions in the order of a channel, and the same for all channels of h.
 const std::string kOrder =
-    "s = Shape(x) n = Gather(s, one) f = Gather <axis = 2> (x, one) top, order = TopK <axis = 1> (f, n) "
-    "hs = Shape(h) index = Expand(order, hs) ";
-const std::string kOne = "int64[1] one = {1}";
+    "s = Shape(x) n = Gather(s, one) f = Gather <axis = 2> (x, one) row = Squeeze(f, two) top, flat = TopK <axis = 1> "
+    "(row, n) "
+    "order = Unsqueeze(flat, two) hs = Shape(h) index = Expand(order, hs) ";
+const std::string kOne = "int64[1] one = {1}, int64[1] two = {2}";
 const std::string kFirst =
     "top = ArgMax <axis = 2> (x) first = Mul(top, zero) pair = Concat <axis = -1> (first, first) ";
 
@@ -188,6 +189,12 @@ INSTANTIATE_TEST_SUITE_P(
              kOrder + "z = ConstantOfShape(hs) u = ScatterElements <axis = 1, reduction = \"add\"> (z, index, k)" +
                  kNorm,
              kOne},
+        Form{"IntoOnes",
+             kOrder +
+                 "z = ConstantOfShape <value = float[1] {1}> (hs) "
+                 "u = ScatterElements <axis = 1, reduction = \"add\"> (z, index, k)" +
+                 kNorm,
+             kOne},
         Form{"ByAMask", byMask("f", "k") + kNorm, kMaskConstants},
         Form{"OfWholeSequences", "r = GatherND(k, i) u = ScatterND(h, i, r)" + kNorm, "int64[1, 1] i = {1}"},
         Form{"OfOneRow", "r = GatherND(k, j) t = Squeeze(r, zero) u = ScatterND(h, i, t)" + kNorm,
@@ -203,12 +210,6 @@ INSTANTIATE_TEST_SUITE_P(
                  kNorm,
              kOne},
         Form{"AlongTheChannels", kOrder + "u = ScatterElements <axis = 2, reduction = \"add\"> (h, index, k)" + kNorm,
-             kOne},
-        Form{"IntoOnes",
-             kOrder +
-                 "z = ConstantOfShape <value = float[1] {1}> (hs) "
-                 "u = ScatterElements <axis = 1, reduction = \"add\"> (z, index, k)" +
-                 kNorm,
              kOne},
         Form{"ByAMaskOfElements", byMask("k", "k") + kNorm, kMaskConstants},
         Form{"ByAMaskARelu", "r = Relu(k) " + byMask("f", "r") + kNorm, kMaskConstants},
