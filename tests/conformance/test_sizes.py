@@ -86,6 +86,13 @@ class GateThatMustBeOne(Base):
         return self.head(self.norm(self.first(x) * gate))
 
 
+class Squeezed(Base):
+    """At one token the addend has no axis of tokens, and widens the stream: it is not left out."""
+
+    def forward(self, x: Tensor):
+        return self.head(self.norm(self.first(x) + x[:, :, :1].squeeze().unsqueeze(-1)))
+
+
 class MaskAtTheEnd(torch.nn.Module):
     """Four norms in the stream, and one beside it that hangs on the mask."""
 
@@ -206,6 +213,12 @@ class Sizes(unittest.TestCase):
         status, result = self.run_on("fold", FixedGate(), (numbers(2, 3, WIDTH), numbers(2, 3)), "--strict")
         self.assertEqual((status, result["folded"], result["holds_if"]), (0, 1, []), result)
         self.assertLess(self.largest_difference(numbers(5, 7, WIDTH), numbers(5, 7)), 1e-10)
+
+    def test_an_axis_that_is_dropped_at_some_sizes_alone_is_not_followed(self):
+        status, _ = self.run_on("fold", Squeezed(), (numbers(2, 3, WIDTH),))
+        self.assertEqual(status, 0)
+        if (self.folder / "out.pt").exists():
+            self.assertLess(self.largest_difference(numbers(2, 1, WIDTH)), 1e-10)
 
     def test_only_what_hangs_on_a_mask_stays(self):
         sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))

@@ -67,6 +67,7 @@ class OpContext {
   [[nodiscard]] const KnownType& inputType(int input) const { return type(in(input)); }
   [[nodiscard]] KnownType outputTypeAt(int output) const;
   [[nodiscard]] std::optional<int64_t> rank(int input) const { return inputType(input).rank(); }
+  [[nodiscard]] bool isSizeFixed(const Operand& operand, int64_t axis) const;
   [[nodiscard]] bool isRankFixed(const Operand& operand) const;  // the same in every run
   [[nodiscard]] static std::optional<int64_t> normalised(int64_t axis, std::optional<int64_t> rank);
   // Sets "axis" where it can be said.

@@ -24,10 +24,19 @@ void reshape(OpContext& op) {
   if (!ones.empty()) op.set("ones", std::move(ones));
 }
 
-// Flatten, Squeeze.
+// Flatten; Squeeze with axes.
 void view(OpContext& op) {
   op.operand(0);
   op.computed(1);
+}
+
+// Without axes it drops those that have size 1 in that run.
+void squeeze(OpContext& op) {
+  view(op);
+  const bool given = op.has(1) || op.hasAttribute("axes");
+  for (int64_t axis = 0; !given && axis < op.rank(0).value_or(0); ++axis) {
+    if (!op.isSizeFixed(op.in(0), axis)) op.opaque();
+  }
 }
 
 void unsqueeze(OpContext& op) {
@@ -257,7 +266,7 @@ const std::vector<OpRule>& shapeRules() {
   static const std::vector<OpRule> kRules = {
       {"Reshape", OpKind::Reshape, reshape},
       {"Flatten", OpKind::Reshape, view},
-      {"Squeeze", OpKind::Reshape, view},
+      {"Squeeze", OpKind::Reshape, squeeze},
       {"Unsqueeze", OpKind::Reshape, unsqueeze},
       {"Transpose", OpKind::Permute, transpose},
       {"DepthToSpace", OpKind::Rearrange, depthToSpace},

@@ -105,6 +105,11 @@ std::optional<int64_t> OpContext::fixedSize(const Operand& operand, int64_t axis
   return size >= 0 ? std::optional(size) : std::nullopt;
 }
 
+bool OpContext::isSizeFixed(const Operand& operand, int64_t axis) const {
+  const auto size = ops::axisSize(lowering_.graph(), operand.value, static_cast<size_t>(axis));
+  return size.kind == ops::AxisSize::Kind::Fixed;
+}
+
 bool OpContext::isRankFixed(const Operand& operand) const {
   return ops::hasRankOfProbe(lowering_.graph(), operand.value);
 }

@@ -59,6 +59,7 @@ class OpContext {
   // The same in every run: written, or computed from sizes that weights or the file fix.
   [[nodiscard]] std::optional<int64_t> fixedIntOf(std::string_view argument) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> fixedIntsOf(std::string_view argument) const;
+  [[nodiscard]] bool isSizeFixed(size_t operand, int64_t axis) const;  // the same in every run
   // How many numbers a list has in every run, those computed at run time counted in.
   [[nodiscard]] std::optional<int64_t> fixedLengthOf(std::string_view argument) const;
 

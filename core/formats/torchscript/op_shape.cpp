@@ -19,6 +19,21 @@ void reshape(OpContext& op) {
   }
 }
 
+// An axis that is dropped in one run, since it has size 1 there, is kept in another.
+void squeeze(OpContext& op) {
+  reshape(op);
+  const auto rank = op.rankOf("self");
+  auto axes = op.has("dim") ? op.axesOf("dim", rank) : std::vector<int64_t>(static_cast<size_t>(rank.value_or(0)));
+  if (!rank) return;
+  if (!axes) {
+    op.kind = OpKind::Opaque;
+    return;
+  }
+  if (!op.has("dim")) std::iota(axes->begin(), axes->end(), int64_t{0});
+  const bool fixed = std::ranges::all_of(*axes, [&](int64_t axis) { return op.isSizeFixed(0, axis); });
+  if (!fixed) op.kind = OpKind::Opaque;
+}
+
 void unsqueeze(OpContext& op) {
   op.operand("self");
   const auto rank = op.rankOf("self");
@@ -249,6 +264,7 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::vstack", OpKind::Concat, verticalStack},
         {"aten::roll", OpKind::Roll, roll},
         {"aten::flip", OpKind::Roll, roll},
+        {"aten::squeeze", OpKind::Reshape, squeeze},
         {"aten::unsqueeze", OpKind::Reshape, unsqueeze},
         {"aten::pad", OpKind::Pad, pad},
         {"aten::constant_pad_nd", OpKind::Pad, pad},
@@ -259,9 +275,8 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::replication_pad2d", OpKind::Pad, padByBorder},
         {"aten::replication_pad3d", OpKind::Pad, padByBorder},
     };
-    for (const char* name :
-         {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::squeeze", "aten::view_as",
-          "aten::reshape_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::ravel"})
+    for (const char* name : {"aten::view", "aten::reshape", "aten::flatten", "aten::unflatten", "aten::view_as",
+                             "aten::reshape_as", "aten::_unsafe_view", "aten::_reshape_alias", "aten::ravel"})
       rules.push_back({name, OpKind::Reshape, reshape});
     for (const char* name : {"aten::expand", "aten::expand_as", "aten::broadcast_to"})
       rules.push_back({name, OpKind::Expand, expand});

@@ -226,6 +226,11 @@ std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argu
   return numbers;
 }
 
+bool OpContext::isSizeFixed(size_t operand, int64_t axis) const {
+  const auto size = ops::axisSize(lowering_.graph(), operands.at(operand).value, static_cast<size_t>(axis));
+  return size.kind == Fixed::Fixed;
+}
+
 std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
   if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
   const int value = valueOf(argument);

@@ -171,4 +171,4 @@ def cast(w, c, x, y):
 
 @step(1)
 def not_finite(w, c, x, y):
-    return w.linear(x, w.filled(c.owner, "bad", [w.width, w.width], c.pick("value", float("inf"), 1e30)), None, "plain")
+    return w.linear(x, w.filled(c.owner, "bad", [w.width, w.width], c.pick("value", float("inf"), float("nan"))), None, "plain")
