@@ -54,9 +54,9 @@ struct InsertCentering {
   graph::Uses uses;
 };
 
-// These reads of the value see 0 in its place. It is an addend or a fill that is constant along the norm's axes, computed
-// at run time or a number of the code: what it adds to a group is the group's mean, which goes away. DESIGN section 3,
-// edit 2.
+// These reads of the value see 0 in its place. It is an addend or a fill that is constant along the norm's axes,
+// computed at run time or a number of the code: what it adds to a group is the group's mean, which goes away. DESIGN
+// section 3, edit 2.
 struct DropAddend {
   graph::ValueId value = graph::kNoValue;
   graph::Uses uses;

@@ -20,7 +20,7 @@ struct AlgebraOutcome {
   int runs = 0;            // input sets compared
   bool otherSize = false;  // some of them of another size
   bool ranksMatter = false;
-  bool telling = false;    // floating-point numbers of outputs, or what decides them, were compared
+  bool telling = false;  // floating-point numbers of outputs, or what decides them, were compared
   std::string firstDiverging;
 
   [[nodiscard]] bool passes() const { return worst && !refuted && reason.empty(); }

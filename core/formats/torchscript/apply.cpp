@@ -267,8 +267,8 @@ class PlanTranslator {
   const FrameEdits& placed_;
   DroppedReads dropped_;
   std::map<int, std::vector<torch::jit::Node*>> leftOut_;  // by frame: sums without their addend
-  std::set<int> redirected_;   // program nodes that read something else, or are left out
-  std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
+  std::set<int> redirected_;                               // program nodes that read something else, or are left out
+  std::set<int> withoutBeta_;                              // norms whose beta has moved, until they are replaced
   std::vector<Replacement> replacements_;
   std::vector<std::pair<int, BodyEdit>> inside_;  // by frame
   FrameEdits frames_;

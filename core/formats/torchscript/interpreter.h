@@ -107,7 +107,7 @@ class Interpreter {
   const ValueHook* hook_ = nullptr;
   const Task* task_ = nullptr;
   const RunWatch* watch_ = nullptr;
-  int current_ = kNone;    // node being run, for the error message
+  int current_ = kNone;      // node being run, for the error message
   std::vector<bool> ran_;    // by node
   std::vector<bool> tried_;  // by block; empty: no branch is tried
   bool isTrial_ = false;
