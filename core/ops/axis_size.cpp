@@ -147,14 +147,17 @@ class SizeQuestion {
     // A residual stream is long: the short ways first.
     std::stable_partition(sized.begin(), sized.end(), [&](const auto& each) { return isWeightOrProduct(each.first); });
     AxisSize found = own;
-    bool all = !sized.empty();
+    bool all = !sized.empty(), mixed = false;
     for (const auto& [operand, axis] : sized) {
       const AxisSize seen = of(operand, axis);
       if (seen.kind == Kind::Fixed && size > 1) return kFixed;
       all = all && seen.kind == Kind::Fixed;
-      if (size > 1 && (found == own || seen.kind == Kind::Torn)) found = seen;
+      if (size == 1) continue;
+      // Of two that are free apart from each other, either may be the wider one in another run.
+      mixed = mixed || (found != own && seen != found);
+      if (found == own || seen.kind == Kind::Torn) found = seen;
     }
-    return all ? kFixed : found;
+    return all ? kFixed : mixed && found.kind == Kind::Free ? own : found;
   }
 
   [[nodiscard]] bool isWeightOrProduct(ValueId value) const {

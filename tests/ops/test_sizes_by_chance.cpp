@@ -146,6 +146,16 @@ TEST(Refused, whatIsLeftBesideASizeThatTheInputDecides) {
   EXPECT_FALSE(writesSizesOfInput(g.graph(), x, kX, written));
 }
 
+// Either of two batches may be the one that is repeated.
+TEST(Refused, toTakeTheSizeOfASumForThatOfOneOperand) {
+  testing::GraphBuilder g(1);
+  const auto x = g.input(kX), other = g.input({2, 1, 1});
+  const auto sum = g.add(OpKind::Add, {x, other}, kX), twice = g.add(OpKind::Add, {sum, sum}, kX);
+  EXPECT_NE(axisSize(g.graph(), sum, 0), axisSize(g.graph(), x, 0));
+  EXPECT_EQ(axisSize(g.graph(), sum, 1), axisSize(g.graph(), x, 1));
+  EXPECT_EQ(axisSize(g.graph(), twice, 0), axisSize(g.graph(), sum, 0));
+}
+
 // A shift of the first rows alone does not reach a part behind them, as long as that starts behind them.
 TEST(Refused, toSeeNothingOfAShiftWhereTheCutMoves) {
   const auto seesNothing = [](Attributes attributes) {
