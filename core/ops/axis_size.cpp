@@ -259,13 +259,10 @@ class SizeQuestion {
     const ValueId x = node.operands[0];
     for (const AxisGroup& group : groupsOf(*shapeOf(graph_, x), *shapeOf(graph_, own.value))) {
       if (std::ranges::find(group.out, own.axis) == group.out.end()) continue;
-      const bool fixed = std::ranges::all_of(group.in, [&](size_t axis) { return isFixed(x, axis); });
-      const bool whole = group.in.size() == 1 && group.out.size() == 1;
-      const bool computed =
-          std::ranges::any_of(group.out, [&](size_t axis) { return listsAxis(node, "computed", axis); });
-      if (computed && (fixed || !whole)) return {Kind::Torn, own.value, own.axis};
-      if (fixed) return kFixed;
-      return whole ? of(x, group.in[0]) : own;
+      if (std::ranges::any_of(group.out, [&](size_t axis) { return listsAxis(node, "computed", axis); }))
+        return {Kind::Torn, own.value, own.axis};
+      if (std::ranges::all_of(group.in, [&](size_t axis) { return isFixed(x, axis); })) return kFixed;
+      return group.in.size() == 1 && group.out.size() == 1 ? of(x, group.in[0]) : own;
     }
     return own;
   }

@@ -146,6 +146,15 @@ TEST(Refused, whatIsLeftBesideASizeThatTheInputDecides) {
   EXPECT_FALSE(writesSizesOfInput(g.graph(), x, kX, written));
 }
 
+// As above, where not even the size of x is known.
+TEST(Refused, toTakeWhatIsLeftForAnAxisOfTheInput) {
+  testing::GraphBuilder g(1);
+  const auto x = g.input(kX);
+  const auto rows = g.add(OpKind::Reshape, {x}, kX, {{"computed", Ints{2}}});
+  EXPECT_EQ(axisSize(g.graph(), rows, 2).kind, AxisSize::Kind::Torn);
+  EXPECT_EQ(axisSize(g.graph(), rows, 1), axisSize(g.graph(), x, 1));
+}
+
 // Either of two batches may be the one that is repeated.
 TEST(Refused, toTakeTheSizeOfASumForThatOfOneOperand) {
   testing::GraphBuilder g(1);

@@ -47,6 +47,9 @@ class OnnxWriter(Writer):
         super().input(name)
         return self.node("Reshape", [name, self.literal([1], "int")]) if name == "n" else name
 
+    def shares_size(self, name, axis):
+        return self.case["declared"] != "nothing" and isinstance((*INPUTS[name][1], 1)[axis], str)
+
     def declared(self, name):
         kind, dims = INPUTS[name]
         how, sizes = self.case["declared"], self.case

@@ -52,7 +52,7 @@ def trials(case, written):
         elif kind == "bool":
             yield made("flag", flag=not case["flag"])
         elif kind == "float" and (1 in dims or not dims):
-            yield from ones(case, name, dims, sizes, made)
+            yield from ones(case, name, dims, sizes, made, written)
     yield made("all D", B=width, T=width, S=width, n=width)
     if written.open_weight:
         _, values = made("weight")
@@ -60,10 +60,10 @@ def trials(case, written):
         yield "weight", values
 
 
-def ones(case, name, dims, sizes, made):
+def ones(case, name, dims, sizes, made, written):
     shape = [sizes[dim] if isinstance(dim, str) else dim for dim in dims] or [1]
     last = case["D"]
-    for axis in (axis for axis, dim in enumerate(shape) if dim == 1):
+    for axis in (axis for axis, dim in enumerate(shape) if dim == 1 and not written.shares_size(name, axis)):
         full = (case["B"], case["T"], last)[axis - len(shape)]
         for size in {full, last}:
             wide = tuple(size if i == axis else s for i, s in enumerate(shape))
