@@ -54,10 +54,11 @@ void judge(Analysis& analysis, const Planner& planner) {
 }
 
 // Reads the norms, the scales and the claims only. Errors: those of Claims::build.
-Result<PaperCriteria> paperVerdicts(const graph::Graph& graph, const Analysis& analysis, const Task& task) {
+Result<PaperCriteria> paperVerdicts(const graph::Graph& graph, const Analysis& analysis, FiniteWeights& weights,
+                                    const Task& task) {
   const auto& norms = analysis.norms.layerNorms;
   if (!analysis.scales.changed) return paperCriteria(graph, norms, analysis.claims);
-  const auto asGiven = Claims::build(graph, norms, task);  // the papers know nothing of absorbed scales
+  const auto asGiven = Claims::build(graph, norms, weights, task);  // the papers know nothing of absorbed scales
   if (!asGiven) return tl::unexpected(asGiven.error());
   return paperCriteria(graph, norms, *asGiven);
 }
@@ -117,17 +118,22 @@ std::string_view verdictName(Verdict verdict) {
 }
 
 Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task) {
+  FiniteWeights weights;
+  return analyze(graph, weights, task);
+}
+
+Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeights& weights, const Task& task) {
   auto analysis = std::make_unique<Analysis>();
   const auto aside = howAside(graph);
   auto scales = std::async(aside, [&] { return absorbScales(graph); });
   analysis->norms = findNorms(graph);
   analysis->scales = scales.get();
   const auto& norms = analysis->norms.layerNorms;
-  auto claims = Claims::build(analysis->scales.graph(), norms, task);
+  auto claims = Claims::build(analysis->scales.graph(), norms, weights, task);
   if (!claims) return tl::unexpected(claims.error());
   analysis->claims = std::move(*claims);
   const Planner planner(analysis->scales.graph(), norms, analysis->claims, analysis->scales.edits);
-  auto paper = std::async(aside, [&] { return paperVerdicts(graph, *analysis, task); });
+  auto paper = std::async(aside, [&] { return paperVerdicts(graph, *analysis, weights, task); });
   judge(*analysis, planner);
   auto criteria = paper.get();
   if (!criteria) return tl::unexpected(criteria.error());

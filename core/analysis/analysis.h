@@ -46,6 +46,9 @@ struct Analysis {
 // `graph` outlives the analysis. It has shapes from a probe run; without them every norm is blocked and says so.
 // Errors: Cancelled, Unsupported.
 [[nodiscard]] Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, const Task& task);
+// One of several analyses of a model.
+[[nodiscard]] Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeights& weights,
+                                                        const Task& task);
 Result<std::unique_ptr<Analysis>> analyze(graph::Graph&& graph, const Task& task) = delete;
 
 // A plan under a policy, with the beta of each folded norm in the linears behind it where all that read it are such

@@ -22,7 +22,7 @@ constexpr int64_t kMostFactors = 1 << 20;
 
 bool areFixedFrom(const Graph& graph, ValueId value, size_t first) {
   for (size_t axis = first; axis < ops::shapeOf(graph, value)->size(); ++axis) {
-    if (ops::axisSize(graph, value, axis).kind != ops::AxisSize::Kind::Fixed) return false;
+    if (!ops::isSizeFixed(graph, value, axis)) return false;
   }
   return true;
 }

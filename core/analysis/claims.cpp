@@ -220,7 +220,8 @@ class Builder {
 
 }  // namespace
 
-Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, const Task& task) {
+Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights,
+                             const Task& task) {
   Claims out;
   constexpr size_t kUsualPerNorm = 8;
   out.claims_.reserve(kUsualPerNorm * norms.size());
@@ -232,7 +233,7 @@ Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& n
     // One norm's claims after another's: what they read lies close together.
     if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
   }
-  refuseWithoutMean(graph, out.claims_);
+  weights.refuseOthers(graph, out.claims_);
   for (size_t i = 0; i < norms.size(); ++i) {
     if (out.roots_[i] == kNone) {
       out.rootTolerant_.push_back(false);

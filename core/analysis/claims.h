@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/finite_weights.h"
 #include "core/analysis/norms.h"
 #include "core/analysis/shift_tolerance.h"
 #include "core/base/task.h"
@@ -53,7 +54,8 @@ struct Claim {
 class Claims {
  public:
   // Errors: Cancelled, Unsupported.
-  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Task& task);
+  static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights,
+                              const Task& task);
 
   [[nodiscard]] const std::vector<Claim>& all() const { return claims_; }
   [[nodiscard]] const Claim& operator[](ClaimId id) const { return claims_[static_cast<size_t>(id)]; }

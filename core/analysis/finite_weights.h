@@ -1,14 +1,28 @@
 // Claims on weights that have no mean, withdrawn: what cannot be centered blocks a norm, and the rest folds.
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <utility>
 #include <vector>
 
-#include "core/analysis/claims.h"
 #include "core/graph/graph.h"
 
 namespace normlens::analysis {
 
-// Reads all weights that some claim would center.
-void refuseWithoutMean(const graph::Graph& graph, std::vector<Claim>& claims);
+struct Claim;
+
+// Of one model, whose weights stay: each is read once, however many analyses ask. Thread: one at a time.
+class FiniteWeights {
+ public:
+  // Reads the weights that some claim would center.
+  void refuseOthers(const graph::Graph& graph, std::vector<Claim>& claims);
+
+ private:
+  using Place = std::pair<const std::byte*, int64_t>;  // where a weight begins, and its bytes
+  static Place placeOf(const graph::TensorView& weight);
+
+  std::map<Place, bool> areFinite_;
+};
 
 }  // namespace normlens::analysis

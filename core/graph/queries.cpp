@@ -1,11 +1,21 @@
 #include "core/graph/queries.h"
 
+#include <algorithm>
+
 namespace normlens::graph {
 
 bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b) {
   const Value& first = graph.value(a);
   const Value& second = graph.value(b);
   return first.shape && first.shape == second.shape && first.dtype == second.dtype;
+}
+
+bool isSizeDeclared(const Value& input, size_t axis) {
+  return input.declared && axis < input.declared->size() && (*input.declared)[axis] >= 0;
+}
+
+bool areRanksDeclared(const Graph& graph) {
+  return std::ranges::all_of(graph.inputs(), [&](ValueId input) { return graph.value(input).declared.has_value(); });
 }
 
 std::optional<Use> onlyReader(const Graph& graph, ValueId value) {

@@ -10,6 +10,10 @@ namespace normlens::graph {
 // Both shapes are known and equal, and so are the types: an op from one to the other may be left out.
 [[nodiscard]] bool sameTypeAndShape(const Graph& graph, ValueId a, ValueId b);
 
+// The file fixes the size of that axis of an input; the number of axes of every input.
+[[nodiscard]] bool isSizeDeclared(const Value& input, size_t axis);
+[[nodiscard]] bool areRanksDeclared(const Graph& graph);
+
 // The only read of a value's elements; queries of its shape do not count. nullopt: there is none, or several.
 [[nodiscard]] std::optional<Use> onlyReader(const Graph& graph, ValueId value);
 

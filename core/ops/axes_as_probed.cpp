@@ -104,8 +104,7 @@ bool writesSizesOfInput(const Graph& graph, ValueId x, const Shape& y, std::span
   if (shape == nullptr) return false;
   return std::ranges::any_of(groupsOf(*shape, y), [&](const AxisGroup& group) {
     return std::ranges::any_of(written, [&](int64_t axis) { return std::ranges::count(group.out, axis) > 0; }) &&
-           std::ranges::any_of(group.in,
-                               [&](size_t axis) { return axisSize(graph, x, axis).kind != AxisSize::Kind::Fixed; });
+           std::ranges::any_of(group.in, [&](size_t axis) { return !isSizeFixed(graph, x, axis); });
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/graph/queries.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/reshape_groups.h"
 #include "core/ops/weight_width.h"
@@ -104,15 +105,11 @@ class SizeQuestion {
   [[nodiscard]] bool isFixedInput(ValueId value, size_t axis) const {
     const auto& made = graph_.value(value);
     if (made.producer != kNone) return false;
-    if (made.declared && axis < made.declared->size() && (*made.declared)[axis] >= 0) return true;
-    return isAssumed(value, made.shape->size() - axis);
+    return graph::isSizeDeclared(made, axis) || isAssumed(value, made.shape->size() - axis);
   }
 
   bool ranksAreDeclared() {
-    if (!ranksDeclared_) {
-      ranksDeclared_ =
-          std::ranges::all_of(graph_.inputs(), [&](ValueId input) { return graph_.value(input).declared.has_value(); });
-    }
+    if (!ranksDeclared_) ranksDeclared_ = graph::areRanksDeclared(graph_);
     return *ranksDeclared_;
   }
 
@@ -352,6 +349,10 @@ class SizeQuestion {
 }  // namespace
 
 AxisSize axisSize(const Graph& graph, ValueId value, size_t axis) { return SizeQuestion(graph).of(value, axis); }
+
+bool isSizeFixed(const Graph& graph, ValueId value, size_t axis) {
+  return axisSize(graph, value, axis).kind == Kind::Fixed;
+}
 
 bool isBroadcastInEveryRun(const Graph& graph, ValueId operand, size_t fromLast) {
   return SizeQuestion(graph).isBroadcast(operand, fromLast);

@@ -23,6 +23,7 @@ struct AxisSize {
 };
 
 [[nodiscard]] AxisSize axisSize(const graph::Graph& graph, graph::ValueId value, size_t axis);
+[[nodiscard]] bool isSizeFixed(const graph::Graph& graph, graph::ValueId value, size_t axis);
 
 // An operand that is broadcast there in the probe, because it has size 1 or no such axis, is so in every run. fromLast:
 // the axis counted from the last, which is 1.

@@ -137,7 +137,7 @@ ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const 
     if (!seen) return ZeroMean::refused(kCutsChannels);
     if (!seen->reaches) {
       // Nothing in the probe run; another run may have something there.
-      const bool stays = size > 0 || axisSize(graph, node.operands[i], view->axis).kind == AxisSize::Kind::Fixed;
+      const bool stays = size > 0 || isSizeFixed(graph, node.operands[i], view->axis);
       if (!stays) return ZeroMean::refused(kCutsChannels);
       continue;
     }

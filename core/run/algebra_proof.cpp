@@ -87,8 +87,8 @@ class AlgebraProof {
       // The first size that the model takes.
       for (const auto& shapes : trials) {
         if (outcome_.refuted) return {};
-        const auto inputs = drawLike(sample_, shapes, options_.seed);
-        if (!inputs || !keepsOnes(shapes)) continue;
+        const auto inputs = drawnAt(shapes);
+        if (!inputs) continue;
         const auto run = compareOn(*inputs);
         if (!run) return tl::unexpected(run.error());
         if (!run->refused.empty()) continue;
@@ -110,6 +110,12 @@ class AlgebraProof {
     return true;
   }
 
+  [[nodiscard]] std::optional<Tensors> drawnAt(const std::vector<graph::Shape>& shapes) const {
+    if (!keepsOnes(shapes)) return std::nullopt;
+    auto drawn = drawLike(sample_, shapes, options_.seed);
+    return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
+  }
+
   // By input: the file leaves open how many axes it has.
   [[nodiscard]] std::vector<bool> openRanks() const {
     const graph::Graph& graph = change_.original.graph();
@@ -123,8 +129,8 @@ class AlgebraProof {
   Status compareAtOtherRanks() {
     for (const auto& shapes : otherRanks(shapesOf(sample_), openRanks())) {
       if (outcome_.refuted) return {};
-      const auto inputs = drawLike(sample_, shapes, options_.seed);
-      if (!inputs || !keepsOnes(shapes)) continue;
+      const auto inputs = drawnAt(shapes);
+      if (!inputs) continue;
       const AlgebraOutcome before = outcome_;
       if (const auto run = compareOn(*inputs); !run) return tl::unexpected(run.error());
       if (!outcome_.refuted || options_.strictRanks) continue;

@@ -12,6 +12,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/formats/formats.h"
+#include "core/graph/queries.h"
 #include "core/run/other_sizes.h"
 #include "core/run/verify.h"
 #include "core/service/describe.h"
@@ -89,9 +90,7 @@ struct Service::State {
 
   // The last fold differs for inputs with another number of axes, or that could not be tried.
   void noteRanks(bool matter) {
-    const bool open = std::ranges::any_of(model->graph().inputs(),
-                                          [&](graph::ValueId input) { return !model->graph().value(input).declared; });
-    const bool untried = open && !run::canTryOtherRanks(*model);
+    const bool untried = !graph::areRanksDeclared(model->graph()) && !run::canTryOtherRanks(*model);
     if (!matter && !untried) return;
     const char* tested = matter ? "it was run with another number of them, and differs there" : "not tested";
     std::ranges::move(sameRanks(inputs.tensors, tested), std::back_inserter(conditions));

@@ -4,6 +4,7 @@
 #include <future>
 #include <regex>
 
+#include "core/graph/queries.h"
 #include "core/run/draw.h"
 #include "core/run/other_sizes.h"
 #include "core/service/model_inputs.h"
@@ -23,8 +24,9 @@ constexpr size_t kMostWidths = 4;
 
 // On a thread of its own for the memory it then gets: its many small pieces stand side by side instead of in the holes
 // that reading and running the model have left (measured with 50,000 nodes: 0.11 instead of 0.28 s).
-Result<std::unique_ptr<Analysis>> analyzed(const formats::Model& model, const Task& task) {
-  return std::async(std::launch::async, [&] { return analysis::analyze(model.graph(), task); }).get();
+Result<std::unique_ptr<Analysis>> analyzed(const formats::Model& model, analysis::FiniteWeights& weights,
+                                           const Task& task) {
+  return std::async(std::launch::async, [&] { return analysis::analyze(model.graph(), weights, task); }).get();
 }
 
 Verdicts verdictsOf(const Analysis& analysis) {
@@ -64,14 +66,14 @@ tl::unexpected<Error> noSuchInput(const std::string& text) {
 // The inputs of the graph that are one array each, as they were in the probe.
 class Inputs {
  public:
-  Inputs(const graph::Graph& graph, const formats::Tensors& tensors) : tensors_(tensors) {
+  Inputs(const graph::Graph& graph, const formats::Tensors& tensors) : graph_(graph), tensors_(tensors) {
     const auto& ids = graph.inputs();
     for (size_t i = 0; i < ids.size(); ++i) {
       const auto& value = graph.value(ids[i]);
       const auto named = std::ranges::find(tensors, value.name, &formats::NamedTensor::name);
       const auto at = ids.size() == tensors.size() ? i : static_cast<size_t>(named - tensors.begin());
       if (value.shape && at < tensors.size()) {
-        inputs_.push_back({ids[i], at, *value.shape, value.declared, graph::isFloat(value.dtype)});
+        inputs_.push_back({ids[i], at, *value.shape, graph::isFloat(value.dtype)});
       }
     }
   }
@@ -88,10 +90,11 @@ class Inputs {
     for (const Input& input : inputs_) {
       const size_t rank = input.shape.size();
       for (size_t axis = 0; axis < rank; ++axis) {
-        const bool fixed = input.declared && axis < input.declared->size() && (*input.declared)[axis] >= 0;
-        if (input.shape[axis] == 1 && !fixed) out.push_back({input.id, static_cast<int>(rank - axis)});
+        const bool open = input.shape[axis] == 1 && !graph::isSizeDeclared(graph_.value(input.id), axis);
+        if (open) out.push_back({input.id, static_cast<int>(rank - axis)});
       }
-      if (ranksToo && !input.declared && input.scales) out.push_back({input.id, static_cast<int>(rank) + 1});
+      const bool openRank = !graph_.value(input.id).declared;
+      if (ranksToo && openRank && input.scales) out.push_back({input.id, static_cast<int>(rank) + 1});
     }
     return out;
   }
@@ -131,12 +134,12 @@ class Inputs {
     graph::ValueId id = graph::kNoValue;
     size_t at = 0;  // among the tensors
     Shape shape;
-    std::optional<Shape> declared;
     bool scales = false;  // it is of real numbers: few ids or masks come as a single one
   };
   [[nodiscard]] const Input& find(graph::ValueId id) const { return *std::ranges::find(inputs_, id, &Input::id); }
   [[nodiscard]] const std::string& nameOf(const Input& input) const { return tensors_[input.at].name; }
 
+  const graph::Graph& graph_;
   const formats::Tensors& tensors_;
   std::vector<Input> inputs_;
 };
@@ -175,7 +178,7 @@ class Conditions {
  private:
   Result<std::unique_ptr<Analysis>> under(const Sizes& sizes) {
     model_.assume(sizes);
-    return analyzed(model_, task_);
+    return analyzed(model_, weights_, task_);
   }
   Result<Verdicts> verdictsUnder(const Sizes& sizes) {
     const auto analysis = under(sizes);
@@ -224,6 +227,11 @@ class Conditions {
     return sizes;
   }
 
+  struct Tested {
+    SizeOfOne size;
+    bool ran = false;
+    std::string text;
+  };
   struct Trial {
     Sizes sizes;
     std::vector<int64_t> elements;
@@ -277,14 +285,19 @@ class Conditions {
     return false;
   }
 
-  // The first one tells enough.
+  // A width that ran tells more than one that did not.
   void noteTrial(const SizeOfOne& size, int64_t elements, bool ran) {
     const std::string with = "with " + std::to_string(elements) + " there";
-    tested_.emplace_back(size, ran ? "it was run " + with : "the model does not run " + with);
+    const auto known = std::ranges::find(tested_, size, &Tested::size);
+    if (known == tested_.end()) {
+      tested_.push_back({size, ran, ran ? "it was run " + with : "the model does not run " + with});
+    } else if (ran && !known->ran) {
+      *known = {size, true, "it was run " + with};
+    }
   }
   [[nodiscard]] std::string testedOf(const SizeOfOne& size) const {
-    const auto found = std::ranges::find(tested_, size, &std::pair<SizeOfOne, std::string>::first);
-    return found == tested_.end() ? "" : found->second;
+    const auto found = std::ranges::find(tested_, size, &Tested::size);
+    return found == tested_.end() ? "" : found->text;
   }
 
   using Told = std::vector<std::vector<protocol::SizeCondition>>;
@@ -328,7 +341,8 @@ class Conditions {
   const SizeChoice& choice_;
   const Task& task_;
   const Inputs inputs_;
-  std::vector<std::pair<SizeOfOne, std::string>> tested_;
+  std::vector<Tested> tested_;
+  analysis::FiniteWeights weights_;
 };
 
 }  // namespace

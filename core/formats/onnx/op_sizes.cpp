@@ -106,8 +106,7 @@ std::optional<int64_t> OpContext::fixedSize(const Operand& operand, int64_t axis
 }
 
 bool OpContext::isSizeFixed(const Operand& operand, int64_t axis) const {
-  const auto size = ops::axisSize(lowering_.graph(), operand.value, static_cast<size_t>(axis));
-  return size.kind == ops::AxisSize::Kind::Fixed;
+  return ops::isSizeFixed(lowering_.graph(), operand.value, static_cast<size_t>(axis));
 }
 
 bool OpContext::isRankFixed(const Operand& operand) const {

@@ -11,7 +11,6 @@ namespace {
 constexpr int kDeepest = 16;
 constexpr int64_t kLargest = int64_t{1} << 31;  // sums and products of two stay far from overflow
 
-using Fixed = ops::AxisSize::Kind;
 
 // The size of an axis of a value of the graph.
 struct SizeRead {
@@ -185,7 +184,7 @@ class SizeReader {
   }
 
   std::optional<int64_t> fixedSize(const SizeRead& read) {
-    if (ops::axisSize(lowering_.graph(), read.value, read.axis).kind != Fixed::Fixed) return std::nullopt;
+    if (!ops::isSizeFixed(lowering_.graph(), read.value, read.axis)) return std::nullopt;
     return (*shapeOf(read.value))[read.axis];
   }
 
@@ -227,8 +226,7 @@ std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argu
 }
 
 bool OpContext::isSizeFixed(size_t operand, int64_t axis) const {
-  const auto size = ops::axisSize(lowering_.graph(), operands.at(operand).value, static_cast<size_t>(axis));
-  return size.kind == Fixed::Fixed;
+  return ops::isSizeFixed(lowering_.graph(), operands.at(operand).value, static_cast<size_t>(axis));
 }
 
 std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
