@@ -60,12 +60,20 @@ function(normlens_library name)
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE normlens_warnings ${ARG_PRIVATE})
 endfunction()
 
-# normlens_test(<name> SOURCES ... LINK <targets>): one GoogleTest program, registered with CTest case by case.
+# normlens_test(<name> SOURCES ... LINK <targets>): one GoogleTest program and CTest entry. Its label is what it starts:
+# torch, onnx, or neither (quick).
 function(normlens_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  set(label quick)
+  if("${ARG_LINK}" MATCHES "normlens(::|_)onnx")
+    set(label onnx)
+  elseif("${ARG_LINK}" MATCHES "normlens::torch|normlens_torchscript(;|$)|normlens_(formats|service|cli)")
+    set(label torch)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} normlens_warnings GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${label})
 endfunction()
 
 if(NORMLENS_TORCH)

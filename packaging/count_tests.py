@@ -53,10 +53,19 @@ def count(case):
     return (counts[0], max(counts[1], 1), counts[2]) if failed else counts
 
 
+def tell_slowest(cases, most=10):
+    timed = sorted(((float(case.get("time") or 0), case.get("name")) for case in cases), reverse=True)
+    if len(timed) > most:
+        print("the slowest:")
+        for seconds, name in timed[:most]:
+            print(f"{seconds:8.1f} s  {name}")
+
+
 def main():
     try:
-        cases = ET.parse(sys.argv[1]).getroot().iter("testcase")
+        cases = list(ET.parse(sys.argv[1]).getroot().iter("testcase"))
         rows = [count(case) for case in cases]
+        tell_slowest(cases)
     except (OSError, ET.ParseError) as error:
         print(f"no test report: {error}", file=sys.stderr)
         rows = [(0, 1, 0)]

@@ -23,10 +23,7 @@ void printNorms(const OpenedModel& model, Console& console) {
     console.print("  " + norm.name + std::string(width - norm.name.size() + 2, ' ') + norm.verdict +
                   std::string(kVerdictWidth - std::min(kVerdictWidth, norm.verdict.size()) + 2, ' ') + norm.reason);
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
-    for (const auto& condition : norm.would_fold_if) {
-      console.print("    would fold if " + asText(condition) + ": --assume '" + condition.input + "[" +
-                    std::to_string(condition.axis) + "]=1'");
-    }
+    for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }
   for (const auto& other : model.analysis.other_norms) console.print("  " + other.name + "  (" + other.kind + ")");
 }

@@ -6,7 +6,7 @@
 #include "app/engine/model_options.h"
 #include "app/engine/number_check.h"
 #include "app/engine/verbs.h"
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 
 namespace normlens::engine {
 namespace {

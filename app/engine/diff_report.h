@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/run/compare_models.h"
+#include "core/run/compare/compare_models.h"
 
 namespace normlens::engine {
 

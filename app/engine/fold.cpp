@@ -42,7 +42,8 @@ void printPrices(const protocol::NormPrices& prices, Console& console) {
                 microseconds(prices.rms_norm_us) + ", a centering " + microseconds(prices.centering_us));
 }
 
-void printOutcome(const std::string& model, const FoldOutcome& outcome, Console& console) {
+void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
+                  Console& console) {
   const protocol::PlanInfo& plan = outcome.fold.plan;
   console.print(model + ": " + std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") +
                 " folded, " + plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) +
@@ -50,6 +51,9 @@ void printOutcome(const std::string& model, const FoldOutcome& outcome, Console&
                 plural(plan.centerings, "centering") + " at run time, file grows by " + megabytes(plan.bytes_grown));
   if (plan.prices.rows > 0) printPrices(plan.prices, console);
   for (const auto& condition : outcome.fold.holds_if) console.print("  holds if " + asText(condition));
+  for (const auto& norm : analysis.norms) {
+    for (const std::string& line : wouldFold(norm)) console.print("  " + norm.name + " " + line);
+  }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
   console.print("  written to " + *outcome.output + " (load " + milliseconds(outcome.times.load_ms) + ", fold " +
@@ -135,13 +139,16 @@ Exit run(const Options& options, const Call& call) {
   if (outcome->fold.plan.folded.empty()) {
     if (const Status runs = requireRunnable(options.model, *analysis); !runs)
       return console.fail(notKnown(runs.error()));
-    const std::string why =
+    std::string why =
         outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
+    const int others = analysis->totals.free + analysis->totals.with_centering;
+    if (options.planFile.empty() && others > 0)
+      why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
     return endWithout(std::move(*outcome), why, Exit::Done, console);
   }
   if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
     const std::string why = whyRefused(outcome->fold);
-    printOutcome(options.model, *outcome, console);
+    printOutcome(options.model, *analysis, *outcome, console);
     return endWithout(std::move(*outcome), why, Exit::NotDone, console);
   }
   protocol::ExportParams params;
@@ -152,7 +159,7 @@ Exit run(const Options& options, const Call& call) {
   if (!exported) return console.fail(exported.error());
   outcome->output = exported->path;
   outcome->times = service.times();
-  printOutcome(options.model, *outcome, console);
+  printOutcome(options.model, *analysis, *outcome, console);
   return console.finish([&] { return foldReport(*outcome); }, Exit::Done);
 }
 

@@ -26,7 +26,8 @@ void InputOptions::addSizesTo(CLI::App& app) {
       ->type_name("SIZE")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_flag("--strict", sizes.strict, "Rely on no size of 1 that the file does not fix, tested or not");
+  app.add_flag("--strict", sizes.strict,
+               "Rely on no size of 1 that neither the file fixes nor --assume names, tested or not");
 }
 
 Result<service::InputChoice> InputOptions::choice() const {
@@ -67,6 +68,15 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console) {
 
 std::string asText(const protocol::SizeCondition& condition) {
   return condition.text + (condition.tested.empty() ? "" : " (" + condition.tested + ")");
+}
+
+std::vector<std::string> wouldFold(const protocol::NormInfo& norm) {
+  std::vector<std::string> lines;
+  for (const auto& condition : norm.would_fold_if) {
+    lines.push_back("would fold if " + asText(condition) + ": --assume '" + condition.input + "[" +
+                    std::to_string(condition.axis) + "]=1'");
+  }
+  return lines;
 }
 
 Status checkFlavour(const std::string& format, const std::string& norm) {

@@ -35,6 +35,8 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
 
 // "gate has size 1 in its last axis (the model does not run with 8 there)"
 [[nodiscard]] std::string asText(const protocol::SizeCondition& condition);
+// "would fold if gate has size 1 in its last axis: --assume 'gate[-1]=1'", a line for each condition.
+[[nodiscard]] std::vector<std::string> wouldFold(const protocol::NormInfo& norm);
 
 // --norm of every verb.
 inline const std::vector<std::string> kNormFlavours = {"portable", "fast", "standard", "ort", "primitives"};

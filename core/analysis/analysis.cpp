@@ -6,8 +6,8 @@
 #include <iterator>
 #include <set>
 
+#include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
-#include "core/analysis/shifts.h"
 
 namespace normlens::analysis {
 namespace {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/analysis/claims.h"
-#include "core/analysis/norms.h"
-#include "core/analysis/paper_criteria.h"
-#include "core/analysis/planner.h"
-#include "core/analysis/scales.h"
+#include "core/analysis/claims/claims.h"
+#include "core/analysis/claims/paper_criteria.h"
+#include "core/analysis/claims/scales.h"
+#include "core/analysis/norms/norms.h"
+#include "core/analysis/plan/planner.h"
 #include "core/base/index_ranges.h"
 #include "core/base/task.h"
 #include "core/graph/graph.h"

@@ -8,10 +8,10 @@
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
 #ifdef NORMLENS_ONNX
-#include "core/formats/onnx/open.h"
+#include "core/formats/onnx/read/open.h"
 #endif
-#include "core/formats/torchscript/open.h"
-#include "core/formats/torchscript/torch_version.h"
+#include "core/formats/torchscript/program/open.h"
+#include "core/formats/torchscript/program/torch_version.h"
 
 namespace normlens::formats {
 namespace {

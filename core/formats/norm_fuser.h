@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/base/result.h"
 #include "core/base/task.h"
 

@@ -5,10 +5,10 @@
 #include <ctime>
 #include <new>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/formats/formats.h"
-#include "core/run/memory_ceiling.h"
-#include "core/run/sweep.h"
+#include "core/run/measure/memory_ceiling.h"
+#include "core/run/measure/sweep.h"
 #include "core/service/describe_bench.h"
 
 namespace normlens::service {

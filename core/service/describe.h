@@ -4,7 +4,7 @@
 #include "core/analysis/analysis.h"
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
-#include "core/run/verify.h"
+#include "core/run/proof/verify.h"
 #include "core/service/norm_times.h"
 
 namespace normlens::service {

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/base/machine.h"
 #include "core/protocol/bench_messages.h"
-#include "core/run/bench.h"
-#include "core/run/norm_work.h"
+#include "core/run/measure/bench.h"
+#include "core/run/measure/norm_work.h"
 
 namespace normlens::service {
 

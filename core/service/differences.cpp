@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/formats/formats.h"
-#include "core/run/compare_models.h"
-#include "core/run/tensor_tile.h"
+#include "core/run/compare/compare_models.h"
+#include "core/run/compare/tensor_tile.h"
 #include "core/run/tensors.h"
 
 namespace normlens::service {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/base/task.h"
 #include "core/formats/model.h"
 #include "core/protocol/difference_messages.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/formats/norm_fuser.h"
-#include "core/run/verify.h"
+#include "core/run/proof/verify.h"
 #include "core/service/describe.h"
 
 namespace normlens::service {

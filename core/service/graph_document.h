@@ -1,7 +1,7 @@
 // The graph as the window draws it.
 #pragma once
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/graph/graph.h"
 #include "core/protocol/messages.h"
 

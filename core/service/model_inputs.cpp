@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/run/draw.h"
-#include "core/run/input_spec.h"
-#include "core/run/npz.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/inputs/input_spec.h"
+#include "core/run/inputs/npz.h"
 #include "core/run/tensors.h"
 
 namespace normlens::service {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/analysis/norms.h"
-#include "core/run/bench.h"
-#include "core/run/draw.h"
+#include "core/analysis/norms/norms.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/measure/bench.h"
 
 namespace normlens::service {
 

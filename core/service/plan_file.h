@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/base/result.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"

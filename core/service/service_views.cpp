@@ -1,6 +1,6 @@
 // Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
 // measurements, differences.
-#include "core/run/npy_file.h"
+#include "core/run/inputs/npy_file.h"
 #include "core/service/service_state.h"
 #include "core/service/tensor_stats.h"
 #include "core/service/weight_digests.h"

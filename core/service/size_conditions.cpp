@@ -5,8 +5,8 @@
 #include <regex>
 
 #include "core/graph/queries.h"
-#include "core/run/draw.h"
-#include "core/run/other_sizes.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/inputs/other_sizes.h"
 #include "core/service/model_inputs.h"
 
 namespace normlens::service {
@@ -97,6 +97,15 @@ class Inputs {
       if (ranksToo && openRank && input.scales) out.push_back({input.id, static_cast<int>(rank) + 1});
     }
     return out;
+  }
+
+  // What the sample has in place of one element there, or of the lack of such an axis; empty if it is as assumed.
+  [[nodiscard]] std::string sizeInstead(const SizeOfOne& size) const {
+    const Shape& shape = find(size.input).shape;
+    const auto fromLast = static_cast<size_t>(size.fromLast);
+    if (fromLast > shape.size() + 1) return "no such axis";
+    const int64_t elements = fromLast > shape.size() ? 1 : shape[shape.size() - fromLast];
+    return elements == 1 ? "" : "size " + std::to_string(elements) + " there";
   }
 
   // Others like the sample, with this many elements there.
@@ -194,6 +203,9 @@ class Conditions {
       const auto input = inputs_.named(named->input);
       if (!input) return noSuchInput(text);
       sizes.push_back({*input, named->fromLast});
+      if (const std::string other = inputs_.sizeInstead(sizes.back()); !other.empty())
+        return fail(ErrorCode::Usage, "'" + text + "' cannot be relied on: " + named->input + " has " + other,
+                    "give inputs of that size with --inputs or --input");
     }
     return sizes;
   }

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "core/run/tensor_parts.h"
+#include "core/run/compare/tensor_parts.h"
 #include "core/service/group_walk.h"
 
 namespace normlens::service {

@@ -2,8 +2,8 @@
 // where something is nearly a LayerNorm.
 #include <gtest/gtest.h>
 
-#include "core/analysis/algebraic_norm.h"
-#include "core/analysis/whole_norm.h"
+#include "core/analysis/norms/algebraic_norm.h"
+#include "core/analysis/norms/whole_norm.h"
 #include "tests/analysis/found_norms.h"
 
 namespace normlens::analysis {

@@ -1,8 +1,8 @@
 // LayerNorms over the channels of an image, [batch, channels, height, width], written out.
 #include <gtest/gtest.h>
 
-#include "core/analysis/shifts.h"
-#include "core/analysis/whole_norm.h"
+#include "core/analysis/claims/shifts.h"
+#include "core/analysis/norms/whole_norm.h"
 #include "tests/analysis/found_norms.h"
 
 namespace normlens::analysis {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/graph/text.h"
 
 namespace normlens::analysis {

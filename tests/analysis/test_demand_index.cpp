@@ -1,4 +1,4 @@
-#include "core/analysis/demand_index.h"
+#include "core/analysis/claims/demand_index.h"
 
 #include <gtest/gtest.h>
 

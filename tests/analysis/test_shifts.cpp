@@ -1,5 +1,5 @@
 // Which betas move into the linears behind their norms, and what the model says then.
-#include "core/analysis/shifts.h"
+#include "core/analysis/claims/shifts.h"
 
 #include <gtest/gtest.h>
 

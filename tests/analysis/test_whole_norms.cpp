@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "core/analysis/whole_norm.h"
+#include "core/analysis/norms/whole_norm.h"
 #include "core/graph/text.h"
 
 namespace normlens::analysis {

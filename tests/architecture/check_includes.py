@@ -10,14 +10,20 @@ import sys
 # Folder -> our own folders, or single headers, it may include. The longest matching folder counts; a folder without a
 # rule is a violation. analysis/norms.h is the list of a graph's norms, which a plan's edits index, whole_norm.h the same with
 # gamma and beta: data, not method.
-NORMS = ["core/analysis/norms.h", "core/analysis/whole_norm.h"]
+NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
+TORCH_ROOMS = ["program", "lower", "inputs", "run", "edit", "save"]
 OWN = {
     "core/base": ["core/base"],
     "core/graph": ["core/base", "core/graph"],
     "core/ops": ["core/base", "core/graph", "core/ops"],
     "core/fold": ["core/base", "core/graph", "core/ops", "core/fold"],
     "core/analysis": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis"],
+    "core/analysis/norms": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis/norms"],
+    "core/analysis/claims": ["core/base", "core/graph", "core/ops", "core/fold", "core/analysis/norms", "core/analysis/claims"],
+    "core/formats/file": ["core/base", "core/formats/file"],
+    "core/formats/archive": ["core/base", "core/graph", "core/formats/file", "core/formats/archive"],
+    "core/formats/torchscript/file": ["core/base", "core/graph", "core/formats/file", "core/formats/archive", "core/formats/torchscript/file"],
     "core/formats": ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats"],
     # What a stranger's model is kept from: it hands over files, and looks at what kind they are.
     "core/confine": ["core/base", "core/formats/file/file_kind.h", "core/confine"],
@@ -32,7 +38,7 @@ OWN = {
     "ui": ["core/base", "core/protocol", "ui"],
     "app/normlens": ["core/base", "core/protocol", "ui", "app/normlens"],
     # bench and diff hold two models, the service one: these verbs call run themselves.
-    "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/analysis/norms.h", "app/engine"],
+    "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/analysis/norms/norms.h", "app/engine"],
 }
 
 # Framework -> what its headers look like, and the folders that may see them.
@@ -41,7 +47,7 @@ FRAMEWORKS = {
     "Graphviz": (r"^graphviz/|^(gvc|cgraph)\.h$", ["ui/layout"]),
     "LibTorch": (
         r"^(torch|c10|ATen|caffe2)/",
-        ["core/formats/torchscript", "core/lab", "kernels/ops"],
+        [*(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS), "core/lab", "kernels/ops"],
     ),
     "onnx": (r"^(onnx|google/protobuf)/", ["core/formats/onnx"]),
     "ONNX Runtime": (r"^onnxruntime", ["core/run", "core/formats/onnx"]),

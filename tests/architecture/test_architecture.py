@@ -56,7 +56,7 @@ class Planted(unittest.TestCase):
                 {
                     "core/graph/graph.h": '#include <vector>\n#include "core/base/result.h"\n',
                     "core/base/result.h": "#include <string>\n",
-                    "core/formats/torchscript/read.cpp": '#include <torch/script.h>\n#include "core/graph/graph.h"\n',
+                    "core/formats/torchscript/program/read.cpp": '#include <torch/script.h>\n#include "core/graph/graph.h"\n',
                     "ui/window/main_window.cpp": "#include <QMainWindow>\n#include <QtCharts/QChart>\n",
                     "core/fold/queue.h": "#include <queue>\n#include <Quantity.h>\n",
                 }
@@ -73,18 +73,18 @@ class Planted(unittest.TestCase):
     def test_torch_through_a_header_of_ours(self):
         found = self.found(
             {
-                "core/formats/torchscript/program.h": "#include <torch/script.h>\n",
-                "core/formats/formats.cpp": '#include "core/formats/torchscript/program.h"\n',
+                "core/formats/torchscript/program/program.h": "#include <torch/script.h>\n",
+                "core/formats/formats.cpp": '#include "core/formats/torchscript/program/program.h"\n',
             }
         )
         self.assertEqual(len(found), 1, found)
-        self.assertIn("formats.cpp -> core/formats/torchscript/program.h -> <torch/script.h>", found[0])
+        self.assertIn("formats.cpp -> core/formats/torchscript/program/program.h -> <torch/script.h>", found[0])
 
     def test_window_reaching_for_the_engine(self):
         self.expect("ui may not include core/service/service.h", {"ui/a.cpp": '#include "core/service/service.h"\n'})
 
     def test_lower_layer_reaching_up(self):
-        self.expect("may not include core/analysis/norms.h", {"core/fold/a.h": '#include "core/analysis/norms.h"\n'})
+        self.expect("may not include core/analysis/norms/norms.h", {"core/fold/a.h": '#include "core/analysis/norms/norms.h"\n'})
 
     def test_torch_and_onnx_in_one_file(self):
         found = self.found({"core/formats/onnx/a.cpp": "#include <onnx/checker.h>\n#include <c10/util/Half.h>\n"})

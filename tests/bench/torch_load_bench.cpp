@@ -6,14 +6,14 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/formats/torchscript/archive_reader.h"
+#include "core/formats/archive/archive_reader.h"
 #include "tests/bench/timing.h"
 
 namespace normlens::bench {
 namespace {
 
 using formats::MappedFile;
-using formats::torchscript::Archive;
+using formats::Archive;
 
 void checkAllCrcs(const std::filesystem::path& path, unsigned threads) {
   const auto file = MappedFile::open(path);

@@ -199,6 +199,8 @@ class Sizes(unittest.TestCase):
         kept = {"normlens.holds_if": ""}
         torch.jit.load(self.folder / "out.pt", _extra_files=kept)
         self.assertEqual(kept["normlens.holds_if"], b"gate has size 1 in its last axis")
+        told = engine("analyze", self.folder / "out.pt", "--inputs", self.folder / "inputs.npz")[1]
+        self.assertIn("holds if gate has size 1 in its last axis", told["note"])
 
     def test_what_the_model_refuses_to_run_otherwise_is_relied_on_unless_strict(self):
         sample = (numbers(2, 3, WIDTH), numbers(2, 3, 1))
@@ -232,6 +234,16 @@ class Sizes(unittest.TestCase):
         for text in ("gate", "gate[1]=1", "door[-1]=1"):
             status, result = self.run_on("analyze", Gate(), sample, "--assume", text)
             self.assertEqual(status, 2, result)
+
+    def test_an_assumption_that_the_inputs_contradict_is_a_wrong_command(self):
+        for sample, text in (
+            ((numbers(2, 3, WIDTH), numbers(2, 3, WIDTH)), "gate[-1]=1"),
+            ((numbers(2, 3, WIDTH), numbers(2, 3, 1)), "x[-1]=1"),
+            ((numbers(2, 3, WIDTH), numbers(2, 3, 1)), "gate[-9]=1"),
+        ):
+            for verb in ("analyze", "fold"):
+                status, result = self.run_on(verb, Gate(), sample, "--assume", text)
+                self.assertEqual(status, 2, (text, result))
 
 
 if __name__ == "__main__":

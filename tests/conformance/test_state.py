@@ -199,6 +199,15 @@ class TrainingMode(unittest.TestCase):
                 self.assertEqual("training mode" in (result["note"] or ""), training, result)
                 self.assertEqual("training mode" in errors, training, errors)
 
+    def test_dropout_that_was_traced_in_it_is_told(self):
+        parts = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.Dropout(0.1), torch.nn.LayerNorm(WIDTH))
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder) / "m.pt"
+            for training in (True, False):
+                torch.jit.trace(parts.train(training), torch.randn(2, WIDTH), check_trace=False).save(str(model))
+                _, result, _ = engine("analyze", model)
+                self.assertEqual("stays random" in (result["note"] or ""), training, result)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

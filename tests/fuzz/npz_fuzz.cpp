@@ -1,5 +1,5 @@
 // libFuzzer target: a file of NumPy arrays, .npz or .npy, and what is read of it written again.
-#include "core/run/npz.h"
+#include "core/run/inputs/npz.h"
 #include "tests/fuzz/fuzz_support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

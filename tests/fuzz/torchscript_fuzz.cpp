@@ -1,8 +1,8 @@
 // libFuzzer target: a TorchScript file up to where LibTorch would see it. Bytes that start as a zip go through the
 // whole check of an archive, those that start as a pickle through the scan, all others are code.
-#include "core/formats/torchscript/archive_check.h"
-#include "core/formats/torchscript/parser_limits.h"
-#include "core/formats/torchscript/pickle_scan.h"
+#include "core/formats/archive/pickle_scan.h"
+#include "core/formats/torchscript/file/archive_check.h"
+#include "core/formats/torchscript/file/parser_limits.h"
 #include "tests/fuzz/fuzz_support.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "core/run/bench.h"
+#include "core/run/measure/bench.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "core/base/machine.h"
-#include "core/run/memory_ceiling.h"
+#include "core/run/measure/memory_ceiling.h"
 #include "tests/support/fake_model.h"
 
 namespace normlens::run {

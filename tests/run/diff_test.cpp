@@ -1,11 +1,11 @@
-#include "core/run/diff.h"
+#include "core/run/compare/diff.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/run/norm_diff.h"
+#include "core/run/compare/norm_diff.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
 

@@ -1,4 +1,4 @@
-#include "core/run/draw.h"
+#include "core/run/inputs/draw.h"
 
 #include <gtest/gtest.h>
 

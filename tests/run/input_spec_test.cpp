@@ -1,4 +1,4 @@
-#include "core/run/input_spec.h"
+#include "core/run/inputs/input_spec.h"
 
 #include <gtest/gtest.h>
 

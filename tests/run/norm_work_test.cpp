@@ -1,4 +1,4 @@
-#include "core/run/norm_work.h"
+#include "core/run/measure/norm_work.h"
 
 #include <gtest/gtest.h>
 

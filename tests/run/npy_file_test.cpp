@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/run/npy.h"
-#include "core/run/npy_file.h"
-#include "core/run/npz.h"
-#include "core/run/tensor_parts.h"
+#include "core/run/compare/tensor_parts.h"
+#include "core/run/inputs/npy.h"
+#include "core/run/inputs/npy_file.h"
+#include "core/run/inputs/npz.h"
 #include "core/run/tensors.h"
 
 namespace normlens::run {

@@ -1,4 +1,4 @@
-#include "core/run/npy.h"
+#include "core/run/inputs/npy.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <limits>
 
-#include "core/run/npz.h"
+#include "core/run/inputs/npz.h"
 #include "core/run/tensors.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "core/run/other_sizes.h"
+#include "core/run/inputs/other_sizes.h"
 
 #include <gtest/gtest.h>
 

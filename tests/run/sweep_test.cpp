@@ -1,8 +1,8 @@
-#include "core/run/sweep.h"
+#include "core/run/measure/sweep.h"
 
 #include <gtest/gtest.h>
 
-#include "core/run/draw.h"
+#include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 
 namespace normlens::run {

@@ -1,4 +1,4 @@
-#include "core/run/tensor_tile.h"
+#include "core/run/compare/tensor_tile.h"
 
 #include <gtest/gtest.h>
 

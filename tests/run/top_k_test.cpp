@@ -1,4 +1,4 @@
-#include "core/run/top_k.h"
+#include "core/run/compare/top_k.h"
 
 #include <gtest/gtest.h>
 

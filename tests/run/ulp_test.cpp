@@ -1,4 +1,4 @@
-#include "core/run/ulp.h"
+#include "core/run/compare/ulp.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/run/verify.h"
+#include "core/run/proof/verify.h"
 
 #include <gtest/gtest.h>
 

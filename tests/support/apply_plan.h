@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "core/analysis/norms.h"
-#include "core/analysis/planner.h"
+#include "core/analysis/norms/norms.h"
+#include "core/analysis/plan/planner.h"
 #include "core/graph/graph.h"
 
 namespace normlens::testing {

@@ -8,7 +8,7 @@
 #include <new>
 #include <string>
 
-#include "core/analysis/norms.h"
+#include "core/analysis/norms/norms.h"
 #include "core/base/plain_error.h"
 #include "core/formats/model.h"
 #include "core/run/tensors.h"

@@ -1,7 +1,7 @@
 // Folding small models: what the result looks like, and that it says the same.
 #include <gtest/gtest.h>
 
-#include "core/formats/onnx/editable_model.h"
+#include "core/formats/onnx/edit/editable_model.h"
 #include "tests/formats/onnx/folded_model.h"
 
 namespace normlens::formats::onnx {

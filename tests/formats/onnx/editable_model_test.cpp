@@ -1,4 +1,4 @@
-#include "core/formats/onnx/editable_model.h"
+#include "core/formats/onnx/edit/editable_model.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Copies of a model in another float type: wholly converted, or the operator that is not gets named.
 #include <gtest/gtest.h>
 
-#include "core/formats/onnx/float64_ops.h"
-#include "core/run/diff.h"
-#include "core/run/draw.h"
+#include "core/formats/onnx/float64/float64_ops.h"
+#include "core/run/compare/diff.h"
+#include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/session_fixture.h"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/analysis/analysis.h"
-#include "core/run/diff.h"
-#include "core/run/draw.h"
+#include "core/run/compare/diff.h"
+#include "core/run/inputs/draw.h"
 
 namespace normlens::formats::onnx {
 namespace {

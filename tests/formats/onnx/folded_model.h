@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/analysis/planner.h"
+#include "core/analysis/plan/planner.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
 namespace normlens::formats::onnx {

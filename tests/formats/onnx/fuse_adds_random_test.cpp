@@ -5,8 +5,8 @@
 #include <random>
 
 #include "core/analysis/analysis.h"
-#include "core/run/diff.h"
-#include "core/run/draw.h"
+#include "core/run/compare/diff.h"
+#include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
 namespace normlens::formats::onnx {

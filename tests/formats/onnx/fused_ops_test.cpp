@@ -4,9 +4,9 @@
 #include <cmath>
 #include <ostream>
 
-#include "core/formats/onnx/onnx_model.h"
-#include "core/run/diff.h"
-#include "core/run/draw.h"
+#include "core/formats/onnx/read/onnx_model.h"
+#include "core/run/compare/diff.h"
+#include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 

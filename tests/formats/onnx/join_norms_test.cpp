@@ -1,9 +1,9 @@
 // Norms that are written out as several nodes become one operator: what the file then says, and that it means the same.
 #include <gtest/gtest.h>
 
-#include "core/analysis/norms.h"
-#include "core/run/diff.h"
-#include "core/run/draw.h"
+#include "core/analysis/norms/norms.h"
+#include "core/run/compare/diff.h"
+#include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
 namespace normlens::formats::onnx {

@@ -1,4 +1,4 @@
-#include "core/formats/onnx/lift_opset.h"
+#include "core/formats/onnx/edit/lift_opset.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Functions that a model brings along: which nodes call them, and what is checked in them.
 #include <array>
 
-#include "core/formats/onnx/lower.h"
+#include "core/formats/onnx/lower/lower.h"
 #include "tests/formats/onnx/read_fixture.h"
 
 namespace normlens::formats::onnx {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/analysis/analysis.h"
-#include "core/formats/onnx/lower.h"
+#include "core/formats/onnx/lower/lower.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
 namespace normlens::formats::onnx {

@@ -1,5 +1,5 @@
 // ONNX Runtime's profiles as it writes them, for nodes on the CPU and for kernels on a GPU.
-#include "core/formats/onnx/node_profile.h"
+#include "core/formats/onnx/run/node_profile.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

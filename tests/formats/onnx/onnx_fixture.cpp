@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "core/formats/onnx/dtypes.h"
+#include "core/formats/onnx/read/dtypes.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -2,8 +2,8 @@
 // left where the statistics are others or are handed on.
 #include <gtest/gtest.h>
 
-#include "core/analysis/norms.h"
-#include "core/run/draw.h"
+#include "core/analysis/norms/norms.h"
+#include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/folded_model.h"
 
 namespace normlens::formats::onnx {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/formats/onnx/open.h"
-#include "core/run/diff.h"
+#include "core/formats/onnx/read/open.h"
+#include "core/run/compare/diff.h"
 #include "tests/formats/onnx/session_fixture.h"
 
 namespace normlens::formats::onnx {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/formats/onnx/save_layout.h"
+#include "core/formats/onnx/save/save_layout.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 #include "tests/support/temporary_folder.h"
 

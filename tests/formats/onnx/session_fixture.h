@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/formats/onnx/session_model.h"
+#include "core/formats/onnx/run/session_model.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 
 namespace normlens::formats::onnx {

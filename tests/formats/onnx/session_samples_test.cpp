@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <map>
 
-#include "core/formats/onnx/onnx_model.h"
-#include "core/run/diff.h"
-#include "core/run/npz.h"
-#include "tests/formats/sample_models.h"
+#include "core/formats/onnx/read/onnx_model.h"
+#include "core/run/compare/diff.h"
+#include "core/run/inputs/npz.h"
+#include "tests/formats/torchscript/sample_models.h"
 
 namespace normlens::formats::onnx {
 namespace {

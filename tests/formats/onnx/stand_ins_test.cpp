@@ -1,9 +1,9 @@
 // Which weights a probe run may see as zeros, and that the shapes it finds are those of the model all the same.
-#include "core/formats/onnx/stand_ins.h"
+#include "core/formats/onnx/run/stand_ins.h"
 
 #include <gtest/gtest.h>
 
-#include "core/formats/onnx/session.h"
+#include "core/formats/onnx/run/session.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 

@@ -1,9 +1,9 @@
 // What is inferred of a model's shapes is checked by its run, and given up where the run says otherwise.
-#include "core/formats/onnx/static_shapes.h"
+#include "core/formats/onnx/run/static_shapes.h"
 
 #include <gtest/gtest.h>
 
-#include "core/formats/onnx/onnx_model.h"
+#include "core/formats/onnx/read/onnx_model.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/onnx_fixture.h"
 

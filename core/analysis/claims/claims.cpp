@@ -1,0 +1,256 @@
+#include "core/analysis/claims/claims.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "core/analysis/claims/dropped_addend.h"
+#include "core/analysis/claims/finite_weights.h"
+
+namespace normlens::analysis {
+
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Use;
+using graph::ValueId;
+using ops::Demand;
+using ops::Pattern;
+using ops::ZeroMean;
+
+namespace {
+
+// Far above what real models need (a 10,000-node model has a few thousand); a guard against hostile files.
+constexpr size_t kMaxClaims = 2'000'000;
+
+// Constants with more elements are not searched for one that is not 0.
+constexpr int64_t kLargestZero = 1 << 16;
+
+class Builder {
+ public:
+  Builder(const Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights, std::vector<Claim>& claims)
+      : graph_(graph),
+        claims_(claims),
+        tolerance_(graph, norms),
+        addends_(graph, weights),
+        index_(graph.values.size()) {}
+
+  ClaimId claim(const Demand& demand) {
+    const auto number = static_cast<size_t>(index_.number(demand));
+    if (number == claimOf_.size()) {
+      claimOf_.push_back(static_cast<ClaimId>(claims_.size()));
+      Claim fresh;
+      fresh.value = demand.value;
+      fresh.pattern = demand.pattern;
+      claims_.push_back(std::move(fresh));
+    }
+    return claimOf_[number];
+  }
+
+  // Expands every claim made so far and those that this makes.
+  Status expandAll(const Task& task) {
+    for (; next_ < claims_.size(); ++next_) {
+      if (next_ % 1024 == 0) {
+        if (auto status = task.check(); !status) return status;
+      }
+      if (claims_.size() > kMaxClaims) return fail(ErrorCode::Unsupported, "the graph is too entangled to analyse");
+      const auto id = static_cast<ClaimId>(next_);
+      if (settled_.contains(id)) continue;
+      const Demand demand{claims_[next_].value, claims_[next_].pattern};
+      readings(id, demand);
+      expand(id, demand);
+      findDroppable(id);
+    }
+    return {};
+  }
+
+ private:
+  void readings(ClaimId id, const Demand& demand) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    for (const auto& reading : tolerance_.readings(demand.value, demand.pattern)) {
+      if (reading.tolerant()) {
+        claim.tolerantUses.push_back(reading.use);
+        continue;
+      }
+      if (claim.otherUses.empty()) {
+        claim.otherReason = reading.notices;
+        claim.otherNode = reading.node;
+      }
+      claim.otherUses.push_back(reading.use);
+    }
+  }
+
+  void refuse(ClaimId id, std::string reason) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    claim.kind = Claim::Kind::Refused;
+    claim.reason = std::move(reason);
+  }
+
+  void expand(ClaimId id, const Demand& made) {
+    const auto& pattern = made.pattern;
+    const auto& value = graph_.value(made.value);
+    if (!value.opaqueReason.empty()) return refuse(id, value.opaqueReason);
+    if (value.literal) return literal(id, *value.literal);
+    if (value.constant != kNone) return constant(id, graph_.constant(value.constant));
+    if (value.paramOf != kNone) return parameter(id);
+    if (value.producer == kNone) return refuse(id, "nothing is known of it");
+    const auto& node = graph_.node(value.producer);
+    // "It must be 0 everywhere" is true of no other computed value.
+    if (!pattern.sumsAnything() && !ops::makesZeros(node))
+      return refuse(id, "it is an addend that is the same for all channels of the norm");
+    const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, pattern);
+    if (answer.verdict == ZeroMean::Verdict::Refused) return refuse(id, answer.reason);
+    claims_[static_cast<size_t>(id)].kind =
+        answer.verdict == ZeroMean::Verdict::Proven ? Claim::Kind::Proven : Claim::Kind::Derived;
+    claims_[static_cast<size_t>(id)].needs.reserve(answer.needs.size());
+    for (const Demand& demand : answer.needs) need(id, demand, usesBetween(demand.value, value));
+    for (const auto& members : answer.jointly) joint(id, members);
+  }
+
+  void literal(ClaimId id, double number) {
+    if (!std::isfinite(number)) return refuse(id, "it is not finite");
+    if (number != 0) return refuse(id, "it is a number other than 0");
+    claims_[static_cast<size_t>(id)].kind = Claim::Kind::Proven;
+  }
+
+  void constant(ClaimId id, const graph::Constant& constant) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    if (!constant.volatileReason.empty()) return refuse(id, constant.volatileReason);
+    // A fresh bias needs no edit.
+    if (graph::isZero(constant.view, kLargestZero)) {
+      claim.kind = Claim::Kind::Proven;
+    } else if (graph::isFloat(constant.view.dtype)) {
+      claim.kind = Claim::Kind::Constant;
+    } else {
+      refuse(id, "it holds no floating-point numbers");
+    }
+  }
+
+  // What is derived from others leads to those that may be dropped; what an Expand widens is better dropped behind it.
+  void findDroppable(ClaimId id) {
+    Claim& claim = claims_[static_cast<size_t>(id)];
+    const auto producer = graph_.value(claim.value).producer;
+    const bool widened = producer != kNone && graph_.node(producer).kind == graph::OpKind::Expand;
+    if (claim.kind != Claim::Kind::Refused && !widened) return;
+    claim.droppable = addends_.mayDrop(claim.value, claim.pattern, claim.tolerantUses);
+  }
+
+  // A model input, or what a loop carries from one pass to the next.
+  void parameter(ClaimId id) {
+    const auto& value = graph_.value(claims_[static_cast<size_t>(id)].value);
+    const auto& block = graph_.block(value.paramOf);
+    if (block.owner == kNone) return refuse(id, "it is an input of the model");
+    const auto& loop = graph_.node(block.owner);
+    const auto index = static_cast<size_t>(value.param);
+    if (loop.kind != graph::OpKind::Loop || index == 0 || index >= block.returns.size()) {
+      return refuse(id, "it is set anew in each pass of a loop");
+    }
+    const Pattern pattern = claims_[static_cast<size_t>(id)].pattern;
+    for (const ValueId source : {loop.operands.at(index + 1), block.returns[index]}) {
+      const auto* shape = source == kNoValue ? nullptr : &graph_.value(source).shape;
+      if (shape == nullptr || *shape != value.shape)
+        return refuse(id, "its shape changes from one pass of a loop to the next");
+    }
+    claims_[static_cast<size_t>(id)].kind = Claim::Kind::Derived;
+    need(id, {loop.operands.at(index + 1), pattern}, {Use{block.owner, static_cast<int>(index) + 1, kNone}});
+    need(id, {block.returns[index], pattern}, {Use{kNone, static_cast<int>(index), value.paramOf}});
+  }
+
+  // Through which reads `source` reaches the node (or the blocks of the node) that makes `made`.
+  graph::Uses usesBetween(ValueId source, const graph::Value& made) const {
+    graph::Uses between;
+    const auto& blocks = graph_.node(made.producer).blocks;
+    for (const Use& use : graph_.value(source).uses) {
+      const bool returned = use.node == kNone && std::find(blocks.begin(), blocks.end(), use.block) != blocks.end();
+      if (use.node == made.producer || returned) between.push_back(use);
+    }
+    return between;
+  }
+
+  void need(ClaimId id, const Demand& demand, graph::Uses through) {
+    const ClaimId target = claim(demand);
+    // Whether the reads in between are tolerant is asked of the tolerance directly: the target may not be expanded yet.
+    const auto& readings = tolerance_.readings(demand.value, demand.pattern);
+    const bool tolerant = !through.empty() && std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
+      return reading.tolerant() || std::find(through.begin(), through.end(), reading.use) == through.end();
+    });
+    claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant, std::move(through)});
+  }
+
+  void joint(ClaimId id, const std::vector<Demand>& members) {
+    for (const Demand& member : members) {
+      // Its own key: the same constant may also be asked for on its own.
+      const auto target = static_cast<ClaimId>(claims_.size());
+      Claim fresh;
+      fresh.kind = Claim::Kind::Joint;
+      fresh.value = member.value;
+      fresh.pattern = member.pattern;
+      fresh.joint = members;
+      fresh.tolerantUses = graph_.value(member.value).uses;
+      fresh.reason = jointObstacle(id, member.value);
+      if (!fresh.reason.empty()) fresh.kind = Claim::Kind::Refused;
+      claims_.push_back(std::move(fresh));
+      settled_.insert(target);
+      claims_[static_cast<size_t>(id)].needs.push_back({target, true, graph_.value(member.value).uses});
+    }
+  }
+
+  // Why a member must not be centered with the others; empty when it may.
+  std::string jointObstacle(ClaimId concat, ValueId member) {
+    const auto& value = graph_.value(member);
+    const auto& constant = graph_.constant(value.constant);
+    if (!value.opaqueReason.empty()) return value.opaqueReason;
+    if (!constant.volatileReason.empty()) return constant.volatileReason;
+    if (!graph::isFloat(constant.view.dtype)) return "it holds no floating-point numbers";
+    // The common shift reaches the concatenation as one, at every position; whether that is tolerated is asked there.
+    const ValueId joined = claims_[static_cast<size_t>(concat)].value;
+    const auto& shape = *graph_.value(joined).shape;
+    const auto last = static_cast<int64_t>(shape.size()) - 1;
+    for (const auto& reading : tolerance_.readings(joined, Pattern::overAxes(shape, {&last, 1}))) {
+      if (!reading.tolerant()) return "the concatenation is read by something else than norms";
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  std::vector<Claim>& claims_;
+  ShiftTolerance tolerance_;
+  DroppedAddends addends_;
+  DemandIndex index_;
+  std::vector<ClaimId> claimOf_;  // by number in the index
+  std::set<ClaimId> settled_;     // joint claims: complete as they are made
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights,
+                             const Task& task) {
+  Claims out;
+  constexpr size_t kUsualPerNorm = 8;
+  out.claims_.reserve(kUsualPerNorm * norms.size());
+  Builder builder(graph, norms, weights, out.claims_);
+  for (const LayerNorm& norm : norms) {
+    const auto& shape = graph.value(norm.input).shape;
+    const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();
+    out.roots_.push_back(known ? builder.claim({norm.input, Pattern::overAxes(*shape, norm.axes)}) : kNone);
+    // One norm's claims after another's: what they read lies close together.
+    if (auto status = builder.expandAll(task); !status) return tl::unexpected(status.error());
+  }
+  weights.refuseOthers(graph, out.claims_);
+  for (size_t i = 0; i < norms.size(); ++i) {
+    if (out.roots_[i] == kNone) {
+      out.rootTolerant_.push_back(false);
+      continue;
+    }
+    const auto& uses = out[out.roots_[i]].otherUses;
+    const auto& members = norms[i].members;
+    out.rootTolerant_.push_back(std::none_of(uses.begin(), uses.end(), [&](const Use& use) {
+      return std::find(members.begin(), members.end(), use.node) != members.end();
+    }));
+  }
+  return out;
+}
+
+}  // namespace normlens::analysis

@@ -1,0 +1,45 @@
+#include "core/analysis/claims/finite_weights.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/analysis/claims/claims.h"
+#include "core/fold/finite.h"
+
+namespace normlens::analysis {
+
+FiniteWeights::Place FiniteWeights::placeOf(const graph::TensorView& weight) {
+  return {weight.data, graph::byteCount(weight)};
+}
+
+void FiniteWeights::read(const std::vector<graph::TensorView>& weights) {
+  const auto strange =
+      fold::holdNonFinite(weights, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  for (size_t i = 0; i < weights.size(); ++i) areFinite_[placeOf(weights[i])] = !strange[i];
+}
+
+bool FiniteWeights::isFinite(const graph::TensorView& weight) {
+  if (!areFinite_.contains(placeOf(weight))) read({weight});
+  return areFinite_.at(placeOf(weight));
+}
+
+void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& claims) {
+  const auto weightOf = [&](const Claim& claim) -> const graph::TensorView* {
+    const bool centers = claim.kind == Claim::Kind::Constant || claim.kind == Claim::Kind::Joint;
+    return centers ? &graph.constant(graph.value(claim.value).constant).view : nullptr;
+  };
+  std::vector<graph::TensorView> unread;
+  for (const Claim& claim : claims) {
+    const auto* weight = weightOf(claim);
+    if (weight != nullptr && areFinite_.try_emplace(placeOf(*weight), true).second) unread.push_back(*weight);
+  }
+  read(unread);
+  for (Claim& claim : claims) {
+    const auto* weight = weightOf(claim);
+    if (weight == nullptr || areFinite_.at(placeOf(*weight))) continue;
+    claim.kind = Claim::Kind::Refused;
+    claim.reason = "it holds infinite or NaN values, which have no mean";
+  }
+}
+
+}  // namespace normlens::analysis

@@ -1,0 +1,144 @@
+#include "core/analysis/claims/shift_tolerance.h"
+
+#include <utility>
+
+#include "core/base/grouped.h"
+#include "core/ops/index_maps.h"
+
+namespace normlens::analysis {
+
+using graph::kNone;
+using graph::NodeId;
+using graph::Use;
+using graph::ValueId;
+using ops::Pattern;
+using ops::Shift;
+
+ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms)
+    : graph_(graph), index_(graph.values.size()) {
+  constexpr size_t kUsualPerNorm = 16;
+  entries_.reserve(kUsualPerNorm * norms.size());
+  for (const LayerNorm& norm : norms) {
+    if (!norm.asOne || !norm.blockedReason.empty()) continue;
+    for (const NodeId member : norm.members) asOne_.emplace(member, &norm);
+  }
+}
+
+bool ShiftTolerance::absorbedByNorm(int shifted, const Use& use) const {
+  const auto found = asOne_.find(use.node);
+  if (found == asOne_.end() || found->second->input != index_.value(shifted)) return false;
+  const auto& shape = graph_.value(index_.value(shifted)).shape;
+  return shape && index_.pattern(shifted).coversGroupsOf(Pattern::overAxes(*shape, found->second->axes));
+}
+
+Shift ShiftTolerance::shiftOf(int shifted, const Use& use) const {
+  const Pattern& pattern = index_.pattern(shifted);
+  if (use.node != kNone) {
+    if (absorbedByNorm(shifted, use)) return Shift::absorbed();
+    const auto& node = graph_.node(use.node);
+    return ops::opRow(node.kind).shift(graph_, node, use.operand, pattern);
+  }
+  const auto owner = graph_.block(use.block).owner;
+  if (owner == kNone) return Shift::refused("it is an output of the model");
+  return shiftOfReturned(shifted, graph_.node(owner), use);
+}
+
+// A loop's body returns [condition, carried...] and takes [iteration, carried...].
+Shift ShiftTolerance::shiftOfReturned(int shifted, const graph::Node& owner, const Use& use) const {
+  const auto index = static_cast<size_t>(use.operand);
+  const bool loops = owner.kind == graph::OpKind::Loop;
+  if (loops && index == 0) return Shift::refused("the shifted values decide whether the loop goes on");
+  std::vector<ValueId> becomes{owner.outputs.at(loops ? index - 1 : index)};
+  if (loops) becomes.push_back(graph_.block(use.block).params.at(index));
+  const graph::Shape* shape = ops::shapeOf(graph_, index_.value(shifted));
+  std::vector<ops::Demand> carried;
+  for (const ValueId value : becomes) {
+    const graph::Shape* other = ops::shapeOf(graph_, value);
+    if (shape == nullptr || other == nullptr || *shape != *other)
+      return Shift::refused("its shape is not known or differs from one branch or pass to the next");
+    carried.push_back({value, index_.pattern(shifted)});
+  }
+  return Shift::carried(std::move(carried));
+}
+
+void ShiftTolerance::expand(int id) {
+  Entry entry;
+  for (const Use& use : graph_.value(index_.value(id)).uses) {
+    Shift shift = shiftOf(id, use);
+    Reading reading{use, use.node != kNone ? use.node : graph_.block(use.block).owner, nullptr};
+    if (shift.verdict == Shift::Verdict::Refused)
+      reading.notices = std::make_shared<const std::string>(std::move(shift.reason));
+    for (const auto& output : shift.outputs)
+      entry.carried.push_back({static_cast<int>(entry.readings.size()), index_.number(output)});
+    entry.readings.push_back(std::move(reading));
+  }
+  entries_.push_back(std::move(entry));
+}
+
+bool ShiftTolerance::refuse(int id, const Reason& reason, NodeId node) {
+  Entry& entry = at(id);
+  if (entry.notices) return false;
+  entry.notices = reason;
+  entry.node = node;
+  return true;
+}
+
+// Everything starts out tolerant; what is refused makes all that depends on it refused.
+void ShiftTolerance::settle(int first) {
+  const auto count = static_cast<int>(entries_.size());
+  std::vector<std::pair<int, int>> members;
+  std::vector<int> queue;
+  const auto spoil = [&](int id, const Reason& reason, NodeId node) {
+    if (refuse(id, reason, node)) queue.push_back(id);
+  };
+  for (int id = first; id < count; ++id) {
+    const auto& value = graph_.value(index_.value(id));
+    if (!value.opaqueReason.empty()) spoil(id, std::make_shared<const std::string>(value.opaqueReason), value.producer);
+    for (const Reading& reading : at(id).readings) {
+      if (!reading.tolerant()) spoil(id, reading.notices, reading.node);
+    }
+    for (const Carried& carried : at(id).carried) {
+      const Entry& target = at(carried.entry);
+      if (carried.entry >= first) members.emplace_back(carried.entry - first, id);
+      // Entries settled earlier may already be refused.
+      else if (target.notices)
+        spoil(id, target.notices, target.node);
+    }
+  }
+  const Grouped<int> dependents(static_cast<size_t>(count - first), members);
+  while (!queue.empty()) {
+    const int id = queue.back();
+    queue.pop_back();
+    for (const int dependent : dependents[static_cast<size_t>(id - first)])
+      spoil(dependent, at(id).notices, at(id).node);
+  }
+  for (int id = first; id < count; ++id) settleReadings(id);
+}
+
+// What is noticed behind a reading is noticed by it.
+void ShiftTolerance::settleReadings(int id) {
+  Entry& entry = at(id);
+  for (const Carried& carried : entry.carried) {
+    Reading& reading = entry.readings[static_cast<size_t>(carried.reading)];
+    const Entry& target = at(carried.entry);
+    if (!target.notices || !reading.tolerant()) continue;
+    reading.notices = target.notices;
+    reading.node = target.node;
+  }
+  if (graph_.value(index_.value(id)).opaqueReason.empty()) return;
+  for (Reading& reading : entry.readings) {
+    if (reading.tolerant()) reading.notices = entry.notices;
+  }
+}
+
+const ShiftTolerance::Readings& ShiftTolerance::readings(ValueId value, const Pattern& shift) {
+  const auto first = static_cast<int>(entries_.size());
+  const int id = index_.number(value, shift);
+  if (id >= first) {
+    while (entries_.size() < index_.size()) expand(static_cast<int>(entries_.size()));
+    settle(first);
+  }
+  return at(id).readings;
+}
+
+}  // namespace normlens::analysis

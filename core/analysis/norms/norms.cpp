@@ -1,0 +1,227 @@
+#include "core/analysis/norms/norms.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "core/analysis/norms/algebraic_norm.h"
+#include "core/analysis/norms/decomposed_norm.h"
+#include "core/analysis/norms/decomposed_rms_norm.h"
+#include "core/ops/axis_size.h"
+#include "core/ops/index_maps.h"
+
+namespace normlens::analysis {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+namespace {
+
+LayerNorm fromOp(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const auto operand = [&](size_t i) { return i < node.operands.size() ? node.operands[i] : kNoValue; };
+  LayerNorm norm;
+  if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
+  norm.node = id;
+  norm.members = {id};
+  norm.input = node.operands.at(0);
+  norm.output = node.outputs.at(0);
+  norm.gamma = operand(1);
+  norm.beta = operand(2);
+  norm.eps = graph::floatAttribute(node, "eps").value_or(0);
+  norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
+  if (const auto* shape = ops::shapeOf(graph, norm.input)) {
+    for (const int64_t axis : norm.axes) norm.normalizedShape.push_back(shape->at(static_cast<size_t>(axis)));
+  }
+  for (size_t i = 1; i < node.outputs.size(); ++i) {
+    if (!graph.value(node.outputs[i]).uses.empty())
+      norm.blockedReason = "its mean or inverse deviation is used elsewhere";
+  }
+  return norm;
+}
+
+// A norm that a fused op computes on the way; input and output are the op's.
+LayerNorm innerNorm(const Graph& graph, NodeId id, size_t gamma) {
+  const Node& node = graph.node(id);
+  LayerNorm norm;
+  norm.form = NormForm::Fused;
+  norm.node = id;
+  norm.members = {id};
+  norm.input = node.operands.at(0);
+  norm.output = node.outputs.at(0);
+  norm.gamma = graph::operandAt(node, gamma);
+  norm.beta = graph::operandAt(node, gamma + 1);
+  norm.eps = graph::floatAttribute(node, "eps").value_or(0);
+  if (const auto* shape = ops::shapeOf(graph, norm.input); shape != nullptr && !shape->empty()) {
+    norm.axes = {static_cast<int64_t>(shape->size()) - 1};
+    norm.normalizedShape = {shape->back()};
+  }
+  norm.blockedReason = graph::stringAttribute(node, "inner_reason").value_or("it is inside a larger operation");
+  // The module that holds its scale.
+  const auto held = norm.gamma == kNoValue ? graph::kNone : graph.value(norm.gamma).constant;
+  if (held != graph::kNone) {
+    const std::string& name = graph.constant(held).name;
+    if (const size_t dot = name.rfind('.'); dot != std::string::npos) norm.name = name.substr(0, dot);
+  }
+  return norm;
+}
+
+bool isInside(const Graph& graph, const LayerNorm& norm) { return graph.node(norm.node).kind == OpKind::Opaque; }
+
+OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
+  const Node& node = graph.node(id);
+  OtherNorm norm;
+  norm.kind = kind;
+  if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
+  norm.node = id;
+  norm.members = {id};
+  norm.input = graph::operandAt(node, 0);
+  norm.output = node.outputs.at(0);
+  norm.gamma = graph::operandAt(node, 1);
+  norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
+  norm.eps = graph::floatAttribute(node, "eps").value_or(0);
+  return norm;
+}
+
+// How much a norm is taken over is what the probe says, in every run.
+bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
+  if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // of which nothing is known anyway
+  return std::ranges::all_of(norm.members, [&](NodeId member) {
+    const Node& node = graph.node(member);
+    const bool takesMean =
+        node.kind == OpKind::LayerNorm || node.kind == OpKind::RmsNorm || node.kind == OpKind::Reduce;
+    return !takesMean || graph::operandAt(node, 0) != norm.input || ops::areAxesAsProbed(graph, node, norm.axes);
+  });
+}
+
+bool mayEndNorm(OpKind kind) {
+  return kind == OpKind::Div || kind == OpKind::Mul || kind == OpKind::Add || kind == OpKind::Sub;
+}
+
+std::optional<std::string_view> otherNormKind(OpKind kind) {
+  switch (kind) {
+    case OpKind::GroupNorm:
+      return "GroupNorm";
+    case OpKind::InstanceNorm:
+      return "InstanceNorm";
+    case OpKind::BatchNorm:
+      return "BatchNorm";
+    case OpKind::RmsNorm:
+      return "RMSNorm";
+    default:
+      return std::nullopt;
+  }
+}
+
+// Module path or node name where it is unique, with a number behind it otherwise; op#k where there is none.
+class Names {
+ public:
+  std::string give(const std::string& wanted) {
+    const int count = ++seen_[wanted];
+    if (wanted.empty()) return "op#" + std::to_string(count - 1);
+    return count == 1 ? wanted : wanted + "#" + std::to_string(count - 1);
+  }
+
+ private:
+  std::map<std::string, int> seen_;
+};
+
+// Behind the others, in execution order among them.
+void addAlgebraicNorms(const Graph& graph, Norms& norms) {
+  std::set<NodeId> taken;
+  for (const LayerNorm& norm : norms.layerNorms) taken.insert(norm.members.begin(), norm.members.end());
+  for (const OtherNorm& norm : norms.others) taken.insert(norm.members.begin(), norm.members.end());
+  auto more = algebraicNorms(graph, taken);
+  if (more.empty()) return;
+  std::move(more.begin(), more.end(), std::back_inserter(norms.layerNorms));
+  std::map<NodeId, size_t> position;
+  for (const NodeId id : graph.executionOrder()) position.emplace(id, position.size());
+  std::ranges::stable_sort(norms.layerNorms, {}, [&](const LayerNorm& norm) { return position.at(norm.node); });
+}
+
+}  // namespace
+
+std::string_view normFormName(NormForm form) {
+  constexpr std::array<std::string_view, 3> kNames = {"op", "decomposed", "fused"};
+  return kNames.at(static_cast<size_t>(form));
+}
+
+bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[axes.size() - 1 - i] != static_cast<int64_t>(rank) - 1 - static_cast<int64_t>(i)) return false;
+  }
+  return axes.size() <= rank;
+}
+
+Norms findNorms(const Graph& graph) {
+  Norms out;
+  for (const NodeId id : graph.executionOrder()) {
+    const Node& node = graph.node(id);
+    if (node.kind == OpKind::LayerNorm) {
+      out.layerNorms.push_back(fromOp(graph, id));
+    } else if (mayEndNorm(node.kind)) {
+      if (auto norm = matchDecomposedNorm(graph, id)) {
+        out.layerNorms.push_back(std::move(*norm));
+      } else if (auto other = matchDecomposedRmsNorm(graph, id)) {
+        out.others.push_back(std::move(*other));
+      }
+    } else if (auto norm = node.kind == OpKind::RmsNorm ? matchCenteredRmsNorm(graph, id) : std::nullopt) {
+      out.layerNorms.push_back(std::move(*norm));
+    } else if (const auto kind = otherNormKind(node.kind)) {
+      out.others.push_back(otherFromOp(graph, id, *kind));
+    } else if (node.kind == OpKind::Opaque) {
+      const auto gammas = graph::intsAttribute(node, "inner_norms").value_or(std::vector<int64_t>{});
+      for (const int64_t gamma : gammas) out.layerNorms.push_back(innerNorm(graph, id, static_cast<size_t>(gamma)));
+    }
+  }
+  addAlgebraicNorms(graph, out);
+  for (LayerNorm& norm : out.layerNorms) {
+    if (norm.blockedReason.empty() && !isOverKnownSizes(graph, norm))
+      norm.blockedReason = "over how many values it is taken is known at run time only";
+  }
+  // LayerNorms first: their names do not hang on which other norms are found.
+  // Those inside other ops last: a scripted file may hold the same layer written out as well.
+  Names names;
+  for (LayerNorm& norm : out.layerNorms) {
+    norm.index = static_cast<int>(&norm - out.layerNorms.data());
+    if (!isInside(graph, norm)) norm.name = names.give(graph.node(norm.node).name);
+  }
+  for (LayerNorm& norm : out.layerNorms) {
+    if (isInside(graph, norm)) norm.name = names.give(norm.name.empty() ? graph.node(norm.node).name : norm.name);
+  }
+  for (OtherNorm& norm : out.others) norm.name = names.give(graph.node(norm.node).name);
+  return out;
+}
+
+std::string writtenInBetween(const Graph& graph, const std::vector<NodeId>& members, ValueId input, ValueId output) {
+  std::vector<ValueId> read{input};
+  for (const NodeId member : members) {
+    const auto& made = graph.node(member).outputs;
+    read.insert(read.end(), made.begin(), made.end());
+  }
+  std::erase(read, output);
+  const auto written = std::ranges::find_if(read, [&](ValueId id) { return !graph.value(id).opaqueReason.empty(); });
+  return written == read.end() ? std::string() : graph.value(*written).opaqueReason;
+}
+
+bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output,
+              const std::vector<NodeId>& sizesOf) {
+  return std::ranges::all_of(members, [&](NodeId member) {
+    const bool sizesToo = std::ranges::find(sizesOf, member) != sizesOf.end();
+    const auto isFine = [&](const graph::Use& use) {
+      if (sizesToo && use.node != graph::kNone && graph.node(use.node).kind == OpKind::ShapeQuery) return true;
+      return std::ranges::find(members, use.node) != members.end();
+    };
+    return std::ranges::all_of(graph.node(member).outputs, [&](ValueId made) {
+      return made == output || std::ranges::all_of(graph.value(made).uses, isFine);
+    });
+  });
+}
+
+}  // namespace normlens::analysis

@@ -1,0 +1,288 @@
+#include "core/analysis/norms/row_values.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/analysis/norms/norm_tail.h"
+#include "core/analysis/norms/row_sum.h"
+#include "core/analysis/norms/written_parts.h"
+#include "core/ops/index_maps.h"
+#include "core/ops/rules.h"
+
+namespace normlens::analysis {
+
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::Shape;
+using graph::ValueId;
+using Symbol = RowPolynomial::Symbol;
+
+namespace {
+
+constexpr double kExact = 1e-12;    // of arithmetic in double
+constexpr double kRounding = 4e-6;  // of products with 1/n in float32
+
+RowLayout repeatedEverywhere(const Shape& shape, bool ofAnySize) {
+  RowLayout out;
+  for (const int64_t size : shape) out.push_back({size, 0, !ofAnySize && size == 1});
+  return out;
+}
+
+// Axes of what a Reshape makes that have size 1 for every input: it says so, or its sizes are written, or joined from a
+// written 1 and computed ones.
+std::vector<int64_t> onesOf(const graph::Graph& graph, const Node& reshape) {
+  std::vector<int64_t> ones = graph::intsAttribute(reshape, "ones").value_or(std::vector<int64_t>{});
+  for (const char* name : {"size", "shape"}) {  // of aten::view and aten::reshape
+    const auto written = graph::intsAttribute(reshape, name).value_or(std::vector<int64_t>{});
+    for (size_t i = 0; i < written.size(); ++i) {
+      if (written[i] == 1) ones.push_back(static_cast<int64_t>(i));
+    }
+  }
+  const Node* sizes = producerOf(graph, graph::operandAt(reshape, 1));
+  while (sizes != nullptr && isTypeCast(*sizes)) sizes = producerOf(graph, sizes->operands[0]);
+  if (sizes == nullptr || sizes->kind != OpKind::Concat) return ones;
+  int64_t at = 0;
+  for (const ValueId part : sizes->operands) {
+    const Shape* shape = ops::shapeOf(graph, part);
+    const auto length = shape == nullptr ? std::nullopt : graph::elementCount(*shape);
+    if (!length) return {};
+    if (numberOf(graph, part) == 1.0) ones.push_back(at);
+    at += *length;
+  }
+  return ones;
+}
+
+// max(v, 0), relu(v)
+bool limitsBelow(const graph::Graph& graph, const Node& node, const std::string& function) {
+  if (function == "relu") return true;
+  return (function == "max" || function == "maximum") && node.operands.size() == 2 &&
+         numberOf(graph, node.operands[1]) == 0.0;
+}
+
+}  // namespace
+
+Spread RowValue::spread() const {
+  if (is.perElement()) return Spread::PerElement;
+  return is.asNumber() ? Spread::Uniform : Spread::PerRow;
+}
+
+RowValues::RowValues(const graph::Graph& graph, ValueId base, int64_t width, NodeId root)
+    : graph_(graph), width_(width), root_(root), dtype_(graph.value(base).dtype) {
+  RowLayout layout = contiguousLayout(*graph.value(base).shape);
+  const Node* made = producerOf(graph, base);
+  if (made != nullptr && made->kind == OpKind::Reshape) markAlwaysOne(layout, onesOf(graph, *made));
+  known_.emplace(base, RowValue{RowPolynomial::symbol(Symbol::Element), std::move(layout)});
+}
+
+const RowValue* RowValues::find(ValueId value) const {
+  const auto found = known_.find(value);
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+bool RowValues::follow(NodeId id) {
+  const Node& node = graph_.node(id);
+  if (node.outputs.size() != 1) return false;
+  const auto& made = graph_.value(node.outputs[0]);
+  if (!made.shape || made.dtype != dtype_ || !made.opaqueReason.empty()) return false;
+  auto value = compute(node);
+  if (!value || value->layout.size() != made.shape->size()) return false;
+  for (size_t i = 0; i < made.shape->size(); ++i) {
+    if (value->layout[i].size != (*made.shape)[i]) return false;
+  }
+  known_.insert_or_assign(node.outputs[0], std::move(*value));
+  return true;
+}
+
+std::optional<RowValue> RowValues::valueOf(ValueId value) const {
+  if (const RowValue* found = find(value)) return *found;
+  return uniform(value);
+}
+
+std::optional<RowValue> RowValues::uniform(ValueId id) const {
+  if (id == kNoValue || !graph_.value(id).opaqueReason.empty()) return std::nullopt;
+  const Shape* shape = ops::shapeOf(graph_, id);
+  if (shape == nullptr) return std::nullopt;
+  const auto numbered = [&](double number, bool ofAnySize) {
+    return RowValue{RowPolynomial::number(number), repeatedEverywhere(*shape, ofAnySize)};
+  };
+  if (const auto literal = graph_.value(id).literal) return numbered(*literal, false);
+  if (const auto same = sameEverywhere(graph_, id)) return numbered(*same, false);
+  const Node* node = producerOf(graph_, id);
+  if (node == nullptr) return std::nullopt;
+  if (node->kind == OpKind::ShapeQuery) {
+    const auto fill = graph::floatAttribute(*node, "fill");
+    return fill ? std::optional(numbered(*fill, true)) : std::nullopt;
+  }
+  if (node->kind == OpKind::Expand || node->kind == OpKind::Reshape || node->kind == OpKind::Identity) {
+    auto inner = uniform(node->operands[0]);
+    const auto number = inner ? inner->is.asNumber() : std::nullopt;
+    if (!number) return std::nullopt;
+    RowValue out = numbered(*number, true);
+    if (node->kind == OpKind::Reshape) markAlwaysOne(out.layout, onesOf(graph_, *node));
+    return out;
+  }
+  const auto counted = node->kind == OpKind::Cast ? count(node->operands[0]) : std::nullopt;
+  return counted ? std::optional(numbered(*counted, false)) : std::nullopt;
+}
+
+std::optional<RowValue> RowValues::compute(const Node& node) {
+  if (node.operands.empty()) return std::nullopt;
+  const auto first = valueOf(node.operands[0]);
+  switch (node.kind) {
+    case OpKind::Add:
+    case OpKind::Sub:
+    case OpKind::Mul:
+    case OpKind::Div:
+      return binary(node);
+    case OpKind::Neg:
+    case OpKind::Elementwise: {
+      const auto made = first ? function(node, first->is) : std::nullopt;
+      return made ? std::optional(RowValue{*made, first->layout}) : std::nullopt;
+    }
+    case OpKind::Reduce:
+    case OpKind::MatMul:
+    case OpKind::Linear:
+    case OpKind::Einsum:
+      return sum(node);
+    case OpKind::Identity:
+    case OpKind::Reshape:
+    case OpKind::Permute:
+    case OpKind::Expand:
+      return first ? view(node, *first) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<RowValue> RowValues::view(const Node& node, RowValue x) const {
+  const Shape& shape = *graph_.value(node.outputs[0]).shape;
+  if (node.kind == OpKind::Identity) return x;
+  if (node.kind == OpKind::Permute) {
+    const auto perm = graph::intsAttribute(node, "perm");
+    if (!perm || perm->size() != x.layout.size()) return std::nullopt;
+    x.layout = permuted(x.layout, *perm);
+    return x;
+  }
+  if (node.kind == OpKind::Expand) {
+    const RowLayout repeats = repeatedEverywhere(shape, true);
+    if (x.spread() == Spread::PerElement || x.layout.size() > shape.size()) return std::nullopt;
+    RowLayout out = repeats;
+    for (size_t i = 0; i < x.layout.size(); ++i) {
+      LayoutAxis& axis = out[out.size() - 1 - i];
+      const LayoutAxis& own = x.layout[x.layout.size() - 1 - i];
+      if (own.size == axis.size && axis.size != 1) axis = own;
+    }
+    x.layout = std::move(out);
+    return x;
+  }
+  auto layout = reshaped(x.layout, shape, onesOf(graph_, node));
+  if (!layout) return std::nullopt;
+  x.layout = std::move(*layout);
+  return x;
+}
+
+std::optional<RowValue> RowValues::binary(const Node& node) {
+  if (node.operands.size() != 2 || !ops::plainAlpha(node)) return std::nullopt;
+  const auto a = valueOf(node.operands[0]), b = valueOf(node.operands[1]);
+  if (!a || !b) return std::nullopt;
+  auto layout =
+      together({a->layout, a->spread()}, {b->layout, b->spread()}, *graph_.value(node.outputs[0]).shape, width_);
+  if (!layout) return std::nullopt;
+  std::optional<RowPolynomial> made;
+  if (node.kind == OpKind::Add || node.kind == OpKind::Sub) {
+    made = a->is.plus(b->is, node.kind == OpKind::Add ? 1 : -1);
+  } else if (node.kind == OpKind::Mul) {
+    made = a->is.times(b->is);
+  } else if (const auto inverse = b->is.inverse()) {
+    made = a->is.times(*inverse);
+  }
+  return made ? std::optional(RowValue{std::move(*made), std::move(*layout)}) : std::nullopt;
+}
+
+std::optional<RowValue> RowValues::sum(const Node& node) const {
+  const auto sum = rowSum(graph_, node);
+  const RowValue* x = sum ? find(sum->data) : nullptr;
+  if (x == nullptr) return std::nullopt;
+  const auto kept = reduced(x->layout, sum->axes, width_);
+  const auto mean = kept ? x->is.meanOverRow() : std::nullopt;
+  const auto made = mean ? mean->times(RowPolynomial::number(sum->factor)) : std::nullopt;
+  const Shape& shape = *graph_.value(node.outputs[0]).shape;
+  if (!made || sum->order.size() != shape.size()) return std::nullopt;
+  RowLayout layout;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const int64_t axis = sum->order[i];
+    layout.push_back(axis < 0 ? LayoutAxis{shape[i], 0, shape[i] == 1} : kept->at(static_cast<size_t>(axis)));
+  }
+  return RowValue{*made, std::move(layout)};
+}
+
+std::optional<RowPolynomial> RowValues::function(const Node& node, const RowPolynomial& x) {
+  if (node.kind == OpKind::Neg) return x.times(RowPolynomial::number(-1));
+  if (squareBase(graph_, node) != kNoValue) return x.times(x);
+  const std::string name = functionName(node);
+  if (name == "reciprocal") return x.inverse();
+  const bool mayTakeRoot = &node == &graph_.node(root_);
+  const auto exponent = name == "pow" && node.operands.size() > 1 ? numberOf(graph_, node.operands[1]) : std::nullopt;
+  if (mayTakeRoot && (name == "rsqrt" || exponent == -0.5)) return inverseRoot(x);
+  if (mayTakeRoot && (name == "sqrt" || exponent == 0.5)) {
+    const auto inverse = inverseRoot(x);
+    return inverse ? inverse->inverse() : std::nullopt;
+  }
+  const bool limited = limitsBelow(graph_, node, name) && isNear(x, RowPolynomial::variance());
+  return limited ? std::optional(x) : std::nullopt;
+}
+
+std::optional<RowPolynomial> RowValues::inverseRoot(const RowPolynomial& radicand) {
+  const double eps = radicand.constantTerm();
+  const auto wanted = RowPolynomial::variance().plus(RowPolynomial::number(eps));
+  if (!(eps > 0) || !isNear(radicand, *wanted)) return std::nullopt;
+  eps_ = eps;
+  return RowPolynomial::symbol(Symbol::Scale);
+}
+
+bool RowValues::isNear(const RowPolynomial& value, const RowPolynomial& wanted) {
+  const double distance = value.distanceTo(wanted);
+  rounded_ = rounded_ || (distance > kExact && distance < kRounding);
+  return distance < kRounding;
+}
+
+std::optional<double> RowValues::count(ValueId sizes) const {
+  const Shape* shape = ops::shapeOf(graph_, sizes);
+  const Node* node = producerOf(graph_, sizes);
+  bool multiplied = false;
+  const auto multiplies = [](const Node& at) { return at.kind == OpKind::Reduce && at.op == "ReduceProd"; };
+  while (node != nullptr && (node->kind == OpKind::Cast || isView(*node) || multiplies(*node))) {
+    multiplied = multiplied || multiplies(*node);
+    node = producerOf(graph_, node->operands[0]);
+  }
+  const bool single = shape != nullptr && graph::elementCount(*shape) == 1;
+  if (node == nullptr || node->kind != OpKind::Gather || !single) return std::nullopt;
+  const Node* query = producerOf(graph_, node->operands[0]);
+  const auto index = graph::operandAt(*node, 1);
+  const bool whole = query != nullptr && query->kind == OpKind::ShapeQuery && query->op == "Shape";
+  if (!whole || index == kNoValue || graph_.value(index).constant == kNone) return std::nullopt;
+  const auto& held = graph_.constant(graph_.value(index).constant);
+  const auto axes = held.volatileReason.empty() ? graph::toDoubles(held.view) : std::nullopt;
+  return axes && (multiplied || axes->size() == 1) ? product(query->operands[0], *axes) : std::nullopt;
+}
+
+// Of the sizes of axes that are those of rows.
+std::optional<double> RowValues::product(ValueId of, const std::vector<double>& axes) const {
+  const RowValue* value = find(of);
+  if (value == nullptr || !value->is.perElement()) return std::nullopt;
+  double all = 1;
+  for (const double axis : axes) {
+    const auto rank = static_cast<double>(value->layout.size());
+    const double at = axis < 0 ? axis + rank : axis;
+    if (at < 0 || at >= rank) return std::nullopt;
+    const LayoutAxis& own = value->layout[static_cast<size_t>(at)];
+    if (own.size == 1 ? !own.alwaysOne : own.stride >= width_) return std::nullopt;
+    all *= static_cast<double>(own.size);
+  }
+  return all;
+}
+
+}  // namespace normlens::analysis

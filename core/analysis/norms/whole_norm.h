@@ -1,0 +1,44 @@
+// LayerNorms and RMSNorms told alike, with the gamma and beta that stand in nodes of their own behind them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/norms/norms.h"
+
+namespace normlens::analysis {
+
+// y = gamma * norm(x) + beta over the axes `axes` of x.
+struct WholeNorm {
+  bool centers = false;  // a LayerNorm; false: an RMSNorm
+  NormForm form = NormForm::Op;
+  graph::NodeId node = graph::kNone;  // the norm's own
+  std::vector<graph::NodeId> nodes;   // all that it is made of
+  graph::ValueId input = graph::kNoValue;
+  graph::ValueId gamma = graph::kNoValue;
+  graph::ValueId beta = graph::kNoValue;
+  graph::ValueId output = graph::kNoValue;
+  std::vector<int64_t> axes;
+  double eps = 0;
+};
+
+[[nodiscard]] WholeNorm wholeNorm(const graph::Graph& graph, const LayerNorm& norm);
+// norm: an RMSNorm. withBeta: a beta behind it is part of it.
+[[nodiscard]] WholeNorm wholeNorm(const graph::Graph& graph, const OtherNorm& norm, bool withBeta = true);
+
+struct JoinableNorm {
+  std::string name;
+  WholeNorm norm;
+};
+
+// LayerNorms and RMSNorms that are written out and could be one op: nothing else reads more than the sizes of what is
+// inside, their means are exact, gamma and beta are vectors, and all that goes in and out has one type. rmsWithBeta:
+// the op for RMSNorms has a beta, too. leadingOnes: gamma and beta may have axes of size 1 in front.
+[[nodiscard]] std::vector<JoinableNorm> joinableNorms(const graph::Graph& graph, const Norms& norms, bool rmsWithBeta,
+                                                      bool leadingOnes = false);
+
+// How one of the norm's nodes, or a cast before them, reads a value; nullopt where none does.
+[[nodiscard]] std::optional<graph::Use> readOf(const graph::Graph& graph, const WholeNorm& norm, graph::ValueId value);
+
+}  // namespace normlens::analysis

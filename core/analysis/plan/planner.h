@@ -1,0 +1,127 @@
+// From claims to edits: which tensors to center, where a run-time centering pays, which norms then fold.
+//
+// One minimum cut decides for the whole model at once. Two nodes for each claim c: raw(c) "the value as it is made" and
+// tol(c) "the value as its tolerant readers see it". Source = not zero-mean.
+//    source -> raw(c)          uncuttable, where nothing promises c (or its edit would be noticed)
+//    raw(c) -> tol(c)          the price of a run-time centering, or of a copy of a constant; to drop c costs nothing
+//    tol(n) or raw(n) -> raw(c) uncuttable, for each need n of c, by whether the reader is tolerant
+//    tol(root) -> norm -> sink  what folding the norm saves
+// The flow is the proof that no other set of edits is better. DESIGN section 3, "Planner".
+//
+// Prices are per element. Unless measured ones are given, folding a norm over n elements saves n and a centering of n
+// costs a shade more: verdicts are made of these, so that they do not move from machine to machine.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/analysis/claims/claims.h"
+#include "core/analysis/norms/norms.h"
+#include "core/base/index_ranges.h"
+#include "core/fold/plan.h"
+#include "core/graph/graph.h"
+
+namespace normlens::analysis {
+
+enum class Policy : uint8_t {
+  Free,      // no run-time centering; copies of tied tensors allowed
+  Balanced,  // centerings that pay, and copies within the growth limit
+  All,       // every norm that can be folded, whatever it costs
+  Paper,     // the papers' practical criterion; fails verification where gamma or beta matter
+};
+[[nodiscard]] std::string_view policyName(Policy policy);
+[[nodiscard]] std::optional<Policy> policyFromName(std::string_view name);
+
+// What one element of a norm's input is worth at run time, in any unit. centering > folding > 0: a centering for a
+// single norm never pays, and a fold that needs none is always taken.
+struct ElementPrices {
+  int64_t folding = 1000;
+  int64_t centering = 1001;
+};
+// Of measured times for tensors of as many elements, in microseconds; to a picosecond.
+[[nodiscard]] ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements);
+
+struct PlanOptions {
+  Policy policy = Policy::Balanced;
+  double maxGrowthPercent = 10;              // of the constants' bytes; Balanced only
+  std::vector<graph::ValueId> centerValues;  // the user wants these centered at run time: they cost nothing more
+  std::vector<int> keepNorms;                // not to be folded
+  ElementPrices prices{};                    // Balanced only
+  bool moveShifts = true;                    // makePlan: false where the norm that replaces LN adds beta for nothing
+};
+
+// What a claim's cut means.
+enum class CutKind : uint8_t { None, Centering, Copy, Drop };
+
+// The edits that one claim stands for, and who needs them.
+struct PlannedEdit {
+  fold::Edit edit;
+  ClaimId claim = graph::kNone;
+  IndexRanges frees;       // norms
+  int64_t bytes = 0;       // of the tensors that are rewritten
+  int64_t bytesGrown = 0;  // of copies
+};
+
+struct Plan {
+  Policy policy = Policy::Balanced;
+  std::vector<PlannedEdit> edits;  // in the order in which they are applied
+  std::vector<int> folded;
+  int64_t bytesGrown = 0;
+  int centerings = 0;
+  // Saved elements by which the best plan could still be better; 0: proved best.
+  double gap = 0;
+};
+
+class Planner {
+ public:
+  // All three outlive the planner. `scales` are the edits of absorbScales(), on whose graph the claims were built.
+  Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
+          const std::vector<fold::AbsorbScale>& scales);
+
+  [[nodiscard]] Plan plan(const PlanOptions& options) const;
+  // Norms of which something is claimed: no plan folds more.
+  [[nodiscard]] size_t candidates() const;
+
+ private:
+  struct Prices {
+    int64_t perCenteredElement = 0;  // 0: centering is not to be had
+    int64_t perCopiedByte = 0;
+    int64_t perFoldedElement = 0;
+  };
+  struct Solution {
+    std::vector<CutKind> cuts;  // by claim
+    std::vector<bool> good;     // by claim: raw(c) is zero-mean after the edits
+    std::vector<bool> folded;   // by norm
+    int64_t flow = 0;
+    int64_t bytesGrown = 0;
+    int64_t value = 0;  // saved minus spent, copies not counted
+  };
+
+  [[nodiscard]] static Prices pricesOf(const PlanOptions& options);
+  [[nodiscard]] CutKind cutKindOf(const Claim& claim) const;
+  [[nodiscard]] CutKind cutKind(ClaimId id) const { return cutKinds_[static_cast<size_t>(id)]; }
+  [[nodiscard]] int64_t cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const;
+  [[nodiscard]] Solution solve(const Prices& prices, const PlanOptions& options) const;
+  [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
+  void propagate(Solution& solution) const;
+  [[nodiscard]] bool holds(const Solution& solution, int norm) const;
+  [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
+  void collectScaled();
+  [[nodiscard]] Plan decide(const PlanOptions& options) const;
+  [[nodiscard]] Plan assemble(const Solution& solution) const;
+  [[nodiscard]] std::vector<IndexRanges> neededBy(const Solution& solution) const;
+
+  const graph::Graph& graph_;
+  const std::vector<LayerNorm>& norms_;
+  const Claims& claims_;
+  const std::vector<fold::AbsorbScale>& scales_;
+  // What lies between an absorbed scale and the tensors that take it in.
+  std::set<graph::ValueId> scaled_;
+  std::vector<int64_t> elements_;  // by norm: of its input
+  std::vector<CutKind> cutKinds_;  // by claim: what can be done for its tolerant readers alone
+};
+
+}  // namespace normlens::analysis

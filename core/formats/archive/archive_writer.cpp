@@ -1,0 +1,207 @@
+#include "core/formats/archive/archive_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <numeric>
+#include <thread>
+
+#include "core/formats/archive/archive_crc.h"
+#include "core/formats/archive/zip_layout.h"
+#include "core/formats/file/atomic_file.h"
+
+namespace normlens::formats {
+namespace {
+
+using namespace zip;
+
+constexpr uint64_t kAlignment = 64;                  // of tensor data in the file, as torch maps it
+constexpr uint16_t kFlags = (1U << 3) | (1U << 11);  // sizes follow the data; names are UTF-8
+constexpr uint16_t kVersion = 20, kVersion64 = 45;
+constexpr uint16_t kPaddingField = 0x4246;  // "FB": torch's own padding
+
+// Little-endian fields in a row.
+class Fields {
+ public:
+  template <class T>
+  Fields& put(T value) {
+    out_.append(reinterpret_cast<const char*>(&value), sizeof(T));
+    return *this;
+  }
+  Fields& text(const std::string& value) {
+    out_ += value;
+    return *this;
+  }
+  Fields& zeros(size_t count) {
+    out_.append(count, '\0');
+    return *this;
+  }
+  [[nodiscard]] const std::string& bytes() const { return out_; }
+
+ private:
+  std::string out_;
+};
+
+bool needs64(uint64_t value) { return value >= kIn64; }
+uint32_t low32(uint64_t value) { return needs64(value) ? kIn64 : static_cast<uint32_t>(value); }
+
+struct Placed {
+  RecordToWrite record;
+  uint64_t packed = 0;
+  uint64_t header = 0;
+  uint64_t data = 0;
+  std::string headerBytes;
+
+  [[nodiscard]] bool large() const { return needs64(packed) || needs64(record.size); }
+  [[nodiscard]] uint64_t descriptorSize() const { return large() ? 24 : 16; }
+};
+
+// Sizes and CRC are zero here: they follow the data.
+std::string localHeader(const Placed& placed, uint64_t padding) {
+  Fields extra;
+  if (placed.large()) extra.put(kZip64Field).put<uint16_t>(16).put(placed.record.size).put(placed.packed);
+  extra.put(kPaddingField).put(static_cast<uint16_t>(padding)).zeros(padding);
+  Fields header;
+  header.put(kLocalHeader).put(placed.large() ? kVersion64 : kVersion).put(kFlags);
+  header.put(static_cast<uint16_t>(placed.record.method)).zeros(4 + 4);  // time, date, CRC
+  header.put(placed.large() ? kIn64 : 0U).put(placed.large() ? kIn64 : 0U);
+  header.put(static_cast<uint16_t>(placed.record.name.size())).put(static_cast<uint16_t>(extra.bytes().size()));
+  return header.text(placed.record.name).text(extra.bytes()).bytes();
+}
+
+std::string descriptor(const Placed& placed) {
+  Fields out;
+  out.put(kDescriptor).put(placed.record.crc.value_or(0));
+  if (placed.large()) return out.put(placed.packed).put(placed.record.size).bytes();
+  return out.put(static_cast<uint32_t>(placed.packed)).put(static_cast<uint32_t>(placed.record.size)).bytes();
+}
+
+std::string directoryEntry(const Placed& placed) {
+  Fields values;
+  for (const uint64_t value : {placed.record.size, placed.packed, placed.header}) {
+    if (needs64(value)) values.put(value);
+  }
+  const auto length = values.bytes().size();
+  Fields entry;
+  entry.put(kDirectoryEntry).put<uint16_t>(0).put(length > 0 ? kVersion64 : kVersion).put(kFlags);
+  entry.put(static_cast<uint16_t>(placed.record.method)).zeros(4).put(placed.record.crc.value_or(0));
+  entry.put(low32(placed.packed)).put(low32(placed.record.size));
+  entry.put(static_cast<uint16_t>(placed.record.name.size())).put(static_cast<uint16_t>(length == 0 ? 0 : length + 4));
+  entry.zeros(2 + 2 + 2 + 4).put(low32(placed.header)).text(placed.record.name);
+  if (length > 0) entry.put(kZip64Field).put(static_cast<uint16_t>(length)).text(values.bytes());
+  return entry.bytes();
+}
+
+std::string directory(const std::vector<Placed>& records, uint64_t start) {
+  Fields out;
+  for (const auto& placed : records) out.text(directoryEntry(placed));
+  const uint64_t size = out.bytes().size();
+  const uint64_t count = records.size();
+  if (needs64(start) || needs64(size) || count >= 0xffff) {
+    out.put(kEndOfDirectory64).put<uint64_t>(kEnd64Size - 12).put(kVersion64).put(kVersion64).zeros(8);
+    out.put(count).put(count).put(size).put(start);
+    out.put(kLocator64).zeros(4).put(start + size).put<uint32_t>(1);
+  }
+  const auto count16 = static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff));
+  out.put(kEndOfDirectory).zeros(4).put(count16).put(count16).put(low32(size)).put(low32(start)).zeros(2);
+  return out.bytes();
+}
+
+std::vector<Placed> placeRecords(std::vector<RecordToWrite> records, uint64_t& end) {
+  std::vector<Placed> out;
+  uint64_t at = 0;
+  for (auto& record : records) {
+    Placed placed;
+    placed.record = std::move(record);
+    placed.packed = placed.record.packedSize();
+    placed.header = at;
+    const uint64_t unpadded = at + localHeader(placed, 0).size();
+    placed.headerBytes = localHeader(placed, (kAlignment - unpadded % kAlignment) % kAlignment);
+    placed.data = at + placed.headerBytes.size();
+    at = placed.data + placed.packed + placed.descriptorSize();
+    out.push_back(std::move(placed));
+  }
+  end = at;
+  return out;
+}
+
+// The sums of all records that do not know theirs, largest first. False when one cannot be unpacked.
+bool sumUp(std::vector<Placed>& records, unsigned threads) {
+  std::vector<size_t> order(records.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return records[a].packed > records[b].packed; });
+  std::atomic<size_t> next = 0;
+  std::atomic<bool> sound = true;
+  const auto work = [&] {
+    for (size_t i = next++; i < order.size(); i = next++) {
+      auto& record = records[order[i]].record;
+      if (!record.crc) record.crc = contentCrc(record);
+      if (!record.crc) sound = false;
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return sound;
+}
+
+std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+Status writeContents(AtomicFile& file, const std::vector<Placed>& records) {
+  std::vector<FilePiece> pieces;
+  for (const auto& placed : records) {
+    pieces.push_back({placed.header, bytesOf(placed.headerBytes)});
+    uint64_t at = placed.data;
+    for (const auto& part : placed.record.bytes) {
+      pieces.push_back({at, part});
+      at += part.size();
+    }
+  }
+  return file.writeAll(pieces);
+}
+
+Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t end) {
+  for (const auto& placed : records) {
+    const auto bytes = descriptor(placed);
+    if (auto status = file.writeAt(placed.data + placed.packed, bytesOf(bytes)); !status) return status;
+  }
+  const auto bytes = directory(records, end);
+  return file.writeAt(end, bytesOf(bytes));
+}
+
+}  // namespace
+
+uint64_t RecordToWrite::packedSize() const {
+  return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0},
+                         [](uint64_t sum, const auto& part) { return sum + part.size(); });
+}
+
+std::optional<uint32_t> contentCrc(const RecordToWrite& record) {
+  if (record.method == ZipMethod::Stored) {
+    uint32_t crc = 0;
+    for (const auto& part : record.bytes) crc = crcOf(crc, part.data(), part.size());
+    return crc;
+  }
+  if (record.bytes.size() > 1) return std::nullopt;
+  return crcOfDeflated(record.bytes.empty() ? std::span<const std::byte>() : record.bytes[0], record.size);
+}
+
+Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, unsigned threads,
+                    const std::function<Status()>& stillGood) {
+  uint64_t end = 0;
+  auto placed = placeRecords(std::move(records), end);
+  auto file = AtomicFile::create(path, end + directory(placed, end).size());
+  if (!file) return tl::unexpected<Error>(file.error());
+  // Only the sums are set meanwhile; the data and the headers before it are written from what is fixed already.
+  auto sums = std::async(std::launch::async, [&] { return sumUp(placed, threads); });
+  const auto written = writeContents(*file, placed);
+  const bool sound = sums.get();
+  if (!written) return written;
+  if (!sound) return fail(ErrorCode::Internal, "a record of the archive to be written is broken");
+  if (auto status = writeSums(*file, placed, end); !status) return status;
+  if (auto status = stillGood ? stillGood() : Status(); !status) return status;
+  return file->commit();
+}
+
+}  // namespace normlens::formats

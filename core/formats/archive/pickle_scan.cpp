@@ -1,0 +1,392 @@
+#include "core/formats/archive/pickle_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/formats/archive/pickle_calls.h"
+#include "core/formats/archive/pickle_nesting.h"
+#include "core/formats/archive/pickle_thing.h"
+
+namespace normlens::formats {
+namespace {
+
+constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
+constexpr const char* kTooDeep = "its objects are nested more than 1000 deep";
+constexpr size_t kKeptItems = 64;
+// Opcodes of LibTorch's unpickler; it stops at any other.
+constexpr std::string_view kLibTorchReads = "\x80.(NKMJGXcqrhj)t]}ldaesubRQ\x81\x85\x86\x87\x88\x89\x8a\x8d";
+
+class Scanner {
+ public:
+  Scanner(std::string_view pickle, PickleUse use) : in_(pickle), use_(use) {}
+
+  PickleScan run() {
+    if (in_.empty()) throw BrokenPickle{"the pickle is empty"};
+    while (step()) {
+    }
+    const int64_t depth = nesting_.depth();
+    if (depth < 0) throw BrokenPickle{"one of its objects contains itself"};
+    if (depth > kMaxDepth) throw BrokenPickle{kTooDeep};
+    result_.rootIsDict = !stack_.empty() && stack_.back()->kind == Thing::Kind::Dict;
+    return std::move(result_);
+  }
+
+ private:
+  std::string_view take(size_t count) {
+    if (count > in_.size() - at_) throw BrokenPickle{"the pickle is cut off"};
+    const auto bytes = in_.substr(at_, count);
+    at_ += count;
+    return bytes;
+  }
+  uint64_t takeInt(size_t count) {
+    const auto bytes = take(count);
+    uint64_t value = 0;
+    for (size_t i = count; i-- > 0;) value = (value << 8) | static_cast<unsigned char>(bytes[i]);
+    return value;
+  }
+  std::string takeLine() {
+    const size_t end = in_.find('\n', at_);
+    if (end == std::string_view::npos) throw BrokenPickle{"the pickle is cut off"};
+    std::string line(in_.substr(at_, end - at_));
+    at_ = end + 1;
+    return line;
+  }
+
+  void push(ThingPtr thing) { stack_.push_back(std::move(thing)); }
+  ThingPtr pop() {
+    if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark)
+      throw BrokenPickle{"the pickle reads an empty stack"};
+    ThingPtr top = std::move(stack_.back());
+    stack_.pop_back();
+    if (top->kind == Thing::Kind::Absent) throw BrokenPickle{"it uses an enum member where LibTorch may have none"};
+    return top;
+  }
+  const Thing& top() const {
+    if (stack_.empty() || stack_.back()->kind == Thing::Kind::Mark)
+      throw BrokenPickle{"the pickle reads an empty stack"};
+    return *stack_.back();
+  }
+  std::vector<ThingPtr> popToMark() {
+    const auto mark = std::find_if(stack_.rbegin(), stack_.rend(),
+                                   [](const ThingPtr& thing) { return thing->kind == Thing::Kind::Mark; });
+    if (mark == stack_.rend()) throw BrokenPickle{"the pickle has no mark where one is needed"};
+    std::vector<ThingPtr> items(mark.base(), stack_.end());
+    stack_.erase(mark.base() - 1, stack_.end());
+    return items;
+  }
+
+  static int depthOf(const std::vector<ThingPtr>& items) {
+    int depth = 0;
+    for (const ThingPtr& item : items) depth = std::max(depth, item->depth);
+    if (depth + 1 > kMaxDepth) throw BrokenPickle{kTooDeep};
+    return depth + 1;
+  }
+  // A container that holds these.
+  std::shared_ptr<Thing> holding(const std::vector<ThingPtr>& items) {
+    auto thing = std::make_shared<Thing>();
+    thing->depth = depthOf(items);
+    thing->container = nesting_.addContainer();
+    addInside(*thing, items);
+    return thing;
+  }
+  void addInside(const Thing& container, const std::vector<ThingPtr>& items) {
+    if (container.container < 0) return;
+    for (const ThingPtr& item : items) {
+      if (item->container >= 0) nesting_.addInside(container.container, item->container);
+    }
+  }
+  ThingPtr tuple(std::vector<ThingPtr> items) {
+    auto thing = holding(items);
+    thing->kind = Thing::Kind::Tuple;
+    if (items.size() <= kKeptItems) {
+      thing->items = std::move(items);
+    } else {
+      thing->kind = Thing::Kind::Other;
+    }
+    return thing;
+  }
+  // Puts items into the container below them: only the nesting is kept.
+  void putInto(const std::vector<ThingPtr>& items) {
+    const ThingPtr container = pop();
+    auto grown = std::make_shared<Thing>(*container);
+    grown->depth = std::max(grown->depth, depthOf(items));
+    addInside(*grown, items);
+    push(std::move(grown));
+  }
+
+  void memoise(uint64_t slot) {
+    // LibTorch's memo is a list; numbers that follow one another stay below the bytes read.
+    if (loads() && slot > at_) throw BrokenPickle{"the pickle has a memo slot far beyond the others"};
+    const int64_t push = top().push;
+    memo_[slot] = stack_.back();
+    if (push < 0) return;
+    PickledString& string = result_.strings[static_cast<size_t>(push)];
+    if (string.end == opcodeAt_) string.end = at_;
+  }
+  void recall(uint64_t slot) {
+    const auto found = memo_.find(slot);
+    if (found == memo_.end()) throw BrokenPickle{"the pickle reads an empty memo slot"};
+    const Thing::Kind kind = found->second->kind;
+    if (kind == Thing::Kind::Absent) return push(makeThing(Thing::Kind::Other));  // whatever lay below it
+    push(kind == Thing::Kind::String ? stringThing(found->second->text) : found->second);
+  }
+  ThingPtr stringThing(const std::string& text) {
+    constexpr size_t kShort = 16;  // names of devices are
+    auto thing = std::make_shared<Thing>();
+    thing->kind = Thing::Kind::String;
+    thing->text = text;
+    if (text.size() <= kShort) {
+      thing->push = static_cast<int64_t>(result_.strings.size());
+      result_.strings.push_back({opcodeAt_, at_, text, false});
+    }
+    return thing;
+  }
+
+  void pushGlobal(const std::string& module, const std::string& name) {
+    std::string global = module + " " + name;
+    if (loads() && !isTorchScripts(global)) throw BrokenPickle{"it names '" + name + "', which NormLens does not load"};
+    if (seenGlobals_.insert(global).second) result_.globals.push_back(global);
+    push(makeThing(Thing::Kind::Global, std::move(global)));
+  }
+
+  // ("storage", type, key, device, elements)
+  void persistentId() {
+    const ThingPtr id = pop();
+    const auto& items = id->items;
+    const bool isStorage = id->kind == Thing::Kind::Tuple && items.size() >= 5 && items[0]->text == "storage" &&
+                           items[1]->kind == Thing::Kind::Global && items[2]->kind == Thing::Kind::String;
+    if (!isStorage || (loads() && !items[1]->text.starts_with("torch "))) {
+      if (loads()) throw BrokenPickle{"a storage is not described as LibTorch does"};
+      return push(makeThing(Thing::Kind::Other));
+    }
+    if (loads() && items[3]->text.starts_with("meta")) throw BrokenPickle{"its tensors have no values (device meta)"};
+    if (items[4]->kind != Thing::Kind::Int || items[4]->number < 0) throw BrokenPickle{"a storage has no valid size"};
+    DeclaredStorage storage;
+    storage.type = items[1]->text.substr(items[1]->text.find(' ') + 1);
+    storage.key = items[2]->text;
+    storage.device = items[3]->text;
+    storage.elements = items[4]->number;
+    if (items[3]->push >= 0) result_.strings[static_cast<size_t>(items[3]->push)].isDevice = true;
+    auto thing = makeThing(Thing::Kind::Storage, storage.key + " " + storage.type, storage.elements);
+    const auto [known, isNew] = seenStorages_.try_emplace(
+        storage.key + " " + storage.type + " " + std::to_string(storage.elements), result_.storages.size());
+    if (isNew) result_.storages.push_back(std::move(storage));
+    ++result_.storages[known->second].reads;
+    push(std::move(thing));
+  }
+
+  // function(arguments): a rebuilt tensor must lie inside its storage.
+  void reduce() {
+    const ThingPtr arguments = pop();
+    const ThingPtr function = pop();
+    const bool rebuilds = function->kind == Thing::Kind::Global &&
+                          function->text.starts_with("torch._utils _rebuild") &&
+                          function->text.find("tensor") != std::string::npos;
+    if (rebuilds) {
+      if (auto tensor = rebuiltTensor(*arguments)) result_.tensors.push_back(std::move(*tensor));
+    }
+    if (!loads()) return push(holding({arguments}));
+    if (function->kind != Thing::Kind::Global) throw BrokenPickle{"it calls what is no function"};
+    ThingPtr made = calledByLibTorch(function->text, *arguments);
+    if (made == nullptr) {
+      auto object = holding({arguments});
+      if (use_ == PickleUse::LoadWithEnums) object->kind = Thing::Kind::Absent;
+      made = std::move(object);
+    }
+    push(std::move(made));
+  }
+  // LibTorch drops the arguments and builds the object when its state comes.
+  void newObject() {
+    if (!loads()) return reduce();
+    const ThingPtr arguments = pop();
+    if (arguments->kind != Thing::Kind::Tuple || !arguments->items.empty() || top().kind != Thing::Kind::Global)
+      throw BrokenPickle{"an object is not made as LibTorch does"};
+  }
+  void build() {
+    if (loads()) return reduce();
+    const ThingPtr state = pop();
+    putInto({state});
+  }
+
+  void pushDict() {
+    auto dict = holding({});
+    dict->kind = Thing::Kind::Dict;
+    push(std::move(dict));
+  }
+  void setItems() { putInto(popToMark()); }
+
+  void longInt(size_t lengthBytes) {
+    const uint64_t count = takeInt(lengthBytes);
+    if (count > 8) {
+      take(count);
+      return push(makeThing(Thing::Kind::Other));
+    }
+    uint64_t value = takeInt(count);
+    if (count > 0 && count < 8 && (value >> (8 * count - 1)) != 0) value |= ~uint64_t{0} << (8 * count);
+    push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(value)));
+  }
+
+  // One opcode; false at STOP.
+  bool step() {
+    opcodeAt_ = at_;
+    const char opcode = take(1)[0];
+    if (loads() && kLibTorchReads.find(opcode) == std::string_view::npos)
+      throw BrokenPickle{"the pickle has an opcode that LibTorch does not read"};
+    // clang-format off
+    // NOLINTBEGIN(bugprone-branch-clone): one row for each opcode
+    switch (opcode) {
+      case '\x80': take(1); break;                                                             // PROTO
+      case '\x95': take(8); break;                                                             // FRAME
+      case '.': return false;                                                                  // STOP
+      case '(': push(makeThing(Thing::Kind::Mark)); break;                                          // MARK
+      case '0': pop(); break;                                                                  // POP
+      case '1': popToMark(); break;                                                            // POP_MARK
+      case '2': top(); push(stack_.back()); break;                                             // DUP
+      case 'N': case '\x88': case '\x89': push(makeThing(Thing::Kind::Other)); break;               // NONE, TRUE, FALSE
+      case 'K': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(1)))); break;     // BININT1
+      case 'M': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(2)))); break;     // BININT2
+      case 'J': push(makeThing(Thing::Kind::Int, {}, static_cast<int32_t>(takeInt(4)))); break;     // BININT
+      case '\x8a': longInt(1); break;                                                          // LONG1
+      case '\x8b': longInt(4); break;                                                          // LONG4
+      case 'I': case 'L': case 'F': takeLine(); push(makeThing(Thing::Kind::Other)); break;         // text numbers
+      case 'S': case 'V': push(makeThing(Thing::Kind::String, takeLine())); break;                  // text strings
+      case 'G': take(8); push(makeThing(Thing::Kind::Other)); break;                                // BINFLOAT
+      case 'X': pushString(takeInt(4)); break;                                                 // BINUNICODE
+      case 'T': pushString(takeInt(4)); break;                                                 // BINSTRING
+      case 'U': case '\x8c': pushString(takeInt(1)); break;                                    // SHORT_BIN...
+      case '\x8d': case '\x8e': pushString(takeInt(8)); break;                                 // BINUNICODE8, BINBYTES8
+      case 'B': pushString(takeInt(4)); break;                                                 // BINBYTES
+      case 'C': pushString(takeInt(1)); break;                                                 // SHORT_BINBYTES
+      case 'c': { std::string module = takeLine(); pushGlobal(module, takeLine()); break; }    // GLOBAL
+      case '\x93': { const ThingPtr name = pop(); pushGlobal(pop()->text, name->text); break; }  // STACK_GLOBAL
+      case 'q': memoise(takeInt(1)); break;                                                    // BINPUT
+      case 'r': memoise(takeInt(4)); break;                                                    // LONG_BINPUT
+      case '\x94': memoise(memo_.size()); break;                                               // MEMOIZE
+      case 'h': recall(takeInt(1)); break;                                                     // BINGET
+      case 'j': recall(takeInt(4)); break;                                                     // LONG_BINGET
+      case 'p': case 'g': textMemo(opcode); break;                                             // PUT, GET
+      case ')': push(tuple({})); break;                                                        // EMPTY_TUPLE
+      case 't': push(tuple(popToMark())); break;                                               // TUPLE
+      case '\x85': case '\x86': case '\x87': smallTuple(static_cast<size_t>(opcode - '\x84')); break;  // TUPLE1..3
+      case ']': case '\x8f': push(holding({})); break;                                         // EMPTY_LIST, EMPTY_SET
+      case '}': pushDict(); break;                                                             // EMPTY_DICT
+      case 'l': collect(Thing::Kind::Other); break;                                            // LIST
+      case 'd': collect(Thing::Kind::Dict); break;                                             // DICT
+      case 'a': { const ThingPtr item = pop(); putInto({item}); break; }                       // APPEND
+      case 's': { const ThingPtr value = pop(); const ThingPtr key = pop(); putInto({key, value}); break; }  // SETITEM
+      case 'e': case 'u': case '\x90': setItems(); break;                                      // APPENDS, SETITEMS, ADDITEMS
+      case 'b': build(); break;                                                                // BUILD
+      case 'R': reduce(); break;                                                               // REDUCE
+      case '\x81': newObject(); break;                                                        // NEWOBJ
+      case '\x92': { pop(); reduce(); break; }                                                 // NEWOBJ_EX
+      case 'Q': persistentId(); break;                                                         // BINPERSID
+      case 'P': takeLine(); push(makeThing(Thing::Kind::Other)); break;                             // PERSID
+      case 'i': { std::string module = takeLine(); pushGlobal(module, takeLine()); pop();
+                  push(holding(popToMark())); break; }                                        // INST
+      case 'o': collect(Thing::Kind::Other); break;                                            // OBJ
+      default:
+        throw BrokenPickle{"the pickle has an unknown opcode"};
+    }
+    // NOLINTEND(bugprone-branch-clone)
+    // clang-format on
+    return true;
+  }
+
+  void pushString(uint64_t length) {
+    const auto text = take(length);
+    constexpr size_t kKeptText = 4096;  // longer ones are neither storage keys nor types
+    push(text.size() <= kKeptText ? stringThing(std::string(text)) : makeThing(Thing::Kind::Other));
+  }
+  void textMemo(char opcode) {
+    const std::string slot = takeLine();
+    if (slot.empty() || slot.size() > 9 || !std::ranges::all_of(slot, [](unsigned char c) { return std::isdigit(c); }))
+      throw BrokenPickle{"the pickle has an invalid memo slot"};
+    const auto number = static_cast<uint64_t>(std::stol(slot));
+    opcode == 'p' ? memoise(number) : recall(number);
+  }
+  void smallTuple(size_t count) {
+    std::vector<ThingPtr> items(count);
+    for (size_t i = count; i-- > 0;) items[i] = pop();
+    push(tuple(std::move(items)));
+  }
+  void collect(Thing::Kind kind) {
+    auto made = holding(popToMark());
+    made->kind = kind;
+    push(std::move(made));
+  }
+
+  [[nodiscard]] bool loads() const { return use_ != PickleUse::Look; }
+
+  std::string_view in_;
+  PickleUse use_;
+  size_t at_ = 0;
+  size_t opcodeAt_ = 0;
+  std::vector<ThingPtr> stack_;
+  std::unordered_map<uint64_t, ThingPtr> memo_;
+  std::unordered_set<std::string> seenGlobals_;
+  std::unordered_map<std::string, size_t> seenStorages_;
+  PickleNesting nesting_;
+  PickleScan result_;
+};
+
+}  // namespace
+
+Result<PickleScan> scanPickle(std::string_view pickle, PickleUse use) {
+  try {
+    return Scanner(pickle, use).run();
+  } catch (const BrokenPickle& broken) {
+    return fail(ErrorCode::Unreadable, broken.why);
+  }
+}
+
+std::string withDevice(std::string_view pickle, const PickleScan& scan, std::string_view device) {
+  std::set<std::string_view> before;
+  for (const PickledString& string : scan.strings) {
+    if (string.isDevice) before.insert(string.text);
+  }
+  // Written out wherever they stand: a memo slot may serve a device and an attribute alike.
+  const auto written = [](std::string_view text) {
+    std::string bytes = "X";
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(text.size() >> shift & 0xff);
+    return bytes.append(text);
+  };
+  std::string made;
+  size_t done = 0;
+  for (const PickledString& string : scan.strings) {
+    if (!before.contains(string.text)) continue;
+    made.append(pickle.substr(done, string.begin - done)).append(written(string.isDevice ? device : string.text));
+    done = string.end;
+  }
+  return made.append(pickle.substr(done));
+}
+
+int64_t storageElementBytes(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, int64_t>, 16> kSizes = {{{"FloatStorage", 4},
+                                                                            {"DoubleStorage", 8},
+                                                                            {"HalfStorage", 2},
+                                                                            {"BFloat16Storage", 2},
+                                                                            {"LongStorage", 8},
+                                                                            {"IntStorage", 4},
+                                                                            {"ShortStorage", 2},
+                                                                            {"CharStorage", 1},
+                                                                            {"ByteStorage", 1},
+                                                                            {"BoolStorage", 1},
+                                                                            {"UntypedStorage", 1},
+                                                                            {"ComplexFloatStorage", 8},
+                                                                            {"ComplexDoubleStorage", 16},
+                                                                            {"QInt8Storage", 1},
+                                                                            {"QUInt8Storage", 1},
+                                                                            {"QInt32Storage", 4}}};
+  for (const auto& [name, bytes] : kSizes) {
+    if (name == type) return bytes;
+  }
+  return 0;
+}
+
+}  // namespace normlens::formats

@@ -1,0 +1,57 @@
+// Walks the opcodes of a pickle without executing any: which classes it names, which storages it declares and whether
+// its tensors stay inside them. No torch here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace normlens::formats {
+
+// A tensor storage that lives in a record of its own: persistent id ("storage", type, key, device, elements).
+struct DeclaredStorage {
+  std::string type;    // "FloatStorage"
+  std::string key;     // record name: "12"
+  std::string device;  // "cpu", "cuda:0"
+  int64_t elements = 0;
+  uint64_t reads = 0;  // how often the pickle asks for it
+};
+
+// A tensor rebuilt from a storage, in the order of the pickle.
+struct DeclaredTensor {
+  std::string type;  // of its storage: "LongStorage"
+  std::vector<int64_t> sizes;
+};
+
+// A short string, as it is written out or read from the memo, with the opcode that puts it there.
+struct PickledString {
+  size_t begin = 0, end = 0;
+  std::string text;
+  bool isDevice = false;  // of a storage
+};
+
+struct PickleScan {
+  std::vector<std::string> globals;       // "torch._utils _rebuild_tensor_v2", in order of first mention
+  std::vector<DeclaredStorage> storages;  // what differs in key, type or elements
+  std::vector<DeclaredTensor> tensors;
+  std::vector<PickledString> strings;  // short ones, in the order of the pickle
+  bool rootIsDict = false;             // the pickled object itself is a plain dict
+};
+
+// Look: any pickle of Python. Load: LibTorch is going to unpickle it, so what could mean to it another thing than to
+// the scan is refused. LoadWithEnums: its code has enum classes, whose calls may leave nothing on LibTorch's stack.
+enum class PickleUse : uint8_t { Look, Load, LoadWithEnums };
+
+// Errors: Unreadable with what is wrong, in words, without a file name ("the pickle is cut off").
+[[nodiscard]] Result<PickleScan> scanPickle(std::string_view pickle, PickleUse use = PickleUse::Look);
+
+// The pickle, as torch writes them (protocol 2), with all its storages on that device.
+[[nodiscard]] std::string withDevice(std::string_view pickle, const PickleScan& scan, std::string_view device);
+
+// Bytes per element of "FloatStorage"; 0 when there is no such type.
+[[nodiscard]] int64_t storageElementBytes(std::string_view type);
+
+}  // namespace normlens::formats

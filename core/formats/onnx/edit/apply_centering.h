@@ -1,0 +1,27 @@
+// Run-time centerings: x - mean(groups of x), put before the reads that want it. Private to formats/onnx.
+//
+// Sizes of the probe run are never written into the file except those of summed factors, which the plan fixes: kept
+// axes are copied or left to -1, so that the result works for the sizes that the original works for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/formats/onnx/edit/editable_model.h"
+#include "core/formats/onnx/edit/node_maker.h"
+#include "core/graph/types.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::formats::onnx {
+
+// Appends the nodes that center `x`, of this shape in the probe run. Gives the centered value's name. Throws
+// EditRefused.
+[[nodiscard]] std::string centeredValue(NodeMaker& nodes, const std::string& x, const graph::Shape& shape,
+                                        const ops::Pattern& pattern);
+
+// Centers the value that all `reads` read (under one name of one body) once, before the first of them, and redirects
+// them.
+void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,
+                     const ops::Pattern& pattern);
+
+}  // namespace normlens::formats::onnx

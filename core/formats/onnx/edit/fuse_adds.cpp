@@ -1,0 +1,264 @@
+#include "core/formats/onnx/edit/fuse_adds.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/formats/onnx/edit/node_maker.h"
+#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/tensor_data.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+constexpr const char* kDomain = "com.microsoft";
+constexpr float kUsualEps = 1e-5F;  // of all norms that can be fused, where the file names none
+constexpr size_t kSumOutput = 3;
+
+std::string inputOf(const NodeProto& node, int i) { return i < node.input_size() ? node.input(i) : std::string(); }
+
+bool isLayerNorm(const NodeProto& node) {
+  return node.op_type() == "LayerNormalization" && isStandardDomain(node.domain());
+}
+
+bool isRmsNorm(const NodeProto& node) {
+  return (node.op_type() == "RMSNormalization" && isStandardDomain(node.domain())) ||
+         node.op_type() == "SimplifiedLayerNormalization";
+}
+
+int64_t intOf(const NodeProto& node, const char* name, int64_t otherwise) {
+  const auto* attribute = findAttribute(node, name);
+  return attribute == nullptr ? otherwise : attribute->i();
+}
+
+// The statistics in float32, which is what the fused operator takes them in, or in a copy in double that stands for
+// such a model; nothing but the norm is asked for.
+bool canBeFused(const NodeProto& norm, const PlainAdd& add) {
+  const auto rank = static_cast<int64_t>(add.shape.size());
+  const auto stash = add.dtype == graph::DType::Float64 ? TensorProto::DOUBLE : TensorProto::FLOAT;
+  const int64_t axis = intOf(norm, "axis", -1);
+  const bool onlyNorm = std::ranges::count(norm.output(), "") == norm.output_size() - 1;
+  return onlyNorm && (axis == -1 || axis == rank - 1) && intOf(norm, "stash_type", stash) == stash;
+}
+
+// Calls visit(name) for every name that the node reads, in its bodies too.
+template <class Visit>
+void eachRead(const NodeProto& node, const Visit& visit) {
+  for (const auto& input : node.input()) visit(input);
+  for (const auto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const auto& inner : attribute.g().node()) eachRead(inner, visit);
+    for (const auto& output : attribute.g().output()) visit(output.name());
+  }
+}
+
+struct ConstantForm {
+  graph::DType dtype = graph::DType::Unknown;
+  graph::Shape shape;
+};
+
+// One graph of the model, as it is after the edits.
+class BodyFuser {
+ public:
+  BodyFuser(EditableModel& model, Body& body, const PlainAdds& adds) : model_(model), body_(body), adds_(adds) {
+    for (int i = 0; i < body.graph->node_size(); ++i) {
+      for (const auto& output : node(i).output()) {
+        if (!output.empty()) madeAt_.emplace(output, i);
+      }
+      eachRead(node(i), [&](const std::string& name) { readAt_[name].push_back(i); });
+    }
+    for (const auto& output : body.graph->output()) readAt_[output.name()].push_back(body.graph->node_size());
+  }
+
+  void fuse(const std::function<bool(const NodeProto&)>& wanted, std::unordered_set<const NodeProto*>& fused) {
+    for (int i = 0; i < body_.graph->node_size(); ++i) {
+      const NodeProto& norm = node(i);
+      if (!(isLayerNorm(norm) || isRmsNorm(norm)) || !wanted(norm)) continue;
+      if (fuseAt(i)) fused.insert(&norm);
+    }
+    if (removed_.empty()) return;
+    model_.importDomain(kDomain, 1);
+    eraseRemoved();
+  }
+
+ private:
+  [[nodiscard]] NodeProto& node(int i) const { return *body_.graph->mutable_node(i); }
+
+  bool fuseAt(int normAt) {
+    NodeProto& norm = node(normAt);
+    const auto made = madeAt_.find(inputOf(norm, 0));
+    if (made == madeAt_.end()) return false;
+    const NodeProto* add = &node(made->second);
+    const auto plain = adds_.find(add);
+    const bool stillAdd = plain != adds_.end() && plain->second.bias < 0 && add->op_type() == "Add";
+    if (!stillAdd || !canBeFused(norm, plain->second) || !hasConstants(norm, plain->second)) return false;
+    const auto place = placeFor(made->second, normAt);
+    if (!place) return false;
+    write(made->second, normAt, *place, biasBefore(*add, plain->second));
+    return true;
+  }
+
+  [[nodiscard]] bool hasConstants(const NodeProto& norm, const PlainAdd& add) {
+    for (int i = 1; i < norm.input_size(); ++i) {
+      if (!norm.input(i).empty() && !isPerFeature(norm.input(i), add)) return false;
+    }
+    return !inputOf(norm, 1).empty();
+  }
+
+  [[nodiscard]] bool isPerFeature(const std::string& constant, const PlainAdd& add) {
+    const auto form = constantForm(constant);
+    return form && form->dtype == add.dtype && form->shape == graph::Shape{add.shape.back()};
+  }
+
+  // An addition of a bias to one of the operands of a sum.
+  struct Bias {
+    int at = -1;          // index of its node
+    int operand = 0;      // of the sum: which one it makes
+    std::string x, bias;  // what is added
+  };
+
+  [[nodiscard]] std::optional<Bias> biasBefore(const NodeProto& sum, const PlainAdd& plainSum) {
+    for (int operand = 0; operand < 2; ++operand) {
+      const auto made = madeAt_.find(sum.input(operand));
+      if (made == madeAt_.end() || readAt_.at(sum.input(operand)).size() != 1) continue;
+      const NodeProto& add = node(made->second);
+      const auto plain = adds_.find(&add);
+      if (plain == adds_.end() || plain->second.bias < 0 || add.op_type() != "Add") continue;
+      const std::string& bias = add.input(plain->second.bias);
+      if (plain->second.shape != plainSum.shape || !isPerFeature(bias, plainSum)) continue;
+      return Bias{made->second, operand, add.input(1 - plain->second.bias), bias};
+    }
+    return std::nullopt;
+  }
+
+  // Type and shape of an initializer or a Constant node, in this body or around it; exporters put an Identity between
+  // where several norms share one.
+  [[nodiscard]] std::optional<ConstantForm> constantForm(std::string name) {
+    for (const Body* body = &body_; body != nullptr; body = body->outer) {
+      const Makers& makers = makersOf(*body->graph);
+      for (auto maker = makers.nodes.find(name); maker != makers.nodes.end(); maker = makers.nodes.find(name)) {
+        const NodeProto& node = *maker->second;
+        if (node.op_type() == "Constant") {
+          const auto* value = findAttribute(node, "value");
+          return value == nullptr ? std::nullopt : std::optional(formOf(value->t()));
+        }
+        if (node.op_type() != "Identity") return std::nullopt;
+        name = node.input(0);
+      }
+      if (const auto held = makers.initializers.find(name); held != makers.initializers.end())
+        return formOf(*held->second);
+    }
+    return std::nullopt;
+  }
+
+  // What gives a constant its name in one graph.
+  struct Makers {
+    std::unordered_map<std::string, const NodeProto*> nodes;  // Constant and what may pass one on
+    std::unordered_map<std::string, const TensorProto*> initializers;
+  };
+
+  const Makers& makersOf(const GraphProto& graph) {
+    const auto [at, added] = makers_.try_emplace(&graph);
+    if (!added) return at->second;
+    for (const auto& made : graph.node()) {
+      for (const auto& output : made.output()) at->second.nodes.emplace(output, &made);
+    }
+    for (const auto& tensor : graph.initializer()) at->second.initializers.emplace(tensor.name(), &tensor);
+    return at->second;
+  }
+
+  static ConstantForm formOf(const TensorProto& tensor) { return {fromOnnxType(tensor.data_type()), dimsOf(tensor)}; }
+
+  // Where the sum is early enough for its other readers: the norm's place, else the Add's, if all that the norm reads
+  // is there by then.
+  [[nodiscard]] std::optional<int> placeFor(int addAt, int normAt) {
+    const auto& readers = readAt_.at(node(addAt).output(0));
+    if (std::ranges::none_of(readers, [&](int at) { return at < normAt; })) return normAt;
+    const auto& inputs = node(normAt).input();
+    const bool early = std::all_of(inputs.begin() + 1, inputs.end(), [&](const std::string& input) {
+      const auto made = madeAt_.find(input);
+      return made == madeAt_.end() || made->second < addAt;
+    });
+    return early ? std::optional(addAt) : std::nullopt;
+  }
+
+  void write(int addAt, int normAt, int place, const std::optional<Bias>& bias) {
+    NodeProto& norm = node(normAt);
+    NodeProto& add = node(addAt);
+    const std::string sum = add.output(0);
+    NodeProto made = fusedNode(add, norm);
+    if (bias) takeIn(made, *bias);
+    if (readAt_.at(sum).size() > 1) {
+      while (made.output_size() < static_cast<int>(kSumOutput)) made.add_output("");
+      made.add_output(sum);
+      madeAt_[sum] = place;
+    } else {
+      vanished_.insert(sum);
+    }
+    madeAt_[norm.output(0)] = place;
+    // The norm's node stays the one that is known as the norm.
+    norm = std::move(made);
+    if (place != normAt) body_.graph->mutable_node()->SwapElements(addAt, normAt);
+    removed_.insert(&add);
+  }
+
+  // (input + skip) + bias: the same sum but for its rounding.
+  void takeIn(NodeProto& fused, const Bias& bias) {
+    const int place = fused.op_type() == "SkipLayerNormalization" ? 4 : 3;
+    fused.set_input(bias.operand, bias.x);
+    while (fused.input_size() < place) fused.add_input("");
+    fused.add_input(bias.bias);
+    vanished_.insert(node(bias.at).output(0));
+    removed_.insert(&node(bias.at));
+  }
+
+  static NodeProto fusedNode(const NodeProto& add, const NodeProto& norm) {
+    NodeProto made = norm;  // its name, doc string and metadata
+    made.set_op_type(isLayerNorm(norm) ? "SkipLayerNormalization" : "SkipSimplifiedLayerNormalization");
+    made.set_domain(kDomain);
+    made.clear_input();
+    for (const auto& input : {add.input(0), add.input(1), inputOf(norm, 1), inputOf(norm, 2)}) made.add_input(input);
+    if (made.input(3).empty()) made.mutable_input()->RemoveLast();
+    made.clear_output();
+    made.add_output(norm.output(0));
+    const auto* eps = findAttribute(norm, "epsilon");
+    const float epsilon = eps == nullptr ? kUsualEps : eps->f();
+    made.clear_attribute();
+    setFloat(made, "epsilon", epsilon);
+    return made;
+  }
+
+  void eraseRemoved() {
+    auto& nodes = *body_.graph->mutable_node();
+    const auto end = std::stable_partition(nodes.pointer_begin(), nodes.pointer_end(),
+                                           [&](const NodeProto* kept) { return !removed_.contains(kept); });
+    nodes.DeleteSubrange(static_cast<int>(end - nodes.pointer_begin()), static_cast<int>(nodes.pointer_end() - end));
+    auto& infos = *body_.graph->mutable_value_info();
+    for (int i = infos.size(); i-- > 0;) {
+      if (vanished_.contains(infos.Get(i).name())) infos.DeleteSubrange(i, 1);
+    }
+  }
+
+  EditableModel& model_;
+  Body& body_;
+  const PlainAdds& adds_;
+  std::unordered_map<std::string, int> madeAt_;               // by output: index of the node
+  std::unordered_map<std::string, std::vector<int>> readAt_;  // by name: indices before any fusing; the end: an output
+  std::unordered_map<const GraphProto*, Makers> makers_;      // as before any fusing: no constant is fused
+  std::unordered_set<const NodeProto*> removed_;
+  std::unordered_set<std::string> vanished_;  // sums that nothing reads any more
+};
+
+}  // namespace
+
+std::unordered_set<const NodeProto*> fuseAdds(EditableModel& model, const PlainAdds& adds,
+                                              const std::function<bool(const NodeProto&)>& wanted) {
+  std::unordered_set<const NodeProto*> fused;
+  for (Body* body : model.bodies()) {
+    if (EditableModel::insideFunction(*body)) continue;
+    BodyFuser(model, *body, adds).fuse(wanted, fused);
+  }
+  return fused;
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,54 @@
+// Writes new nodes for one place in a body, in the operator version of that body. Private to formats/onnx.
+//
+// Each call appends one node and gives the name of its output. Names are made from `base` and are free in the body;
+// helper nodes carry the metadata of the node that they stand for, so that viewers group them with it. Thread: one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/formats/onnx/edit/editable_model.h"
+
+namespace normlens::formats::onnx {
+
+class NodeMaker {
+ public:
+  // opset: of the standard operators. like: whose metadata the new nodes carry; may be null.
+  NodeMaker(Body& body, int opset, std::string base, const NodeProto* like);
+
+  // Any node. An empty output gets a fresh name. The node can be completed through last().
+  std::string add(std::string_view op, const std::vector<std::string>& inputs, std::string output = {});
+  [[nodiscard]] NodeProto& last() { return nodes_.back(); }
+
+  std::string ints(const std::vector<int64_t>& values);  // a vector constant
+  std::string index(int64_t value);                      // a scalar int64 constant
+  std::string number(double value, graph::DType dtype);  // a scalar constant of a floating type
+  std::string cast(const std::string& x, graph::DType to, std::string output = {});
+  // axes: negative ones count from the end (opset 11 and later only).
+  std::string reduceMean(const std::string& x, const std::vector<int64_t>& axes);
+  std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end);
+  std::string concat(const std::vector<std::string>& parts, int64_t axis);
+  std::string unsqueeze(const std::string& x, int64_t axis);
+
+  [[nodiscard]] int opset() const { return opset_; }
+  [[nodiscard]] std::vector<NodeProto> take() { return std::move(nodes_); }
+
+ private:
+  std::string constant(TensorProto tensor, const char* what);
+
+  Body& body_;
+  int opset_;
+  std::string base_;
+  const NodeProto* like_;
+  std::vector<NodeProto> nodes_;
+};
+
+void setInt(NodeProto& node, const char* name, int64_t value);
+void setInts(NodeProto& node, const char* name, const std::vector<int64_t>& values);
+void setFloat(NodeProto& node, const char* name, float value);
+[[nodiscard]] const AttributeProto* findAttribute(const NodeProto& node, std::string_view name);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,173 @@
+#include "core/formats/onnx/edit/place_weights.h"
+
+#include <algorithm>
+
+#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/save/tensor_store.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+bool sameOrigin(const Origin& a, const Origin& b) { return a.body == b.body && a.name == b.name; }
+
+bool isConstantNode(const Origin& origin) {
+  return origin.kind == Origin::Kind::Node && origin.node->op_type() == "Constant";
+}
+
+// Reads in its bodies are seen.
+bool holdsBodiesOneByOne(const NodeProto& node) {
+  return std::ranges::none_of(node.attribute(), [](const auto& attribute) { return attribute.graphs_size() > 0; });
+}
+
+}  // namespace
+
+std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId constant,
+                                                            const std::vector<WeightVersion>& versions) {
+  std::vector<Read> reads;
+  const auto& name = lowered_.graph.constant(constant).name;
+  for (size_t v = 0; v < versions.size(); ++v) {
+    for (const auto& use : versions[v].uses) {
+      if (use.node == graph::kNone) {
+        // An output of a body: not a read that can be given another tensor; it finds the original where that is.
+        if (!versions[v].changed) continue;
+        throw EditRefused("the weight '" + name + "' is an output of a body as well");
+      }
+      const auto node = static_cast<size_t>(use.node);
+      const int input = lowered_.operandSites[node].at(static_cast<size_t>(use.operand)).input;
+      Read read{v, model_.at(lowered_.nodePath[node], input), {}};
+      if (input < 0) {
+        // In a body that nothing is known of: it finds the original as well.
+        if (!versions[v].changed && holdsBodiesOneByOne(*read.site.node)) continue;
+        throw EditRefused("a read of '" + name + "' has no place of its own in the file");
+      }
+      read.origin = EditableModel::originOf(*read.site.body, EditableModel::nameAt(read.site));
+      if (read.origin.kind != Origin::Kind::Initializer && !isConstantNode(read.origin)) {
+        throw EditRefused("a read of '" + name + "' gets it by way of another node");
+      }
+      reads.push_back(std::move(read));
+    }
+  }
+  return reads;
+}
+
+void WeightPlacement::place(const WeightVersions& weights) {
+  for (const auto& [constant, versions] : weights.changed()) placeOne(constant, versions);
+}
+
+void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions) {
+  const auto reads = readsOf(constant, versions);
+  std::vector<bool> done(reads.size(), false);
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (done[i]) continue;
+    std::vector<Read> here;
+    for (size_t j = i; j < reads.size(); ++j) {
+      if (!sameOrigin(reads[i].origin, reads[j].origin)) continue;
+      here.push_back(reads[j]);
+      done[j] = true;
+    }
+    placeAt(here, versions);
+  }
+}
+
+// All reads of one place that holds the constant.
+void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<WeightVersion>& versions) {
+  const Origin& origin = reads[0].origin;
+  const auto inFile = model_.readsOf(*origin.body, origin.name);
+  const bool readElsewhere = std::any_of(inFile.begin(), inFile.end(), [&](const ReadSite& site) {
+    return std::none_of(reads.begin(), reads.end(), [&](const Read& read) { return read.site == site; });
+  });
+  for (const auto& a : reads) {
+    for (const auto& b : reads) {
+      if (a.site == b.site && a.version != b.version)
+        throw EditRefused("one read of '" + origin.name + "' wants two tensors");
+    }
+  }
+  // What the place holds: what most of its reads want, and the original where anything needs that.
+  std::vector<size_t> count(versions.size(), 0);
+  for (const auto& read : reads) ++count[read.version];
+  size_t best = reads[0].version;
+  for (size_t v = 0; v < versions.size(); ++v) {
+    if (count[v] == 0) continue;
+    const bool original = !versions[v].changed && versions[best].changed;
+    if (original || (versions[v].changed == versions[best].changed && count[v] > count[best])) best = v;
+  }
+  const bool keeps = readElsewhere || !versions[best].changed;
+  if (!keeps) set(origin, versions[best].view);
+  std::map<size_t, std::string> names;
+  for (const auto& read : reads) {
+    if (!versions[read.version].changed || (!keeps && read.version == best)) continue;
+    auto& name = names[read.version];
+    if (name.empty()) name = addTensor(origin, versions[read.version].view);
+    redirect(read, reads, name);
+  }
+}
+
+void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
+  bool stored = false;
+  if (origin.kind == Origin::Kind::Node) {
+    stored = storeConstant(*origin.node, view);
+  } else {
+    auto weight = model_.weights().find(origin.name);
+    if (origin.body == &model_.main() && weight != model_.weights().end()) {
+      weight->second.view = view;
+      weight->second.asOpened = false;
+      return;
+    }
+    stored =
+        storeTensor(*origin.body->graph->mutable_initializer(origin.body->initializer.at(origin.name)), bytesOf(view));
+  }
+  if (!stored) throw EditRefused("'" + origin.name + "' is stored in a way that NormLens does not write");
+}
+
+// Where the origin is, so that whoever can read that can read the new one.
+std::string WeightPlacement::addTensor(const Origin& origin, const graph::TensorView& view) {
+  Body& body = *origin.body;
+  const std::string name = EditableModel::freshName(body, origin.name + "_centered");
+  auto tensor = rawTensor(name, view.dtype, view.shape, {});
+  // Before version 4 of the format an initializer is an input of the model too; a Constant node is not.
+  const bool asInitializer = origin.kind == Origin::Kind::Initializer && model_.proto().ir_version() >= 4;
+  if (!asInitializer) {
+    NodeProto node;
+    node.set_op_type("Constant");
+    node.set_name(name);
+    node.add_output(name);
+    auto* value = node.add_attribute();
+    value->set_name("value");
+    value->set_type(AttributeProto::TENSOR);
+    tensor.set_raw_data(bytesOf(view).data(), bytesOf(view).size());
+    *value->mutable_t() = std::move(tensor);
+    model_.addAtStart(body, std::move(node));
+    return name;
+  }
+  if (&body != &model_.main() || !model_.weights().contains(origin.name)) {
+    tensor.set_raw_data(bytesOf(view).data(), bytesOf(view).size());
+  } else {
+    Weight weight = model_.weights().at(origin.name);
+    weight.view = view;
+    weight.asOpened = false;
+    model_.weights()[name] = std::move(weight);
+    tensor.clear_raw_data();
+    tensor.set_data_location(TensorProto::EXTERNAL);
+  }
+  *body.graph->add_initializer() = std::move(tensor);
+  return name;
+}
+
+void WeightPlacement::redirect(const Read& read, const std::vector<Read>& all, const std::string& name) {
+  if (read.origin.calls.empty()) {
+    model_.setInput(read.site, name);
+    return;
+  }
+  // Handed on to functions: the outermost call gets another tensor, which all reads behind it then see.
+  const ReadSite& call = read.origin.calls.back();
+  if (EditableModel::nameAt(call) == name) return;
+  Body& called = *model_.calledBy(*call.body, *call.node);
+  for (const auto& site : model_.readsOf(called, called.function->input(call.input))) {
+    const bool agrees = std::any_of(
+        all.begin(), all.end(), [&](const Read& other) { return other.site == site && other.version == read.version; });
+    if (!agrees) throw EditRefused("'" + read.origin.name + "' is handed to a function that reads it in two ways");
+  }
+  model_.setInput(call, name);
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,42 @@
+// Where the changed tensors of a fold go in the copied model. Private to formats/onnx.
+//
+// Each place that holds a constant (initializer or Constant node) gets the version that its reads want, and reads that
+// want another one are given a new tensor. Reads that the analysis does not know of (an operand that says nothing to
+// it) keep what the file has.
+// Thread: one. Errors: throws EditRefused.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/formats/onnx/edit/editable_model.h"
+#include "core/formats/weight_versions.h"
+
+namespace normlens::formats::onnx {
+
+class WeightPlacement {
+ public:
+  WeightPlacement(const Lowered& lowered, EditableModel& model) : lowered_(lowered), model_(model) {}
+
+  // Before any edit of the nodes.
+  void place(const WeightVersions& weights);
+
+ private:
+  struct Read {
+    size_t version = 0;
+    ReadSite site;
+    Origin origin;
+  };
+
+  void placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions);
+  [[nodiscard]] std::vector<Read> readsOf(graph::ConstantId constant, const std::vector<WeightVersion>& versions);
+  void placeAt(const std::vector<Read>& reads, const std::vector<WeightVersion>& versions);
+  void set(const Origin& origin, const graph::TensorView& view);
+  std::string addTensor(const Origin& origin, const graph::TensorView& view);
+  void redirect(const Read& read, const std::vector<Read>& all, const std::string& name);
+
+  const Lowered& lowered_;
+  EditableModel& model_;
+};
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,240 @@
+#include "core/formats/onnx/edit/plan_translator.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/formats/edit_refused.h"
+#include "core/formats/onnx/edit/apply_centering.h"
+#include "core/formats/onnx/edit/fused_norms.h"
+#include "core/graph/queries.h"
+
+namespace normlens::formats::onnx {
+
+using analysis::LayerNorm;
+using analysis::NormForm;
+using graph::kNone;
+using graph::kNoValue;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
+  if (flavour == NormFlavour::Primitives) return NormStyle::Primitives;
+  // ONNX Runtime crashes on an operator of its own in the standard domain that stands in a local function.
+  if (flavour == NormFlavour::Ort || flavour == NormFlavour::Fast) {
+    return insideFunction ? NormStyle::Primitives : NormStyle::Ort;
+  }
+  if (bodyOpset >= kRmsOpset) return NormStyle::Standard;
+  if (flavour == NormFlavour::Portable) return NormStyle::Primitives;
+  throw EditRefused("a standard norm inside a function of opset " + std::to_string(bodyOpset) +
+                    " is not possible; use --norm portable");
+}
+
+void PlanTranslator::add(const fold::AbsorbScale& edit) {
+  if (!edit.nodeStays) bypass(edit.scaleNode, static_cast<size_t>(edit.dataOperand));
+}
+
+void PlanTranslator::add(const fold::AbsorbShift& edit) {
+  if (graph_.node(edit.shiftNode).kind == OpKind::Add)
+    bypass(edit.shiftNode, static_cast<size_t>(1 - edit.shiftOperand));
+  withoutBeta_.insert(edit.norm);
+}
+
+void PlanTranslator::add(const fold::InsertCentering& edit) {
+  const auto& value = graph_.value(edit.value);
+  if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
+  // One shared computation per body and name.
+  std::map<std::pair<Body*, std::string>, std::vector<ReadSite>> groups;
+  for (const auto& use : edit.uses) {
+    const ReadSite site = siteOf(use, value.name);
+    const std::string name = EditableModel::nameAt(site);
+    auto& group = groups[{&EditableModel::bodyThatMakes(*site.body, name), name}];
+    if (std::find(group.begin(), group.end(), site) == group.end()) group.push_back(site);
+  }
+  for (const auto& [where, reads] : groups) {
+    insertCentering(model_, reads, opsetOf(*where.first), *value.shape, edit.pattern);
+  }
+}
+
+void PlanTranslator::dropAddends() {
+  while (const auto read = dropped_.next()) drop(*read);
+}
+
+// x - x is 0 of the same shape, whatever its type and in every version of the operators.
+void PlanTranslator::drop(const graph::Use& use) {
+  const ReadSite site = use.node == kNone ? returnSite(use) : siteOf(use.node, static_cast<size_t>(use.operand));
+  if (site.input < 0) throw EditRefused("an addend that is to be dropped exists only inside a fused operation");
+  const bool plainSum = site.node != nullptr && (site.node->op_type() == "Add" || site.node->op_type() == "Sub");
+  if (const auto other = dropped_.resultWithout(graph_, use); other && plainSum) return leaveOut(use.node, *other);
+  const std::string x = EditableModel::nameAt(site);
+  NodeMaker nodes(*site.body, opsetOf(*site.body), x + "_dropped", site.node);
+  const std::string zeros = nodes.add("Sub", {x, x});
+  if (site.node != nullptr) {
+    model_.addBefore(*site.body, *site.node, nodes.take());
+  } else {
+    model_.addAtEnd(*site.body, nodes.take());
+  }
+  model_.setInput(site, zeros);
+}
+
+void PlanTranslator::add(const fold::ReplaceNorm& edit) {
+  const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
+  if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
+  const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0;
+  if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
+  const ReadSite at = siteOf(norm.node, 0);
+  if (isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
+  if (at.node->op_type() != "LayerNormalization") {
+    throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
+  }
+  write(describe(norm, at, keepsBeta));
+}
+
+bool PlanTranslator::readsInside(const fold::InsertCentering& edit) const {
+  return std::any_of(edit.uses.begin(), edit.uses.end(), [&](const graph::Use& use) {
+    return use.node != kNone && inputOf(use.node, static_cast<size_t>(use.operand)) < 0;
+  });
+}
+
+void PlanTranslator::checkComplete() const {
+  if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
+}
+
+void PlanTranslator::bypass(NodeId id, size_t operand) {
+  const auto& node = graph_.node(id);
+  if (!graph::sameTypeAndShape(graph_, node.operands.at(operand), node.outputs.at(0))) {
+    throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
+  }
+  leaveOut(id, operand);
+}
+
+void PlanTranslator::leaveOut(NodeId id, size_t operand) {
+  const auto& node = graph_.node(id);
+  const ReadSite site = siteOf(id, operand);
+  if (site.input < 0 || site.node->output_size() != 1) {
+    throw EditRefused("'" + node.name + "' is part of another operation and cannot be left out");
+  }
+  const std::string y = site.node->output(0), x = EditableModel::nameAt(site);
+  const auto reads = model_.directReadsOf(*site.body, y);
+  const bool isOutput = std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return !read.node; });
+  if (isOutput || model_.isReadByNewNodes(y)) {
+    NodeProto identity = *site.node;  // the output of a body keeps its name, and so does what a centering reads
+    identity.set_op_type("Identity");
+    identity.clear_attribute();
+    identity.clear_input();
+    identity.add_input(x);
+    model_.replace(*site.body, *site.node, std::move(identity));
+    return;
+  }
+  for (const auto& read : reads) model_.setInput(read, x);
+  model_.remove(*site.body, *site.node);
+}
+
+int PlanTranslator::inputOf(NodeId node, size_t operand) const {
+  return lowered_.operandSites[static_cast<size_t>(node)].at(operand).input;
+}
+
+ReadSite PlanTranslator::siteOf(NodeId node, size_t operand) {
+  return model_.at(lowered_.nodePath[static_cast<size_t>(node)], inputOf(node, operand));
+}
+
+ReadSite PlanTranslator::siteOf(const graph::Use& use, const std::string& valueName) {
+  if (use.node == kNone) return returnSite(use);
+  ReadSite site = siteOf(use.node, static_cast<size_t>(use.operand));
+  if (site.input >= 0) return site;
+  const bool entersNorm = graph_.node(use.node).kind == OpKind::LayerNorm && use.operand == 0;
+  if (entersNorm && isFusedNorm(*site.node)) writeOut(site);
+  if (!entersNorm || site.node->op_type() != "LayerNormalization") {
+    throw EditRefused("'" + valueName + "' exists only inside a fused operation, " + site.node->op_type());
+  }
+  return {site.body, site.node, 0};
+}
+
+ReadSite PlanTranslator::returnSite(const graph::Use& use) {
+  const auto& block = graph_.block(use.block);
+  if (block.owner == kNone) return {&model_.main(), nullptr, use.operand};
+  const ReadSite owner = model_.at(lowered_.nodePath[static_cast<size_t>(block.owner)], 0);
+  const auto& blocks = graph_.node(block.owner).blocks;
+  const bool first = !blocks.empty() && blocks[0] == use.block;
+  const std::string attribute = owner.node->op_type() != "If" ? "body" : first ? "then_branch" : "else_branch";
+  // What a Scan's block returns begins with a condition that its body does not give.
+  const int output = owner.node->op_type() == "Scan" ? use.operand - 1 : use.operand;
+  return {&model_.bodyOf(*owner.body, *owner.node, attribute), nullptr, output};
+}
+
+int PlanTranslator::opsetOf(const Body& body) const {
+  return EditableModel::insideFunction(body) ? model_.opset(body) : dialect_.opset;
+}
+
+graph::DType PlanTranslator::dtypeOf(ValueId value, graph::DType otherwise) const {
+  if (everyType_) return *everyType_;
+  const auto dtype = value == kNoValue ? graph::DType::Unknown : graph_.value(value).dtype;
+  return dtype == graph::DType::Unknown ? otherwise : dtype;
+}
+
+NormToWrite PlanTranslator::describe(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) const {
+  const auto input = [&](int i) { return i < at.node->input_size() ? at.node->input(i) : std::string(); };
+  NormToWrite out;
+  out.node = at.node;
+  out.body = at.body;
+  out.like = *at.node;
+  out.input = input(0);
+  // A function's input has a name also where the call leaves it out.
+  if (norm.gamma != kNoValue) out.gamma = input(1);
+  if (keepsBeta && norm.beta != kNoValue) out.beta = input(2);
+  out.output = at.node->output(0);
+  out.eps = norm.eps;
+  fillTypes(norm, out);
+  if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
+  return out;
+}
+
+void PlanTranslator::fillTypes(const LayerNorm& norm, NormToWrite& out) const {
+  if (norm.axes.empty()) throw EditRefused("the axes of '" + norm.name + "' are not known");
+  out.axesCount = static_cast<int64_t>(norm.axes.size());
+  const auto& shape = graph_.value(norm.input).shape;
+  out.rank = shape ? static_cast<int64_t>(shape->size()) : norm.axes.back() + 1;
+  out.dtype = dtypeOf(norm.input, usualType_);
+  out.outputType = dtypeOf(norm.output, dtypeOf(norm.gamma, out.dtype));
+}
+
+void PlanTranslator::write(const NormToWrite& norm) {
+  const int opset = opsetOf(*norm.body);
+  const NormStyle wanted = dialect_.styleAt(opset, EditableModel::insideFunction(*norm.body));
+  writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opset, norm);
+}
+
+void PlanTranslator::writeOut(const ReadSite& at) {
+  NodeProto old = *at.node;
+  for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
+    if (model_.directReadsOf(*at.body, output).empty() && !model_.isReadByNewNodes(output)) output.clear();
+  }
+  NodeMaker nodes(*at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
+  const FusedNorm norm = writeOutFused(nodes, old);
+  model_.addBefore(*at.body, *at.node, nodes.take());
+  NodeProto plain = old;
+  plain.set_op_type("LayerNormalization");
+  plain.clear_domain();
+  plain.clear_input();
+  for (const auto& input : {norm.input, norm.gamma, norm.beta}) {
+    if (!input.empty()) plain.add_input(input);
+  }
+  plain.clear_output();
+  plain.add_output(old.output(0));
+  plain.clear_attribute();
+  setInt(plain, "axis", -1);
+  if (const auto* eps = findAttribute(old, "epsilon")) *plain.add_attribute() = *eps;
+  model_.replace(*at.body, *at.node, std::move(plain));
+}
+
+void PlanTranslator::replaceFused(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
+  const bool skip = at.node->op_type() == "SkipLayerNormalization";
+  if (skip && dialect_.styleAt(opsetOf(*at.body), EditableModel::insideFunction(*at.body)) == NormStyle::Ort) {
+    return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);
+  }
+  writeOut(at);
+  write(describe(norm, at, keepsBeta));
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,32 @@
+// Which nodes of a float64 twin need a kernel of our own, and which cannot be run in double at all. Private to
+// formats/onnx; no ONNX Runtime.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/formats/onnx/read/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+inline constexpr const char* kFloat64Domain = "normlens.float64";
+
+// Why the model cannot be run in this floating type, as a clause ("it is quantised (QLinearMatMul)"); empty: nothing is
+// known to be in the way.
+[[nodiscard]] std::string conversionObstacle(const ModelProto& model, graph::DType to);
+
+// Of an operator that has a kernel of ours: the input whose type says whether a node works on floats, and the types of
+// its outputs as float64::KernelRow has them.
+struct OwnSignature {
+  int typedInput = 0;
+  std::string_view outputs;
+};
+[[nodiscard]] std::optional<OwnSignature> ownSignature(const std::string& domain, const std::string& op);
+
+// In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are handed to our kernels,
+// under the same names. In a twin a value of unknown type is double: what shape inference does not know comes from
+// operators that it does not know, and those make floats.
+void useOwnKernels(ModelProto& model, bool unknownIsDouble);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,160 @@
+// OnnxModel::perturbed: the model with every weight moved by up to half a unit in its last place.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "core/base/plain_error.h"
+#include "core/fold/parallel.h"
+#include "core/formats/onnx/float64/float_cast.h"
+#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/save/tensor_store.h"
+#include "core/formats/rounding_noise.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using graph::DType;
+using graph::TensorView;
+
+uint64_t seedOf(const std::string& name, uint64_t seed) {
+  uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash ^ scrambled(seed);
+}
+
+constexpr int64_t kElementsPerPiece = int64_t{1} << 18;
+
+template <class T, class Load, class Store>
+void perturbAll(const TensorView& from, std::byte* to, uint64_t seed, const Load& load, const Store& store) {
+  const RoundingNoise noise(from.dtype, seed);
+  const int64_t count = graph::elementCount(from.shape).value_or(0);
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+    const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
+    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
+      T element;
+      std::memcpy(&element, from.data + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+      element = store(load(element) * noise.factor(i));
+      std::memcpy(to + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
+    }
+  });
+}
+
+TensorView perturbedCopy(const TensorView& given, uint64_t seed) {
+  const TensorView from = denseView(given);
+  FreshTensor fresh = freshTensor(from.dtype, from.shape);
+  switch (from.dtype) {
+    case DType::Float64:
+      perturbAll<double>(
+          from, fresh.bytes, seed, [](double x) { return x; }, [](double x) { return x; });
+      break;
+    case DType::Float16:
+      perturbAll<uint16_t>(
+          from, fresh.bytes, seed, [](uint16_t x) { return static_cast<double>(graph::halfToFloat(x)); },
+          [](double x) { return graph::floatToHalf(static_cast<float>(x)); });
+      break;
+    case DType::BFloat16:
+      perturbAll<uint16_t>(
+          from, fresh.bytes, seed, [](uint16_t x) { return static_cast<double>(graph::bfloat16ToFloat(x)); },
+          [](double x) { return graph::floatToBfloat16(static_cast<float>(x)); });
+      break;
+    default:
+      perturbAll<float>(
+          from, fresh.bytes, seed, [](float x) { return static_cast<double>(x); },
+          [](double x) { return static_cast<float>(x); });
+  }
+  return fresh.view;
+}
+
+// Numbers that decide how something is done, not weights: exponents, sizes, bounds. A single number is left alone
+// wherever it stands: it may be an exponent by another way, and its share of the rounding is small.
+void collectSettings(const GraphProto& graph, std::set<std::string>& settings) {
+  for (const NodeProto& node : graph.node()) {
+    const std::string& op = node.op_type();
+    const bool all = op == "Range" || op == "Clip";
+    const bool rest = op == "Pow" || op == "Resize" || op == "Upsample" || op == "Pad" || op == "OneHot";
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (all || (rest && i > 0)) settings.insert(node.input(i));
+    }
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collectSettings(attribute.g(), settings);
+    }
+  }
+}
+
+class Perturber {
+ public:
+  Perturber(uint64_t seed, const std::set<std::string>& settings) : seed_(seed), settings_(settings) {}
+
+  [[nodiscard]] bool moves(const std::string& name, const TensorView& view) const {
+    return graph::isFloat(view.dtype) && view.data && graph::elementCount(view.shape).value_or(0) > 1 &&
+           !settings_.contains(name);
+  }
+
+  void graph(GraphProto& graph, const std::string& path) {
+    for (auto& tensor : *graph.mutable_initializer()) move(tensor, path + tensor.name());
+    nodes(*graph.mutable_node(), path);
+  }
+
+  void nodes(::google::protobuf::RepeatedPtrField<NodeProto>& list, const std::string& path) {
+    int index = 0;
+    for (NodeProto& node : list) {
+      const std::string inside = path + std::to_string(index++) + "/";
+      for (auto& attribute : *node.mutable_attribute()) {
+        if (attribute.has_g()) graph(*attribute.mutable_g(), inside + attribute.name() + "/");
+        const bool constant = node.op_type() == "Constant" && node.output_size() == 1 && attribute.has_t();
+        if (constant && !settings_.contains(node.output(0))) move(*attribute.mutable_t(), inside);
+      }
+    }
+  }
+
+  [[nodiscard]] TensorView copy(const std::string& name, const TensorView& view) const {
+    return perturbedCopy(view, seedOf(name, seed_));
+  }
+
+ private:
+  void move(TensorProto& tensor, const std::string& name) const {
+    const TensorView view = viewOf(tensor, nullptr);
+    if (!moves(tensor.name(), view)) return;
+    const TensorView moved = copy(name, view);
+    const auto count = static_cast<size_t>(graph::elementCount(moved.shape).value_or(0));
+    (void)storeTensor(tensor, {moved.data, count * graph::dtypeBytes(moved.dtype)});
+  }
+
+  uint64_t seed_;
+  const std::set<std::string>& settings_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> OnnxModel::perturbed(uint64_t seed) const {
+  try {
+    std::set<std::string> settings;
+    collectSettings(source_.skeleton->graph(), settings);
+    Perturber perturber(seed, settings);
+    OnnxSource made = source_;
+    auto skeleton = std::make_shared<ModelProto>(*source_.skeleton);
+    perturber.graph(*skeleton->mutable_graph(), "");
+    for (auto& function : *skeleton->mutable_functions())
+      perturber.nodes(*function.mutable_node(), function.name() + "//");
+    auto weights = std::make_shared<Weights>(*source_.weights);
+    for (auto& [name, weight] : *weights) {
+      if (!perturber.moves(name, weight.view)) continue;
+      weight.view = perturber.copy(name, weight.view);
+      weight.asOpened = false;
+    }
+    made.skeleton = std::move(skeleton);
+    made.weights = std::move(weights);
+    auto model = fromSource(std::move(made), facts_);
+    if (!model) return tl::unexpected(model.error());
+    if (shapes_) (*model)->adoptShapes(*shapes_);
+    return std::unique_ptr<Model>(std::move(*model));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + plainError(error));
+  }
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,374 @@
+#include "core/formats/onnx/lower/lower.h"
+
+#include <algorithm>
+
+#include "core/formats/onnx/lower/lowering.h"
+#include "core/formats/onnx/lower/op_rule.h"
+#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/read/names.h"
+#include "core/formats/onnx/read/tensor_data.h"
+#include "core/graph/repeated_blocks.h"
+
+namespace normlens::formats::onnx {
+
+using graph::BlockId;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::Value;
+using graph::ValueId;
+
+namespace {
+
+constexpr const char* kOverridable = "it is also an input of the model: a caller may give another value";
+
+// Up to IR 3 every initializer had to be listed among the inputs; where only some are, those are meant as inputs.
+bool allAreInputs(const std::unordered_set<std::string>& initialised, const GraphProto& graph) {
+  return std::ranges::count_if(graph.input(), [&](const auto& input) { return initialised.contains(input.name()); }) ==
+         static_cast<std::ptrdiff_t>(initialised.size());
+}
+
+// ONNX Runtime refuses an input of other sizes, but takes anything for one that is declared to have no axes.
+std::optional<graph::Shape> declaredSizes(const ::ONNX_NAMESPACE::ValueInfoProto& input) {
+  auto dims = typeOf(input.type()).dims;
+  return dims && dims->empty() ? std::nullopt : dims;
+}
+
+}  // namespace
+
+std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload) {
+  return (isStandardDomain(domain) ? std::string() : domain) + "\n" + name + "\n" + overload;
+}
+
+const AttributeProto* attributeOf(const NodeProto& node, std::string_view name, const Frame& frame) {
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() != name) continue;
+    if (attribute.ref_attr_name().empty()) return &attribute;
+    const auto bound = frame.bound.find(attribute.ref_attr_name());
+    return bound == frame.bound.end() ? nullptr : bound->second;
+  }
+  return nullptr;
+}
+
+Lowering::Lowering(const OnnxSource& source, KnownTypes types) : source_(source), types_(std::move(types)) {
+  for (const FunctionProto& function : source.skeleton->functions())
+    functions_.emplace(functionKey(function.domain(), function.name(), function.overload()), &function);
+}
+
+Lowered Lowering::run() {
+  const GraphProto& main = source_.skeleton->graph();
+  Frame frame;
+  frame.main = true;
+  frame.opsets = opsetsOf(source_.skeleton->opset_import());
+  reserve(main, frame);
+  std::unordered_set<std::string> initialised;
+  Overridable overridable;
+  for (const TensorProto& tensor : main.initializer()) initialised.insert(tensor.name());
+  for (const auto& sparse : main.sparse_initializer()) initialised.insert(sparse.values().name());
+  const bool mustBeInputs = source_.skeleton->ir_version() < 4 && allAreInputs(initialised, main);
+  for (const auto& input : main.input()) {
+    if (initialised.contains(input.name())) {
+      if (!mustBeInputs) overridable.emplace(input.name(), declaredSizes(input));
+      continue;
+    }
+    KnownType type = namedType(frame, input.name());
+    Value value = describeOutput(frame, input.name(), type);
+    value.declared = declaredSizes(input);
+    bind(frame, input.name(), out_.graph.addParam(0, std::move(value)), std::move(type));
+  }
+  lowerInitializers(main, frame, overridable);
+  lowerNodes(main.node(), frame, 0);
+  for (const auto& output : main.output()) {
+    const ValueId value = find(frame, output.name());
+    if (value == kNoValue) continue;
+    out_.graph.addReturn(0, value);
+    out_.graph.outputNames.push_back(printableName(output.name()));
+  }
+  markHelpers();
+  placeUnscoped(out_.graph);
+  graph::groupRepeatedBlocks(out_.graph);
+  return std::move(out_);
+}
+
+void Lowering::reserve(const GraphProto& main, Frame& frame) {
+  const auto nodes = static_cast<size_t>(main.node_size());
+  const size_t values = nodes + static_cast<size_t>(main.initializer_size() + main.input_size());
+  out_.graph.nodes.reserve(nodes);
+  out_.graph.values.reserve(values);
+  out_.graph.constants.reserve(static_cast<size_t>(main.initializer_size()));
+  out_.nodePath.reserve(nodes);
+  out_.part.reserve(nodes);
+  out_.operandSites.reserve(nodes);
+  out_.valuePath.reserve(values);
+  valueTypes_.reserve(values);
+  // Every name that the main graph makes, before any is made: no other value may be called that.
+  auto& names = frame.values;
+  names.reserve(values);
+  for (const auto& input : main.input()) names[input.name()] = kNoValue;
+  for (const TensorProto& tensor : main.initializer()) names[tensor.name()] = kNoValue;
+  for (const auto& sparse : main.sparse_initializer()) names[sparse.values().name()] = kNoValue;
+  for (const NodeProto& node : main.node()) {
+    for (const std::string& output : node.output()) names[output] = kNoValue;
+  }
+  names.erase("");
+  main_ = &frame;
+}
+
+ValueId Lowering::find(const Frame& frame, const std::string& name) {
+  for (const Frame* at = &frame; at != nullptr; at = at->outer) {
+    if (const auto found = at->values.find(name); found != at->values.end()) return found->second;
+  }
+  return kNoValue;
+}
+
+namespace {
+
+const KnownType kUnknown;
+
+}  // namespace
+
+const KnownType& Lowering::typeOf(ValueId value) const {
+  return value == kNoValue ? kUnknown : valueTypes_[static_cast<size_t>(value)];
+}
+
+const KnownType& Lowering::namedType(const Frame& frame, const std::string& name) const {
+  if (types_.empty()) return kUnknown;
+  const auto found = frame.prefix.empty() ? types_.find(name) : types_.find(frame.prefix + name);
+  return found == types_.end() ? kUnknown : found->second;
+}
+
+std::optional<std::vector<int64_t>> Lowering::constantInts(ValueId value) const {
+  auto ints = knownInts(value);
+  if (ints && std::ranges::find(*ints, kNotStatic) != ints->end()) return std::nullopt;
+  return ints;
+}
+
+std::optional<std::vector<int64_t>> Lowering::knownInts(ValueId value) const {
+  while (value != kNoValue) {
+    const Value& at = out_.graph.value(value);
+    if (at.constant != kNone) {
+      if (!out_.graph.constant(at.constant).volatileReason.empty()) return std::nullopt;
+      if (const auto ints = ints_.find(at.constant); ints != ints_.end()) return ints->second;
+      const auto tensor = tensors_.find(at.constant);
+      return tensor == tensors_.end() ? std::nullopt : intsOf(*tensor->second);
+    }
+    if (at.producer == kNone) return std::nullopt;
+    if (out_.graph.node(at.producer).kind != OpKind::Identity) break;
+    value = out_.graph.node(at.producer).operands.at(0);
+  }
+  return foldedInts(value, 0);
+}
+
+std::string Lowering::uniqueName(const std::string& name, const Frame& frame) {
+  std::string wanted = printableName(name);
+  const auto& ofMain = main_->values;
+  if (frame.main && wanted == name && ofMain.contains(name)) return wanted;
+  const auto take = [&](const std::string& free) {
+    return !free.empty() && !ofMain.contains(free) && names_.insert(free).second;
+  };
+  if (take(wanted)) return wanted;
+  const std::string path = printableName(frame.prefix) + wanted;
+  if (take(path)) return path;
+  for (size_t& number = numbers_[path];;) {
+    std::string numbered = path + "#" + std::to_string(++number);
+    if (take(numbered)) return numbered;
+  }
+}
+
+void Lowering::noteValue(ValueId value, std::string path, KnownType type) {
+  const auto size = static_cast<size_t>(value) + 1;
+  out_.valuePath.resize(std::max(out_.valuePath.size(), size));
+  valueTypes_.resize(std::max(valueTypes_.size(), size));
+  out_.valuePath[static_cast<size_t>(value)] = std::move(path);
+  valueTypes_[static_cast<size_t>(value)] = std::move(type);
+}
+
+ValueId Lowering::bind(Frame& frame, const std::string& name, ValueId value, KnownType type) {
+  noteValue(value, frame.prefix + name, std::move(type));
+  frame.values[name] = value;
+  return value;
+}
+
+ValueId Lowering::literal(double number) {
+  const ValueId value = out_.graph.addLiteral(number);
+  noteValue(value, {}, {graph::DType::Unknown, graph::Shape{}});
+  return value;
+}
+
+Value Lowering::describeOutput(const Frame& frame, const std::string& name, const KnownType& type) {
+  Value value;
+  value.name = uniqueName(name.empty() ? "unused" : name, frame);
+  value.dtype = type.dtype;
+  value.shape = type.shape();
+  return value;
+}
+
+ValueId Lowering::addConstant(const TensorProto& tensor, graph::TensorView view, const std::string& name,
+                              const Frame& frame, std::string volatileReason) {
+  graph::Constant constant;
+  constant.name = uniqueName(name, frame);
+  constant.view = std::move(view);
+  constant.volatileReason = std::move(volatileReason);
+  // A type without bytes of ours (strings, sparse, 4 bits) has a shape but nothing to read.
+  if (constant.view.data == nullptr && graph::elementCount(constant.view.shape) != 0)
+    constant.view.dtype = graph::DType::Unknown;
+  const KnownType type{constant.view.dtype, constant.view.shape};
+  const ValueId value = out_.graph.addConstant(std::move(constant));
+  const auto id = out_.graph.value(value).constant;
+  out_.constantName.resize(out_.graph.constants.size());
+  out_.constantName[static_cast<size_t>(id)] = frame.prefix + name;
+  if (tensor.data_location() != TensorProto::EXTERNAL) tensors_.emplace(id, &tensor);
+  noteValue(value, frame.prefix + name, type);
+  return value;
+}
+
+void Lowering::lowerInitializers(const GraphProto& graph, Frame& frame, const Overridable& overridable) {
+  for (const TensorProto& tensor : graph.initializer()) {
+    const auto large = frame.main ? source_.weights->find(tensor.name()) : source_.weights->end();
+    graph::TensorView view = large != source_.weights->end() ? large->second.view : viewOf(tensor, source_.skeleton);
+    const auto input = overridable.find(tensor.name());
+    const bool given = input != overridable.end();
+    const ValueId made = addConstant(tensor, std::move(view), tensor.name(), frame, given ? kOverridable : "");
+    if (given) out_.graph.values[static_cast<size_t>(made)].declared = input->second;
+    frame.values[tensor.name()] = made;
+  }
+  for (const auto& sparse : graph.sparse_initializer()) {
+    graph::TensorView view;
+    view.shape = {sparse.dims().begin(), sparse.dims().end()};
+    view.strides = denseStrides(view.shape);
+    const std::string& name = sparse.values().name();
+    frame.values[name] =
+        addConstant(TensorProto::default_instance(), std::move(view), name, frame, "it is stored as a sparse tensor");
+  }
+}
+
+Node Lowering::startNode(const NodeProto& node, Frame& frame, BlockId into) {
+  Node made;
+  const bool plain = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain());
+  made.op = printableName(plain ? node.op_type() : node.domain() + "::" + node.op_type());
+  made.name = printableName(node.name());
+  for (const Frame* at = &frame; at->caller != nullptr && !made.name.empty(); at = at->caller) {
+    if (at->scope != 0 && at->outer == nullptr) made.name = out_.graph.scope(at->scope).name + "/" + made.name;
+  }
+  made.scope = scopes_.scopeOf(node, frame.scope, out_.graph).value_or(frame.scope == 0 ? kNone : frame.scope);
+  made.block = into;
+  for (const auto& entry : node.metadata_props()) {
+    if (entry.key() == "pkg.torch.onnx.stack_trace") made.source = entry.value();
+  }
+  return made;
+}
+
+NodeId Lowering::add(Node node, const std::vector<Operand>& operands, std::vector<Value> outputs,
+                     const std::vector<const std::string*>& outputNames, const std::vector<KnownType>& types,
+                     Frame& frame, int index, std::string part) {
+  std::vector<OperandSite> sites;
+  for (const Operand& operand : operands) {
+    node.operands.push_back(operand.value);
+    sites.push_back({operand.input});
+  }
+  const NodeId id = out_.graph.addNode(std::move(node), std::move(outputs));
+  for (size_t i = 0; i < outputNames.size(); ++i) {
+    const ValueId value = out_.graph.node(id).outputs[i];
+    if (outputNames[i] == nullptr || outputNames[i]->empty())
+      noteValue(value, {}, types[i]);
+    else
+      bind(frame, *outputNames[i], value, types[i]);
+  }
+  NodePath path = frame.path;
+  path.push_back({index, {}});
+  out_.nodePath.push_back(std::move(path));
+  out_.part.push_back(std::move(part));
+  out_.operandSites.push_back(std::move(sites));
+  return id;
+}
+
+void Lowering::lowerNodes(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, Frame& frame, BlockId into) {
+  for (int i = 0; i < nodes.size(); ++i) lowerNode(nodes[i], i, frame, into);
+}
+
+void Lowering::lowerNode(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  if (lowerCall(node, index, frame, into)) return;
+  if (isStandardDomain(node.domain())) {
+    if (node.op_type() == "Constant") return lowerConstantNode(node, frame);
+    if (node.op_type() == "If" && lowerIf(node, index, frame, into)) return;
+    if (node.op_type() == "Loop" && lowerLoop(node, index, frame, into)) return;
+    if (node.op_type() == "Scan" && lowerScan(node, index, frame, into)) return;
+  }
+  const OpRule* rule = findOpRule(node.domain(), node.op_type());
+  if (rule == nullptr) return lowerOpaque(node, index, frame, into);
+  OpContext op(*this, node, index, frame, into, rule->kind);
+  rule->fill(op);
+  op.finish();
+}
+
+void Lowering::lowerOpaque(const NodeProto& node, int index, Frame& frame, BlockId into) {
+  OpContext op(*this, node, index, frame, into, OpKind::Opaque);
+  op.allOperands();
+  op.finish();
+}
+
+void Lowering::lowerConstantNode(const NodeProto& node, Frame& frame) {
+  if (node.output_size() != 1 || node.output(0).empty()) return;
+  const std::string& name = node.output(0);
+  graph::TensorView view;
+  const auto owned = [&](graph::DType dtype, graph::Shape shape, const auto& elements) {
+    using T = std::decay_t<decltype(*elements.begin())>;
+    auto memory = std::make_shared<std::vector<T>>(elements.begin(), elements.end());
+    view.dtype = dtype;
+    view.shape = std::move(shape);
+    view.strides = denseStrides(view.shape);
+    view.data = reinterpret_cast<const std::byte*>(memory->data());
+    view.owner = std::move(memory);
+  };
+  const TensorProto* tensor = &TensorProto::default_instance();
+  std::optional<std::vector<int64_t>> ints;
+  std::string reason;
+  if (const auto* value = attributeOf(node, "value", frame); value != nullptr && value->has_t()) {
+    tensor = &value->t();
+    view = viewOf(*tensor, source_.skeleton);
+  } else if (const auto* number = attributeOf(node, "value_float", frame)) {
+    owned(graph::DType::Float32, {}, std::vector<float>{number->f()});
+  } else if (const auto* numbers = attributeOf(node, "value_floats", frame)) {
+    owned(graph::DType::Float32, {numbers->floats_size()}, numbers->floats());
+  } else if (const auto* integer = attributeOf(node, "value_int", frame)) {
+    ints = {integer->i()};
+    owned(graph::DType::Int64, {}, *ints);
+  } else if (const auto* integers = attributeOf(node, "value_ints", frame)) {
+    ints.emplace(integers->ints().begin(), integers->ints().end());
+    owned(graph::DType::Int64, {integers->ints_size()}, *ints);
+  } else {
+    reason = "it is not a dense tensor of numbers";
+  }
+  const ValueId made = addConstant(*tensor, std::move(view), name, frame, reason);
+  frame.values[name] = made;
+  const auto id = out_.graph.value(made).constant;
+  if (tensor == &TensorProto::default_instance()) tensors_.erase(id);
+  if (ints) ints_.emplace(id, std::move(*ints));
+}
+
+// What is computed from shapes and integer constants alone is bookkeeping that views hide.
+void Lowering::markHelpers() {
+  graph::Graph& graph = out_.graph;
+  const auto bookkeeping = [&](ValueId id) {
+    if (id == kNoValue) return true;
+    const Value& value = graph.value(id);
+    const bool number = !graph::isFloat(value.dtype) && value.dtype != graph::DType::Unknown;
+    if (value.constant != kNone || value.literal) return number || value.literal.has_value();
+    return value.producer != kNone && number && graph.node(value.producer).helper;
+  };
+  for (Node& node : graph.nodes) {
+    if (node.kind == OpKind::ShapeQuery) node.helper = true;
+    if (node.helper || node.operands.empty() || !node.blocks.empty()) continue;
+    node.helper = std::ranges::all_of(node.operands, bookkeeping) &&
+                  std::ranges::any_of(node.operands,
+                                      [&](ValueId id) { return id != kNoValue && graph.value(id).producer != kNone; });
+  }
+}
+
+Lowered lowerModel(const OnnxSource& source, const ProbeShapes* shapes, Inference inference) {
+  return Lowering(source, knownTypes(source, shapes, inference)).run();
+}
+
+}  // namespace normlens::formats::onnx

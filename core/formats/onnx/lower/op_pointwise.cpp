@@ -1,0 +1,171 @@
+// Rows for pointwise arithmetic, casts, gates and what only reads shapes.
+#include "core/formats/onnx/lower/op_rule.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using graph::DType;
+using graph::OpKind;
+
+bool isInteger(DType dtype) { return dtype != DType::Unknown && !graph::isFloat(dtype); }
+
+// Before opset 7 the second operand had to be told where its axes belong.
+bool oldBroadcast(const OpContext& op) {
+  return op.version() < 7 && op.intOf("broadcast", 0) != 0 && op.hasAttribute("axis");
+}
+
+void binary(OpContext& op) {
+  op.operand(0);
+  op.operand(1);
+  if (oldBroadcast(op)) op.opaque();
+}
+
+void divide(OpContext& op) {
+  binary(op);
+  if (isInteger(op.inputType(0).dtype)) op.kind = OpKind::Elementwise;  // rounds toward zero
+}
+
+void unary(OpContext& op) { op.operand(0); }
+
+void shape(OpContext& op) {
+  op.operand(0);
+  if (op.intOf("start", 0) != 0) op.set("start", op.intOf("start", 0));
+}
+
+void pointwise(OpContext& op) {
+  op.allOperands();
+  if (oldBroadcast(op)) op.opaque();
+}
+
+void sum(OpContext& op) {
+  const int count = op.node().input_size();
+  if (count < 2) {
+    op.kind = count == 1 ? OpKind::Identity : OpKind::Opaque;
+    return op.allOperands();
+  }
+  Operand total = op.in(0);
+  for (int i = 1; i + 1 < count; ++i) total = op.addPart("add " + std::to_string(i - 1), total, op.in(i));
+  op.operands = {total, op.in(count - 1)};
+}
+
+void where(OpContext& op) {
+  for (int i = 0; i < 3; ++i) op.operand(i);
+}
+
+// Off in inference: the same elements. What the mask holds then differs between versions.
+void dropout(OpContext& op) {
+  op.operand(0);
+  const auto training = op.constantInts(2);
+  const bool trains = op.has(2) && !(training && training->size() == 1 && training->front() == 0);
+  const bool oldTraining = op.version() < 7 && op.intOf("is_test", 0) == 0;
+  if (trains || oldTraining) return op.opaque();
+  if (op.hasOutput(1)) op.part("mask", OpKind::ShapeQuery, "Dropout mask", {op.in(0)}, {}, {}, 1);
+}
+
+void cast(OpContext& op) {
+  op.operand(0);
+  const auto before = op.inputType(0).dtype, after = op.outputTypeAt(0).dtype;
+  if (before != DType::Unknown && before == after) op.kind = OpKind::Identity;
+}
+
+void castLike(OpContext& op) {
+  cast(op);
+  op.computed(1);
+  if (op.operands.size() > 1) op.opaque();  // another tensor's type: its values do not count, but it is read
+}
+
+void constantOfShape(OpContext& op) {
+  op.operand(0);
+  const auto number = op.hasAttribute("value") ? op.numberOf("value") : 0.0;
+  if (number) op.set("fill", *number);
+}
+
+}  // namespace
+
+const std::vector<OpRule>& pointwiseRules() {
+  static const std::vector<OpRule> kRules = [] {
+    std::vector<OpRule> rules = {
+        {"Add", OpKind::Add, binary},
+        {"Sub", OpKind::Sub, binary},
+        {"Mul", OpKind::Mul, binary},
+        {"Div", OpKind::Div, divide},
+        {"Neg", OpKind::Neg, unary},
+        {"Sum", OpKind::Add, sum},
+        {"Where", OpKind::Where, where},
+        {"Cast", OpKind::Cast, cast},
+        {"CastLike", OpKind::Cast, castLike},
+        {"Identity", OpKind::Identity, unary},
+        {"Dropout", OpKind::Identity, dropout},
+        {"QuickGelu", OpKind::Elementwise, pointwise, Domain::Runtime},
+        {"Gelu", OpKind::Elementwise, pointwise, Domain::Both},
+    };
+    for (const char* name : {"Abs",
+                             "Acos",
+                             "Acosh",
+                             "And",
+                             "Asin",
+                             "Asinh",
+                             "Atan",
+                             "Atanh",
+                             "BitShift",
+                             "BitwiseAnd",
+                             "BitwiseNot",
+                             "BitwiseOr",
+                             "BitwiseXor",
+                             "Ceil",
+                             "Celu",
+                             "Clip",
+                             "Cos",
+                             "Cosh",
+                             "Elu",
+                             "Equal",
+                             "Erf",
+                             "Exp",
+                             "Floor",
+                             "Greater",
+                             "GreaterOrEqual",
+                             "HardSigmoid",
+                             "HardSwish",
+                             "IsInf",
+                             "IsNaN",
+                             "LeakyRelu",
+                             "Less",
+                             "LessOrEqual",
+                             "Log",
+                             "Max",
+                             "Mean",
+                             "Min",
+                             "Mish",
+                             "Mod",
+                             "Not",
+                             "Or",
+                             "PRelu",
+                             "Pow",
+                             "Reciprocal",
+                             "Relu",
+                             "Round",
+                             "Selu",
+                             "Shrink",
+                             "Sigmoid",
+                             "Sign",
+                             "Sin",
+                             "Sinh",
+                             "Softplus",
+                             "Softsign",
+                             "Sqrt",
+                             "Swish",
+                             "Tan",
+                             "Tanh",
+                             "ThresholdedRelu",
+                             "Xor"})
+      rules.push_back({name, OpKind::Elementwise, pointwise});
+    rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
+    rules.push_back({"Shape", OpKind::ShapeQuery, shape});
+    for (const char* name : {"Size", "RandomNormalLike", "RandomUniformLike"})
+      rules.push_back({name, OpKind::ShapeQuery, unary});
+    return rules;
+  }();
+  return kRules;
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,280 @@
+#include "core/formats/onnx/read/check_model.h"
+
+#include <onnx/common/constants.h>
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_set>
+
+#include "core/formats/onnx/read/function_calls.h"
+#include "core/formats/onnx/read/names.h"
+#include "core/formats/onnx/read/tensor_data.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using ::ONNX_NAMESPACE::AttributeProto;
+using ::ONNX_NAMESPACE::FunctionProto;
+
+// Bodies in bodies; protobuf itself gives up at about 33.
+constexpr int kMaxDepth = 32;
+constexpr const char* kExportAgain = "export the model again";
+
+tl::unexpected<Error> wrong(std::string message, ErrorCode code = ErrorCode::Unreadable,
+                            std::string hint = kExportAgain) {
+  return fail(code, std::move(message), std::move(hint));
+}
+
+std::string describe(const NodeProto& node) {
+  return "node " + (node.name().empty() ? printableName(node.op_type())
+                                        : quotedName(node.name()) + " (" + printableName(node.op_type()) + ")");
+}
+
+using FunctionKey = std::array<std::string, 3>;  // domain, name, overload
+
+std::string plainDomain(const std::string& domain) { return isStandardDomain(domain) ? std::string() : domain; }
+
+const std::string* repeatedAttribute(const NodeProto& node) {
+  constexpr int kFew = 8;
+  std::set<std::string_view> seen;
+  for (int i = 0; i < node.attribute_size(); ++i) {
+    const std::string& name = node.attribute(i).name();
+    if (node.attribute_size() > kFew) {
+      if (!seen.insert(name).second) return &name;
+      continue;
+    }
+    for (int before = 0; before < i; ++before) {
+      if (node.attribute(before).name() == name) return &name;
+    }
+  }
+  return nullptr;
+}
+
+// Names that a graph may read: its own and those of the graphs around it.
+class Names {
+ public:
+  explicit Names(const Names* outer) : outer_(outer) {}
+  void reserve(size_t count) { own_.reserve(count); }
+  bool add(const std::string& name) { return own_.insert(name).second; }
+  [[nodiscard]] bool has(const std::string& name) const {
+    for (const Names* at = this; at != nullptr; at = at->outer_) {
+      if (at->own_.contains(name)) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Names* outer_;
+  std::unordered_set<std::string_view> own_;  // into the model
+};
+
+class Checker {
+ public:
+  explicit Checker(const ModelProto& model) : model_(model) {}
+
+  Status run() {
+    if (auto ok = versions(); !ok) return ok;
+    if (!model_.has_graph() || (model_.graph().node_size() == 0 && model_.graph().output_size() == 0))
+      return wrong("has no graph");
+    if (model_.graph().output_size() == 0) return wrong("its graph has no outputs");
+    if (auto ok = functions(); !ok) return ok;
+    return graph(model_.graph(), nullptr, 0);
+  }
+
+ private:
+  Status versions() {
+    if (model_.has_graph() && model_.opset_import_size() == 0)
+      return wrong("has no opset_import: its operators have no version");
+    if (model_.ir_version() > ::ONNX_NAMESPACE::Version::IR_VERSION)
+      return wrong("has IR version " + std::to_string(model_.ir_version()) + ", which is newer than NormLens knows (" +
+                       std::to_string(static_cast<int>(::ONNX_NAMESPACE::Version::IR_VERSION)) + ")",
+                   ErrorCode::Unsupported, "export it for an older version of ONNX");
+    const auto& known = ::ONNX_NAMESPACE::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+    for (const auto& import : model_.opset_import()) {
+      if (!isStandardDomain(import.domain())) {
+        domains_.insert(import.domain());
+        continue;
+      }
+      const int newest = known.at("").second;
+      domains_.insert("");
+      if (import.version() < 1)
+        return wrong("imports opset " + std::to_string(import.version()) + ", which does not exist");
+      if (import.version() > newest)
+        return wrong("uses opset " + std::to_string(import.version()) + ", which is newer than NormLens knows (" +
+                         std::to_string(newest) + ")",
+                     ErrorCode::Unsupported, "export it with an older opset");
+    }
+    return {};
+  }
+
+  Status functions() {
+    for (const FunctionProto& function : model_.functions()) {
+      const FunctionKey key{plainDomain(function.domain()), function.name(), function.overload()};
+      if (!functions_.emplace(key, &function).second)
+        return wrong("defines function " + quotedName(function.name()) + " twice");
+      domains_.insert(key[0]);
+    }
+    for (const FunctionProto& function : model_.functions()) {
+      const std::string what = "function " + quotedName(function.name()) + ": ";
+      Names names(nullptr);
+      for (const std::string& input : function.input()) {
+        if (!names.add(input)) return wrong(what + "its input " + quotedName(input) + " is named twice");
+      }
+      if (auto ok = inside(function, names); !ok) return wrong(what + ok.error().message, ok.error().code);
+      for (const std::string& output : function.output()) {
+        if (!names.has(output))
+          return wrong(what + "its output " + quotedName(output) + " is not produced by any node");
+      }
+    }
+    return checkFunctionCalls(model_);
+  }
+
+  Status inside(const FunctionProto& function, Names& names) {
+    const std::set<std::string> ofModel = domains_;
+    for (const auto& import : function.opset_import()) domains_.insert(plainDomain(import.domain()));
+    Status ok = nodes(function.node(), names, 0);
+    for (const AttributeProto& given : function.attribute_proto()) {
+      const auto what = [&] { return "a tensor of attribute " + quotedName(given.name()); };
+      if (ok) ok = attribute(given, what, names, 0);
+    }
+    domains_ = ofModel;
+    return ok;
+  }
+
+  Status graph(const GraphProto& graph, const Names* outer, int depth) {
+    if (depth > kMaxDepth)
+      return wrong("nests graphs more than " + std::to_string(kMaxDepth) + " deep", ErrorCode::Unsupported);
+    Names names(outer);
+    size_t expected = 0;
+    for (const int count : {graph.node_size(), graph.initializer_size(), graph.input_size()}) {
+      expected += static_cast<size_t>(count);
+    }
+    names.reserve(expected);
+    std::unordered_set<std::string_view> inputs;
+    for (const auto& input : graph.input()) {
+      if (!inputs.insert(input.name()).second) return wrong("input " + quotedName(input.name()) + " is defined twice");
+      names.add(input.name());
+    }
+    if (auto ok = initializers(graph, inputs, names); !ok) return ok;
+    if (auto ok = nodes(graph.node(), names, depth); !ok) return ok;
+    for (const auto& output : graph.output()) {
+      if (!names.has(output.name()))
+        return wrong("output " + quotedName(output.name()) + " is not produced by any node");
+    }
+    return {};
+  }
+
+  static Status initializers(const GraphProto& graph, const std::unordered_set<std::string_view>& inputs,
+                             Names& names) {
+    std::unordered_set<std::string_view> seen;
+    const auto add = [&](const std::string& name) -> Status {
+      if (name.empty()) return wrong("has an initializer without a name");
+      if (!seen.insert(name).second) return wrong("initializer " + quotedName(name) + " is defined twice");
+      if (!inputs.contains(name)) names.add(name);
+      return {};
+    };
+    for (const TensorProto& tensor : graph.initializer()) {
+      if (auto ok = add(tensor.name()); !ok) return ok;
+      if (auto ok = checkTensor(tensor); !ok)
+        return wrong("initializer " + quotedName(tensor.name()) + " " + ok.error().message);
+    }
+    for (const auto& sparse : graph.sparse_initializer()) {
+      if (auto ok = add(sparse.values().name()); !ok) return ok;
+      if (auto ok = checkSparse(sparse, "sparse initializer " + quotedName(sparse.values().name())); !ok) return ok;
+    }
+    return {};
+  }
+
+  static Status checkSparse(const ::ONNX_NAMESPACE::SparseTensorProto& sparse, const std::string& what) {
+    for (const TensorProto* part : {&sparse.values(), &sparse.indices()}) {
+      if (auto ok = checkTensor(*part); !ok) return wrong(what + " " + ok.error().message);
+    }
+    const graph::Shape dims(sparse.dims().begin(), sparse.dims().end());
+    if (sparse.dims_size() > kMostAxes || !graph::elementCount(dims) || isAbsurd(dims))
+      return wrong(what + " has absurd dimensions");
+    return {};
+  }
+
+  template <class Nodes>
+  Status nodes(const Nodes& list, Names& names, int depth) {
+    for (const NodeProto& node : list) {
+      if (node.op_type().empty()) return wrong("has a node without an operator");
+      const std::string domain = plainDomain(node.domain());
+      if (!domains_.contains(domain) && !isRuntimeDomain(domain))
+        return wrong(describe(node) + " is of domain " + quotedName(domain.empty() ? "ai.onnx" : domain) +
+                     ", which the model does not import");
+      for (const std::string& input : node.input()) {
+        if (!input.empty() && !names.has(input)) return missing(list, node, input);
+      }
+      if (auto ok = attributes(node, names, depth); !ok) return ok;
+      for (const std::string& output : node.output()) {
+        if (!output.empty() && !names.add(output))
+          return wrong(quotedName(output) + " is produced twice; the second time by " + describe(node));
+      }
+    }
+    return {};
+  }
+
+  // The nodes up to this one do not make the value: a later one does, or none.
+  template <class Nodes>
+  static Status missing(const Nodes& list, const NodeProto& reader, const std::string& input) {
+    const bool later = std::ranges::any_of(
+        list, [&](const NodeProto& node) { return std::ranges::find(node.output(), input) != node.output().end(); });
+    if (later)
+      return wrong(describe(reader) + " reads " + quotedName(input) + " before it is made: the graph has a cycle");
+    return wrong(describe(reader) + " reads " + quotedName(input) +
+                 ", which is not an input, initializer or node output");
+  }
+
+  Status attributes(const NodeProto& node, const Names& names, int depth) {
+    const auto what = [&] { return "a tensor of " + describe(node); };
+    if (const auto* twice = repeatedAttribute(node))
+      return wrong(describe(node) + " has attribute " + quotedName(*twice) + " twice");
+    for (const AttributeProto& given : node.attribute()) {
+      if (auto ok = attribute(given, what, names, depth); !ok) return ok;
+    }
+    return {};
+  }
+
+  // what: a tensor of it, for the message.
+  template <class What>
+  Status attribute(const AttributeProto& attribute, const What& what, const Names& names, int depth) {
+    if (attribute.has_t()) {
+      if (auto ok = checkTensor(attribute.t()); !ok) return wrong(what() + " " + ok.error().message);
+    }
+    for (const TensorProto& tensor : attribute.tensors()) {
+      if (auto ok = checkTensor(tensor); !ok) return wrong(what() + " " + ok.error().message);
+    }
+    if (attribute.has_sparse_tensor()) {
+      if (auto ok = checkSparse(attribute.sparse_tensor(), what()); !ok) return ok;
+    }
+    if (attribute.has_g()) {
+      if (auto ok = graph(attribute.g(), &names, depth + 1); !ok) return ok;
+    }
+    for (const GraphProto& body : attribute.graphs()) {
+      if (auto ok = graph(body, &names, depth + 1); !ok) return ok;
+    }
+    return {};
+  }
+
+  const ModelProto& model_;
+  std::set<std::string> domains_;
+  std::map<FunctionKey, const FunctionProto*> functions_;
+};
+
+}  // namespace
+
+bool isStandardDomain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+bool isRuntimeDomain(const std::string& domain) {
+  return domain == "ai.onnx.ml" || domain.starts_with("com.microsoft") || domain == "ai.onnx.training" ||
+         domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training" || domain == "com.ms.internal.nhwc";
+}
+
+Status checkModel(const ModelProto& model) { return Checker(model).run(); }
+
+}  // namespace normlens::formats::onnx

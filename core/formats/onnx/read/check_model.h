@@ -1,0 +1,22 @@
+// Whether a parsed model is one that may be worked with: names, order, versions, tensors. Private to formats/onnx.
+//
+// ONNX Runtime accepts files that mean nothing sensible, and onnx's own checker wants all weights in the protobuf; what
+// the reading and folding rely on is checked here.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+#include "core/formats/onnx/read/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+// Errors: Unreadable or Unsupported; the message begins with a clause that fits behind "FILE: ".
+[[nodiscard]] Status checkModel(const ModelProto& model);
+
+// "" and "ai.onnx" are one.
+[[nodiscard]] bool isStandardDomain(const std::string& domain);
+// Domains whose operators ONNX Runtime brings along, imported or not.
+[[nodiscard]] bool isRuntimeDomain(const std::string& domain);
+
+}  // namespace normlens::formats::onnx

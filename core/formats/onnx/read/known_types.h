@@ -1,0 +1,38 @@
+// What is known of the values of a model before and after a run: the file's value_info, onnx shape inference for
+// concrete input sizes, and the shapes of a probe. Private to formats/onnx.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/read/probe_shapes.h"
+
+namespace normlens::formats::onnx {
+
+struct KnownType {
+  graph::DType dtype = graph::DType::Unknown;
+  std::optional<graph::Shape> dims;  // -1: a size that is not known; nullopt: not even the rank
+
+  [[nodiscard]] std::optional<graph::Shape> shape() const;  // all sizes known
+  [[nodiscard]] std::optional<int64_t> rank() const;
+  bool operator==(const KnownType&) const = default;
+};
+
+// By Lowered::valuePath.
+using KnownTypes = std::unordered_map<std::string, KnownType>;
+
+[[nodiscard]] KnownType typeOf(const ::ONNX_NAMESPACE::TypeProto& type);
+// What onnx infers where the inputs of the main graph have these shapes and nothing else is known.
+[[nodiscard]] KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs);
+
+// What onnx infers where nothing is known but what the file fixes: sizes that every run has.
+[[nodiscard]] KnownTypes staticTypes(const OnnxSource& source);
+
+// Sizes for all inputs of the main graph: given ones, else the file's, else chosen (see input_sizes.h).
+// After a probe the file's own claims do not count any more, and a value in a loop's body that the probe leaves out has
+// no shape: it changes from one pass to the next.
+[[nodiscard]] KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Inference inference);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,202 @@
+#include "core/formats/onnx/read/onnx_model.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/formats/file/sha256.h"
+#include "core/formats/fold_history.h"
+#include "core/formats/onnx/lower/op_rule.h"
+#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/names.h"
+#include "core/formats/onnx/read/open.h"
+#include "core/formats/onnx/read/read_model.h"
+#include "core/formats/onnx/read/tensor_data.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// Calls visit(node) for every node of the model: main graph, bodies and functions.
+template <class Visit>
+void eachNode(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, const Visit& visit) {
+  for (const NodeProto& node : nodes) {
+    visit(node);
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) eachNode(attribute.g().node(), visit);
+      for (const GraphProto& body : attribute.graphs()) eachNode(body.node(), visit);
+    }
+  }
+}
+
+template <class Visit>
+void eachNode(const ModelProto& model, const Visit& visit) {
+  eachNode(model.graph().node(), visit);
+  for (const auto& function : model.functions()) eachNode(function.node(), visit);
+}
+
+// Weights: floating tensors, and the narrow integers of quantised ones. Wider integers are indices and sizes.
+bool holdsWeights(int32_t type) {
+  const graph::DType dtype = fromOnnxType(type);
+  return graph::isFloat(dtype) || dtype == graph::DType::Quantized || dtype == graph::DType::Int8 ||
+         dtype == graph::DType::UInt8;
+}
+
+class Counter {
+ public:
+  void add(const TensorProto& tensor) {
+    if (!holdsWeights(tensor.data_type())) return;
+    const int64_t elements = graph::elementCount(dimsOf(tensor)).value_or(0);
+    parameters_ += elements;
+    bytes_ += static_cast<int64_t>(rawBytes(tensor).value_or(0));
+    const graph::DType dtype = fromOnnxType(tensor.data_type());
+    if (graph::isFloat(dtype)) elementsByType_[dtype] += elements;
+  }
+  void write(ModelFacts& facts) const {
+    facts.parameters = parameters_;
+    facts.parameterBytes = bytes_;
+    int64_t most = 0;
+    for (const auto& [dtype, elements] : elementsByType_) {
+      if (elements <= most) continue;
+      most = elements;
+      facts.dtype = dtype;
+    }
+  }
+
+ private:
+  int64_t parameters_ = 0, bytes_ = 0;
+  std::map<graph::DType, int64_t> elementsByType_;
+};
+
+void countParameters(const ModelProto& model, ModelFacts& facts) {
+  Counter counter;
+  for (const TensorProto& tensor : model.graph().initializer()) counter.add(tensor);
+  eachNode(model, [&](const NodeProto& node) {
+    if (node.op_type() != "Constant") return;
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) counter.add(attribute.t());
+    }
+  });
+  counter.write(facts);
+}
+
+bool isQuantised(const std::string& op) {
+  constexpr std::array kOps = {"QuantizeLinear",
+                               "DequantizeLinear",
+                               "DynamicQuantizeLinear",
+                               "MatMulInteger",
+                               "ConvInteger",
+                               "MatMulNBits",
+                               "DynamicQuantizeMatMul",
+                               "MatMulIntegerToFloat",
+                               "QAttention",
+                               "QGemm",
+                               "GatherBlockQuantized",
+                               "QMoE",
+                               "DynamicQuantizeLSTM",
+                               "MatMulBnb4"};
+  return op.starts_with("QLinear") || std::ranges::find(kOps, op) != kOps.end();
+}
+
+std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
+  std::set<std::string> strange;
+  bool quantised = false, runsInFloat32 = facts.dtype == graph::DType::BFloat16;
+  std::set<std::string> own;
+  for (const auto& function : model.functions())
+    own.insert(functionKey(function.domain(), function.name(), function.overload()));
+  eachNode(model, [&](const NodeProto& node) {
+    quantised = quantised || isQuantised(node.op_type());
+    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
+                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
+    if (!known) strange.insert(printableName(node.domain() + "::" + node.op_type()));
+  });
+  if (!strange.empty())
+    return "Operators that NormLens does not know (" + *strange.begin() + (strange.size() > 1 ? ", ..." : "") +
+           "): the model can be viewed, but not run.";
+  if (quantised) return "The model is quantised: its quantised layers are shown but not folded.";
+  if (runsInFloat32) return "bfloat16: runs in float32 on the CPU.";
+  return foldHistory([&](const std::string& name) {
+    const auto& entries = model.metadata_props();
+    const auto found = std::ranges::find_if(entries, [&](const auto& entry) { return entry.key() == name; });
+    return found == entries.end() ? std::string() : found->value();
+  });
+}
+
+// The model and then the files beside it, in the byte order of their locations, each once.
+int64_t bytesOnDisk(const OnnxSource& source) {
+  int64_t bytes = 0;
+  for (const auto& file : filesOf(source)) bytes += static_cast<int64_t>(file->bytes().size());
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const MappedFile>> filesOf(const OnnxSource& source) {
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  if (source.file) files.push_back(source.file);
+  for (const auto& entry : source.dataFiles) {
+    const auto& path = entry.second->path();
+    const bool known = std::ranges::any_of(files, [&](const auto& file) { return file->path() == path; });
+    if (!known) files.push_back(entry.second);
+  }
+  return files;
+}
+
+OnnxModel::OnnxModel(OnnxSource source, Lowered lowered, ModelFacts facts)
+    : source_(std::move(source)), lowered_(std::move(lowered)), facts_(std::move(facts)) {}
+
+Result<std::unique_ptr<OnnxModel>> OnnxModel::fromSource(OnnxSource source, ModelFacts facts) {
+  facts.format = "onnx";
+  countParameters(*source.skeleton, facts);
+  if (source.everyFloat != graph::DType::Unknown) facts.dtype = source.everyFloat;
+  facts.computedIn = facts.dtype == graph::DType::BFloat16 ? graph::DType::Float32 : graph::DType::Unknown;
+  try {
+    // Shapes come from a run, or from inference where it fails (see probe).
+    Lowered lowered = lowerModel(source, nullptr, Inference::None);
+    return std::unique_ptr<OnnxModel>(new OnnxModel(std::move(source), std::move(lowered), std::move(facts)));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Unsupported, "the model's graph cannot be read: " + printableName(error.what()));
+  }
+}
+
+Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& path, const Task& task) {
+  task.report("reading the file");
+  auto file = MappedFile::open(path);
+  if (!file) return tl::unexpected(file.error());
+  auto source = readModel(*file, task);
+  if (!source) return tl::unexpected(source.error());
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  task.report("reading the graph");
+  ModelFacts facts;
+  facts.path = path;
+  facts.fileBytes = bytesOnDisk(*source);
+  facts.modified = (*file)->modified();
+  auto model = fromSource(std::move(*source), std::move(facts));
+  if (!model) {
+    Error error = model.error();
+    error.message = path.string() + ": " + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  (*model)->facts_.note = noteOf(*(*model)->source_.skeleton, (*model)->facts_);
+  return model;
+}
+
+std::string OnnxModel::fileSha256(const std::function<bool()>& goOn) const {
+  if (!source_.file) return {};
+  const auto files = filesOf(source_);
+  std::string sha256 = sha256Hex(files, goOn);
+  if (std::ranges::all_of(files, &MappedFile::untouched)) {
+    const std::lock_guard lock(source_.content->mutex);
+    source_.content->sha256 = sha256;
+  }
+  return sha256;
+}
+
+Result<std::unique_ptr<Model>> openOnnx(const std::filesystem::path& path, const Task& task) {
+  auto model = OnnxModel::open(path, task);
+  if (!model) return tl::unexpected(model.error());
+  return std::unique_ptr<Model>(std::move(*model));
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,38 @@
+// Sizes for the inputs of a model whose file leaves some of them open. Private to formats/onnx.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/formats/model.h"
+#include "core/formats/onnx/read/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+struct SizedInput {
+  std::string name;
+  graph::DType dtype = graph::DType::Unknown;  // Unknown: not a tensor, or of a type that we have not
+  bool ranked = true;                          // false: the file does not even say how many axes there are
+  graph::Shape shape;
+  std::vector<int> freeAxes;       // chosen by us
+  std::vector<std::string> names;  // by axis: what the file calls an open size; empty where fixed
+};
+
+// Exporters that name the axes of each input after that input leave it open which of them belong together.
+enum class SizeSharing : uint8_t {
+  AsNamed,   // axes of one name
+  Batch,     // and the first axes of all inputs
+  SameRank,  // and axes in the same place of inputs with as many axes
+  SameAxis,  // and axes in the same place of any inputs
+};
+
+// Inputs of the main graph without initializers, in order. Axes that belong together get one size, all others pairwise
+// different sizes, at least 2; "a + b" gets the sum where a and b are known.
+[[nodiscard]] std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing = SizeSharing::AsNamed);
+
+// The tensor that is meant for the input at this position: by the model's name, else "in_0" ..., else in order; null:
+// none.
+[[nodiscard]] const graph::TensorView* inputFor(const Tensors& inputs, const std::string& name, size_t position);
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,176 @@
+// OnnxModel: running, probing, capturing.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/run_watch.h"
+#include "core/formats/onnx/float64/float_cast.h"
+#include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/run/session.h"
+#include "core/formats/onnx/run/session_runner.h"
+#include "core/formats/onnx/run/static_shapes.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// Shapes of all values that were reached. One that was seen with two shapes (in a loop) has none.
+class ShapeRecorder {
+ public:
+  void note(const std::string& path, const ProbedValue& value) {
+    const auto [place, fresh] = shapes_.try_emplace(path, value);
+    if (!fresh && (place->second.shape != value.shape || place->second.dtype != value.dtype)) varying_.insert(path);
+  }
+  ProbeShapes take() {
+    for (const std::string& path : varying_) shapes_.erase(path);
+    return std::move(shapes_);
+  }
+
+ private:
+  ProbeShapes shapes_;
+  std::set<std::string> varying_;
+};
+
+graph::TensorView copyOf(const graph::TensorView& value) {
+  if (!value.data) return {};
+  FreshTensor fresh = freshTensor(value.dtype, value.shape);
+  const auto count = static_cast<size_t>(graph::elementCount(value.shape).value_or(0));
+  if (count > 0) std::memcpy(fresh.bytes, value.data, count * graph::dtypeBytes(value.dtype));
+  return fresh.view;
+}
+
+bool anyPath(const std::string&) { return true; }
+
+struct RunShapes {
+  ProbeShapes shapes;
+  bool agree = true;  // with all that was inferred and also seen
+};
+
+// The run is asked for what was not inferred, and for what is to be compared.
+Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, const StaticShapes& inferred,
+                              const Task& task) {
+  const auto isAsked = [&](const std::string& path) {
+    return !inferred.shapes.contains(path) || inferred.alsoTapped.contains(path);
+  };
+  auto tapped = Session::open(source, {.optimised = false, .taps = isAsked, .onlyForShape = inferred.onlyForShape});
+  if (!tapped) return tl::unexpected(tapped.error());
+  ShapeRecorder recorder;
+  bool agree = true;
+  const auto compare = [&](const std::string& path, const graph::Shape& shape) {
+    const auto known = inferred.shapes.find(path);
+    agree = agree && (known == inferred.shapes.end() || known->second.shape == shape);
+  };
+  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    ProbedValue seen{value.dtype, value.shape};
+    if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
+    compare(site.path, seen.shape);
+    recorder.note(site.path, seen);
+    for (const std::string& alias : site.aliases) recorder.note(alias, seen);
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  for (const NamedTensor& output : *ran) compare(output.name, output.view.shape);
+  RunShapes out{recorder.take(), agree};
+  out.shapes.merge(ProbeShapes(inferred.shapes));
+  return out;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Session>> OnnxModel::session() const {
+  if (!session_) {
+    auto opened = Session::open(source_, {});
+    if (!opened) return tl::unexpected(opened.error());
+    session_ = std::move(*opened);
+  }
+  return session_;
+}
+
+Result<Tensors> OnnxModel::run(const Tensors& inputs, const Task& task) const {
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  auto opened = session();
+  if (!opened) return tl::unexpected(opened.error());
+  return (*opened)->run(inputs, task);
+}
+
+Result<std::unique_ptr<Runner>> OnnxModel::runner(const Tensors& inputs, const RunSettings& settings) const {
+  return makeRunner(*this, inputs, settings);
+}
+
+Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
+  const RunWatch watch(RunWatch::Kind::Probe);
+  auto done = probeByRunning(inputs, task);
+  if (done || shapes_ || done.error().code == ErrorCode::Cancelled) return done;
+  // What cannot be run can still be looked at. Where that is for want of a runtime or an operator, shapes are those
+  // that follow from the inputs'; where the run itself failed, the inputs may be to blame, and the file's own claims
+  // count.
+  StaticShapes inferred;
+  if (done.error().code == ErrorCode::Unsupported) inferred = staticShapes(source_, inputs);
+  for (const std::string& path : inferred.alsoTapped) inferred.shapes.erase(path);
+  lowered_ = lowerModel(source_, inferred.shapes.empty() ? nullptr : &inferred.shapes);
+  return done;
+}
+
+Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {
+  task.report("running the model once");
+  const StaticShapes inferred = staticShapes(source_, inputs);
+  auto run = shapesOfRun(source_, inputs, inferred, task);
+  const bool overZeros = !run && run.error().code == ErrorCode::RunFailed && !inferred.onlyForShape.empty();
+  if (overZeros || (run && !run->agree)) run = shapesOfRun(source_, inputs, {}, task);
+  if (!run) return tl::unexpected(run.error());
+  adoptShapes(std::move(run->shapes));
+  return {};
+}
+
+void OnnxModel::adoptShapes(ProbeShapes shapes) {
+  shapes_ = std::move(shapes);
+  lowered_ = lowerModel(source_, &*shapes_);
+}
+
+Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                            const Task& task) const {
+  Tensors captured;
+  std::unordered_map<std::string, std::vector<size_t>> wanted;  // by path: indices in `captured`
+  for (const graph::ValueId id : values) {
+    const std::string& path = lowered_.valuePath[static_cast<size_t>(id)];
+    if (!path.empty()) wanted[path].push_back(captured.size());
+    captured.push_back({lowered_.graph.value(id).name, {}});
+  }
+  std::set<std::string> paths;
+  for (const auto& [path, places] : wanted) paths.insert(path);
+  if (!tapped_ || paths != tappedPaths_) {
+    tapped_.reset();
+    const auto isWanted = [&](const std::string& path) { return paths.contains(path); };
+    auto opened = Session::open(source_, {.optimised = false, .taps = isWanted});
+    if (!opened) return tl::unexpected(opened.error());
+    tapped_ = std::move(*opened);
+    tappedPaths_ = std::move(paths);
+  }
+  auto ran = tapped_->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    const graph::TensorView copy = copyOf(value);
+    const auto give = [&](const std::string& path) {
+      const auto found = wanted.find(path);
+      if (found == wanted.end()) return;
+      for (const size_t index : found->second) captured[index].view = copy;
+    };
+    give(site.path);
+    for (const std::string& alias : site.aliases) give(alias);
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  return SeenRun{std::move(*ran), std::move(captured)};
+}
+
+Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {
+  auto tapped = Session::open(source_, {.optimised = false, .taps = anyPath});
+  if (!tapped) return tl::unexpected(tapped.error());
+  std::string found;
+  const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
+    if (!found.empty() || !graph::isFloat(value.dtype) || value.dtype == graph::DType::Float64) return;
+    if (graph::elementCount(value.shape).value_or(0) == 0) return;
+    found = site.op.empty() ? "an input" : site.op;
+  });
+  if (!ran) return tl::unexpected(ran.error());
+  return found;
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,69 @@
+#include "core/formats/onnx/run/ort_environment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <regex>
+
+#include "core/base/plain_error.h"
+#include "core/formats/onnx/read/names.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+constexpr size_t kLongestText = 300, kLongestGiven = 2000;
+
+// Microsoft's builds collect telemetry (since 1.29: a device id and a database on the disk, a host looked up) unless
+// this is in the environment when the first Ort::Env is made. Set before there are threads that may read the
+// environment.
+[[maybe_unused]] const int kNoTelemetry = setenv("ORT_DISABLE_TELEMETRY", "1", /*overwrite=*/1);
+
+// Errors come back as exceptions; nothing is written to the terminal.
+void dropMessage(void*, OrtLoggingLevel, const char*, const char*, const char*, const char*) {}
+
+}  // namespace
+
+std::shared_ptr<Ort::Env> ortEnvironment() {
+  static std::mutex mutex;
+  static std::weak_ptr<Ort::Env> shared;
+  const std::lock_guard lock(mutex);
+  auto environment = shared.lock();
+  if (!environment) {
+    environment = std::make_shared<Ort::Env>(ORT_LOGGING_LEVEL_FATAL, "normlens", dropMessage, nullptr);
+    shared = environment;
+  }
+  return environment;
+}
+
+std::string plainOrtText(const std::string& given) {
+  // Places in the runtime's sources, its functions, its own ways of saying that something went wrong.
+  static const std::regex place(R"((/[^\s:]*)?[\w.]+\.(cc|h|cpp):\d+\s+)"),
+      signature(R"([\w:<>~ ]*::\w+\([^)]*\)( \[with [^\]]*\])?[^:]*?\s(?=[A-Z]))"),
+      prefix(
+          R"(^(Load model from .*? failed: ?|Exception during (initialization|loading): ?|\[ONNXRuntimeError\] : \d+ : )"
+          R"(\w+ : |Fatal error: |This is an invalid model\. ))"),
+      running(R"(Non-zero status code returned while running (\w+) node\. Name:'([^']*)' Status Message: )"),
+      moreMemory(R"(Failed to allocate memory for requested buffer of size (\d+))"), memory("std::bad_alloc"),
+      inferring(R"(Node \(([^)]*)\) Op \((\w+)\) (\[\w+\] )?)"), nameless(R"( '': )");
+  if (given.find("pthread_create failed") != std::string::npos) return std::string(kNoMemory) + " for another thread";
+  // Regular expressions recurse: no longer than needed.
+  std::string text = given.substr(0, kLongestGiven);
+  std::ranges::replace(text, '\n', ' ');
+  text = std::regex_replace(text, place, "");
+  text = std::regex_replace(text, running, "$1 '$2': ");
+  text = std::regex_replace(text, signature, ": ");
+  for (std::string before; before != text;) {
+    before = text;
+    text = std::regex_replace(text, prefix, "");
+  }
+  text = std::regex_replace(text, inferring, "$2 '$1': ");
+  text = std::regex_replace(text, nameless, ": ");
+  text = std::regex_replace(text, moreMemory, std::string(kNoMemory) + " for another $1 bytes");
+  text = std::regex_replace(text, memory, std::string(kNoMemory));
+  text.erase(0, text.find_first_not_of(" :"));
+  while (!text.empty() && (text.back() == ' ' || text.back() == '.')) text.pop_back();
+  if (text.size() > kLongestText) text = text.substr(0, kLongestText) + " ...";
+  return printableName(text);
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,201 @@
+#include "core/formats/onnx/run/ort_values.h"
+
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "core/formats/onnx/float64/float_cast.h"
+#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/onnx_source.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using graph::DType;
+using graph::TensorView;
+
+// Kernels load whole vectors at once.
+constexpr uintptr_t kAlignment = 16;
+
+std::optional<std::vector<int64_t>> integersOf(const TensorView& view) {
+  const int64_t count = graph::elementCount(view.shape).value_or(0);
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  const auto read = [&]<class T>(T) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      T number;
+      std::memcpy(&number, view.data + i * sizeof(T), sizeof(T));
+      numbers[i] = static_cast<int64_t>(number);
+    }
+  };
+  switch (view.dtype) {
+    case DType::Bool:
+    case DType::UInt8:
+      read(uint8_t{});
+      break;
+    case DType::Int8:
+      read(int8_t{});
+      break;
+    case DType::Int16:
+      read(int16_t{});
+      break;
+    case DType::Int32:
+      read(int32_t{});
+      break;
+    case DType::Int64:
+      read(int64_t{});
+      break;
+    default:
+      return std::nullopt;
+  }
+  return numbers;
+}
+
+template <class T>
+bool writeAll(const std::vector<int64_t>& numbers, std::byte* bytes) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<T>(numbers[i]);
+    if (static_cast<int64_t>(number) != numbers[i]) return false;
+    std::memcpy(bytes + i * sizeof(T), &number, sizeof(T));
+  }
+  return true;
+}
+
+bool writeIntegers(const std::vector<int64_t>& numbers, DType wanted, std::byte* bytes) {
+  switch (wanted) {
+    case DType::Bool:
+      for (size_t i = 0; i < numbers.size(); ++i) bytes[i] = std::byte{numbers[i] != 0};
+      return true;
+    case DType::UInt8:
+      return writeAll<uint8_t>(numbers, bytes);
+    case DType::Int8:
+      return writeAll<int8_t>(numbers, bytes);
+    case DType::Int16:
+      return writeAll<int16_t>(numbers, bytes);
+    case DType::Int32:
+      return writeAll<int32_t>(numbers, bytes);
+    case DType::Int64:
+      return writeAll<int64_t>(numbers, bytes);
+    case DType::Float64:
+      return writeAll<double>(numbers, bytes);
+    default:
+      return false;
+  }
+}
+
+template <class T>
+Result<TensorView> widenUnsigned(const std::string& name, const T* numbers, const graph::Shape& shape) {
+  FreshTensor fresh = freshTensor(DType::Int64, shape);
+  const int64_t count = graph::elementCount(shape).value_or(0);
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::in_range<int64_t>(numbers[i])) {
+      return fail(ErrorCode::Unsupported, "the output '" + name + "' holds numbers beyond 2^63");
+    }
+    const auto number = static_cast<int64_t>(numbers[i]);
+    std::memcpy(fresh.bytes + static_cast<size_t>(i) * sizeof(number), &number, sizeof(number));
+  }
+  return fresh.view;
+}
+
+// Texts are compared as numbers that are equal where they are: 53 bits of FNV-1a, which a double holds.
+TensorView numbersOfTexts(const Ort::Value& value, const graph::Shape& shape) {
+  FreshTensor fresh = freshTensor(DType::Int64, shape);
+  const int64_t count = graph::elementCount(shape).value_or(0);
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (const char c : value.GetStringTensorElement(static_cast<size_t>(i))) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    const auto number = static_cast<int64_t>(hash >> 11);
+    std::memcpy(fresh.bytes + static_cast<size_t>(i) * sizeof(number), &number, sizeof(number));
+  }
+  return fresh.view;
+}
+
+Result<TensorView> viewOfValue(const std::string& name, Ort::Value value) {
+  const auto info = value.GetTensorTypeAndShapeInfo();
+  const graph::Shape shape = info.GetShape();
+  const auto type = static_cast<int32_t>(info.GetElementType());
+  if (type == TensorProto::UINT16) return widenUnsigned(name, value.GetTensorData<uint16_t>(), shape);
+  if (type == TensorProto::UINT32) return widenUnsigned(name, value.GetTensorData<uint32_t>(), shape);
+  if (type == TensorProto::STRING) return numbersOfTexts(value, shape);
+  if (type == TensorProto::UINT64) return widenUnsigned(name, value.GetTensorData<uint64_t>(), shape);
+  TensorView view;
+  view.dtype = fromOnnxType(type);
+  if (graph::dtypeBytes(view.dtype) == 0) {
+    return fail(ErrorCode::Unsupported, "the output '" + name + "' is of a type that cannot be compared");
+  }
+  view.shape = shape;
+  view.strides.assign(shape.size(), 1);
+  for (size_t axis = shape.size(); axis-- > 1;) view.strides[axis - 1] = view.strides[axis] * shape[axis];
+  auto owner = std::make_shared<Ort::Value>(std::move(value));
+  view.data = static_cast<const std::byte*>(owner->GetTensorRawData());
+  view.owner = std::move(owner);
+  return view;
+}
+
+}  // namespace
+
+ONNXTensorElementDataType ortType(DType dtype) { return static_cast<ONNXTensorElementDataType>(toOnnxType(dtype)); }
+
+bool suitsRuntime(const TensorView& view) {
+  return view.data != nullptr && view.contiguous() && reinterpret_cast<uintptr_t>(view.data) % kAlignment == 0;
+}
+
+SharedValue shareTensor(const TensorView& view) {
+  TensorView dense = denseView(view);
+  const size_t bytes =
+      static_cast<size_t>(graph::elementCount(dense.shape).value_or(0)) * graph::dtypeBytes(dense.dtype);
+  if (!suitsRuntime(dense)) {
+    FreshTensor fresh = freshTensor(dense.dtype, dense.shape);
+    if (bytes > 0) std::memcpy(fresh.bytes, dense.data, bytes);
+    dense = fresh.view;
+  }
+  const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
+  // The runtime takes inputs by a pointer to writable memory; it only reads them.
+  auto* data = const_cast<std::byte*>(dense.data);
+  SharedValue shared;
+  shared.value =
+      Ort::Value::CreateTensor(memory, data, bytes, dense.shape.data(), dense.shape.size(), ortType(dense.dtype));
+  shared.memory = dense.owner;
+  return shared;
+}
+
+Result<TensorView> convertInput(const TensorView& view, DType wanted, const std::string& input) {
+  const TensorView dense = denseView(view);
+  if (dense.dtype == wanted) return dense;
+  if (graph::isFloat(dense.dtype) && graph::isFloat(wanted)) return castFloats(dense, wanted);
+  const auto refused = [&] {
+    return fail(ErrorCode::BadInput, "the input '" + input + "' is " + std::string(graph::dtypeName(wanted)) +
+                                         " in the model, the given array is " +
+                                         std::string(graph::dtypeName(dense.dtype)));
+  };
+  const auto numbers = integersOf(dense);
+  if (!numbers) return refused();
+  const bool toFloat = graph::isFloat(wanted) && wanted != DType::Float64;
+  FreshTensor fresh = freshTensor(toFloat ? DType::Float64 : wanted, dense.shape);
+  if (!writeIntegers(*numbers, fresh.view.dtype, fresh.bytes)) return refused();
+  return toFloat ? castFloats(fresh.view, wanted) : fresh.view;
+}
+
+Status appendOutput(const std::string& name, Ort::Value value, Tensors& outputs) {
+  if (!value || !value.HasValue()) return {};  // an optional output that holds nothing
+  const auto type = value.GetTypeInfo().GetONNXType();
+  if (type == ONNX_TYPE_TENSOR) {
+    auto view = viewOfValue(name, std::move(value));
+    if (!view) return tl::unexpected(view.error());
+    outputs.push_back({name, std::move(*view)});
+    return {};
+  }
+  if (type != ONNX_TYPE_SEQUENCE) {
+    return fail(ErrorCode::Unsupported, "the output '" + name + "' is not a tensor");
+  }
+  Ort::AllocatorWithDefaultOptions allocator;
+  const size_t count = value.GetCount();
+  for (size_t i = 0; i < count; ++i) {
+    Ort::Value element = value.GetValue(static_cast<int>(i), allocator);
+    if (auto done = appendOutput(name + "[" + std::to_string(i) + "]", std::move(element), outputs); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,23 @@
+// Operators that ONNX Runtime brings along. Private to formats/onnx; no ONNX Runtime.
+//
+// Where a model has a local function under the name of such an operator, ONNX Runtime runs its own and leaves the
+// function alone: a node is a call only where isRuntimeOp() is false.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/formats/onnx/read/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+using Opsets = std::map<std::string, int64_t>;  // versions by domain; "" is the standard one
+
+[[nodiscard]] Opsets opsetsOf(
+    const ::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::OperatorSetIdProto>& imports);
+
+// opsets: what the graph or function around the node imports.
+[[nodiscard]] bool isRuntimeOp(const NodeProto& node, const Opsets& opsets);
+
+}  // namespace normlens::formats::onnx

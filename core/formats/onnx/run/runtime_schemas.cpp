@@ -1,0 +1,90 @@
+#include "core/formats/onnx/run/runtime_schemas.h"
+
+#include <onnx/defs/shape_inference.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "core/formats/onnx/float64/flatten_functions.h"
+#include "core/formats/onnx/float64/float64_ops.h"
+#include "core/formats/onnx/read/check_model.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+using ::ONNX_NAMESPACE::InferenceContext;
+using ::ONNX_NAMESPACE::OpSchema;
+
+int32_t typeFor(char letter) {
+  switch (std::tolower(static_cast<unsigned char>(letter))) {
+    case 'b':
+      return TensorProto::INT8;
+    case 'u':
+      return TensorProto::UINT8;
+    case 'i':
+      return TensorProto::INT32;
+    case 'l':
+      return TensorProto::INT64;
+    default:
+      return TensorProto::DOUBLE;
+  }
+}
+
+bool isDouble(InferenceContext& context, size_t input) {
+  const auto* type = input < context.getNumInputs() ? context.getInputType(input) : nullptr;
+  return type != nullptr && type->tensor_type().elem_type() == TensorProto::DOUBLE;
+}
+
+void inferOutputs(InferenceContext& context, const OwnSignature& signature) {
+  if (!isDouble(context, static_cast<size_t>(signature.typedInput))) return;
+  const size_t count = std::min(context.getNumOutputs(), signature.outputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    context.getOutputType(i)->mutable_tensor_type()->set_elem_type(typeFor(signature.outputs[i]));
+  }
+}
+
+// Norms and activations: a Scan wants to know the shapes of what its body gives.
+bool keepsShape(const std::string& op) {
+  static constexpr std::array<std::string_view, 9> kOps = {"SimplifiedLayerNormalization",
+                                                           "SkipSimplifiedLayerNormalization",
+                                                           "SkipLayerNormalization",
+                                                           "BiasAdd",
+                                                           "FastGelu",
+                                                           "BiasGelu",
+                                                           "Gelu",
+                                                           "QuickGelu",
+                                                           "LayerNormalization"};
+  return std::ranges::find(kOps, op) != kOps.end();
+}
+
+void inferShapes(InferenceContext& context) {
+  constexpr size_t kSum = 3;  // of a norm that adds first
+  if (!::ONNX_NAMESPACE::hasNInputShapes(context, 1)) return;
+  ::ONNX_NAMESPACE::propagateShapeFromInputToOutput(context, 0, 0);
+  if (context.getNumOutputs() > kSum) ::ONNX_NAMESPACE::propagateShapeFromInputToOutput(context, 0, kSum);
+}
+
+}  // namespace
+
+const OpSchema* RuntimeSchemas::GetSchema(const std::string& op, int version, const std::string& domain) const {
+  const auto* known = isStandardDomain(domain)
+                          ? guarded_.GetSchema(op, version, domain)
+                          : ::ONNX_NAMESPACE::OpSchemaRegistry::Instance()->GetSchema(op, version, domain);
+  if (known != nullptr || domain == kTapDomain) return known;  // what a tap makes, nobody reads as a number
+  auto& made = made_[{domain, op}];
+  if (!made) {
+    // One that has no kernel of ours: its first output is what its first input is.
+    auto schema = std::make_unique<OpSchema>();
+    schema->TypeAndShapeInferenceFunction([signature = ownSignature(domain, op).value_or(OwnSignature{0, "d"}),
+                                           keeps = keepsShape(op)](InferenceContext& context) {
+      inferOutputs(context, signature);
+      if (keeps) inferShapes(context);
+    });
+    made = std::move(schema);
+  }
+  return made.get();
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,224 @@
+#include "core/formats/onnx/run/session_model.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "core/formats/onnx/edit/node_maker.h"
+#include "core/formats/onnx/float64/float64_ops.h"
+#include "core/formats/onnx/float64/retype.h"
+#include "core/formats/onnx/lower/lowering.h"
+#include "core/formats/onnx/read/check_model.h"
+#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/element_types.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// Going by its operator, a value of this node may be something else than a tensor.
+bool mayMakeOthers(const std::string& op) {
+  static constexpr std::array kOps = {
+      "SequenceConstruct", "SequenceEmpty",      "SequenceInsert", "SequenceErase", "SequenceMap",   "SplitToSequence",
+      "Optional",          "OptionalGetElement", "ZipMap",         "CastMap",       "DictVectorizer"};
+  return std::ranges::any_of(kOps,
+                             [&](const char* name) { return op == name || op.starts_with(std::string(name) + " "); });
+}
+
+// Custom operators take no packed types.
+bool canBeTapped(int32_t type, const std::string& op, bool knownOnly) {
+  if (type == kUnknownType) return !knownOnly && !mayMakeOthers(op);
+  return type != kNotATensor && fromOnnxType(type) != graph::DType::Quantized;
+}
+
+int64_t tapIndex(const NodeProto& tap) {
+  const auto index =
+      std::ranges::find(tap.attribute(), kTapIndex, [](const auto& attribute) { return attribute.name(); });
+  return index == tap.attribute().end() ? -1 : index->i();
+}
+
+// Calls visit(node, types) for each node, bodies included; those for which it is false are removed.
+template <class Visit>
+void filterNodes(GraphProto& graph, const ElementTypes* outer, const Visit& visit) {
+  const ElementTypes types(graph, outer);
+  ::google::protobuf::RepeatedPtrField<NodeProto> kept;
+  for (auto& node : *graph.mutable_node()) {
+    if (!visit(node, types)) continue;
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) filterNodes(*attribute.mutable_g(), &types, visit);
+    }
+    kept.Add(std::move(node));
+  }
+  kept.Swap(graph.mutable_node());
+}
+
+void dropTaps(SessionModel& made, bool knownOnly) {
+  filterNodes(*made.proto.mutable_graph(), nullptr, [&](const NodeProto& node, const ElementTypes& types) {
+    if (node.domain() != kTapDomain) return true;
+    return canBeTapped(types.of(node.input(0)), made.sites.at(static_cast<size_t>(tapIndex(node))).op, knownOnly);
+  });
+}
+
+// While the types are still the file's own.
+void noteBfloat16(SessionModel& made) {
+  filterNodes(*made.proto.mutable_graph(), nullptr, [&](const NodeProto& node, const ElementTypes& types) {
+    if (node.domain() != kTapDomain) return true;
+    const int32_t type = types.of(node.input(0));
+    made.sites.at(static_cast<size_t>(tapIndex(node))).bfloat16 = type == TensorProto::BFLOAT16 || type == kUnknownType;
+    return true;
+  });
+}
+
+// What a model draws at random it draws the same in every session: else no run could be compared with another.
+void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
+  constexpr std::array<std::string_view, 6> kDraw = {"Bernoulli",        "Multinomial",   "RandomNormal",
+                                                     "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  for (NodeProto& node : nodes) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) drawTheSame(*attribute.mutable_g()->mutable_node());
+    }
+    const bool draws = isStandardDomain(node.domain()) && std::ranges::find(kDraw, node.op_type()) != kDraw.end();
+    if (draws && findAttribute(node, "seed") == nullptr) setFloat(node, "seed", 1);
+  }
+}
+
+// Each tap reads the one before it in its graph. A tap that nobody reads is a leaf, and ONNX Runtime's sorting takes
+// quadratic time over leaves; in a chain there is one, and values come in the file's order.
+void chainTaps(GraphProto& graph) {
+  std::string before;
+  for (NodeProto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) chainTaps(*attribute.mutable_g());
+    }
+    if (node.domain() != kTapDomain) continue;
+    if (!before.empty()) node.add_input(before);
+    before = node.output(0);
+  }
+}
+
+void importTaps(ModelProto& model) {
+  auto& import = *model.add_opset_import();
+  import.set_domain(kTapDomain);
+  import.set_version(1);
+}
+
+void collectReads(const GraphProto& graph, std::set<std::string>& read) {
+  for (const NodeProto& node : graph.node()) {
+    read.insert(node.input().begin(), node.input().end());
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collectReads(attribute.g(), read);
+    }
+  }
+  for (const auto& output : graph.output()) read.insert(output.name());
+}
+
+// ONNX Runtime drops initializers that nobody reads, and then refuses to be given them.
+void dropUnread(ModelProto& model, std::shared_ptr<const Weights>& weights) {
+  std::set<std::string> read, dropped;
+  collectReads(model.graph(), read);
+  ::google::protobuf::RepeatedPtrField<TensorProto> kept;
+  auto used = std::make_shared<Weights>();
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (!read.contains(tensor.name())) {
+      dropped.insert(tensor.name());
+      continue;
+    }
+    if (const auto weight = weights->find(tensor.name()); weight != weights->end()) used->insert(*weight);
+    kept.Add(std::move(tensor));
+  }
+  kept.Swap(model.mutable_graph()->mutable_initializer());
+  // Without its initializer an input would have to be given.
+  ::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::ValueInfoProto> inputs;
+  for (auto& input : *model.mutable_graph()->mutable_input()) {
+    if (!dropped.contains(input.name())) inputs.Add(std::move(input));
+  }
+  inputs.Swap(model.mutable_graph()->mutable_input());
+  weights = std::move(used);
+}
+
+// A function with an operator that its version does not define makes ONNX Runtime 1.31 crash instead of refusing it.
+bool functionsAreDefined(const ModelProto& model) {
+  return std::ranges::all_of(model.functions(), [](const auto& function) {
+    int version = 1;
+    for (const auto& import : function.opset_import()) {
+      if (isStandardDomain(import.domain())) version = static_cast<int>(import.version());
+    }
+    return std::ranges::all_of(function.node(), [&](const NodeProto& node) {
+      const auto* schema = ::ONNX_NAMESPACE::OpSchemaRegistry::Schema(node.op_type(), version, "");
+      return !isStandardDomain(node.domain()) || (schema != nullptr && !schema->Deprecated());
+    });
+  });
+}
+
+std::string unknownAmong(const ::google::protobuf::RepeatedPtrField<NodeProto>& nodes,
+                         const std::set<std::string>& own) {
+  for (const NodeProto& node : nodes) {
+    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
+                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
+    if (!known) return node.op_type() + " of '" + node.domain() + "'";
+    for (const auto& attribute : node.attribute()) {
+      if (!attribute.has_g()) continue;
+      std::string unknown = unknownAmong(attribute.g().node(), own);
+      if (!unknown.empty()) return unknown;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void nameNodesByOutputs(SessionModel& model) {
+  for (NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
+    const auto named = std::ranges::find_if(node.output(), [](const std::string& output) { return !output.empty(); });
+    if (named != node.output().end()) node.set_name(*named);
+  }
+}
+
+std::string unknownOperator(const ModelProto& model) {
+  std::set<std::string> own;
+  for (const auto& function : model.functions()) {
+    own.insert(functionKey(function.domain(), function.name(), function.overload()));
+  }
+  std::string unknown = unknownAmong(model.graph().node(), own);
+  for (const auto& function : model.functions()) {
+    if (unknown.empty()) unknown = unknownAmong(function.node(), own);
+  }
+  return unknown;
+}
+
+Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWishes& wishes) {
+  SessionModel made{*source.skeleton, source.weights, source.file, {}};
+  dropUnread(made.proto, made.weights);
+  const bool ownKernels = wishes.ownKernels || source.float64Twin;
+  if (made.proto.functions_size() > 0 || wishes.taps) {
+    ModelProto flat = made.proto;
+    const auto done = flattenFunctions(flat, wishes.taps, made.sites);
+    const bool asItIs = !wishes.taps && !ownKernels && functionsAreDefined(made.proto);
+    if (!done && !asItIs) return tl::unexpected(done.error());
+    if (done) made.proto = std::move(flat);
+  }
+  drawTheSame(*made.proto.mutable_graph()->mutable_node());
+  for (auto& function : *made.proto.mutable_functions()) drawTheSame(*function.mutable_node());
+  const bool fromBfloat16 = !source.float64Twin && mentionsType(made.proto, TensorProto::BFLOAT16);
+  if (wishes.taps) importTaps(made.proto);  // shape inference wants to know all domains
+  // Again, or for the first time: attributes of calls have found their places.
+  if (source.everyFloat != graph::DType::Unknown) retypeModel(made.proto, allFloatsTo(source.everyFloat));
+  if (wishes.taps || ownKernels) inferTypes(made.proto);
+  if (fromBfloat16) {
+    if (wishes.taps) noteBfloat16(made);
+    retypeModel(made.proto, bfloat16ToFloat32());
+    made.weights = std::make_shared<const Weights>(retypeWeights(*made.weights, bfloat16ToFloat32()));
+  }
+  if (ownKernels) useOwnKernels(made.proto, source.float64Twin);
+  if (wishes.taps) {
+    dropTaps(made, wishes.tapKnownOnly);
+    chainTaps(*made.proto.mutable_graph());
+  }
+  // What shape inference found is not needed any more, and ONNX Runtime need not agree with it.
+  if (wishes.taps || ownKernels) made.proto.mutable_graph()->clear_value_info();
+  return made;
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,164 @@
+#include "core/formats/onnx/run/session_runner.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <unordered_map>
+
+#include "core/base/machine.h"
+#include "core/formats/onnx/read/open.h"
+#include "core/formats/onnx/run/counted_memory.h"
+#include "core/formats/onnx/run/node_profile.h"
+#include "core/formats/onnx/run/session.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+constexpr int kInstrumentedPasses = 5;
+
+// The model with another floating type everywhere, for the runtime's own kernels.
+Result<OnnxSource> inType(const OnnxModel& model, graph::DType to) {
+  if (to == graph::DType::BFloat16) {
+    return fail(ErrorCode::Unsupported, "ONNX Runtime has hardly a kernel for bfloat16, so nothing was measured in it",
+                "measure in float32 or float16");
+  }
+  auto converted = model.converted(to);
+  if (!converted) return tl::unexpected(converted.error());
+  OnnxSource source = static_cast<const OnnxModel&>(**converted).source();
+  source.float64Twin = false;  // whose kernels are our own, made to be right and not fast
+  return source;
+}
+
+// A name for a file that no other process or run takes.
+std::string profilePrefix() {
+  static std::atomic<int> runs{0};
+  const auto name = "normlens_profile_" + std::to_string(getpid()) + "_" + std::to_string(++runs);
+  return (std::filesystem::temp_directory_path() / name).string();
+}
+
+class SessionRunner final : public Runner {
+ public:
+  struct Parts {
+    OnnxSource source;
+    Tensors inputs;
+    RunSettings settings;
+    SessionMeasures measures;
+  };
+  SessionRunner(const OnnxModel& model, Parts parts, std::shared_ptr<Session> session,
+                std::function<Result<double>()> once)
+      : model_(model), parts_(std::move(parts)), session_(std::move(session)), once_(std::move(once)) {}
+
+  Result<double> runOnceMs() override { return once_(); }
+
+  Result<int64_t> peakBytes() override {
+    if (parts_.settings.device == Device::Cuda) {
+      return fail(ErrorCode::Unsupported, "ONNX Runtime does not tell what it takes on the GPU");
+    }
+    auto memory = CountedMemory::make();
+    if (!memory) return tl::unexpected(memory.error());
+    SessionMeasures measures = parts_.measures;
+    measures.memory = memory->get();
+    return withSession(measures, [&](Session&, const auto& once) -> Result<int64_t> {
+      if (const auto first = once(); !first) return tl::unexpected(first.error());  // what is made once is made
+      (*memory)->restart();
+      const int64_t before = (*memory)->held();
+      if (const auto second = once(); !second) return tl::unexpected(second.error());
+      return (*memory)->most() - before;
+    });
+  }
+
+  Result<std::vector<OpTime>> opTimes(const Task& task) override {
+    SessionMeasures measures = parts_.measures;
+    measures.profile = profilePrefix();
+    measures.cudaGraph = false;  // whose kernels belong to no node
+    return withSession(measures, [&](Session& session, const auto& once) -> Result<std::vector<OpTime>> {
+      for (int pass = 0; pass <= kInstrumentedPasses; ++pass) {
+        if (const Status go = task.check(); !go) return tl::unexpected(go.error());
+        if (const auto done = once(); !done) return tl::unexpected(done.error());
+      }
+      const auto file = session.endProfile();
+      if (!file) return tl::unexpected(file.error());
+      const auto clock = parts_.settings.device == Device::Cuda ? ProfileClock::Kernels : ProfileClock::Nodes;
+      auto ops =
+          readProfile(*file, kInstrumentedPasses, clock, [&](const std::string& name) { return nodeNamed(name); });
+      std::error_code ignored;
+      std::filesystem::remove(*file, ignored);
+      return ops;
+    });
+  }
+
+  std::string clock() const override { return parts_.measures.cudaGraph ? "wall clock, CUDA graph" : "wall clock"; }
+  std::string runtime() const override { return "ONNX Runtime " + runtimeVersion(); }
+  int threads() const override { return parts_.measures.threads; }
+
+ private:
+  template <class Use>
+  auto withSession(const SessionMeasures& measures, const Use& use)
+      -> decltype(use(std::declval<Session&>(), std::declval<std::function<Result<double>()>>())) {
+    const auto session =
+        Session::open(parts_.source, {.optimised = true, .taps = {}, .onlyForShape = {}, .measures = measures});
+    if (!session) return tl::unexpected(session.error());
+    const auto once = (*session)->prepare(parts_.inputs);
+    if (!once) return tl::unexpected(once.error());
+    return use(**session, *once);
+  }
+
+  // By nameNodesByOutputs(); nodes in bodies by the names that they have.
+  graph::NodeId nodeNamed(const std::string& name) {
+    if (nodes_.empty()) {
+      const graph::Graph& graph = model_.graph();
+      for (size_t i = 0; i < graph.values.size(); ++i) {
+        if (graph.values[i].producer != graph::kNone)
+          nodes_.emplace(model_.lowered().valuePath[i], graph.values[i].producer);
+      }
+      for (size_t i = 0; i < graph.nodes.size(); ++i)
+        nodes_.emplace(graph.nodes[i].name, static_cast<graph::NodeId>(i));
+    }
+    const auto found = nodes_.find(name);
+    return found == nodes_.end() ? graph::kNone : found->second;
+  }
+
+  const OnnxModel& model_;
+  Parts parts_;
+  std::shared_ptr<Session> session_;
+  std::function<Result<double>()> once_;
+  std::unordered_map<std::string, graph::NodeId> nodes_;  // by name; filled when first asked for
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Runner>> makeRunner(const OnnxModel& model, const Tensors& inputs, const RunSettings& settings) {
+  if (settings.device == Device::Cuda && !runtimeHasCuda()) {
+    return fail(ErrorCode::Unsupported, "this ONNX Runtime has no CUDA execution provider",
+                "measure on the CPU, or build with an ONNXRUNTIME_ROOT that has one");
+  }
+  SessionRunner::Parts parts{model.source(), inputs, settings, {}};
+  parts.measures.device = settings.device;
+  parts.measures.threads = settings.threads > 0 ? settings.threads : physicalCores();
+  if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
+    auto source = inType(model, settings.dtype);
+    if (!source) return tl::unexpected(source.error());
+    parts.source = std::move(*source);
+    parts.measures.ownKernels = false;
+  }
+  const auto open = [&](bool graph) {
+    SessionMeasures measures = parts.measures;
+    measures.cudaGraph = graph;
+    return Session::open(parts.source, {.optimised = true, .taps = {}, .onlyForShape = {}, .measures = measures});
+  };
+  std::shared_ptr<Session> plain;
+  if (settings.cudaGraph) {
+    auto opened = open(false);
+    if (!opened) return tl::unexpected(opened.error());
+    plain = std::move(*opened);
+    parts.measures.cudaGraph = true;
+  }
+  auto session = open(settings.cudaGraph);
+  if (!session) return tl::unexpected(session.error());
+  auto once = (*session)->prepare(inputs, plain.get());
+  if (!once) return tl::unexpected(once.error());
+  return std::make_unique<SessionRunner>(model, std::move(parts), std::move(*session), std::move(*once));
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,75 @@
+#include "core/formats/onnx/run/stand_ins.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+
+namespace normlens::formats::onnx {
+namespace {
+
+using Names = std::unordered_set<std::string>;
+
+constexpr int64_t kSmallest = 64 << 10;  // bytes; smaller ones are not worth a difference
+
+// What these make out of floats has a size that hangs on the numbers.
+bool sizeFollowsNumbers(const std::string& op) {
+  static constexpr std::array kOps = {"NonZero", "Unique", "NonMaxSuppression", "Compress",
+                                      "Resize",  "Range",  "Upsample"};
+  return std::ranges::find(kOps, op) != kOps.end();
+}
+
+bool hasBody(const NodeProto& node) {
+  return std::ranges::any_of(node.attribute(),
+                             [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
+}
+
+bool isKnownFloat(const KnownTypes& types, const std::string& name) {
+  const auto found = types.find(name);
+  return found != types.end() && graph::isFloat(found->second.dtype);
+}
+
+Names largeFloats(const OnnxSource& source) {
+  Names names;
+  for (const auto& [name, weight] : *source.weights) {
+    if (isLargeFloat(weight.view)) names.insert(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool isLargeFloat(const graph::TensorView& weight) {
+  return graph::isFloat(weight.dtype) && graph::byteCount(weight) >= kSmallest;
+}
+
+Names weightsOnlyForShape(const OnnxSource& source, const KnownTypes& types) {
+  Names weights = largeFloats(source);
+  if (weights.empty() || source.skeleton->functions_size() > 0) return {};
+  Names computed;  // from the weights' numbers
+  const auto hangsOnThem = [&](const std::string& name) { return computed.contains(name) || weights.contains(name); };
+  for (const NodeProto& node : source.skeleton->graph().node()) {
+    // Bodies may read anything by its name.
+    if (hasBody(node)) return {};
+    if (std::ranges::none_of(node.input(), hangsOnThem)) continue;
+    if (node.op_type() == "Shape" || node.op_type() == "Size") continue;
+    if (sizeFollowsNumbers(node.op_type())) return {};
+    const bool floatsOnly = std::ranges::all_of(node.input(), [&](const std::string& name) {
+      return !hangsOnThem(name) || weights.contains(name) || isKnownFloat(types, name);
+    });
+    if (!floatsOnly) return {};
+    computed.insert(node.output().begin(), node.output().end());
+  }
+  return weights;
+}
+
+std::shared_ptr<const Zeros> Zeros::of(size_t bytes) {
+  void* data =
+      ::mmap(nullptr, std::max<size_t>(bytes, 1), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return nullptr;
+  return std::shared_ptr<const Zeros>(new Zeros(static_cast<const std::byte*>(data), std::max<size_t>(bytes, 1)));
+}
+
+Zeros::~Zeros() { ::munmap(const_cast<std::byte*>(data_), bytes_); }
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,40 @@
+// Weights whose values a probe run does not need: it is after shapes, and those follow from other shapes.
+//
+// Such a weight stands in the session as zeros of its shape, all on one stretch of memory that is never touched, so a
+// probe takes no memory for the weights. Private to formats/onnx.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "core/formats/onnx/read/known_types.h"
+#include "core/formats/onnx/read/onnx_source.h"
+
+namespace normlens::formats::onnx {
+
+// Worth sparing a copy, and of a type whose numbers no kernel asks for before it runs.
+[[nodiscard]] bool isLargeFloat(const graph::TensorView& weight);
+
+// Names of weights; all large ones of floating type, or none at all where a size may hang on a number that was computed
+// from them (the positions that NonZero finds, an index, a condition). In doubt: none.
+[[nodiscard]] std::unordered_set<std::string> weightsOnlyForShape(const OnnxSource& source, const KnownTypes& types);
+
+// Zeros for tensors up to some size. Reading them takes no memory of its own; writing to them is not allowed.
+class Zeros {
+ public:
+  // Null where the system has no such stretch of addresses.
+  static std::shared_ptr<const Zeros> of(size_t bytes);
+  ~Zeros();
+  Zeros(const Zeros&) = delete;
+  Zeros& operator=(const Zeros&) = delete;
+
+  [[nodiscard]] const std::byte* data() const { return data_; }
+
+ private:
+  Zeros(const std::byte* data, size_t bytes) : data_(data), bytes_(bytes) {}
+  const std::byte* data_;
+  size_t bytes_;
+};
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,46 @@
+// A residual add and the norm that reads it, written as one op of libnormlens_ops.so. Private to formats/torchscript:
+// includes torch.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/formats/torchscript/edit/apply_graph_copy.h"
+#include "core/formats/torchscript/edit/sum_way.h"
+
+namespace normlens::formats::torchscript {
+
+// Gamma or beta.
+struct FusedNumber {
+  size_t input = 0;                // of the norm
+  std::vector<std::string> names;  // attributes from the holder's module to the number
+};
+
+struct FusedNorm {
+  SumWay way;
+  torch::jit::Node* norm = nullptr;  // aten::layer_norm or rms_norm
+  double eps = 0;
+  std::optional<FusedNumber> gamma, beta;
+  // Which body on the way reads gamma and beta from its module and hands them down to the add; nullopt: the norm is
+  // beside the add, which reads what the norm did.
+  std::optional<size_t> holder;
+
+  // Calls on the way get other arguments and results.
+  [[nodiscard]] bool crossesBodies() const { return way.bodies.size() > 1; }
+};
+
+// Does nothing but compute: no call, no effect, no write to memory. Blocks are not looked into.
+[[nodiscard]] bool onlyComputes(const torch::jit::Node& node);
+
+// The body does nothing but hand its parameter to the reader and return what that makes: a call of it can be replaced.
+[[nodiscard]] bool isReaderAlone(const torch::jit::Graph& body, const torch::jit::Node& reader, size_t input);
+
+// The value can be had at an earlier place as well.
+[[nodiscard]] bool canReadBefore(const torch::jit::Value& value, const torch::jit::Node& place);
+
+// By frame: `op` makes the sum and the normalised value where the add was.
+[[nodiscard]] std::vector<std::pair<int, BodyEdit>> fuseNorm(const FusedNorm& fused, const std::string& op);
+
+}  // namespace normlens::formats::torchscript

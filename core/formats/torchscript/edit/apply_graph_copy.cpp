@@ -1,0 +1,193 @@
+#include "core/formats/torchscript/edit/apply_graph_copy.h"
+
+#include <torch/csrc/jit/ir/constants.h>
+
+#include <cstdint>
+#include <unordered_set>
+
+namespace normlens::formats::torchscript {
+
+using torch::jit::Block;
+using torch::jit::Node;
+using torch::jit::Value;
+
+GraphCopy::GraphCopy(const std::shared_ptr<torch::jit::Graph>& original) : graph_(original->copy()) {
+  pair(original->block(), graph_->block());
+}
+
+// Copies keep the order of nodes and blocks.
+void GraphCopy::pair(Block* original, Block* copy) {
+  auto twin = copy->nodes().begin();
+  for (Node* node : original->nodes()) {
+    nodes_[node] = *twin;
+    for (size_t i = 0; i < node->blocks().size(); ++i) pair(node->blocks()[i], twin->blocks()[i]);
+    ++twin;
+  }
+  nodes_[original->return_node()] = copy->return_node();
+}
+
+Node* GraphCopy::at(const Node* original) const {
+  const auto found = nodes_.find(original);
+  if (found == nodes_.end())
+    throw EditRefused("an edit names an operation that is not part of the code it was found in");
+  return found->second;
+}
+
+Value* GraphCopy::addArgument(const std::string& name) {
+  newSignature_ = true;
+  Value* argument = graph_->addInput(name);
+  argument->setType(c10::TensorType::get());
+  return argument;
+}
+
+void GraphCopy::addResult(Value* value) {
+  newSignature_ = true;
+  Node* pair = graph_->createTuple({graph_->outputs()[0], value});
+  graph_->block()->appendNode(pair);
+  graph_->block()->replaceOutput(0, pair->output());
+}
+
+Value* GraphCopy::takeResult(const Node* call) {
+  Node* twin = at(call);
+  Value* result = twin->output(0);
+  result->setType(c10::TupleType::create({result->type(), c10::TensorType::get()}));
+  Node* unpack = graph_->createTupleUnpack(result);
+  unpack->insertAfter(twin);
+  result->replaceAllUsesAfterNodeWith(unpack, unpack->output(0));
+  return unpack->output(1);
+}
+
+std::string signatureOf(const std::vector<BodyEdit>& edits) {
+  std::string all;
+  for (const auto& edit : edits) all += edit.signature + ";";
+  return all;
+}
+
+std::string idOf(const void* object) { return std::to_string(reinterpret_cast<uintptr_t>(object)); }
+
+namespace {
+
+std::string idOf(const ReadSite& site) { return torchscript::idOf(site.node) + "." + std::to_string(site.input); }
+
+size_t inputIndex(const ReadSite& site) { return static_cast<size_t>(site.input); }
+
+void redirect(GraphCopy& copy, const ReadSite& site, Value* to) {
+  Node* node = copy.at(site.node);
+  Node* before = node->input(inputIndex(site))->node();
+  node->replaceInput(inputIndex(site), to);
+  removeUnused(before);
+}
+
+}  // namespace
+
+bool mayMutate(const Node& node) {
+  const auto* schema = node.maybeSchema();
+  return schema == nullptr ? node.kind().is_aten() : schema->is_mutable();
+}
+
+namespace {
+
+bool removable(const Node& node) {
+  const auto kind = node.kind();
+  if (kind == c10::prim::Param || kind == c10::prim::Return || !node.blocks().empty()) return false;
+  if (kind == c10::prim::CallMethod || kind == c10::prim::CallFunction) return false;
+  return !node.hasUses() && !node.hasSideEffects() && !mayMutate(node);
+}
+
+void removeAll(std::vector<Node*> candidates) {
+  std::unordered_set<Node*> gone;
+  while (!candidates.empty()) {
+    Node* node = candidates.back();
+    candidates.pop_back();
+    if (gone.count(node) != 0 || !removable(*node)) continue;
+    for (Value* input : node->inputs()) candidates.push_back(input->node());
+    node->destroy();
+    gone.insert(node);
+  }
+}
+
+}  // namespace
+
+void removeUnused(Node* node) { removeAll({node}); }
+void removeUnused(std::vector<Node*> nodes) { removeAll(std::move(nodes)); }
+
+BodyEdit bypassNode(Node* node, int input) {
+  return {"bypass " + idOf(ReadSite{node, input}), [=](GraphCopy& copy) {
+            Node* twin = copy.at(node);
+            twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
+            // An in-place op without readers would still write; its effect is the edit's now, so it goes as well.
+            std::vector<Node*> sources;
+            for (Value* value : twin->inputs()) sources.push_back(value->node());
+            if (!twin->hasUses()) {
+              twin->destroy();
+              removeAll(std::move(sources));
+            }
+          }};
+}
+
+BodyEdit passOn(Node* node, int input) {
+  return {"pass on " + idOf(ReadSite{node, input}), [=](GraphCopy& copy) {
+            Node* twin = copy.at(node);
+            twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
+          }};
+}
+
+BodyEdit removeNodes(std::vector<Node*> nodes) {
+  std::string signature = "remove";
+  for (const Node* node : nodes) signature += " " + torchscript::idOf(node);
+  return {signature, [nodes = std::move(nodes)](GraphCopy& copy) {
+            std::vector<Node*> twins;
+            for (const Node* node : nodes) twins.push_back(copy.at(node));
+            removeUnused(std::move(twins));
+          }};
+}
+
+BodyEdit readAttribute(ReadSite site, std::string attribute) {
+  return {"read " + idOf(site) + " " + attribute, [=](GraphCopy& copy) {
+            const torch::jit::WithInsertPoint here(copy.at(site.node));
+            // The class gets the attribute when the copy finds its class: the type is known already.
+            Node* get = copy.graph()->create(c10::prim::GetAttr, {copy.graph()->inputs()[0]});
+            get->s_(c10::attr::name, attribute);
+            get->output()->setType(c10::TensorType::get());
+            copy.graph()->insertNode(get);
+            redirect(copy, site, get->output());
+          }};
+}
+
+BodyEdit readConstant(ReadSite site, at::Tensor tensor) {
+  const auto* identity = tensor.unsafeGetTensorImpl();
+  return {"read " + idOf(site) + " constant " + torchscript::idOf(identity), [=](GraphCopy& copy) {
+            const torch::jit::WithInsertPoint here(copy.at(site.node));
+            redirect(copy, site, copy.graph()->insertConstant(tensor));
+          }};
+}
+
+BodyEdit setConstant(Node* node, at::Tensor tensor) {
+  const auto* identity = tensor.unsafeGetTensorImpl();
+  return {"set " + torchscript::idOf(node) + " " + torchscript::idOf(identity), [=](GraphCopy& copy) {
+            Node* twin = copy.at(node);
+            twin->t_(c10::attr::value, tensor);
+            twin->output()->inferTypeFrom(tensor);
+          }};
+}
+
+BodyEdit callMethod(Node* call, std::string method) {
+  return {"call " + torchscript::idOf(call) + " " + method,
+          [=](GraphCopy& copy) { copy.at(call)->s_(c10::attr::name, method); }};
+}
+
+BodyEdit callFunction(Node* call, torch::jit::Function* function) {
+  return {"call " + torchscript::idOf(call) + " " + torchscript::idOf(function), [=](GraphCopy& copy) {
+            Node* twin = copy.at(call);
+            Node* before = twin->input(0)->node();
+            const torch::jit::WithInsertPoint here(twin);
+            Node* constant = copy.graph()->create(c10::prim::Constant);
+            constant->s_(c10::attr::name, function->name());
+            constant->output()->setType(c10::FunctionType::create(function));
+            copy.graph()->insertNode(constant);
+            twin->replaceInput(0, constant->output());
+            removeUnused(before);
+          }};
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,48 @@
+// Code that a fold adds to a body: run-time centerings and the norms that replace LayerNorms. Private to
+// formats/torchscript: includes torch.
+//
+// Sizes of the probe run are never written into the code: kept axes are -1 or left alone, so that the result works for
+// the batch and sequence sizes that the original works for.
+#pragma once
+
+#include <vector>
+
+#include "core/formats/model.h"
+#include "core/formats/torchscript/edit/apply_graph_copy.h"
+#include "core/graph/types.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::formats::torchscript {
+
+// x - mean(groups of x) once, before the first of the reads, for all of them. `shape`: of x in the probe run, to find
+// the axes that the pattern means. Throws EditRefused where the groups cannot be said without fixing a free size.
+[[nodiscard]] BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
+                                       const ops::Pattern& pattern);
+
+// 0 in the place of what is read there: of the same type and shape, or a number of the same kind.
+[[nodiscard]] BodyEdit readZeros(ReadSite site);
+
+struct NormReplacement {
+  torch::jit::Node* node = nullptr;  // isLayerNormOp
+  NormFlavour flavour = NormFlavour::Portable;
+  int axes = 1;                   // how many trailing axes are normalised
+  bool gamma = false;             // given, whatever the static type says
+  bool beta = false;              // given, and still to be added
+  bool computeInFloat32 = false;  // the input is of a half type: the norm's own accumulation type
+  bool castBack = false;          // gamma or beta has another type than the input
+};
+
+// aten::layer_norm and native_layer_norm, normlens::layer_norm and add_layer_norm.
+[[nodiscard]] bool isLayerNormOp(const torch::jit::Node& node);
+
+// Throws EditRefused where the flavour cannot express the norm.
+[[nodiscard]] BodyEdit replaceNorm(const NormReplacement& norm);
+
+// normlens::add_layer_norm becomes an add and a norm, which from then on is what the node stands for: its input 0 is
+// the sum. For edits of the sum that only the norm is to see; whatever else reads by the op's own inputs goes before.
+[[nodiscard]] BodyEdit writeOutAddNorm(torch::jit::Node* fused);
+
+// A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).
+[[nodiscard]] BodyEdit varianceToMeanSquare(torch::jit::Node* variance);
+
+}  // namespace normlens::formats::torchscript

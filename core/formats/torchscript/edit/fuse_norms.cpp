@@ -1,0 +1,48 @@
+// TorchScriptModel::fuseNorms: residual add and norm as one op, with nothing folded.
+#include "core/formats/torchscript/edit/apply_new_nodes.h"
+#include "core/formats/torchscript/edit/edited_norms.h"
+#include "core/formats/torchscript/edit/fusable_norms.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+struct NormNode {
+  std::string name;
+  graph::NodeId node;
+};
+
+std::vector<NormNode> normsOf(const analysis::Norms& norms) {
+  std::vector<NormNode> nodes;
+  for (const auto& norm : norms.layerNorms) {
+    if (norm.form == analysis::NormForm::Op) nodes.push_back({norm.name, norm.node});
+  }
+  for (const auto& norm : norms.others) {
+    if (norm.kind == "RMSNorm" && norm.form == analysis::NormForm::Op) nodes.push_back({norm.name, norm.node});
+  }
+  return nodes;
+}
+
+const char* fusedOp(const torch::jit::Node& norm) {
+  return isLayerNormOp(norm) ? "normlens::add_layer_norm" : "normlens::add_rms_norm";
+}
+
+}  // namespace
+
+Result<FusedModel> TorchScriptModel::fuseNorms(const analysis::Norms& norms, const Task& task) const {
+  task.report("fusing adds and norms");
+  return withEditedNorms(*this, "the norms cannot be fused", [&](FrameEdits& frames) {
+    std::vector<std::string> fused;
+    FusableNorms fusable(*this);
+    for (const NormNode& norm : normsOf(norms)) {
+      const auto taken = fusable.take(norm.node);
+      if (!taken) continue;
+      for (auto& [frame, edit] : fuseNorm(*taken, fusedOp(*taken->norm))) {
+        frames[static_cast<size_t>(frame)].push_back(std::move(edit));
+      }
+      fused.push_back(norm.name);
+    }
+    return fused;
+  });
+}
+
+}  // namespace normlens::formats::torchscript

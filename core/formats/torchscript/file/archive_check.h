@@ -1,0 +1,19 @@
+// Everything that is checked of a file before torch sees it. No torch here; nothing is unpickled or run.
+#pragma once
+
+#include <memory>
+
+#include "core/base/result.h"
+#include "core/formats/archive/archive_reader.h"
+
+namespace normlens::formats::torchscript {
+
+// A TorchScript archive that is whole: a zip with code/, constants.pkl, data.pkl and a version, whose tensor records
+// are there and long enough for what the pickles declare, whose compressed records unpack within bounds, and whose
+// CRCs are right, but for those of tensors: what tensors hold cannot harm their reader, so that check may go on while
+// they are loaded. Errors: Unreadable or Unsupported, one sentence that names what the file is and what to do.
+[[nodiscard]] Result<std::shared_ptr<const Archive>> openCheckedArchive(std::shared_ptr<const MappedFile> file);
+
+[[nodiscard]] bool holdsTensor(const Archive& archive, const ZipRecord& record);
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,288 @@
+#include <algorithm>
+
+#include "core/formats/torchscript/lower/op_rule.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+std::optional<int64_t> normalised(int64_t axis, std::optional<int64_t> rank) {
+  if (!rank) return axis >= 0 ? std::optional(axis) : std::nullopt;
+  if (axis < 0) axis += *rank;
+  if (axis < 0 || axis >= std::max<int64_t>(*rank, 1)) return std::nullopt;
+  return axis;
+}
+
+std::optional<graph::Shape> shapeIn(const ValueRecord* record) {
+  if (record == nullptr || record->kind != ValueRecord::Kind::Tensor) return std::nullopt;
+  return record->shape;
+}
+
+std::optional<std::vector<int64_t>> intsIn(const c10::IValue& value) {
+  if (value.isInt()) return std::vector<int64_t>{value.toInt()};
+  if (!value.isList()) return std::nullopt;
+  std::vector<int64_t> ints;
+  for (const c10::IValue& element : value.toListRef()) {
+    if (!element.isInt()) return std::nullopt;
+    ints.push_back(element.toInt());
+  }
+  return ints;
+}
+
+std::optional<graph::Attribute> attributeOf(const c10::IValue& value) {
+  if (value.isBool()) return value.toBool();
+  if (value.isInt()) return value.toInt();
+  if (value.isDouble()) return value.toDouble();
+  if (value.isString()) return value.toStringRef();
+  if (value.isDoubleList()) return value.toDoubleVector();
+  if (value.isList() && !value.toListRef().empty()) {
+    if (auto ints = intsIn(value)) return std::move(*ints);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+OpContext::OpContext(Lowering& lowering, int node, graph::OpKind opKind, graph::BlockId into)
+    : kind(opKind),
+      lowering_(lowering),
+      node_(node),
+      at_(lowering.node(node)),
+      schema_(at_.node->maybeSchema()),
+      into_(into),
+      used_(at_.inputs.size(), false) {}
+
+int OpContext::find(std::string_view argument) const {
+  if (schema_ == nullptr) return -1;
+  const auto& arguments = schema_->arguments();
+  for (size_t i = 0; i < std::min(arguments.size(), at_.inputs.size()); ++i) {
+    if (arguments[i].name() == argument) return static_cast<int>(i);
+  }
+  // dropout(input, ...) has a variant dropout_(self, ...).
+  return argument == "input" ? find("self") : -1;
+}
+
+int OpContext::valueOf(std::string_view argument) const {
+  const int input = find(argument);
+  return input < 0 ? kNone : at_.inputs[static_cast<size_t>(input)];
+}
+
+void OpContext::operand(std::string_view argument) {
+  const int input = find(argument);
+  if (input < 0) {
+    operands.push_back({graph::kNoValue, {}});
+    return;
+  }
+  used_[static_cast<size_t>(input)] = true;
+  const auto found = lowering_.operandsOf(node_, static_cast<size_t>(input));
+  if (found.size() == 1) {
+    operands.push_back(found[0]);
+  } else {
+    // A list where one tensor was expected: nothing is known of such an op.
+    kind = graph::OpKind::Opaque;
+    operands.insert(operands.end(), found.begin(), found.end());
+  }
+}
+
+Operand OpContext::take(std::string_view argument) {
+  const size_t before = operands.size();
+  operand(argument);
+  const Operand taken = operands.at(before);
+  operands.resize(before);
+  return taken;
+}
+
+Operand OpContext::part(graph::OpKind partKind, std::string op, const std::vector<Operand>& partOperands,
+                        graph::Attributes partAttributes, bool firstOutput) {
+  if (firstOutput) ++outputsInParts_;
+  return lowering_.addPart(node_, into_, {partKind, std::move(op), std::move(partAttributes), firstOutput},
+                           partOperands);
+}
+
+void OpContext::standsInModuleOf(std::string_view argument) {
+  const int value = valueOf(argument);
+  if (value != kNone) module_ = lowering_.moduleHolding(value);
+}
+
+void OpContext::operandList(std::string_view argument) {
+  const int input = find(argument);
+  if (input < 0) return;
+  used_[static_cast<size_t>(input)] = true;
+  const auto found = lowering_.operandsOf(node_, static_cast<size_t>(input));
+  operands.insert(operands.end(), found.begin(), found.end());
+  if (!lowering_.listSize(at_.inputs[static_cast<size_t>(input)])) kind = graph::OpKind::Opaque;
+}
+
+void OpContext::allOperands() {
+  for (size_t i = 0; i < at_.inputs.size(); ++i) {
+    if (used_[i] || lowering_.literalOf(at_.inputs[i])) continue;
+    used_[i] = true;
+    for (const Operand& found : lowering_.operandsOf(node_, i)) {
+      if (found.value != graph::kNoValue) operands.push_back(found);
+    }
+  }
+}
+
+void OpContext::tensorOperands() {
+  for (size_t i = 0; i < at_.inputs.size(); ++i) {
+    const auto type = at_.node->input(i)->type();
+    const bool number = type->isSubtypeOf(*c10::NumberType::get()) || type->kind() == c10::TypeKind::BoolType ||
+                        type->str() == "int[]" || type->str() == "List[int]";
+    if (number || used_[i] || lowering_.literalOf(at_.inputs[i])) continue;
+    used_[i] = true;
+    for (const Operand& found : lowering_.operandsOf(node_, i)) {
+      if (found.value != graph::kNoValue) operands.push_back(found);
+    }
+  }
+}
+
+bool OpContext::isNone(std::string_view argument) const {
+  const int value = valueOf(argument);
+  if (value == kNone) return true;
+  const auto literal = lowering_.literalOf(value);
+  return literal && literal->isNone();
+}
+
+bool OpContext::isLiteral(std::string_view argument) const {
+  const int value = valueOf(argument);
+  return value != kNone && lowering_.literalOf(value).has_value();
+}
+
+std::optional<int64_t> OpContext::intOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  if (!literal || !literal->isInt()) return std::nullopt;
+  return literal->toInt();
+}
+
+std::optional<double> OpContext::numberOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  if (!literal) return std::nullopt;
+  if (literal->isInt()) return static_cast<double>(literal->toInt());
+  if (literal->isDouble()) return literal->toDouble();
+  if (literal->isBool()) return literal->toBool() ? 1.0 : 0.0;
+  return std::nullopt;
+}
+
+std::optional<bool> OpContext::boolOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  if (!literal || !literal->isBool()) return std::nullopt;
+  return literal->toBool();
+}
+
+std::optional<std::string> OpContext::stringOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  if (!literal || !literal->isString()) return std::nullopt;
+  return literal->toStringRef();
+}
+
+std::optional<std::vector<int64_t>> OpContext::intsOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  return literal ? intsIn(*literal) : std::nullopt;
+}
+
+std::optional<std::vector<std::optional<int64_t>>> OpContext::knownIntsOf(std::string_view argument) const {
+  if (const auto all = intsOf(argument)) return std::vector<std::optional<int64_t>>(all->begin(), all->end());
+  const int list = valueOf(argument);
+  const auto size = list == kNone || lowering_.changedList(list) != nullptr ? std::nullopt : lowering_.listSize(list);
+  const auto& values = lowering_.program().values;
+  const int producer = size ? values[static_cast<size_t>(list)].producer : kNone;
+  if (producer == kNone || lowering_.node(producer).inputs.size() != *size) return std::nullopt;
+  std::vector<std::optional<int64_t>> numbers;
+  for (const int element : lowering_.node(producer).inputs) {
+    const auto& known = values[static_cast<size_t>(element)].known;
+    numbers.push_back(known && known->isInt() ? std::optional(known->toInt()) : std::nullopt);
+  }
+  return numbers;
+}
+
+std::optional<graph::Shape> OpContext::shapeOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  return value == kNone ? std::nullopt : shapeIn(lowering_.recordOf(value));
+}
+
+graph::DType OpContext::dtypeOfInput(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
+  return record == nullptr ? graph::DType::Unknown : record->dtype;
+}
+
+std::optional<graph::Shape> OpContext::outputShape(size_t output) const {
+  return output < at_.outputs.size() ? shapeIn(lowering_.recordOf(at_.outputs[output])) : std::nullopt;
+}
+
+graph::DType OpContext::outputDtype(size_t output) const {
+  const auto* record = output < at_.outputs.size() ? lowering_.recordOf(at_.outputs[output]) : nullptr;
+  return record == nullptr ? graph::DType::Unknown : record->dtype;
+}
+
+std::optional<int64_t> OpContext::rankOf(std::string_view argument) const {
+  const auto shape = shapeOf(argument);
+  if (!shape) return std::nullopt;
+  return static_cast<int64_t>(shape->size());
+}
+
+std::optional<int64_t> OpContext::axisOf(std::string_view argument, std::optional<int64_t> rank) const {
+  const auto axis = intOf(argument);
+  return axis ? normalised(*axis, rank) : std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> OpContext::axesOf(std::string_view argument, std::optional<int64_t> rank) const {
+  auto axes = intsOf(argument);
+  if (!axes) return std::nullopt;
+  for (int64_t& axis : *axes) {
+    const auto plain = normalised(axis, rank);
+    if (!plain) return std::nullopt;
+    axis = *plain;
+  }
+  return axes;
+}
+
+std::string_view OpContext::overload() const {
+  return schema_ == nullptr ? std::string_view() : std::string_view(schema_->overload_name());
+}
+
+std::vector<std::optional<graph::Shape>> OpContext::shapesOfList(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
+  std::vector<std::optional<graph::Shape>> shapes;
+  if (record == nullptr) return shapes;
+  if (const auto* list = lowering_.changedList(value)) {
+    for (const Item& element : list->elements) shapes.push_back(lowering_.described(element).shape);
+    return shapes;
+  }
+  for (const ValueRecord& element : record->elements) shapes.push_back(shapeIn(&element));
+  return shapes;
+}
+
+bool OpContext::maskedBy(std::string_view argument, size_t element) const {
+  const int value = valueOf(argument);
+  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
+  const auto* list = value == kNone ? nullptr : lowering_.changedList(value);
+  const size_t count = list != nullptr ? list->elements.size() : record != nullptr ? record->elements.size() : 0;
+  if (element >= count) return false;
+  const graph::DType dtype =
+      list != nullptr ? lowering_.described(list->elements[element]).dtype : record->elements[element].dtype;
+  return dtype == graph::DType::Bool || dtype == graph::DType::UInt8;
+}
+
+void OpContext::setAxis(std::string_view argument, std::optional<int64_t> rank) {
+  if (const auto axis = axisOf(argument, rank)) set("axis", *axis);
+}
+
+void OpContext::addRemainingLiterals() {
+  if (schema_ == nullptr) return;
+  const auto& arguments = schema_->arguments();
+  for (size_t i = 0; i < std::min(arguments.size(), at_.inputs.size()); ++i) {
+    const std::string& name = arguments[i].name();
+    if (used_[i] || std::ranges::any_of(attributes, [&](const auto& entry) { return entry.first == name; })) continue;
+    const auto literal = lowering_.literalOf(at_.inputs[i]);
+    const auto value = literal ? attributeOf(*literal) : std::nullopt;
+    if (value) attributes.emplace_back(name, *value);
+  }
+}
+
+}  // namespace normlens::formats::torchscript

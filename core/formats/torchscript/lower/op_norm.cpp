@@ -1,0 +1,264 @@
+// Rows for norms, softmax, reductions and mixing along axes.
+#include <numeric>
+
+#include "core/formats/torchscript/lower/op_rule.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using graph::OpKind;
+
+std::vector<int64_t> trailing(int64_t rank, int64_t count) {
+  std::vector<int64_t> axes(static_cast<size_t>(count));
+  std::iota(axes.begin(), axes.end(), rank - count);
+  return axes;
+}
+
+void setEps(OpContext& op) {
+  if (const auto eps = op.numberOf("eps")) op.set("eps", *eps);
+}
+
+// As many of the last axes as there are sizes listed. Which sizes, x says itself: weight.shape and x.shape[-1:] will
+// do.
+void setTrailingAxes(OpContext& op) {
+  const auto count = op.fixedLengthOf("normalized_shape");
+  const auto rank = op.rankOf("input");
+  if (count && rank && *count <= *rank) op.set("axes", trailing(*rank, *count));
+}
+
+void layerNorm(OpContext& op) {
+  op.operand("input");
+  op.operand("weight");
+  op.operand("bias");
+  setTrailingAxes(op);
+  setEps(op);
+  if (!op.numberOf("eps")) op.kind = OpKind::Opaque;
+}
+
+void rmsNorm(OpContext& op) {
+  op.operand("input");
+  op.operand("weight");
+  setTrailingAxes(op);
+  setEps(op);
+}
+
+void groupNorm(OpContext& op) {
+  op.operand("input");
+  op.operand("weight");
+  op.operand("bias");
+  for (const char* name : {"num_groups", "group"}) {
+    if (const auto groups = op.intOf(name)) op.set("groups", *groups);
+  }
+  setEps(op);
+}
+
+void batchNorm(OpContext& op) {
+  for (const char* name : {"input", "weight", "bias", "running_mean", "running_var"}) op.operand(name);
+  setEps(op);
+  const bool evaluates = !op.has("training") || op.boolOf("training") == false;
+  if (!evaluates || op.isNone("running_mean") || op.isNone("running_var")) op.kind = OpKind::Opaque;
+}
+
+void instanceNorm(OpContext& op) {
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
+  setEps(op);
+  if (op.boolOf("use_input_stats") != true) op.kind = OpKind::Opaque;
+}
+
+// x is cast to the type of the result first.
+bool roundsOnTheWayIn(const OpContext& op) {
+  const auto before = op.dtypeOfInput("self"), after = op.outputDtype();
+  const bool known = before != graph::DType::Unknown && after != graph::DType::Unknown;
+  return known && !graph::castIsExact(before, after);
+}
+
+void softmax(OpContext& op) {
+  op.operand("self");
+  op.setAxis("dim", op.rankOf("self"));
+  if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
+}
+
+// mean, sum, max ... over `dim`, or over everything where there is no such argument or it is None.
+void reduce(OpContext& op, const char* name) {
+  op.operand("self");
+  op.set("op", std::string(name));
+  const auto rank = op.rankOf("self");
+  const auto listed = op.intsOf("dim");
+  const bool all = op.isNone("dim") || (listed && listed->empty());
+  if (all) {
+    if (rank) op.set("axes", trailing(*rank, *rank));
+  } else if (const auto axes = op.axesOf("dim", rank)) {
+    op.set("axes", *axes);
+  }
+  if (!op.has("keepdim")) {
+    op.set("keepdim", false);
+  } else if (const auto keep = op.boolOf("keepdim")) {
+    op.set("keepdim", *keep);
+  }
+}
+
+void linearReduce(OpContext& op, const char* name) {
+  reduce(op, name);
+  if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
+}
+void mean(OpContext& op) { linearReduce(op, "mean"); }
+void sum(OpContext& op) { linearReduce(op, "sum"); }
+void otherReduce(OpContext& op) { reduce(op, "other"); }
+
+// unbiased: divides by n - 1.
+void variance(OpContext& op, const char* name) {
+  reduce(op, name);
+  const auto correction = op.numberOf("correction");
+  if (op.has("unbiased")) {
+    if (const auto unbiased = op.boolOf("unbiased")) op.set("unbiased", *unbiased);
+  } else if (op.has("correction")) {
+    const bool none = op.isNone("correction");
+    if (none || correction == 1.0)
+      op.set("unbiased", true);
+    else if (correction == 0.0)
+      op.set("unbiased", false);
+    else
+      op.attributes[0].second = std::string("other");
+  } else {
+    op.set("unbiased", true);
+  }
+}
+void var(OpContext& op) { variance(op, "var"); }
+void stdev(OpContext& op) { variance(op, "std"); }
+
+// Two reductions of one input: the spread is the first output, the mean the second.
+void spreadAndMean(OpContext& op, const char* spread) {
+  variance(op, spread);
+  static_cast<void>(
+      op.part(OpKind::Reduce, std::string("aten::") + spread, op.operands, op.attributes, OpContext::kFirstOutput));
+  op.operands.clear();
+  op.attributes.clear();
+  reduce(op, "mean");
+}
+void varianceAndMean(OpContext& op) { spreadAndMean(op, "var"); }
+void deviationAndMean(OpContext& op) { spreadAndMean(op, "std"); }
+
+// max(x), max(x, dim) reduce; max(x, y) is pointwise.
+void maxOrMin(OpContext& op) {
+  if (!op.has("other")) return reduce(op, "other");
+  op.kind = OpKind::Elementwise;
+  op.operand("self");
+  op.operand("other");
+}
+
+void mixTrailing(OpContext& op, int64_t count) {
+  op.operand(op.has("self") ? "self" : "input");
+  const auto rank = op.rankOf(op.has("self") ? "self" : "input");
+  if (rank && *rank >= count) op.set("axes", trailing(*rank, count));
+}
+void mix1(OpContext& op) { mixTrailing(op, 1); }
+void mix2(OpContext& op) { mixTrailing(op, 2); }
+void mix3(OpContext& op) { mixTrailing(op, 3); }
+
+// To a size that the file may write.
+void adaptivePool(OpContext& op, int64_t count) {
+  mixTrailing(op, count);
+  const auto rank = op.rankOf(op.has("self") ? "self" : "input");
+  const auto sizes = op.intsOf("output_size");
+  if (!rank || *rank < count || !sizes || static_cast<int64_t>(sizes->size()) != count) return;
+  std::vector<int64_t> ones;
+  for (size_t i = 0; i < sizes->size(); ++i) {
+    if ((*sizes)[i] == 1) ones.push_back(*rank - count + static_cast<int64_t>(i));
+  }
+  if (!ones.empty()) op.set("ones", std::move(ones));
+}
+void adaptivePool1(OpContext& op) { adaptivePool(op, 1); }
+void adaptivePool2(OpContext& op) { adaptivePool(op, 2); }
+void adaptivePool3(OpContext& op) { adaptivePool(op, 3); }
+
+// Element i of a list with one number per pooled axis, or one for all.
+std::optional<int64_t> along(const std::vector<int64_t>& list, size_t i) {
+  if (list.size() == 1) return list.front();
+  return i < list.size() ? std::optional(list[i]) : std::nullopt;
+}
+
+// A window of one position at every position leaves its axis alone.
+void averagePool(OpContext& op, int64_t count) {
+  mixTrailing(op, count);
+  const auto rank = op.rankOf(op.has("self") ? "self" : "input");
+  const auto kernel = op.intsOf("kernel_size"), stride = op.intsOf("stride"), padding = op.intsOf("padding");
+  if (!rank || *rank < count || !kernel || !stride || !padding) return;
+  std::vector<int64_t> pooled;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const auto step = stride->empty() ? along(*kernel, at) : along(*stride, at);
+    if (along(*kernel, at) != 1 || step != 1 || along(*padding, at) != 0) pooled.push_back(*rank - count + i);
+  }
+  op.attributes.back().second = pooled;
+}
+void averagePool1(OpContext& op) { averagePool(op, 1); }
+void averagePool2(OpContext& op) { averagePool(op, 2); }
+void averagePool3(OpContext& op) { averagePool(op, 3); }
+
+void cumulativeSum(OpContext& op) {
+  op.operand("self");
+  if (const auto axis = op.axisOf("dim", op.rankOf("self"))) op.set("axes", std::vector<int64_t>{*axis});
+  if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
+}
+
+}  // namespace
+
+const std::vector<OpRule>& normRules() {
+  static const std::vector<OpRule> kRules = {
+      {"aten::layer_norm", OpKind::LayerNorm, layerNorm},
+      {"aten::native_layer_norm", OpKind::LayerNorm, layerNorm},
+      {"aten::rms_norm", OpKind::RmsNorm, rmsNorm},
+      {"aten::group_norm", OpKind::GroupNorm, groupNorm},
+      {"aten::native_group_norm", OpKind::GroupNorm, groupNorm},
+      {"aten::instance_norm", OpKind::InstanceNorm, instanceNorm},
+      {"aten::batch_norm", OpKind::BatchNorm, batchNorm},
+      {"aten::_native_batch_norm_legit_no_training", OpKind::BatchNorm, batchNorm},
+      {"aten::native_batch_norm", OpKind::BatchNorm, batchNorm},
+      {"aten::softmax", OpKind::Softmax, softmax},
+      {"aten::_softmax", OpKind::Softmax, softmax},
+      {"aten::log_softmax", OpKind::Softmax, softmax},
+      {"aten::_log_softmax", OpKind::Softmax, softmax},
+      {"aten::mean", OpKind::Reduce, mean},
+      {"aten::sum", OpKind::Reduce, sum},
+      {"aten::var", OpKind::Reduce, var},
+      {"aten::std", OpKind::Reduce, stdev},
+      {"aten::var_mean", OpKind::Reduce, varianceAndMean},
+      {"aten::std_mean", OpKind::Reduce, deviationAndMean},
+      {"aten::amax", OpKind::Reduce, otherReduce},
+      {"aten::amin", OpKind::Reduce, otherReduce},
+      {"aten::argmax", OpKind::Reduce, otherReduce},
+      {"aten::argmin", OpKind::Reduce, otherReduce},
+      {"aten::prod", OpKind::Reduce, otherReduce},
+      {"aten::norm", OpKind::Reduce, otherReduce},
+      {"aten::linalg_vector_norm", OpKind::Reduce, otherReduce},
+      {"aten::logsumexp", OpKind::Reduce, otherReduce},
+      {"aten::any", OpKind::Reduce, otherReduce},
+      {"aten::all", OpKind::Reduce, otherReduce},
+      {"aten::median", OpKind::Reduce, otherReduce},
+      {"aten::max", OpKind::Reduce, maxOrMin},
+      {"aten::min", OpKind::Reduce, maxOrMin},
+      {"aten::avg_pool1d", OpKind::Mix, averagePool1},
+      {"aten::avg_pool2d", OpKind::Mix, averagePool2},
+      {"aten::avg_pool3d", OpKind::Mix, averagePool3},
+      {"aten::adaptive_avg_pool1d", OpKind::Mix, adaptivePool1},
+      {"aten::adaptive_avg_pool2d", OpKind::Mix, adaptivePool2},
+      {"aten::adaptive_avg_pool3d", OpKind::Mix, adaptivePool3},
+      {"aten::upsample_linear1d", OpKind::Mix, mix1},
+      {"aten::upsample_bilinear2d", OpKind::Mix, mix2},
+      {"aten::_upsample_bilinear2d_aa", OpKind::Mix, mix2},
+      {"aten::upsample_bicubic2d", OpKind::Mix, mix2},
+      {"aten::_upsample_bicubic2d_aa", OpKind::Mix, mix2},
+      {"aten::_upsample_lanczos2d_aa", OpKind::Mix, mix2},
+      {"aten::upsample_trilinear3d", OpKind::Mix, mix3},
+      {"aten::upsample_nearest1d", OpKind::Mix, mix1},
+      {"aten::upsample_nearest2d", OpKind::Mix, mix2},
+      {"aten::upsample_nearest3d", OpKind::Mix, mix3},
+      {"aten::_upsample_nearest_exact1d", OpKind::Mix, mix1},
+      {"aten::_upsample_nearest_exact2d", OpKind::Mix, mix2},
+      {"aten::_upsample_nearest_exact3d", OpKind::Mix, mix3},
+      {"aten::cumsum", OpKind::Mix, cumulativeSum},
+  };
+  return kRules;
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,263 @@
+// Numbers that a file computes from sizes: those that every run has, and those that are the size of an axis.
+#include <algorithm>
+#include <array>
+
+#include "core/formats/torchscript/lower/op_rule.h"
+#include "core/ops/axis_size.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+constexpr int kDeepest = 16;
+constexpr int64_t kLargest = int64_t{1} << 31;  // sums and products of two stay far from overflow
+
+// The size of an axis of a value of the graph.
+struct SizeRead {
+  graph::ValueId value = graph::kNoValue;
+  size_t axis = 0;
+};
+
+// One number of a list of sizes.
+struct ListedSize {
+  std::optional<int64_t> number;  // in every run
+  std::optional<SizeRead> read;
+};
+using ListedSizes = std::vector<ListedSize>;
+
+// A number and the same number as a tensor, as tracers write it.
+bool isCopy(std::string_view op) {
+  constexpr std::array<std::string_view, 5> kCopies = {"prim::NumToTensor", "aten::Int", "aten::IntImplicit",
+                                                       "aten::ScalarImplicit", "aten::detach"};
+  return std::ranges::find(kCopies, op) != kCopies.end();
+}
+
+std::optional<int64_t> computed(std::string_view op, int64_t a, int64_t b) {
+  if (std::min(a, b) < -kLargest || std::max(a, b) > kLargest) return std::nullopt;
+  if (op == "aten::add") return a + b;
+  if (op == "aten::sub") return a - b;
+  if (op == "aten::mul") return a * b;
+  const bool divides = op == "aten::floordiv" || op == "aten::floor_divide";
+  return divides && a >= 0 && b > 0 ? std::optional(a / b) : std::nullopt;
+}
+
+class SizeReader {
+ public:
+  explicit SizeReader(Lowering& lowering) : lowering_(lowering) {}
+
+  std::optional<int64_t> number(int value, int depth = 0) {
+    const ProgramValue& from = lowering_.program().values[static_cast<size_t>(value)];
+    if (from.known) return numberIn(*from.known);
+    if (from.producer == kNone || depth > kDeepest) return std::nullopt;
+    const ProgramNode& at = lowering_.node(from.producer);
+    const std::string_view op = at.node->kind().toQualString();
+    if (isCopy(op)) return number(at.inputs[0], depth + 1);
+    if (const auto read = readBy(value)) return fixedSize(*read);
+    // add(a, b, alpha=1), floor_divide(a, b)
+    if (at.inputs.size() != 2 && !(at.inputs.size() == 3 && number(at.inputs[2], depth + 1) == 1)) return std::nullopt;
+    const auto a = number(at.inputs[0], depth + 1), b = number(at.inputs[1], depth + 1);
+    return a && b ? computed(op, *a, *b) : std::nullopt;
+  }
+
+  // The size of an axis, and nothing else.
+  std::optional<SizeRead> readBy(int value) {
+    const ProgramNode* at = producerOf(value);
+    for (int step = 0; at != nullptr && isCopy(at->node->kind().toQualString()) && step < kDeepest; ++step) {
+      value = at->inputs[0];
+      at = producerOf(value);
+    }
+    if (at == nullptr) return std::nullopt;
+    const std::string_view op = at->node->kind().toQualString();
+    if (op == "aten::size" && at->inputs.size() == 2) return axisOf(value, number(at->inputs[1]));
+    if (op == "prim::ListUnpack" && isShape(at->inputs[0])) {
+      const auto place = std::ranges::find(at->outputs, value) - at->outputs.begin();
+      return axisOf(at->inputs[0], place);
+    }
+    const bool element = op == "aten::__getitem__" && at->inputs.size() == 2 && isShape(at->inputs[0]);
+    return element ? axisOf(at->inputs[0], number(at->inputs[1])) : std::nullopt;
+  }
+
+  std::optional<ListedSizes> listed(int list, int depth = 0) {
+    if (const auto literal = lowering_.literalOf(list); literal && literal->isIntList()) {
+      ListedSizes all;
+      for (const int64_t size : literal->toIntVector()) all.push_back({size, std::nullopt});
+      return all;
+    }
+    const ProgramNode* at = producerOf(list);
+    if (at == nullptr || depth > kDeepest || lowering_.changedList(list) != nullptr) return std::nullopt;
+    const std::string_view op = at->node->kind().toQualString();
+    ListedSizes all;
+    if (op == "prim::ListConstruct") {
+      for (const int element : at->inputs) all.push_back({number(element), readBy(element)});
+      return all;
+    }
+    if (isShape(list)) return sizesOf(valueRead(list));
+    if (op == "aten::add" && at->inputs.size() == 2) {
+      const auto first = listed(at->inputs[0], depth + 1), second = listed(at->inputs[1], depth + 1);
+      if (!first || !second) return std::nullopt;
+      all = *first;
+      all.insert(all.end(), second->begin(), second->end());
+      return all;
+    }
+    return op == "aten::slice" && at->inputs.size() == 4 ? sliced(*at, depth) : std::nullopt;
+  }
+
+  // How many numbers a list has in every run.
+  std::optional<int64_t> length(int list, int depth = 0) {
+    if (const auto literal = lowering_.literalOf(list); literal && literal->isIntList())
+      return static_cast<int64_t>(literal->toIntVector().size());
+    const ProgramNode* at = producerOf(list);
+    if (at == nullptr || depth > kDeepest || lowering_.changedList(list) != nullptr) return std::nullopt;
+    const std::string_view op = at->node->kind().toQualString();
+    if (op == "prim::ListConstruct") return static_cast<int64_t>(at->inputs.size());
+    if (isShape(list)) {
+      const graph::ValueId read = valueRead(list);
+      const bool ofWeight = read != graph::kNoValue && lowering_.graph().value(read).constant != graph::kNone;
+      const graph::Shape* shape = ofWeight ? shapeOf(read) : nullptr;
+      return shape == nullptr ? std::nullopt : std::optional(static_cast<int64_t>(shape->size()));
+    }
+    if (op == "aten::add" && at->inputs.size() == 2) {
+      const auto first = length(at->inputs[0], depth + 1), second = length(at->inputs[1], depth + 1);
+      return first && second ? std::optional(*first + *second) : std::nullopt;
+    }
+    if (op != "aten::slice" || at->inputs.size() != 4 || number(at->inputs[3]) != 1) return std::nullopt;
+    const auto end = lowering_.literalOf(at->inputs[2]);
+    const bool last = number(at->inputs[1]) == -1 && end && end->isNone();
+    if (last && isShape(at->inputs[0])) return 1;
+    const auto of = length(at->inputs[0], depth + 1);
+    const auto cut = of ? sliced(*at, depth) : std::nullopt;
+    return cut ? std::optional(static_cast<int64_t>(cut->size())) : std::nullopt;
+  }
+
+  std::optional<ListedSizes> sizesOf(graph::ValueId value) {
+    const graph::Shape* shape = shapeOf(value);
+    if (shape == nullptr) return std::nullopt;
+    ListedSizes all;
+    for (size_t i = 0; i < shape->size(); ++i) all.push_back({fixedSize({value, i}), SizeRead{value, i}});
+    return all;
+  }
+
+  bool isKept(const SizeRead& read, graph::ValueId x, const graph::Shape& y, size_t axis) {
+    const auto size = ops::axisSize(lowering_.graph(), read.value, read.axis);
+    return ops::isAxisKept(lowering_.graph(), size, x, y, axis);
+  }
+
+ private:
+  static std::optional<int64_t> numberIn(const c10::IValue& known) {
+    if (known.isInt()) return known.toInt();
+    if (!known.isTensor() || !known.toTensor().defined()) return std::nullopt;
+    const at::Tensor& tensor = known.toTensor();
+    const bool one = tensor.device().is_cpu() && tensor.numel() == 1 && at::isIntegralType(tensor.scalar_type(), false);
+    return one ? std::optional(tensor.item<int64_t>()) : std::nullopt;
+  }
+
+  [[nodiscard]] const ProgramNode* producerOf(int value) const {
+    const int producer = lowering_.program().values[static_cast<size_t>(value)].producer;
+    return producer == kNone ? nullptr : &lowering_.node(producer);
+  }
+
+  // All sizes of a tensor.
+  [[nodiscard]] bool isShape(int value) const {
+    const ProgramNode* at = producerOf(value);
+    return at != nullptr && at->inputs.size() == 1 && at->node->kind() == c10::aten::size;
+  }
+
+  // What the size (or sizes) is read off.
+  graph::ValueId valueRead(int size) {
+    const auto read = lowering_.operandsOf(lowering_.program().values[static_cast<size_t>(size)].producer, 0);
+    return read.size() == 1 ? read[0].value : graph::kNoValue;
+  }
+
+  [[nodiscard]] const graph::Shape* shapeOf(graph::ValueId value) const {
+    if (value == graph::kNoValue) return nullptr;
+    const auto& shape = lowering_.graph().value(value).shape;
+    return shape ? &*shape : nullptr;
+  }
+
+  std::optional<SizeRead> axisOf(int size, std::optional<int64_t> axis) {
+    const graph::ValueId value = valueRead(size);
+    const graph::Shape* shape = shapeOf(value);
+    if (shape == nullptr || !axis) return std::nullopt;
+    const auto rank = static_cast<int64_t>(shape->size());
+    if (*axis < -rank || *axis >= rank) return std::nullopt;
+    return SizeRead{value, static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)};
+  }
+
+  std::optional<int64_t> fixedSize(const SizeRead& read) {
+    if (!ops::isSizeFixed(lowering_.graph(), read.value, read.axis)) return std::nullopt;
+    return (*shapeOf(read.value))[read.axis];
+  }
+
+  std::optional<ListedSizes> sliced(const ProgramNode& at, int depth) {
+    const auto of = listed(at.inputs[0], depth + 1);
+    if (!of || number(at.inputs[3]) != 1) return std::nullopt;
+    const auto size = static_cast<int64_t>(of->size());
+    const auto bound = [&](int value, int64_t otherwise) -> std::optional<int64_t> {
+      const auto literal = lowering_.literalOf(value);
+      if (literal && literal->isNone()) return otherwise;
+      const auto place = number(value);
+      return place ? std::optional(std::clamp(*place < 0 ? *place + size : *place, int64_t{0}, size)) : std::nullopt;
+    };
+    const auto from = bound(at.inputs[1], 0), to = bound(at.inputs[2], size);
+    if (!from || !to) return std::nullopt;
+    return *from < *to ? ListedSizes(of->begin() + *from, of->begin() + *to) : ListedSizes();
+  }
+
+  Lowering& lowering_;
+};
+
+}  // namespace
+
+std::optional<int64_t> OpContext::fixedIntOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  return value == kNone ? std::nullopt : SizeReader(lowering_).number(value);
+}
+
+std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  const auto sizes = value == kNone ? std::nullopt : SizeReader(lowering_).listed(value);
+  if (!sizes) return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (const ListedSize& size : *sizes) {
+    if (!size.number) return std::nullopt;
+    numbers.push_back(*size.number);
+  }
+  return numbers;
+}
+
+bool OpContext::isSizeFixed(size_t operand, int64_t axis) const {
+  return ops::isSizeFixed(lowering_.graph(), operands.at(operand).value, static_cast<size_t>(axis));
+}
+
+std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
+  if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
+  const int value = valueOf(argument);
+  return value == kNone ? std::nullopt : SizeReader(lowering_).length(value);
+}
+
+void OpContext::markComputedAxes(std::string_view sizes) {
+  const auto y = outputShape();
+  const int value = valueOf(sizes);
+  if (!y || value == kNone || operands.empty()) return;
+  SizeReader reader(lowering_);
+  const bool ofTensor = at_.node->input(static_cast<size_t>(find(sizes)))->type()->isSubtypeOf(*c10::TensorType::get());
+  const auto listed = ofTensor ? reader.sizesOf(take(sizes).value) : reader.listed(value);
+  std::vector<int64_t> computedAxes, written, ones;
+  std::optional<int64_t> rest;
+  for (size_t i = 0; i < y->size(); ++i) {
+    const bool known = listed && listed->size() == y->size();
+    const ListedSize size = known ? (*listed)[i] : ListedSize{};
+    if (size.number == -1) rest = static_cast<int64_t>(i);
+    if (size.number && size.number != -1) written.push_back(static_cast<int64_t>(i));
+    if (size.number == 1) ones.push_back(static_cast<int64_t>(i));
+    if (size.number || (size.read && reader.isKept(*size.read, operands[0].value, *y, i))) continue;
+    computedAxes.push_back(static_cast<int64_t>(i));
+  }
+  // What is left for -1 hangs on the others.
+  const bool moves =
+      !computedAxes.empty() || ops::writesSizesOfInput(lowering_.graph(), operands[0].value, *y, written);
+  if (rest && moves) computedAxes.push_back(*rest);
+  if (!computedAxes.empty()) set("computed", std::move(computedAxes));
+  if (!ones.empty()) set("ones", std::move(ones));
+}
+
+}  // namespace normlens::formats::torchscript

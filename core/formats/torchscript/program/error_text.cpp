@@ -1,0 +1,77 @@
+#include "core/formats/torchscript/program/error_text.h"
+
+#include <algorithm>
+
+#include "core/base/plain_error.h"
+#include "core/formats/edit_refused.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// What LibTorch says of itself, in words for a user; empty: it says something of the model.
+std::string inOurWords(std::string_view text) {
+  constexpr std::string_view kAsked = "tried to allocate ", kReport = "please report a bug to PyTorch.";
+  if (text.find("DefaultCPUAllocator: ") != std::string_view::npos) {
+    const size_t at = text.find(kAsked), end = text.find(" bytes", at);
+    const bool told = at != std::string_view::npos && end != std::string_view::npos;
+    const auto asked = told ? text.substr(at + kAsked.size(), end - at - kAsked.size()) : std::string_view();
+    return std::string(kNoMemory) + (told ? " for another " + std::string(asked) + " bytes" : "");
+  }
+  constexpr std::string_view kNoThread = "Resource temporarily unavailable";  // std::thread's stack
+  for (const std::string_view want : {std::string_view("std::bad_alloc"), kNoThread}) {
+    if (text.find(want) != std::string_view::npos) return std::string(kNoMemory);
+  }
+  if (text.find("INTERNAL ASSERT FAILED") == std::string_view::npos) return {};
+  const size_t report = text.find(kReport);
+  const std::string_view why = report == std::string_view::npos ? "" : text.substr(report + kReport.size());
+  const bool says = why.find_first_not_of(" \r\n") != std::string_view::npos;
+  return "LibTorch stopped at a check of its own" + (says ? ": " + firstLine(why) : std::string());
+}
+
+// "<__torch__.M object at 0x5628b83713c0>" says nothing by its number, which is another one each time.
+std::string withoutAddresses(std::string_view line) {
+  constexpr std::string_view kAddress = " at 0x", kDigits = "0123456789abcdef";
+  std::string said;
+  for (size_t at = line.find(kAddress); at != std::string_view::npos; at = line.find(kAddress)) {
+    said += line.substr(0, at);
+    line.remove_prefix(std::min(line.find_first_not_of(kDigits, at + kAddress.size()), line.size()));
+  }
+  return said.append(line);
+}
+
+}  // namespace
+
+std::string firstLine(std::string_view text) {
+  // The JIT prints its call stack first and the reason behind the last "RuntimeError: ".
+  if (text.find("The following operation failed in the TorchScript interpreter") != std::string_view::npos) {
+    constexpr std::string_view kMark = "Error: ";
+    const size_t at = text.rfind(kMark);
+    if (at != std::string_view::npos) text = text.substr(at + kMark.size());
+  }
+  if (std::string said = inOurWords(text); !said.empty()) return said;
+  constexpr size_t kMost = 200;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    while (!line.empty() && (line.back() == ' ' || line.back() == ':' || line.back() == '\r')) line.remove_suffix(1);
+    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+    if (line.empty()) continue;
+    std::string said = withoutAddresses(line);
+    if (said.size() > kMost) said.replace(kMost - 3, std::string::npos, "...");
+    return said;
+  }
+  return "no reason given";
+}
+
+Error torchEditError(const std::string& failed) {
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    return {ErrorCode::Internal, failed + ": " + shortText(error), {}};
+  } catch (...) {
+    return editError(failed);
+  }
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,114 @@
+#include "core/formats/torchscript/program/loader.h"
+
+#include <caffe2/serialize/read_adapter_interface.h>
+#include <torch/csrc/jit/serialization/import.h>
+
+#include <algorithm>
+
+#include "core/base/run_watch.h"
+#include "core/formats/torchscript/edit/fast_norm.h"
+#include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/file_devices.h"
+#include "core/formats/torchscript/program/forbidden_ops.h"
+#include "core/formats/torchscript/program/object_types.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// Hands torch the very file that was checked, whatever its path names by now.
+class MappedReader final : public caffe2::serialize::ReadAdapterInterface {
+ public:
+  explicit MappedReader(std::shared_ptr<const Archive> archive) : archive_(std::move(archive)) {}
+  [[nodiscard]] size_t size() const override { return archive_->bytes().size(); }
+  size_t read(uint64_t position, void* buffer, size_t length, const char* /*what*/) const override {
+    const auto bytes = archive_->bytes();
+    if (position >= bytes.size()) return 0;
+    const size_t count = std::min<size_t>(length, bytes.size() - position);
+    return archive_->file().readAt(position, {static_cast<std::byte*>(buffer), count}) ? count : 0;
+  }
+
+ private:
+  std::shared_ptr<const Archive> archive_;
+};
+
+// Names under "extra/" whose content is worth keeping in memory; larger ones stay in the archive.
+torch::jit::ExtraFilesMap extraFilesOf(const Archive& archive) {
+  constexpr uint64_t kMost = uint64_t{64} << 20;
+  const std::string folder = std::string(archive.prefix()) + "extra/";
+  torch::jit::ExtraFilesMap files;
+  for (const ZipRecord& record : archive.records()) {
+    if (record.name.starts_with(folder) && record.size <= kMost) files[record.name.substr(folder.size())] = "";
+  }
+  return files;
+}
+
+// A file folded with --norm fast needs our own operator, which is only looked for where a file asks for it.
+torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::jit::ExtraFilesMap& extraFiles) {
+  const auto attempt = [&] {
+    return torch::jit::load(std::make_shared<MappedReader>(archive), at::Device(at::kCPU), extraFiles);
+  };
+  try {
+    return attempt();
+  } catch (const std::exception& error) {  // not always a c10::Error: an unknown operator is an ErrorReport
+    const bool asksForOurs = std::string_view(error.what()).find("normlens::") != std::string_view::npos;
+    if (!asksForOurs || !fastNormAvailable()) throw;
+  }
+  return attempt();
+}
+
+// The code record that has a __setstate__, which torch runs while it loads; empty: none has.
+std::string runningRecord(const Archive& archive) {
+  constexpr uint64_t kMost = uint64_t{64} << 20;
+  for (const ZipRecord& record : archive.records()) {
+    if (!record.name.ends_with(".py")) continue;
+    const auto code = archive.read(record, kMost);
+    if (!code || code->find("__setstate__") != std::string::npos) return record.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
+  const std::string path = archive->file().path().string();
+  if (const std::string record = strict ? runningRecord(*archive) : ""; !record.empty())
+    return fail(ErrorCode::Unsupported,
+                path + " has code that runs while it is loaded (__setstate__ in " + record +
+                    "), which is not done where a model cannot be confined",
+                "open it on a machine where `normlens-engine doctor` names a confinement");
+  forbidOps(strict);
+  const auto failed = [&](const std::string& why, std::string_view all) {
+    if (const auto call = forbiddenInLoading(all))
+      return fail(ErrorCode::Unsupported, path + " " + *call + ", as soon as it is loaded; it was not opened");
+    if (why.find("Unknown builtin op") != std::string::npos)
+      return fail(ErrorCode::Unsupported, path + " uses an operator that this engine does not have: " + why,
+                  "load the library that defines it, or export the model without it");
+    const bool ran = all.find("failed in the TorchScript interpreter") != std::string_view::npos;
+    return fail(ErrorCode::Unreadable,
+                path +
+                    (ran ? ": its code that runs while it is loaded (__setstate__) raised an error: "
+                         : ": its TorchScript code cannot be parsed or loaded: ") +
+                    why,
+                "export the model again with torch.jit.trace(...).save()");
+  };
+  const RunWatch watch(RunWatch::Kind::Load);
+  try {
+    LoadedModule loaded;
+    loaded.source.archive = archive;
+    loaded.source.extraFiles = extraFilesOf(*archive);
+    loaded.source.module = load(archive, loaded.source.extraFiles);
+    if (const auto problem = misplacedObject(loaded.source.module))
+      return fail(ErrorCode::Unreadable, path + " is a damaged TorchScript archive: " + *problem,
+                  "copy or export the file again");
+    runOnCpu(*loaded.source.module._ivalue()->compilation_unit());
+    loaded.wasTraining = loaded.source.module.hasattr("training") && loaded.source.module.is_training();
+    if (loaded.wasTraining) loaded.source.module.eval();  // else a part in training mode (dropout as noise) is meant so
+    return loaded;
+  } catch (const c10::Error& error) {
+    return failed(shortText(error), error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return failed(firstLine(error.what()), error.what());
+  }
+}
+
+}  // namespace normlens::formats::torchscript

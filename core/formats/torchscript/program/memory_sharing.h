@@ -1,0 +1,43 @@
+// Which values of a program may share memory. Private to formats/torchscript: includes torch.
+//
+// Memory flows from where it is made along views, in-place ops, branches, loops and containers (what is put into one
+// may come out of it). Two values may share when they have a common origin. The flow is found from the ops' schemas
+// (alias annotations), plus a list of ops that may return their input without saying so; it errs on the side of
+// sharing.
+#pragma once
+
+#include <vector>
+
+#include "core/formats/torchscript/program/program.h"
+
+namespace normlens::formats::torchscript {
+
+// Whether the op writes into the memory of this input, by its schema.
+[[nodiscard]] bool writesInto(const torch::jit::Node& node, size_t input);
+
+class MemorySharing {
+ public:
+  explicit MemorySharing(const Program& program);
+
+  // All values that may share memory with this one, itself included, ascending.
+  [[nodiscard]] std::vector<int> sharingWith(int value) const;
+
+ private:
+  void connect(int from, int to);
+  void addNode(const ProgramNode& node);
+  void addBlocks(const ProgramNode& node);
+  void addBySchema(const ProgramNode& node, const c10::FunctionSchema& schema);
+  void addUnknown(const ProgramNode& node);
+  void addFlow(int input, const c10::TypePtr& inputType, int output, const c10::TypePtr& outputType);
+  void addTiedConstants();
+  [[nodiscard]] bool holdsMemory(int value, const c10::TypePtr& type) const;
+
+  using Links = std::vector<std::vector<int>>;
+  static std::vector<bool> reachable(const Links& links, const std::vector<int>& from);
+
+  const Program& program_;
+  Links onward_;   // by value: where its memory flows
+  Links origins_;  // the same, backwards
+};
+
+}  // namespace normlens::formats::torchscript

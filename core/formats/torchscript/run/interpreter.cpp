@@ -1,0 +1,370 @@
+#include "core/formats/torchscript/run/interpreter.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/run/meta_run.h"
+#include "core/formats/torchscript/run/recurrent_check.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+namespace prim = c10::prim;
+using c10::IValue;
+using torch::jit::Node;
+
+struct CancelledRun : std::exception {};
+struct TooLongRun : std::exception {};
+
+// Of the branches that a run does not take: a loop there may never end.
+constexpr size_t kMostTriedNodes = 100'000;
+
+// A list of any element type is a vector of IValues inside.
+IValue makeList(const c10::TypePtr& type, std::vector<IValue> elements) {
+  c10::impl::GenericList list(type->containedType(0));
+  list.reserve(elements.size());
+  for (IValue& element : elements) list.push_back(std::move(element));
+  return list;
+}
+
+IValue makeTuple(const c10::TypePtr& type, std::vector<IValue> elements) {
+  auto tuple = type->cast<c10::TupleType>();
+  if (tuple && tuple->name()) return c10::ivalue::Tuple::createNamed(std::move(elements), std::move(tuple));
+  return c10::ivalue::Tuple::create(std::move(elements));
+}
+
+std::vector<IValue> elementsOf(const IValue& container) {
+  if (container.isTuple()) return container.toTupleRef().elements().vec();
+  return container.toListRef().vec();
+}
+
+// A graph that holds a copy of this node alone: for nodes that only the JIT's interpreter knows.
+std::shared_ptr<torch::jit::Graph> graphOfOne(Node* node) {
+  auto graph = std::make_shared<torch::jit::Graph>();
+  std::unordered_map<const torch::jit::Value*, torch::jit::Value*> inputs;
+  std::vector<torch::jit::Value*> order;
+  for (const torch::jit::Value* input : node->inputs()) {
+    torch::jit::Value* made = graph->addInput();
+    made->setType(input->type());
+    order.push_back(made);
+  }
+  size_t next = 0;
+  Node* copy = graph->createClone(node, [&](torch::jit::Value*) { return order[next++]; });
+  graph->insertNode(copy);
+  for (torch::jit::Value* output : copy->outputs()) graph->registerOutput(output);
+  return graph;
+}
+
+std::string describe(const Program& program, int node) {
+  if (node == kNone) return "the model";
+  const ProgramNode& at = program.nodes[static_cast<size_t>(node)];
+  const std::string& path = program.frames[static_cast<size_t>(at.frame)].path;
+  return std::string(at.node->kind().toQualString()) + (path.empty() ? "" : " in " + path);
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const Program& program, Effort effort, std::function<void()> restarted)
+    : program_(program), effort_(effort), restarted_(std::move(restarted)), steps_(program.nodes.size()) {
+  findLastReads();
+}
+
+// A value dies after the last node of its own block that reads it, itself or inside its nested blocks. What a block
+// returns lives on until the block ends.
+void Interpreter::findLastReads() {
+  std::vector<int> home(program_.values.size(), kNone), last(program_.values.size(), kNone);
+  std::vector<bool> kept(program_.values.size(), false);
+  const auto blockOf = [&](int id) -> const ProgramBlock& { return program_.blocks[static_cast<size_t>(id)]; };
+  for (size_t b = 0; b < program_.blocks.size(); ++b) {
+    for (const int v : program_.blocks[b].params) home[static_cast<size_t>(v)] = static_cast<int>(b);
+  }
+  for (const ProgramNode& n : program_.nodes) {
+    for (const int v : n.outputs) home[static_cast<size_t>(v)] = n.block;
+  }
+  const auto readBy = [&](int value, int node, int block) {
+    const int owner = home[static_cast<size_t>(value)];
+    if (owner == kNone) return;
+    while (block != owner && block != kNone) {
+      node = blockOf(block).owner;
+      if (node == kNone) return;
+      block = program_.nodes[static_cast<size_t>(node)].block;
+    }
+    last[static_cast<size_t>(value)] = std::max(last[static_cast<size_t>(value)], node);
+  };
+  for (size_t i = 0; i < program_.nodes.size(); ++i) {
+    const ProgramNode& n = program_.nodes[i];
+    for (const int v : n.inputs) readBy(v, static_cast<int>(i), n.block);
+    for (const int v : n.outputs) readBy(v, static_cast<int>(i), n.block);
+  }
+  for (size_t b = 0; b < program_.blocks.size(); ++b) {
+    const ProgramBlock& block = program_.blocks[b];
+    for (const int v : block.returns) {
+      if (home[static_cast<size_t>(v)] == static_cast<int>(b)) {
+        kept[static_cast<size_t>(v)] = true;
+      } else if (block.owner != kNone) {
+        readBy(v, block.owner, program_.nodes[static_cast<size_t>(block.owner)].block);
+      }
+    }
+  }
+  for (size_t v = 0; v < last.size(); ++v) {
+    if (last[v] != kNone && !kept[v]) steps_[static_cast<size_t>(last[v])].dead.push_back(static_cast<int>(v));
+  }
+}
+
+Result<std::vector<IValue>> Interpreter::run(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
+  if (effort_ != Effort::Values) {
+    standIns_.emplace();
+    auto own = inputs;
+    if (program_.writesInputs)
+      std::ranges::transform(own, own.begin(), [](const IValue& input) { return input.deepcopy(); });
+    auto results = runOnce(std::move(own), hook, task);
+    standIns_.reset();
+    const bool isFinal = effort_ == Effort::ShapesTried && !valuesNeeded_;
+    if (results || isFinal || results.error().code == ErrorCode::Cancelled) return results;
+    if (restarted_) restarted_();
+  }
+  return runOnce(std::move(inputs), hook, task);
+}
+
+Result<std::vector<IValue>> Interpreter::runOnce(std::vector<IValue> inputs, const ValueHook& hook, const Task& task) {
+  const c10::InferenceMode inference;
+  const RunWatch watch(RunWatch::Kind::Run);
+  watch_ = &watch;
+  valuesNeeded_ = false;
+  hook_ = hook ? &hook : nullptr;
+  task_ = &task;
+  current_ = kNone;
+  registers_.assign(program_.values.size(), IValue());
+  ran_.assign(program_.nodes.size(), false);
+  tried_.assign(tried_.size(), false);
+  triedNodes_ = 0;
+  RunState state(program_);
+  const auto failed = [&](const std::string& why) {
+    fault_ = {current_, {}, static_cast<size_t>(std::ranges::count(ran_, true))};
+    if (current_ != kNone) fault_.inputs = getAll(program_.nodes[static_cast<size_t>(current_)].inputs);
+    return fail(ErrorCode::RunFailed, describe(program_, current_) + " failed: " + why,
+                "check that the inputs fit the model");
+  };
+  try {
+    const auto& params = program_.blocks[0].params;
+    if (inputs.size() != params.size())
+      return fail(ErrorCode::BadInput, "the model takes " + std::to_string(params.size()) + " inputs, " +
+                                           std::to_string(inputs.size()) + " were given");
+    loadConstants(state, hook);
+    for (size_t i = 0; i < params.size(); ++i) set(params[i], std::move(inputs[i]));
+    runBlock(0);
+    auto results = getAll(program_.blocks[0].returns);
+    registers_.clear();
+    return results;
+  } catch (const CancelledRun&) {
+    return fail(ErrorCode::Cancelled, "stopped on request");
+  } catch (const TooLongRun&) {
+    return fail(ErrorCode::RunFailed, watch.tooLong() + " (" + describe(program_, current_) + ")",
+                "allow more with --time-limit SECONDS");
+  } catch (const ValueNeeded& error) {
+    valuesNeeded_ = true;
+    return failed(error.what());
+  } catch (const c10::Error& error) {
+    return failed(shortText(error));
+  } catch (const std::exception& error) {
+    return failed(firstLine(error.what()));
+  }
+}
+
+void Interpreter::loadConstants(RunState& state, const ValueHook& hook) {
+  for (size_t v = 0; v < program_.values.size(); ++v) {
+    if (!program_.values[v].known) continue;
+    registers_[v] = state.of(*program_.values[v].known);
+    if (hook) hook(static_cast<int>(v), registers_[v]);
+  }
+}
+
+void Interpreter::set(int value, IValue content) {
+  IValue& slot = registers_[static_cast<size_t>(value)];
+  slot = std::move(content);
+  if (hook_ != nullptr) (*hook_)(value, slot);
+}
+
+void Interpreter::setAll(const std::vector<int>& values, std::vector<IValue> contents) {
+  if (values.size() != contents.size()) throw std::runtime_error("the op made another number of results");
+  for (size_t i = 0; i < values.size(); ++i) set(values[i], std::move(contents[i]));
+}
+
+std::vector<IValue> Interpreter::getAll(const std::vector<int>& values) const {
+  std::vector<IValue> contents;
+  contents.reserve(values.size());
+  for (const int value : values) contents.push_back(get(value));
+  return contents;
+}
+
+void Interpreter::runBlock(int block) {
+  for (const int node : program_.blocks[static_cast<size_t>(block)].nodes) {
+    if (task_->cancelled()) throw CancelledRun();
+    if (watch_->expired()) throw TooLongRun();
+    if (isTrial_ && ++triedNodes_ > kMostTriedNodes) throw std::runtime_error("it does not end");
+    current_ = node;
+    const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+    RunWatch::at(at.node->kind().toQualString(), program_.frames[static_cast<size_t>(at.frame)].path);
+    if (!steps_[static_cast<size_t>(node)].ready) prepare(node);
+    runNode(node);
+    ran_[static_cast<size_t>(node)] = true;
+    for (const int value : steps_[static_cast<size_t>(node)].dead) registers_[static_cast<size_t>(value)] = IValue();
+  }
+}
+
+void Interpreter::prepare(int node) {
+  Step& step = steps_[static_cast<size_t>(node)];
+  Node* op = program_.nodes[static_cast<size_t>(node)].node;
+  step.ready = true;
+  switch (op->kind()) {
+    case prim::If:
+      step.kind = Kind::If;
+      return;
+    case prim::Loop:
+      step.kind = Kind::Loop;
+      return;
+    case prim::ListConstruct:
+      step.kind = Kind::List;
+      return;
+    case prim::TupleConstruct:
+      step.kind = Kind::Tuple;
+      return;
+    case prim::TupleUnpack:
+    case prim::ListUnpack:
+      step.kind = Kind::Unpack;
+      return;
+    case prim::RaiseException:
+      step.kind = Kind::Raise;
+      return;
+    case prim::GetAttr:
+      step.kind = Kind::GetAttr;
+      return;
+    case prim::SetAttr:
+      step.kind = Kind::SetAttr;
+      return;
+    default:
+      break;
+  }
+  const auto* found = op->maybeOperator();
+  if (found != nullptr && found->hasOperation() && !found->schema().is_vararg()) {
+    step.operation.emplace(found->getOperation(op));
+    return;
+  }
+  step.kind = Kind::Compiled;
+  step.code.emplace(graphOfOne(op), "op");
+}
+
+void Interpreter::runNode(int node) {
+  switch (steps_[static_cast<size_t>(node)].kind) {
+    case Kind::If:
+      return runIf(node);
+    case Kind::Loop:
+      return runLoop(node);
+    case Kind::GetAttr:
+      return getAttribute(node);
+    case Kind::SetAttr:
+      return setAttribute(node);
+    default:
+      return runSimple(node);
+  }
+}
+
+void Interpreter::runSimple(int node) {
+  Step& step = steps_[static_cast<size_t>(node)];
+  const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  for (const int input : isTrial_ ? at.inputs : std::vector<int>{}) {
+    IValue& slot = registers_[static_cast<size_t>(input)];
+    slot = withoutMemory(slot);
+  }
+  std::vector<IValue> stack = getAll(at.inputs);
+  if (isTrial_) makeWithoutMemory(*at.node, stack);
+  StandIns* const standIns = standIns_ && !isTrial_ ? &*standIns_ : nullptr;
+  if (standIns != nullptr && standIns->replace(at.node, stack)) return setAll(at.outputs, std::move(stack));
+  const std::vector<IValue> inputs = standIns != nullptr ? stack : std::vector<IValue>();
+  switch (step.kind) {
+    case Kind::List:
+      return set(at.outputs[0], makeList(at.node->output()->type(), std::move(stack)));
+    case Kind::Tuple:
+      return set(at.outputs[0], makeTuple(at.node->output()->type(), std::move(stack)));
+    case Kind::Unpack:
+      return setAll(at.outputs, elementsOf(stack[0]));
+    case Kind::Raise:
+      throw std::runtime_error(stack[0].isString() ? stack[0].toStringRef() : "the model raised an error");
+    case Kind::Compiled:
+      torch::jit::InterpreterState(*step.code).run(stack);
+      break;
+    default:
+      checkRecurrentSizes(at.node, stack);
+      (*step.operation)(stack);
+      break;
+  }
+  if (standIns != nullptr) standIns->follow(at.node, inputs, stack);
+  setAll(at.outputs, std::move(stack));
+}
+
+void Interpreter::runIf(int node) {
+  const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  const size_t taken = get(at.inputs[0]).toBool() ? 0 : 1;
+  const int branch = at.blocks[taken];
+  if (!tried_.empty() && !at.guard) {
+    tried_[static_cast<size_t>(branch)] = true;
+    tryBranch(at.blocks[1 - taken]);
+  }
+  runBlock(branch);
+  if (!at.guard) setAll(at.outputs, getAll(program_.blocks[static_cast<size_t>(branch)].returns));
+}
+
+void Interpreter::tryBranch(int block) {
+  if (tried_[static_cast<size_t>(block)]) return;
+  tried_[static_cast<size_t>(block)] = true;
+  const auto registers = registers_;
+  const auto ran = ran_;
+  const int current = current_;
+  const bool within = std::exchange(isTrial_, true);
+  try {
+    runBlock(block);
+  } catch (const CancelledRun&) {
+    throw;
+  } catch (const TooLongRun&) {
+    throw;
+  } catch (const std::exception&) {
+    // What ran until then has told its shapes.
+  }
+  isTrial_ = within;
+  current_ = current;
+  ran_ = ran;
+  registers_ = registers;
+}
+
+// inputs: trip count, first condition, carried ...; body: (iteration, carried ...) -> (condition, carried ...).
+void Interpreter::runLoop(int node) {
+  const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  const ProgramBlock& body = program_.blocks[static_cast<size_t>(at.blocks[0])];
+  const int64_t trips = get(at.inputs[0]).toInt();
+  bool goOn = get(at.inputs[1]).toBool();
+  std::vector<IValue> carried = getAll({at.inputs.begin() + 2, at.inputs.end()});
+  for (int64_t i = 0; i < trips && goOn; ++i) {
+    set(body.params[0], i);
+    setAll({body.params.begin() + 1, body.params.end()}, std::move(carried));
+    runBlock(at.blocks[0]);
+    carried = getAll(body.returns);
+    goOn = carried[0].toBool();
+    carried.erase(carried.begin());
+  }
+  setAll(at.outputs, std::move(carried));
+}
+
+// Only attributes that the model writes, and those of objects made at run time, get here.
+void Interpreter::getAttribute(int node) {
+  const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  set(at.outputs[0], get(at.inputs[0]).toObjectRef().getAttr(at.node->s(c10::attr::name)));
+}
+
+void Interpreter::setAttribute(int node) {
+  const ProgramNode& at = program_.nodes[static_cast<size_t>(node)];
+  if (isTrial_) throw std::runtime_error("it changes the model");
+  get(at.inputs[0]).toObject()->setAttr(at.node->s(c10::attr::name), get(at.inputs[1]));
+}
+
+}  // namespace normlens::formats::torchscript

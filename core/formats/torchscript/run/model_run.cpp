@@ -1,0 +1,148 @@
+// Running: through torch's own executor, or op by op where values are to be seen.
+#include "core/formats/torchscript/program/arguments.h"
+#include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/run/interpreter.h"
+#include "core/formats/torchscript/run/torch_runner.h"
+
+#include <torch/csrc/jit/runtime/graph_executor.h>
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using c10::IValue;
+
+tl::unexpected<Error> runFailed(const std::string& why) {
+  return fail(ErrorCode::RunFailed, "the model raised an error: " + why, "check that the inputs fit the model");
+}
+
+// Calls f and turns torch's exceptions into an Error.
+template <class F>
+auto guarded(F&& f) -> Result<decltype(f())> {
+  try {
+    return f();
+  } catch (const c10::Error& error) {
+    return runFailed(shortText(error));
+  } catch (const std::exception& error) {
+    return runFailed(firstLine(error.what()));
+  }
+}
+
+// What a model draws at random it draws the same in every run: else no run could be compared with another.
+void drawTheSame() {
+  constexpr uint64_t kSeed = 1;
+  at::manual_seed(kSeed);
+}
+
+// A number as a tensor, a tensor as it is; undefined for anything else.
+at::Tensor tensorIn(const IValue& value) {
+  if (value.isTensor()) return value.toTensor();
+  if (value.isInt()) return at::scalar_tensor(value.toInt(), at::kLong);
+  if (value.isDouble()) return at::scalar_tensor(value.toDouble(), at::kDouble);
+  if (value.isBool()) return at::scalar_tensor(value.toBool(), at::kBool);
+  return {};
+}
+
+at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
+  IValue value = content;
+  for (const int index : path) {
+    if (!value.isTuple() || static_cast<size_t>(index) >= value.toTupleRef().elements().size()) return {};
+    value = IValue(value.toTupleRef().elements()[static_cast<size_t>(index)]);
+  }
+  return tensorIn(value);
+}
+
+}  // namespace
+
+Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
+  if (neverRun_) return tl::unexpected(*neverRun_);
+  auto arguments = guarded([&] {
+                     return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(),
+                                        inputs, facts_.dtype);
+                   }).and_then([](auto made) { return made; });
+  if (arguments && (program_.writesInputs || program_.writesState)) {
+    for (IValue& argument : *arguments) argument = argument.deepcopy();  // the caller's stay as they are
+  }
+  return arguments;
+}
+
+Result<Tensors> TorchScriptModel::run(const Tensors& inputs, const Task& task) const {
+  const DefaultType defaultType(source_.defaultType);
+  if (auto go = task.check(); !go) return tl::unexpected(go.error());
+  auto arguments = argumentsFor(inputs);
+  if (!arguments) return tl::unexpected(arguments.error());
+  const RunWatch watch(RunWatch::Kind::Run);
+  const c10::InferenceMode inference;
+  // One pass is not worth the optimiser's time.
+  const torch::jit::GraphOptimizerEnabledGuard plain(false);
+  drawTheSame();
+  return guarded([&] {
+    RunState state(program_);
+    IValue results = state.module().forward(std::move(*arguments));
+    if (!program_.writtenLiterals.empty()) results = results.deepcopy();  // they may be what is put back after the run
+    return toOutputs(results);
+  });
+}
+
+Result<std::unique_ptr<Runner>> TorchScriptModel::runner(const Tensors& inputs, const RunSettings& settings) const {
+  return makeRunner(*this, inputs, settings);
+}
+
+Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
+                                                   const Task& task) const {
+  const DefaultType defaultType(source_.defaultType);
+  auto arguments = argumentsFor(inputs);
+  if (!arguments) return tl::unexpected(arguments.error());
+  Tensors captured;
+  struct Place {
+    size_t index;                  // in `captured`
+    const std::vector<int>* path;  // element of the content
+  };
+  std::unordered_map<int, std::vector<Place>> wanted;  // by program value
+  for (const graph::ValueId id : values) {
+    const auto value = static_cast<size_t>(id);
+    wanted[lowered_.programValue[value]].push_back({captured.size(), &lowered_.elementPath[value]});
+    captured.push_back({lowered_.graph.value(id).name, {}});
+  }
+  drawTheSame();
+  Interpreter interpreter(program_);
+  const auto hook = [&](int value, const IValue& content) {
+    const auto found = wanted.find(value);
+    if (found == wanted.end()) return;
+    for (const Place& place : found->second) {
+      const at::Tensor tensor = elementOf(content, *place.path);
+      // A copy: an op in place may still change it.
+      if (tensor.defined()) captured[place.index].view = viewOf(tensor.clone(at::MemoryFormat::Contiguous));
+    }
+  };
+  auto results = interpreter.run(std::move(*arguments), hook, task);
+  if (!results) return tl::unexpected(results.error());
+  return guarded([&] { return SeenRun{toOutputs(results->at(0)), std::move(captured)}; });
+}
+
+Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {
+  const DefaultType defaultType(source_.defaultType);
+  auto arguments = argumentsFor(inputs);
+  if (!arguments) return tl::unexpected(arguments.error());
+  std::string found;
+  Interpreter interpreter(program_);
+  const auto hook = [&](int value, const IValue& content) {
+    if (!found.empty() || !content.isTensor() || !content.toTensor().defined()) return;
+    const at::Tensor& tensor = content.toTensor();
+    if (!tensor.is_floating_point() || tensor.scalar_type() == at::kDouble || tensor.numel() == 0) return;
+    const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+    if (from.producer == kNone) {
+      found =
+          from.constant == kNone ? "an input" : program_.constants[static_cast<size_t>(from.constant)].sites[0].path;
+      return;
+    }
+    const ProgramNode& node = program_.nodes[static_cast<size_t>(from.producer)];
+    const std::string& path = program_.frames[static_cast<size_t>(node.frame)].path;
+    found = std::string(node.node->kind().toQualString()) + (path.empty() ? "" : " in " + path);
+  };
+  auto results = interpreter.run(std::move(*arguments), hook, task);
+  if (!results) return tl::unexpected(results.error());
+  return found;
+}
+
+}  // namespace normlens::formats::torchscript

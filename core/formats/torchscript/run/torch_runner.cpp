@@ -1,0 +1,226 @@
+#include "core/formats/torchscript/run/torch_runner.h"
+
+#include <ATen/Parallel.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/torch_version.h"
+#include "core/formats/torchscript/run/captured_pass.h"
+#include "core/formats/torchscript/run/cuda_library.h"
+#include "core/formats/torchscript/run/device_copy.h"
+#include "core/formats/torchscript/run/interpreter.h"
+#include "core/formats/torchscript/run/node_times.h"
+#include "core/formats/torchscript/run/pass_timer.h"
+#include "core/formats/torchscript/run/peak_memory.h"
+#include "core/formats/torchscript/run/run_state.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using c10::IValue;
+
+constexpr int kInstrumentedPasses = 5;
+
+// Threads of one op. Process-wide, so restored.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int wanted) : before_(at::get_num_threads()) {
+    if (wanted > 0 && wanted != before_) at::set_num_threads(wanted);
+  }
+  ~ThreadCount() {
+    if (at::get_num_threads() != before_) at::set_num_threads(before_);
+  }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
+std::vector<int> graphNodes(const Lowered& lowered, size_t programNodes) {
+  std::vector<int> byProgramNode(programNodes, graph::kNone);
+  for (size_t i = 0; i < lowered.programNode.size(); ++i) {
+    if (lowered.programNode[i] != kNone)
+      byProgramNode[static_cast<size_t>(lowered.programNode[i])] = static_cast<int>(i);
+  }
+  return byProgramNode;
+}
+
+// What a conversion gives is of the format that it came from.
+const TorchScriptModel& usedModel(const TorchScriptModel& model, const std::unique_ptr<Model>& copy) {
+  return copy ? static_cast<const TorchScriptModel&>(*copy) : model;
+}
+
+class TorchRunner final : public Runner {
+ public:
+  struct Parts {
+    std::unique_ptr<Model> copy;   // in another type, of this format too; null: the model itself
+    std::optional<Program> onGpu;  // of a copy there, which has the same nodes; not on the CPU
+    std::vector<IValue> inputs;
+    RunSettings settings;
+    c10::Device device;
+  };
+  TorchRunner(const TorchScriptModel& model, Parts parts)
+      : parts_(std::move(parts)), model_(usedModel(model, parts_.copy)), timer_(parts_.device) {}
+
+  // As a CUDA graph, from here on.
+  Status capture() {
+    if (program().writesState) {
+      return fail(ErrorCode::Unsupported,
+                  "the model changes its own state, so replays of a CUDA graph would not start from the file's",
+                  "measure without CUDA graphs");
+    }
+    auto captured = run([&] {
+      return CapturedPass::record(parts_.device,
+                                  [&] { result_ = RunState(program()).module().forward(parts_.inputs); });
+    });
+    if (!captured) return tl::unexpected(captured.error());
+    if (!*captured) return tl::unexpected(captured->error());
+    captured_ = std::move(**captured);
+    return {};
+  }
+
+  Result<double> runOnceMs() override {
+    if (captured_) return run([&] { return captured_->replayMs(timer_); });
+    return run([&] {
+      result_ = {};
+      const std::vector<IValue> inputs = freshInputs();
+      RunState state(program());
+      torch::jit::Module module = state.module();
+      return timer_.time([&] { result_ = module.forward(inputs); });
+    });
+  }
+
+  Result<int64_t> peakBytes() override {
+    return run([&] {
+      result_ = {};
+      const auto peak = std::make_shared<PeakMemory>(parts_.device.type());
+      {
+        const std::vector<IValue> inputs = freshInputs();
+        RunState state(program());
+        torch::jit::Module module = state.module();
+        const c10::DebugInfoGuard watched(c10::DebugInfoKind::PROFILER_STATE, peak);
+        result_ = module.forward(inputs);
+      }
+      result_ = {};
+      return peak->most();
+    });
+  }
+
+  Result<std::vector<OpTime>> opTimes(const Task& task) override {
+    if (parts_.device.is_cpu()) return timesOf(task);
+    auto timed = run([&] { return timesOf(task); });  // events may raise errors
+    if (!timed) return tl::unexpected(timed.error());
+    return *timed;
+  }
+
+  std::string clock() const override {
+    return captured_ ? std::string(timer_.name()) + ", CUDA graph" : std::string(timer_.name());
+  }
+  std::string runtime() const override { return "LibTorch " + torchVersion(); }
+  int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
+
+ private:
+  // Copies where a pass writes into them: each is measured on the same numbers.
+  [[nodiscard]] std::vector<IValue> freshInputs() const {
+    std::vector<IValue> inputs = parts_.inputs;
+    if (!model_.program().writesInputs) return inputs;
+    for (IValue& input : inputs) input = input.deepcopy();
+    return inputs;
+  }
+
+  [[nodiscard]] const Program& program() const { return parts_.onGpu ? *parts_.onGpu : model_.program(); }
+
+  Result<std::vector<OpTime>> timesOf(const Task& task) {
+    const Program& program = this->program();
+    const DefaultType defaultType(model_.source().defaultType);
+    const ThreadCount threads(parts_.settings.threads);
+    Interpreter interpreter(program);
+    NodeTimes times(program, kInstrumentedPasses, parts_.device);
+    for (int pass = -1; pass < kInstrumentedPasses; ++pass) {  // the first one warms up
+      const auto done = interpreter.run(freshInputs(), pass < 0 ? ValueHook() : times.hook(pass), task);
+      if (!done) return tl::unexpected(done.error());
+      if (pass >= 0) times.endPass(pass);
+    }
+    const std::vector<int> nodes = graphNodes(model_.lowered(), program.nodes.size());
+    const std::vector<double> medians = times.medians();
+    std::vector<OpTime> ops;
+    for (size_t i = 0; i < medians.size(); ++i) {
+      if (medians[i] > 0) ops.push_back({program.nodes[i].node->kind().toQualString(), nodes[i], medians[i]});
+    }
+    return ops;
+  }
+
+  template <class Pass>
+  auto run(Pass&& pass) -> Result<decltype(pass())> {
+    const RunWatch watch(RunWatch::Kind::Run);
+    const c10::InferenceMode inference;
+    const DefaultType defaultType(model_.source().defaultType);
+    const ThreadCount threads(parts_.settings.threads);
+    const auto failed = [](const std::string& why) {
+      return fail(ErrorCode::RunFailed, "the model raised an error: " + why, "check that the inputs fit the model");
+    };
+    try {
+      return pass();
+    } catch (const c10::Error& error) {
+      return failed(shortText(error));
+    } catch (const std::bad_alloc&) {
+      return failed("the memory does not suffice");
+    } catch (const std::exception& error) {
+      return failed(firstLine(error.what()));
+    }
+  }
+
+  Parts parts_;
+  const TorchScriptModel& model_;
+  PassTimer timer_;
+  IValue result_;  // of the last pass: releasing it is no part of the time
+  std::unique_ptr<CapturedPass> captured_;
+};
+
+}  // namespace
+
+DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()) {
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(type));
+}
+
+DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
+
+Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
+                                           const RunSettings& settings) {
+  const bool cuda = settings.device == Device::Cuda;
+  if (cuda) {
+    if (const Status there = loadCuda(); !there) return tl::unexpected(there.error());
+  }
+  TorchRunner::Parts parts{.copy = nullptr,
+                           .onGpu = {},
+                           .inputs = {},
+                           .settings = settings,
+                           .device = cuda ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU)};
+  if (settings.dtype != graph::DType::Unknown && settings.dtype != model.facts().dtype) {
+    auto copy = model.converted(settings.dtype);
+    if (!copy) return tl::unexpected(copy.error());
+    parts.copy = std::move(*copy);
+  }
+  const TorchScriptModel& used = usedModel(model, parts.copy);
+  auto arguments = used.argumentsFor(inputs);
+  if (!arguments) return tl::unexpected(arguments.error());
+  parts.inputs = std::move(*arguments);
+  if (cuda) {
+    try {
+      auto program = buildProgram(copyOnDevice(used.source().module, parts.device));
+      if (!program) return tl::unexpected(program.error());
+      parts.onGpu = std::move(*program);
+      for (IValue& input : parts.inputs) input = onDevice(input, parts.device);
+    } catch (const std::exception& error) {
+      return fail(ErrorCode::RunFailed, "the model could not be moved to the device: " + firstLine(error.what()));
+    }
+  }
+  auto runner = std::make_unique<TorchRunner>(model, std::move(parts));
+  if (settings.cudaGraph) {
+    if (const Status captured = runner->capture(); !captured) return tl::unexpected(captured.error());
+  }
+  return runner;
+}
+
+}  // namespace normlens::formats::torchscript

@@ -1,0 +1,29 @@
+// Runner for TorchScript models. Private to formats/torchscript: includes torch.
+#pragma once
+
+#include <torch/script.h>
+
+#include <memory>
+#include <vector>
+
+#include "core/formats/torchscript/program/torchscript_model.h"
+
+namespace normlens::formats::torchscript {
+
+// torch's default floating type while a model runs: it decides what sqrt of an int is. Process-wide, so restored.
+class DefaultType {
+ public:
+  explicit DefaultType(at::ScalarType type);
+  ~DefaultType();
+  DefaultType(const DefaultType&) = delete;
+  DefaultType& operator=(const DefaultType&) = delete;
+
+ private:
+  caffe2::TypeMeta before_;
+};
+
+// `model` outlives the runner. Errors: Unsupported, BadInput.
+[[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
+                                                         const RunSettings& settings);
+
+}  // namespace normlens::formats::torchscript

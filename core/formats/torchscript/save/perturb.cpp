@@ -1,0 +1,74 @@
+// TorchScriptModel::perturbed: the model with every weight moved by up to half a unit in its last place.
+#include <algorithm>
+#include <thread>
+
+#include "core/fold/parallel.h"
+#include "core/formats/rounding_noise.h"
+#include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/save/save_edits.h"
+#include "core/formats/torchscript/save/tensor_rewrite.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+constexpr int64_t kElementsPerPiece = int64_t{1} << 18;
+
+template <class T>
+void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
+  const RoundingNoise noise(dtypeOf(from.scalar_type()), seed);
+  const T* in = from.const_data_ptr<T>();
+  T* out = to.mutable_data_ptr<T>();
+  const int64_t count = from.numel();
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+    const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
+    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
+      out[i] = static_cast<T>(static_cast<double>(in[i]) * noise.factor(i));
+    }
+  });
+}
+
+at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
+  at::Tensor out = at::empty_like(dense);
+  switch (dense.scalar_type()) {
+    case at::kDouble:
+      perturb<double>(dense, out, seed);
+      break;
+    case at::kFloat:
+      perturb<float>(dense, out, seed);
+      break;
+    case at::kHalf:
+      perturb<at::Half>(dense, out, seed);
+      break;
+    case at::kBFloat16:
+      perturb<at::BFloat16>(dense, out, seed);
+      break;
+    default:
+      return dense.clone();
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const {
+  try {
+    uint64_t drawn = 0;
+    RewriteRules rules;
+    rules.copyOthers = program_.writesState;
+    rules.memory = [&](const at::Tensor& dense) { return perturbedCopy(dense, scrambled(seed) + drawn++); };
+    ModuleSource made{rewriteTensors(source_.module, rules), source_.extraFiles, source_.archive,
+                      keepAlive(source_.edits, source_.module), source_.defaultType};
+    auto model = fromModule(std::move(made), facts_);
+    if (!model) return tl::unexpected<Error>(model.error());
+    (*model)->adoptProbe(*this);
+    return std::unique_ptr<Model>(std::move(*model));
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + shortText(error));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + firstLine(error.what()));
+  }
+}
+
+}  // namespace normlens::formats::torchscript

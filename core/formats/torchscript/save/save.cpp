@@ -1,0 +1,185 @@
+// TorchScriptModel::save: torch's own serializer, with its stream captured instead of copied and summed.
+#include <caffe2/serialize/inline_container.h>
+#include <torch/csrc/jit/serialization/export.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <thread>
+#include <unordered_set>
+
+#include "core/formats/archive/archive_capture.h"
+#include "core/formats/archive/archive_writer.h"
+#include "core/formats/archive/pickle_scan.h"
+#include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/file_devices.h"
+#include "core/formats/torchscript/program/module_index.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/save/save_edits.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+// The memory of all tensors that a module holds, as ranges.
+class TensorMemory {
+ public:
+  explicit TensorMemory(const torch::jit::Module& module, const Program& program) {
+    add(*module._ivalue());
+    for (const auto& constant : program.constants) add(constant.tensor);
+  }
+
+  [[nodiscard]] bool holds(const void* data, size_t size) const {
+    auto next = ranges_.upper_bound(static_cast<const char*>(data));
+    if (next == ranges_.begin()) return false;
+    const auto& [start, length] = *--next;
+    return static_cast<const char*>(data) + size <= start + length;
+  }
+
+ private:
+  void add(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage() || tensor.device().type() != at::kCPU) return;
+    const auto& storage = tensor.storage();
+    if (storage.nbytes() > 0) ranges_[static_cast<const char*>(storage.data())] = storage.nbytes();
+  }
+
+  void add(const c10::ivalue::Object& object) {
+    if (!seen_.insert(&object).second) return;
+    for (const auto& value : object.slots()) {
+      if (value.isTensor()) add(value.toTensor());
+      if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
+      }
+      if (isModule(value)) add(value.toObjectRef());
+    }
+  }
+
+  std::map<const char*, size_t> ranges_;
+  std::unordered_set<const c10::ivalue::Object*> seen_;
+};
+
+void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extraFiles,
+               CapturedArchive& archive) {
+  caffe2::serialize::PyTorchStreamWriter writer(
+      [&](const void* data, size_t size) {
+        archive.append(data, size);
+        return size;
+      },
+      /*compute_crc32=*/false);
+  torch::jit::ScriptModuleSerializer serializer(writer);
+  serializer.serialize(module, extraFiles, /*bytecode_format=*/false, /*save_mobile_debug_info=*/false);
+  writer.writeEndOfFile();
+}
+
+constexpr std::string_view kCapturedFolder = "archive/";
+
+// Every unit whose code the serializer may print.
+std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> unitsOf(const ModuleSource& source) {
+  auto units = source.edits ? source.edits->keptAlive : decltype(SaveEdits::keptAlive)();
+  units.push_back(source.module._ivalue()->compilation_unit());
+  return units;
+}
+
+// The pickles, with their tensors on the device that the file's are on. `made` keeps what is new.
+void keepDevices(std::vector<RecordToWrite>& records, const Archive& archive, std::deque<std::string>& made) {
+  for (const char* pickle : {"data.pkl", "constants.pkl"}) {
+    const std::string device = deviceOfTensors(archive, pickle);
+    const auto record = std::ranges::find(records, std::string(kCapturedFolder) + pickle, &RecordToWrite::name);
+    if (device == "cpu" || record == records.end() || record->method != ZipMethod::Stored) continue;
+    std::string content;
+    for (const auto& piece : record->bytes) content.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    const auto scan = scanPickle(content);
+    if (!scan) continue;
+    made.push_back(withDevice(content, *scan, device));
+    record->size = made.back().size();
+    record->bytes = {std::as_bytes(std::span(made.back()))};
+    record->crc.reset();
+  }
+}
+
+// The record as the opened file has it, raw.
+RecordToWrite asInFile(const Archive& archive, const ZipRecord& record) {
+  return {record.name, record.method, record.size, {archive.stored(record)}, record.crc};
+}
+
+// Written anew by the serializer, or made from what it writes: never taken from the opened file.
+bool isMadeAnew(std::string_view name) {
+  for (const std::string_view folder : {"code/", "data/", "constants/", ".data/", "bytecode/", "tensors/"}) {
+    if (name.starts_with(folder)) return true;
+  }
+  for (const std::string_view file : {"data.pkl", "constants.pkl", "version", "byteorder", "bytecode.pkl", "model.json",
+                                      "attributes.pkl", "mobile_debug_handles.pkl"}) {
+    if (name == file) return true;
+  }
+  return name.starts_with(".format_version") || name.starts_with(".storage_alignment");
+}
+
+// Written to since it was opened, its content may still be what its directory said then.
+Status unchanged(const Archive& archive, unsigned threads) {
+  if (archive.file().untouched()) return {};
+  if (archive.file().asLong() && checkCrcs(archive, threads)) return {};
+  return changedSinceOpened(archive.file().path());
+}
+
+// Code that says the same is kept byte for byte, with its debug record; so is what the serializer knows nothing of.
+std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, const Archive* archive) {
+  const std::string prefix(archive == nullptr || archive->prefix().empty() ? kCapturedFolder : archive->prefix());
+  std::unordered_set<std::string> written, keptCode;
+  for (auto& record : records) {
+    const std::string name = record.name.substr(kCapturedFolder.size());
+    record.name = prefix + name;
+    written.insert(name);
+    if (archive == nullptr || !name.starts_with("code/") || !name.ends_with(".py")) continue;
+    const auto* original = archive->find(record.name);
+    if (original == nullptr || original->size != record.size) continue;
+    record.crc = contentCrc(record);
+    if (record.crc != original->crc) continue;
+    keptCode.insert(record.name);
+    record = asInFile(*archive, *original);
+  }
+  if (archive == nullptr) return records;
+  for (auto& record : records) {
+    const std::string_view suffix = ".debug_pkl";
+    if (!record.name.ends_with(suffix)) continue;
+    const auto* original = archive->find(record.name);
+    const bool kept = keptCode.contains(record.name.substr(0, record.name.size() - suffix.size()));
+    if (kept && original != nullptr) record = asInFile(*archive, *original);
+  }
+  for (const auto& original : archive->records()) {
+    if (!original.name.starts_with(prefix) || original.name.ends_with('/')) continue;
+    const std::string name = original.name.substr(prefix.size());
+    if (!written.contains(name) && !isMadeAnew(name)) records.push_back(asInFile(*archive, original));
+  }
+  return records;
+}
+
+}  // namespace
+
+void TorchScriptModel::annotate(const std::map<std::string, std::string>& properties) {
+  for (const auto& [key, text] : properties) source_.extraFiles[key] = text;
+}
+
+Status TorchScriptModel::save(const std::filesystem::path& path, const Task& task) const {
+  try {
+    task.report("writing the file");
+    const TensorMemory memory(source_.module, program_);
+    CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
+    {
+      const FileDevicesInCode devices(unitsOf(source_));
+      serialize(source_.module, source_.extraFiles, archive);
+    }
+    auto records = archive.records();
+    if (!records) return tl::unexpected<Error>(records.error());
+    std::deque<std::string> made;
+    if (source_.archive) keepDevices(*records, *source_.archive, made);
+    if (auto status = task.check(); !status) return status;
+    const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), threads,
+                        [&] { return source_.archive ? unchanged(*source_.archive, threads) : Status(); });
+  } catch (const c10::Error& error) {
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + firstLine(error.what()));
+  }
+}
+
+}  // namespace normlens::formats::torchscript

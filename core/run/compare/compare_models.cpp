@@ -1,0 +1,272 @@
+#include "core/run/compare/compare_models.h"
+
+#include <algorithm>
+
+#include "core/run/compare/norm_diff.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/tensors.h"
+
+namespace normlens::run {
+namespace {
+
+using formats::Model;
+using formats::Tensors;
+using graph::ValueId;
+
+// What one run may capture; more sites take more runs.
+constexpr int64_t kMostCapturedBytes = int64_t{1} << 30;
+
+// Which of the two models an error is about.
+tl::unexpected<Error> errorOf(const Model& model, Error error) {
+  if (error.code != ErrorCode::Cancelled) error.message = model.facts().path.string() + ": " + error.message;
+  return tl::unexpected(std::move(error));
+}
+
+DiffRow measured(SitePair pair, graph::DType typeOfA, graph::DType typeOfB) {
+  DiffRow row;
+  row.name = pair.diff.name;
+  row.shape = pair.a.shape;
+  row.dtype = typeOfA;
+  row.alignment = pair.alignment;
+  row.ulps = ulpDistances(pair.a, pair.b, coarserType(typeOfA, typeOfB));
+  row.diff = std::move(pair.diff);
+  return row;
+}
+
+std::optional<double> roundingOf(const graph::TensorView& exact, const graph::TensorView& rounded) {
+  const auto diff = compareTensors({}, exact, rounded);
+  return diff ? std::optional(diff->maxRel) : std::nullopt;
+}
+
+// The worst case stays, one that compares nothing gives way; agreement of the largest is counted over all.
+void merge(std::optional<DiffRow>& kept, DiffRow row) {
+  std::optional<TopAgreement> top = kept ? kept->top : std::nullopt;
+  if (top && row.top) {
+    top->add(*row.top);
+  } else if (row.top) {
+    top = row.top;
+  }
+  const bool worse = !kept || !(row.diff.maxRel <= kept->diff.maxRel) || (kept->diff.vacuous && !row.diff.vacuous);
+  if (worse) kept = std::move(row);
+  kept->top = top;
+}
+
+class Comparison {
+ public:
+  Comparison(const Model& a, const std::vector<analysis::LayerNorm>& normsOfA, const Model& b,
+             const std::vector<Tensors>& batches, const DiffOptions& options, const Task& task)
+      : a_(a), b_(b), batches_(batches), options_(options), task_(task) {
+    sites_ = normSites(a.graph(), normsOfA, b.graph());
+    std::ranges::move(valueSites(a.graph(), options.values, b.graph()), std::back_inserter(sites_));
+    std::ranges::stable_sort(sites_, {}, &Site::step);
+    siteRows_.resize(sites_.size());
+  }
+
+  Result<ModelDiff> run() {
+    for (size_t i = 0; i < batches_.size(); ++i) {
+      batch_ = i;
+      if (const Status done = compareBatch(); !done) return tl::unexpected(done.error());
+    }
+    for (auto* rows : {&siteRows_, &outputRows_}) {
+      for (auto& row : *rows) {
+        if (row) result_.rows.push_back(std::move(*row));
+      }
+    }
+    nameDiverging();
+    return std::move(result_);
+  }
+
+ private:
+  void report(std::string_view stage, double share) const {
+    const auto count = static_cast<double>(batches_.size());
+    task_.report(stage, (static_cast<double>(batch_) + share) / count);
+  }
+
+  Status compareBatch() {
+    const Tensors& inputs = batches_[batch_];
+    report("running the first model", 0);
+    const auto outputsOfA = a_.run(inputs, task_);
+    if (const Status running = task_.check(); !running) return running;
+    if (!outputsOfA) return batch_ == 0 ? Status(errorOf(a_, outputsOfA.error())) : Status();
+    report("running the second model", 0.2);
+    const auto outputsOfB = b_.run(inputs, task_);
+    if (!outputsOfB) return errorOf(b_, outputsOfB.error());
+    ++result_.batches;
+    if (const Status done = compareOutputsOf(*outputsOfA, *outputsOfB, inputs); !done) return done;
+    report("comparing the norms", 0.4);
+    const Status compared = compareSites(inputs);
+    if (const Status running = task_.check(); !running) return running;
+    if (!compared && result_.normsReason.empty()) result_.normsReason = compared.error().message;
+    return {};
+  }
+
+  Status compareOutputsOf(const Tensors& a, const Tensors& b, const Tensors& inputs) {
+    auto diffs = compareOutputs(a, b);
+    if (!diffs) return tl::unexpected(diffs.error());
+    Tensors exact;
+    if (options_.reference) exact = options_.reference->run(inputs, task_).value_or(Tensors());
+    outputRows_.resize(diffs->size());
+    for (size_t i = 0; i < diffs->size(); ++i) {
+      SitePair pair{a[i].view, b[i].view, Alignment::None, std::move((*diffs)[i])};
+      DiffRow row = measured(std::move(pair), a[i].view.dtype, b[i].view.dtype);
+      row.kind = SiteKind::Output;
+      row.output = static_cast<int>(i);
+      row.batch = static_cast<int>(batch_);
+      row.top = topAgreement(a[i].view, b[i].view);
+      if (i < exact.size()) row.rounding = roundingOf(exact[i].view, a[i].view);
+      merge(outputRows_[i], std::move(row));
+    }
+    return {};
+  }
+
+  [[nodiscard]] int64_t bytesOf(const Site& site) const {
+    const graph::Value& value = a_.graph().value(site.value);
+    const int64_t elements = value.shape ? graph::elementCount(*value.shape).value_or(0) : 0;
+    return elements * static_cast<int64_t>(sizeof(double)) * (1 + static_cast<int64_t>(site.partners.size()));
+  }
+
+  Status compareSites(const Tensors& inputs) {
+    for (size_t begin = 0; begin < sites_.size();) {
+      size_t end = begin;
+      int64_t bytes = 0;
+      while (end < sites_.size() && (end == begin || bytes + bytesOf(sites_[end]) <= kMostCapturedBytes)) {
+        bytes += bytesOf(sites_[end++]);
+      }
+      report("comparing the norms", 0.4 + 0.6 * static_cast<double>(begin) / static_cast<double>(sites_.size()));
+      if (const Status done = compareSites(inputs, begin, end); !done) return done;
+      begin = end;
+    }
+    return {};
+  }
+
+  Status compareSites(const Tensors& inputs, size_t begin, size_t end) {
+    std::vector<ValueId> valuesOfA, valuesOfB;
+    for (size_t i = begin; i < end; ++i) {
+      valuesOfA.push_back(sites_[i].value);
+      valuesOfB.insert(valuesOfB.end(), sites_[i].partners.begin(), sites_[i].partners.end());
+    }
+    const auto ofA = capture(a_, valuesOfA, inputs, task_);
+    if (!ofA) return tl::unexpected(ofA.error());
+    const auto ofB = capture(b_, valuesOfB, inputs, task_);
+    if (!ofB) return tl::unexpected(ofB.error());
+    Captured exact;
+    if (options_.reference) {
+      exact = capture(*options_.reference, valuesOfA, inputs, task_).value_or(Captured());
+    }
+    for (size_t i = begin; i < end; ++i) {
+      const Site& site = sites_[i];
+      auto pair = bestPair(site, *ofA, *ofB);
+      if (!pair) continue;
+      const graph::DType type = ofA->at(site.value).dtype;
+      const graph::DType typeOfB = pair->b.dtype;  // where aligned: float64, so that the first one's counts
+      DiffRow row = measured(std::move(*pair), type, typeOfB);
+      row.kind = site.kind;
+      row.norm = site.norm;
+      row.value = site.value;
+      row.step = site.step;
+      row.depth = site.depth;
+      if (const auto value = exact.find(site.value); value != exact.end() && value->second.data) {
+        row.rounding = roundingOf(value->second, ofA->at(site.value));
+      }
+      row.batch = static_cast<int>(batch_);
+      merge(siteRows_[i], std::move(row));
+    }
+    return {};
+  }
+
+  void nameDiverging() {
+    const double above = options_.limit.value_or(divergenceLimit(a_.facts().dtype));
+    std::vector<TensorDiff> norms;
+    for (const DiffRow& row : result_.rows) {
+      if (row.kind == SiteKind::NormOutput) norms.push_back(row.diff);
+    }
+    result_.firstDiverging = firstDiverging(norms, above);
+  }
+
+  const Model& a_;
+  const Model& b_;
+  const std::vector<Tensors>& batches_;
+  const DiffOptions& options_;
+  const Task& task_;
+  std::vector<Site> sites_;
+  std::vector<std::optional<DiffRow>> siteRows_, outputRows_;
+  size_t batch_ = 0;
+  ModelDiff result_;
+};
+
+}  // namespace
+
+Result<ModelDiff> diffModels(const Model& a, const std::vector<analysis::LayerNorm>& normsOfA, const Model& b,
+                             const std::vector<Tensors>& batches, const DiffOptions& options, const Task& task) {
+  return Comparison(a, normsOfA, b, batches, options, task).run();
+}
+
+Result<std::vector<Tensors>> batchesLike(const Tensors& sample, int count, uint64_t seed) {
+  std::vector<Tensors> batches{sample};
+  for (int i = 1; i < count; ++i) {
+    auto drawn = drawLike(sample, shapesOf(sample), seed + static_cast<uint64_t>(i) - 1);
+    if (!drawn) return tl::unexpected(drawn.error());
+    batches.push_back(std::move(*drawn));
+  }
+  return batches;
+}
+
+Result<SitePair> tensorsAt(const Model& a, const std::vector<analysis::LayerNorm>& normsOfA, const Model& b,
+                           const Tensors& batch, const RowPlace& place, const Task& task) {
+  if (place.kind == SiteKind::Output) {
+    const auto ofA = a.run(batch, task);
+    if (!ofA) return errorOf(a, ofA.error());
+    const auto ofB = b.run(batch, task);
+    if (!ofB) return errorOf(b, ofB.error());
+    const auto index = static_cast<size_t>(std::max(0, place.output));
+    if (index >= ofA->size() || index >= ofB->size()) return fail(ErrorCode::BadInput, "there is no such output");
+    auto diff = compareTensors((*ofA)[index].name, (*ofA)[index].view, (*ofB)[index].view);
+    if (!diff) return tl::unexpected(diff.error());
+    return SitePair{(*ofA)[index].view, (*ofB)[index].view, Alignment::None, std::move(*diff)};
+  }
+  const auto sites = place.kind == SiteKind::Value ? valueSites(a.graph(), {place.value}, b.graph())
+                                                   : normSites(a.graph(), normsOfA, b.graph());
+  const auto site = std::ranges::find_if(
+      sites, [&](const Site& each) { return each.kind == place.kind && each.value == place.value; });
+  if (site == sites.end()) return fail(ErrorCode::BadInput, "the second model has nothing in this place");
+  const auto ofA = capture(a, {site->value}, batch, task);
+  if (!ofA) return errorOf(a, ofA.error());
+  const auto ofB = capture(b, site->partners, batch, task);
+  if (!ofB) return errorOf(b, ofB.error());
+  auto pair = bestPair(*site, *ofA, *ofB);
+  if (!pair) return fail(ErrorCode::BadInput, "the models did not both come by '" + site->name + "' on these inputs");
+  return std::move(*pair);
+}
+
+std::shared_ptr<const Model> notOwned(const Model& model) { return {std::shared_ptr<const Model>(), &model}; }
+
+Result<ModelPair> inType(const Model& a, const Model& b, graph::DType dtype) {
+  ModelPair pair;
+  for (const auto& [model, place] : {std::pair{&a, &pair.a}, std::pair{&b, &pair.b}}) {
+    if (model->facts().dtype == dtype) {
+      *place = notOwned(*model);
+      continue;
+    }
+    auto made = model->converted(dtype);
+    if (!made) return errorOf(*model, made.error());
+    *place = std::move(*made);
+  }
+  return pair;
+}
+
+double divergenceLimit(graph::DType dtype) {
+  constexpr double kEpsilons = 256, kMost = 0.05;
+  return std::min(kMost, kEpsilons * machineEpsilon(dtype));
+}
+
+std::string typeNote(const ModelPair& pair) {
+  for (const auto& model : {pair.a, pair.b}) {
+    const formats::ModelFacts& facts = model->facts();
+    if (facts.computedIn == graph::DType::Unknown) continue;
+    return "weights rounded to " + std::string(graph::dtypeName(facts.dtype)) + ", computed in " +
+           std::string(graph::dtypeName(facts.computedIn)) + ", which is what its runtime can do here";
+  }
+  return {};
+}
+
+}  // namespace normlens::run

@@ -1,0 +1,84 @@
+// Two models on the same inputs: every output, the input and output of every LayerNorm of the first with those of its
+// partner in the second, and values that the caller picks. Over several batches the worst case of each is kept.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/norms/norms.h"
+#include "core/run/compare/diff.h"
+#include "core/run/compare/sites.h"
+#include "core/run/compare/top_k.h"
+#include "core/run/compare/ulp.h"
+
+namespace normlens::run {
+
+struct DiffRow {
+  SiteKind kind = SiteKind::Output;
+  std::string name;  // of the output, the norm or the value
+  int norm = -1;     // index of the LayerNorm
+  graph::ValueId value = graph::kNoValue;
+  int output = -1;  // index among the outputs
+  int step = 0, depth = 0;
+  graph::Shape shape;
+  graph::DType dtype = graph::DType::Unknown;  // of the first model's tensor
+  Alignment alignment = Alignment::None;
+  int batch = 0;  // in which the tensors are farthest apart by max_rel; all but `top` is of that batch
+  TensorDiff diff;
+  std::optional<UlpHistogram> ulps;  // in the coarser of the two types; nullopt where it is no real floating one
+  // What the first model loses by itself: max_rel of its tensor here against the one of its float64 copy.
+  std::optional<double> rounding;
+  std::optional<TopAgreement> top;  // of outputs like logits, over all batches
+};
+
+struct ModelDiff {
+  std::vector<DiffRow> rows;   // by step: norms and values; then the outputs, in their order
+  std::string firstDiverging;  // first norm whose output has max_rel above the limit
+  std::string normsReason;     // why only the outputs were compared; empty otherwise
+  int batches = 0;             // that the first model ran
+};
+
+struct DiffOptions {
+  // A float64 copy of the first model, for DiffRow::rounding; nullptr: not wanted. Costs a run or two per batch.
+  const formats::Model* reference = nullptr;
+  std::vector<graph::ValueId> values;  // of the first model, to be compared as well
+  std::optional<double> limit;         // nullopt: divergenceLimit() of the first model's type
+};
+
+// `batches`: the first one has to run, others are left out where the first model refuses them (an id out of range).
+// Errors: either model fails, their outputs do not fit each other, Cancelled. Thread: one thread per model.
+[[nodiscard]] Result<ModelDiff> diffModels(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                                           const formats::Model& b, const std::vector<formats::Tensors>& batches,
+                                           const DiffOptions& options, const Task& task);
+
+// The sample and count - 1 others of its kind, seeded. Error: those of drawLike().
+[[nodiscard]] Result<std::vector<formats::Tensors>> batchesLike(const formats::Tensors& sample, int count,
+                                                                uint64_t seed);
+
+// The tensors behind one row on one batch, made comparable as in the row. Errors: either model fails; BadInput where
+// the place is not reached or nothing fits it.
+struct RowPlace {
+  int output = -1;  // an output; else the value, as a norm's input or output or by itself
+  SiteKind kind = SiteKind::Output;
+  graph::ValueId value = graph::kNoValue;
+};
+[[nodiscard]] Result<SitePair> tensorsAt(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                                         const formats::Model& b, const formats::Tensors& batch, const RowPlace& place,
+                                         const Task& task);
+
+// Both models in one floating type. A model that has it already is used as it is and must outlive the pair.
+struct ModelPair {
+  std::shared_ptr<const formats::Model> a, b;
+};
+[[nodiscard]] std::shared_ptr<const formats::Model> notOwned(const formats::Model& model);
+[[nodiscard]] Result<ModelPair> inType(const formats::Model& a, const formats::Model& b, graph::DType dtype);
+
+// Where nothing else is said a norm counts as diverging above this: 256 machine epsilons, at most 0.05.
+[[nodiscard]] double divergenceLimit(graph::DType dtype);
+
+// What the figures of a pair are about, where that is not the type itself: a sentence, or empty.
+[[nodiscard]] std::string typeNote(const ModelPair& pair);
+
+}  // namespace normlens::run

@@ -1,0 +1,299 @@
+#include "core/run/compare/sites.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "core/run/tensors.h"
+
+namespace normlens::run {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::OpKind;
+using graph::TensorView;
+using graph::ValueId;
+
+// An alignment counts only where it brings the tensors closer by this factor: else rounding would choose.
+constexpr double kMuchCloser = 8;
+constexpr double kSame = 1e-13;  // in float64
+
+struct NormPlace {
+  NodeId node = graph::kNone;
+  ValueId input = graph::kNoValue, output = graph::kNoValue;
+};
+
+// LayerNorms, written out or not, and RmsNorms: what a fold makes one of the other. In execution order.
+std::vector<NormPlace> normPlaces(const Graph& graph, const std::vector<analysis::LayerNorm>& layerNorms) {
+  std::unordered_map<NodeId, const analysis::LayerNorm*> byNode;
+  for (const analysis::LayerNorm& norm : layerNorms) byNode.emplace(norm.node, &norm);
+  std::vector<NormPlace> places;
+  for (const NodeId id : graph.executionOrder()) {
+    if (const auto norm = byNode.find(id); norm != byNode.end()) {
+      places.push_back({id, norm->second->input, norm->second->output});
+    } else if (graph.node(id).kind == OpKind::RmsNorm) {
+      places.push_back({id, graph.node(id).operands.front(), graph.node(id).outputs.front()});
+    }
+  }
+  return places;
+}
+
+void addWithSum(const Graph& graph, ValueId value, std::vector<ValueId>& candidates) {
+  candidates.push_back(value);
+  for (const graph::Use& use : graph.value(value).uses) {
+    if (use.node == graph::kNone || graph.node(use.node).kind != OpKind::Add) continue;
+    candidates.push_back(graph.node(use.node).outputs.front());
+  }
+}
+
+void makeUnique(std::vector<ValueId>& values) {
+  std::erase(values, graph::kNoValue);
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+}
+
+// Steps and depths of a graph's values.
+class Order {
+ public:
+  explicit Order(const Graph& graph) : graph_(graph), steps_(graph.nodes.size()), depths_(graph.nodes.size()) {
+    int step = 0;
+    for (const NodeId id : graph.executionOrder()) {
+      int depth = 0;
+      for (const ValueId operand : graph.node(id).operands) {
+        if (operand != graph::kNoValue) depth = std::max(depth, depthOf(operand));
+      }
+      steps_[static_cast<size_t>(id)] = ++step;
+      depths_[static_cast<size_t>(id)] = depth + 1;
+    }
+  }
+  [[nodiscard]] int depthOf(ValueId value) const { return of(value, depths_); }
+  void place(Site& site) const {
+    site.step = of(site.value, steps_);
+    site.depth = of(site.value, depths_);
+  }
+
+ private:
+  [[nodiscard]] int of(ValueId value, const std::vector<int>& figures) const {
+    const NodeId producer = graph_.value(value).producer;
+    return producer == graph::kNone ? 0 : figures[static_cast<size_t>(producer)];
+  }
+
+  const Graph& graph_;
+  std::vector<int> steps_, depths_;
+};
+
+class Matcher {
+ public:
+  Matcher(const Graph& a, const std::vector<analysis::LayerNorm>& normsOfA, const Graph& b)
+      : a_(a),
+        b_(b),
+        order_(a),
+        placesOfA_(normPlaces(a, normsOfA)),
+        placesOfB_(normPlaces(b, analysis::findNorms(b).layerNorms)) {
+    for (size_t id = 0; id < b.values.size(); ++id) byName_.emplace(b.values[id].name, static_cast<ValueId>(id));
+  }
+
+  [[nodiscard]] Site input(const analysis::LayerNorm& norm) const {
+    Site site = start(SiteKind::NormInput, norm, norm.input);
+    site.axes = norm.axes;
+    if (const ValueId same = named(norm.input); same != graph::kNoValue) site.partners.push_back(same);
+    if (const NormPlace* partner = ofSameRank(norm.node)) site.partners.push_back(partner->input);
+    makeUnique(site.partners);
+    return site;
+  }
+
+  [[nodiscard]] Site output(const analysis::LayerNorm& norm) const {
+    Site site = start(SiteKind::NormOutput, norm, comparableOutput(norm.output));
+    const auto beta = norm.beta == graph::kNoValue ? graph::kNone : a_.value(norm.beta).constant;
+    if (beta != graph::kNone) site.beta = a_.constant(beta).view;
+    if (const ValueId same = named(site.value); same != graph::kNoValue) addWithSum(b_, same, site.partners);
+    const bool ownOutput = site.value == norm.output;
+    if (const NormPlace* partner = ownOutput ? ofSameRank(norm.node) : nullptr) {
+      addWithSum(b_, partner->output, site.partners);
+    }
+    makeUnique(site.partners);
+    return site;
+  }
+
+  [[nodiscard]] Site value(ValueId id) const {
+    Site site;
+    site.name = a_.value(id).name;
+    site.value = id;
+    site.axes = {-1};
+    order_.place(site);
+    if (const ValueId same = named(id); same != graph::kNoValue) site.partners.push_back(same);
+    return site;
+  }
+
+ private:
+  [[nodiscard]] Site start(SiteKind kind, const analysis::LayerNorm& norm, ValueId value) const {
+    Site site;
+    site.kind = kind;
+    site.name = norm.name;
+    site.norm = norm.index;
+    site.value = value;
+    order_.place(site);
+    return site;
+  }
+  // Where gamma is a multiplication behind a norm that is written out, a fold takes both into one op: the first value
+  // behind the norm that both models have is that op's.
+  [[nodiscard]] ValueId comparableOutput(ValueId output) const {
+    for (ValueId value = output; value != graph::kNoValue; value = scaledOrShifted(value)) {
+      if (named(value) != graph::kNoValue) return value;
+    }
+    return output;
+  }
+  // What the only reader makes of it with a tensor of the file, gamma or beta; else kNoValue. A residual sum is other
+  // than it was where its other addend is centered.
+  [[nodiscard]] ValueId scaledOrShifted(ValueId value) const {
+    const auto& uses = a_.value(value).uses;
+    if (uses.size() != 1 || uses.front().node == graph::kNone) return graph::kNoValue;
+    const graph::Node& reader = a_.node(uses.front().node);
+    const auto isHeld = [&](ValueId other) {
+      return other == value || (other != graph::kNoValue && a_.value(other).constant != graph::kNone);
+    };
+    const bool scales = reader.kind == OpKind::Mul || reader.kind == OpKind::Add;
+    return scales && std::ranges::all_of(reader.operands, isHeld) ? reader.outputs.front() : graph::kNoValue;
+  }
+  [[nodiscard]] ValueId named(ValueId ofA) const {
+    if (ofA == graph::kNoValue) return graph::kNoValue;
+    const auto same = byName_.find(a_.value(ofA).name);
+    return same == byName_.end() ? graph::kNoValue : same->second;
+  }
+  [[nodiscard]] const NormPlace* ofSameRank(NodeId nodeOfA) const {
+    const auto place = std::ranges::find(placesOfA_, nodeOfA, &NormPlace::node);
+    if (placesOfA_.size() != placesOfB_.size() || place == placesOfA_.end()) return nullptr;
+    return &placesOfB_[static_cast<size_t>(place - placesOfA_.begin())];
+  }
+
+  const Graph& a_;
+  const Graph& b_;
+  Order order_;
+  std::vector<NormPlace> placesOfA_, placesOfB_;
+  std::unordered_map<std::string, ValueId> byName_;
+};
+
+// ---- alignments, in float64; nullopt where they are not possible
+
+// x + v along the last axis.
+std::optional<TensorView> plusVector(const TensorView& x, const TensorView& v) {
+  if (v.data == nullptr || x.shape.empty()) return std::nullopt;
+  auto numbers = graph::toDoubles(x);
+  const auto addend = graph::toDoubles(v);
+  if (!numbers || !addend || static_cast<int64_t>(addend->size()) != x.shape.back()) return std::nullopt;
+  for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] += (*addend)[i % addend->size()];
+  return fromDoubles(graph::DType::Float64, x.shape, *numbers);
+}
+
+// x without its mean over axes that follow one another.
+std::optional<TensorView> withoutMean(const TensorView& x, const std::vector<int64_t>& axes) {
+  auto numbers = graph::toDoubles(x);
+  if (!numbers || axes.empty() || axes.size() > x.shape.size()) return std::nullopt;
+  const auto rank = static_cast<int64_t>(x.shape.size());
+  const auto last = static_cast<size_t>(axes.back() < 0 ? axes.back() + rank : axes.back());
+  if (last >= x.shape.size() || last + 1 < axes.size()) return std::nullopt;
+  size_t width = 1, stride = 1;
+  for (size_t i = last + 1 - axes.size(); i <= last; ++i) width *= static_cast<size_t>(x.shape[i]);
+  for (size_t i = last + 1; i < x.shape.size(); ++i) stride *= static_cast<size_t>(x.shape[i]);
+  if (width * stride == 0) return std::nullopt;
+  for (size_t group = 0; group < numbers->size() / width; ++group) {
+    const size_t start = group / stride * width * stride + group % stride;
+    double mean = 0;
+    for (size_t i = 0; i < width; ++i) mean += (*numbers)[start + i * stride] / static_cast<double>(width);
+    for (size_t i = 0; i < width; ++i) (*numbers)[start + i * stride] -= mean;
+  }
+  return fromDoubles(graph::DType::Float64, x.shape, *numbers);
+}
+
+class Best {
+ public:
+  explicit Best(const std::string& name) : name_(name) {}
+
+  void consider(const TensorView& a, const TensorView& b, Alignment alignment) {
+    const auto diff = compareTensors(name_, a, b);
+    if (!diff) return;
+    const double handicap = alignment == Alignment::None ? 1 : kMuchCloser;
+    if (pair_ && !(diff->maxRel * handicap < score_)) return;
+    score_ = diff->maxRel * handicap;
+    pair_ = SitePair{a, b, alignment, *diff};
+  }
+  // Nothing brings them much closer.
+  [[nodiscard]] bool isSame() const { return pair_ && score_ <= kSame; }
+  [[nodiscard]] std::optional<SitePair> take() { return std::move(pair_); }
+
+ private:
+  const std::string& name_;
+  std::optional<SitePair> pair_;
+  double score_ = 0;
+};
+
+}  // namespace
+
+const char* alignmentName(Alignment alignment) {
+  switch (alignment) {
+    case Alignment::Mean:
+      return "mean";
+    case Alignment::Beta:
+      return "beta";
+    case Alignment::None:
+      break;
+  }
+  return "none";
+}
+
+std::vector<Site> normSites(const Graph& a, const std::vector<analysis::LayerNorm>& norms, const Graph& b) {
+  const Matcher matcher(a, norms, b);
+  std::vector<Site> sites;
+  for (const analysis::LayerNorm& norm : norms) {
+    for (Site& site : std::array{matcher.input(norm), matcher.output(norm)}) {
+      if (!site.partners.empty() && site.value != graph::kNoValue) sites.push_back(std::move(site));
+    }
+  }
+  return sites;
+}
+
+std::vector<Site> valueSites(const Graph& a, const std::vector<ValueId>& values, const Graph& b) {
+  const Matcher matcher(a, {}, b);
+  std::vector<Site> sites;
+  for (const ValueId id : values) {
+    Site site = matcher.value(id);
+    if (!site.partners.empty()) sites.push_back(std::move(site));
+  }
+  std::ranges::stable_sort(sites, {}, &Site::step);
+  return sites;
+}
+
+std::optional<TensorView> comparable(const Site& site, const Captured& ofA, Alignment alignment) {
+  const auto value = ofA.find(site.value);
+  if (value == ofA.end() || !value->second.data) return std::nullopt;
+  return alignment == Alignment::Mean ? withoutMean(value->second, site.axes) : value->second;
+}
+
+std::optional<SitePair> bestPair(const Site& site, const Captured& ofA, const Captured& ofB) {
+  const auto expected = ofA.find(site.value);
+  if (expected == ofA.end() || !expected->second.data) return std::nullopt;
+  const TensorView& a = expected->second;
+  const auto reached = [&](ValueId partner) -> const TensorView* {
+    const auto got = ofB.find(partner);
+    return got == ofB.end() || !got->second.data ? nullptr : &got->second;
+  };
+  Best best(site.name);
+  for (const ValueId partner : site.partners) {
+    if (const TensorView* got = reached(partner)) best.consider(a, *got, Alignment::None);
+    if (best.isSame()) return best.take();
+  }
+  const auto centered = withoutMean(a, site.axes);
+  for (const ValueId partner : site.partners) {
+    const TensorView* got = reached(partner);
+    if (got == nullptr) continue;
+    if (const auto shifted = plusVector(*got, site.beta)) best.consider(a, *shifted, Alignment::Beta);
+    if (!centered) continue;
+    if (const auto other = withoutMean(*got, site.axes)) {
+      best.consider(*centered, *other, Alignment::Mean);
+    }
+  }
+  return best.take();
+}
+
+}  // namespace normlens::run

@@ -1,0 +1,66 @@
+// Latency of one model, or of two side by side.
+//
+// Two models are run interleaved, a round is A B B A, so that a drift of the clock hits both alike; the speed-up is the
+// median over rounds of (median of A) / (median of B), with a bootstrap interval. Both see the same inputs, the same
+// type, device and number of threads. Warm-up goes on until two windows of runs agree within 3%. Memory and the times
+// of single ops are taken after the last round, in passes of their own. Thread: one thread; nothing else should run
+// meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/formats/model.h"
+#include "core/run/measure/statistics.h"
+
+namespace normlens::run {
+
+struct RoundMedians {
+  double aMs = 0, bMs = 0;  // bMs: 0 without a second model
+};
+
+// What was measured of one model.
+struct SideReport {
+  LatencyStats latency;
+  std::vector<double> samples;       // milliseconds, in order
+  std::optional<int64_t> peakBytes;  // see formats::Runner; nullopt: not known, see peakReason
+  std::string peakReason;            // empty where it is known
+  std::vector<formats::OpTime> ops;  // with instrumentation; empty: not known, see opsReason
+  std::string opsReason;
+  std::string runtime, clock;
+  int threads = 0;
+};
+
+struct BenchReport {
+  SideReport a;
+  std::optional<SideReport> b;
+  std::vector<RoundMedians> rounds;
+  Speedup speedup;        // meaningful only with b
+  bool warmedUp = true;   // false: the clock never settled, read the figures with care
+  double otherCores = 0;  // how many cores other programs kept busy during the rounds
+  bool crowded = false;   // on the CPU: with them there were too few for the threads, read with care as well
+  bool complete = true;   // false: stopped before the last round; what is here was measured
+};
+
+struct BenchOptions {
+  int rounds = 20;
+  int iterations = 5;         // runs in each of the four parts of a round
+  std::optional<int> warmup;  // runs per model; nullopt: until stable
+  uint64_t seed = 1;          // of the bootstrap
+  formats::RunSettings settings;
+  bool extras = true;  // memory and times of single ops too
+  // Called after each round with what is known so far; memory and ops come at the end only. May be empty.
+  std::function<void(const BenchReport& soFar)> onRound;
+};
+
+// `b` may be null. Stopped after at least one round it gives what there is. Errors: Usage for counts below 1,
+// Unsupported for CUDA graphs on the CPU, those of Model::runner and its Runner, Cancelled before the first round was
+// done.
+[[nodiscard]] Result<BenchReport> benchModels(const formats::Model& a, const formats::Model* b,
+                                              const formats::Tensors& inputs, const BenchOptions& options,
+                                              const Task& task);
+
+}  // namespace normlens::run

@@ -1,0 +1,164 @@
+#include "core/run/measure/norm_work.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/analysis/norms/whole_norm.h"
+
+namespace normlens::run {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+struct Rows {
+  int64_t rows = 0, width = 0;
+  double elementBytes = 0;
+};
+
+// The last `axes` axes are a row.
+std::optional<Rows> rowsOf(const graph::Value& value, size_t axes) {
+  if (!value.shape || value.shape->size() < axes || axes == 0) return std::nullopt;
+  Rows rows{1, 1, static_cast<double>(graph::dtypeBytes(value.dtype))};
+  for (size_t i = 0; i < value.shape->size(); ++i) {
+    (i + axes < value.shape->size() ? rows.rows : rows.width) *= (*value.shape)[i];
+  }
+  return rows;
+}
+
+// Operations per element apart from gamma and beta, and passes before the results.
+struct Cost {
+  double flops;
+  int reductions;
+};
+
+Cost costOf(NormKind kind) {
+  switch (kind) {
+    case NormKind::LayerNorm:
+      return {5, 2};
+    case NormKind::RmsNorm:
+      return {3, 1};
+    case NormKind::Centering:
+      return {2, 1};
+  }
+  return {0, 0};
+}
+
+NormWork workOf(std::string name, NormKind kind, const Rows& rows, int affine) {
+  const Cost cost = costOf(kind);
+  const double width = static_cast<double>(rows.width);
+  const double elements = static_cast<double>(rows.rows) * width;
+  return {.name = std::move(name),
+          .kind = kind,
+          .rows = rows.rows,
+          .width = rows.width,
+          .reductions = cost.reductions,
+          .flops = elements * (cost.flops + affine),
+          .bytes = (2 * elements + affine * width) * rows.elementBytes};
+}
+
+// x of x - mean(x) over the last axis, which this node ends; kNoValue for any other node.
+ValueId centeredBy(const Graph& graph, const Node& node) {
+  if (node.kind != OpKind::Sub || node.operands.size() < 2 || node.operands[0] == graph::kNoValue ||
+      node.operands[1] == graph::kNoValue) {
+    return graph::kNoValue;
+  }
+  const NodeId mean = graph.value(node.operands[1]).producer;
+  if (mean == graph::kNone) return graph::kNoValue;
+  const Node& reduce = graph.nodes[static_cast<size_t>(mean)];
+  const auto op = std::ranges::find(reduce.attributes, "op", [](const auto& a) { return std::string_view(a.first); });
+  const bool takesMean = reduce.kind == OpKind::Reduce && op != reduce.attributes.end() &&
+                         std::holds_alternative<std::string>(op->second) && std::get<std::string>(op->second) == "mean";
+  return takesMean && reduce.operands.front() == node.operands[0] ? node.operands[0] : graph::kNoValue;
+}
+
+struct NamedNorm {
+  std::string name;
+  analysis::WholeNorm norm;
+};
+
+// LayerNorms and RMSNorms.
+std::vector<NamedNorm> measuredNorms(const Graph& graph, const analysis::Norms& norms) {
+  std::vector<NamedNorm> out;
+  for (const auto& norm : norms.layerNorms) {
+    // Inside another op it cannot be measured.
+    if (graph.node(norm.node).kind == graph::OpKind::Opaque) continue;
+    out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+  }
+  for (const auto& norm : norms.others) {
+    if (norm.kind == "RMSNorm") out.push_back({norm.name, analysis::wholeNorm(graph, norm)});
+  }
+  return out;
+}
+
+// Nodes of all norms, a gamma and beta behind them included; centerings are found apart.
+std::vector<bool> membersOf(const Graph& graph, const analysis::Norms& norms, const std::vector<NamedNorm>& measured) {
+  std::vector<bool> members(graph.nodes.size(), false);
+  for (const auto& norm : norms.others) members[static_cast<size_t>(norm.node)] = true;
+  for (const auto& [name, norm] : measured) {
+    for (const NodeId node : norm.nodes) members[static_cast<size_t>(node)] = true;
+  }
+  return members;
+}
+
+}  // namespace
+
+std::string_view normKindName(NormKind kind) {
+  static constexpr std::array<std::string_view, 3> kNames = {"LayerNorm", "RMSNorm", "centering"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::vector<NormWork> normWork(const Graph& graph, const analysis::Norms& norms) {
+  std::vector<std::pair<NodeId, NormWork>> found;
+  const auto measured = measuredNorms(graph, norms);
+  for (const auto& [name, norm] : measured) {
+    const auto& shape = graph.value(norm.input).shape;
+    if (shape && !analysis::areLastAxes(norm.axes, shape->size())) continue;  // no rows in one piece
+    const size_t axes = std::max<size_t>(norm.axes.size(), 1);
+    const auto rows = norm.input == graph::kNoValue ? std::nullopt : rowsOf(graph.value(norm.input), axes);
+    const int affine = (norm.gamma != graph::kNoValue ? 1 : 0) + (norm.beta != graph::kNoValue ? 1 : 0);
+    const auto kind = norm.centers ? NormKind::LayerNorm : NormKind::RmsNorm;
+    if (rows) found.emplace_back(norm.node, workOf(name, kind, *rows, affine));
+  }
+  const std::vector<bool> members = membersOf(graph, norms, measured);
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const ValueId centered = members[i] ? graph::kNoValue : centeredBy(graph, graph.nodes[i]);
+    const auto rows = centered == graph::kNoValue ? std::nullopt : rowsOf(graph.value(centered), 1);
+    if (rows) {
+      found.emplace_back(static_cast<NodeId>(i), workOf(graph.nodes[i].name, NormKind::Centering, *rows, 0));
+    }
+  }
+  std::ranges::stable_sort(found, {}, &std::pair<NodeId, NormWork>::first);
+  std::vector<NormWork> work;
+  for (auto& [node, one] : found) work.push_back(std::move(one));
+  return work;
+}
+
+std::vector<bool> normNodes(const Graph& graph, const analysis::Norms& norms) {
+  std::vector<bool> members = membersOf(graph, norms, measuredNorms(graph, norms));
+  const std::vector<bool> named = members;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (named[i] || centeredBy(graph, graph.nodes[i]) == graph::kNoValue) continue;
+    members[i] = true;
+    members[static_cast<size_t>(graph.value(graph.nodes[i].operands[1]).producer)] = true;
+  }
+  return members;
+}
+
+bool isNormOp(std::string_view op) {
+  static constexpr std::array<std::string_view, 9> kNames = {"LayerNormalization",
+                                                             "SkipLayerNormalization",
+                                                             "EmbedLayerNormalization",
+                                                             "RMSNormalization",
+                                                             "SimplifiedLayerNormalization",
+                                                             "SkipSimplifiedLayerNormalization",
+                                                             "aten::native_layer_norm",
+                                                             "aten::layer_norm",
+                                                             "aten::rms_norm"};
+  return op.starts_with("normlens::") || std::ranges::find(kNames, op) != kNames.end();
+}
+
+}  // namespace normlens::run

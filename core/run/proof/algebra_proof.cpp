@@ -1,0 +1,251 @@
+#include "core/run/proof/algebra_proof.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/run/compare/norm_diff.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/inputs/other_sizes.h"
+#include "core/run/proof/trial_run.h"
+#include "core/run/proof/twins.h"
+
+namespace normlens::run {
+namespace {
+
+using formats::Tensors;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Sizes that the model's norms have: an input of one number may be one of them.
+std::vector<int64_t> widthsOf(const graph::Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
+  std::vector<int64_t> widths;
+  for (const analysis::LayerNorm& norm : norms) {
+    const auto& shape = graph.value(norm.input).shape;
+    const auto rank = static_cast<int64_t>(shape ? shape->size() : 0);
+    for (const int64_t axis : norm.axes) {
+      if (axis < rank && axis >= -rank) widths.push_back((*shape)[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
+    }
+  }
+  std::ranges::sort(widths);
+  widths.erase(std::ranges::unique(widths).begin(), widths.end());
+  return widths;
+}
+
+class AlgebraProof {
+ public:
+  AlgebraProof(Twins twins, const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
+               const Task& task)
+      : twins_(std::move(twins)), change_(change), sample_(sample), options_(options), task_(task) {}
+
+  Result<AlgebraOutcome> prove() {
+    outcome_.limit = options_.algebraLimit;
+    const auto draws = drawsLike(sample_, options_.randomDraws, options_.seed);
+    if (!draws) return tl::unexpected(draws.error());
+    if (const Status done = compareOnSample(); !done) return tl::unexpected(done.error());
+    if (!outcome_.worst) return std::move(outcome_);
+    if (const Status done = compareOnOthers(*draws); !done) return tl::unexpected(done.error());
+    if (const Status done = compareAtOtherSizes(); !done) return tl::unexpected(done.error());
+    const auto numbers = otherNumbers(sample_, widthsOf(change_.original.graph(), change_.norms));
+    if (const Status done = compareOnOthers(numbers); !done) return tl::unexpected(done.error());
+    if (const Status done = compareAtOtherRanks(); !done) return tl::unexpected(done.error());
+    if (const Status done = lookForNarrowOps(); !done) return tl::unexpected(done.error());
+    if (outcome_.refuted) nameDiverging();
+    return std::move(outcome_);
+  }
+
+ private:
+  Status compareOnSample() {
+    task_.report("verifying in float64", 0.1);
+    auto run = compareOn(sample_);
+    if (!run) return tl::unexpected(run.error());
+    if (twins_.looksInside() && !(run->refused.empty() && run->failed.empty())) {
+      // Perhaps it only cannot be looked into.
+      twins_.lookAtOutputsOnly();
+      outcome_ = AlgebraOutcome();
+      outcome_.limit = options_.algebraLimit;
+      run = compareOn(sample_);
+      if (!run) return tl::unexpected(run.error());
+    }
+    if (run->refused.empty()) return {};
+    if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
+    outcome_.reason = "the float64 copy does not run: " + run->refused;
+    return {};
+  }
+
+  Status compareOnOthers(const std::vector<Tensors>& sets) {
+    for (size_t i = 0; i < sets.size() && !outcome_.refuted; ++i) {
+      task_.report("verifying in float64");
+      if (const auto run = compareOn(sets[i]); !run) return tl::unexpected(run.error());
+    }
+    return {};
+  }
+
+  Status compareAtOtherSizes() {
+    task_.report("verifying at other sizes", 0.4);
+    for (const SizeTrials& trials : otherSizes(shapesOf(sample_), options_.freeAxes)) {
+      // The first size that the model takes.
+      for (const auto& shapes : trials) {
+        if (outcome_.refuted) return {};
+        const auto inputs = drawnAt(shapes);
+        if (!inputs) continue;
+        const auto run = compareOn(*inputs);
+        if (!run) return tl::unexpected(run.error());
+        if (!run->refused.empty()) continue;
+        outcome_.otherSize = true;
+        break;
+      }
+    }
+    return {};
+  }
+
+  // What the fold says that it relies on is not tried otherwise.
+  [[nodiscard]] bool keepsOnes(const std::vector<graph::Shape>& shapes) const {
+    for (size_t i = 0; i < std::min(shapes.size(), options_.ones.size()); ++i) {
+      for (const int fromLast : options_.ones[i]) {
+        const auto at = static_cast<size_t>(fromLast);
+        if (at <= shapes[i].size() && shapes[i][shapes[i].size() - at] != 1) return false;
+      }
+    }
+    return true;
+  }
+
+  [[nodiscard]] std::optional<Tensors> drawnAt(const std::vector<graph::Shape>& shapes) const {
+    if (!keepsOnes(shapes)) return std::nullopt;
+    auto drawn = drawLike(sample_, shapes, options_.seed);
+    return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
+  }
+
+  // By input: the file leaves open how many axes it has.
+  [[nodiscard]] std::vector<bool> openRanks() const {
+    const graph::Graph& graph = change_.original.graph();
+    std::vector<bool> open;
+    if (graph.inputs().size() != sample_.size() || !canTryOtherRanks(change_.original)) return open;
+    for (const graph::ValueId input : graph.inputs()) open.push_back(!graph.value(input).declared);
+    return open;
+  }
+
+  // Few mean to give such inputs: a fold that differs there holds for the others, and says so.
+  Status compareAtOtherRanks() {
+    for (const auto& shapes : otherRanks(shapesOf(sample_), openRanks())) {
+      if (outcome_.refuted) return {};
+      const auto inputs = drawnAt(shapes);
+      if (!inputs) continue;
+      const AlgebraOutcome before = outcome_;
+      if (const auto run = compareOn(*inputs); !run) return tl::unexpected(run.error());
+      if (!outcome_.refuted || options_.strictRanks) continue;
+      outcome_ = before;
+      outcome_.ranksMatter = true;
+    }
+    return {};
+  }
+
+  // One set of inputs through both twins. What the original itself refuses (an id out of range) says nothing and does
+  // not count.
+  Result<TwinRun> compareOn(const Tensors& inputs) {
+    auto run = twins_.run(inputs, task_);
+    if (!run || !run->refused.empty()) return run;
+    ++outcome_.runs;
+    if (!run->failed.empty()) {
+      outcome_.worst = {kInfinity, kInfinity};
+      outcome_.reason = run->failed;
+      refuteOn(inputs);
+    } else if (const Status done = judge(run->pairs, inputs); !done) {
+      return tl::unexpected(done.error());
+    }
+    return run;
+  }
+
+  void refuteOn(const Tensors& inputs) {
+    outcome_.refuted = true;
+    refutedOn_ = inputs;
+  }
+
+  Status judge(std::vector<ComparedPair>& pairs, const Tensors& inputs) {
+    bool doubtful = false;
+    for (ComparedPair& pair : pairs) {
+      if (pair.diff.rowRel <= options_.algebraLimit) continue;
+      auto rows = rowsApart(pair.a, pair.b, options_.algebraLimit);
+      if (!rows) return tl::unexpected(rows.error());
+      pair.farRows = std::move(*rows);
+      doubtful = true;
+    }
+    if (doubtful) {
+      task_.report("measuring the noise of float64");
+      if (const Status done = twins_.measureNoise(pairs, inputs, options_, task_); !done) return done;
+    }
+    if (!outcome_.worst) outcome_.worst.emplace();
+    for (const ComparedPair& pair : pairs) {
+      include(pair, inputs);
+      if (outcome_.refuted) break;
+    }
+    return {};
+  }
+
+  void include(const ComparedPair& pair, const Tensors& inputs) {
+    outcome_.telling = outcome_.telling || (pair.counts && pair.diff.telling);
+    double noise = 0, most = 1;
+    for (const FarRow& row : pair.farRows) {
+      const double allowed = std::max(options_.algebraLimit * row.scale, options_.floorFactor * row.noise);
+      noise = std::max(noise, row.noise);
+      if (row.apart <= most * allowed) continue;
+      most = row.apart / allowed;
+      outcome_.worst = {row.apart, row.apart / row.scale};
+      outcome_.limit = row.scale > 0 ? allowed / row.scale : options_.algebraLimit;
+      refuteOn(inputs);
+    }
+    if (outcome_.refuted && pair.site != nullptr && pair.site->kind == SiteKind::NormOutput) {
+      outcome_.firstDiverging = pair.site->name;
+    }
+    const bool measurable = std::isfinite(pair.diff.maxRel);  // else it is noise beside exact zeros
+    if (outcome_.refuted || !pair.counts || !measurable) return;
+    outcome_.worst->include(pair.diff);
+    if (noise > 0) outcome_.limit = std::max(outcome_.limit, options_.floorFactor * noise / pair.diff.scale);
+  }
+
+  Status lookForNarrowOps() {
+    task_.report("checking that everything ran in float64", 0.45);
+    const auto op = twins_.changed().narrowOp(sample_, task_);
+    if (const Status running = task_.check(); !running) return running;
+    std::string reason;
+    if (!op) {
+      if (const Status enough = unlessMemoryWanted(op.error().message); !enough) return enough;
+      reason = "it could not be checked that everything ran in float64: " + op.error().message;
+    } else if (!op->empty()) {
+      reason = *op + " computes in less than float64";
+    }
+    if (outcome_.reason.empty()) outcome_.reason = reason;
+    return {};
+  }
+
+  void nameDiverging() {
+    task_.report("looking for the first norm that differs");
+    const auto norms = compareNorms(twins_.original(), change_.norms, twins_.changed(), refutedOn_, task_);
+    const std::string first = norms ? firstDiverging(*norms, outcome_.limit) : std::string();
+    if (!first.empty()) outcome_.firstDiverging = first;
+  }
+
+  Twins twins_;
+  const ChangeUnderTest& change_;
+  const Tensors& sample_;
+  const VerifyOptions& options_;
+  const Task& task_;
+  Tensors refutedOn_;
+  AlgebraOutcome outcome_;
+};
+
+}  // namespace
+
+Result<AlgebraOutcome> proveAlgebra(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
+                                    const Task& task) {
+  task.report("copying the model to float64", 0);
+  auto twins = Twins::make(change, task);
+  if (twins) return AlgebraProof(std::move(*twins), change, sample, options, task).prove();
+  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  if (const Status enough = unlessMemoryWanted(twins.error().message); !enough) return tl::unexpected(enough.error());
+  AlgebraOutcome impossible;
+  impossible.reason = twins.error().message;
+  return impossible;
+}
+
+}  // namespace normlens::run

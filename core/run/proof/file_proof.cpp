@@ -1,0 +1,216 @@
+#include "core/run/proof/file_proof.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/run/proof/trial_run.h"
+#include "core/run/tensors.h"
+
+namespace normlens::run {
+namespace {
+
+using formats::Model;
+using formats::Tensors;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// One output on one set of inputs.
+struct Judged {
+  TensorDiff diff;
+  double noise = 0;                    // absolute
+  std::optional<Distances> fromExact;  // the original's and the changed model's
+};
+
+struct Trial {
+  Tensors inputs, original, changed;
+  std::vector<Judged> outputs;
+};
+
+class FileProof {
+ public:
+  FileProof(const ChangeUnderTest& change, const VerifyOptions& options, const Task& task)
+      : change_(change), options_(options), task_(task), type_(change.original.facts().dtype) {}
+
+  Result<FileOutcome> compare(const Tensors& sample, bool proved) {
+    auto sets = drawsLike(sample, options_.fileDraws, options_.seed);
+    if (!sets) return tl::unexpected(sets.error());
+    sets->insert(sets->begin(), sample);
+    for (const Tensors& inputs : *sets) {
+      task_.report("comparing in " + std::string(graph::dtypeName(type_)), 0.5);
+      if (const Status done = compareOn(inputs); !done) return tl::unexpected(done.error());
+      if (!outcome_.reason.empty()) return std::move(outcome_);
+    }
+    if (type_ != graph::DType::Float64 || losesDigits()) {
+      if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
+    }
+    if (proved && losesDigits()) {
+      if (const Status done = measureRounding(); !done) return tl::unexpected(done.error());
+    }
+    tell();
+    return std::move(outcome_);
+  }
+
+ private:
+  Status compareOn(const Tensors& inputs) {
+    auto expected = runOn(change_.original, inputs, task_);
+    if (!expected) return tl::unexpected(expected.error());
+    if (!expected->seen) {
+      if (!trials_.empty()) return {};
+      if (const Status enough = unlessMemoryWanted(expected->error); !enough) return enough;
+      outcome_.reason = "the model does not run on these inputs: " + expected->error;
+      return {};
+    }
+    auto got = runOn(change_.changed, inputs, task_);
+    if (!got) return tl::unexpected(got.error());
+    if (const Status enough = unlessMemoryWanted(got->error); !enough) return enough;
+    if (!got->seen) return refute(failsWhereOriginalRuns(*got));
+    auto diffs = compareOutputs(expected->seen->outputs, got->seen->outputs);
+    if (!diffs) return refute(diffs.error().message);
+    Trial trial{inputs, std::move(expected->seen->outputs), std::move(got->seen->outputs), {}};
+    for (const TensorDiff& diff : *diffs) {
+      outcome_.telling = outcome_.telling || diff.telling;
+      trial.outputs.push_back({diff, options_.floorEpsilons * machineEpsilon(type_) * diff.scale, {}});
+    }
+    if (trials_.empty()) outcome_.outputs = std::move(*diffs);
+    trials_.push_back(std::move(trial));
+    return {};
+  }
+
+  Status refute(std::string reason) {
+    outcome_.worst = {kInfinity, kInfinity};
+    outcome_.reason = std::move(reason);
+    return {};
+  }
+
+  // How far each output of another model is from the original's, where the changed model's differs from that.
+  // f is given what is judged and the distances.
+  template <class F>
+  Status forEachDistance(const Model& other, const F& f) {
+    for (Trial& trial : trials_) {
+      const auto ran = runOn(other, trial.inputs, task_);
+      if (!ran) return tl::unexpected(ran.error());
+      if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
+      if (!ran->seen || ran->seen->outputs.size() != trial.outputs.size()) continue;
+      for (size_t i = 0; i < trial.outputs.size(); ++i) {
+        const auto distances =
+            compareToThird(trial.original[i].view, trial.changed[i].view, ran->seen->outputs[i].view);
+        if (distances) f(trial.outputs[i], *distances);
+      }
+    }
+    return {};
+  }
+
+  Status measureNoise() {
+    for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
+      task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
+      if (const Status running = task_.check(); !running) return running;
+      const auto perturbed = change_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
+      // Nothing to perturb: the floor stays at the type's own.
+      if (!perturbed) return unlessMemoryWanted(perturbed.error().message);
+      const Status done = forEachDistance(**perturbed, [](Judged& output, const Distances& distances) {
+        // A copy that overflows says nothing about rounding.
+        if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
+      });
+      if (!done) return done;
+    }
+    return {};
+  }
+
+  // How far the original is from its float64 copy, where that is no more than rounding, and the changed model.
+  Status measureRounding() {
+    task_.report("measuring the rounding of sums");
+    const auto twin = change_.original.toFloat64();
+    if (const Status running = task_.check(); !running) return running;
+    if (!twin) return unlessMemoryWanted(twin.error().message);
+    return forEachDistance(**twin, [&](Judged& output, const Distances& distances) {
+      const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
+      if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
+      output.fromExact = distances;
+    });
+  }
+
+  // Whatever the noise, relative.
+  [[nodiscard]] double ownLimit() const {
+    const double few = options_.floorFactor * options_.floorEpsilons * machineEpsilon(type_);
+    return type_ == graph::DType::Float64 ? std::max(few, options_.algebraLimit) : few;
+  }
+  [[nodiscard]] double limitOf(const Judged& output) const {
+    return std::max(options_.floorFactor * output.noise, ownLimit() * output.diff.scale);
+  }
+  [[nodiscard]] bool isWithin(const Judged& output) const { return output.diff.maxAbs <= limitOf(output); }
+
+  // Off by more than a few roundings.
+  [[nodiscard]] bool losesDigits() const {
+    return std::ranges::any_of(trials_, [&](const Trial& trial) {
+      return std::ranges::any_of(
+          trial.outputs, [&](const Judged& output) { return output.diff.maxAbs > ownLimit() * output.diff.scale; });
+    });
+  }
+
+  // Not by luck: at most half as far, on all inputs, and on the mean.
+  [[nodiscard]] bool isNearer(size_t index) const {
+    return std::ranges::all_of(trials_, [&](const Trial& trial) {
+      if (index >= trial.outputs.size()) return false;
+      const auto& [diff, noise, fromExact] = trial.outputs[index];
+      if (diff.maxAbs == 0) return true;
+      return fromExact && 2 * fromExact->maxB <= fromExact->maxA && 2 * fromExact->meanB <= fromExact->meanA &&
+             fromExact->maxB <= options_.mostRounding * diff.scale;
+    });
+  }
+
+  // Each output has the floor of its own noise: an index that flips would excuse whatever the others are off by. Told
+  // is the output that is farthest above its limit; if that is within the limit, rather one whose floor says something.
+  void tell() {
+    constexpr double kMeaningful = 0.1;  // of a floor: with more, the output is noise all through
+    constexpr double kOnlyIfNoOther = -0.5;
+    outcome_.passes = true;
+    outcome_.worst.emplace();
+    outcome_.noiseFloor = options_.floorEpsilons * machineEpsilon(type_);
+    outcome_.limit = ownLimit();
+    double most = -1;
+    for (const Trial& trial : trials_) {
+      for (size_t i = 0; i < trial.outputs.size(); ++i) {
+        const Judged& output = trial.outputs[i];
+        if (output.diff.maxAbs == 0) continue;
+        const bool nearer = output.fromExact && isNearer(i);
+        if (nearer) includeNearer(output);
+        outcome_.passes = outcome_.passes && (nearer || isWithin(output));
+        double above = output.diff.maxAbs / limitOf(output);
+        if (above <= 1 && output.noise > kMeaningful * output.diff.scale) above = kOnlyIfNoOther;
+        if (above <= most) continue;
+        most = above;
+        tell(output);
+      }
+    }
+  }
+
+  void tell(const Judged& output) {
+    outcome_.worst = {output.diff.maxAbs, output.diff.maxRel};
+    const double scale = output.diff.scale > 0 ? output.diff.scale : 1;
+    outcome_.noiseFloor = output.noise / scale;
+    outcome_.limit = limitOf(output) / scale;
+  }
+
+  void includeNearer(const Judged& output) {
+    const double original = output.fromExact->maxA / output.diff.scale;
+    if (outcome_.nearer && outcome_.nearer->original >= original) return;
+    outcome_.nearer = {original, output.fromExact->maxB / output.diff.scale};
+  }
+
+  const ChangeUnderTest& change_;
+  const VerifyOptions& options_;
+  const Task& task_;
+  graph::DType type_;
+  std::vector<Trial> trials_;
+  FileOutcome outcome_;
+};
+
+}  // namespace
+
+Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
+                                 bool proved, const Task& task) {
+  return FileProof(change, options, task).compare(sample, proved);
+}
+
+}  // namespace normlens::run

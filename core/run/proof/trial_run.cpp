@@ -1,0 +1,42 @@
+#include "core/run/proof/trial_run.h"
+
+#include "core/base/plain_error.h"
+#include "core/run/inputs/draw.h"
+
+namespace normlens::run {
+
+using formats::Model;
+using formats::Tensors;
+
+Result<TrialRun> runOn(const Model& model, const Tensors& inputs, const Task& task,
+                       const std::vector<graph::ValueId>& values) {
+  const auto plain = [&] {
+    return model.run(inputs, task).map([](Tensors&& outputs) { return Model::SeenRun{std::move(outputs), {}}; });
+  };
+  auto seen = values.empty() ? plain() : model.runSeeing(inputs, values, task);
+  if (const Status running = task.check(); !running) return tl::unexpected(running.error());
+  if (!seen) return TrialRun{.seen = std::nullopt, .error = seen.error().message};
+  return TrialRun{.seen = std::move(*seen), .error = {}};
+}
+
+Status unlessMemoryWanted(std::string_view told) {
+  if (!tellsWantOfMemory(told)) return {};
+  return fail(ErrorCode::RunFailed,
+              "it could not be decided whether anything changes: " + std::string(told.substr(told.find(kNoMemory))));
+}
+
+std::string failsWhereOriginalRuns(const TrialRun& changed) {
+  return "the folded model fails where the original runs: " + changed.error;
+}
+
+Result<std::vector<Tensors>> drawsLike(const Tensors& sample, int count, uint64_t seed) {
+  std::vector<Tensors> sets;
+  for (int i = 0; i < count; ++i) {
+    auto drawn = drawLike(sample, shapesOf(sample), seed + static_cast<uint64_t>(i));
+    if (!drawn) return tl::unexpected(drawn.error());
+    sets.push_back(std::move(*drawn));
+  }
+  return sets;
+}
+
+}  // namespace normlens::run

@@ -1,0 +1,130 @@
+#include "core/run/proof/verify.h"
+
+#include <algorithm>
+
+#include "core/run/compare/norm_diff.h"
+#include "core/run/proof/algebra_proof.h"
+#include "core/run/proof/file_proof.h"
+
+namespace normlens::run {
+namespace {
+
+using formats::Model;
+using formats::Tensors;
+
+void decide(Verification& result, bool refuted, bool told) {
+  const auto vacuous = std::ranges::find_if(result.outputs, &TensorDiff::vacuous);
+  if (refuted) {
+    result.exact = false;
+  } else if (vacuous != result.outputs.end()) {
+    result.fileReason = "'" + vacuous->name + "' is not finite anywhere, in the original as in the folded model, " +
+                        "which proves nothing";
+  } else if (result.file && !told) {
+    result.fileReason =
+        "no output holds a floating-point number on these inputs, nor could what decides them be "
+        "compared: nothing is proved";
+  } else if (result.file) {
+    result.exact = true;  // where float64 is impossible the files alone decide
+  }
+}
+
+const fold::ReplaceNorm* replacement(const fold::Edit& edit) { return std::get_if<fold::ReplaceNorm>(&edit); }
+
+// Norms outside of branches and loops run whenever the model does.
+std::vector<std::string> replacedNormsNotRun(const FoldUnderTest& fold, const Tensors& sample, const Task& task) {
+  const graph::Graph& graph = fold.original.graph();
+  std::vector<const analysis::LayerNorm*> norms;
+  std::vector<graph::ValueId> outputs;
+  for (const fold::Edit& edit : fold.plan.edits) {
+    const auto* replace = replacement(edit);
+    if (replace == nullptr) continue;
+    const auto& norm = fold.norms.at(static_cast<size_t>(replace->norm));
+    if (graph.node(norm.node).block == 0) continue;
+    norms.push_back(&norm);
+    outputs.push_back(norm.output);
+  }
+  if (norms.empty()) return {};
+  const auto captured = fold.original.runCapturing(sample, outputs, task);
+  std::vector<std::string> names;
+  for (size_t i = 0; captured && i < norms.size(); ++i) {
+    if ((*captured)[i].view.dtype == graph::DType::Unknown) names.push_back(norms[i]->name);
+  }
+  return names;
+}
+
+// Whether this read is of a norm's gamma or beta, in the norm or in the ops behind it.
+bool isAtNorm(const graph::Graph& graph, const graph::Use& use, const analysis::LayerNorm& norm) {
+  if (use.node == graph::kNone) return false;
+  if (use.node == norm.node) return true;
+  return std::ranges::any_of(graph.node(use.node).operands, [&](graph::ValueId operand) {
+    if (operand == graph::kNoValue) return false;
+    if (operand == norm.output) return true;
+    const graph::NodeId before = graph.value(operand).producer;
+    if (before == graph::kNone) return false;
+    const auto& read = graph.node(before).operands;
+    return std::ranges::find(read, norm.output) != read.end();
+  });
+}
+
+// A plan may center a norm's own beta: its output is another one then.
+std::vector<graph::ValueId> keptOutputs(const FoldUnderTest& fold) {
+  std::vector<graph::ValueId> outputs;
+  for (const fold::Edit& edit : fold.plan.edits) {
+    const auto* replace = replacement(edit);
+    if (replace == nullptr) continue;
+    const auto& norm = fold.norms.at(static_cast<size_t>(replace->norm));
+    const bool centered = std::ranges::any_of(fold.plan.edits, [&](const fold::Edit& other) {
+      const auto* center = std::get_if<fold::CenterConstant>(&other);
+      return center != nullptr && std::ranges::any_of(center->uses, [&](const graph::Use& use) {
+               return isAtNorm(fold.original.graph(), use, norm);
+             });
+    });
+    if (!centered) outputs.push_back(norm.output);
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Result<Verification> verifyFold(const FoldUnderTest& fold, const Tensors& sample, const VerifyOptions& options,
+                                const Task& task) {
+  const auto apply = [&](const Model& twin) { return twin.apply(fold.plan, fold.norms, options.flavour, task); };
+  auto verification =
+      verifyChange({fold.original, fold.folded, apply, fold.norms, keptOutputs(fold)}, sample, options, task);
+  if (verification) verification->notRun = replacedNormsNotRun(fold, sample, task);
+  return verification;
+}
+
+Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
+                                  const Task& task) {
+  auto algebra = proveAlgebra(change, sample, options, task);
+  if (!algebra) return tl::unexpected(algebra.error());
+  auto file = compareFiles(change, sample, options, algebra->passes(), task);
+  if (!file) return tl::unexpected(file.error());
+  if (file->worst && !file->passes && algebra->firstDiverging.empty()) {
+    task.report("looking for the first norm that differs");
+    const auto norms = compareNorms(change.original, change.norms, change.changed, sample, task);
+    if (norms) algebra->firstDiverging = firstDiverging(*norms, file->limit);
+  }
+  Verification result;
+  const bool refuted = (algebra->worst && !algebra->passes()) || (file->worst && !file->passes);
+  const bool told = algebra->telling || file->telling;
+  result.algebra = algebra->worst;
+  result.algebraLimit = algebra->limit;
+  result.algebraReason = std::move(algebra->reason);
+  result.algebraRuns = algebra->runs;
+  result.secondSize = algebra->otherSize;
+  result.ranksMatter = algebra->ranksMatter;
+  result.file = file->worst;
+  result.fileReason = std::move(file->reason);
+  result.fileType = change.original.facts().dtype;
+  result.noiseFloor = file->noiseFloor;
+  result.fileLimit = file->limit;
+  result.nearer = file->nearer;
+  result.outputs = std::move(file->outputs);
+  result.firstDiverging = std::move(algebra->firstDiverging);
+  decide(result, refuted, told);
+  return result;
+}
+
+}  // namespace normlens::run

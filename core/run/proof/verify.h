@@ -1,0 +1,99 @@
+// The proof of a fold, in two parts (DESIGN section 3).
+//
+// Algebra: the plan applied to a float64 copy of the original, against that copy, on the sample, random draws, other
+// sizes and other values of inputs that are one whole number, with nothing computed in less than float64. Every row of
+// every output, and of the folded norms' outputs, is judged by its own scale: it may be off by 1e-10, or by six times
+// the copy's own noise there (its weights moved by up to half a unit in the last place).
+// File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
+// yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
+// a unit in the last place, never below 4 machine epsilons. Each output has its own floor and passes at <= 6 times
+// that; one in float64 at the algebra's limit, too. Weights that move do not show what sums lose where numbers cancel:
+// an output above its floor, with the algebra proved, is also given how far the original is from its own float64 copy,
+// and passes where the folded model is nearer to that. Where float64 is impossible (quantised weights, unknown ops) the
+// files alone decide, and algebraReason says why.
+// Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
+// them are compared as well, and where nothing else was compared nothing is proved.
+//
+// Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/analysis/norms/norms.h"
+#include "core/formats/model.h"
+#include "core/run/compare/diff.h"
+
+namespace normlens::run {
+
+struct VerifyOptions {
+  formats::NormFlavour flavour = formats::NormFlavour::Portable;
+  uint64_t seed = 1;
+  int randomDraws = 2;  // beside the sample, in float64
+  int fileDraws = 1;    // beside the sample, in the file's own type: each costs perturbedCopies + 2 runs
+  int perturbedCopies = 8;
+  double algebraLimit = 1e-10;
+  double floorFactor = 6;
+  double floorEpsilons = 4;
+  double mostRounding = 0.1;  // an original farther from its float64 copy is off by more than rounding (random draws)
+  std::vector<std::vector<int>> freeAxes;  // by input, for other sizes; may be empty (see otherSizes)
+  // By input, axes from the last (1) on which the fold relies on size 1, or on there being none; may be empty.
+  std::vector<std::vector<int>> ones;
+  bool strictRanks = false;  // an input with another number of axes refutes a fold that gives something else for it
+};
+
+// What is proved. References must outlive the call.
+struct FoldUnderTest {
+  const formats::Model& original;
+  const formats::Model& folded;
+  const fold::FoldPlan& plan;
+  const std::vector<analysis::LayerNorm>& norms;  // of the original
+};
+
+// The same of any change: what made `changed` of the original, for its float64 copy.
+struct ChangeUnderTest {
+  const formats::Model& original;
+  const formats::Model& changed;
+  std::function<Result<std::unique_ptr<formats::Model>>(const formats::Model& twin)> change;
+  const std::vector<analysis::LayerNorm>& norms;  // of the original
+  std::vector<graph::ValueId> keptOutputs{};      // of norms that it changes, their outputs not
+};
+
+// How far models are from the original's float64 copy, relative as max_rel.
+struct FromExact {
+  double original = 0, folded = 0;
+};
+
+struct Verification {
+  std::optional<Worst> algebra;  // nullopt: not possible, algebraReason says why
+  double algebraLimit = 0;       // of algebra->maxRel
+  std::string algebraReason;     // also set where float64 was measured and something is wrong with it
+  int algebraRuns = 0;           // input sets compared: none that the original refuses
+  bool secondSize = false;       // some of them of another size
+  bool ranksMatter = false;      // it differs on inputs with another number of axes, which the model takes, too
+  std::optional<Worst> file;     // nullopt: not possible, fileReason says why
+  std::string fileReason;
+  graph::DType fileType = graph::DType::Unknown;
+  double noiseFloor = 0;            // of the output that is farthest above its limit, which `file` is about, too
+  double fileLimit = 0;             // of file->maxRel; it may be above where the folded model is nearer
+  std::optional<FromExact> nearer;  // set where the folded model is nearer to exact arithmetic than the original
+  std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
+  std::optional<bool> exact;        // true proved, false refuted, nullopt not decided
+  std::string firstDiverging;       // name of a LayerNorm; only where exact is false
+  // Replaced norms in branches and loops that the sample did not take: nothing that was run says anything about them.
+  std::vector<std::string> notRun;
+};
+
+// Errors: the task was cancelled, memory was wanting, or the sample cannot be drawn like (BadInput). An original that
+// does not run leaves everything undecided; a folded model that fails where the original runs is refuted.
+[[nodiscard]] Result<Verification> verifyFold(const FoldUnderTest& fold, const formats::Tensors& sample,
+                                              const VerifyOptions& options, const Task& task);
+// Alike; options.flavour is not read.
+[[nodiscard]] Result<Verification> verifyChange(const ChangeUnderTest& change, const formats::Tensors& sample,
+                                                const VerifyOptions& options, const Task& task);
+
+}  // namespace normlens::run

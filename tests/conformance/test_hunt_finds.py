@@ -1,0 +1,69 @@
+"""Models that random search found folded wrongly or refused needlessly, made small by hand."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import numpy
+import torch
+from samples import engine
+from torch import Tensor
+
+WIDTH = 4
+
+
+class NormInASum(torch.nn.Module):
+    """The sum is another one after the fold, which centers its second addend; the second norm's output is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(WIDTH, WIDTH), torch.nn.Linear(WIDTH, WIDTH)
+        self.norm, self.last = torch.nn.LayerNorm(WIDTH, elementwise_affine=False), torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor):
+        return self.last(self.norm(self.first(x)) + self.second(x))
+
+
+class TokenAddend(torch.nn.Module):
+    """One number for each token is lost in the norm, unless the table has one that is not finite."""
+
+    def __init__(self, bad: float):
+        super().__init__()
+        self.first, self.table = torch.nn.Linear(WIDTH, WIDTH), torch.nn.Embedding(10, WIDTH)
+        self.norm = torch.nn.LayerNorm(WIDTH)
+        self.table.weight.data[9] = bad
+
+    def forward(self, x: Tensor, ids: Tensor):
+        return self.norm(self.first(x) + self.table(ids).mean(-1, keepdim=True))
+
+
+class HuntFinds(unittest.TestCase):
+    def fold(self, made, *inputs, options=()):
+        torch.manual_seed(5)
+        for parameter in made.parameters():
+            if parameter.isfinite().all():
+                parameter.data = torch.randn(parameter.shape)
+        with tempfile.TemporaryDirectory() as folder:
+            model, out, npz = (pathlib.Path(folder) / name for name in ("m.pt", "o.pt", "i.npz"))
+            torch.jit.script(made.double().eval()).save(str(model))
+            numpy.savez(npz, **{f"in_{i}": value.numpy() for i, value in enumerate(inputs)})
+            status, result, errors = engine("fold", model, "-o", out, "--inputs", npz, *options)
+            self.assertIn(status, (0, 1), errors)
+            return status, result
+
+    def test_the_sum_behind_a_norm_is_not_its_output(self):
+        x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
+        for flavour in ("portable", "primitives", "fast"):
+            status, result = self.fold(NormInASum(), x, options=("--policy", "all", "--norm", flavour))
+            self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 2, True), (flavour, result))
+
+    def test_what_the_file_makes_infinite_is_not_dropped(self):
+        x, ids = torch.randn(2, 3, WIDTH, dtype=torch.float64), torch.arange(6).view(2, 3)
+        for bad in (float("-inf"), float("nan")):
+            self.assertEqual(self.fold(TokenAddend(bad), x, ids)[1]["folded"], 0, bad)
+        self.assertEqual(self.fold(TokenAddend(1.0), x, ids)[1]["folded"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,265 @@
+// Inputs guessed for modules that keep no example.
+#include <algorithm>
+#include <chrono>
+
+#include "core/formats/torchscript/inputs/sizes_instead.h"
+#include "tests/formats/torchscript/torchscript_fixture.h"
+
+namespace normlens::formats::torchscript::test {
+namespace {
+
+std::unique_ptr<TorchScriptModel> unprobed(torch::jit::Module module) {
+  return std::move(TorchScriptModel::fromModule({std::move(module), {}, nullptr, nullptr}, {}).value());
+}
+
+TEST(InferInputs, ArgumentsWithDefaultsNeedNotBeGiven) {
+  torch::jit::Module top("Top");
+  top.define(
+      "def forward(self, x, flag: bool = True, y: Optional[Tensor] = None):\n"
+      "  return x if flag else x + 1\n");
+  const auto model = makeModel(top, {draw({2, 3}, 1)});
+  const auto inputs = model->inputArrays({});
+  ASSERT_EQ(inputs.size(), 3U);
+  EXPECT_FALSE(inputs[0].hasDefault);
+  EXPECT_TRUE(inputs[1].hasDefault);
+  EXPECT_TRUE(inputs[2].hasDefault);
+}
+
+TEST(InferInputs, IndicesStayBelowTheRowsOfTheTable) {
+  torch::jit::Module top("Top");
+  top.register_parameter("wte", draw({9, 4}, 1), false);
+  top.register_parameter("wpe", draw({64, 4}, 2), false);
+  top.define(R"(
+def forward(self, ids):
+  positions = torch.arange(0, ids.size(1))
+  return torch.embedding(self.wte, ids) + torch.embedding(self.wpe, positions)
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  ASSERT_EQ(specs->size(), 1U);
+  EXPECT_EQ((*specs)[0].dtype, graph::DType::Int64);
+  EXPECT_EQ((*specs)[0].high, 8);
+  EXPECT_EQ((*specs)[0].shape.size(), 2U);
+  EXPECT_EQ((*specs)[0].freeAxes, (std::vector<int>{0, 1}));
+  EXPECT_NE((*specs)[0].shape[0], (*specs)[0].shape[1]);
+  EXPECT_NE((*specs)[0].assumed.find("wte"), std::string::npos);
+}
+
+TEST(InferInputs, AnImageSideThatFitsThePositionTable) {
+  torch::jit::Module top("Top");
+  top.register_parameter("patch", draw({8, 3, 4, 4}, 1), false);
+  top.register_parameter("positions", draw({1, 26, 8}, 2), false);
+  top.register_parameter("cls", draw({1, 1, 8}, 3), false);
+  top.define(R"(
+def forward(self, x):
+  y = torch.conv2d(x, self.patch, None, [4, 4]).flatten(2).transpose(1, 2)
+  y = torch.cat([self.cls.expand(y.size(0), 1, 8), y], 1)
+  return y + self.positions
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 20, 20}));
+  EXPECT_EQ((*specs)[0].freeAxes, (std::vector<int>{0}));
+}
+
+TEST(InferInputs, AnImageThatViewsCutIntoPatches) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({8, 48}, 1), false);
+  top.register_parameter("positions", draw({1, 25, 8}, 2), false);
+  top.define(R"(
+def forward(self, x):
+  b, c, h, w = x.shape
+  y = x.reshape(b, c, h // 4, 4, w // 4, 4).permute(0, 2, 4, 3, 5, 1).reshape(b, (h // 4) * (w // 4), 16 * c)
+  return torch.linear(y, self.w) + self.positions
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 20, 20}));
+}
+
+TEST(InferInputs, WidthsAndMasks) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({6, 10}, 1), false);
+  top.define("def forward(self, x, mask):\n  return torch.linear(x, self.w) * mask.unsqueeze(-1)[..., :1].mean()\n");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  ASSERT_EQ(specs->size(), 2U);
+  EXPECT_EQ((*specs)[0].shape.back(), 10);
+}
+
+TEST(InferInputs, OptionalInputsAreLeftOut) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({6, 10}, 1), false);
+  top.define(
+      "def forward(self, x, scale: float=2.0, bias: Optional[Tensor]=None):\n  y = torch.linear(x, self.w) * scale\n  "
+      "if bias is not None:\n    y = y + bias\n  return y\n");
+  auto model = unprobed(top);
+  const auto specs = model->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ(specs->size(), 1U);
+}
+
+TEST(InferInputs, NamesAreThoseOfTheCode) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({6, 10}, 1), false);
+  top.define("def forward(self, x, scale: float):\n  y = x * scale\n  return torch.linear(y, self.w)\n");
+  auto model = unprobed(top);
+  const auto specs = model->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  ASSERT_EQ(specs->size(), 2U);
+  EXPECT_EQ((*specs)[0].name, "x");
+  EXPECT_EQ((*specs)[1].name, "scale");
+  EXPECT_EQ(model->graph().value(model->graph().inputs()[0]).name, "x");
+  const auto& program = model->program();
+  const std::string numbered = program.values[static_cast<size_t>(program.blocks[0].params[0])].value->debugName();
+  EXPECT_EQ(model->ownNames({"scale", numbered}), (std::vector<std::string>{"scale", "x"})) << numbered;
+  EXPECT_TRUE(graph::checkGraph(model->graph())) << "names stay unique";
+}
+
+// What is given by name goes where it belongs, also past inputs that may be left out.
+TEST(InferInputs, AnInputThatIsLeftOutTakesNoOtherOnesArray) {
+  torch::jit::Module top("Top");
+  top.define("def forward(self, mask: Optional[Tensor], x):\n  return x * 2 if mask is None else mask\n");
+  auto model = unprobed(top);
+  const at::Tensor x = draw({2, 3}, 1, at::kFloat);
+  const auto outputs = model->run({{"x", viewOf(x)}}, {});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_TRUE(at::equal(tensorOf(outputs->front().view), x * 2));
+}
+
+TEST(InferInputs, OneOfSeveralOptionalInputsIsGiven) {
+  torch::jit::Module top("Top");
+  top.register_parameter("wte", draw({9, 4}, 1), false);
+  top.define(R"(
+def forward(self, ids: Optional[Tensor] = None, embeds: Optional[Tensor] = None):
+  if ids is not None:
+    y = torch.embedding(self.wte, ids)
+  else:
+    assert embeds is not None, "give ids or embeds"
+    y = embeds
+  return torch.layer_norm(y, [4])
+)");
+  auto model = unprobed(top);
+  const auto specs = model->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  ASSERT_EQ(specs->size(), 1U);
+  EXPECT_EQ((*specs)[0].name, "ids");
+  EXPECT_EQ((*specs)[0].high, 8);
+}
+
+TEST(InferInputs, AnOptionalInputIsGivenWhereItIsMissed) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({6, 10}, 1), false);
+  top.define(R"(
+def forward(self, x, bias: Optional[Tensor] = None):
+  assert bias is not None, "bias is needed"
+  return torch.linear(x, self.w) + bias.sum()
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ(specs->size(), 2U);
+}
+
+// A trace of a recurrence: the length is nowhere but in the indices.
+TEST(InferInputs, ALengthThatWasWrittenOut) {
+  torch::jit::Module top("Top");
+  top.register_parameter("wte", draw({9, 4}, 1), false);
+  top.define(R"(
+def forward(self, ids):
+  y = torch.embedding(self.wte, ids)
+  h = torch.zeros([2, 1, 4], dtype=y.dtype)
+  rows: List[Tensor] = []
+  for i in range(11):
+    h = h * 0.5 + y[:, i:i + 1]
+    rows.append(y[:, i] + h[:, 0])
+  return torch.stack(rows, 1) + y
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 11}));
+}
+
+// Windows of 6, patches of 4, a table of positions for the windows: only a side of 48 fits.
+TEST(InferInputs, AnImageThatIsCutIntoWindows) {
+  torch::jit::Module top("Top");
+  top.register_parameter("patch", draw({8, 3, 4, 4}, 1), false);
+  top.register_parameter("positions", draw({1, 4, 36, 8}, 2), false);
+  top.define(R"(
+def forward(self, x):
+  y = torch.conv2d(x, self.patch, None, [4, 4]).permute(0, 2, 3, 1)
+  b, h, w, c = y.shape
+  y = y.reshape(b, h // 6, 6, w // 6, 6, c).transpose(2, 3).reshape(b, (h // 6) * (w // 6), 36, c)
+  return y + self.positions
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 48, 48}));
+}
+
+TEST(InferInputs, SeveralInputsOfDifferentShapes) {
+  torch::jit::Module top("Top");
+  top.register_parameter("a", draw({6, 10}, 1), false);
+  top.register_parameter("b", draw({6, 5}, 2), false);
+  top.define(R"(
+def forward(self, x, y, mask):
+  z = torch.linear(x, self.a).mean(1) + torch.linear(y, self.b)
+  return z.masked_fill(mask, 0.0)
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[2].dtype, graph::DType::Bool);
+}
+
+TEST(InferInputs, ASideThatTheCodeInsistsOn) {
+  torch::jit::Module top("Top");
+  top.register_parameter("patch", draw({8, 3, 4, 4}, 1), false);
+  top.define(R"(
+def forward(self, x):
+  assert x.size(2) == 44 and x.size(3) == 52, "the image must be 44 by 52"
+  return torch.conv2d(x, self.patch, None, [4, 4])
+)");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_TRUE(specs) << specs.error().message;
+  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 44, 52}));
+}
+
+TEST(InferInputs, SizesThatNumbersAskFor) {
+  const auto asks = [](int64_t size, const std::vector<int64_t>& numbers, int64_t wanted) {
+    const auto sizes = sizesInstead(size, numbers, 1024);
+    return std::ranges::find(sizes, wanted) != sizes.end();
+  };
+  EXPECT_TRUE(asks(7, {2, 7, 11}, 11)) << "itself";
+  EXPECT_TRUE(asks(7, {14, 22}, 11)) << "a multiple of it";
+  EXPECT_TRUE(asks(32, {65, 197}, 56)) << "patches of 4 and a token";
+  EXPECT_TRUE(asks(7, {8, 17}, 16)) << "it and a token";
+  EXPECT_FALSE(asks(7, {5}, 5)) << "nothing that it could be";
+  EXPECT_TRUE(sizesInstead(int64_t{1} << 20, {int64_t{1} << 40, int64_t{1} << 39}, 1024).empty());
+  EXPECT_EQ(sizesInstead(7, {7, 1, 9}, 1024).front(), 9);
+  EXPECT_EQ(sizesInstead(7, {7, 1, 9}, 1024).back(), 1) << "it hides what would go wrong with others";
+}
+
+TEST(InferInputs, GivesUpInTimeAndSaysWhatWasTried) {
+  torch::jit::Module top("Top");
+  top.register_parameter("w", draw({6, 10}, 1), false);
+  top.define("def forward(self, x):\n  y = torch.linear(x, self.w)\n  assert x.dim() == 99, 'never'\n  return y\n");
+  const auto start = std::chrono::steady_clock::now();
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_FALSE(specs);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(6));
+  EXPECT_NE(specs.error().message.find("x=float64[2, 7, 10] came furthest: "), std::string::npos)
+      << specs.error().message;
+  EXPECT_NE(specs.error().message.find("never"), std::string::npos) << specs.error().message;
+  EXPECT_NE(specs.error().hint.find("--input 'x="), std::string::npos) << specs.error().hint;
+}
+
+TEST(InferInputs, SaysWhatItCannotMakeUp) {
+  torch::jit::Module top("Top");
+  top.define("def forward(self, x, mode: str):\n  return x + 1 if mode == 'a' else x\n");
+  const auto specs = unprobed(top)->inferInputs();
+  ASSERT_FALSE(specs);
+  EXPECT_EQ(specs.error().code, ErrorCode::BadInput);
+  EXPECT_NE(specs.error().hint.find("--inputs"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace normlens::formats::torchscript::test

@@ -1,0 +1,168 @@
+// The shared sample models: every one opens, runs the same op by op as in torch, and gets workable inputs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/formats/formats.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/run/probe.h"
+#include "core/run/inputs/npz.h"
+#include "tests/formats/torchscript/sample_models.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using formats::test::filesEndingIn;
+using formats::test::sampleFolder;
+
+// "bert" of ".../bert.f64.pt".
+std::string sampleName(const std::filesystem::path& path) {
+  const std::string file = path.filename().string();
+  return file.substr(0, file.find('.'));
+}
+
+Tensors inputsOf(const std::filesystem::path& npz) {
+  auto arrays = run::readArrays(npz).value();
+  std::erase_if(arrays, [](const NamedTensor& array) { return !array.name.starts_with("in_"); });
+  return arrays;
+}
+
+TEST(SampleModels, TheInterpreterAgreesWithTorch) {
+  const auto folder = sampleFolder();
+  NORMLENS_NEED_SAMPLES(folder);
+  const auto models = filesEndingIn(folder / "visible", ".pt");
+  ASSERT_FALSE(models.empty());
+  for (const auto& path : models) {
+    SCOPED_TRACE(path.filename().string());
+    auto model = openModel(path, {}, false);
+    ASSERT_TRUE(model) << model.error().message;
+    EXPECT_EQ((*model)->fileSha256(nullptr).size(), 64U);
+    for (const char* which : {".inputs.npz", ".alt.npz"}) {
+      const auto npz = folder / "visible" / (sampleName(path) + which);
+      if (!std::filesystem::exists(npz)) continue;
+      const auto inputs = inputsOf(npz);
+      const auto probed = (*model)->probe(inputs, {});
+      ASSERT_TRUE(probed) << probed.error().message;
+      const auto sound = graph::checkGraph((*model)->graph());
+      EXPECT_TRUE(sound) << sound.error().message;
+      const auto wanted = (*model)->run(inputs, {});
+      ASSERT_TRUE(wanted) << wanted.error().message;
+      const auto seen = (*model)->runCapturing(inputs, (*model)->graph().outputs(), {});
+      ASSERT_TRUE(seen) << seen.error().message;
+      ASSERT_EQ(wanted->size(), seen->size());
+      for (size_t i = 0; i < wanted->size(); ++i)
+        EXPECT_TRUE(at::equal(tensorOf((*wanted)[i].view), tensorOf((*seen)[i].view))) << which << " output " << i;
+    }
+  }
+}
+
+bool same(const ValueRecord& a, const ValueRecord& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.shape == b.shape &&
+         std::ranges::equal(a.elements, b.elements, same);
+}
+
+TEST(SampleModels, ARunForShapesAloneSeesWhatAFullRunSees) {
+  const auto folder = sampleFolder();
+  NORMLENS_NEED_SAMPLES(folder);
+  int restarted = 0, models = 0;
+  for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
+    SCOPED_TRACE(path.filename().string());
+    const auto opened = openModel(path, {}, false);
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto& model = dynamic_cast<const TorchScriptModel&>(**opened);
+    const auto records = [&](Interpreter::Effort effort) {
+      Recorder recorder(model.program());
+      Interpreter interpreter(model.program(), effort, [&] {
+        recorder = Recorder(model.program());
+        ++restarted;
+      });
+      const auto arguments = model.argumentsFor(inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz")));
+      EXPECT_TRUE(interpreter.run(arguments.value(), recorder.hook(), {}));
+      return recorder.take();
+    };
+    const ProbeRecords quick = records(Interpreter::Effort::ShapesOnly), full = records(Interpreter::Effort::Values);
+    ASSERT_EQ(quick.values.size(), full.values.size());
+    for (size_t i = 0; i < full.values.size(); ++i) EXPECT_TRUE(same(quick.values[i], full.values[i])) << "value " << i;
+    ++models;
+  }
+  std::printf("%d models, %d needed the values\n", models, restarted);
+}
+
+TEST(SampleModels, WorkableInputsAreFoundForEach) {
+  const auto folder = sampleFolder();
+  NORMLENS_NEED_SAMPLES(folder);
+  for (const auto& path : filesEndingIn(folder / "visible", ".pt")) {
+    SCOPED_TRACE(path.filename().string());
+    auto model = openModel(path, {}, false);
+    ASSERT_TRUE(model) << model.error().message;
+    const auto specs = (*model)->inferInputs();
+    ASSERT_TRUE(specs) << specs.error().message;
+    const auto given = inputsOf(folder / "visible" / (sampleName(path) + ".inputs.npz"));
+    ASSERT_EQ(specs->size(), given.size());
+    for (size_t i = 0; i < given.size(); ++i) {
+      EXPECT_EQ((*specs)[i].shape.size(), given[i].view.shape.size());
+      EXPECT_EQ(graph::isFloat((*specs)[i].dtype), graph::isFloat(given[i].view.dtype));
+      EXPECT_FALSE((*specs)[i].assumed.empty());
+    }
+  }
+}
+
+// The refusals of broken/manifest.json for files that are not ONNX: words that the message must have.
+TEST(SampleModels, BrokenFilesAreNamedForWhatTheyAre) {
+  const auto folder = sampleFolder();
+  NORMLENS_NEED_SAMPLES(folder);
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"trunc_0.pt", "is empty"},
+      {"trunc_3.pt", "truncated"},
+      {"trunc_30.pt", "truncated"},
+      {"trunc_0_25.pt", "truncated"},
+      {"trunc_0_5.pt", "truncated"},
+      {"trunc_0_9.pt", "truncated"},
+      {"trunc_m1.pt", "truncated"},
+      {"trunc_m22.pt", "truncated"},
+      {"bitflip50.pt", "not a complete zip archive"},
+      {"random.pt", "of no known kind"},
+      {"text.pt", "plain text"},
+      {"zip_wrong_crc.pt", "CRC mismatch"},
+      {"zip_no_code.pt", "no code/"},
+      {"zip_no_data.pt", "'data/0' is missing"},
+      {"zip_no_version.pt", "version record is missing"},
+      {"zip_short_tensor.pt", "has 2048 bytes, expected 1024 x 4"},
+      {"zip_code_garbage.pt", "cannot parse the TorchScript code"},
+      {"zip_empty.pt", "empty zip"},
+      {"zip_other.pt", "ordinary zip"},
+      {"state_dict.pt", "state_dict"},
+      {"checkpoint_dict.pth", "pickled checkpoint"},
+      {"pickled_module.pt", "nn.Module"},
+      {"legacy_state_dict.pt", "old-format"},
+      {"evil_pickle.pt", "pickle"},
+      {"model.safetensors", "safetensors"},
+      {"model_as_pt.pt", "safetensors"},
+      {"exported.pt2", "torch.export"},
+      {"does_not_exist.pt", "no file"},
+      {"", "is a folder"},
+  };
+  for (const auto& [name, words] : expected) {
+    SCOPED_TRACE(name);
+    const auto model = openModel(folder / "broken" / name, {}, false);
+    ASSERT_FALSE(model);
+    EXPECT_TRUE(model.error().code == ErrorCode::Unreadable || model.error().code == ErrorCode::Unsupported);
+    EXPECT_NE(model.error().message.find(words), std::string::npos) << model.error().message;
+    EXPECT_EQ(model.error().message.find('\n'), std::string::npos);
+  }
+  for (const char* name : {"zip_deflated.pt", "zip_bomb_lite.pt", "torchscript_named.onnx"})
+    EXPECT_TRUE(openModel(folder / "broken" / name, {}, false)) << name;
+  // The content counts, not the name: with the ONNX engine it opens.
+  const auto onnx = openModel(folder / "broken" / "onnx_named.pt", {}, false);
+  if (onnx) {
+    EXPECT_EQ((*onnx)->facts().format, "onnx");
+  } else {
+    EXPECT_NE(onnx.error().message.find("looks like ONNX"), std::string::npos) << onnx.error().message;
+  }
+  for (const char* name : {"bitflip1.pt", "zip_slip.pt"}) (void)openModel(folder / "broken" / name, {}, false);
+  EXPECT_FALSE(std::filesystem::exists("/tmp/PWNED_by_pickle"));
+  EXPECT_FALSE(std::filesystem::exists("/tmp/evil.txt"));
+}
+
+}  // namespace
+}  // namespace normlens::formats::torchscript

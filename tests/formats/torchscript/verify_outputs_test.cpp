@@ -1,0 +1,123 @@
+// The proof of a fold whose outputs show little: flags, indices, lists that are empty on the sample.
+#include "core/run/proof/verify.h"
+#include "tests/formats/torchscript/torchscript_fixture.h"
+
+namespace normlens::formats::torchscript::test {
+namespace {
+
+torch::jit::Module defining(const std::string& code, int64_t inputs = 6) {
+  torch::jit::Module m("Defined");
+  m.register_parameter("w", draw({8, inputs}, 1), false);
+  m.register_parameter("g", draw({8}, 2), false);
+  m.register_parameter("b", draw({8}, 3), false);
+  m.define(code);
+  return m;
+}
+
+torch::jit::Module ending(const std::string& end) {
+  return defining("def forward(self, x):\n  y = torch.layer_norm(torch.linear(x, self.w), [8], self.g, self.b)\n" +
+                  end);
+}
+
+run::Verification verified(torch::jit::Module module, bool right, const std::vector<at::Tensor>& inputs) {
+  const auto model = makeModel(std::move(module), inputs);
+  const auto norms = analysis::findNorms(model->graph()).layerNorms;
+  fold::FoldPlan plan{"all", {fold::ReplaceNorm{0}}};
+  if (right) plan.edits.insert(plan.edits.begin(), centerOver(model->graph(), "w", 0));
+  const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
+  if (!folded) throw std::runtime_error(folded.error().message);
+  Tensors sample;
+  for (size_t i = 0; i < inputs.size(); ++i) sample.push_back({"in_" + std::to_string(i), viewOf(inputs[i])});
+  auto result = run::verifyFold({*model, **folded, plan, norms}, sample, {}, {});
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+run::Verification verified(const std::string& end, bool right) {
+  return verified(ending(end), right, {draw({5, 6}, 5)});
+}
+
+void expectJudged(const std::string& end) {
+  SCOPED_TRACE(end);
+  const auto right = verified(end, true), wrong = verified(end, false);
+  EXPECT_EQ(right.exact, true) << right.fileReason;
+  EXPECT_EQ(wrong.exact, false);
+  EXPECT_GT(wrong.algebra->maxRel, 1e-3);
+}
+
+TEST(VerifyOutputs, FlagsAreProvedByWhatTheyAreComparedFrom) { expectJudged("  return y > -1000.0\n"); }
+
+TEST(VerifyOutputs, IndicesAreProvedByWhatTheyPointInto) {
+  expectJudged("  z = y * 0.001\n  z[:, 2] += 1000.0\n  return z.argmax(-1)\n");
+}
+
+TEST(VerifyOutputs, AnEmptyListIsProvedByWhatItWasTakenFrom) { expectJudged("  return y[y.sum(-1) > 1000.0]\n"); }
+
+TEST(VerifyOutputs, OneThatTellsDoesNotExcuseOneThatDoesNot) { expectJudged("  return x * 2.0, y > -1000.0\n"); }
+
+TEST(VerifyOutputs, AFoldedNormIsComparedWhereNoOutputShowsIt) {
+  const std::string hidden = "  return x * 2.0 + torch.relu(y - 1000.0).sum()\n";
+  EXPECT_EQ(verified(hidden, true).exact, true);
+  const auto wrong = verified(hidden, false);
+  EXPECT_EQ(wrong.exact, false);
+  EXPECT_GT(wrong.algebra->maxRel, 1e-3);
+  EXPECT_FALSE(wrong.firstDiverging.empty());
+}
+
+TEST(VerifyOutputs, FoldedNormsAreComparedAtOtherSizes) {
+  const auto wrong = verified(defining(R"(
+def forward(self, x):
+  h = torch.linear(x, self.w)
+  if x.size(0) > 5:
+    h = h + self.b
+  return x * 2.0 + torch.relu(torch.layer_norm(h, [8], self.g, self.b) - 1000.0).sum()
+)"),
+                              true, {draw({5, 6}, 5)});
+  EXPECT_EQ(wrong.exact, false);
+  EXPECT_GT(wrong.algebra->maxRel, 1e-3);
+  EXPECT_FALSE(wrong.firstDiverging.empty());
+}
+
+TEST(VerifyOutputs, ANumberIsTriedAtTheWidthOfANorm) {
+  const std::vector<at::Tensor> inputs{draw({5, 8}, 5), torch::tensor(1, torch::kLong)};
+  const auto gatedBy = [](const std::string& gate) {
+    return defining("def forward(self, x, n: int):\n  h = torch.linear(x, self.w) * " + gate +
+                        "\n  return torch.layer_norm(h, [8], self.g, self.b)\n",
+                    8);
+  };
+  EXPECT_EQ(verified(gatedBy("n"), true, inputs).exact, true);
+  EXPECT_EQ(verified(gatedBy("x[:, :n]"), true, inputs).exact, false);
+}
+
+torch::jit::Module onMean(double mean) {
+  torch::jit::Module m("OnMean");
+  m.register_parameter("w", draw({8, 6}, 1, at::kFloat), false);
+  m.register_parameter("g", draw({8}, 2, at::kFloat), false);
+  m.register_parameter("b", draw({8}, 3, at::kFloat), false);
+  m.register_parameter("c", at::full({8}, mean, at::kFloat), false);
+  m.define(R"(
+def forward(self, x):
+  return torch.layer_norm(torch.linear(x, self.w, self.c), [8], self.g, self.b)
+)");
+  return m;
+}
+
+TEST(VerifyOutputs, AFoldThatLosesFewerDigitsThanTheOriginalPasses) {
+  for (const double mean : {1e4, 1e6, 2e7}) {
+    const at::Tensor x = draw({5, 6}, 5, at::kFloat);
+    const auto model = makeModel(onMean(mean), {x});
+    const auto norms = analysis::findNorms(model->graph()).layerNorms;
+    const fold::FoldPlan plan{
+        "all", {centerOver(model->graph(), "w", 0), centerOver(model->graph(), "c", 0), fold::ReplaceNorm{0}}};
+    const auto folded = model->apply(plan, norms, NormFlavour::Portable, {});
+    ASSERT_TRUE(folded) << folded.error().message;
+    const auto result = run::verifyFold({*model, **folded, plan, norms}, {{"in_0", viewOf(x)}}, {}, {});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->exact, true) << mean << ": " << result->algebra->maxRel << ", " << result->file->maxRel;
+    ASSERT_TRUE(result->nearer) << mean << ": " << result->file->maxRel << " of " << result->fileLimit;
+    EXPECT_LT(result->nearer->folded, result->nearer->original / 100);
+  }
+}
+
+}  // namespace
+}  // namespace normlens::formats::torchscript::test
