@@ -126,6 +126,21 @@ def plan(folder):
         (folder / f"{name}.json").write_text(json.dumps(file))
 
 
+def project(folder):
+    whole = {
+        "normlens_project": 1,
+        "model": {"path": "/a/b.pt", "beside": "b.pt", "sha256": "00ff", "bytes": 12, "modified_ms": 34},
+        "plan": {"policy": "all", "prices": "measured", "max_growth_percent": 10.0, "kept": ["h.0.ln_1"],
+                 "centered": [{"value": 7, "name": "sum.3"}], "norm": "fast"},
+        "inputs": {"specs": ["in_0=int64[2,8]:0..9"], "npz": "", "assume": ["gate[-1]=1"], "strict": False},
+        "view": {"open": ["", "h.0"], "zoom": 0.5, "x": 10.0, "y": 20.0, "norm": "ln_f"},
+        "bench": {}, "bench_runs": [{}], "bench_params": {},
+    }
+    (folder / "whole").write_text(json.dumps(whole))
+    for key in whole:
+        (folder / f"without_{key}").write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+
+
 def npz(folder):
     types = ("b1", "i1", "<i4", ">i8", "u2", "<u4", "u8", "f2", ">f4", "f8", "c8", "S3", "O")
     arrays = {kind.strip("<>"): np.ones((2, 3), kind) for kind in types}
@@ -139,6 +154,6 @@ def npz(folder):
 
 def write(folder):
     torch.manual_seed(0)
-    for name, make in {"torchscript": torchscript, "protocol": protocol, "plan": plan, "npz": npz}.items():
+    for name, make in {"torchscript": torchscript, "protocol": protocol, "plan": plan, "project": project, "npz": npz}.items():
         (folder / f"{name}_fuzz").mkdir(parents=True, exist_ok=True)
         make(folder / f"{name}_fuzz")

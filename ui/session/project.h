@@ -60,7 +60,8 @@ struct Project {
   QStringList lost;  // once restored: what the plan names and the model has not; not written
 };
 
-[[nodiscard]] std::string projectToJson(const Project& project);
+// beside: the model's path from the folder of the file, where it becomes one.
+[[nodiscard]] std::string projectToJson(const Project& project, const QString& beside = {});
 // Errors: Unreadable (no JSON, no project, cut off), Unsupported (a newer version).
 [[nodiscard]] Result<Project> projectFromJson(const std::string& text);
 
