@@ -26,6 +26,10 @@ def models(shared):
     return sorted(path for folder in folders for path in folder.iterdir() if path.suffix in (".pt", ".onnx"))
 
 
+def named(path, policy, flavour):
+    return f"{path.parent.name}/{path.name} {policy} {flavour}"
+
+
 def folded(engine, path, policy, flavour):
     """The digest of each written file; where nothing is written, the exit status and what was said."""
     inputs = path.with_name(f"{path.name.split('.')[0]}.inputs.npz")
@@ -43,12 +47,12 @@ def record(engine, shared, known, jobs, keep):
     wanted = [
         (path, policy, flavour)
         for path, policy, flavour in itertools.product(models(shared), POLICIES, FLAVOURS)
-        if " ".join((path.name, policy, flavour)) not in known
+        if named(path, policy, flavour) not in known
     ]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         made = pool.map(lambda each: folded(engine, *each), wanted)
         for number, (each, written) in enumerate(zip(wanted, made)):
-            known[" ".join((each[0].name, *each[1:]))] = written
+            known[named(*each)] = written
             if number % 100 == 0:
                 keep(known)
     keep(known)
