@@ -8,6 +8,7 @@
 namespace {
 
 using namespace normlens;
+using namespace normlens::formats;
 using namespace normlens::formats::torchscript;
 
 void check(const std::filesystem::path& path) {

@@ -15,10 +15,10 @@ class DroppedAddends {
  public:
   DroppedAddends(const graph::Graph& graph, FiniteWeights& weights) : graph_(graph), weights_(weights) {}
 
-  // To have 0 in the place of `value` is a shift of it with this pattern, for all reads that tolerate one; these are
+  // To have 0 in the place of `id` is a shift of it with this pattern, for all reads that tolerate one; these are
   // `uses`. A tensor of the file is none of them: it is centered itself. Nor is what the file makes infinite or NaN,
   // which 0 would hide; what overflows in a run alone is not looked for.
-  [[nodiscard]] bool mayDrop(graph::ValueId value, const ops::Pattern& pattern, const graph::Uses& uses);
+  [[nodiscard]] bool mayDrop(graph::ValueId id, const ops::Pattern& pattern, const graph::Uses& uses);
 
  private:
   // Below a softmax -infinity masks positions and is gone behind it.
