@@ -4,8 +4,8 @@
 #include <future>
 #include <span>
 
-#include "core/analysis/zero_mean_map.h"
 #include "core/analysis/plan/preview.h"
+#include "core/analysis/zero_mean_map.h"
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/file/atomic_file.h"

@@ -12,8 +12,8 @@
 namespace normlens::bench {
 namespace {
 
-using formats::MappedFile;
 using formats::Archive;
+using formats::MappedFile;
 
 void checkAllCrcs(const std::filesystem::path& path, unsigned threads) {
   const auto file = MappedFile::open(path);
