@@ -14,7 +14,7 @@
 namespace normlens::engine {
 
 Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confine::Limits& limits,
-                                                    confine::Grants grants, const Answered& answered) {
+                                                    confine::Grants grants, Answered answered) {
   std::array<int, 2> requests{}, replies{};
   if (::pipe2(requests.data(), O_CLOEXEC) != 0) return fail(ErrorCode::Internal, "no pipe could be made");
   const Descriptor readRequests(requests[0]);
@@ -28,13 +28,13 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   for (const int own : {requests[1], replies[0]}) ::fcntl(own, F_SETFL, O_NONBLOCK);
 
   side->journal_ = std::move(journal);
+  side->answered_ = std::move(answered);
   confine::Worker::Start start;
   std::error_code error;
   start.walls.gpu = std::filesystem::exists("/dev/nvidiactl", error);
   start.limits = limits;
   start.grants = std::move(grants);
   start.keep = {readRequests.get(), writeReplies.get()};
-  start.answered = [raw = side.get(), answered](int64_t id, bool withResult) { answered(*raw, id, withResult); };
   start.printed = [](std::string_view line) {
     std::fprintf(stderr, "| %.*s\n", static_cast<int>(line.size()), line.data());
   };
@@ -77,6 +77,7 @@ bool ServeSide::relay(std::string& out) {
   const ssize_t got = ::read(replies_.get(), bytes.data(), bytes.size());
   if (got > 0) frames_.feed({bytes.data(), static_cast<size_t>(got)}, out);
   if (got == 0) replies_.reset();
+  for (const protocol::Answered& answer : frames_.takeAnswered()) answered_(*this, answer);
   return got > 0;
 }
 

@@ -26,9 +26,9 @@ struct Pending {
 
 class ServeSide {
  public:
-  using Answered = std::function<void(ServeSide& side, int64_t id, bool withResult)>;
+  using Answered = std::function<void(ServeSide& side, const protocol::Answered& answer)>;  // its frame was handed on
   [[nodiscard]] static Result<std::unique_ptr<ServeSide>> start(Journal journal, const confine::Limits& limits,
-                                                                confine::Grants grants, const Answered& answered);
+                                                                confine::Grants grants, Answered answered);
 
   [[nodiscard]] confine::Worker& worker() { return *worker_; }
   [[nodiscard]] const Journal& journal() const { return journal_; }
@@ -61,6 +61,7 @@ class ServeSide {
   size_t queued_ = 0;
   bool closing_ = false, broken_ = false;
   FrameRelay frames_;
+  Answered answered_;
 };
 
 }  // namespace normlens::engine

@@ -49,7 +49,7 @@ class ServeSupervisor {
   // ---- the workers' lives (serve_workers.cpp)
   bool startWorker(Journal journal, confine::Grants grants);
   Result<Side> makeSide(Journal journal, confine::Grants grants);
-  void answered(ServeSide& from, int64_t id, bool withResult);
+  void answered(ServeSide& from, const protocol::Answered& answer);
   void watchOver();
   void replaceCurrent();
   void relayRest(ServeSide& side);

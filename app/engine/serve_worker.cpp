@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "app/engine/bindings.h"
+#include "app/engine/frame_relay.h"
 #include "app/engine/verbs.h"
-#include "core/base/files.h"
 #include "core/base/run_watch.h"
 
 namespace normlens::engine {
@@ -55,12 +55,10 @@ class JournalThenClient {
     for (size_t left = left_; left > 0; left = left_) left_.wait(left);  // else a ping would be taken for one of these
     return readSome(requests_);
   }
-  void write(std::string_view bytes) {
-    if (left_ == 0) writeAll(replies_, bytes);
-  }
-  void answered(int64_t id, bool withResult) {
-    if (left_ == 0) return files::tellAnswered(id, withResult);
-    if (!withResult) ::_exit(kNotAsBefore);  // the next one is brought back less far
+  void write(std::string_view frame, const protocol::Answered* answers) {
+    if (left_ == 0) return writeAll(replies_, FrameRelay::marked(frame, answers));
+    if (answers == nullptr) return;
+    if (!answers->withResult) ::_exit(kNotAsBefore);  // the next one is brought back less far
     if (left_.fetch_sub(1) == 1) watchPage().ready = 1;
     left_.notify_all();
   }
@@ -81,10 +79,10 @@ int serveWorker(int requests, int replies, const Journal& journal, confine::Conf
     std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
     std::fflush(stderr);
   };
-  protocol::Dispatcher dispatcher({.read = [&] { return stream.read(); },
-                                   .write = [&](std::string_view bytes) { stream.write(bytes); },
-                                   .log = log,
-                                   .answered = [&](int64_t id, bool ok) { stream.answered(id, ok); }});
+  protocol::Dispatcher dispatcher(
+      {.read = [&] { return stream.read(); },
+       .write = [&](std::string_view frame, const protocol::Answered* answers) { stream.write(frame, answers); },
+       .log = log});
   bindMethods(dispatcher, service, level);
   const protocol::ServeEnd end = dispatcher.serve();
   // A request that does not stop still uses the service: leave without destroying it under its feet.

@@ -38,22 +38,22 @@ bool ServeSupervisor::startWorker(Journal journal, confine::Grants grants) {
 
 Result<ServeSupervisor::Side> ServeSupervisor::makeSide(Journal journal, confine::Grants grants) {
   auto side = ServeSide::start(std::move(journal), limits_, std::move(grants),
-                               [this](ServeSide& from, int64_t id, bool ok) { answered(from, id, ok); });
+                               [this](ServeSide& from, const protocol::Answered& answer) { answered(from, answer); });
   if (!side) logServe(side.error().message);
   return side;
 }
 
-void ServeSupervisor::answered(ServeSide& from, int64_t id, bool withResult) {
-  const auto request = std::ranges::find(from.pending, id, &Pending::id);
+void ServeSupervisor::answered(ServeSide& from, const protocol::Answered& answer) {
+  const auto request = std::ranges::find(from.pending, answer.id, &Pending::id);
   if (request == from.pending.end()) return;
   const bool opens = request->method == methods::kOpen;
   std::vector<confine::HandedFile> files = from.worker().keeper().takeHanded();
-  if (withResult) {
+  if (answer.withResult) {
     if (opens) state_.forgetModel();
     state_.note(*request, std::move(files));
   }
   from.pending.erase(request);
-  if (&from == next_.get() && opens) nextOpened_ = withResult;
+  if (&from == next_.get() && opens) nextOpened_ = answer.withResult;
 }
 
 void ServeSupervisor::watchOver() {

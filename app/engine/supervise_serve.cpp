@@ -55,9 +55,11 @@ void ServeSupervisor::wait() {
   if (events[2].revents != 0) tellClient();
   size_t at = 3;
   for (ServeSide* side : sides()) {
+    // Before the door: what is asked there after an answer belongs to the next request.
+    while (events[at + 2].revents != 0 && mayRelay(*side) && side->relay(outgoing_)) {
+    }
     if (events[at].revents != 0) side->worker().serveDoor();
     if (events[at + 1].revents != 0) side->worker().readNoise();
-    if (events[at + 2].revents != 0 && mayRelay(*side)) side->relay(outgoing_);
     if (events[at + 3].revents != 0) side->push();
     at += 4;
   }

@@ -18,12 +18,10 @@ enum class Ask : uint8_t {
   NameNew,   // ticket: the same where nothing has that name
   Drop,      // ticket
   Remove,    // path
-  Answered,  // ticket: the request of a client that was answered; flag: with a result (serve)
 };
 
 struct Question {
   Ask ask = Ask::Read;
-  bool flag = false;
   int64_t ticket = 0;
   std::string path;
 };

@@ -38,7 +38,7 @@ Answer ask(const Question& question) {
 }
 
 // Relative paths mean the same on both sides: neither changes its folder.
-Answer ask(Ask what, const fs::path& path) { return ask({what, false, 0, path.string()}); }
+Answer ask(Ask what, const fs::path& path) { return ask({what, 0, path.string()}); }
 
 OrErrno<Descriptor> handed(Answer answer) {
   if (answer.error != 0) return tl::unexpected(answer.error);
@@ -49,13 +49,6 @@ OrErrno<Descriptor> handed(Answer answer) {
 }  // namespace
 
 void useDoor(Descriptor socket) { doorOfProcess().socket = std::move(socket); }
-
-void tellAnswered(int64_t request, bool withResult) {
-  Door& door = doorOfProcess();
-  if (!hasDoor()) return;
-  const std::lock_guard lock(door.mutex);
-  static_cast<void>(door::send(door.socket.get(), Question{Ask::Answered, withResult, request, {}}));
-}
 
 OrErrno<Descriptor> openToRead(const fs::path& path) {
   return hasDoor() ? handed(ask(Ask::Read, path)) : direct::openToRead(path);
@@ -119,14 +112,14 @@ NewFile::NewFile(NewFile&& other) noexcept : own_(std::move(other.own_)), ticket
 }
 
 NewFile::~NewFile() {
-  if (ticket_ != 0) ask({Ask::Drop, false, ticket_, {}});
+  if (ticket_ != 0) ask({Ask::Drop, ticket_, {}});
   direct::discard(own_);
 }
 
 int NewFile::name(Naming naming) {
   if (ticket_ == 0) return direct::name(own_, naming);
   const Ask what = naming == Naming::Replace ? Ask::NameOver : Ask::NameNew;
-  return ask({what, false, std::exchange(ticket_, 0), {}}).error;
+  return ask({what, std::exchange(ticket_, 0), {}}).error;
 }
 
 }  // namespace normlens::files

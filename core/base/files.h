@@ -45,7 +45,5 @@ class NewFile {
 
 // From now on this process asks through `socket` (door_wire.h).
 void useDoor(Descriptor socket);
-// Where the process has a door: tells its keeper that a client's request was answered.
-void tellAnswered(int64_t request, bool withResult);
 
 }  // namespace normlens::files

@@ -65,12 +65,7 @@ Doorkeeper::~Doorkeeper() {
 
 bool Doorkeeper::serve(int socket) {
   const auto question = door::receiveQuestion(socket);
-  if (!question) return false;
-  if (question->ask == Ask::Answered) {
-    if (answered_) answered_(question->ticket, question->flag);
-    return true;
-  }
-  return door::send(socket, answer(*question));
+  return question && door::send(socket, answer(*question));
 }
 
 // What is opened is what was compared, whatever other spellings of it mean.
@@ -95,8 +90,6 @@ Answer Doorkeeper::answer(const Question& question) {
       return refused(0);
     case Ask::Remove:
       return refused(remove(path));
-    case Ask::Answered:
-      break;
   }
   return refused(EINVAL);
 }

@@ -7,7 +7,6 @@
 
 #include <ctime>
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -33,10 +32,7 @@ struct HandedFile {
 
 class Doorkeeper {
  public:
-  // Told when the process says that it has answered a client's request.
-  using Answered = std::function<void(int64_t request, bool withResult)>;
-  explicit Doorkeeper(Grants grants, Answered answered = {})
-      : grants_(std::move(grants)), answered_(std::move(answered)) {}
+  explicit Doorkeeper(Grants grants) : grants_(std::move(grants)) {}
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
@@ -58,7 +54,6 @@ class Doorkeeper {
   [[nodiscard]] int remove(const std::filesystem::path& path) const;
 
   Grants grants_;
-  Answered answered_;
   std::map<std::pair<dev_t, ino_t>, HandedFile> handed_;
   std::vector<HandedFile> handedNow_;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket

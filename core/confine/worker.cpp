@@ -169,7 +169,7 @@ Result<std::unique_ptr<Worker>> Worker::start(Start start, const Body& body) {
     runChild(std::move(child), start, worker->page_.get(), parent, body);
   }
   worker->pid_ = pid;
-  worker->keeper_.emplace(std::move(start.grants), std::move(start.answered));
+  worker->keeper_.emplace(std::move(start.grants));
   worker->noise_ = std::make_unique<Noise>(std::move(start.printed));
   return worker;
 }

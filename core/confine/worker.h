@@ -48,7 +48,6 @@ class Worker {
     Limits limits;
     Grants grants;
     std::vector<int> keep;  // descriptors that the child goes on using; all others are closed
-    Doorkeeper::Answered answered;
     std::function<void(std::string_view line)> printed;  // by the model or its runtime
   };
   [[nodiscard]] static Result<std::unique_ptr<Worker>> start(Start start, const Body& body);

@@ -35,14 +35,14 @@ ReplyOnce::~ReplyOnce() {
 void ReplyOnce::result(const nlohmann::json& result) {
   if (answered()) return;
   succeeded_ = true;
-  send(resultBody(id_, result));
+  send(resultBody(id_, result), true);
 }
 
 void ReplyOnce::failure(const RpcFailure& failure) {
-  if (!answered()) send(failureBody(id_, failure));
+  if (!answered()) send(failureBody(id_, failure), false);
 }
 
-void ReplyOnce::send(std::string body) { std::exchange(send_, nullptr)(std::move(body)); }
+void ReplyOnce::send(std::string body, bool withResult) { std::exchange(send_, nullptr)(std::move(body), withResult); }
 
 Dispatcher::Dispatcher(Transport transport) : session_(std::make_shared<Session>(std::move(transport))) {}
 Dispatcher::~Dispatcher() = default;
@@ -74,7 +74,7 @@ ServeEnd Dispatcher::serve(std::chrono::milliseconds patience) {
   } else {
     worker.detach();
   }
-  if (shutdownId) session_->send(resultBody(*shutdownId, nullptr));
+  if (shutdownId) session_->replyTo(*shutdownId).result(nullptr);
   if (!idle) return ServeEnd::Stuck;
   return shutdownId ? ServeEnd::Shutdown : ServeEnd::StreamEnded;
 }
@@ -95,8 +95,7 @@ void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdown
   } else if (message->method == methods::kShutdown) {
     shutdownId = message->id;
   } else if (message->method == methods::kPing) {
-    session_->send(resultBody(*message->id, nullptr));
-    session_->answered(*message->id, true);
+    session_->replyTo(*message->id).result(nullptr);
   } else {
     session_->enqueue(std::move(*message));
   }
@@ -106,18 +105,14 @@ void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdown
 void Dispatcher::work() {
   bool initialized = false;
   while (auto request = session_->next()) {
-    const bool withResult = handle(request->id, request->method, request->params, request->stop, initialized);
-    session_->answered(request->id, withResult);
+    handle(request->id, request->method, request->params, request->stop, initialized);
   }
 }
 
-bool Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params,
+void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params,
                         const std::stop_token& stop, bool& initialized) {
   ReplyOnce reply = session_->replyTo(id);
-  const auto refuse = [&](RpcError code, std::string message) {
-    reply.failure(failure(code, std::move(message)));
-    return false;
-  };
+  const auto refuse = [&](RpcError code, std::string message) { reply.failure(failure(code, std::move(message))); };
   if (stop.stop_requested()) return refuse(RpcError::RequestCancelled, "stopped on request");
   const bool first = method == methods::kInitialize;
   if (first == initialized) {
@@ -148,7 +143,6 @@ bool Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::j
                                         : failure(RpcError::InternalError, why));
   }
   if (first && reply.succeeded()) initialized = true;
-  return reply.succeeded();
 }
 
 }  // namespace normlens::protocol

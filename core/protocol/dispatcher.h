@@ -28,21 +28,25 @@
 
 namespace normlens::protocol {
 
+// The request that a frame answers.
+struct Answered {
+  int64_t id = 0;
+  bool withResult = false;
+};
+
 struct Transport {
   // Some bytes as soon as there are any; empty at the end of the stream. May block.
   std::function<std::string()> read;
-  // All of these bytes, now.
-  std::function<void(std::string_view)> write;
+  // All of this frame, now. answers: null where it answers no request.
+  std::function<void(std::string_view frame, const Answered* answers)> write;
   // One line for a person: what was skipped and why. May be empty.
   std::function<void(std::string_view)> log;
-  // A request has been answered, with a result or not: after its frame was written. May be empty.
-  std::function<void(int64_t id, bool withResult)> answered = {};
 };
 
 // The right and the duty to answer one request. Dropped without an answer, it answers with InternalError.
 class ReplyOnce {
  public:
-  using Send = std::function<void(std::string body)>;
+  using Send = std::function<void(std::string body, bool withResult)>;
   ReplyOnce(int64_t id, Send send) : id_(id), send_(std::move(send)) {}
   ReplyOnce(ReplyOnce&& other) noexcept : id_(other.id_), send_(std::exchange(other.send_, nullptr)) {}
   ReplyOnce& operator=(ReplyOnce&&) = delete;
@@ -57,7 +61,7 @@ class ReplyOnce {
   [[nodiscard]] bool succeeded() const { return succeeded_; }  // answered with a result
 
  private:
-  void send(std::string body);
+  void send(std::string body, bool withResult);
 
   int64_t id_;
   Send send_;  // null once used
@@ -103,8 +107,7 @@ class Dispatcher {
 
   void receive(std::string_view body, std::optional<int64_t>& shutdownId);
   void work();
-  // Whether it was answered with a result.
-  bool handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
+  void handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
               bool& initialized);
 
   std::map<std::string, Handler, std::less<>> handlers_;

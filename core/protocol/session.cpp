@@ -4,25 +4,22 @@
 
 namespace normlens::protocol {
 
-void Dispatcher::Session::send(std::string_view body) {
+void Dispatcher::Session::send(std::string_view body, const Answered* answers) {
   const std::string frame = encodeFrame(body);
   const std::lock_guard lock(writing_);
-  transport_.write(frame);
+  transport_.write(frame, answers);
 }
 
 void Dispatcher::Session::log(std::string_view line) {
   if (transport_.log) transport_.log(line);
 }
 
-void Dispatcher::Session::answered(int64_t id, bool withResult) {
-  if (transport_.answered) transport_.answered(id, withResult);
-}
-
 ReplyOnce Dispatcher::Session::replyTo(int64_t id) {
   // Forgotten before the answer goes out: the client may use the id again as soon as it has read it.
-  return {id, [self = shared_from_this(), id](const std::string& body) {
+  return {id, [self = shared_from_this(), id](const std::string& body, bool withResult) {
             self->forget(id);
-            self->send(body);
+            const Answered answered{id, withResult};
+            self->send(body, &answered);
           }};
 }
 
@@ -42,7 +39,7 @@ void Dispatcher::Session::enqueue(RpcMessage message) {
   const std::optional<RpcFailure> refusal = admit(id);
   if (refusal) {
     lock.unlock();
-    send(failureBody(id, *refusal));
+    refuse(id, *refusal);
     return;
   }
   const std::stop_source& stop = stops_[id];
@@ -61,7 +58,12 @@ void Dispatcher::Session::cancel(int64_t id) {
   waiting_.erase(waiting);
   stops_.erase(stop);
   lock.unlock();
-  send(failureBody(id, {RpcError::RequestCancelled, "stopped on request", {}, {}}));
+  refuse(id, {RpcError::RequestCancelled, "stopped on request", {}, {}});
+}
+
+void Dispatcher::Session::refuse(int64_t id, const RpcFailure& failure) {
+  const Answered answered{id, /*withResult=*/false};
+  send(failureBody(id, failure), &answered);
 }
 
 void Dispatcher::Session::close(bool cancelAll) {

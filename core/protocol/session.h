@@ -28,9 +28,8 @@ class Dispatcher::Session : public std::enable_shared_from_this<Session> {
   explicit Session(Transport transport) : transport_(std::move(transport)) {}
 
   [[nodiscard]] std::string read() { return transport_.read(); }
-  void send(std::string_view body);
+  void send(std::string_view body, const Answered* answers = nullptr);
   void log(std::string_view line);
-  void answered(int64_t id, bool withResult);
   [[nodiscard]] ReplyOnce replyTo(int64_t id);
 
   // Reader side.
@@ -45,6 +44,7 @@ class Dispatcher::Session : public std::enable_shared_from_this<Session> {
 
  private:
   [[nodiscard]] std::optional<RpcFailure> admit(int64_t id) const;  // why a request cannot be taken; lock held
+  void refuse(int64_t id, const RpcFailure& failure);
   void forget(int64_t id);
 
   Transport transport_;

@@ -7,7 +7,7 @@ import time
 import unittest
 
 from engine import CANCELLED, FaultCase, MODELS, cases, expand, is_alive, sentence, signal_to, wait_until
-from stages import STAGES, is_answered_in_full, reach
+from stages import SHORT, STAGES, is_answered_in_full, reach
 
 KILLING = (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)
 
@@ -63,6 +63,23 @@ class ServeFaults(FaultCase):
         else:  # it was quicker, and stands still with nothing to cancel
             signal_to(served.workers()[-1], signal.SIGCONT)
         self.lives_on(served, stage, params, out)
+
+    def test_one_that_waited_and_was_cancelled(self):
+        """It is done with: its worker, long after, is not taken for one that does not stop."""
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        served.ask("analyze")
+        served.ask("fold", {"verify": False})
+        worker = served.workers()[-1]
+        first = served.send("bench", SHORT | {"rounds": 10000})
+        waits = served.send("analyze")
+        served.wait_for(lambda: served.heard(first), 10)
+        for asked in (waits, first):
+            served.notify("$/cancelRequest", {"id": asked})
+            self.assertEqual(served.answer(asked, 3)["error"]["code"], CANCELLED)
+        time.sleep(1.5)
+        self.assertEqual(served.workers()[-1], worker)
+        served.shutdown()
 
     def test_idle(self):
         for number in KILLING:

@@ -269,7 +269,7 @@ TEST_F(DispatcherTest, TheEndOfTheStreamStopsWhatRuns) {
 TEST(ReplyOnceTest, ADroppedReplyAnswersWithAnError) {
   std::vector<std::string> sent;
   {
-    const ReplyOnce reply(3, [&](const std::string& body) { sent.push_back(body); });
+    const ReplyOnce reply(3, [&](const std::string& body, bool /*withResult*/) { sent.push_back(body); });
   }
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(parseMessage(sent[0])->failure->code, RpcError::InternalError);
@@ -278,7 +278,7 @@ TEST(ReplyOnceTest, ADroppedReplyAnswersWithAnError) {
 TEST(ReplyOnceTest, AnswersOnceAlsoAfterAMove) {
   std::vector<std::string> sent;
   {
-    ReplyOnce first(3, [&](const std::string& body) { sent.push_back(body); });
+    ReplyOnce first(3, [&](const std::string& body, bool /*withResult*/) { sent.push_back(body); });
     ReplyOnce second(std::move(first));
     second.result(1);
     second.result(2);
