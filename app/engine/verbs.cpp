@@ -11,6 +11,7 @@ std::span<const Verb> verbs() {
       Verb{"fuse", "Write each norm, and the residual add before it, as one op, with nothing folded", declareFuse},
       Verb{"diff", "Compare the outputs and the norms of two models on the same inputs", declareDiff},
       Verb{"bench", "Measure the latency of a model, or of two side by side", declareBench},
+      Verb{"check", "Take a model through every stage and time each: what a bug report shows", declareCheck},
       Verb{"serve", "Answer the window's requests on stdin and stdout", declareServe},
       Verb{"doctor", "What this installation has and what it lacks", declareDoctor, false},
   };

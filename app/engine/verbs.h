@@ -51,6 +51,7 @@ struct Verb {
 
 // One per file; the rows of the table. `limits` are filled in by the parser.
 Declared declareAnalyze(CLI::App& app, const confine::Limits& limits);
+Declared declareCheck(CLI::App& app, const confine::Limits& limits);
 Declared declareFold(CLI::App& app, const confine::Limits& limits);
 Declared declareFuse(CLI::App& app, const confine::Limits& limits);
 Declared declareDiff(CLI::App& app, const confine::Limits& limits);

@@ -258,11 +258,6 @@ Status centerTensors(std::span<const CenterJob> jobs, int threads) {
   return checkFinite(strange);
 }
 
-Status centerTensor(const TensorView& in, const ops::Pattern& pattern, std::span<std::byte> out, int threads) {
-  const CenterJob job{in, pattern, out};
-  return centerTensors({&job, 1}, threads);
-}
-
 Status centerJointly(std::span<const CenterJob> parts, int threads) {
   if (parts.size() == 1) return centerTensors(parts, threads);
   std::vector<LoopNest> nests;

@@ -34,11 +34,9 @@ struct CenterJob {
 
 // Independent tensors in one parallel sweep over all of them: no worker waits for the others' last row.
 [[nodiscard]] Status centerTensors(std::span<const CenterJob> jobs, int threads);
-[[nodiscard]] Status centerTensor(const graph::TensorView& in, const ops::Pattern& pattern, std::span<std::byte> out,
-                                  int threads);
 
 // Several tensors whose k-th groups (row-major order of the kept positions inside the region) form one group: the
-// joint mean is subtracted from all parts. One part is the same as centerTensor.
+// joint mean is subtracted from all parts. One part is the same as centerTensors.
 [[nodiscard]] Status centerJointly(std::span<const CenterJob> parts, int threads);
 
 }  // namespace normlens::fold

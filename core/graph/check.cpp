@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 #include <unordered_set>
 
-#include "core/graph/graph.h"
+#include "core/graph/debug_check.h"
 
 namespace normlens::graph {
 namespace {
@@ -119,5 +120,12 @@ class Checker {
 }  // namespace
 
 Status checkGraph(const Graph& graph) { return Checker(graph).run(); }
+
+void requireSound(const Graph& graph, const char* maker) {
+  if constexpr (kDebugChecks) {
+    const Status sound = checkGraph(graph);
+    if (!sound) throw std::logic_error(std::string(maker) + " broke its graph: " + sound.error().message);
+  }
+}
 
 }  // namespace normlens::graph

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "core/analysis/norms/norms.h"
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::analysis {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/analysis/analysis.h"
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/random_graph.h"
 
 namespace normlens::analysis {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/analysis/analysis.h"
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::analysis {
 namespace {

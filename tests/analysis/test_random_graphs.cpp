@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "core/analysis/analysis.h"
-#include "core/graph/text.h"
 #include "tests/support/apply_plan.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/random_graph.h"
 
 namespace normlens::analysis {

@@ -6,10 +6,10 @@
 #include <random>
 
 #include "core/analysis/analysis.h"
-#include "core/graph/text.h"
 #include "tests/support/apply_plan.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::analysis {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/analysis/analysis.h"
 #include "core/analysis/explain.h"
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::analysis {
 namespace {

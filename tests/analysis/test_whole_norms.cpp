@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "core/analysis/norms/whole_norm.h"
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::analysis {
 namespace {

@@ -48,6 +48,31 @@ class Verbs : public ::testing::Test {
   const fs::path folder_ = fs::path(::testing::TempDir()) / ("normlens_verbs_" + std::to_string(getpid()));
 };
 
+TEST_F(Verbs, CheckTakesAModelThroughEveryStage) {
+  const Answer answer = ask({"check", gpt2_, "--graph"});
+  EXPECT_EQ(answer.status, 0);
+  std::vector<std::string> names;
+  for (const json& stage : answer.object["stages"]) {
+    names.push_back(stage["name"]);
+    EXPECT_TRUE(stage["error"].is_null()) << stage;
+    double inSteps = 0;
+    for (const json& step : stage["steps"]) inSteps += step["ms"].get<double>();
+    EXPECT_LE(inSteps, stage["ms"].get<double>() * 1.001) << stage;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"open", "check", "analyze", "check", "plan", "fold"}));
+  EXPECT_EQ(answer.object["stages"].back()["says"], "exact");
+  EXPECT_TRUE(answer.object["graph"].get<std::string>().starts_with("graph {\n  input %"));
+}
+
+TEST_F(Verbs, CheckTellsTheStageThatFailed) {
+  std::ofstream(at("broken.pt")) << "no model";
+  const Answer answer = ask({"check", at("broken.pt"), "--graph"});
+  EXPECT_EQ(answer.status, 3);
+  ASSERT_EQ(answer.object["stages"].size(), 1U);
+  EXPECT_TRUE(answer.object["stages"][0]["error"].is_string());
+  EXPECT_TRUE(answer.object["graph"].is_null());
+}
+
 TEST_F(Verbs, AnalyzeSumsUp) {
   const Answer answer = ask({"analyze", gpt2_});
   EXPECT_EQ(answer.status, 0);

@@ -34,6 +34,11 @@ std::vector<std::optional<int64_t>> groupsOf(const Pattern& pattern, size_t elem
   return groups;
 }
 
+Status centerTensor(const graph::TensorView& in, const Pattern& pattern, std::span<std::byte> out, int threads) {
+  const CenterJob job{in, pattern, out};
+  return centerTensors({&job, 1}, threads);
+}
+
 struct Group {
   double sum = 0;
   int64_t count = 0;

@@ -1,6 +1,7 @@
 // libFuzzer target: a file of NumPy arrays, .npz or .npy, and what is read of it written again.
 #include "core/run/inputs/npz.h"
 #include "tests/fuzz/fuzz_support.h"
+#include "tests/support/npz_files.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace normlens;

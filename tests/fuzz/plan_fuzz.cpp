@@ -1,8 +1,8 @@
 // libFuzzer target: a plan file, read for a small model.
 #include "core/analysis/analysis.h"
-#include "core/graph/text.h"
 #include "core/service/plan_file.h"
 #include "tests/fuzz/fuzz_support.h"
+#include "tests/support/graph_text.h"
 
 namespace {
 

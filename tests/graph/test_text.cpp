@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "core/graph/text.h"
+#include "core/graph/debug_check.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::graph {
 namespace {
@@ -85,6 +86,18 @@ TEST(GraphCheck, findsABrokenUse) {
   ASSERT_TRUE(graph);
   graph->values[static_cast<size_t>(graph->inputs()[0])].uses.pop_back();
   EXPECT_FALSE(checkGraph(*graph));
+}
+
+TEST(GraphCheck, aPassThatBreaksItsGraphIsNamedInDebugBuilds) {
+  auto graph = parseGraph(kModel);
+  ASSERT_TRUE(graph);
+  EXPECT_NO_THROW(requireSound(*graph, "the parser"));
+  graph->nodes.front().operands.clear();  // the uses of its operands stay
+  if constexpr (kDebugChecks) {
+    EXPECT_THROW(requireSound(*graph, "a pass"), std::logic_error);
+  } else {
+    EXPECT_NO_THROW(requireSound(*graph, "a pass"));
+  }
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "core/graph/text.h"
 #include "core/graph/types.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::graph {
 

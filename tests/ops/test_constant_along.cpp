@@ -4,10 +4,10 @@
 #include <array>
 #include <random>
 
-#include "core/graph/text.h"
 #include "core/ops/rules.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/rule_property.h"
 
 namespace normlens::ops {

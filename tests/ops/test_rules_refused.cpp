@@ -4,11 +4,11 @@
 #include <array>
 #include <limits>
 
-#include "core/graph/text.h"
 #include "core/ops/rules.h"
 #include "tests/ops/patterns.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/rule_property.h"
 
 namespace normlens::ops {

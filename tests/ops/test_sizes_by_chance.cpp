@@ -3,12 +3,12 @@
 
 #include <array>
 
-#include "core/graph/text.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/rules.h"
 #include "tests/ops/patterns.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/graph_interpreter.h"
+#include "tests/support/graph_text.h"
 #include "tests/support/rule_property.h"
 
 namespace normlens::ops {

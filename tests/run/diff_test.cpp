@@ -8,6 +8,7 @@
 #include "core/run/compare/norm_diff.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::run {
 namespace {

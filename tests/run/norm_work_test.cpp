@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::run {
 namespace {

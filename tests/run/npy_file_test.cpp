@@ -7,8 +7,8 @@
 #include "core/run/compare/tensor_parts.h"
 #include "core/run/inputs/npy.h"
 #include "core/run/inputs/npy_file.h"
-#include "core/run/inputs/npz.h"
 #include "core/run/tensors.h"
+#include "tests/support/npz_files.h"
 
 namespace normlens::run {
 namespace {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <limits>
 
-#include "core/run/inputs/npz.h"
 #include "core/run/tensors.h"
+#include "tests/support/npz_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace normlens::run {

@@ -9,6 +9,7 @@
 #include "core/formats/archive/archive_writer.h"
 #include "core/run/inputs/npy.h"
 #include "core/run/tensors.h"
+#include "tests/support/npz_files.h"
 
 namespace normlens::run {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/graph/text.h"
 #include "core/service/graph_document.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::service {
 namespace {

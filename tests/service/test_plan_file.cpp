@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/analysis/analysis.h"
-#include "core/graph/text.h"
 #include "core/service/plan_file.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::service {
 namespace {

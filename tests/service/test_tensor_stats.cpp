@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "core/graph/text.h"
 #include "core/service/tensor_stats.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::service {
 namespace {

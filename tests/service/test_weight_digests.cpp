@@ -2,8 +2,8 @@
 
 #include <stop_token>
 
-#include "core/graph/text.h"
 #include "core/service/weight_digests.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::service {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "core/graph/text.h"
 #include "tests/support/dense_tensor.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::testing {
 

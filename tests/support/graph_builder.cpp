@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/graph/text.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::testing {
 

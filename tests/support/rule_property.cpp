@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/graph/text.h"
 #include "core/ops/rules.h"
 #include "tests/support/graph_interpreter.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::testing {
 

@@ -79,7 +79,6 @@ class EngineClient final : public QObject {
   RequestId request(std::string_view method, const Params& params, QObject* context,
                     std::function<void(Reply<T>&)> done);
   void cancel(RequestId id);
-  [[nodiscard]] bool isPending(RequestId id) const { return pending_.contains(id); }
 
  Q_SIGNALS:
   void stateChanged(normlens::ui::EngineClient::State state);

@@ -27,8 +27,7 @@ constexpr int kMessagePixels = 13;
 
 }  // namespace
 
-GraphView::GraphView(QWidget* parent)
-    : QWidget(parent), theme_(ui::themeOf(this)), placeholder_(tr("Open a model to see its graph")) {
+GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this)) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -87,11 +86,6 @@ void GraphView::setCamera(const Camera& camera) {
   userMoved_ = true;
   camera_ = camera;
   cameraChanged();
-}
-
-void GraphView::setPlaceholder(const QString& text) {
-  placeholder_ = text;
-  update();
 }
 
 void GraphView::setTheme(const ui::Theme& theme) {
@@ -285,7 +279,10 @@ void GraphView::paintMessage(QPainter& painter) {
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setFont(layout::labelFont(kMessagePixels, false));
   const bool spinning = spinnerTimer_ != 0 && error_.isEmpty();
-  QString text = !error_.isEmpty() ? error_ : !busy_.isEmpty() ? busy_ : spinning ? stage_ : placeholder_;
+  QString text = !error_.isEmpty()  ? error_
+                 : !busy_.isEmpty() ? busy_
+                 : spinning         ? stage_
+                                    : tr("Open a model to see its graph");
   if (spinning && text.isEmpty()) text = tr("Arranging the graph");
   if (shown_.scene.empty() || !error_.isEmpty()) {
     const QRectF area = freeArea();

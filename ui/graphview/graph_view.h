@@ -71,10 +71,9 @@ class GraphView : public QWidget {
   [[nodiscard]] const layout::HierarchyOptions& options() const { return options_; }
   void setDirection(layout::Direction direction);
   [[nodiscard]] layout::Direction direction() const { return direction_; }
-  void setBusy(const QString& stage);        // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
-  void setError(const QString& message);     // one plain sentence instead of a graph; empty text: none
-  void setPlaceholder(const QString& text);  // shown while there is no document
-  void setTheme(const ui::Theme& theme);     // by default the one of the widget's palette
+  void setBusy(const QString& stage);     // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
+  void setError(const QString& message);  // one plain sentence instead of a graph; empty text: none
+  void setTheme(const ui::Theme& theme);  // by default the one of the widget's palette
 
   // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
   void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {});
@@ -259,7 +258,7 @@ class GraphView : public QWidget {
   bool animated_ = true;
   bool userMoved_ = false;  // until then a resize fits the picture again
   QPointer<QVariantAnimation> animation_;
-  QString busy_, error_, placeholder_, stage_;
+  QString busy_, error_, stage_;
   int spinnerTimer_ = 0, hoverTimer_ = 0;
   double spinnerAngle_ = 0;
   double frameMs_ = 0;

@@ -55,12 +55,6 @@ const protocol::GraphNode* ModelIndex::producer(int value) const {
   return found == producers_.end() ? nullptr : node(found->second);
 }
 
-const protocol::GraphScope* ModelIndex::scopeByPath(const std::string& path) const {
-  const auto found = std::find_if(graph_->scopes.begin(), graph_->scopes.end(),
-                                  [&](const protocol::GraphScope& scope) { return scope.path == path; });
-  return found == graph_->scopes.end() ? nullptr : &*found;
-}
-
 int ModelIndex::constantNamedIn(const QString& sentence) const {
   int best = -1;
   qsizetype bestLength = 0;

@@ -26,7 +26,6 @@ class ModelIndex {
   [[nodiscard]] const protocol::GraphValue* value(int id) const;
   [[nodiscard]] const protocol::GraphScope* scope(int id) const;
   [[nodiscard]] const protocol::GraphNode* producer(int value) const;  // nullptr for constants
-  [[nodiscard]] const protocol::GraphScope* scopeByPath(const std::string& path) const;
 
   // The constant that a sentence names ("center transformer.wte.weight over 48 columns"): the longest name of a
   // constant that stands in it as a word of its own. -1: none.

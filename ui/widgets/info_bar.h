@@ -28,7 +28,6 @@ class InfoBar final : public QFrame {
   void dismissAbout(const QString& topic);
   [[nodiscard]] QString message() const;
   [[nodiscard]] bool showsError() const { return isVisibleTo(parentWidget()) && tone_ != Tone::Message; }
-  [[nodiscard]] QPushButton* actionButton() const { return action_; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;

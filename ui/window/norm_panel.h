@@ -22,8 +22,6 @@ class NormPanel final : public QFrame {
  public:
   NormPanel(Session* session, QWidget* parent);  // session: not owned
 
-  [[nodiscard]] QTreeView* normView() const { return norms_; }
-  [[nodiscard]] NormModel* normModel() const { return normModel_; }
   void showNorms();
   void showModules();
   void revealScope(int scope);  // in the module tree, without a signal

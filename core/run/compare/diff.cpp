@@ -230,10 +230,4 @@ void Worst::include(const Worst& other) {
   maxRel = std::max(maxRel, other.maxRel);
 }
 
-Worst worstOf(const std::vector<TensorDiff>& diffs) {
-  Worst worst;
-  for (const TensorDiff& diff : diffs) worst.include(diff);
-  return worst;
-}
-
 }  // namespace normlens::run

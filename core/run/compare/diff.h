@@ -40,7 +40,6 @@ struct Worst {
   void include(const TensorDiff& diff);
   void include(const Worst& other);
 };
-[[nodiscard]] Worst worstOf(const std::vector<TensorDiff>& diffs);
 
 // Of the elements in which a and b differ: how far each of the two is from a third one. Errors: those of
 // compareTensors().

@@ -11,17 +11,11 @@
 
 namespace normlens::run {
 
-// In the order of the file.
-[[nodiscard]] Result<formats::Tensors> readArrays(const std::filesystem::path& path);
-
-// The same for who needs some of them only: an array that cannot be read is there without elements, and why.
+// In the order of the file. An array that cannot be read is there without elements, and why.
 struct ReadableArrays {
   formats::Tensors arrays;
   std::map<std::string, Error> unreadable;  // by name
 };
 [[nodiscard]] Result<ReadableArrays> readWhatCanBeRead(const std::filesystem::path& path);
-
-// All or nothing; the same arrays give the same file.
-[[nodiscard]] Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays);
 
 }  // namespace normlens::run

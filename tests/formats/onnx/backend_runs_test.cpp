@@ -7,8 +7,8 @@
 
 #include "core/formats/onnx/read/onnx_model.h"
 #include "core/run/compare/diff.h"
-#include "core/run/inputs/npz.h"
 #include "tests/formats/torchscript/sample_models.h"
+#include "tests/support/npz_files.h"
 
 namespace normlens::formats::onnx {
 namespace {

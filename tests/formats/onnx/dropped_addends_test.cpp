@@ -1,9 +1,9 @@
 // Addends and fills that are constant along a norm's channels, from the file to the folded file.
 #include <gtest/gtest.h>
 
-#include "core/run/compare/diff.h"
 #include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/folded_model.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/onnx/float64/float64_ops.h"
-#include "core/run/compare/diff.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/session_fixture.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
 namespace {

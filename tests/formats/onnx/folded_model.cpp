@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/analysis/analysis.h"
-#include "core/run/compare/diff.h"
 #include "core/run/inputs/draw.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "core/analysis/analysis.h"
-#include "core/run/compare/diff.h"
 #include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
 namespace {

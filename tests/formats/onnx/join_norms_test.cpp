@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/analysis/norms/norms.h"
-#include "core/run/compare/diff.h"
 #include "core/run/inputs/draw.h"
 #include "tests/formats/onnx/onnx_fixture.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
 namespace {

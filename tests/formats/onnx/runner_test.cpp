@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/formats/onnx/read/open.h"
-#include "core/run/compare/diff.h"
 #include "tests/formats/onnx/session_fixture.h"
+#include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // Lists and dicts that the file holds or the code makes, and that are written: what was in them is not what is.
-#include "core/graph/text.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {

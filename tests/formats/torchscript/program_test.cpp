@@ -2,8 +2,8 @@
 #include <torch/csrc/jit/frontend/resolver.h>
 
 #include "core/formats/torchscript/run/interpreter.h"
-#include "core/graph/text.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
+#include "tests/support/graph_text.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {

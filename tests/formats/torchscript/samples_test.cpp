@@ -6,8 +6,8 @@
 #include "core/formats/formats.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
 #include "core/formats/torchscript/run/probe.h"
-#include "core/run/inputs/npz.h"
 #include "tests/formats/torchscript/sample_models.h"
+#include "tests/support/npz_files.h"
 
 namespace normlens::formats::torchscript {
 namespace {

@@ -110,7 +110,6 @@ class EditableModel {
   void remove(Body& body, NodeProto& node);
   // Made by us, in the operator version that it was asked for.
   [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.contains(&node); }
-  void markNew(const NodeProto& node) { new_.insert(&node); }
   void importDomain(const std::string& domain, int version);
   [[nodiscard]] ModelProto& mutableProto() { return *proto_; }
   // All bodies that exist by now, outer ones first.

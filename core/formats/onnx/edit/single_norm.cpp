@@ -3,7 +3,7 @@
 #include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/onnx_model.h"
 #include "core/formats/onnx/save/tensor_store.h"
-#include "core/graph/text.h"
+#include "core/graph/numbers.h"
 
 namespace normlens::formats::onnx {
 

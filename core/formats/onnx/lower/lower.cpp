@@ -7,6 +7,7 @@
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/names.h"
 #include "core/formats/onnx/read/tensor_data.h"
+#include "core/graph/debug_check.h"
 #include "core/graph/repeated_blocks.h"
 
 namespace normlens::formats::onnx {
@@ -368,7 +369,9 @@ void Lowering::markHelpers() {
 }
 
 Lowered lowerModel(const OnnxSource& source, const ProbeShapes* shapes, Inference inference) {
-  return Lowering(source, knownTypes(source, shapes, inference)).run();
+  Lowered lowered = Lowering(source, knownTypes(source, shapes, inference)).run();
+  graph::requireSound(lowered.graph, "the reader of ONNX");
+  return lowered;
 }
 
 }  // namespace normlens::formats::onnx

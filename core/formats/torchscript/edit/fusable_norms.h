@@ -43,7 +43,6 @@ class FusableNorms {
   [[nodiscard]] bool sumsLike(const SumWay& way, graph::ValueId input) const;
   [[nodiscard]] bool canMoveUp(const SumWay& way, int norm) const;
   [[nodiscard]] bool readsUntouched(int frame) const;
-  [[nodiscard]] std::optional<FusedNumber> numberAt(int value) const;
   [[nodiscard]] bool findNumbers(const SumWay& way, const ProgramNode& norm, FusedNorm& fused) const;
   [[nodiscard]] bool keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const;
 

@@ -7,6 +7,7 @@
 
 #include "core/formats/torchscript/lower/lowering.h"
 #include "core/formats/torchscript/lower/op_rule.h"
+#include "core/graph/debug_check.h"
 #include "core/graph/repeated_blocks.h"
 
 namespace normlens::formats::torchscript {
@@ -328,6 +329,10 @@ void Lowering::bindOutputs(int id, graph::NodeId made, size_t first, const std::
   }
 }
 
-Lowered lowerProgram(const Program& program, const ProbeRecords* records) { return Lowering(program, records).run(); }
+Lowered lowerProgram(const Program& program, const ProbeRecords* records) {
+  Lowered lowered = Lowering(program, records).run();
+  graph::requireSound(lowered.graph, "the reader of TorchScript");
+  return lowered;
+}
 
 }  // namespace normlens::formats::torchscript

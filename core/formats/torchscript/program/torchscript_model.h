@@ -80,7 +80,6 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] const ModuleSource& source() const { return source_; }
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
-  [[nodiscard]] const ProbeRecords* probeRecords() const { return records_ ? &*records_ : nullptr; }
 
  private:
   TorchScriptModel(ModuleSource source, Program program, ModelFacts facts);

@@ -1,0 +1,33 @@
+#include "tests/support/npz_files.h"
+
+#include <deque>
+
+#include "core/formats/archive/archive_writer.h"
+#include "core/run/inputs/npy.h"
+#include "core/run/inputs/npz.h"
+
+namespace normlens::run {
+
+Result<formats::Tensors> readArrays(const std::filesystem::path& path) {
+  auto read = readWhatCanBeRead(path);
+  if (!read) return tl::unexpected(read.error());
+  for (const formats::NamedTensor& array : read->arrays) {
+    const auto found = read->unreadable.find(array.name);
+    if (found != read->unreadable.end()) return tl::unexpected(found->second);
+  }
+  return std::move(read->arrays);
+}
+
+Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays) {
+  std::deque<std::vector<std::byte>> contents;
+  std::vector<formats::RecordToWrite> records;
+  for (const formats::NamedTensor& array : arrays) {
+    auto npy = formatNpy(array.view);
+    if (!npy) return tl::unexpected(npy.error());
+    const auto& content = contents.emplace_back(std::move(*npy));
+    records.push_back({array.name + ".npy", formats::ZipMethod::Stored, content.size(), {content}, std::nullopt});
+  }
+  return formats::writeArchive(path, std::move(records), 1);
+}
+
+}  // namespace normlens::run
