@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "core/protocol/bench_fields.h"
-#include "core/service/engine_info.h"
+#include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
 namespace {

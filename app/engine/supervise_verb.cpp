@@ -5,8 +5,8 @@
 #include <array>
 #include <optional>
 
-#include "app/engine/model_options.h"
 #include "app/engine/stop_signals.h"
+#include "app/engine/verbs/model_options.h"
 
 namespace normlens::engine {
 namespace {

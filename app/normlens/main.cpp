@@ -14,9 +14,9 @@
 #include "ui/client/engine_command.h"
 #include "ui/session/recovery.h"
 #include "ui/theme/theme.h"
+#include "ui/window/frame/preferences.h"
 #include "ui/window/main_window.h"
 #include "ui/window/milestones.h"
-#include "ui/window/preferences.h"
 #include "ui/window/screenshot.h"
 
 namespace ui = normlens::ui;

@@ -9,7 +9,7 @@
 #include "core/formats/formats.h"
 #include "core/run/measure/memory_ceiling.h"
 #include "core/run/measure/sweep.h"
-#include "core/service/describe_bench.h"
+#include "core/service/describe/describe_bench.h"
 
 namespace normlens::service {
 namespace {

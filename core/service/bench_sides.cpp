@@ -1,6 +1,6 @@
 // Service::State: the sides of a measurement by their names.
 #include "core/base/stopwatch.h"
-#include "core/service/fuse_norms.h"
+#include "core/service/plans/fuse_norms.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {

@@ -16,7 +16,7 @@
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
 #include "core/service/bench.h"
-#include "core/service/size_conditions.h"
+#include "core/service/inputs/size_conditions.h"
 
 namespace normlens::service {
 

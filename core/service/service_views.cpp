@@ -1,9 +1,9 @@
 // Service: what it tells of models and tensors beside the way from a file to a folded one: other graphs, weights,
 // measurements, differences.
 #include "core/run/inputs/npy_file.h"
+#include "core/service/describe/tensor_stats.h"
+#include "core/service/describe/weight_digests.h"
 #include "core/service/service_state.h"
-#include "core/service/tensor_stats.h"
-#include "core/service/weight_digests.h"
 
 namespace normlens::service {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/engine/diff_gate.h"
+#include "app/engine/verbs/diff_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/engine/diff_report.h"
+#include "app/engine/verbs/diff_report.h"
 
 #include <gtest/gtest.h>
 

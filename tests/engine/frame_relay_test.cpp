@@ -1,4 +1,4 @@
-#include "app/engine/frame_relay.h"
+#include "app/engine/serve/frame_relay.h"
 
 #include <gtest/gtest.h>
 

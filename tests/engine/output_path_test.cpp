@@ -1,4 +1,4 @@
-#include "app/engine/output_path.h"
+#include "app/engine/verbs/output_path.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "app/engine/reports.h"
+#include "app/engine/verbs/reports.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "app/engine/paper_reference.h"
+#include "app/engine/verbs/paper_reference.h"
 
 namespace normlens::engine {
 namespace {

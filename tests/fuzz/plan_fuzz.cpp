@@ -1,6 +1,6 @@
 // libFuzzer target: a plan file, read for a small model.
 #include "core/analysis/analysis.h"
-#include "core/service/plan_file.h"
+#include "core/service/plans/plan_file.h"
 #include "tests/fuzz/fuzz_support.h"
 #include "tests/support/graph_text.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/service/describe.h"
+#include "core/service/describe/describe.h"
 #include "tests/support/graph_text.h"
 
 namespace normlens::service {

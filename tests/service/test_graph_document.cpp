@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/service/graph_document.h"
+#include "core/service/describe/graph_document.h"
 #include "tests/support/graph_text.h"
 
 namespace normlens::service {

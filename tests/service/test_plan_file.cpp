@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/analysis/analysis.h"
-#include "core/service/plan_file.h"
+#include "core/service/plans/plan_file.h"
 #include "tests/support/graph_text.h"
 
 namespace normlens::service {

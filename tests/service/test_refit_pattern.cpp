@@ -1,4 +1,4 @@
-#include "core/service/refit_pattern.h"
+#include "core/service/plans/refit_pattern.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "core/service/tensor_stats.h"
+#include "core/service/describe/tensor_stats.h"
 #include "tests/support/graph_text.h"
 
 namespace normlens::service {

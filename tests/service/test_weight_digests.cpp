@@ -2,7 +2,7 @@
 
 #include <stop_token>
 
-#include "core/service/weight_digests.h"
+#include "core/service/describe/weight_digests.h"
 #include "tests/support/graph_text.h"
 
 namespace normlens::service {

@@ -11,8 +11,8 @@
 
 #include "ui/client/engine_command.h"
 #include "ui/theme/theme.h"
-#include "ui/window/preferences.h"
-#include "ui/window/story.h"
+#include "ui/window/frame/preferences.h"
+#include "ui/window/frame/story.h"
 
 class QFileDialog;
 class QStackedWidget;

@@ -12,15 +12,15 @@
 #include "ui/session/session.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/command_palette.h"
-#include "ui/window/graph_actions.h"
-#include "ui/window/graph_pane.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/frame/command_palette.h"
+#include "ui/window/frame/norm_panel.h"
+#include "ui/window/frame/preferences_page.h"
 #include "ui/window/main_window.h"
-#include "ui/window/norm_panel.h"
-#include "ui/window/preferences_page.h"
-#include "ui/window/welcome_page.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_actions.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/welcome_page.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

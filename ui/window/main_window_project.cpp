@@ -10,9 +10,9 @@
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
-#include "ui/window/graph_pane.h"
 #include "ui/window/main_window.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

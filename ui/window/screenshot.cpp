@@ -6,9 +6,9 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
-#include "ui/window/graph_pane.h"
 #include "ui/window/main_window.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

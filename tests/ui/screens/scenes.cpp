@@ -18,10 +18,10 @@
 #include "ui/models/inputs_model.h"
 #include "ui/session/session.h"
 #include "ui/widgets/segmented.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/graph_pane.h"
-#include "ui/window/weight_view.h"
-#include "ui/window/workspace.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/inspector/weight_view.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::screens {
 

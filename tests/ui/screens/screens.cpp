@@ -13,8 +13,8 @@
 #include "ui/client/engine_command.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/theme/theme.h"
-#include "ui/window/graph_pane.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace {
 

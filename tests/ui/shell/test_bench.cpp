@@ -25,9 +25,9 @@
 #include "ui/session/paper_figures.h"
 #include "ui/session/project.h"
 #include "ui/theme/theme.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/story_segment.h"
-#include "ui/window/workspace.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/frame/story_segment.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

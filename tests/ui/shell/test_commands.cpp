@@ -13,12 +13,12 @@
 #include "ui/models/palette_model.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/command_palette.h"
-#include "ui/window/graph_pane.h"
-#include "ui/window/learn_page.h"
-#include "ui/window/preferences_page.h"
-#include "ui/window/workspace.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/frame/command_palette.h"
+#include "ui/window/frame/preferences_page.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/learn_page.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

@@ -7,8 +7,8 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/window/actions.h"
-#include "ui/window/compare_view.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/compare_view.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

@@ -15,10 +15,10 @@
 #include "ui/widgets/heat_map.h"
 #include "ui/widgets/precision_map.h"
 #include "ui/widgets/segmented.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/differences_page.h"
-#include "ui/window/graph_pane.h"
-#include "ui/window/workspace.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/bottom/differences_page.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

@@ -11,10 +11,10 @@
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/segmented.h"
-#include "ui/window/graph_actions.h"
-#include "ui/window/graph_pane.h"
 #include "ui/window/main_window.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_actions.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

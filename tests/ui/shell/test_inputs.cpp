@@ -9,9 +9,9 @@
 #include "ui/session/input_presets.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/info_bar.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/story_bar.h"
-#include "ui/window/workspace.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/frame/story_bar.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

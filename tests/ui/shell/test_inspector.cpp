@@ -8,7 +8,7 @@
 #include "ui/widgets/histogram_plot.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/segmented.h"
-#include "ui/window/weight_view.h"
+#include "ui/window/inspector/weight_view.h"
 
 namespace normlens::ui {
 

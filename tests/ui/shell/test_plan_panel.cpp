@@ -10,8 +10,8 @@
 #include "ui/models/norm_table.h"
 #include "ui/widgets/edit_delegate.h"
 #include "ui/window/actions.h"
-#include "ui/window/bottom_panel.h"
-#include "ui/window/workspace.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

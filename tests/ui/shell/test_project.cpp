@@ -7,8 +7,8 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/session/project_keeper.h"
 #include "ui/widgets/info_bar.h"
-#include "ui/window/graph_pane.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

@@ -4,8 +4,8 @@
 #include "ui/session/project.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
-#include "ui/window/story_bar.h"
-#include "ui/window/workspace.h"
+#include "ui/window/frame/story_bar.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

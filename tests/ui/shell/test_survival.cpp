@@ -13,8 +13,8 @@
 #include "ui/session/project_keeper.h"
 #include "ui/session/recent_files.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/window/frame/story_bar.h"
 #include "ui/window/screenshot.h"
-#include "ui/window/story_bar.h"
 
 namespace normlens::ui {
 

@@ -23,12 +23,12 @@
 #include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
-#include "ui/window/graph_pane.h"
+#include "ui/window/frame/norm_panel.h"
+#include "ui/window/frame/story_bar.h"
 #include "ui/window/main_window.h"
-#include "ui/window/norm_panel.h"
 #include "ui/window/screenshot.h"
-#include "ui/window/story_bar.h"
-#include "ui/window/workspace.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 

@@ -1,0 +1,81 @@
+// What superviseServe() runs. Thread: one; it waits in poll() alone.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/engine/console.h"
+#include "app/engine/serve/client_state.h"
+#include "app/engine/serve/serve_side.h"
+#include "app/engine/stop_signals.h"
+#include "core/protocol/framing.h"
+
+namespace normlens::engine {
+
+class ServeSupervisor {
+ public:
+  // replies: what the client reads. usual: where an `open` asks for none.
+  ServeSupervisor(int replies, const confine::Limits& usual) : client_(replies), usual_(usual), limits_(usual) {}
+  [[nodiscard]] Exit run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Side = std::unique_ptr<ServeSide>;
+
+  // ---- the client (supervise_serve.cpp)
+  void wait();
+  std::vector<ServeSide*> sides();
+  [[nodiscard]] bool mayRelay(ServeSide& side);
+  [[nodiscard]] bool othersAreBetween(const ServeSide* side);
+  void say(std::string_view body);
+  void tellOwn();
+  void tellClient();
+  void endClient();
+  [[nodiscard]] bool done();
+  void hear();
+  void receive(std::string body);
+  void settle();
+  void hand(ServeSide& side, Pending request);
+  void openBeside();
+  void cancel(const nlohmann::json& params);
+  void answer(int64_t id, const Error& error);
+  void answerPing(int64_t id);
+
+  // ---- the workers' lives (serve_workers.cpp)
+  bool startWorker(Journal journal, confine::Grants grants);
+  Result<Side> makeSide(Journal journal, confine::Grants grants);
+  void answered(ServeSide& from, const protocol::Answered& answer);
+  void watchOver();
+  void replaceCurrent();
+  void relayRest(ServeSide& side);
+  void drain(ServeSide& side);
+  void endFrames(ServeSide& side);
+  void loseNext(const confine::Worker::End& end);
+  void loseCurrent(const confine::Worker::End& end);
+  void loseModel(const std::string& file, std::list<Pending>& unanswered);
+  void bringBack(std::string notRun, ServeSide& lost, std::list<Pending> unanswered);
+
+  int client_;
+  const confine::Limits& usual_;
+  confine::Limits limits_;  // as the last `open` asked for
+  StopSignals signals_;
+  protocol::FrameDecoder heard_;
+  std::string outgoing_, own_;
+  std::list<Pending> held_;  // not handed to a worker yet
+  ClientState state_;
+  Side current_;
+  Side next_;                                // opens a model beside the current one's
+  std::optional<bool> nextOpened_;           // it has answered
+  std::optional<Error> lostModel_;           // why it was not opened again
+  std::optional<Clock::time_point> ending_;  // the client is gone or has asked for the end
+  bool clientGone_ = false, ended_ = false;
+};
+
+void logServe(const std::string& line);  // on stderr
+
+}  // namespace normlens::engine

@@ -1,0 +1,214 @@
+#include "app/engine/serve/supervise_serve.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+
+#include "app/engine/serve/request_files.h"
+#include "app/engine/serve/serve_supervisor.h"
+#include "core/base/printable.h"
+#include "core/protocol/methods.h"
+
+namespace normlens::engine {
+namespace {
+
+namespace methods = protocol::methods;
+
+constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::milliseconds kEndPatience{2500};  // a little more than the worker's own
+constexpr size_t kMostWaiting = size_t{1} << 20;         // bytes for a client that does not read
+
+}  // namespace
+
+void logServe(const std::string& line) { std::fprintf(stderr, "normlens-engine: %s\n", printable(line).c_str()); }
+
+Exit ServeSupervisor::run() {
+  if (!startWorker({}, {})) return Exit::Unreadable;
+  while (!done()) {
+    wait();
+    if (signals_.next()) return Exit::NotDone;
+    watchOver();
+  }
+  return Exit::Done;
+}
+
+// ---- waiting
+
+void ServeSupervisor::wait() {
+  std::vector<pollfd> events{{signals_.descriptor(), POLLIN, 0}};
+  const auto add = [&](int fd, short what) { events.push_back({fd, what, 0}); };
+  add(clientGone_ ? -1 : STDIN_FILENO, POLLIN);
+  add(outgoing_.empty() ? -1 : client_, POLLOUT);
+  for (ServeSide* side : sides()) {
+    add(side->worker().door(), POLLIN);
+    add(side->worker().noise(), POLLIN);
+    add(mayRelay(*side) ? side->replies() : -1, POLLIN);
+    add(side->unsent() ? side->requests() : -1, POLLOUT);
+  }
+  ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
+  if (events[2].revents != 0) tellClient();
+  size_t at = 3;
+  for (ServeSide* side : sides()) {
+    // Before the door: what is asked there after an answer belongs to the next request.
+    while (events[at + 2].revents != 0 && mayRelay(*side) && side->relay(outgoing_)) {
+    }
+    if (events[at].revents != 0) side->worker().serveDoor();
+    if (events[at + 1].revents != 0) side->worker().readNoise();
+    if (events[at + 3].revents != 0) side->push();
+    at += 4;
+  }
+  if (events[1].revents != 0) hear();
+  settle();
+  tellOwn();
+}
+
+std::vector<ServeSide*> ServeSupervisor::sides() {
+  std::vector<ServeSide*> all{current_.get()};
+  if (next_) all.push_back(next_.get());
+  return all;
+}
+// One frame after the other, and no more than the client takes.
+bool ServeSupervisor::mayRelay(ServeSide& side) { return outgoing_.size() < kMostWaiting && othersAreBetween(&side); }
+
+bool ServeSupervisor::othersAreBetween(const ServeSide* side) {
+  return std::ranges::all_of(sides(), [&](ServeSide* other) { return other == side || other->frames().between(); });
+}
+// What is said here goes between the frames of the workers.
+void ServeSupervisor::say(std::string_view body) { own_ += protocol::encodeFrame(body); }
+
+void ServeSupervisor::tellOwn() {
+  if (othersAreBetween(nullptr)) outgoing_ += std::exchange(own_, {});
+}
+
+void ServeSupervisor::tellClient() {
+  // So few that a pipe that can be written to takes them all: a client that does not read stops nobody here.
+  const ssize_t written = ::write(client_, outgoing_.data(), std::min<size_t>(outgoing_.size(), PIPE_BUF));
+  if (written > 0) outgoing_.erase(0, static_cast<size_t>(written));
+  if (written >= 0 || errno == EINTR || errno == EAGAIN) return;
+  outgoing_.clear();  // nobody reads any more
+  endClient();
+}
+
+void ServeSupervisor::endClient() {
+  clientGone_ = true;
+  if (!ending_) ending_ = Clock::now();
+  held_.clear();
+  for (ServeSide* side : sides()) side->closeRequests();
+}
+
+bool ServeSupervisor::done() {
+  if (!ending_) return false;
+  if (!ended_ && current_->worker().ended()) {
+    ended_ = true;
+    drain(*current_);
+  }
+  const bool told = outgoing_.empty() && own_.empty();
+  return (ended_ && told) || Clock::now() > *ending_ + kEndPatience;
+}
+
+// ---- the client's requests
+
+void ServeSupervisor::hear() {
+  std::array<char, 1 << 16> bytes{};
+  const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+  if (got < 0 && errno == EINTR) return;
+  if (got <= 0) return endClient();
+  heard_.feed({bytes.data(), static_cast<size_t>(got)});
+  while (auto frame = heard_.next()) {
+    *frame ? receive(std::move(**frame)) : logServe(frame->error().message);
+  }
+}
+
+void ServeSupervisor::receive(std::string body) {
+  auto message = protocol::parseMessage(body);
+  if (message && message->method == methods::kCancel) return cancel(message->params);
+  if (!message || !message->isRequest()) return current_->send(body);  // the worker says what is wrong with it
+  Pending request{*message->id, std::move(message->method), std::move(body), std::move(message->params), {}};
+  if (request.method == methods::kPing) {  // never behind others
+    return current_->ready() ? hand(*current_, std::move(request)) : answerPing(request.id);
+  }
+  held_.push_back(std::move(request));
+}
+
+// Requests go on as they came, but for one that opens a model beside another: it waits until nothing else is asked.
+void ServeSupervisor::settle() {
+  while (!held_.empty() && !next_) {
+    Pending& request = held_.front();
+    const bool opens = request.method == methods::kOpen, beside = opens && current_->opened;
+    if (opens) lostModel_.reset();
+    if (beside && !current_->pending.empty()) return;
+    if (beside) {
+      openBeside();
+    } else if (lostModel_ && request.method != methods::kShutdown) {
+      answer(request.id, *lostModel_);
+    } else {
+      hand(*current_, std::move(request));
+    }
+    held_.pop_front();
+  }
+}
+
+void ServeSupervisor::hand(ServeSide& side, Pending request) {
+  grantFilesOf(request.method, request.params, side.worker().grants());
+  if (request.method == methods::kOpen && request.params.is_object()) {
+    side.opened = true;
+    const auto path = request.params.find("path");
+    side.modelPath = path != request.params.end() && path->is_string() ? path->get<std::string>() : "the model";
+    limits_ = limitsOf(request.params, usual_);
+    side.worker().setLimits(limits_);
+  }
+  if (request.method == methods::kShutdown) ending_ = Clock::now();
+  request.begin = side.queued();
+  side.send(request.body);
+  side.push();
+  side.pending.push_back(std::move(request));
+}
+
+void ServeSupervisor::openBeside() {
+  ClientState plain = state_;
+  plain.forgetModel();
+  limits_ = limitsOf(held_.front().params, usual_);
+  auto side = makeSide(plain.journal({}), {});
+  if (!side) return answer(held_.front().id, {ErrorCode::Internal, side.error().message, {}});
+  next_ = std::move(*side);
+  hand(*next_, std::move(held_.front()));
+}
+
+void ServeSupervisor::cancel(const nlohmann::json& params) {
+  const auto id = params.is_object() ? params.find("id") : params.end();
+  if (id == params.end() || !id->is_number_integer()) return;
+  const auto wanted = id->get<int64_t>();
+  const auto waiting = std::ranges::find(held_, wanted, &Pending::id);
+  if (waiting != held_.end()) {
+    held_.erase(waiting);
+    return answer(wanted, {ErrorCode::Cancelled, "stopped on request", {}});
+  }
+  for (ServeSide* side : sides()) {
+    for (Pending& request : side->pending) {
+      if (request.id == wanted && !request.cancelled) request.cancelled = Clock::now();
+    }
+    side->send(protocol::notificationBody(methods::kCancel, params));
+    side->push();
+  }
+}
+
+void ServeSupervisor::answer(int64_t id, const Error& error) {
+  say(protocol::failureBody(id, protocol::rpcFailure(error)));
+}
+
+void ServeSupervisor::answerPing(int64_t id) { say(protocol::resultBody(id, nullptr)); }
+
+Exit superviseServe(Console& console, const confine::Limits& limits) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const int frames = console.ownStdout();  // carries frames only
+  if (frames < 0) return console.fail(Error{ErrorCode::Internal, "stdout cannot be used for frames", {}});
+  return ServeSupervisor(frames, limits).run();
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,254 @@
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/number_check.h"
+#include "app/engine/verbs/paper_reference.h"
+#include "app/engine/verbs/reports.h"
+
+namespace normlens::engine {
+namespace {
+
+using protocol::BenchParams;
+using protocol::BenchPoint;
+
+struct Options {
+  std::string a, b, policy = "balanced", norm = "portable";
+  bool fold = false;
+  std::optional<int> warmup;
+  BenchParams params;
+  InputOptions inputs;
+
+  [[nodiscard]] bool sweepsNorms() const {
+    return std::ranges::any_of(params.sweep, [](const std::string& sweep) { return sweep.starts_with("norm="); });
+  }
+};
+
+// One word for a shell.
+std::string shellWord(const std::string& word) {
+  constexpr std::string_view kPlain = "-_./=,:+%@^";
+  const bool isPlain = std::ranges::all_of(word, [&](unsigned char c) {
+    return std::isalnum(c) || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (isPlain && !word.empty()) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+// As it was typed, for the report: can be pasted into a shell.
+std::string commandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::string line;
+  for (std::string word; std::getline(file, word, '\0');) line += (line.empty() ? "" : " ") + shellWord(word);
+  return line;
+}
+
+template <class... Values>
+std::string formatted(const char* form, Values... values) {
+  char text[200];
+  std::snprintf(text, sizeof text, form, values...);
+  return text;
+}
+
+std::string megabytes(int64_t bytes) { return formatted("%.3g MB", static_cast<double>(bytes) / 1e6); }
+
+void printSide(const std::string& where, const char* name, const protocol::BenchSide& side, bool replayed,
+               Console& console) {
+  const protocol::LatencyStats& latency = side.latency;
+  std::string line =
+      where + formatted("%s: median %.3f ms (p5 %.3f, p95 %.3f, p99 %.3f), %.1f/s", name, latency.median_ms,
+                        latency.p5_ms, latency.p95_ms, latency.p99_ms, latency.throughput);
+  if (side.peak_bytes) line += ", peak " + megabytes(*side.peak_bytes);
+  if (side.norm_share) line += formatted(", norms %.1f%% with instrumentation", 100 * *side.norm_share);
+  console.print(line + ", " + side.runtime + (replayed ? ", CUDA graph" : ""));
+}
+
+// What makes figures doubtful that look like others.
+void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
+  if (!point.warmed_up) console.print(where + "the clock never settled: read with care");
+  if (point.crowded) {
+    console.print(where +
+                  formatted("other programs kept %.1f cores busy meanwhile: read with care", point.other_cores));
+  }
+}
+
+void printSpeedup(const std::string& where, const BenchPoint& point, Console& console) {
+  console.print(where + formatted("speed-up %.3f, 95%% interval %.3f to %.3f%s", point.speedup, point.ci_low,
+                                  point.ci_high, point.noise ? ": noise" : ""));
+  if (const auto papers = paperSpeedups(point); !papers.empty()) {
+    console.print(where + "speed-up in the papers: " + paperSpeedupText(papers));
+  }
+  if (point.break_even) {
+    console.print(where +
+                  formatted("the fold of %.0f ms is paid for after %.0f runs", *point.fold_ms, *point.break_even));
+  }
+}
+
+void printPoint(const BenchPoint& point, Console& console) {
+  std::string where;
+  for (const auto& [name, value] : point.at) where += name + "=" + value + " ";
+  if (!point.complete && point.error.empty()) where += formatted("(stopped after %zu rounds) ", point.rounds.size());
+  if (!point.error.empty()) return console.print(where + "failed: " + point.error);
+  printSide(where, "a", point.a, point.cuda_graph, console);
+  if (point.b) {
+    printSide(where, "b", *point.b, point.cuda_graph, console);
+    printSpeedup(where, point, console);
+  }
+  printCautions(where, point, console);
+}
+
+// What the two spend on norms in theory, at the inputs' own sizes.
+void printWork(const protocol::BenchResult& result, Console& console) {
+  const auto sum = [](const std::vector<protocol::NormWork>& work) {
+    double flops = 0, bytes = 0;
+    for (const auto& norm : work) flops += norm.flops, bytes += norm.bytes;
+    return formatted("%.3g Mflop, %.3g MB", flops / 1e6, bytes / 1e6);
+  };
+  if (!result.work_a.empty()) console.print("norms of a by their shapes: " + sum(result.work_a));
+  if (!result.work_b.empty()) console.print("norms of b by their shapes: " + sum(result.work_b));
+}
+
+Status foldFirst(service::Service& service, const Options& options, const Task& task) {
+  protocol::FoldParams params;
+  params.plan.policy = options.policy;
+  params.norm = options.norm;
+  params.verify = false;
+  const auto folded = service.fold(params, task);
+  if (!folded) return tl::unexpected(folded.error());
+  if (folded->ok) return {};
+  return fail(ErrorCode::Refused, folded->reason + ", so there is nothing to measure " + options.a + " against");
+}
+
+// What was told so far, for who cannot wait for the rest. Thread: any.
+class Measured {
+ public:
+  void set(int index, const BenchPoint& point) {
+    const std::lock_guard lock(mutex_);
+    points_.insert_or_assign(index, point);
+  }
+  std::optional<protocol::BenchResult> take() {
+    const std::lock_guard lock(mutex_);
+    if (points_.empty()) return std::nullopt;
+    protocol::BenchResult result;
+    for (auto& [index, point] : points_) result.points.push_back(std::move(point));
+    result.cancelled = true;
+    return result;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<int, BenchPoint> points_;
+};
+
+Exit runBench(Options options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
+  const bool folds = options.fold || options.sweepsNorms();
+  if (folds && !options.b.empty()) {
+    return console.fail(Error{ErrorCode::Usage, "the first model is to be folded, and a second one was given",
+                              "leave one of the two out"});
+  }
+  if (const Status fits = service::checkBenchParams(options.params); !fits) return console.fail(fits.error());
+  service::Service service;
+  service.setRules(call.rules);
+  const auto opened = openModel(service, options.a, options.inputs, console, task);
+  if (!opened) return console.fail(opened.error());
+  if (const Status runs = requireRunnable(options.a, opened->analysis); !runs) return console.fail(runs.error());
+  noteAssumedInputs(opened->analysis, console);
+  if (folds) {
+    if (const Status good = checkFlavour(opened->info.format, options.norm); !good) return console.fail(good.error());
+    if (const Status folded = foldFirst(service, options, task); !folded) return console.fail(folded.error());
+  }
+  BenchParams& params = options.params;
+  params.a = "original";
+  params.b = folds ? "folded" : options.b;
+  if (options.warmup) params.warmup = *options.warmup;
+  Measured measured;
+  const auto tell = [&](int index, int points, const BenchPoint& point) {
+    const bool failed = points > 1 && !point.error.empty();  // the only one's error is the command's
+    if (point.complete || failed) printPoint(point, console);
+    measured.set(index, point);
+  };
+  const auto end = [&](protocol::BenchResult result) {
+    for (BenchPoint& point : result.points) {
+      if (point.a.model == "original") point.a.model = options.a;
+    }
+    if (const BenchPoint& last = result.points.back(); last.error.empty() && !last.complete) printPoint(last, console);
+    printWork(result, console);
+    if (folds) console.print("in the papers: " + paperFoldText());
+    if (result.cancelled) console.note("stopped: what is told was measured, the rest was not");
+    return console.finish(
+        [&] { return benchReport(result, opened->analysis.inputs, !params.sweep.empty(), commandLine()); },
+        result.cancelled ? Exit::NotDone : Exit::Done);
+  };
+  call.interrupt.ifItGoesOn([&] {
+    auto soFar = measured.take();
+    return static_cast<int>(soFar ? end(std::move(*soFar))
+                                  : console.fail({ErrorCode::Cancelled, "stopped on request", {}}));
+  });
+  auto result = service.bench(params, tell, task);
+  call.interrupt.ifItGoesOn({});
+  return result ? end(std::move(*result)) : console.fail(result.error());
+}
+
+NamedFiles filesOf(const Options& options) {
+  NamedFiles files = namedFiles({options.a, options.b}, options.inputs);
+  const auto sweepsCuda = [](const std::string& sweep) {
+    return sweep.starts_with("device=") && sweep.find("cuda") != std::string::npos;
+  };
+  files.gpu = options.params.device == "cuda" || std::ranges::any_of(options.params.sweep, sweepsCuda);
+  return files;
+}
+
+void declareSettings(CLI::App& app, Options& options) {
+  BenchParams& params = options.params;
+  app.add_option("--device", params.device, "Where to run")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--dtype", params.dtype, "Type of weights and float inputs; without it: as in the file")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16", "float64"}));
+  app.add_option("--threads", params.threads, "Threads of one operation; without it: the runtime's choice")
+      ->check(wholeFrom(1));
+  app.add_flag("--cuda-graphs", params.cuda_graph,
+               "On CUDA: record a pass once and replay it, which spares its launches");
+  app.add_option("--warmup", options.warmup, "Runs before measuring; without it: until the clock settles")
+      ->check(wholeFrom(0));
+  app.add_option("--iterations", params.iterations, "Runs in each part of a round")
+      ->check(wholeFrom(1))
+      ->capture_default_str();
+  app.add_option("--rounds", params.rounds, "Rounds, each A B B A")->check(wholeFrom(1))->capture_default_str();
+  app.add_option("--sweep", params.sweep,
+                 "Measure at several values: batch=1,2,4, seq=64,256, dtype=float32,bfloat16, device=cpu,cuda, "
+                 "norm=portable,fast")
+      ->type_name("NAME=VALUES")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+Declared declareBench(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("a", options->a, "The model, or the first of two")->required()->type_name("A");
+  app.add_option("b", options->b, "The second model, measured against the first")->type_name("B");
+  options->inputs.addTo(app);
+  app.add_flag("--fold", options->fold, "Measure A against A folded, which is made in memory first");
+  app.add_option("--policy", options->policy, "What --fold folds: free, balanced, all or paper")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
+      ->capture_default_str();
+  app.add_option("--norm", options->norm, "What --fold writes")
+      ->check(CLI::IsMember(kNormFlavours))
+      ->capture_default_str();
+  declareSettings(app, *options);
+  return {
+      [options](const Call& call) { return runBench(*options, call); }, [options] { return filesOf(*options); }, {}};
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,75 @@
+#include <cstdio>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "core/service/model_check.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string model;
+  bool graph = false;
+  InputOptions inputs;
+};
+
+std::string milliseconds(double ms) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%10.1f ms", ms);
+  return text;
+}
+
+void print(const std::vector<service::CheckStage>& stages, Console& console) {
+  for (const service::CheckStage& stage : stages) {
+    console.print(milliseconds(stage.ms) + "  " + stage.name + ": " +
+                  (stage.error ? "failed: " + stage.error->message : stage.says));
+    for (const service::CheckStep& step : stage.steps) console.print("    " + milliseconds(step.ms) + "  " + step.name);
+  }
+}
+
+json asJson(const std::vector<service::CheckStage>& stages) {
+  json list = json::array();
+  for (const service::CheckStage& stage : stages) {
+    json steps = json::array();
+    for (const service::CheckStep& step : stage.steps) steps.push_back({{"name", step.name}, {"ms", step.ms}});
+    json row{{"name", stage.name}, {"ms", stage.ms}, {"says", stage.says}, {"steps", std::move(steps)}};
+    row["error"] = stage.error ? json(stage.error->message) : json(nullptr);
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+Exit run(const Options& options, const Call& call) {
+  const auto inputs = options.inputs.choice();
+  if (!inputs) return call.console.fail(inputs.error());
+  service::Service service;
+  service.setRules(call.rules);
+  const auto check = service::checkModel(service, options.model, *inputs, call.console.task(call.stop()));
+  const std::optional<Error>& error = check.stages.back().error;
+  if (error && error->code == ErrorCode::Cancelled) return call.console.fail(inFile(options.model, *error));
+  print(check.stages, call.console);
+  const bool withGraph = options.graph && !check.graph.empty();
+  if (withGraph) call.console.print(check.graph);
+  const auto report = [&] {
+    return json{{"model", options.model},
+                {"stages", asJson(check.stages)},
+                {"graph", withGraph ? json(check.graph) : json(nullptr)}};
+  };
+  return call.console.finish(report, error ? exitFor(error->code) : Exit::Done);
+}
+
+}  // namespace
+
+Declared declareCheck(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
+  app.add_flag("--graph", options->graph, "Print the graph as it was understood");
+  options->inputs.addTo(app);
+  return {[options](const Call& call) { return run(*options, call); },
+          [options] { return namedFiles({options->model}, options->inputs); },
+          {}};
+}
+
+}  // namespace normlens::engine

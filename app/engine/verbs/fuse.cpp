@@ -1,0 +1,83 @@
+#include <chrono>
+
+#include "app/engine/verbs.h"
+#include "app/engine/verbs/model_options.h"
+#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/reports.h"
+#include "app/engine/verbs/verify_text.h"
+#include "core/base/plural.h"
+
+namespace normlens::engine {
+namespace {
+
+struct Options {
+  std::string model, output;
+  bool noVerify = false, force = false;
+  InputOptions inputs;
+};
+
+void printFusing(const std::string& model, const FuseOutcome& outcome, Console& console) {
+  console.print(model + ": " + std::to_string(outcome.fusing.fused.size()) + " of " +
+                plural(outcome.fusing.norms, "norm") + " fused with a residual add");
+  if (!outcome.fusing.joined.empty())
+    console.print("  written out in several ops and made one op: " + std::to_string(outcome.fusing.joined.size()));
+  if (outcome.fusing.verify) printVerify(*outcome.fusing.verify, console);
+  if (outcome.output) console.print("  written to " + *outcome.output);
+}
+
+Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
+  console.note(outcome.fusing.reason + "; nothing was written");
+  return console.finish([&] { return fuseReport(outcome); }, exit);
+}
+
+Status writeTo(FuseOutcome& outcome, const std::string& path, const Task& task) {
+  task.report("writing " + path);
+  const auto start = std::chrono::steady_clock::now();
+  if (Status saved = outcome.fusing.model->save(path, task); !saved) return saved;
+  outcome.save_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  outcome.output = path;
+  return {};
+}
+
+Exit run(const Options& options, const Call& call) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
+  service::Service service;
+  service.setRules(call.rules);
+  const auto opened = openModel(service, options.model, options.inputs, console, task);
+  if (!opened) return console.fail(opened.error());
+  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
+  if (const Status runs = requireRunnable(options.model, opened->analysis); !runs) return console.fail(runs.error());
+  noteAssumedInputs(opened->analysis, console);
+  auto fusing = service::fuseNorms(*service.model(), service.inputs(), !options.noVerify, task);
+  if (!fusing) return console.fail(fusing.error());
+  FuseOutcome outcome{std::move(*fusing), service.times().load_ms, 0, std::nullopt};
+  if (!outcome.fusing.model) return endWithout(outcome, Exit::Done, console);
+  if (!outcome.fusing.ok && !options.force) {
+    printFusing(options.model, outcome, console);
+    return endWithout(outcome, Exit::NotDone, console);
+  }
+  if (const Status written = writeTo(outcome, options.output, task); !written) return console.fail(written.error());
+  printFusing(options.model, outcome, console);
+  return console.finish([&] { return fuseReport(outcome); }, Exit::Done);
+}
+
+NamedFiles filesOf(const Options& options) {
+  NamedFiles files = namedFiles({options.model}, options.inputs);
+  files.grants.toWrite(options.output);
+  return files;
+}
+
+}  // namespace
+
+Declared declareFuse(CLI::App& app, const confine::Limits&) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("model", options->model, "The model file")->required()->type_name("MODEL");
+  app.add_option("-o,--output", options->output, "Where to write the fused model")->required()->type_name("OUT");
+  options->inputs.addTo(app);
+  app.add_flag("--no-verify", options->noVerify, "Do not prove the result");
+  app.add_flag("--force", options->force, "Write the result although it could not be proved");
+  return {[options](const Call& call) { return run(*options, call); }, [options] { return filesOf(*options); }, {}};
+}
+
+}  // namespace normlens::engine

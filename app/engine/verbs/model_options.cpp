@@ -1,0 +1,117 @@
+#include "app/engine/verbs/model_options.h"
+
+#include <boost/algorithm/string/join.hpp>
+
+#include "core/protocol/input_groups.h"
+
+namespace normlens::engine {
+
+Error inFile(const std::string& path, Error error) {
+  const bool named = error.message.find(path) != std::string::npos || error.code == ErrorCode::Usage ||
+                     error.code == ErrorCode::Cancelled;
+  if (!named) error.message = path + ": " + error.message;
+  return error;
+}
+
+void InputOptions::addTo(CLI::App& app) {
+  app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz");
+  app.add_option("--input", specs, "One input, drawn at random: 'in_0=int64[1,16]:0..199'")
+      ->type_name("SPEC")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void InputOptions::addSizesTo(CLI::App& app) {
+  app.add_option("--assume", sizes.assume, "Rely on an input's axis having size 1 in every run: 'gate[-1]=1'")
+      ->type_name("SIZE")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_flag("--strict", sizes.strict,
+               "Rely on no size of 1 that neither the file fixes nor --assume names, tested or not");
+}
+
+Result<service::InputChoice> InputOptions::choice() const {
+  if (!npz.empty() && !specs.empty()) {
+    return fail(ErrorCode::Usage, "--inputs and --input were both given", "give one of them");
+  }
+  return service::InputChoice{npz, specs, sizes};
+}
+
+NamedFiles namedFiles(std::initializer_list<std::string> models, const InputOptions& inputs) {
+  NamedFiles files;
+  files.model = *models.begin();
+  for (const std::string& model : models) files.grants.toRead(model);
+  files.grants.toRead(inputs.npz);
+  return files;
+}
+
+Result<protocol::Analysis> analyzeModel(service::Service& service, const std::string& path, const InputOptions& inputs,
+                                        Console& console, const Task& task) {
+  auto choice = inputs.choice();
+  if (!choice) return tl::unexpected(choice.error());
+  service.setInputs(std::move(*choice));
+  auto analysis = service.analyze(task);
+  if (!analysis) return tl::unexpected(inFile(path, analysis.error()));
+  if (!analysis->unused_arrays.empty()) {
+    console.note(inputs.npz + ": the model has no input of this name, so it is not used: " +
+                 boost::algorithm::join(analysis->unused_arrays, ", "));
+  }
+  return analysis;
+}
+
+void noteAssumedInputs(const protocol::Analysis& analysis, Console& console) {
+  if (!analysis.probe_error.empty()) return;
+  for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
+    if (!group.each.assumed.empty()) console.note("input " + group.names + " assumed: " + group.each.assumed);
+  }
+}
+
+std::string asText(const protocol::SizeCondition& condition) {
+  return condition.text + (condition.tested.empty() ? "" : " (" + condition.tested + ")");
+}
+
+std::vector<std::string> wouldFold(const protocol::NormInfo& norm) {
+  std::vector<std::string> lines;
+  for (const auto& condition : norm.would_fold_if) {
+    lines.push_back("would fold if " + asText(condition) + ": --assume '" + condition.input + "[" +
+                    std::to_string(condition.axis) + "]=1'");
+  }
+  return lines;
+}
+
+Status checkFlavour(const std::string& format, const std::string& norm) {
+  const bool onnxOnly = norm == "standard" || norm == "ort";
+  if (!onnxOnly || format == "onnx") return {};
+  return fail(ErrorCode::Usage, "--norm " + norm + " exists for ONNX files only",
+              "choose portable, primitives or fast");
+}
+
+Result<OpenedModel> openModel(service::Service& service, const std::string& path, const InputOptions& inputs,
+                              Console& console, const Task& task) {
+  if (const auto choice = inputs.choice(); !choice) return tl::unexpected(choice.error());
+  auto info = service.open(path, task);
+  if (!info) return tl::unexpected(info.error());
+  if (!info->note.empty()) console.note(path + ": " + info->note);
+  auto analysis = analyzeModel(service, path, inputs, console, task);
+  if (!analysis) return tl::unexpected(analysis.error());
+  if (info->note.empty() && !analysis->note.empty()) console.note(path + ": " + analysis->note);
+  return OpenedModel{std::move(*info), std::move(*analysis)};
+}
+
+std::string couldNotRun(const std::string& path, const protocol::Analysis& analysis) {
+  std::vector<std::string> assumed;
+  for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
+    if (!group.each.assumed.empty()) assumed.push_back(group.names + ": " + group.each.assumed);
+  }
+  const std::string on =
+      assumed.empty() ? "" : " on the assumed inputs (" + boost::algorithm::join(assumed, "; ") + ")";
+  return path + " could not be run" + on + ": " + analysis.probe_error;
+}
+
+Status requireRunnable(const std::string& path, const protocol::Analysis& analysis) {
+  if (analysis.probe_error.empty()) return {};
+  if (analysis.never_runs) return fail(ErrorCode::Unsupported, couldNotRun(path, analysis));
+  return fail(ErrorCode::RunFailed, couldNotRun(path, analysis), kGiveInputs);
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,113 @@
+#include "app/engine/verbs/paper_reference.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+#include "app/engine/paper_figures_text.h"
+
+namespace normlens::engine {
+namespace {
+
+using nlohmann::json;
+
+json figures() { return json::parse(kPaperFigures); }
+
+std::string numbered(const char* form, double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, form, value);
+  return text;
+}
+
+// Of what is varied by this name; nullopt: it is not.
+std::optional<std::string> valueOf(const protocol::BenchPoint& point, const std::string& name) {
+  const auto found = std::ranges::find(point.at, name, &std::pair<std::string, std::string>::first);
+  return found == point.at.end() ? std::nullopt : std::optional(found->second);
+}
+
+// What the papers kept must be what the point has, where the point says.
+bool fits(const json& series, const std::string& kept, const protocol::BenchPoint& point) {
+  const auto wanted = valueOf(point, kept);
+  return !wanted || !series.contains(kept) || *wanted == series[kept].dump();
+}
+
+// The speed-up that the series has at `size`; nullopt: none.
+std::optional<double> speedupAt(const json& series, const std::string& size) {
+  for (const json& pair : series["points"]) {
+    if (pair[0].dump() == size) return 1 / (1 - pair[1].get<double>() / 100);
+  }
+  return std::nullopt;
+}
+
+json entryOf(const json& figure) {
+  json entry;
+  for (const char* name : {"model", "device", "batch", "seq", "fold_ms", "before_ms", "after_ms", "break_even"}) {
+    if (figure.contains(name)) entry[name] = figure[name];
+  }
+  entry["source"] = "paper " + figure["source"].get<std::string>();
+  return entry;
+}
+
+// "35 to 178" of all folds that tell it.
+std::string rangeOf(const json& folds, const char* name) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const json& fold : folds) {
+    if (!fold.contains(name) || !fold[name].is_number()) continue;
+    least = std::min(least, fold[name].get<double>());
+    most = std::max(most, fold[name].get<double>());
+  }
+  return numbered("%.0f to ", least) + numbered("%.0f", most);
+}
+
+}  // namespace
+
+json paperSpeedups(const protocol::BenchPoint& point) {
+  json found = json::array();
+  if (!point.b) return found;
+  const json all = figures();
+  for (const json& series : all["series"]) {
+    const auto over = series["over"].get<std::string>();
+    const auto size = valueOf(point, over);
+    if (!size || !fits(series, over == "seq" ? "batch" : "seq", point)) continue;
+    const auto speedup = speedupAt(series, *size);
+    if (!speedup) continue;
+    json entry = entryOf(series);
+    entry["speedup"] = *speedup;
+    found.push_back(std::move(entry));
+  }
+  return found;
+}
+
+std::string paperSpeedupText(const json& speedups) {
+  std::string text;
+  for (const json& entry : speedups) {
+    const char* kept = entry.contains("batch") ? "batch" : "seq";
+    if (!text.empty()) text += ", ";
+    text += entry["model"].get<std::string>() + numbered(" %.3f", entry["speedup"]) + " (" +
+            entry["device"].get<std::string>() + ", " + kept + " " + entry[kept].dump() + ")";
+  }
+  return text;
+}
+
+json paperFolds() {
+  json found = json::array();
+  const json all = figures();
+  for (const json& fold : all["folds"]) found.push_back(entryOf(fold));
+  return found;
+}
+
+std::string paperFoldText() {
+  const json folds = paperFolds();
+  std::vector<std::string> devices;
+  for (const json& fold : folds) {
+    const auto device = fold["device"].get<std::string>();
+    if (std::ranges::find(devices, device) == devices.end()) devices.push_back(device);
+  }
+  std::string text =
+      "folds of " + rangeOf(folds, "fold_ms") + " ms paid for after " + rangeOf(folds, "break_even") + " runs (";
+  for (const std::string& device : devices) text += (&device == devices.data() ? "" : ", ") + device;
+  return text + ")";
+}
+
+}  // namespace normlens::engine

@@ -1,0 +1,41 @@
+// The JSON objects of the command line (DESIGN section 4), made from the protocol's messages. Field names are stable:
+// scripts rely on them. Thread: pure functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/protocol/bench_messages.h"
+#include "core/protocol/messages.h"
+#include "core/service/plans/fuse_norms.h"
+#include "core/service/service.h"
+
+namespace normlens::engine {
+
+[[nodiscard]] nlohmann::json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis);
+
+struct FoldOutcome {
+  protocol::FoldResult fold;
+  service::FoldTimes times;
+  std::optional<std::string> output;  // path, where a file was written
+  bool applied = false;               // there is a folded model, whether it is proved or not
+  std::string note;                   // of the model's file
+};
+[[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
+
+struct FuseOutcome {
+  service::Fusing fusing;
+  double load_ms = 0;
+  double save_ms = 0;
+  std::optional<std::string> output;  // path, where a file was written
+};
+[[nodiscard]] nlohmann::json fuseReport(const FuseOutcome& outcome);
+
+// `inputs`: what both models were run on where nothing was varied. `sweep`: whether anything was; `points` is empty
+// otherwise. `command`: the line that asked for it.
+[[nodiscard]] nlohmann::json benchReport(const protocol::BenchResult& result,
+                                         const std::vector<protocol::InputSpec>& inputs, bool sweep,
+                                         const std::string& command);
+
+}  // namespace normlens::engine

@@ -1,0 +1,213 @@
+#include "core/service/describe/describe.h"
+
+#include <algorithm>
+
+#include "core/analysis/explain.h"
+#include "core/service/describe/graph_document.h"
+
+namespace normlens::service {
+
+using graph::Graph;
+using graph::kNone;
+
+namespace {
+
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+
+std::optional<Range> rangeOf(const Graph& graph, graph::ValueId id) {
+  if (id == graph::kNoValue || graph.value(id).constant == kNone) return std::nullopt;
+  const auto numbers = graph::toDoubles(graph.constant(graph.value(id).constant).view);
+  if (!numbers || numbers->empty()) return std::nullopt;
+  const auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
+  return Range{*low, *high};
+}
+
+protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& analysis, size_t index) {
+  const auto& norm = analysis.norms.layerNorms[index];
+  const auto& verdict = analysis.verdicts[index];
+  const auto& paper = analysis.paper.verdicts[index];
+  protocol::NormInfo info;
+  info.index = norm.index;
+  info.name = norm.name;
+  info.scope = graph.scope(graph.node(norm.node).scope).path;
+  info.form = normFormName(norm.form);
+  info.node = norm.node;
+  info.normalized_shape = norm.normalizedShape;
+  info.eps = norm.eps;
+  info.verdict = verdictName(verdict.verdict);
+  info.reason = verdict.reason;
+  info.centerings = static_cast<int>(verdict.centerings.size());
+  info.shared_with = verdict.sharedWith;
+  info.blocker_path = verdict.blockerPath;
+  info.paper = paper.paper;
+  info.paper_practical = paper.practical;
+  info.paper_strict = paper.strict;
+  if (const auto gamma = rangeOf(graph, norm.gamma)) {
+    info.has_gamma = true;
+    info.gamma_min = gamma->low;
+    info.gamma_max = gamma->high;
+  }
+  if (const auto beta = rangeOf(graph, norm.beta)) {
+    info.has_beta = true;
+    info.beta_min = beta->low;
+    info.beta_max = beta->high;
+  }
+  return info;
+}
+
+protocol::Totals totalsOf(const std::vector<protocol::NormInfo>& norms) {
+  protocol::Totals totals;
+  totals.layer_norms = static_cast<int>(norms.size());
+  for (const auto& norm : norms) {
+    totals.free += norm.verdict == "free" ? 1 : 0;
+    totals.with_centering += norm.verdict == "with_centering" ? 1 : 0;
+    totals.blocked += norm.verdict == "blocked" ? 1 : 0;
+    totals.paper += norm.paper ? 1 : 0;
+    totals.paper_practical += norm.paper_practical ? 1 : 0;
+    totals.paper_strict += norm.paper_strict ? 1 : 0;
+  }
+  return totals;
+}
+
+const char* editKind(const fold::Edit& edit) {
+  struct Visitor {
+    const char* operator()(const fold::AbsorbScale&) const { return "absorb_scale"; }
+    const char* operator()(const fold::CenterConstant&) const { return "center_constant"; }
+    const char* operator()(const fold::InsertCentering&) const { return "insert_centering"; }
+    const char* operator()(const fold::DropAddend&) const { return "drop_addend"; }
+    const char* operator()(const fold::AbsorbShift&) const { return "absorb_shift"; }
+    const char* operator()(const fold::ReplaceNorm&) const { return "replace_norm"; }
+  };
+  return std::visit(Visitor{}, edit);
+}
+
+protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis& analysis,
+                                   const analysis::PlannedEdit& planned) {
+  const auto& norms = analysis.norms.layerNorms;
+  return {editKind(planned.edit),
+          describeEdit(graph, norms, planned),
+          placeOfEdit(graph, norms, planned.edit),
+          planned.bytes,
+          planned.bytesGrown,
+          planned.frees};
+}
+
+std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bool hasRun) {
+  if (!hasRun) return "No LayerNorm was found in this model; without shapes one that is written out may be missed.";
+  const std::string note = "There is no LayerNorm in this model";
+  const auto rms = std::ranges::count(others, "RMSNorm", &analysis::OtherNorm::kind);
+  if (rms == 0) return note + ".";
+  return note + (rms == 1 ? ": one norm of it is an RMSNorm already."
+                          : ": " + std::to_string(rms) + " norms of it are RMSNorms already.");
+}
+
+protocol::ErrorPair errorPair(const run::Worst& worst, double limit) { return {worst.maxAbs, worst.maxRel, limit}; }
+
+}  // namespace
+
+protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms) {
+  const auto& facts = model.facts();
+  protocol::ModelInfo info;
+  info.path = facts.path.string();
+  info.format = facts.format;
+  info.modified = facts.modified;
+  info.file_bytes = facts.fileBytes;
+  info.parameters = facts.parameters;
+  info.parameter_bytes = facts.parameterBytes;
+  info.note = facts.note;
+  info.graph = graphDocument(model.graph(), norms);
+  return info;
+}
+
+protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis& analysis,
+                                    const std::vector<formats::InputSpec>& inputs, std::string probeError) {
+  protocol::Analysis out;
+  out.probe_error = std::move(probeError);
+  out.values = graphValues(graph);
+  for (size_t i = 0; i < analysis.norms.layerNorms.size(); ++i) out.norms.push_back(describeNorm(graph, analysis, i));
+  for (const auto& planned : analysis.best.edits) {
+    if (std::holds_alternative<fold::ReplaceNorm>(planned.edit)) continue;
+    out.edits.push_back(describePlanned(graph, analysis, planned));
+  }
+  for (const auto& other : analysis.norms.others) {
+    out.other_norms.push_back({other.name, other.kind, other.node, std::string(normFormName(other.form))});
+  }
+  out.totals = totalsOf(out.norms);
+  // Only now: some LayerNorms that are written out show themselves by their shapes.
+  if (out.norms.empty()) out.note = withoutLayerNorms(analysis.norms.others, out.probe_error.empty());
+  out.inputs = describeInputs(inputs);
+  return out;
+}
+
+std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs) {
+  std::vector<protocol::InputSpec> out;
+  for (const auto& spec : inputs) {
+    protocol::InputSpec item;
+    item.name = spec.name;
+    item.dtype = dtypeName(spec.dtype);
+    item.shape = spec.shape;
+    item.low = spec.low;
+    item.high = spec.high;
+    item.uniform = spec.uniform || !graph::isFloat(spec.dtype);
+    item.assumed = spec.assumed;
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm) {
+  const auto found = analysis::zeroMeanGraph(analysis, norm);
+  protocol::ZeroMeanGraph out;
+  out.norm = norm;
+  for (const auto& vertex : found.vertices)
+    out.vertices.push_back({vertex.node, std::string(1, vertex.vertexClass), vertex.note});
+  out.values = found.values;
+  out.leaves = found.leaves;
+  return out;
+}
+
+protocol::NormPrices describePrices(const NormTimes& times) {
+  return {times.rows, times.width, times.layerNorm, times.rmsNorm, times.centering};
+}
+
+protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& analysis, const analysis::Plan& plan) {
+  protocol::PlanInfo info;
+  info.policy = policyName(plan.policy);
+  info.folded = plan.folded;
+  info.layer_norms = static_cast<int>(analysis.norms.layerNorms.size());
+  info.centerings = plan.centerings;
+  info.bytes_grown = plan.bytesGrown;
+  info.gap = plan.gap;
+  for (const auto& planned : plan.edits) {
+    if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
+      info.tensors_centered += static_cast<int>(center->parts.size());
+      info.bytes_centered += planned.bytes;
+    }
+    info.shifts_absorbed += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
+    info.edits.push_back(describePlanned(graph, analysis, planned));
+  }
+  return info;
+}
+
+protocol::VerifyResult describeVerification(const run::Verification& verification) {
+  protocol::VerifyResult out;
+  out.algebra_done = verification.algebra.has_value();
+  if (verification.algebra) out.algebra = errorPair(*verification.algebra, verification.algebraLimit);
+  out.algebra_reason = verification.algebraReason;
+  out.sample_only = verification.algebraRuns == 1 && verification.exact != false;
+  out.file_done = verification.file.has_value();
+  if (verification.file) out.file = errorPair(*verification.file, verification.fileLimit);
+  out.file_reason = verification.fileReason;
+  out.file_dtype = dtypeName(verification.fileType);
+  out.noise_floor = verification.noiseFloor;
+  if (verification.nearer) out.nearer = {verification.nearer->original, verification.nearer->folded};
+  out.exact = verification.exact;
+  out.first_diverging = verification.firstDiverging;
+  out.not_run = verification.notRun;
+  return out;
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,24 @@
+// Results of the engine's parts, told in protocol structs.
+#pragma once
+
+#include "core/analysis/analysis.h"
+#include "core/formats/model.h"
+#include "core/protocol/messages.h"
+#include "core/run/proof/verify.h"
+#include "core/service/plans/norm_times.h"
+
+namespace normlens::service {
+
+[[nodiscard]] protocol::ModelInfo describeModel(const formats::Model& model, const analysis::Norms& norms);
+// `probeError` tells why the model has no shapes, and is empty where it ran.
+[[nodiscard]] protocol::Analysis describeAnalysis(const graph::Graph& graph, const analysis::Analysis& analysis,
+                                                  const std::vector<formats::InputSpec>& inputs,
+                                                  std::string probeError);
+[[nodiscard]] std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs);
+[[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
+[[nodiscard]] protocol::NormPrices describePrices(const NormTimes& times);
+[[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
+                                              const analysis::Plan& plan);
+[[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
+
+}  // namespace normlens::service

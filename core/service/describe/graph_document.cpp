@@ -1,0 +1,163 @@
+#include "core/service/describe/graph_document.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/ops/rules.h"
+
+namespace normlens::service {
+
+using graph::Graph;
+using graph::kNone;
+using graph::kNoValue;
+using graph::Node;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+namespace {
+
+std::string numberText(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+template <class T>
+std::string listText(const std::vector<T>& items) {
+  std::string out = "[";
+  for (const T& item : items) out += (out.size() > 1 ? ", " : "") + numberText(static_cast<double>(item));
+  return out + "]";
+}
+
+std::string attributeText(const graph::Attribute& attribute) {
+  struct Visitor {
+    std::string operator()(bool value) const { return value ? "true" : "false"; }
+    std::string operator()(int64_t value) const { return std::to_string(value); }
+    std::string operator()(double value) const { return numberText(value); }
+    std::string operator()(const std::string& value) const { return value; }
+    std::string operator()(const std::vector<int64_t>& items) const { return listText(items); }
+    std::string operator()(const std::vector<double>& items) const { return listText(items); }
+  };
+  return std::visit(Visitor{}, attribute);
+}
+
+std::string labelOf(const Node& node) {
+  const std::string& op = node.op;
+  const size_t colon = op.rfind(':');
+  std::string label = colon == std::string::npos ? op : op.substr(colon + 1);
+  return label.empty() ? std::string(opKindName(node.kind)) : label;
+}
+
+bool isConstantLike(const Graph& graph, ValueId id) {
+  const auto& value = graph.value(id);
+  return value.constant != kNone || value.literal.has_value();
+}
+
+// x + f(x): both summands are computed, of the sum's own shape (or of none known yet).
+bool isResidualSum(const Graph& graph, const Node& node) {
+  if (node.kind != OpKind::Add || node.operands.size() != 2) return false;
+  const auto& sum = graph.value(node.outputs.at(0)).shape;
+  return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
+    return id != kNoValue && !isConstantLike(graph, id) && (!sum || graph.value(id).shape == sum);
+  });
+}
+
+// A value that is added back later and read by something else meanwhile, and the sums it runs through.
+std::vector<bool> residualStreams(const Graph& graph) {
+  std::vector<bool> stream(graph.values.size(), false);
+  for (const Node& node : graph.nodes) {
+    if (!isResidualSum(graph, node)) continue;
+    bool carried = false;
+    for (const ValueId id : node.operands) {
+      if (graph.value(id).uses.size() < 2) continue;
+      stream[static_cast<size_t>(id)] = true;
+      carried = true;
+    }
+    if (carried) stream[static_cast<size_t>(node.outputs[0])] = true;
+  }
+  return stream;
+}
+
+std::string roleOf(const Graph& graph, const Node& node) {
+  if (node.helper || node.kind == OpKind::ShapeQuery) return "H";
+  char letter = static_cast<char>(ops::opRow(node.kind).vertexClass);
+  if (letter == 'R' && !isResidualSum(graph, node)) letter = 'S';
+  return {letter};
+}
+
+}  // namespace
+
+std::vector<protocol::GraphValue> graphValues(const Graph& graph) {
+  const auto stream = residualStreams(graph);
+  std::vector<protocol::GraphValue> out;
+  out.reserve(graph.values.size());
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    const auto& value = graph.values[i];
+    protocol::GraphValue item;
+    item.id = static_cast<int>(i);
+    item.name = value.name;
+    item.dtype = value.dtype == graph::DType::Unknown ? "" : std::string(dtypeName(value.dtype));
+    item.has_shape = value.shape.has_value();
+    if (value.shape) item.shape = *value.shape;
+    item.constant = isConstantLike(graph, static_cast<ValueId>(i));
+    item.stream = stream[i];
+    out.push_back(std::move(item));
+  }
+  return out;
+}
+
+protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms& norms) {
+  protocol::GraphDocument document;
+  std::map<NodeId, int> normOf;
+  for (const auto& norm : norms.layerNorms) {
+    for (const NodeId member : norm.members) normOf.emplace(member, norm.index);
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes.size()); ++id) {
+    const Node& node = graph.node(id);
+    protocol::GraphNode item;
+    item.id = id;
+    item.op = node.op;
+    item.label = labelOf(node);
+    item.name = node.name;
+    item.scope = node.scope;
+    item.role = roleOf(graph, node);
+    item.helper = item.role == "H";
+    std::copy_if(node.operands.begin(), node.operands.end(), std::back_inserter(item.inputs),
+                 [](ValueId v) { return v != kNoValue; });
+    item.outputs.assign(node.outputs.begin(), node.outputs.end());
+    for (const auto& [name, value] : node.attributes) item.attributes.emplace_back(name, attributeText(value));
+    item.source = node.source;
+    if (const auto at = normOf.find(id); at != normOf.end()) {
+      item.norm = at->second;
+      if (norms.layerNorms[static_cast<size_t>(at->second)].node == id) item.role = "N";
+    }
+    document.nodes.push_back(std::move(item));
+  }
+  const auto outputName = [&](size_t i) {
+    const bool isNamed = i < graph.outputNames.size() && !graph.outputNames[i].empty();
+    return isNamed ? graph.outputNames[i] : "output " + std::to_string(i);
+  };
+  const auto ends = [&](const std::vector<ValueId>& values, const char* role, bool input) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == kNoValue) continue;
+      protocol::GraphNode item;
+      item.id = static_cast<int>(document.nodes.size());
+      item.op = item.label = input ? graph.value(values[i]).name : outputName(i);
+      item.role = role;
+      (input ? item.outputs : item.inputs).push_back(values[i]);
+      document.nodes.push_back(std::move(item));
+    }
+  };
+  ends(graph.inputs(), "I", true);
+  ends(graph.outputs(), "G", false);
+  document.values = graphValues(graph);
+  for (size_t i = 0; i < graph.scopes.size(); ++i) {
+    const auto& scope = graph.scopes[i];
+    document.scopes.push_back({static_cast<int>(i), scope.name, scope.path, scope.type, scope.parent});
+  }
+  return document;
+}
+
+}  // namespace normlens::service

@@ -1,0 +1,259 @@
+#include "core/service/plans/plan_file.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "core/base/plain_error.h"
+#include "core/base/printable.h"
+#include "core/service/plans/refit_pattern.h"
+
+namespace normlens::service {
+
+using graph::Graph;
+using graph::OpKind;
+using nlohmann::json;
+
+namespace {
+
+constexpr int kSchema = 1;
+
+json useToJson(const graph::Use& use) { return {use.node, use.operand, use.block}; }
+
+json usesToJson(const graph::Uses& uses) {
+  json out = json::array();
+  for (const auto& use : uses) out.push_back(useToJson(use));
+  return out;
+}
+
+struct ToJson {
+  const Graph& graph;
+  const std::vector<analysis::LayerNorm>& norms;
+
+  json operator()(const fold::AbsorbScale& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts) {
+      parts.push_back({{"tensor", graph.constant(part.constant).name},
+                       {"factor", part.factor},
+                       {"addend", part.addend},
+                       {"dim", part.dim}});
+    }
+    return {{"kind", "absorb_scale"},
+            {"node", edit.scaleNode},
+            {"data_operand", edit.dataOperand},
+            {"node_stays", edit.nodeStays},
+            {"parts", parts}};
+  }
+  json operator()(const fold::CenterConstant& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts) {
+      parts.push_back({{"tensor", graph.constant(part.constant).name}, {"pattern", part.pattern.text()}});
+    }
+    return {{"kind", "center_constant"}, {"parts", parts}, {"uses", usesToJson(edit.uses)}, {"split", edit.split}};
+  }
+  json operator()(const fold::InsertCentering& edit) const {
+    return {{"kind", "insert_centering"},
+            {"value", graph.value(edit.value).name},
+            {"pattern", edit.pattern.text()},
+            {"uses", usesToJson(edit.uses)}};
+  }
+  json operator()(const fold::DropAddend& edit) const {
+    return {{"kind", "drop_addend"}, {"value", graph.value(edit.value).name}, {"uses", usesToJson(edit.uses)}};
+  }
+  json operator()(const fold::AbsorbShift& edit) const {
+    json parts = json::array();
+    for (const auto& part : edit.parts) {
+      parts.push_back({{"weight", graph.constant(part.weight).name},
+                       {"use", useToJson(part.weightUse)},
+                       {"input_dim", part.inputDim},
+                       {"bias", graph.constant(part.bias).name}});
+    }
+    return {{"kind", "absorb_shift"},
+            {"norm", norms[static_cast<size_t>(edit.norm)].name},
+            {"node", edit.shiftNode},
+            {"shift_operand", edit.shiftOperand},
+            {"parts", parts}};
+  }
+  json operator()(const fold::ReplaceNorm& edit) const {
+    return {{"kind", "replace_norm"}, {"norm", norms[static_cast<size_t>(edit.norm)].name}};
+  }
+};
+
+// The plan fits the model, but not at the sizes that it was run at.
+struct OtherSizes : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// nlohmann's own makes an int of any number, in its range or not.
+int whole(const json& in) {
+  const bool above = in.is_number_unsigned() && !std::in_range<int>(in.get<uint64_t>());
+  if (!in.is_number_integer() || above || !std::in_range<int>(in.get<int64_t>()))
+    throw std::runtime_error("a number that is no index");
+  return in.get<int>();
+}
+
+// Everything below throws std::runtime_error (or nlohmann's own) on a bad file; planFromJson catches.
+class FromJson {
+ public:
+  FromJson(const Graph& graph, const std::vector<analysis::LayerNorm>& norms) : graph_(graph), norms_(norms) {}
+
+  [[nodiscard]] fold::Edit edit(const json& item) const {
+    const auto kind = item.at("kind").get<std::string>();
+    if (kind == "absorb_scale") return absorbScale(item);
+    if (kind == "center_constant") return center(item);
+    if (kind == "insert_centering") return insert(item);
+    if (kind == "drop_addend")
+      return fold::DropAddend{valueNamed(item.at("value").get<std::string>()), uses(item.at("uses"))};
+    if (kind == "absorb_shift") return absorbShift(item);
+    if (kind == "replace_norm") return fold::ReplaceNorm{normNamed(item.at("norm").get<std::string>())};
+    throw std::runtime_error("unknown edit '" + kind + "'");
+  }
+
+ private:
+  [[nodiscard]] fold::Edit absorbScale(const json& item) const {
+    fold::AbsorbScale out;
+    out.scaleNode = inRange(whole(item.at("node")), graph_.nodes.size());
+    const graph::Node& node = graph_.node(out.scaleNode);
+    out.dataOperand = presentOperand(node, whole(item.at("data_operand")));
+    const bool scales = node.kind == OpKind::Mul || node.kind == OpKind::Div || node.kind == OpKind::BatchNorm;
+    if (!scales) throw std::runtime_error("a scale that is none");
+    out.nodeStays = item.at("node_stays").get<bool>();
+    for (const json& part : item.at("parts")) {
+      out.parts.push_back({constantNamed(part.at("tensor").get<std::string>()),
+                           part.at("factor").get<std::vector<double>>(), part.at("addend").get<std::vector<double>>(),
+                           whole(part.at("dim"))});
+    }
+    return out;
+  }
+  [[nodiscard]] fold::Edit center(const json& item) const {
+    fold::CenterConstant out;
+    for (const json& part : item.at("parts")) {
+      const auto constant = constantNamed(part.at("tensor").get<std::string>());
+      auto pattern = parsed(part);
+      const auto elements = graph::elementCount(graph_.constant(constant).view.shape);
+      if (elements && elementsOf(pattern) != *elements)
+        throw std::runtime_error("pattern '" + pattern.text() + "' does not fit its tensor");
+      out.parts.push_back({constant, std::move(pattern)});
+    }
+    if (out.parts.empty()) throw std::runtime_error("an edit without tensors");
+    out.uses = uses(item.at("uses"));
+    out.split = item.at("split").get<bool>();
+    return out;
+  }
+  [[nodiscard]] fold::Edit insert(const json& item) const {
+    const graph::ValueId value = valueNamed(item.at("value").get<std::string>());
+    const auto& shape = graph_.value(value).shape;
+    const ops::Pattern made = parsed(item);
+    auto now = shape ? refitted(made, *shape) : made;
+    if (!now) throw OtherSizes("the pattern '" + made.text() + "' does not fit '" + graph_.value(value).name + "'");
+    return fold::InsertCentering{value, std::move(*now), uses(item.at("uses"))};
+  }
+
+  [[nodiscard]] fold::Edit absorbShift(const json& item) const {
+    fold::AbsorbShift out;
+    out.norm = normNamed(item.at("norm").get<std::string>());
+    out.shiftNode = inRange(whole(item.at("node")), graph_.nodes.size());
+    const graph::Node& node = graph_.node(out.shiftNode);
+    out.shiftOperand = presentOperand(node, whole(item.at("shift_operand")));
+    // Of all but a norm the other operand is what stays.
+    if (node.kind != OpKind::LayerNorm) {
+      if (node.operands.size() != 2) throw std::runtime_error("a shift that is none");
+      presentOperand(node, 1 - out.shiftOperand);
+    }
+    for (const json& part : item.at("parts")) {
+      out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), use(part.at("use")),
+                           whole(part.at("input_dim")), constantNamed(part.at("bias").get<std::string>())});
+    }
+    return out;
+  }
+
+  static ops::Pattern parsed(const json& item) {
+    const auto text = item.at("pattern").get<std::string>();
+    auto pattern = ops::Pattern::parse(text);
+    if (!pattern) throw std::runtime_error("bad pattern '" + text + "'");
+    return std::move(*pattern);
+  }
+  [[nodiscard]] graph::Use use(const json& item) const {
+    const graph::Use use{whole(item.at(0)), whole(item.at(1)), whole(item.at(2))};
+    const bool isReturned = use.node == graph::kNone;
+    if (isReturned) inRange(use.block, graph_.blocks.size());
+    if (!isReturned) inRange(use.node, graph_.nodes.size());
+    inRange(use.operand, isReturned ? graph_.block(use.block).returns.size() : graph_.node(use.node).operands.size());
+    return use;
+  }
+  [[nodiscard]] graph::Uses uses(const json& items) const {
+    graph::Uses out;
+    for (const json& item : items) out.push_back(use(item));
+    return out;
+  }
+  static int inRange(int id, size_t size) {
+    if (id < 0 || static_cast<size_t>(id) >= size) throw std::runtime_error("an id out of range");
+    return id;
+  }
+  // One that the node has and reads something with.
+  static int presentOperand(const graph::Node& node, int operand) {
+    inRange(operand, node.operands.size());
+    if (node.operands[static_cast<size_t>(operand)] == graph::kNoValue || node.outputs.empty())
+      throw std::runtime_error("an operand that is absent");
+    return operand;
+  }
+  [[nodiscard]] graph::ConstantId constantNamed(const std::string& name) const {
+    for (size_t i = 0; i < graph_.constants.size(); ++i) {
+      if (graph_.constants[i].name == name) return static_cast<graph::ConstantId>(i);
+    }
+    throw std::runtime_error("no tensor '" + name + "'");
+  }
+  // Older plans call an input by torch's numbered name, "x.1".
+  [[nodiscard]] graph::ValueId valueNamed(const std::string& name) const {
+    const auto found = std::ranges::find(graph_.values, name, &graph::Value::name);
+    if (found != graph_.values.end()) return static_cast<graph::ValueId>(found - graph_.values.begin());
+    const std::string base = name.substr(0, name.rfind('.'));
+    for (const graph::ValueId input : graph_.inputs()) {
+      if (graph_.value(input).name == base) return input;
+    }
+    throw std::runtime_error("no value '" + name + "'");
+  }
+  [[nodiscard]] int normNamed(const std::string& name) const {
+    for (const auto& norm : norms_) {
+      if (norm.name == name) return norm.index;
+    }
+    throw std::runtime_error("no LayerNorm '" + name + "'");
+  }
+
+  const Graph& graph_;
+  const std::vector<analysis::LayerNorm>& norms_;
+};
+
+}  // namespace
+
+std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std::vector<analysis::LayerNorm>& norms,
+                       const std::string& sha256) {
+  json edits = json::array();
+  for (const auto& edit : plan.edits) edits.push_back(std::visit(ToJson{graph, norms}, edit));
+  const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", plan.policy}, {"edits", edits}};
+  return out.dump(1) + "\n";
+}
+
+Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
+                                    const std::vector<analysis::LayerNorm>& norms, const std::string& sha256) {
+  fold::FoldPlan plan;
+  try {
+    const json root = json::parse(text);
+    if (whole(root.at("schema")) != kSchema) throw std::runtime_error("another schema");
+    plan.policy = root.at("policy").get<std::string>();
+    if (root.at("model_sha256").get<std::string>() != sha256) {
+      return fail(ErrorCode::BadInput, "this plan was made for another model file", "make a new one with --save-plan");
+    }
+    const FromJson reader(graph, norms);
+    for (const json& item : root.at("edits")) plan.edits.push_back(reader.edit(item));
+  } catch (const OtherSizes& error) {
+    return fail(ErrorCode::BadInput, std::string("this plan was made at other input sizes: ") + printable(error.what()),
+                "give the same inputs as then, or make a new plan with --save-plan");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::Unreadable, "not a NormLens plan: " + printable(plainError(error)));
+  }
+  return plan;
+}
+
+}  // namespace normlens::service

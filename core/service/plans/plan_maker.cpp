@@ -1,0 +1,113 @@
+#include "core/service/plans/plan_maker.h"
+
+#include <algorithm>
+
+namespace normlens::service {
+namespace {
+
+// A plan that came from a file, told in the same terms as the planner's own.
+analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& graph) {
+  analysis::Plan out;
+  out.policy = analysis::policyFromName(plan.policy).value_or(analysis::Policy::Balanced);
+  for (const auto& edit : plan.edits) {
+    analysis::PlannedEdit planned;
+    planned.edit = edit;
+    planned.bytes = bytesOf(edit, graph);
+    if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
+      planned.bytesGrown = center->split ? planned.bytes : 0;
+    }
+    if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) planned.frees = {shift->norm};
+    if (std::holds_alternative<fold::InsertCentering>(edit)) ++out.centerings;
+    if (const auto* replace = std::get_if<fold::ReplaceNorm>(&edit)) {
+      out.folded.push_back(replace->norm);
+      planned.frees = {replace->norm};
+    }
+    out.bytesGrown += planned.bytesGrown;
+    out.edits.push_back(std::move(planned));
+  }
+  return out;
+}
+
+// Whether a plan may hinge on what a centering costs.
+bool pricesMatter(const analysis::Analysis& analysis, analysis::Policy policy) {
+  return policy == analysis::Policy::Balanced &&
+         std::any_of(analysis.verdicts.begin(), analysis.verdicts.end(), [](const analysis::NormVerdict& verdict) {
+           return verdict.verdict == analysis::Verdict::WithCentering;
+         });
+}
+
+struct Size {
+  int64_t rows = 1, width = 1;
+};
+
+// Of the norm that works on most elements, with fewer rows where more would only take longer to measure.
+Size largestNorm(const graph::Graph& graph, const std::vector<analysis::LayerNorm>& norms) {
+  constexpr int64_t kMostElements = int64_t{1} << 22;
+  Size largest;
+  for (const auto& norm : norms) {
+    const auto& shape = graph.value(norm.input).shape;
+    const auto width = graph::elementCount(norm.normalizedShape).value_or(0);
+    const auto elements = shape ? graph::elementCount(*shape).value_or(0) : 0;
+    if (width < 1 || elements <= largest.rows * largest.width) continue;
+    largest = {elements / width, width};
+  }
+  largest.rows = std::clamp<int64_t>(kMostElements / largest.width, 1, largest.rows);
+  return largest;
+}
+
+}  // namespace
+
+fold::FoldPlan toFoldPlan(const analysis::Plan& plan) {
+  fold::FoldPlan out{std::string(policyName(plan.policy)), {}};
+  for (const auto& planned : plan.edits) out.edits.push_back(planned.edit);
+  return out;
+}
+
+Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& params) const {
+  const auto policy = analysis::policyFromName(params.policy);
+  if (!policy) {
+    return fail(ErrorCode::Usage, "there is no policy '" + params.policy + "'", "free, balanced, all or paper");
+  }
+  if (params.prices != "fixed" && params.prices != "measured") {
+    return fail(ErrorCode::Usage, "there are no prices '" + params.prices + "'", "fixed or measured");
+  }
+  if (!(params.max_growth_percent >= 0)) {
+    return fail(ErrorCode::Usage, "the file cannot grow by less than nothing", "give a percentage from 0 on");
+  }
+  for (const int value : params.center_values) {
+    if (value < 0 || static_cast<size_t>(value) >= model_.graph().values.size()) {
+      return fail(ErrorCode::Usage, "there is no value " + std::to_string(value));
+    }
+  }
+  analysis::PlanOptions options;
+  options.policy = *policy;
+  options.maxGrowthPercent = params.max_growth_percent;
+  options.centerValues = params.center_values;
+  options.keepNorms = params.keep_norms;
+  return options;
+}
+
+Result<NormTimes> PlanMaker::timesOf(formats::NormFlavour norm, const Task& task) {
+  if (const auto known = times_.find(norm); known != times_.end()) return known->second;
+  const Size size = largestNorm(model_.graph(), analysis_.norms.layerNorms);
+  auto times = timeNorms(model_, size.rows, size.width, norm, task);
+  if (times) times_[norm] = *times;
+  return times;
+}
+
+Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::NormFlavour norm, const Task& task) {
+  if (fromFile_) return PricedPlan{fromFoldPlan(*fromFile_, model_.graph()), std::nullopt};
+  auto options = optionsFor(params);
+  if (!options) return tl::unexpected(options.error());
+  options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
+  if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy)) {
+    return PricedPlan{makePlan(analysis_, *options), std::nullopt};
+  }
+  const auto times = timesOf(norm, task);
+  if (!times) return tl::unexpected(times.error());
+  options->prices =
+      analysis::elementPrices(times->layerNorm, times->rmsNorm, times->centering, times->rows * times->width);
+  return PricedPlan{makePlan(analysis_, *options), *times};
+}
+
+}  // namespace normlens::service

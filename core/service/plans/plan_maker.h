@@ -1,0 +1,49 @@
+// The plans of an analysed model, as the protocol asks for them: the planner's own, or one that came from a file.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/analysis/analysis.h"
+#include "core/base/task.h"
+#include "core/fold/plan.h"
+#include "core/formats/model.h"
+#include "core/protocol/messages.h"
+#include "core/service/plans/norm_times.h"
+
+namespace normlens::service {
+
+[[nodiscard]] fold::FoldPlan toFoldPlan(const analysis::Plan& plan);
+
+struct PricedPlan {
+  analysis::Plan plan;
+  std::optional<NormTimes> times;  // where the plan's prices were measured
+};
+
+// Thread: one. Both outlive it.
+class PlanMaker {
+ public:
+  PlanMaker(const formats::Model& model, const analysis::Analysis& analysis) : model_(model), analysis_(analysis) {}
+
+  // From now on every plan is this one.
+  void use(fold::FoldPlan plan) { fromFile_ = std::move(plan); }
+  // From now on no plan moves a shift: one did not fit the type of a bias. False where that changes nothing.
+  bool leaveShifts() { return !fromFile_ && std::exchange(moveShifts_, false); }
+
+  // Errors: Usage; those of timeNorms() where prices are to be measured.
+  [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,
+                                        const Task& task);
+
+ private:
+  [[nodiscard]] Result<analysis::PlanOptions> optionsFor(const protocol::PlanParams& params) const;
+  [[nodiscard]] Result<NormTimes> timesOf(formats::NormFlavour norm, const Task& task);
+
+  const formats::Model& model_;
+  const analysis::Analysis& analysis_;
+  std::optional<fold::FoldPlan> fromFile_;
+  bool moveShifts_ = true;
+  std::map<formats::NormFlavour, NormTimes> times_;  // measured once each
+};
+
+}  // namespace normlens::service

@@ -1,0 +1,189 @@
+#include "ui/window/bottom/bench_bar.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLineEdit>
+#include <QSpinBox>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/bottom/side_choice.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kMostCount = 10'000;
+constexpr int kNarrowest = 760, kRoomForLabels = 960;  // pixels
+constexpr int kDeviceLetters = 1, kTypeLetters = 5;    // an icon's room comes on top
+
+void describe(QWidget* field, const char* name, const QString& tip) {
+  field->setObjectName(QLatin1String(name));
+  field->setToolTip(tip);
+  field->setAccessibleName(tip);
+}
+
+}  // namespace
+
+BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  row_ = new QHBoxLayout(this);
+  row_->setContentsMargins(16, 5, 12, 5);
+  row_->setSpacing(6);
+  start_ = new PushButton(tr("Measure"), PushButton::Look::Outlined, this);
+  describe(start_, "benchStart", tr("Run both models in turn and time them."));
+  stop_ = new PushButton(tr("Stop"), PushButton::Look::Outlined, this);
+  describe(stop_, "benchStop", tr("Stop; what was measured stays."));
+  row_->addWidget(start_);
+  row_->addWidget(stop_);
+  buildSides();
+  buildCounts();
+  buildChoices();
+  row_->addStretch(0);
+  connect(start_, &QPushButton::clicked, this, [this] {
+    apply();
+    session_->measure();
+  });
+  connect(stop_, &QPushButton::clicked, session_, &Session::cancel);
+  connect(session_, &Session::benchParamsChanged, this, &BenchBar::fill);
+  connect(session_, &Session::engineLost, this, &BenchBar::showState);
+  for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged,
+                            &Session::modelChanged, &Session::benchParamsChanged}) {
+    connect(session_, signal, this, &BenchBar::showState);
+  }
+  fill();
+  showState();
+}
+
+void BenchBar::addButton(QWidget* button) { row_->addWidget(button); }
+
+void BenchBar::addLabelled(const QString& words, QWidget* field) {
+  labels_.append(makeLabel(words, "soft", this));
+  row_->addWidget(labels_.last());
+  row_->addWidget(field);
+}
+
+QSize BenchBar::minimumSizeHint() const { return {kNarrowest, QWidget::minimumSizeHint().height()}; }
+
+void BenchBar::resizeEvent(QResizeEvent* event) {
+  for (QWidget* label : labels_) label->setVisible(width() >= kRoomForLabels);
+  QWidget::resizeEvent(event);
+}
+
+void BenchBar::buildCounts() {
+  const auto spin = [&](const QString& words, const char* name, const QString& tip) {
+    auto* field = new QSpinBox(this);
+    field->setRange(1, kMostCount);
+    field->setButtonSymbols(QAbstractSpinBox::NoButtons);
+    field->setAlignment(Qt::AlignRight);
+    field->setFixedWidth(44);
+    describe(field, name, tip);
+    addLabelled(words, field);
+    connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
+    return field;
+  };
+  rounds_ = spin(tr("Rounds"), "benchRounds", tr("Rounds of A B B A; more of them narrow the interval."));
+  iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
+  sweep_ = new QLineEdit(this);
+  sweep_->setPlaceholderText(tr("seq=64,256 dtype=float32,bfloat16"));
+  sweep_->setMinimumWidth(60);
+  sweep_->setMaximumWidth(300);
+  describe(sweep_, "benchSweep",
+           tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm."));
+  addLabelled(tr("Sweep"), sweep_);
+  row_->setStretchFactor(sweep_, 1);
+  connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);
+  connect(sweep_, &QLineEdit::returnPressed, this, [this] {
+    if (session_->canMeasure()) start_->click();
+  });
+}
+
+void BenchBar::buildChoices() {
+  const auto combo = [&](const char* name, const QString& tip, int letters) {
+    auto* field = new QComboBox(this);
+    describe(field, name, tip);
+    field->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    field->setMinimumContentsLength(letters);
+    row_->addWidget(field);
+    return field;
+  };
+  device_ = combo("benchDevice", tr("Where the models run."), kDeviceLetters);
+  device_->addItem(tr("CPU"), QStringLiteral("cpu"));
+  device_->addItem(tr("CUDA"), QStringLiteral("cuda"));
+  type_ = combo("benchType", tr("Type of the weights and of floating inputs."), kTypeLetters);
+  type_->addItem(tr("file's type"), QString());
+  for (const char* name : {"float32", "float16", "bfloat16", "float64"}) {
+    type_->addItem(QLatin1String(name), QLatin1String(name));
+  }
+  for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
+  graphs_ = new QCheckBox(tr("Graphs"), this);
+  describe(graphs_, "benchGraphs", tr("CUDA graphs: a run is recorded once and replayed, which spares its launches."));
+  row_->addWidget(graphs_);
+  connect(graphs_, &QCheckBox::clicked, this, &BenchBar::apply);
+}
+
+void BenchBar::buildSides() {
+  a_ = new SideChoice(session_, SideChoice::Which::A, this);
+  b_ = new SideChoice(session_, SideChoice::Which::B, this);
+  describe(a_, "benchA", tr("The first model, A."));
+  describe(b_, "benchB", tr("The second model, B, which A is measured against."));
+  row_->addWidget(a_);
+  row_->addWidget(makeLabel(tr("vs"), "soft", this));
+  row_->addWidget(b_);
+  for (SideChoice* side : {a_, b_}) connect(side, &SideChoice::chosen, this, &BenchBar::apply);
+}
+
+void BenchBar::fill() {
+  filling_ = true;
+  const protocol::BenchParams& params = session_->benchParams();
+  rounds_->setValue(params.rounds);
+  iterations_->setValue(params.iterations);
+  QStringList sweeps;
+  for (const std::string& sweep : params.sweep) sweeps << text(sweep);
+  sweep_->setText(sweeps.join(u' '));
+  device_->setCurrentIndex(std::max(0, device_->findData(text(params.device))));
+  type_->setCurrentIndex(std::max(0, type_->findData(text(params.dtype))));
+  graphs_->setChecked(params.cuda_graph);
+  a_->setSide(params.a);
+  b_->setSide(params.b);
+  filling_ = false;
+}
+
+void BenchBar::apply() {
+  if (filling_) return;
+  protocol::BenchParams params = session_->benchParams();
+  params.rounds = rounds_->value();
+  params.iterations = iterations_->value();
+  params.sweep.clear();
+  for (const QString& sweep : sweep_->text().split(u' ', Qt::SkipEmptyParts)) {
+    params.sweep.push_back(sweep.toStdString());
+  }
+  params.device = device_->currentData().toString().toStdString();
+  params.dtype = type_->currentData().toString().toStdString();
+  params.cuda_graph = graphs_->isChecked() && params.device == "cuda";
+  params.a = a_->side();
+  params.b = b_->side();
+  session_->setBenchParams(params);
+}
+
+void BenchBar::showState() {
+  const bool measuring = session_->job().kind == JobKind::Measuring;
+  start_->setVisible(!measuring);
+  stop_->setVisible(measuring);
+  start_->setEnabled(session_->canMeasure() && session_->engine()->state() != EngineClient::State::Dead);
+  for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, a_, b_}) {
+    field->setEnabled(!measuring);
+  }
+  const bool onCuda = session_->benchParams().device == "cuda";
+  graphs_->setVisible(hasGpu() || onCuda);
+  graphs_->setEnabled(hasGpu() && onCuda && !measuring);
+}
+
+bool BenchBar::hasGpu() const {
+  const EngineClient* engine = session_->engine();
+  return engine->state() == EngineClient::State::Ready && engine->info().device != "CPU";
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,298 @@
+#include "ui/window/bottom/bench_page.h"
+
+#include <QAbstractButton>
+#include <QActionGroup>
+#include <QButtonGroup>
+#include <QComboBox>
+#include <QEvent>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/charts/chart_view.h"
+#include "ui/models/bench_figures.h"
+#include "ui/models/bench_table.h"
+#include "ui/session/bench_text.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/copy_table.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/number_delegate.h"
+#include "ui/widgets/row_table.h"
+#include "ui/window/bottom/bench_bar.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kTable = 5;  // after the charts, which are numbered as BenchChart
+constexpr int kRowHeight = 20;
+
+// Above the numbers, which stand at the right; the first column's is told by its model.
+void alignHeads(QTableView* table) {
+  table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
+}
+
+}  // namespace
+
+BenchPage::BenchPage(Session* session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      figuresOfPapers_(paperFigures()),
+      points_(new BenchTable(this)),
+      figures_(new BenchFigures(this)) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  buildBar();
+  layout->addWidget(bar_);
+  layout->addWidget(makeLine(Qt::Horizontal, this));
+  auto* body = new QHBoxLayout;
+  body->setSpacing(0);
+  body->addWidget(buildKinds());
+  body->addWidget(makeLine(Qt::Vertical, this));
+  body->addWidget(buildMiddle(), 3);
+  body->addWidget(makeLine(Qt::Vertical, this));
+  body->addWidget(buildFigures(), 2);
+  layout->addLayout(body, 1);
+  for (const auto signal : {&Session::benchChanged, &Session::benchProgressed, &Session::benchParamsChanged,
+                            &Session::foldChanged, &Session::modelChanged}) {
+    connect(session_, signal, this, &BenchPage::showResult);
+  }
+  connect(session_, &Session::jobChanged, this, &BenchPage::showWords);
+  connect(session_, &Session::benchChanged, this, &BenchPage::showBeside);
+  showBeside();
+  showResult();
+}
+
+void BenchPage::buildBar() {
+  bar_ = new BenchBar(session_, this);
+  const auto button = [&](const QString& title, const char* name, const QString& tip) {
+    auto* made = makeButton(title, "secondary", bar_);
+    made->setObjectName(QLatin1String(name));
+    made->setToolTip(tip);
+    bar_->addButton(made);
+    return made;
+  };
+  beside_ = button(tr("Beside"), "benchBeside", tr("An earlier measurement or a paper's figures beside this one."));
+  export_ = button(tr("Export"), "benchExport", tr("The chart as a picture, the figures as text."));
+  buildBesideMenu();
+  buildExportMenu();
+}
+
+QWidget* BenchPage::buildKinds() {
+  auto* column = new QWidget(this);
+  auto* layout = new QVBoxLayout(column);
+  layout->setContentsMargins(8, 6, 8, 6);
+  layout->setSpacing(0);
+  kinds_ = new QButtonGroup(this);
+  const QPair<QString, QString> kinds[] = {{tr("Latency"), tr("Medians over the rounds.")},
+                                           {tr("Distribution"), tr("How many runs took how long.")},
+                                           {tr("Speed-up"), tr("Over what is varied, with its intervals.")},
+                                           {tr("Ops"), tr("Time in norms and in everything else.")},
+                                           {tr("Break-even"), tr("After how many runs the fold has paid for itself.")},
+                                           {tr("Table"), tr("All points with all figures.")}};
+  const char* names[] = {"benchLatency", "benchDistribution", "benchSpeedup",
+                         "benchOps",     "benchBreakEven",    "benchTableButton"};
+  for (int i = 0; i <= kTable; ++i) {
+    auto* button = new QToolButton(column);
+    button->setText(kinds[i].first);
+    button->setToolTip(kinds[i].second);
+    button->setObjectName(QLatin1String(names[i]));
+    button->setProperty("kind", "choice");
+    button->setCheckable(true);
+    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    kinds_->addButton(button, i);
+    layout->addWidget(button);
+  }
+  layout->addStretch(1);
+  kinds_->button(0)->setChecked(true);
+  connect(kinds_, &QButtonGroup::idClicked, this, &BenchPage::showChart);
+  return column;
+}
+
+QWidget* BenchPage::buildMiddle() {
+  middle_ = new QStackedWidget(this);
+  chart_ = new ChartView(middle_);
+  chart_->setObjectName(QStringLiteral("benchChart"));
+  chart_->setAccessibleName(tr("Chart of the measurement"));
+  chart_->setToolTip(tr("Wheel or a drawn frame: zoom. Double click: all. Click the legend: hide."));
+  table_ = makeRowTable(QStringLiteral("benchTable"), tr("Points of the measurement"), 24, middle_);
+  table_->setModel(points_);
+  table_->setItemDelegate(new NumberDelegate(table_));
+  alignHeads(table_);
+  makeRowsSelectable(table_);
+  addCopyShortcut(table_);
+  table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(table_, &QTableView::customContextMenuRequested, this, [this](const QPoint& at) {
+    auto* menu = new QMenu(table_);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    addCopyActions(menu, table_);
+    menu->popup(table_->viewport()->mapToGlobal(at));
+  });
+  empty_ = makeLabel({}, "faint", middle_);
+  empty_->setObjectName(QStringLiteral("benchEmpty"));
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setWordWrap(true);
+  empty_->setMargin(16);
+  for (QWidget* page : std::initializer_list<QWidget*>{chart_, table_, empty_}) middle_->addWidget(page);
+  return middle_;
+}
+
+QWidget* BenchPage::buildFigures() {
+  auto* column = new QWidget(this);
+  column->setMaximumWidth(430);
+  auto* layout = new QVBoxLayout(column);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(16, 4, 12, 2);
+  head->setSpacing(8);
+  point_ = new QComboBox(column);
+  point_->setObjectName(QStringLiteral("benchPoint"));
+  point_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  point_->setToolTip(tr("The point whose figures are shown."));
+  point_->setAccessibleName(point_->toolTip());
+  note_ = makeLabel({}, "soft", column);
+  note_->setObjectName(QStringLiteral("benchNote"));
+  note_->setWordWrap(true);
+  head->addWidget(point_);
+  head->addWidget(note_, 1);
+  layout->addLayout(head);
+  figuresTable_ = makeRowTable(QStringLiteral("benchFigures"), tr("Figures of the point"), kRowHeight, column);
+  figuresTable_->setModel(figures_);
+  figuresTable_->setItemDelegate(new NumberDelegate(figuresTable_));
+  alignHeads(figuresTable_);
+  makeRowsSelectable(figuresTable_);
+  addCopyShortcut(figuresTable_);
+  QHeaderView* header = figuresTable_->horizontalHeader();
+  header->setSectionResizeMode(QHeaderView::Stretch);
+  header->setSectionResizeMode(BenchFigures::Figure, QHeaderView::ResizeToContents);
+  layout->addWidget(figuresTable_, 1);
+  layout->addStretch();
+  connect(point_, &QComboBox::activated, this, [this](int index) {
+    following_ = index == point_->count() - 1;
+    showChart();
+  });
+  return column;
+}
+
+// ---- what is shown
+
+const std::optional<protocol::BenchResult>& BenchPage::result() const {
+  return session_->benchLive().result() ? session_->benchLive().result() : session_->bench();
+}
+
+const PaperSeries* BenchPage::paper() const {
+  const QAction* chosen = paperGroup_->checkedAction();
+  const int index = chosen != nullptr ? chosen->data().toInt() : -1;
+  return index < 0 ? nullptr : &figuresOfPapers_.series[index];
+}
+
+std::optional<PaperSeries> BenchPage::reference() const {
+  const PaperSeries* series = paper();
+  return series != nullptr ? std::optional(*series) : std::nullopt;
+}
+
+const protocol::BenchResult* BenchPage::earlier() const {
+  const QAction* chosen = earlierGroup_->checkedAction();
+  const int index = chosen != nullptr ? chosen->data().toInt() : -1;
+  const auto& runs = session_->benchRuns();
+  return index < 0 || static_cast<size_t>(index) >= runs.size() ? nullptr : &runs[static_cast<size_t>(index)];
+}
+
+QString BenchPage::emptyText() const {
+  if (session_->job().kind == JobKind::Measuring) return tr("Measuring: rounds of the two models alternate.");
+  if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Measure times both models.");
+  return tr("Fold first, or choose models that need no fold; then Measure times them.");
+}
+
+void BenchPage::showResult() {
+  points_->setResult(result(), reference());
+  export_->setEnabled(result().has_value());
+  showPoints();
+  showChart();
+}
+
+void BenchPage::showPoints() {
+  const int before = point_->currentIndex();
+  const QSignalBlocker quiet(point_);
+  point_->clear();
+  if (result()) {
+    for (const protocol::BenchPoint& point : result()->points) point_->addItem(pointName(point));
+  }
+  const bool live = session_->benchLive().result().has_value();
+  const int last = point_->count() - 1;
+  point_->setCurrentIndex(live && following_ ? last : std::clamp(before, std::min(0, last), last));
+  point_->setVisible(point_->count() > 1);
+}
+
+QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
+  if (!point.error.empty()) return asSentence(text(point.error));
+  if (isMixed(point))
+    return tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
+  const bool measuring = session_->job().kind == JobKind::Measuring;
+  if (!point.complete && !measuring) return tr("Stopped; what was measured stays.");
+  if (const QString caution = cautionOf(point); !caution.isEmpty()) return caution;
+  const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
+  const QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
+  return losesToSeveralOps(point)
+             ? tr("%1. On a CPU torch's own rms_norm is several ops: try “folded, fast”.").arg(setting)
+             : setting;
+}
+
+const protocol::BenchPoint* BenchPage::shownPoint() const {
+  const int index = point_->currentIndex();
+  const bool there = result() && index >= 0 && static_cast<size_t>(index) < result()->points.size();
+  return there ? &result()->points[static_cast<size_t>(index)] : nullptr;
+}
+
+// What depends on the job as well.
+void BenchPage::showWords() {
+  const protocol::BenchPoint* point = shownPoint();
+  note_->setText(point != nullptr ? noteOf(*point) : QString());
+  if (!result()) empty_->setText(emptyText());
+}
+
+void BenchPage::showChart() {
+  const int kind = kinds_->checkedId();
+  const auto& shown = result();
+  const int index = point_->currentIndex();
+  const protocol::BenchPoint* point = shownPoint();
+  figures_->setPoint(point != nullptr ? std::optional(*point) : std::nullopt);
+  figuresTable_->setVisible(point == nullptr || point->error.empty());
+  showWords();
+  if (!shown) {
+    middle_->setCurrentWidget(empty_);
+    return;
+  }
+  if (kind == kTable) {
+    middle_->setCurrentWidget(table_);
+    table_->resizeColumnsToContents();
+    return;
+  }
+  const PaperSeries* series = paper();
+  const BenchPicture picture{*shown, index, earlier(), series,
+                             series != nullptr ? foldOf(figuresOfPapers_, *series) : nullptr};
+  const auto which = static_cast<BenchChart>(kind);
+  const QString why = whyEmpty(which, picture);
+  if (!why.isEmpty()) {
+    empty_->setText(why);
+    middle_->setCurrentWidget(empty_);
+    return;
+  }
+  chart_->showChart(makeBenchChart(which, picture, themeOf(this)));
+  middle_->setCurrentWidget(chart_);
+}
+
+void BenchPage::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && result()) showChart();
+}
+
+}  // namespace normlens::ui

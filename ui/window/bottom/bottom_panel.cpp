@@ -1,0 +1,148 @@
+#include "ui/window/bottom/bottom_panel.h"
+
+#include <QAbstractItemView>
+#include <QHBoxLayout>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
+#include "ui/window/actions.h"
+#include "ui/window/bottom/bench_page.h"
+#include "ui/window/bottom/differences_page.h"
+#include "ui/window/bottom/inputs_page.h"
+#include "ui/window/bottom/log_page.h"
+#include "ui/window/bottom/norm_table_page.h"
+#include "ui/window/bottom/plan_page.h"
+#include "ui/window/bottom/proof_page.h"
+#include "ui/window/workspace/learn_page.h"
+
+namespace normlens::ui {
+
+BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
+  setObjectName(QStringLiteral("panel"));
+  setAccessibleName(tr("Plan, proof, benchmark and log"));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
+  layoutOf(header)->setContentsMargins(0, 0, 16, 0);
+  tabs_ = new QTabBar(header);
+  tabs_->setObjectName(QStringLiteral("bottomTabs"));
+  tabs_->setExpanding(false);
+  const QPair<QString, QString> titles[] = {
+      {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
+      {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
+      {tr("Inputs"), tr("What the model is run with; yours can be set or loaded.")},
+      {tr("Proof"), tr("How far the folded model's outputs are from the original's.")},
+      {tr("Differences"), tr("Where two models part, LayerNorm by LayerNorm and precision by precision.")},
+      {tr("Benchmark"), tr("How long the original and the folded model take.")},
+      {tr("Learn"), tr("How the method works, in short lessons; F1 over anything opens the one that explains it.")},
+      {tr("Log"), tr("What the engine said.")}};
+  for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
+  summary_ = new ElidedLabel({}, Qt::ElideRight, header);
+  summary_->setProperty("kind", "faint");
+  summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  planButtons_ = makePlanButtons(actions);
+  layoutOf(header)->addWidget(tabs_, 0, Qt::AlignBottom);
+  layoutOf(header)->addSpacing(16);
+  layoutOf(header)->addWidget(summary_, 1);
+  layoutOf(header)->addWidget(planButtons_);
+  layout->addWidget(header);
+  pages_ = new QStackedWidget(this);
+  auto* plan = new PlanPage(session, pages_);
+  auto* proof = new ProofPage(session, pages_);
+  learn_ = new LearnPage(pages_);
+  log_ = new LogPage(pages_);
+  const auto addPage = [this](QWidget* page, const char* lesson) {
+    pages_->addWidget(page);
+    linkLesson(page, lesson);
+  };
+  addPage(plan, "plan");
+  addPage(new NormTablePage(session, pages_), "zero_mean");
+  pages_->addWidget(new InputsPage(session, pages_));
+  addPage(proof, "proof");
+  differences_ = new DifferencesPage(session, pages_);
+  addPage(differences_, "proof");
+  addPage(new BenchPage(session, pages_), "latency");
+  pages_->addWidget(learn_);
+  pages_->addWidget(log_);
+  layout->addWidget(pages_, 1);
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
+    pages_->setCurrentIndex(index);
+    showSummary();
+  });
+  connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
+  connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
+  connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
+  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::benchChanged,
+                            &Session::modelChanged, &Session::analysisChanged}) {
+    connect(session_, signal, this, &BottomPanel::showSummary);
+  }
+  showSummary();
+}
+
+QWidget* BottomPanel::makePlanButtons(Actions* actions) {
+  auto* row = new QWidget(this);
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(12, 0, 0, 0);
+  layout->setSpacing(2);
+  for (QAction* action : {actions->suggestBest, actions->foldAll, actions->resetPlan}) {
+    auto* button = makeButton(action->text(), "link", row);
+    button->setObjectName(action->objectName() + QStringLiteral("Button"));
+    button->setToolTip(action->toolTip());
+    button->setEnabled(action->isEnabled());
+    connect(button, &QPushButton::clicked, action, &QAction::trigger);
+    connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+    layout->addWidget(button);
+  }
+  return row;
+}
+
+void BottomPanel::showTab(Tab tab) { tabs_->setCurrentIndex(tab); }
+
+void BottomPanel::focusTab() {
+  for (auto* view : pages_->currentWidget()->findChildren<QAbstractItemView*>()) {
+    if (!view->isVisible()) continue;
+    view->setFocus(Qt::ShortcutFocusReason);
+    return;
+  }
+  tabs_->setFocus(Qt::ShortcutFocusReason);
+}
+
+void BottomPanel::showLesson(const QString& name) {
+  learn_->showLesson(name);
+  showTab(Learn);
+}
+
+BottomPanel::Tab BottomPanel::tab() const { return static_cast<Tab>(tabs_->currentIndex()); }
+
+void BottomPanel::showSummary() {
+  QString summary;
+  const auto& plan = session_->plan();
+  if (tab() == Plan && plan) {
+    QStringList parts;
+    parts << tr("folds %1 of %2").arg(plan->folded.size()).arg(plan->layer_norms);
+    if (plan->centerings == 1) parts << tr("1 centering at run time");
+    if (plan->centerings > 1) parts << tr("%1 centerings at run time").arg(plan->centerings);
+    parts << tr("%1 written").arg(formatBytes(plan->bytes_centered));
+    if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
+    parts << (plan->gap == 0 ? tr("proved best") : tr("not proved best"));
+    summary = parts.join(QStringLiteral(" · "));
+  } else if (tab() == Benchmark && session_->bench()) {
+    summary = tr("on %1 · interleaved rounds, same inputs").arg(text(session_->bench()->device));
+  } else if (tab() == Differences && session_->foldResult()) {
+    summary = tr("both models on the same inputs");
+  } else if (tab() == Proof && session_->foldResult()) {
+    summary = tr("same plan, original against folded, same inputs");
+  }
+  summary_->setFullText(summary);
+  planButtons_->setVisible(tab() == Plan && session_->analysis().has_value());
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,316 @@
+#include "ui/window/bottom/differences_page.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QScrollArea>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "ui/models/difference_table.h"
+#include "ui/session/difference_run.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/copy_table.h"
+#include "ui/widgets/depth_plot.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/error_legend.h"
+#include "ui/widgets/figure_delegate.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/precision_map.h"
+#include "ui/widgets/row_table.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/bottom/difference_bar.h"
+#include "ui/window/bottom/tensor_pair_view.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kBarHeight = 40, kRowHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
+
+void addCopying(QTableView* table) {
+  addCopyShortcut(table);
+  table->setContextMenuPolicy(Qt::CustomContextMenu);
+  QObject::connect(table, &QTableView::customContextMenuRequested, table, [table](const QPoint& position) {
+    auto* menu = new QMenu(table);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    addCopyActions(menu, table);
+    menu->popup(table->viewport()->mapToGlobal(position));
+  });
+}
+
+}  // namespace
+
+DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      run_(new DifferenceRun(session)),
+      rows_(new DifferenceTable(this)),
+      sorter_(new DifferenceSorter(this)),
+      matrix_(new DifferenceMatrix(this)) {
+  sorter_->setSourceModel(rows_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(makeBarArea());
+  layout->addWidget(makeLine(Qt::Horizontal, this));
+  stack_ = new QStackedWidget(this);
+  empty_ = makeLabel({}, "faint", this);
+  empty_->setObjectName(QStringLiteral("differencesEmpty"));
+  empty_->setAlignment(Qt::AlignCenter);
+  empty_->setWordWrap(true);
+  stack_->addWidget(empty_);
+  auto* split = new QSplitter(Qt::Horizontal, this);
+  split->addWidget(makeRows());
+  split->addWidget(makeViews());
+  split->setSizes({560, 560});
+  split->setChildrenCollapsible(false);
+  stack_->addWidget(split);
+  layout->addWidget(stack_, 1);
+  connect(run_, &DifferenceRun::changed, this, &DifferencesPage::showResult);
+  connect(bar_, &DifferenceBar::inputsWanted, this, &DifferencesPage::inputsWanted);
+  connect(bar_, &DifferenceBar::settingsChanged, this, &DifferencesPage::showResult);
+  for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::foldChanged}) {
+    connect(session_, signal, this, &DifferencesPage::showResult);
+  }
+  connect(session_, &Session::selectionChanged, this, &DifferencesPage::followSelection);
+  showResult();
+}
+
+// A narrow window scrolls the controls instead of growing.
+QScrollArea* DifferencesPage::makeBarArea() {
+  auto* area = new QScrollArea(this);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setFixedHeight(kBarHeight);
+  area->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  bar_ = new DifferenceBar(session_, run_, area);
+  area->setWidget(bar_);
+  return area;
+}
+
+QWidget* DifferencesPage::makeRows() {
+  auto* panel = new QWidget(this);
+  auto* layout = new QVBoxLayout(panel);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(16, 4, 12, 4);
+  head->setSpacing(10);
+  type_ = new QComboBox(panel);
+  type_->setObjectName(QStringLiteral("differenceType"));
+  type_->setAccessibleName(tr("Precision of the rows"));
+  type_->setToolTip(tr("The precision whose rows the table shows."));
+  agreement_ = new ElidedLabel({}, Qt::ElideRight, panel);
+  agreement_->setObjectName(QStringLiteral("differenceAgreement"));
+  agreement_->setToolTip(tr("How often both models would choose the same: the largest entries along the last axis."));
+  setKind(agreement_, "soft");
+  head->addWidget(type_);
+  head->addWidget(agreement_, 1);
+  layout->addLayout(head);
+  table_ = makeRowTable(QStringLiteral("differenceTable"), tr("Differences by place"), kRowHeight, panel);
+  makeRowsSelectable(table_);
+  table_->setModel(sorter_);
+  table_->setItemDelegate(new FigureDelegate(DifferenceTable::Name, table_));
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(DifferenceTable::Step, Qt::AscendingOrder);
+  const QPair<int, int> widths[] = {
+      {DifferenceTable::Step, 56},    {DifferenceTable::Name, kPlaceWidth}, {DifferenceTable::What, 96},
+      {DifferenceTable::MaxRel, 76},  {DifferenceTable::Rounding, 76},      {DifferenceTable::MaxAbs, 76},
+      {DifferenceTable::MeanAbs, 76}, {DifferenceTable::Cosine, 78},        {DifferenceTable::Ulp, 80},
+      {DifferenceTable::Worst, 96},   {DifferenceTable::Aligned, 120},      {DifferenceTable::Batch, 56}};
+  for (const auto& [column, width] : widths) table_->horizontalHeader()->resizeSection(column, width);
+  addCopying(table_);
+  layout->addWidget(table_, 1);
+  connect(type_, &QComboBox::activated, this, &DifferencesPage::showType);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &DifferencesPage::rowChosen);
+  return panel;
+}
+
+QWidget* DifferencesPage::makeViews() {
+  auto* panel = new QWidget(this);
+  auto* layout = new QVBoxLayout(panel);
+  layout->setContentsMargins(12, 4, 12, 6);
+  layout->setSpacing(4);
+  view_ = new Segmented({{tr("By depth"), tr("Errors by place and precision, as a heat map and as a chart.")},
+                         {tr("Figures"), tr("The same errors as a table of numbers.")},
+                         {tr("Tensors"), tr("Both tensors of the chosen row, and their difference.")}},
+                        panel);
+  view_->setObjectName(QStringLiteral("differenceView"));
+  view_->setAccessibleName(tr("What is shown beside the table"));
+  auto* head = new QHBoxLayout;
+  head->addWidget(view_);
+  head->addStretch(1);
+  auto* legend = new ErrorLegend(panel);
+  head->addWidget(legend);
+  layout->addLayout(head);
+  views_ = new QStackedWidget(panel);
+  auto* depth = new QWidget(views_);
+  auto* column = new QVBoxLayout(depth);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  map_ = new PrecisionMap(matrix_, depth);
+  plot_ = new DepthPlot(matrix_, depth);
+  column->addWidget(map_);
+  column->addWidget(plot_, 1);
+  figures_ = makeRowTable(QStringLiteral("differenceFigures"), tr("Errors by place and precision"), kRowHeight, views_);
+  makeRowsSelectable(figures_);
+  figures_->setModel(matrix_);
+  figures_->setItemDelegate(new FigureDelegate(DifferenceMatrix::Name, figures_));
+  figures_->horizontalHeader()->setDefaultSectionSize(kFigureWidth);
+  addCopying(figures_);
+  pair_ = new TensorPairView(run_, views_);
+  views_->addWidget(depth);
+  views_->addWidget(figures_);
+  views_->addWidget(pair_);
+  layout->addWidget(views_, 1);
+  connect(view_, &Segmented::chosen, this, [this, legend](int view) {
+    views_->setCurrentIndex(view);
+    legend->setVisible(view == ByDepth);
+  });
+  connect(map_, &PrecisionMap::chosen, this, &DifferencesPage::choose);
+  connect(plot_, &DepthPlot::chosen, this, &DifferencesPage::choose);
+  connect(figures_, &QTableView::clicked, this,
+          [this](const QModelIndex& index) { choose(index.row(), index.column() - DifferenceMatrix::FirstType); });
+  return panel;
+}
+
+QString DifferencesPage::emptyWords() const {
+  if (run_->running()) return tr("Both models are running on the same inputs.");
+  if (!run_->problem().isEmpty()) return run_->problem();
+  DifferenceSettings wanted;
+  wanted.against = bar_->against();
+  const QString obstacle = run_->obstacle(wanted);
+  return obstacle.isEmpty() ? tr("Not compared yet. Compare runs both models and shows where they part.") : obstacle;
+}
+
+void DifferencesPage::showResult() {
+  const std::string before = type_->currentText().toStdString();
+  matrix_->setColumns(run_->columns());
+  figures_->horizontalHeader()->resizeSection(DifferenceMatrix::Name, kPlaceWidth);
+  type_->clear();
+  for (const protocol::DiffResult& column : run_->columns()) {
+    if (column.error.empty()) type_->addItem(text(column.dtype));
+  }
+  const int again = type_->findText(text(before));
+  if (again >= 0) type_->setCurrentIndex(again);
+  stack_->setCurrentIndex(run_->columns().empty() ? 0 : 1);
+  empty_->setText(emptyWords());
+  showType();
+}
+
+int DifferencesPage::shownType() const {
+  const auto& columns = run_->columns();
+  const std::string name = type_->currentText().toStdString();
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].error.empty() && columns[i].dtype == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void DifferencesPage::showType() {
+  const int type = shownType();
+  following_ = true;
+  rows_->setRows(type < 0 ? std::vector<protocol::DiffRow>() : run_->columns()[static_cast<size_t>(type)].rows);
+  following_ = false;
+  QStringList parts;
+  if (type >= 0) {
+    const protocol::DiffResult& column = run_->columns()[static_cast<size_t>(type)];
+    for (const protocol::DiffRow& row : column.rows) {
+      if (!row.top1) continue;
+      parts << tr("%1: top-1 agrees in %2%").arg(text(row.name), formatNumber(100 * *row.top1, 4));
+      if (row.top5) parts << tr("top-5 in %1%").arg(formatNumber(100 * *row.top5, 4));
+    }
+    if (!column.first_diverging.empty()) parts << tr("first to differ: %1").arg(text(column.first_diverging));
+    if (!column.norms_reason.empty()) parts << asSentence(text(column.norms_reason));
+    if (!column.note.empty()) parts << asSentence(text(column.note));
+  }
+  agreement_->setFullText(parts.join(QStringLiteral(" · ")));
+  followSelection();
+  if (!table_->currentIndex().isValid()) showTensors();
+}
+
+void DifferencesPage::choose(int place, int type) {
+  if (place < 0) return;
+  if (type >= 0) {
+    if (const int item = type_->findText(matrix_->typeName(type)); item >= 0 && item != type_->currentIndex()) {
+      type_->setCurrentIndex(item);
+      showType();
+    }
+  }
+  const DifferenceMatrix::Place& wanted = matrix_->place(place);
+  for (int row = 0; row < rows_->rowCount(); ++row) {
+    const protocol::DiffRow& each = rows_->row(row);
+    if (each.kind != wanted.kind || each.value != wanted.value || each.output != wanted.output) continue;
+    const QModelIndex at = sorter_->mapFromSource(rows_->index(row, 0));
+    table_->setCurrentIndex(at);
+    table_->scrollTo(at);
+  }
+}
+
+void DifferencesPage::rowChosen(const QModelIndex& index) {
+  const QModelIndex source = sorter_->mapToSource(index);
+  if (!following_ && source.isValid()) {
+    const protocol::DiffRow& row = rows_->row(source.row());
+    following_ = true;
+    if (row.norm >= 0) {
+      session_->selectNorm(row.norm);
+    } else if (row.value >= 0) {
+      session_->selectValue(row.value);
+    }
+    following_ = false;
+  }
+  showTensors();
+}
+
+void DifferencesPage::followSelection() {
+  if (following_) return;
+  const int row = rows_->rowOfNorm(session_->selection().norm);
+  following_ = true;
+  if (row >= 0) {
+    const QModelIndex at = sorter_->mapFromSource(rows_->index(row, 0));
+    table_->setCurrentIndex(at);
+    table_->scrollTo(at);
+  }
+  following_ = false;
+  showTensors();
+}
+
+void DifferencesPage::showTensors() {
+  const QModelIndex source = sorter_->mapToSource(table_->currentIndex());
+  const int type = shownType();
+  if (!source.isValid() || type < 0) {
+    map_->setChosen(-1, -1);
+    plot_->setChosen(-1);
+    pair_->setRow({}, {});
+    return;
+  }
+  const protocol::DiffRow& row = rows_->row(source.row());
+  int place = row.norm >= 0 ? matrix_->placeOfNorm(row.norm) : -1;
+  for (int i = 0; place < 0 && i < matrix_->places(); ++i) {
+    const DifferenceMatrix::Place& at = matrix_->place(i);
+    if (at.kind == row.kind && at.value == row.value && at.output == row.output) place = i;
+  }
+  map_->setChosen(place, type);
+  plot_->setChosen(place);
+  pair_->setRow(row, run_->columns()[static_cast<size_t>(type)].dtype);
+}
+
+void DifferencesPage::compareValue(int value) {
+  run_->addValue(value);
+  if (!run_->columns().empty() || run_->running()) {
+    run_->start(run_->settings());
+    return;
+  }
+  DifferenceSettings settings;
+  settings.against = bar_->against();
+  run_->start(settings);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,150 @@
+#include "ui/window/bottom/inputs_page.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QPushButton>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "ui/models/inputs_model.h"
+#include "ui/session/format.h"
+#include "ui/session/input_presets.h"
+#include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/inputs_delegate.h"
+#include "ui/widgets/row_table.h"
+
+namespace normlens::ui {
+
+InputsPage::InputsPage(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), model_(new InputsModel(this)) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  buildBar();
+  buildTable();
+  layout->addWidget(table_, 1);
+  connect(model_, &QAbstractItemModel::dataChanged, this, &InputsPage::showState);
+  for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::inputsChanged}) {
+    connect(session_, signal, this, &InputsPage::fill);
+  }
+  connect(session_, &Session::jobChanged, this, &InputsPage::showState);
+  fill();
+}
+
+void InputsPage::buildBar() {
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(16, 6, 12, 6);
+  bar->setSpacing(8);
+  state_ = new ElidedLabel({}, Qt::ElideRight, this);
+  state_->setObjectName(QStringLiteral("inputsState"));
+  bar->addWidget(state_, 1);
+  const auto add = [&](const QString& title, const char* name, const QString& tip) {
+    auto* button = makeButton(title, "secondary", this);
+    button->setObjectName(QLatin1String(name));
+    button->setToolTip(tip);
+    bar->addWidget(button);
+    return button;
+  };
+  load_ = add(tr("Load .npy or .npz"), "inputsLoad",
+              tr("Run the model on arrays from a file: in_0, in_1 and so on, or by the names of the inputs."));
+  guess_ =
+      add(tr("Guess again"), "inputsGuess", tr("Forget what you set; the engine infers the inputs from the graph."));
+  apply_ = add(tr("Use these inputs"), "inputsApply",
+               tr("Run the model on numbers drawn by this table and analyse anew; the plan is kept."));
+  static_cast<QVBoxLayout*>(layout())->addLayout(bar);
+  connect(load_, &QPushButton::clicked, this, &InputsPage::askForFile);
+  connect(guess_, &QPushButton::clicked, this, [this] { session_->setInputs({}); });
+  connect(apply_, &QPushButton::clicked, this, &InputsPage::apply);
+}
+
+void InputsPage::buildTable() {
+  table_ = makeRowTable(QStringLiteral("inputsTable"), tr("Inputs of the model"), 28, this);
+  table_->setModel(model_);
+  table_->setItemDelegate(new InputsDelegate(table_));
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
+                          QAbstractItemView::AnyKeyPressed | QAbstractItemView::SelectedClicked);
+  QHeaderView* header = table_->horizontalHeader();
+  header->setStretchLastSection(true);
+  const QPair<int, int> widths[] = {{InputsModel::Name, 190},
+                                    {InputsModel::Type, 110},
+                                    {InputsModel::Shape, 180},
+                                    {InputsModel::Low, 120},
+                                    {InputsModel::High, 120}};
+  for (const auto& [column, width] : widths) header->resizeSection(column, width);
+}
+
+void InputsPage::fill() {
+  model_->setEditable(session_->inputs().npz.empty());
+  const auto& analysis = session_->analysis();
+  const bool found = !analysis || !analysis->inputs.empty() || analysis->probe_error.empty() || analysis->never_runs;
+  model_->setInputs(!found     ? inputsOfGraph(session_->index())
+                    : analysis ? analysis->inputs
+                               : std::vector<protocol::InputSpec>());
+  showState();
+}
+
+void InputsPage::showState() {
+  const protocol::InputsParams& inputs = session_->inputs();
+  const QString error = model_->firstError();
+  const bool set = !nothingChosen(inputs);
+  const bool free = session_->analysis().has_value() && session_->served() && !session_->busy();
+  load_->setEnabled(free);
+  guess_->setEnabled(free && set);
+  apply_->setEnabled(free && model_->edited() && error.isEmpty());
+  QString words;
+  if (!session_->model()) {
+    words = tr("The inputs come with the model.");
+  } else if (session_->job().kind == JobKind::Analyzing) {
+    words = tr("The engine runs the model on them.");
+  } else if (!error.isEmpty()) {
+    words = error;
+  } else if (session_->analysis() && session_->analysis()->never_runs) {
+    words = tr("The model is never run, whatever its inputs are.");
+  } else if (model_->edited()) {
+    words = tr("Changed, not used yet.");
+  } else if (!inputs.npz.empty()) {
+    words = tr("From %1.").arg(QFileInfo(text(inputs.npz)).fileName());
+    const auto& unused = session_->analysis() ? session_->analysis()->unused_arrays : std::vector<std::string>();
+    if (!unused.empty()) words += tr(" Not used, since no input has such a name: %1.").arg(nameList(unused));
+  } else if (set) {
+    words = tr("As you set them; kept for this model.");
+  } else {
+    words = session_->analysis() && session_->analysis()->inputs.empty()
+                ? tr("The model ran on no guess. Double-click a cell to say what fits.")
+                : tr("Guessed from the graph. Double-click a cell to change it.");
+  }
+  setKind(state_, error.isEmpty() ? "soft" : "error");
+  state_->setFullText(words);
+}
+
+void InputsPage::apply() {
+  const auto specs = model_->specs();
+  if (!specs) return;
+  protocol::InputsParams inputs = session_->inputs();
+  inputs.npz.clear();
+  inputs.specs = *specs;
+  session_->setInputs(inputs);
+}
+
+void InputsPage::askForFile() {
+  auto* dialog = new QFileDialog(this, tr("Load inputs"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("inputsDialog"));
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
+  dialog->setNameFilters({tr("NumPy arrays (*.npz *.npy)"), tr("All files (*)")});
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    protocol::InputsParams inputs = session_->inputs();
+    inputs.npz = path.toStdString();
+    inputs.specs.clear();
+    session_->setInputs(inputs);
+  });
+  dialog->open();
+}
+
+}  // namespace normlens::ui

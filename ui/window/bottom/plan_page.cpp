@@ -1,0 +1,122 @@
+#include "ui/window/bottom/plan_page.h"
+
+#include <QHeaderView>
+#include <QLabel>
+#include <QMenu>
+#include <QStackedLayout>
+#include <QTableView>
+
+#include "ui/models/edit_model.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/copy_table.h"
+#include "ui/widgets/edit_delegate.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/row_table.h"
+
+namespace normlens::ui {
+
+namespace {
+
+std::vector<EditLine> linesOf(const Session& session) {
+  std::vector<EditLine> lines;
+  for (PlanRow& row : session.planRows()) {
+    EditLine line;
+    const protocol::GraphNode* node = session.index().node(row.edit.node);
+    const protocol::GraphScope* scope = node != nullptr ? session.index().scope(node->scope) : nullptr;
+    if (scope != nullptr) line.where = text(scope->path);
+    for (const int norm : row.edit.frees.indices(kNamedNorms)) {
+      if (const protocol::NormInfo* info = session.norm(norm)) line.norms << text(info->name);
+    }
+    line.row = std::move(row);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace
+
+PlanPage::PlanPage(Session* session, QWidget* parent)
+    : QWidget(parent), session_(session), model_(new EditModel(this)) {
+  auto* layout = new QStackedLayout(this);
+  empty_ = makeLabel({}, "faint", this);
+  empty_->setAlignment(Qt::AlignCenter);
+  buildTable();
+  layout->addWidget(empty_);
+  layout->addWidget(table_);
+  connect(model_, &EditModel::switched, this, [this](int row, bool on) {
+    ticked_ = true;
+    session_->setEditOn(model_->line(row).row.edit, on);
+  });
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    if (std::exchange(ticked_, false)) return;
+    const int node = index.data(EditModel::NodeRole).toInt();
+    if (node >= 0) Q_EMIT nodeChosen(node);
+  });
+  connect(session_, &Session::planChanged, this, &PlanPage::showPlan);
+  connect(session_, &Session::modelChanged, this, &PlanPage::showPlan);
+  connect(session_, &Session::jobChanged, this, &PlanPage::showState);
+  showPlan();
+}
+
+void PlanPage::buildTable() {
+  table_ = makeRowTable(QStringLiteral("planTable"), tr("Edits of the plan"), 25, this);
+  makeRowsSelectable(table_);
+  table_->setModel(model_);
+  table_->setItemDelegate(new EditDelegate(table_));
+  QHeaderView* header = table_->horizontalHeader();
+  header->setSectionResizeMode(QHeaderView::Interactive);
+  header->setSectionResizeMode(EditModel::What, QHeaderView::Stretch);
+  header->setMinimumSectionSize(60);
+  header->resizeSection(EditModel::Kind, 216);
+  header->resizeSection(EditModel::Where, 190);
+  header->resizeSection(EditModel::Cost, 150);
+  header->resizeSection(EditModel::Frees, 130);
+  table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(table_, &QTableView::customContextMenuRequested, this, &PlanPage::showMenu);
+  addCopyShortcut(table_);
+}
+
+void PlanPage::showMenu(const QPoint& position) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->setObjectName(QStringLiteral("planMenu"));
+  const QModelIndex at = table_->indexAt(position);
+  if (at.isValid()) {
+    const EditLine& line = model_->line(at.row());
+    const protocol::EditInfo edit = line.row.edit;
+    const bool on = line.row.on;
+    connect(menu->addAction(on ? tr("Leave this edit out") : tr("Put this edit back")), &QAction::triggered, this,
+            [this, edit, on] { session_->setEditOn(edit, !on); });
+    if (edit.node >= 0) {
+      connect(menu->addAction(tr("Show in the graph")), &QAction::triggered, this,
+              [this, node = edit.node] { Q_EMIT nodeChosen(node); });
+    }
+    menu->addSeparator();
+  }
+  addCopyActions(menu, table_);
+  menu->popup(table_->viewport()->mapToGlobal(position));
+}
+
+void PlanPage::showPlan() {
+  // While it is planned anew the rows stay: the user may be in the middle of them.
+  const bool replanning = !session_->plan() && session_->analysis();
+  if (!replanning) {
+    model_->setLines(linesOf(*session_), session_->plan() ? session_->plan()->prices : protocol::NormPrices());
+  }
+  showState();
+}
+
+void PlanPage::showState() {
+  const bool planned = session_->plan().has_value();
+  if (!planned && !session_->busy()) model_->setLines({}, {});
+  if (planned) {
+    empty_->setText(tr("With this policy there is nothing to edit: no LayerNorm folds."));
+  } else {
+    empty_->setText(session_->busy() ? tr("The plan comes after the analysis.") : tr("No plan yet."));
+  }
+  const bool some = model_->rowCount() > 0;
+  static_cast<QStackedLayout*>(layout())->setCurrentWidget(some ? static_cast<QWidget*>(table_) : empty_);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,174 @@
+#include "ui/window/bottom/proof_page.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QStackedLayout>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/badge.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/property_list.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, const QString& tip) {
+  auto* column = new QVBoxLayout;
+  column->setSpacing(4);
+  QLabel* label = makeLabel(title, "section", parent);
+  label->setToolTip(tip);
+  column->addWidget(label);
+  row->addLayout(column, 1);
+  return column;
+}
+
+QString allowedInFile(const protocol::VerifyResult& proof) {
+  const QString limit = formatError(proof.file.limit);
+  return proof.file_dtype == "float64" ? limit : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
+}
+
+}  // namespace
+
+ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  auto* stack = new QStackedLayout(this);
+  empty_ = makeLabel({}, "faint", this);
+  empty_->setAlignment(Qt::AlignCenter);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  filled_ = scroll;
+  auto* body = new QWidget(scroll);
+  scroll->setWidget(body);
+  auto* row = new QHBoxLayout(body);
+  row->setContentsMargins(16, 12, 16, 12);
+  row->setSpacing(24);
+
+  QVBoxLayout* first = addColumn(row, body, tr("Result"), {});
+  auto* head = new QHBoxLayout;
+  headline_ = makeLabel({}, "title", body);
+  headline_->setObjectName(QStringLiteral("foldHeadline"));
+  badge_ = new Badge(body);
+  badge_->setObjectName(QStringLiteral("proofBadge"));
+  head->addWidget(headline_);
+  head->addSpacing(6);
+  head->addWidget(badge_);
+  head->addStretch(1);
+  first->addLayout(head);
+  sentence_ = makeLabel({}, "soft", body);
+  sentence_->setWordWrap(true);
+  first->addWidget(sentence_);
+  work_ = new PropertyList(body);
+  first->addWidget(work_);
+  anyway_ = makeButton(tr("Export anyway"), "secondary", body);
+  anyway_->setToolTip(tr("Write the folded model although its outputs differ from the original's."));
+  anyway_->setObjectName(QStringLiteral("exportAnyway"));
+  connect(anyway_, &QPushButton::clicked, this, &ProofPage::exportAnywayClicked);
+  first->addWidget(anyway_, 0, Qt::AlignLeft);
+  first->addStretch(1);
+  row->addWidget(makeLine(Qt::Vertical, body));
+
+  QVBoxLayout* second =
+      addColumn(row, body, tr("Algebra, in float64"),
+                tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
+  algebra_ = new PropertyList(body);
+  algebraNote_ = makeLabel({}, "soft", body);
+  algebraNote_->setWordWrap(true);
+  second->addWidget(algebra_);
+  second->addWidget(algebraNote_);
+  second->addStretch(1);
+  row->addWidget(makeLine(Qt::Vertical, body));
+
+  QVBoxLayout* third = addColumn(row, body, tr("File, in its own type"),
+                                 tr("The folded weights are rounded: the difference is held against how far the "
+                                    "original moves when its weights move by half a unit in the last place."));
+  file_ = new PropertyList(body);
+  third->addWidget(file_);
+  third->addStretch(1);
+  stack->addWidget(empty_);
+  stack->addWidget(filled_);
+  for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::planChanged}) {
+    connect(session_, signal, this, &ProofPage::showResult);
+  }
+  showResult();
+}
+
+void ProofPage::showResult() {
+  const auto& result = session_->foldResult();
+  static_cast<QStackedLayout*>(layout())->setCurrentWidget(result ? filled_ : static_cast<QWidget*>(empty_));
+  if (!result) {
+    empty_->setText(session_->job().kind == JobKind::Folding
+                        ? tr("Folding and proving.")
+                        : tr("Nothing folded yet. Fold applies the plan and proves the result."));
+    return;
+  }
+  const protocol::PlanInfo& plan = result->plan;
+  headline_->setText(tr("Folded %1 of %2").arg(plan.folded.size()).arg(plan.layer_norms));
+  showVerdict(*result);
+  sentence_->setText(asSentence(text(result->reason)));
+  sentence_->setVisible(!result->reason.empty());
+  QVector<Property> work;
+  for (const auto& condition : result->holds_if)
+    work.push_back({tr("holds if"), text(condition.text), text(condition.tested), true});
+  work.append({{tr("tensors centered"), QString::number(plan.tensors_centered), {}},
+               {tr("bytes written"), formatBytes(plan.bytes_centered), {}},
+               {tr("file grows by"), formatBytes(plan.bytes_grown), tr("Copies of tensors with other uses.")},
+               {tr("centerings at run time"), QString::number(plan.centerings), {}},
+               {tr("time to fold"), formatMilliseconds(result->fold_ms),
+                tr("Analysis, centering and rewriting; without load, save and proof.")}});
+  work_->setProperties(work);
+}
+
+void ProofPage::showVerdict(const protocol::FoldResult& result) {
+  anyway_->setVisible(!result.ok && !result.plan.folded.empty());
+  algebra_->setProperties({});
+  file_->setProperties({});
+  algebraNote_->hide();
+  if (!result.verify) {
+    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not verified"));
+    return;
+  }
+  const protocol::VerifyResult& proof = *result.verify;
+  if (proof.exact == true) {
+    badge_->set(Badge::Tone::Good, QStringLiteral("verify"), tr("Exact"));
+  } else if (proof.exact == false) {
+    badge_->set(Badge::Tone::Blocked, QStringLiteral("blocked"), tr("Not exact"));
+  } else {
+    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not decided"));
+  }
+  if (proof.algebra_done) {
+    algebra_->setProperties({{tr("largest relative difference"), formatError(proof.algebra.max_rel), {}, true},
+                             {tr("allowed"), formatError(proof.algebra.limit),
+                              tr("1e-10, or six times the original's own noise in float64 where that is more.")},
+                             {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
+  }
+  const QString note = proof.sample_only && proof.algebra_reason.empty()
+                           ? tr("compared on these inputs alone: the model refused all other values and sizes")
+                           : text(proof.algebra_reason);
+  algebraNote_->setVisible(!note.isEmpty());
+  algebraNote_->setText(asSentence(note));
+  QVector<Property> file;
+  if (proof.file_done) {
+    file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},
+            {tr("allowed"), allowedInFile(proof), {}},
+            {tr("largest absolute difference"), formatError(proof.file.max_abs), {}},
+            {tr("type"), text(proof.file_dtype), {}}};
+  } else if (!proof.file_reason.empty()) {
+    file = {{tr("not compared"), asSentence(text(proof.file_reason)), {}}};
+  }
+  if (proof.nearer) {
+    file.push_back({tr("nearer to exact than the original"),
+                    tr("%1 against %2").arg(formatError(proof.nearer->folded), formatError(proof.nearer->original)),
+                    tr("How far the folded model and the original are from the original's float64 copy."), true});
+  }
+  if (!proof.first_diverging.empty()) file.push_back({tr("first to differ"), text(proof.first_diverging), {}, true});
+  if (!proof.not_run.empty()) {
+    file.push_back({tr("folded, but not run by these inputs"), nameList(proof.not_run), {}, true});
+  }
+  file_->setProperties(file);
+}
+
+}  // namespace normlens::ui

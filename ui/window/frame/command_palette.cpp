@@ -1,0 +1,160 @@
+#include "ui/window/frame/command_palette.h"
+
+#include <QApplication>
+#include <QEvent>
+#include <QGraphicsDropShadowEffect>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QVBoxLayout>
+
+#include "ui/widgets/frames.h"
+#include "ui/widgets/palette_delegate.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kWidth = 600, kRow = 30, kMostRows = 12, kTop = 52;
+
+}  // namespace
+
+CommandPalette::CommandPalette(QWidget* parent) : QFrame(parent), model_(new PaletteModel(this)) {
+  setObjectName(QStringLiteral("commandPalette"));
+  setProperty("kind", "card");
+  setAccessibleName(tr("Command palette"));
+  setAutoFillBackground(true);
+  auto* shadow = new QGraphicsDropShadowEffect(this);
+  shadow->setBlurRadius(28);
+  shadow->setOffset(0, 6);
+  shadow->setColor(QColor(0, 0, 0, 90));
+  setGraphicsEffect(shadow);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(1, 10, 1, 8);
+  layout->setSpacing(8);
+  field_ = new QLineEdit(this);
+  field_->setObjectName(QStringLiteral("paletteField"));
+  field_->setPlaceholderText(tr("Type a command, a LayerNorm or a panel"));
+  field_->setAccessibleName(tr("Command, LayerNorm or panel"));
+  field_->setToolTip(tr("Letters in order are enough: \"fa\" finds Fold all. Enter does it, Esc closes."));
+  auto* margin = new QHBoxLayout;
+  margin->setContentsMargins(12, 0, 12, 0);
+  margin->addWidget(field_);
+  layout->addLayout(margin);
+  list_ = new QListView(this);
+  list_->setObjectName(QStringLiteral("paletteList"));
+  list_->setAccessibleName(tr("What fits"));
+  list_->setModel(model_);
+  list_->setItemDelegate(new PaletteDelegate(list_));
+  list_->setFocusPolicy(Qt::NoFocus);
+  list_->setUniformItemSizes(true);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  layout->addWidget(list_);
+  nothing_ = makeLabel(tr("Nothing is called that."), "faint", this);
+  nothing_->setAlignment(Qt::AlignCenter);
+  nothing_->setFixedHeight(kRow);
+  layout->addWidget(nothing_);
+  connect(field_, &QLineEdit::textChanged, this, &CommandPalette::narrow);
+  connect(list_, &QListView::clicked, this, [this](const QModelIndex& index) { choose(index.row()); });
+  field_->installEventFilter(this);
+  parent->installEventFilter(this);
+  hide();
+}
+
+void CommandPalette::open(std::vector<PaletteEntry> entries) {
+  if (!isVisible()) focusBefore_ = QApplication::focusWidget();
+  model_->setEntries(std::move(entries));
+  field_->clear();
+  narrow({});
+  show();
+  raise();
+  field_->setFocus(Qt::ShortcutFocusReason);
+}
+
+void CommandPalette::close() {
+  if (!isVisible()) return;
+  const bool hadFocus = field_->hasFocus();
+  hide();
+  // Back to where the keyboard was, unless the user went elsewhere.
+  if (hadFocus && focusBefore_ != nullptr && window()->findChildren<QWidget*>().contains(focusBefore_)) {
+    focusBefore_->setFocus(Qt::OtherFocusReason);
+  }
+  focusBefore_ = nullptr;
+}
+
+void CommandPalette::narrow(const QString& pattern) {
+  model_->setPattern(pattern);
+  if (model_->rowCount() > 0) list_->setCurrentIndex(model_->index(0));
+  list_->setVisible(model_->rowCount() > 0);
+  nothing_->setVisible(model_->rowCount() == 0);
+  place();
+}
+
+void CommandPalette::place() {
+  const int rows = qBound(1, model_->rowCount(), kMostRows);
+  list_->setFixedHeight(rows * kRow + 2);
+  const int wide = qMin(kWidth, parentWidget()->width() - 32);
+  layout()->activate();
+  setGeometry((parentWidget()->width() - wide) / 2, kTop, wide, layout()->sizeHint().height());
+}
+
+void CommandPalette::choose(int row) {
+  const QModelIndex at = model_->index(row);
+  if (!at.isValid() || !at.data(PaletteModel::EnabledRole).toBool()) return;
+  close();
+  model_->run(row);
+}
+
+void CommandPalette::moveBy(int rows) {
+  const int last = model_->rowCount() - 1;
+  if (last < 0) return;
+  const QModelIndex to = model_->index(qBound(0, list_->currentIndex().row() + rows, last));
+  list_->setCurrentIndex(to);
+  list_->scrollTo(to);
+}
+
+bool CommandPalette::handleKey(int key) {
+  switch (key) {
+    case Qt::Key_Escape:
+      close();
+      return true;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+      choose(list_->currentIndex().row());
+      return true;
+    case Qt::Key_Down:
+      moveBy(1);
+      return true;
+    case Qt::Key_Up:
+      moveBy(-1);
+      return true;
+    case Qt::Key_PageDown:
+      moveBy(kMostRows);
+      return true;
+    case Qt::Key_PageUp:
+      moveBy(-kMostRows);
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == parentWidget()) {
+    if (event->type() == QEvent::Resize && isVisible()) place();
+    return false;
+  }
+  // Escape is a shortcut of the window as well: while the palette is open it is the palette's.
+  if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    event->accept();
+    return true;
+  }
+  if (event->type() == QEvent::KeyPress) return handleKey(static_cast<QKeyEvent*>(event)->key());
+  if (event->type() == QEvent::FocusOut && static_cast<QFocusEvent*>(event)->reason() != Qt::ActiveWindowFocusReason) {
+    close();
+  }
+  return false;
+}
+
+}  // namespace normlens::ui

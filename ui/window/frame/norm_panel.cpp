@@ -1,0 +1,208 @@
+#include "ui/window/frame/norm_panel.h"
+
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QPainter>
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QTimer>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include "ui/models/norm_filter.h"
+#include "ui/models/norm_model.h"
+#include "ui/models/scope_model.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/legend.h"
+#include "ui/widgets/lesson_link.h"
+#include "ui/widgets/norm_delegate.h"
+#include "ui/widgets/row_delegate.h"
+
+namespace normlens::ui {
+
+namespace {
+
+class FilterBox final : public QLineEdit {
+ public:
+  explicit FilterBox(QWidget* parent) : QLineEdit(parent) { setTextMargins(18, 0, 0, 0); }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override {
+    QLineEdit::paintEvent(event);
+    QPainter painter(this);
+    paintIcon(painter, QRectF(8, (height() - 14) / 2.0, 14, 14), QStringLiteral("filter"), themeOf(this).textSoft);
+  }
+};
+
+void prepare(QTreeView* view) {
+  view->setHeaderHidden(true);
+  view->setMouseTracking(true);
+  view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  view->setFrameShape(QFrame::NoFrame);
+}
+
+}  // namespace
+
+NormPanel::NormPanel(Session* session, QWidget* parent)
+    : QFrame(parent),
+      session_(session),
+      normModel_(new NormModel(this)),
+      filter_(new NormFilter(this)),
+      scopeModel_(new ScopeModel(this)) {
+  linkLesson(this, "zero_mean");
+  setObjectName(QStringLiteral("panel"));
+  filter_->setSourceModel(normModel_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
+  layoutOf(header)->setContentsMargins(0, 0, 0, 0);
+  tabs_ = new QTabBar(header);
+  tabs_->setExpanding(false);
+  tabs_->addTab(tr("Norms"));
+  tabs_->addTab(tr("Modules"));
+  tabs_->setAccessibleName(tr("Norms or modules"));
+  layoutOf(header)->addWidget(tabs_, 0, Qt::AlignBottom);
+  layoutOf(header)->addStretch(1);
+  layout->addWidget(header);
+  pages_ = new QStackedWidget(this);
+  pages_->addWidget(makeNormPage());
+  pages_->addWidget(makeModulePage());
+  connect(tabs_, &QTabBar::currentChanged, pages_, &QStackedWidget::setCurrentIndex);
+  layout->addWidget(pages_, 1);
+  layout->addWidget(makeLine(Qt::Horizontal, this));
+  layout->addWidget(new Legend(this));
+  connect(session_, &Session::modelChanged, this, &NormPanel::fillModules);
+  connect(session_, &Session::analysisChanged, this, &NormPanel::fillNorms);
+  connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);
+  connect(session_, &Session::planChanged, this, &NormPanel::showPlan);
+  connect(session_, &Session::selectionChanged, this, &NormPanel::followSelection);
+}
+
+QWidget* NormPanel::makeNormPage() {
+  auto* page = new QWidget(this);
+  auto* layout = new QVBoxLayout(page);
+  layout->setContentsMargins(0, 8, 0, 0);
+  layout->setSpacing(6);
+  filterBox_ = new FilterBox(page);
+  filterBox_->setObjectName(QStringLiteral("normFilter"));
+  filterBox_->setPlaceholderText(tr("Filter norms"));
+  filterBox_->setAccessibleName(tr("Filter norms"));
+  filterBox_->setToolTip(tr("Show only norms whose name or reason contains these words."));
+  filterBox_->setClearButtonEnabled(true);
+  filterBox_->setAcceptDrops(false);
+  connect(filterBox_, &QLineEdit::textChanged, this, [this](const QString& words) {
+    filter_->setWords(words);
+    if (!words.isEmpty()) norms_->expandAll();
+  });
+  auto* box = new QHBoxLayout;
+  box->setContentsMargins(12, 0, 12, 0);
+  box->addWidget(filterBox_);
+  layout->addLayout(box);
+  norms_ = new QTreeView(page);
+  norms_->setObjectName(QStringLiteral("normList"));
+  norms_->setAccessibleName(tr("LayerNorms by verdict"));
+  prepare(norms_);
+  norms_->setIndentation(0);
+  norms_->setRootIsDecorated(false);
+  norms_->setExpandsOnDoubleClick(false);
+  norms_->setModel(filter_);
+  delegate_ = new NormDelegate(norms_);
+  norms_->setItemDelegate(delegate_);
+  connect(norms_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+    if (index.data(NormModel::IsGroupRole).toBool()) norms_->setExpanded(index, !norms_->isExpanded(index));
+  });
+  connect(norms_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          [this](const QModelIndex& now, const QModelIndex& before) {
+            delegate_->currentChanged(now, before);
+            chooseNorm(now);
+          });
+  layout->addWidget(norms_, 1);
+  return page;
+}
+
+QWidget* NormPanel::makeModulePage() {
+  modules_ = new QTreeView(this);
+  modules_->setObjectName(QStringLiteral("moduleTree"));
+  modules_->setAccessibleName(tr("Modules"));
+  prepare(modules_);
+  modules_->setIndentation(14);
+  modules_->setModel(scopeModel_);
+  modules_->setItemDelegate(new RowDelegate(
+      [](const QModelIndex& index) {
+        return RowLook{{}, index.data().toString(), index.data(ScopeModel::TypeRole).toString()};
+      },
+      24, this));
+  connect(modules_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& now) {
+    if (!following_ && now.isValid()) Q_EMIT scopeChosen(now.data(ScopeModel::ScopeRole).toInt());
+  });
+  return modules_;
+}
+
+void NormPanel::fillNorms() {
+  following_ = true;
+  normModel_->setNorms(session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>());
+  showPlan();
+  for (int group = 0; group < filter_->rowCount(); ++group) {
+    const QModelIndex at = filter_->index(group, 0);
+    norms_->setExpanded(at, filter_->rowCount(at) > 0);
+  }
+  following_ = false;
+  followSelection();
+}
+
+void NormPanel::showPlan() {
+  normModel_->setPlan(session_->planParams().keep_norms,
+                      session_->plan() ? session_->plan()->folded : std::vector<int>());
+}
+
+void NormPanel::fillModules() {
+  scopeModel_->setGraph(session_->index().graph(), QFileInfo(session_->path()).completeBaseName());
+  modules_->expandToDepth(1);
+}
+
+void NormPanel::chooseNorm(const QModelIndex& index) {
+  if (following_ || !index.isValid() || index.data(NormModel::IsGroupRole).toBool()) return;
+  session_->selectNorm(index.data(NormModel::NormRole).toInt());
+}
+
+void NormPanel::followSelection() {
+  following_ = true;
+  const QModelIndex at = filter_->mapFromSource(normModel_->indexOfNorm(session_->selection().norm));
+  norms_->setCurrentIndex(at);
+  if (at.isValid()) {
+    norms_->expand(at.parent());
+    // Once the row has grown by its reason.
+    QTimer::singleShot(0, norms_, [this] { norms_->scrollTo(norms_->currentIndex()); });
+  } else {
+    norms_->clearSelection();
+  }
+  following_ = false;
+}
+
+void NormPanel::showNorms() {
+  tabs_->setCurrentIndex(0);
+  norms_->setFocus();
+}
+
+void NormPanel::showModules() {
+  tabs_->setCurrentIndex(1);
+  modules_->setFocus();
+}
+
+void NormPanel::revealScope(int scope) {
+  following_ = true;
+  const QModelIndex at = scopeModel_->indexOfScope(scope);
+  if (at.isValid()) {
+    modules_->setCurrentIndex(at);
+    modules_->scrollTo(at);
+  }
+  following_ = false;
+}
+
+}  // namespace normlens::ui

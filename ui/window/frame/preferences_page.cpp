@@ -1,0 +1,249 @@
+#include "ui/window/frame/preferences_page.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+#include "ui/client/engine_command.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/segmented.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kPageWidth = 680, kNameWidth = 180;
+// The style's own arrows do not follow the theme.
+IconButton* makeStep(QSpinBox* spin, const QString& icon, const QString& word, void (QSpinBox::*step)()) {
+  auto* button = new IconButton(icon, {}, word, spin->parentWidget());
+  button->setIconExtent(14);
+  button->setFixedSize(28, 28);
+  button->setFocusPolicy(Qt::NoFocus);  // the arrow keys do it in the field
+  QObject::connect(button, &QToolButton::clicked, spin, step);
+  return button;
+}
+
+constexpr const char* kDevices[] = {"cpu", "cuda"};
+constexpr ColorScheme kSchemes[] = {ColorScheme::FollowDesktop, ColorScheme::Light, ColorScheme::Dark};
+
+}  // namespace
+
+PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("preferences"));
+  setAccessibleName(tr("Preferences"));
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  outer->addWidget(scroll);
+  auto* body = new QWidget(scroll);
+  auto* across = new QHBoxLayout(body);
+  across->setContentsMargins(24, 28, 24, 28);
+  auto* page = new QWidget(body);
+  page->setMaximumWidth(kPageWidth);
+  across->addStretch(1);
+  across->addWidget(page, 100);
+  across->addStretch(1);
+  column_ = new QVBoxLayout(page);
+  column_->setContentsMargins(0, 0, 0, 0);
+  column_->setSpacing(16);
+  auto* head = new QHBoxLayout;
+  head->addWidget(makeLabel(tr("Preferences"), "hero", page));
+  head->addStretch(1);
+  auto* done = makeButton(tr("Done"), "secondary", page);
+  done->setObjectName(QStringLiteral("preferencesDone"));
+  done->setToolTip(tr("Back to where you were (Esc)."));
+  connect(done, &QPushButton::clicked, this, &PreferencesPage::closed);
+  head->addWidget(done);
+  column_->addLayout(head);
+  addAppearance();
+  addNumbers();
+  addEngine();
+  column_->addStretch(1);
+  scroll->setWidget(body);
+  setPreferences({});
+}
+
+void PreferencesPage::addDirection(QAction* leftToRight) {
+  auto* direction = new Segmented({{tr("Down"), tr("The data runs from the top to the bottom.")},
+                                   {tr("To the right"), tr("The data runs from the left to the right.")}},
+                                  column_->parentWidget());
+  direction->setObjectName(QStringLiteral("preferDirection"));
+  const auto follow = [direction, leftToRight] { direction->setCurrent(leftToRight->isChecked() ? 1 : 0); };
+  connect(direction, &Segmented::chosen, leftToRight,
+          [leftToRight](int index) { leftToRight->setChecked(index == 1); });
+  connect(leftToRight, &QAction::toggled, direction, follow);
+  follow();
+  addRow(appearance_, tr("Direction of the graph"), direction, tr("Which way the data runs in the graph."));
+}
+
+QVBoxLayout* PreferencesPage::addSection(const QString& title, const QString& meaning) {
+  auto* card = new QFrame(column_->parentWidget());
+  card->setProperty("kind", "card");
+  auto* layout = new QVBoxLayout(card);
+  layout->setContentsMargins(20, 16, 20, 16);
+  layout->setSpacing(10);
+  layout->addWidget(makeLabel(title, "title", card));
+  auto* sentence = makeLabel(meaning, "soft", card);
+  sentence->setWordWrap(true);
+  sentence->setVisible(!meaning.isEmpty());
+  layout->addWidget(sentence);
+  column_->addWidget(card);
+  return layout;
+}
+
+void PreferencesPage::addRow(QVBoxLayout* section, const QString& name, QWidget* control, const QString& tip) {
+  auto* row = new QHBoxLayout;
+  auto* label = makeLabel(name, "plain12", section->parentWidget());
+  label->setFixedWidth(kNameWidth);
+  label->setBuddy(control);
+  label->setToolTip(tip);
+  control->setToolTip(tip);
+  control->setAccessibleName(name);
+  row->addWidget(label);
+  row->addWidget(control);
+  if (auto* spin = qobject_cast<QSpinBox*>(control)) {
+    row->addWidget(makeStep(spin, QStringLiteral("minus"), tr("Less"), &QSpinBox::stepDown));
+    row->addWidget(makeStep(spin, QStringLiteral("plus"), tr("More"), &QSpinBox::stepUp));
+  }
+  row->addStretch(1);
+  section->addLayout(row);
+}
+
+QSpinBox* PreferencesPage::makeSpin(const char* name, int least, int most, const QString& suffix,
+                                    int Preferences::*field) {
+  auto* spin = new QSpinBox(column_->parentWidget());
+  spin->setObjectName(QLatin1String(name));
+  spin->setRange(least, most);
+  spin->setSuffix(suffix);
+  spin->setButtonSymbols(QAbstractSpinBox::NoButtons);
+  spin->setFixedWidth(90);
+  connect(spin, &QSpinBox::valueChanged, this, [this, field](int value) {
+    chosen_.*field = value;
+    Q_EMIT changed();
+  });
+  return spin;
+}
+
+void PreferencesPage::addAppearance() {
+  appearance_ = addSection(tr("Appearance"), {});
+  scheme_ = new Segmented({{tr("As the desktop"), tr("Light or dark as the desktop was when the window opened.")},
+                           {tr("Light"), tr("Dark text on a light ground.")},
+                           {tr("Dark"), tr("Light text on a dark ground.")}},
+                          column_->parentWidget());
+  scheme_->setObjectName(QStringLiteral("preferScheme"));
+  connect(scheme_, &Segmented::chosen, this, [this](int index) {
+    chosen_.scheme = kSchemes[index];
+    Q_EMIT changed();
+  });
+  addRow(appearance_, tr("Theme"), scheme_, tr("The colours of the window."));
+  font_ = makeSpin("preferFont", kLeastFontPixels, kMostFontPixels, tr(" px"), &Preferences::fontPixels);
+  addRow(appearance_, tr("Text size"), font_, tr("The size of ordinary text; everything else follows it."));
+}
+
+void PreferencesPage::addNumbers() {
+  QVBoxLayout* section = addSection(tr("Numbers and projects"), {});
+  digits_ = makeSpin("preferDigits", kLeastDigits, kMostDigits, tr(" digits"), &Preferences::digits);
+  addRow(section, tr("Precision"), digits_, tr("Significant digits of the numbers in the inspector."));
+  autosave_ = makeSpin("preferAutosave", 0, 3600, tr(" s"), &Preferences::autosaveSeconds);
+  autosave_->setSpecialValueText(tr("never"));
+  addRow(section, tr("Save for recovery every"), autosave_,
+         tr("How often what you changed is put aside, to be offered again after a crash."));
+}
+
+void PreferencesPage::addEngine() {
+  QVBoxLayout* section = addSection(
+      tr("Engine"),
+      tr("The program that reads and runs models. It may be on another machine: \"ssh gpu-box normlens-engine serve\" "
+         "shows the models of gpu-box here and measures there."));
+  engine_ = new QLineEdit(column_->parentWidget());
+  engine_->setObjectName(QStringLiteral("preferEngine"));
+  engine_->setMinimumWidth(380);
+  addRow(section, tr("Command"), engine_,
+         tr("Program and arguments that start the engine; empty: the one that came with the window."));
+  auto* row = new QHBoxLayout;
+  applyEngine_ = makeButton(tr("Use this engine"), "secondary", column_->parentWidget());
+  applyEngine_->setObjectName(QStringLiteral("preferEngineApply"));
+  applyEngine_->setToolTip(tr("Start the engine with this command and open the model again; the plan is kept."));
+  engineNote_ = makeLabel({}, "faint", column_->parentWidget());
+  engineNote_->setWordWrap(true);
+  row->addSpacing(kNameWidth + section->spacing());
+  row->addWidget(applyEngine_);
+  row->addWidget(engineNote_, 1);
+  section->addLayout(row);
+  device_ = new Segmented({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
+                           {tr("CUDA"), tr("Measurements start out on the engine's GPU; without one they say so.")}},
+                          column_->parentWidget());
+  device_->setObjectName(QStringLiteral("preferDevice"));
+  connect(device_, &Segmented::chosen, this, [this](int index) {
+    chosen_.device = QLatin1String(kDevices[index]);
+    Q_EMIT changed();
+  });
+  addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
+  timeLimit_ = makeSpin("preferTimeLimit", 0, kMostTimeLimitSeconds, tr(" s"), &Preferences::timeLimitSeconds);
+  timeLimit_->setSpecialValueText(tr("usual"));
+  addRow(
+      section, tr("Longest run"), timeLimit_,
+      tr("A run of a model is stopped after this time. Usual: 10 minutes, a minute to find the shapes, 20 seconds on "
+         "guessed inputs. For the next model that is opened."));
+  memoryLimit_ = makeSpin("preferMemoryLimit", 0, kMostMemoryLimitGb, tr(" GB"), &Preferences::memoryLimitGb);
+  memoryLimit_->setSpecialValueText(tr("usual"));
+  addRow(section, tr("Most memory"), memoryLimit_,
+         tr("A model gets no more memory than this. Usual: nine tenths of what is free. For the next model that is "
+            "opened."));
+  connect(engine_, &QLineEdit::textEdited, this, &PreferencesPage::showEngineState);
+  connect(engine_, &QLineEdit::returnPressed, this, &PreferencesPage::applyEngine);
+  connect(applyEngine_, &QPushButton::clicked, this, &PreferencesPage::applyEngine);
+}
+
+void PreferencesPage::applyEngine() {
+  if (!applyEngine_->isEnabled()) return;
+  chosen_.engineCommand = engine_->text().trimmed();
+  showEngineState();
+  Q_EMIT engineCommandChanged(chosen_.engineCommand);
+}
+
+void PreferencesPage::showEngineState() {
+  const bool fixed = qEnvironmentVariableIsSet("NORMLENS_ENGINE");
+  engine_->setEnabled(!fixed);
+  applyEngine_->setEnabled(!fixed && engine_->text().trimmed() != chosen_.engineCommand);
+  engineNote_->setText(fixed ? tr("The environment variable NORMLENS_ENGINE names the engine now.") : QString());
+  const QString usual = defaultEngineProgram();
+  engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found beside the window") : usual);
+}
+
+void PreferencesPage::setPreferences(const Preferences& preferences) {
+  chosen_ = preferences;
+  for (int i = 0; i < 3; ++i) {
+    if (kSchemes[i] == preferences.scheme) scheme_->setCurrent(i);
+  }
+  for (const auto& [spin, value] :
+       {std::pair{font_, preferences.fontPixels}, std::pair{digits_, preferences.digits},
+        std::pair{autosave_, preferences.autosaveSeconds}, std::pair{timeLimit_, preferences.timeLimitSeconds},
+        std::pair{memoryLimit_, preferences.memoryLimitGb}}) {
+    const QSignalBlocker quiet(spin);
+    spin->setValue(value);
+  }
+  device_->setCurrent(preferences.device == QLatin1String(kDevices[1]) ? 1 : 0);
+  engine_->setText(preferences.engineCommand);
+  showEngineState();
+}
+
+void PreferencesPage::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    Q_EMIT closed();
+  } else {
+    QWidget::keyPressEvent(event);
+  }
+}
+
+}  // namespace normlens::ui

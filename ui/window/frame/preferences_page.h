@@ -1,0 +1,63 @@
+// The preferences as a page of the window: what is chosen holds at once.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/window/frame/preferences.h"
+
+class QAction;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSpinBox;
+class QVBoxLayout;
+
+namespace normlens::ui {
+
+class Segmented;
+
+class PreferencesPage final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit PreferencesPage(QWidget* parent);
+
+  void setPreferences(const Preferences& preferences);  // no signal
+  // A row for the graph's direction, which is the graph's own switch and follows it. Not owned.
+  void addDirection(QAction* leftToRight);
+  [[nodiscard]] const Preferences& preferences() const { return chosen_; }
+
+ Q_SIGNALS:
+  void changed();  // by the user; all but the engine's command, which is applied when it is asked for
+  void engineCommandChanged(const QString& command);
+  void closed();
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  QVBoxLayout* addSection(const QString& title, const QString& meaning);
+  void addRow(QVBoxLayout* section, const QString& name, QWidget* control, const QString& tip);
+  void addAppearance();
+  void addNumbers();
+  void addEngine();
+  QSpinBox* makeSpin(const char* name, int least, int most, const QString& suffix, int Preferences::*field);
+  void showEngineState();
+  void applyEngine();
+
+  Preferences chosen_;
+  QVBoxLayout* column_;
+  QVBoxLayout* appearance_ = nullptr;
+  Segmented* scheme_;
+  QSpinBox* font_;
+  QSpinBox* digits_;
+  QSpinBox* autosave_;
+  QSpinBox* timeLimit_;
+  QSpinBox* memoryLimit_;
+  Segmented* device_;
+  QLineEdit* engine_;
+  QPushButton* applyEngine_;
+  QLabel* engineNote_;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,148 @@
+#include "ui/window/frame/search_box.h"
+
+#include <QAbstractItemView>
+#include <QCompleter>
+#include <QKeyEvent>
+#include <QPainter>
+#include <QTimer>
+#include <utility>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/row_delegate.h"
+
+namespace normlens::ui {
+
+SearchBox::SearchBox(QWidget* parent)
+    : QLineEdit(parent), model_(new SearchModel(this)), completer_(new QCompleter(this)) {
+  setObjectName(QStringLiteral("search"));
+  setPlaceholderText(tr("Search norms, modules, commands"));
+  setAccessibleName(tr("Search norms, modules, operators and commands"));
+  setToolTip(
+      tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
+         "Enter goes there, F3 to the next. Ctrl+F brings you here."));
+  setTextMargins(18, 0, 46, 0);
+  setAcceptDrops(false);  // a file dropped here is opened by the window
+  setMinimumWidth(180);
+  setMaximumWidth(360);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  completer_->setModel(model_);
+  completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
+  completer_->setMaxVisibleItems(12);
+  completer_->setWidget(this);  // not setCompleter(): the model does the matching, in its own time
+  completer_->popup()->setObjectName(QStringLiteral("searchResults"));
+  completer_->popup()->setAccessibleName(tr("What was found"));
+  completer_->popup()->setItemDelegate(new RowDelegate(
+      [](const QModelIndex& index) {
+        return RowLook{index.data(SearchModel::IconRole).toString(), index.data().toString(),
+                       index.data(SearchModel::HintRole).toString()};
+      },
+      28, this));
+  connect(this, &QLineEdit::textEdited, this, &SearchBox::search);
+  connect(model_, &SearchModel::finished, this, &SearchBox::showFound);
+  connect(this, &QLineEdit::returnPressed, this, [this] {
+    const QModelIndexList picked = completer_->popup()->selectionModel()->selectedIndexes();
+    if (model_->hitCount() > 0)
+      choose(completer_->popup()->isVisible() && !picked.isEmpty() ? picked.first().row() : 0);
+  });
+  connect(completer_, qOverload<const QModelIndex&>(&QCompleter::activated), this, [this](const QModelIndex& index) {
+    choose(index.row());  // of the completer's own model, which holds every row of ours
+  });
+}
+
+void SearchBox::setEntries(std::vector<SearchModel::Entry> entries) { model_->setEntries(std::move(entries)); }
+
+void SearchBox::setIndex(const ModelIndex* index) { model_->setIndex(index); }
+
+void SearchBox::begin() {
+  setFocus(Qt::ShortcutFocusReason);
+  selectAll();
+}
+
+void SearchBox::search(const QString& text) {
+  current_ = -1;
+  model_->setQuery(text);
+}
+
+void SearchBox::showFound() {
+  current_ = std::min(current_, model_->hitCount() - 1);
+  update();
+  if (!hasFocus() || text().isEmpty()) return;
+  if (model_->rowCount() == 0) {
+    completer_->popup()->hide();
+  } else if (current_ < 0) {
+    completer_->complete();
+  }
+}
+
+void SearchBox::choose(int number) {
+  if (std::exchange(choosing_, true)) return;  // Enter in the list is told by the box and by the list
+  const SearchModel::Entry entry = model_->hit(number);
+  completer_->popup()->hide();
+  current_ = number;
+  if (entry.target == SearchModel::Target::Command) {
+    clear();
+    search({});
+  }
+  clearFocus();
+  update();
+  // After the popup is gone: a command may open another.
+  QTimer::singleShot(0, this, [this, entry] {
+    choosing_ = false;
+    Q_EMIT chosen(entry.target, entry.id);
+  });
+}
+
+void SearchBox::step(int by) {
+  const int count = model_->hitCount();
+  if (count == 0) {
+    begin();
+    return;
+  }
+  choose(current_ < 0 ? (by > 0 ? 0 : count - 1) : (current_ + by + count) % count);
+}
+
+void SearchBox::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Escape) {
+    if (completer_->popup()->isVisible()) {
+      completer_->popup()->hide();
+      return;
+    }
+    clear();
+    search({});
+    clearFocus();
+    return;
+  }
+  if (event->key() == Qt::Key_Down && model_->rowCount() > 0) {
+    completer_->complete();
+    return;
+  }
+  QLineEdit::keyPressEvent(event);
+}
+
+QString SearchBox::countText() const {
+  if (text().isEmpty()) return tr("Ctrl F");
+  if (!model_->error().isEmpty()) return QStringLiteral("/ ?");
+  if (model_->searching()) return QStringLiteral("…");
+  const int count = model_->hitCount();
+  return current_ < 0 ? QString::number(count) : tr("%1 of %2").arg(current_ + 1).arg(count);
+}
+
+void SearchBox::paintEvent(QPaintEvent* event) {
+  QLineEdit::paintEvent(event);
+  const Theme theme = themeOf(this);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  paintIcon(painter, QRectF(9, (height() - 14) / 2.0, 14, 14), QStringLiteral("search"), theme.textSoft);
+  painter.setFont(uiFont(11));
+  const QString note = countText();
+  const double width = std::max(40.0, painter.fontMetrics().horizontalAdvance(note) + 12.0);
+  const QRectF key(this->width() - width - 6, (height() - 18) / 2.0, width, 18);
+  painter.setPen(theme.hairline);
+  painter.setBrush(theme.chrome);
+  painter.drawRoundedRect(key.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+  painter.setPen(text().isEmpty() || model_->hitCount() > 0 || model_->searching() ? theme.textSoft : theme.blocked);
+  painter.drawText(key, Qt::AlignCenter, note);
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,190 @@
+#include "ui/window/frame/story.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+
+#include "ui/client/engine_client.h"
+#include "ui/session/bench_text.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QString tr(const char* text, int n = -1) { return QCoreApplication::translate("Story", text, nullptr, n); }
+
+using Tone = StoryPiece::Tone;
+
+StoryStep modelStep(const Session& session) {
+  StoryStep step{tr("Model"), session.model().has_value(), {}};
+  step.pieces.push_back({QFileInfo(session.path()).fileName(), Tone::Strong});
+  if (session.analysis()) {
+    const int norms = session.analysis()->totals.layer_norms;
+    step.pieces.push_back({norms == 1 ? tr("· 1 LayerNorm") : tr("· %1 LayerNorms").arg(norms)});
+  } else if (session.job().kind == JobKind::Opening) {
+    step.pieces.push_back({tr("· reading"), Tone::Faint});
+  }
+  return step;
+}
+
+StoryStep foldableStep(const Session& session) {
+  StoryStep step{tr("Foldable"), session.analysis().has_value(), {}};
+  if (!session.analysis()) {
+    step.pieces.push_back({session.busy() ? tr("finding out") : tr("not yet"), Tone::Faint});
+    return step;
+  }
+  const protocol::Totals& totals = session.analysis()->totals;
+  if (totals.layer_norms == 0) {
+    step.pieces.push_back({tr("no LayerNorm to fold"), Tone::Plain});
+    return step;
+  }
+  step.pieces.push_back({totals.free == 1 ? tr("1 folds free") : tr("%1 fold free").arg(totals.free),
+                         totals.free > 0 ? Tone::Good : Tone::Plain,
+                         totals.free > 0 ? QStringLiteral("free") : QString()});
+  if (totals.with_centering > 0) {
+    step.pieces.push_back(
+        {tr("%1 with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
+  }
+  step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), totals.blocked > 0 ? Tone::Blocked : Tone::Plain,
+                         QStringLiteral("blocked")});
+  return step;
+}
+
+StoryStep planStep(const Session& session) {
+  StoryStep step{tr("Plan"), session.plan().has_value(), {}};
+  if (!session.plan()) {
+    step.pieces.push_back({session.job().kind == JobKind::Planning ? tr("planning") : tr("not yet"), Tone::Faint});
+    return step;
+  }
+  const int edits = static_cast<int>(session.plan()->edits.size());
+  step.pieces.push_back({edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), Tone::Strong});
+  step.pieces.push_back({tr("· policy %1").arg(text(session.planParams().policy))});
+  return step;
+}
+
+StoryStep provedStep(const Session& session) {
+  StoryStep step{tr("Proved"), false, {}};
+  const auto& fold = session.foldResult();
+  if (!fold || !fold->verify) {
+    step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving") : tr("not yet"), Tone::Faint});
+    return step;
+  }
+  const protocol::VerifyResult& proof = *fold->verify;
+  if (proof.exact == false) {
+    step.pieces.push_back({tr("not exact"), Tone::Blocked, QStringLiteral("blocked")});
+    return step;
+  }
+  step.done = proof.exact == true;
+  if (proof.algebra_done) {
+    step.pieces.push_back({formatError(proof.algebra.max_rel), Tone::Strong});
+    step.pieces.push_back({tr("in float64")});
+  } else if (proof.file_done) {
+    step.pieces.push_back({formatError(proof.file.max_rel), Tone::Strong});
+    step.pieces.push_back({tr("in %1").arg(text(proof.file_dtype))});
+  } else {
+    step.pieces.push_back({tr("not decided"), Tone::Plain});
+  }
+  return step;
+}
+
+StoryStep measuredStep(const Session& session) {
+  StoryStep step{tr("Measured"), session.bench().has_value(), {}};
+  if (!session.bench()) {
+    step.pieces.push_back({session.job().kind == JobKind::Measuring ? tr("measuring") : tr("not yet"), Tone::Faint});
+    return step;
+  }
+  const protocol::BenchResult& bench = *session.bench();
+  if (bench.folded.median_ms <= 0) {
+    step.pieces.push_back({formatMilliseconds(bench.original.median_ms), Tone::Strong});
+    step.pieces.push_back({tr("on %1, alone").arg(text(bench.device))});
+    return step;
+  }
+  step.pieces.push_back({formatRatio(bench.speedup), Tone::Strong});
+  const protocol::BenchPoint* first = firstMeasured(bench);
+  const bool crowded = first != nullptr && first->crowded;
+  const QString where = bench.noise ? tr("within noise on %1") : crowded ? tr("on a busy %1") : tr("on %1");
+  step.pieces.push_back({where.arg(text(bench.device))});
+  step.pieces.push_back(
+      {tr("· %1 → %2").arg(formatMilliseconds(bench.original.median_ms), formatMilliseconds(bench.folded.median_ms))});
+  if (first != nullptr && !isOfFold(*first)) {
+    const auto [a, b] = sideNames(*first);
+    step.pieces.push_back({tr("· %1 vs %2").arg(a, b)});
+  }
+  return step;
+}
+
+void setNext(Story& story, NextAction next, const QString& text, const QString& icon, const QString& tip) {
+  story.next = next;
+  story.nextText = text;
+  story.nextIcon = icon;
+  story.nextTip = tip;
+}
+
+void chooseNext(Story& story, const Session& session) {
+  if (session.busy() && session.job().kind != JobKind::Planning) return;
+  if (session.engine()->state() == EngineClient::State::Dead) {
+    setNext(story, NextAction::Restart, tr("Restart engine"), QStringLiteral("restart"),
+            tr("Start a new engine and open the model again; the plan is kept."));
+    return;
+  }
+  if (!session.model()) {
+    setNext(story, NextAction::Open, tr("Open model"), QStringLiteral("open"), tr("Open a model file."));
+    return;
+  }
+  if (!session.served()) {
+    setNext(story, NextAction::Resume, tr("Open again"), QStringLiteral("restart"),
+            tr("Let the engine read the model again; the plan is kept."));
+    return;
+  }
+  const auto& fold = session.foldResult();
+  if (!session.analysis()) {
+    setNext(story, NextAction::Resume, tr("Analyse"), QStringLiteral("search"),
+            tr("Run the analysis that was stopped."));
+    return;
+  }
+  if (!session.plan()) {
+    if (!session.busy())
+      setNext(story, NextAction::Resume, tr("Make a plan"), QStringLiteral("fold"), tr("Ask for the plan again."));
+    return;
+  }
+  if (fold && fold->ok && !fold->plan.folded.empty()) {
+    if (session.exported() && !session.bench()) {
+      setNext(story, NextAction::Measure, tr("Measure the gain"), QStringLiteral("measure"),
+              tr("Time the original against the folded model."));
+    } else if (!session.exported()) {
+      setNext(story, NextAction::Export, tr("Export folded model"), QStringLiteral("export"),
+              tr("Write the folded model to a file of its own; the opened file stays as it is."));
+    }
+    return;
+  }
+  if (fold) {
+    setNext(story, NextAction::ShowProof, tr("See what failed"), QStringLiteral("verify"), tr("Show the proof."));
+    return;
+  }
+  const int count = static_cast<int>(session.plan()->folded.size());
+  if (count > 0) {
+    setNext(story, NextAction::Fold, count == 1 ? tr("Fold 1 LayerNorm") : tr("Fold %1 LayerNorms").arg(count),
+            QStringLiteral("fold"), tr("Apply the plan in memory and prove that no output changed."));
+  } else if (session.analysis()->totals.blocked > 0) {
+    setNext(story, NextAction::ShowBlocked, tr("Show what blocks"), QStringLiteral("blocked"),
+            tr("Select the first blocked norm and the node that blocks it."));
+  } else {
+    setNext(story, NextAction::Open, tr("Open another model"), QStringLiteral("open"), tr("Open a model file."));
+  }
+}
+
+}  // namespace
+
+Story storyOf(const Session& session) {
+  Story story;
+  story.steps[StoryModel] = modelStep(session);
+  story.steps[StoryFoldable] = foldableStep(session);
+  story.steps[StoryPlan] = planStep(session);
+  story.steps[StoryProved] = provedStep(session);
+  story.steps[StoryMeasured] = measuredStep(session);
+  chooseNext(story, session);
+  return story;
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,25 @@
+// What the story bar says in a given state of the session, and what the sensible next action is.
+#pragma once
+
+#include <QString>
+#include <array>
+
+#include "ui/window/frame/story_segment.h"
+
+namespace normlens::ui {
+
+class Session;
+
+enum StoryIndex { StoryModel, StoryFoldable, StoryPlan, StoryProved, StoryMeasured, StorySteps };
+
+enum class NextAction { None, Open, Restart, Resume, Fold, ShowBlocked, ShowProof, Export, Measure };
+
+struct Story {
+  std::array<StoryStep, StorySteps> steps;
+  NextAction next = NextAction::None;
+  QString nextText, nextIcon, nextTip;
+};
+
+[[nodiscard]] Story storyOf(const Session& session);
+
+}  // namespace normlens::ui

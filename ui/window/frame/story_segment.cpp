@@ -1,0 +1,112 @@
+#include "ui/window/frame/story_segment.h"
+
+#include <QPainter>
+#include <QStringList>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kSide = 8, kIcon = 15, kIconGap = 4, kPieceGap = 4, kIconPieceGap = 14;
+
+QFont fontOf(StoryPiece::Tone tone) {
+  const bool strong = tone != StoryPiece::Tone::Plain && tone != StoryPiece::Tone::Faint;
+  return uiFont(13, strong ? QFont::DemiBold : QFont::Normal);
+}
+
+QColor colorOf(StoryPiece::Tone tone, const Theme& theme) {
+  switch (tone) {
+    case StoryPiece::Tone::Good:
+    case StoryPiece::Tone::Strong:
+      return theme.text;
+    case StoryPiece::Tone::Blocked:
+      return theme.blocked;
+    case StoryPiece::Tone::Centering:
+      return theme.centering;
+    case StoryPiece::Tone::Faint:
+      return theme.textFaint;
+    case StoryPiece::Tone::Plain:
+      break;
+  }
+  return theme.textSoft;
+}
+
+QColor iconColorOf(StoryPiece::Tone tone, const Theme& theme) {
+  return tone == StoryPiece::Tone::Good ? theme.good : colorOf(tone, theme);
+}
+
+// Between a piece and the one before it; one with an icon begins something new.
+int gapBefore(const StoryPiece& piece) { return piece.icon.isEmpty() ? kPieceGap : kIconPieceGap; }
+
+int widthOf(const StoryPiece& piece) {
+  const int icon = piece.icon.isEmpty() ? 0 : kIcon + kIconGap;
+  return icon + QFontMetrics(fontOf(piece.tone)).horizontalAdvance(piece.text);
+}
+
+}  // namespace
+
+StorySegment::StorySegment(QWidget* parent) : QAbstractButton(parent) {
+  setFocusPolicy(Qt::TabFocus);
+  setAttribute(Qt::WA_Hover);
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+}
+
+void StorySegment::setStep(const StoryStep& step) {
+  step_ = step;
+  QStringList words;
+  for (const StoryPiece& piece : step.pieces) words << piece.text;
+  setAccessibleName(QStringLiteral("%1: %2").arg(step.caption, words.join(u' ')));
+  updateGeometry();
+  update();
+}
+
+QSize StorySegment::sizeHint() const {
+  int width = 0;
+  for (const StoryPiece& piece : step_.pieces) width += widthOf(piece) + (width > 0 ? gapBefore(piece) : 0);
+  const int caption = QFontMetrics(uiFont(11)).horizontalAdvance(step_.caption) + 20;
+  return {2 * kSide + qMax(width, caption) + 1, 44};
+}
+
+QSize StorySegment::minimumSizeHint() const {
+  return {2 * kSide + QFontMetrics(uiFont(11)).horizontalAdvance(step_.caption) + 20, 44};
+}
+
+void StorySegment::paintEvent(QPaintEvent*) {
+  const Theme theme = themeOf(this);
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  if (underMouse() || hasFocus()) {
+    painter.setPen(hasFocus() ? QPen(theme.accent) : QPen(Qt::NoPen));
+    painter.setBrush(theme.hover);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 1.5, -0.5, -1.5), 6, 6);
+  }
+  const QFont captionFont = uiFont(11);
+  painter.setFont(captionFont);
+  painter.setPen(theme.textSoft);
+  painter.drawText(QRectF(kSide, 4, width() - kSide, 16), Qt::AlignVCenter | Qt::AlignLeft, step_.caption);
+  if (step_.done) {
+    const double left = kSide + QFontMetrics(captionFont).horizontalAdvance(step_.caption) + 5;
+    paintIcon(painter, QRectF(left, 6, 12, 12), QStringLiteral("check"), theme.good);
+  }
+  int left = kSide;
+  const int right = width() - kSide + 1;
+  for (const StoryPiece& piece : step_.pieces) {
+    if (left > kSide) left += gapBefore(piece);
+    if (left >= right) break;
+    if (!piece.icon.isEmpty()) {
+      paintIcon(painter, QRectF(left, 23, kIcon, kIcon), piece.icon, iconColorOf(piece.tone, theme));
+      left += kIcon + kIconGap;
+    }
+    const QFont font = fontOf(piece.tone);
+    const QString shown = QFontMetrics(font).elidedText(piece.text, Qt::ElideRight, qMax(0, right - left));
+    painter.setFont(font);
+    painter.setPen(colorOf(piece.tone, theme));
+    painter.drawText(QRectF(left, 21, right - left + 2, 19), Qt::AlignVCenter | Qt::AlignLeft, shown);
+    left += QFontMetrics(font).horizontalAdvance(shown);
+  }
+}
+
+}  // namespace normlens::ui

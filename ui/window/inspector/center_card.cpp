@@ -1,0 +1,93 @@
+#include "ui/window/inspector/center_card.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
+
+namespace normlens::ui {
+
+CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent) : QFrame(parent), session_(session) {
+  setObjectName(QStringLiteral("centerCard") + suffix);
+  linkLesson(this, "auxiliary");
+  setProperty("kind", "card");
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(10, 8, 10, 8);
+  layout->setSpacing(4);
+  title_ = makeLabel({}, "section", this);
+  title_->setWordWrap(true);
+  sentence_ = makeLabel({}, "soft", this);
+  sentence_->setWordWrap(true);
+  layout->addWidget(title_);
+  layout->addWidget(sentence_);
+  auto* buttons = new QHBoxLayout;
+  add_ = makeButton({}, "secondary", this);
+  add_->setObjectName(QStringLiteral("addCentering") + suffix);
+  add_->setToolTip(tr("Change the plan so; Undo takes it back."));
+  auto* close = makeButton(tr("Close"), "link", this);
+  close->setToolTip(tr("Leave the plan as it is."));
+  buttons->addWidget(add_);
+  buttons->addWidget(close);
+  buttons->addStretch(1);
+  layout->addLayout(buttons);
+  connect(close, &QPushButton::clicked, this, &CenterCard::dismiss);
+  connect(add_, &QPushButton::clicked, this, [this] {
+    const int value = value_;
+    const bool remove = remove_;
+    dismiss();
+    session_->centerValue(value, !remove);
+  });
+  // What was said is of the plan as it was.
+  connect(session_, &Session::planChanged, this, &CenterCard::dismiss);
+  hide();
+}
+
+void CenterCard::ask(int value) {
+  value_ = value;
+  if (value < 0) {
+    tell(tr("Nothing to center here"), tr("This has no tensor that changes with the input."), false, false);
+    return;
+  }
+  const auto& already = session_->planParams().center_values;
+  if (std::find(already.begin(), already.end(), value) != already.end()) {
+    tell(tr("Centered here"), tr("You added this centering to the plan."), true, true);
+    return;
+  }
+  tell(tr("Center here?"), tr("Asking the engine."), false, false);
+  session_->previewCenter(value, this, [this, value](const Reply<protocol::CenterPreview>& reply) {
+    if (value != value_) return;
+    if (!reply) {
+      tell(tr("Center here?"), asSentence(reply.error().message), false, false);
+      return;
+    }
+    const int frees = static_cast<int>(reply->frees.size());
+    const QString title = !reply->allowed ? tr("Cannot be centered here")
+                          : frees == 0    ? tr("Centering here frees no LayerNorm")
+                          : frees == 1    ? tr("Centering here frees 1 LayerNorm")
+                                          : tr("Centering here frees %1 LayerNorms").arg(frees);
+    tell(title, asSentence(text(reply->reason)), reply->allowed, false);
+  });
+}
+
+void CenterCard::tell(const QString& title, const QString& sentence, bool allowed, bool remove) {
+  remove_ = remove;
+  title_->setText(title);
+  sentence_->setText(sentence);
+  sentence_->setVisible(!sentence.isEmpty());
+  add_->setVisible(allowed);
+  add_->setText(remove ? tr("Take it out of the plan") : tr("Add to the plan"));
+  show();
+}
+
+void CenterCard::dismiss() {
+  value_ = -1;
+  hide();
+}
+
+}  // namespace normlens::ui

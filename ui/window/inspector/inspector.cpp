@@ -1,0 +1,122 @@
+#include "ui/window/inspector/inspector.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "ui/session/selection_text.h"
+#include "ui/session/session.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/inspector/model_page.h"
+#include "ui/window/inspector/node_page.h"
+#include "ui/window/inspector/norm_page.h"
+
+namespace normlens::ui {
+
+InspectorPage::InspectorPage(QWidget* owner) : page(owner) {
+  auto* outer = new QVBoxLayout(owner);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->setSpacing(0);
+  auto* scroll = new QScrollArea(owner);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  body = new QWidget(scroll);
+  layout = new QVBoxLayout(body);
+  layout->setContentsMargins(16, 14, 16, 14);
+  layout->setSpacing(4);
+  scroll->setWidget(body);
+  outer->addWidget(scroll, 1);
+}
+
+PushButton* InspectorPage::addFooterButton(const QString& text, const QString& objectName) {
+  if (footer == nullptr) {
+    footer = makeBar(QStringLiteral("panelFooter"), 48, page);
+    static_cast<QVBoxLayout*>(page->layout())->addWidget(footer);
+  }
+  auto* button = new PushButton(text, PushButton::Look::Outlined, footer);
+  button->setObjectName(objectName);
+  layoutOf(footer)->addWidget(button, 1);
+  return button;
+}
+
+Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
+  setObjectName(QStringLiteral("panel"));
+  setAccessibleName(tr("Inspector"));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
+  layoutOf(header)->addWidget(makeLabel(tr("Inspector"), "strong", header));
+  layoutOf(header)->addStretch(1);
+  auto* copyButton = new IconButton(QStringLiteral("copy"), {}, tr("Copy what is shown here as text"), header);
+  copyButton->setObjectName(QStringLiteral("copyInspector"));
+  connect(copyButton, &QToolButton::clicked, this,
+          [this] { QGuiApplication::clipboard()->setText(selectionText(*session_)); });
+  layoutOf(header)->addWidget(copyButton);
+  auto* hideButton = new IconButton(QStringLiteral("panel"), {}, tr("Hide the inspector (Ctrl+I)"), header);
+  connect(hideButton, &QToolButton::clicked, this, &Inspector::hideClicked);
+  layoutOf(header)->addWidget(hideButton);
+  layoutOf(header)->setContentsMargins(16, 0, 10, 0);
+  layout->addWidget(header);
+  pages_ = new QStackedWidget(this);
+  model_ = new ModelPage(session, pages_);
+  norm_ = new NormPage(session, pages_);
+  node_ = new NodePage(session, pages_);
+  for (QWidget* page : {static_cast<QWidget*>(model_), static_cast<QWidget*>(norm_), static_cast<QWidget*>(node_)}) {
+    pages_->addWidget(page);
+  }
+  layout->addWidget(pages_, 1);
+  connect(norm_, &NormPage::nodeChosen, this, &Inspector::nodeChosen);
+  connect(session_, &Session::selectionChanged, this, &Inspector::showSelection);
+  connect(session_, &Session::analysisChanged, this, &Inspector::showSelection);
+  connect(session_, &Session::modelChanged, this, &Inspector::showSelection);
+  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::zeroMeanChanged}) {
+    connect(session_, signal, norm_, &NormPage::refreshPlan);
+  }
+}
+
+void Inspector::askCenter(int value) {
+  session_->selectValue(value);
+  node_->askCenter(value);
+}
+
+void Inspector::foldSelected() {
+  if (pages_->currentWidget() == norm_) norm_->foldThis();
+}
+
+void Inspector::centerSelected() {
+  if (pages_->currentWidget() == norm_) {
+    norm_->centerHere();
+  } else if (pages_->currentWidget() == node_) {
+    node_->centerHere();
+  }
+}
+
+void Inspector::showSelection() {
+  const Selection& selection = session_->selection();
+  if (selection.norm >= 0 && session_->norm(selection.norm) != nullptr) {
+    norm_->showNorm(selection.norm);
+    pages_->setCurrentWidget(norm_);
+  } else if (selection.node >= 0) {
+    node_->showNode(selection.node);
+    pages_->setCurrentWidget(node_);
+  } else if (selection.value >= 0) {
+    node_->showValue(selection.value);
+    pages_->setCurrentWidget(node_);
+  } else {
+    model_->showModel();
+    pages_->setCurrentWidget(model_);
+  }
+  // What is no longer looked at need not be read to its end.
+  if (pages_->currentWidget() != norm_) norm_->leave();
+  if (pages_->currentWidget() != node_) node_->leave();
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,102 @@
+#include "ui/window/inspector/model_page.h"
+
+#include <QFileInfo>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "core/protocol/input_groups.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/property_list.h"
+#include "ui/window/inspector/inspector.h"
+
+namespace normlens::ui {
+
+ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  InspectorPage page(this);
+  title_ = new ElidedLabel({}, Qt::ElideMiddle, page.body);
+  title_->setProperty("kind", "title");
+  subtitle_ = makeLabel({}, "soft", page.body);
+  note_ = makeLabel({}, "body", page.body);
+  note_->setWordWrap(true);
+  page.layout->addWidget(title_);
+  page.layout->addWidget(subtitle_);
+  page.layout->addSpacing(4);
+  page.layout->addWidget(note_);
+  const auto addSection = [&](const QString& title, QLabel*& label) {
+    page.layout->addSpacing(8);
+    label = makeLabel(title, "section", page.body);
+    page.layout->addWidget(label);
+    auto* list = new PropertyList(page.body);
+    page.layout->addWidget(list);
+    return list;
+  };
+  facts_ = new PropertyList(page.body);
+  page.layout->addSpacing(4);
+  page.layout->addWidget(facts_);
+  inputs_ = addSection(tr("Inputs of the probe run"), inputsTitle_);
+  assumed_ = makeLabel({}, "faint", page.body);
+  assumed_->setWordWrap(true);
+  page.layout->addWidget(assumed_);
+  papers_ = addSection(tr("By the papers' criteria"), papersTitle_);
+  page.layout->addStretch(1);
+}
+
+void ModelPage::showModel() {
+  const auto& model = session_->model();
+  const auto& analysis = session_->analysis();
+  title_->setFullText(QFileInfo(session_->path()).fileName());
+  subtitle_->setText(model ? tr("%1, %2 parameters").arg(text(model->format), formatCount(model->parameters))
+                           : QString());
+  QString note = model ? asSentence(text(model->note)) : QString();
+  if (analysis && !analysis->probe_error.empty()) {
+    note = asSentence(tr("The model could not be run: %1").arg(text(analysis->probe_error)));
+  } else if (note.isEmpty() && analysis) {
+    note = analysis->note.empty() ? tr("Select a LayerNorm to see what decides whether it folds.")
+                                  : asSentence(text(analysis->note));
+  }
+  note_->setText(note);
+  note_->setVisible(!note.isEmpty());
+  QVector<Property> facts;
+  if (model) {
+    facts.push_back({tr("file"), formatBytes(model->file_bytes), session_->path()});
+    facts.push_back({tr("weights"), formatBytes(model->parameter_bytes), {}});
+    facts.push_back({tr("operators"), formatCount(static_cast<qint64>(session_->index().graph().nodes.size())), {}});
+  }
+  if (analysis) {
+    facts.push_back({tr("LayerNorms"), QString::number(analysis->totals.layer_norms), {}});
+    facts.push_back({tr("other norms"), QString::number(analysis->other_norms.size()),
+                     tr("GroupNorm, InstanceNorm, BatchNorm and RMSNorm; they are left alone.")});
+  }
+  facts_->setProperties(facts);
+  QVector<Property> inputs;
+  QStringList assumed;
+  if (analysis) {
+    for (const auto& [names, input] : protocol::inputGroups(analysis->inputs)) {
+      inputs.push_back({text(names), QStringLiteral("%1 %2").arg(text(input.dtype), formatShape(input.shape)),
+                        tr("values from %1 to %2").arg(formatNumber(input.low), formatNumber(input.high))});
+      if (!input.assumed.empty()) assumed << QStringLiteral("%1: %2").arg(text(names), text(input.assumed));
+    }
+  }
+  inputs_->setProperties(inputs);
+  inputsTitle_->setVisible(!inputs.isEmpty());
+  assumed_->setText(assumed.join(u'\n'));
+  assumed_->setVisible(!assumed.isEmpty());
+  QVector<Property> papers;
+  if (analysis && analysis->totals.layer_norms > 0) {
+    const protocol::Totals& t = analysis->totals;
+    papers = {{tr("paper"), tr("%1 of %2").arg(t.paper).arg(t.layer_norms), tr("Algorithm 1 of the paper.")},
+              {tr("paper, practical"), tr("%1 of %2").arg(t.paper_practical).arg(t.layer_norms),
+               tr("With auxiliary centering after opaque leaves.")},
+              {tr("paper, strict"), tr("%1 of %2").arg(t.paper_strict).arg(t.layer_norms),
+               tr("Foldable, and every affected layer is a LayerNorm.")},
+              {tr("exact, free"), tr("%1 of %2").arg(t.free).arg(t.layer_norms),
+               tr("NormLens, by editing weights alone."), true}};
+  }
+  papers_->setProperties(papers);
+  papersTitle_->setVisible(!papers.isEmpty());
+}
+
+}  // namespace normlens::ui

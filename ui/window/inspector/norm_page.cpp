@@ -1,0 +1,311 @@
+#include "ui/window/inspector/norm_page.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <algorithm>
+
+#include "ui/models/norm_model.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/widgets/badge.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/lesson_link.h"
+#include "ui/widgets/property_list.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/inspector/center_card.h"
+#include "ui/window/inspector/criteria_box.h"
+#include "ui/window/inspector/inspector.h"
+#include "ui/window/inspector/weight_view.h"
+
+namespace normlens::ui {
+
+namespace {
+
+Badge::Tone toneOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Free:
+      return Badge::Tone::Good;
+    case Verdict::WithCentering:
+      return Badge::Tone::Centering;
+    case Verdict::Blocked:
+      break;
+  }
+  return Badge::Tone::Blocked;
+}
+
+bool contains(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// "center a.b.weight (copy: the head keeps the original)" -> the part in brackets.
+QString bracketed(const QString& edit) {
+  const qsizetype begin = edit.indexOf(u'('), end = edit.lastIndexOf(u')');
+  return begin >= 0 && end > begin ? edit.mid(begin + 1, end - begin - 1) : QString();
+}
+
+// "center the model input x at run time" -> "the model input x".
+QString centered(QString edit) {
+  for (const QLatin1String before : {QLatin1String("center "), QLatin1String("drop ")}) {
+    if (edit.startsWith(before)) edit.remove(0, before.size());
+  }
+  for (const QLatin1String behind : {QLatin1String(" at run time"), QLatin1String(", constant along the channels")}) {
+    if (edit.endsWith(behind)) edit.chop(behind.size());
+  }
+  return edit;
+}
+
+QString range(double low, double high, int digits) {
+  return QStringLiteral("%1 … %2").arg(formatNumber(low, digits), formatNumber(high, digits));
+}
+
+}  // namespace
+
+NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  linkLesson(this, "zero_mean_graph");
+  InspectorPage page(this);
+  auto* head = new QHBoxLayout;
+  title_ = new ElidedLabel({}, Qt::ElideLeft, page.body);
+  title_->setObjectName(QStringLiteral("inspectorTitle"));
+  title_->setProperty("kind", "title");
+  badge_ = new Badge(page.body);
+  badge_->setObjectName(QStringLiteral("verdictBadge"));
+  head->addWidget(title_, 1);
+  head->addWidget(badge_);
+  page.layout->addLayout(head);
+  subtitle_ = makeLabel({}, "soft", page.body);
+  page.layout->addWidget(subtitle_);
+  reason_ = makeLabel({}, "body", page.body);
+  reason_->setObjectName(QStringLiteral("reason"));
+  reason_->setWordWrap(true);
+  reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  page.layout->addSpacing(4);
+  page.layout->addWidget(reason_);
+  conditions_ = makeLabel({}, "soft", page.body);
+  conditions_->setObjectName(QStringLiteral("conditions"));
+  conditions_->setWordWrap(true);
+  conditions_->setTextFormat(Qt::RichText);
+  conditions_->setTextInteractionFlags(Qt::TextBrowserInteraction);
+  conditions_->setToolTip(
+      tr("The file does not fix this size. It was tried with another one before it was relied on."));
+  connect(conditions_, &QLabel::linkActivated, this, &NormPage::assume);
+  page.layout->addWidget(conditions_);
+  criteria_ = new CriteriaBox(page.body);
+  page.layout->addSpacing(4);
+  page.layout->addWidget(criteria_);
+  needsHead_ = new QWidget(page.body);
+  auto* needsLine = new QVBoxLayout(needsHead_);
+  needsLine->setContentsMargins(0, 4, 0, 0);
+  needsLine->addWidget(makeLine(Qt::Horizontal, needsHead_));
+  auto* needsRow = new QHBoxLayout;
+  needsTitle_ = makeLabel({}, "section", needsHead_);
+  needsCount_ = makeLabel({}, "soft", needsHead_);
+  needsRow->addWidget(needsTitle_);
+  needsRow->addStretch(1);
+  needsRow->addWidget(needsCount_);
+  needsLine->addLayout(needsRow);
+  page.layout->addWidget(needsHead_);
+  needs_ = new NeedsList(page.body);
+  needs_->setObjectName(QStringLiteral("needs"));
+  page.layout->addWidget(needs_);
+  shared_ = makeLabel({}, "soft", page.body);
+  shared_->setWordWrap(true);
+  page.layout->addWidget(shared_);
+  center_ = new CenterCard(session, {}, page.body);
+  page.layout->addWidget(center_);
+  weight_ = new WeightView(session, page.body);
+  page.layout->addWidget(weight_);
+  page.layout->addSpacing(8);
+  page.layout->addWidget(makeLabel(tr("Attributes"), "section", page.body));
+  attributes_ = new PropertyList(page.body);
+  page.layout->addWidget(attributes_);
+  page.layout->addStretch(1);
+  foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), QStringLiteral("foldThis"));
+  centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHere"));
+  explain(centerHere_, tr("Subtract the mean of this norm's input at run time; shows first what that would free."),
+          "auxiliary");
+  connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThis);
+  connect(centerHere_, &QPushButton::clicked, this, &NormPage::centerHere);
+  connect(session_, &Session::digitsChanged, this, &NormPage::showAttributes);
+  connect(needs_, &NeedsList::activated, this, [this](int target) {
+    const protocol::NormInfo* norm = session_->norm(norm_);
+    if (norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked) {
+      Q_EMIT nodeChosen(target);
+    } else {
+      needs_->setCurrent(target);
+      weight_->showConstant(target);
+    }
+  });
+}
+
+void NormPage::showNorm(int index) {
+  norm_ = index;
+  center_->dismiss();
+  weight_->showConstant(-1);
+  const protocol::NormInfo* norm = session_->norm(index);
+  if (norm == nullptr) return;
+  const Verdict verdict = verdictFromName(norm->verdict);
+  title_->setFullText(shortName(text(norm->name)));
+  title_->setToolTip(text(norm->name));
+  badge_->set(toneOf(verdict), verdictIcon(verdict), verdictBadge(verdict));
+  badge_->setToolTip(verdictMeaning(verdict));
+  const QString over = norm->normalized_shape.empty()
+                           ? tr("LayerNorm")
+                           : tr("LayerNorm over %1 channels").arg(formatShape(norm->normalized_shape));
+  subtitle_->setText(norm->form == "op"      ? over
+                     : norm->form == "fused" ? tr("%1, fused with its add").arg(over)
+                                             : tr("%1, written out in the file").arg(over));
+  reason_->setText(unbroken(text(norm->reason)));
+  showConditions(*norm);
+  criteria_->setVisible(CriteriaBox::differs(*norm));
+  criteria_->setNorm(*norm);
+  showAttributes();
+  refreshPlan();
+  if (verdict == Verdict::Blocked) return;
+  for (const Need& need : neededEdits()) {
+    if (need.target < 0) continue;
+    needs_->setCurrent(need.target);
+    weight_->showConstant(need.target);
+    break;
+  }
+}
+
+void NormPage::showConditions(const protocol::NormInfo& norm) {
+  QStringList lines;
+  const auto told = [](const protocol::SizeCondition& condition) {
+    return condition.tested.empty() ? text(condition.text)
+                                    : tr("%1 (%2)").arg(text(condition.text), text(condition.tested));
+  };
+  for (const auto& condition : norm.holds_if) lines << tr("Holds if %1.").arg(told(condition)).toHtmlEscaped();
+  for (const auto& condition : norm.would_fold_if) {
+    const QString size = QStringLiteral("%1[%2]=1").arg(text(condition.input)).arg(condition.axis);
+    lines << QStringLiteral("%1 <a href=\"%2\">%3</a>")
+                 .arg(tr("Would fold if %1.").arg(told(condition)).toHtmlEscaped(), size.toHtmlEscaped(),
+                      tr("Rely on it"));
+  }
+  conditions_->setVisible(!lines.isEmpty());
+  conditions_->setText(lines.join(QStringLiteral("<br>")));
+}
+
+void NormPage::assume(const QString& size) {
+  protocol::InputsParams inputs = session_->inputs();
+  inputs.assume.push_back(size.toStdString());
+  session_->setInputs(inputs);
+}
+
+void NormPage::leave() { weight_->showConstant(-1); }
+
+void NormPage::refreshPlan() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  if (norm == nullptr) return;
+  showNeeds();
+  const bool kept = contains(session_->planParams().keep_norms, norm_);
+  const bool folds = session_->folds(norm_);
+  foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
+  foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
+  foldThis_->setToolTip(folds && !kept ? tr("Take this norm out of the plan; what only it needs goes with it.")
+                        : kept         ? tr("Put this norm back into the plan.")
+                                       : tr("The plan leaves this norm as it is; centering its input would fold it."));
+  centerHere_->setEnabled(session_->inputOfNorm(norm_) >= 0);
+}
+
+void NormPage::foldThis() {
+  const bool kept = contains(session_->planParams().keep_norms, norm_);
+  if (kept) {
+    session_->keepNorm(norm_, false);
+  } else if (session_->folds(norm_)) {
+    session_->keepNorm(norm_, true);
+  } else {
+    center_->ask(session_->inputOfNorm(norm_));  // nothing but a centering of its input folds it
+  }
+}
+
+void NormPage::centerHere() { center_->ask(session_->inputOfNorm(norm_)); }
+
+void NormPage::showNeeds() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  const bool blocked = verdictFromName(norm->verdict) == Verdict::Blocked;
+  const QVector<Need> needs = blocked ? pathsToIt() : neededEdits();
+  needs_->setNeeds(needs);
+  needs_->setCurrent(blocked ? -1 : weight_->constant());
+  needsHead_->setVisible(!needs.isEmpty());
+  needsTitle_->setText(blocked ? tr("Paths to it") : tr("Needs"));
+  const auto done =
+      std::count_if(needs.begin(), needs.end(), [](const Need& n) { return n.state == Need::State::Done; });
+  if (blocked) {
+    needsCount_->setText(tr("%1 of %2 can be centered").arg(done).arg(needs.size()));
+  } else {
+    needsCount_->setText(done > 0 ? tr("%1 centered").arg(done) : tr("%1 to center").arg(needs.size()));
+  }
+  const int others = static_cast<int>(norm->shared_with.size());
+  shared_->setVisible(others > 0);
+  shared_->setText(others == 1 ? tr("The same centering serves one other norm.")
+                               : tr("The same centering serves %1 other norms.").arg(others));
+}
+
+QVector<Need> NormPage::neededEdits() const {
+  const bool folded = session_->foldResult() && session_->foldResult()->ok && session_->folds(norm_);
+  // What the plan does for it, where the plan folds it: that may be another way than the verdict's.
+  const bool planned = session_->folds(norm_);
+  QVector<Need> needs;
+  for (const protocol::EditInfo& edit : planned ? session_->plan()->edits : session_->analysis()->edits) {
+    if (!edit.frees.contains(norm_) || edit.kind == "absorb_shift" || edit.kind == "replace_norm") continue;
+    const QString sentence = text(edit.text);
+    const int constant = session_->index().constantNamedIn(sentence);
+    const bool runTime = edit.kind == "insert_centering";
+    Need need;
+    const bool drops = edit.kind == "drop_addend";
+    need.mark = runTime ? u'A' : drops ? u'Z' : u'L';
+    const protocol::GraphValue* value = session_->index().value(constant);
+    need.name = value != nullptr ? text(value->name) : centered(sentence);
+    need.note = bracketed(sentence);
+    need.status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
+    if (drops) need.status = folded ? tr("dropped") : tr("to drop");
+    need.state = folded ? Need::State::Done : Need::State::Plain;
+    need.target = constant;
+    needs.push_back(need);
+  }
+  return needs;
+}
+
+QVector<Need> NormPage::pathsToIt() const {
+  QVector<Need> needs;
+  if (!session_->zeroMean()) return needs;
+  for (const protocol::ZeroMeanVertex& vertex : session_->zeroMean()->vertices) {
+    const QChar mark = vertex.vertex_class.empty() ? u'O' : QChar::fromLatin1(vertex.vertex_class[0]);
+    if (mark != u'L' && mark != u'O') continue;
+    Need need;
+    need.mark = mark;
+    need.name = session_->index().nodeTitle(vertex.node);
+    need.status = mark == u'L' ? tr("can center") : tr("not zero-mean");
+    need.state = mark == u'L' ? Need::State::Done : Need::State::Bad;
+    need.target = vertex.node;
+    needs.push_back(need);
+  }
+  std::stable_sort(needs.begin(), needs.end(),
+                   [](const Need& a, const Need& b) { return a.state > b.state; });  // blockers first
+  return needs;
+}
+
+void NormPage::showAttributes() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  if (norm == nullptr) return;
+  QVector<Property> rows;
+  rows.push_back({tr("normalized_shape"),
+                  u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
+                  tr("The trailing axes over which mean and variance are taken.")});
+  rows.push_back(
+      {tr("eps"), formatNumber(norm->eps, session_->digits()), tr("Added to the variance; RMSNorm keeps the same.")});
+  rows.push_back({tr("γ range"),
+                  norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, session_->digits()) : tr("none"),
+                  tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")});
+  rows.push_back({tr("β range"),
+                  norm->has_beta ? range(norm->beta_min, norm->beta_max, session_->digits()) : tr("none"),
+                  tr("The norm's bias; it is kept, or moved into the layers that follow.")});
+  rows.push_back({tr("place"), tr("%1 of %2").arg(norm->index + 1).arg(session_->analysis()->totals.layer_norms),
+                  tr("Its place among the LayerNorms, in order of execution.")});
+  attributes_->setProperties(rows);
+}
+
+}  // namespace normlens::ui

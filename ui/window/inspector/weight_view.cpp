@@ -1,0 +1,183 @@
+#include "ui/window/inspector/weight_view.h"
+
+#include <QClipboard>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/session/tensor_text.h"
+#include "ui/widgets/column_plot.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/heat_map.h"
+#include "ui/widgets/histogram_plot.h"
+#include "ui/widgets/lesson_link.h"
+#include "ui/widgets/property_list.h"
+#include "ui/widgets/segmented.h"
+
+namespace normlens::ui {
+
+WeightView::WeightView(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
+  linkLesson(this, "centering");
+  build();
+  connect(session_, &Session::digitsChanged, this, &WeightView::showFigures);
+  connect(session_, &Session::planParamsChanged, this, [this] {
+    if (value_ >= 0) showConstant(value_);
+  });
+  hide();
+}
+
+void WeightView::build() {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 4, 0, 0);
+  layout->setSpacing(4);
+  layout->addWidget(makeLine(Qt::Horizontal, this));
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(0, 4, 0, 0);
+  title_ = new ElidedLabel({}, Qt::ElideLeft, this);
+  title_->setProperty("kind", "section");
+  title_->setObjectName(QStringLiteral("weightTitle"));
+  shape_ = makeLabel({}, "soft", this);
+  head->addWidget(title_, 1);
+  head->addWidget(shape_);
+  layout->addLayout(head);
+  state_ = makeLabel({}, "faint", this);
+  state_->setObjectName(QStringLiteral("weightState"));
+  state_->setWordWrap(true);
+  layout->addWidget(state_);
+  body_ = new QWidget(this);
+  auto* column = new QVBoxLayout(body_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(6);
+  columnsTitle_ = makeLabel(tr("Column means: what centering takes away"), "soft", body_);
+  columnsTitle_->setWordWrap(true);
+  columns_ = new ColumnPlot(body_);
+  when_ = new Segmented({{tr("In the file"), tr("The tensor as it is in the file.")},
+                         {tr("After the plan"), tr("The tensor centered, and rounded to its type.")}},
+                        body_);
+  when_->setObjectName(QStringLiteral("weightWhen"));
+  when_->setAccessibleName(tr("The tensor before or after the plan"));
+  heat_ = new HeatMap(body_);
+  histogram_ = new HistogramPlot(body_);
+  facts_ = new PropertyList(body_);
+  for (QWidget* part :
+       {static_cast<QWidget*>(columnsTitle_), static_cast<QWidget*>(columns_), static_cast<QWidget*>(when_),
+        static_cast<QWidget*>(heat_), static_cast<QWidget*>(histogram_), static_cast<QWidget*>(facts_)}) {
+    column->addWidget(part);
+  }
+  column->addWidget(makeButtons());
+  layout->addWidget(body_);
+  connect(when_, &Segmented::chosen, this, &WeightView::showFigures);
+}
+
+QWidget* WeightView::makeButtons() {
+  auto* row = new QWidget(body_);
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(0, 2, 0, 2);
+  auto* copy = makeButton(tr("Copy as text"), "secondary", row);
+  copy->setObjectName(QStringLiteral("copyTensor"));
+  copy->setToolTip(tr("Copy name, type, shape and all figures of this tensor to the clipboard."));
+  save_ = makeButton(tr("Save as .npy"), "secondary", row);
+  save_->setObjectName(QStringLiteral("saveTensor"));
+  save_->setToolTip(tr("Write the tensor as it is in the file to a NumPy file; the engine does it, in pieces."));
+  layout->addWidget(copy);
+  layout->addWidget(save_);
+  layout->addStretch(1);
+  connect(copy, &QPushButton::clicked, this, &WeightView::copyAsText);
+  connect(save_, &QPushButton::clicked, this, &WeightView::save);
+  return row;
+}
+
+void WeightView::showConstant(int value) {
+  // A large table takes seconds to count: what is no longer looked at need not be.
+  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  value_ = value;
+  const int asked = ++asked_;
+  stats_.reset();
+  setVisible(value >= 0);
+  if (value < 0) return;
+  showReading();
+  request_ = session_->requestTensorStats(value, this, [this, asked](const Reply<protocol::TensorStats>& reply) {
+    if (asked != asked_) return;
+    request_ = 0;
+    if (!reply) {
+      showProblem(reply.error());
+      return;
+    }
+    stats_ = *reply;
+    showStats();
+  });
+}
+
+void WeightView::showReading() {
+  const protocol::GraphValue* value = session_->index().value(value_);
+  title_->setFullText(value != nullptr ? shortName(text(value->name)) : QString());
+  shape_->setText(value != nullptr && value->has_shape ? formatShape(value->shape) : QString());
+  state_->setText(tr("The engine reads the tensor."));
+  state_->show();
+  body_->hide();
+}
+
+void WeightView::showProblem(const EngineError& error) {
+  state_->setText(error.cancelled() ? tr("Stopped.") : asSentence(error.message));
+  state_->show();
+  body_->hide();
+}
+
+void WeightView::showStats() {
+  const bool centered = !stats_->column_means.empty();
+  title_->setFullText(shortName(text(stats_->name)));
+  shape_->setText(formatShape(stats_->shape));
+  state_->setVisible(!centered);
+  state_->setText(tr("The plan does not center this tensor."));
+  columnsTitle_->setVisible(centered);
+  columns_->setVisible(centered);
+  columns_->setMeans(stats_->column_means);
+  when_->setVisible(stats_->after.has_value());
+  if (!stats_->after) when_->setCurrent(0);
+  body_->show();
+  showFigures();
+}
+
+void WeightView::showFigures() {
+  if (!stats_) return;
+  const bool after = when_->current() == 1 && stats_->after;
+  const protocol::TensorFigures& figures = after ? *stats_->after : stats_->before;
+  const bool some = !figures.histogram.empty();
+  histogram_->setVisible(some);
+  heat_->setVisible(some);
+  histogram_->setBins(figures.histogram, stats_->low, stats_->high);
+  heat_->setCells(figures.heat, stats_->heat_rows, stats_->heat_columns, heatReach(*stats_));
+  QVector<Property> rows;
+  for (const auto& [name, value] : tensorFacts(*stats_, figures, session_->digits())) rows.push_back({name, value});
+  facts_->setProperties(rows);
+}
+
+void WeightView::copyAsText() {
+  if (stats_) QGuiApplication::clipboard()->setText(tensorText(*stats_, session_->digits()));
+}
+
+void WeightView::save() {
+  if (!stats_) return;
+  auto* dialog = new QFileDialog(this, tr("Save the tensor"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("saveTensorDialog"));
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
+  dialog->setDefaultSuffix(QStringLiteral("npy"));
+  dialog->setNameFilter(tr("NumPy arrays (*.npy)"));
+  QString name = text(stats_->name);
+  dialog->selectFile(name.replace(u'/', u'.') + QStringLiteral(".npy"));
+  connect(dialog, &QFileDialog::fileSelected, this,
+          [this, value = value_](const QString& path) { session_->saveTensor(value, path); });
+  dialog->open();
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,111 @@
+#include "ui/window/workspace/graph_actions.h"
+
+#include <QSettings>
+
+#include "ui/graphview/graph_view.h"
+
+namespace normlens::ui {
+
+using graphview::GraphView;
+
+GraphActions::GraphActions(GraphView* view, QWidget* parent)
+    : QObject(parent), menu(new QMenu(tr("View of the graph"), parent)), view_(view) {
+  menu->setObjectName(QStringLiteral("graphMenu"));
+  menu->setToolTipsVisible(true);
+  back = add(QStringLiteral("graphBack"), tr("Back"), QKeySequence(Qt::ALT | Qt::Key_Left),
+             tr("To where the graph was before the last jump."));
+  forward = add(QStringLiteral("graphForward"), tr("Forward"), QKeySequence(Qt::ALT | Qt::Key_Right),
+                tr("To where the graph was before going back."));
+  menu->addSeparator();
+  leftToRight = addSwitch(QStringLiteral("leftToRight"), tr("Left to right"),
+                          tr("Let the data run to the right instead of down."));
+  showHelpers = addSwitch(QStringLiteral("showHelpers"), tr("Show helper operators"),
+                          tr("Show sizes, constants and conversions, which only serve the other operators."));
+  foldRepeats = addSwitch(QStringLiteral("foldRepeats"), tr("Equal blocks once, ×N"),
+                          tr("Show blocks that are built the same, in a row, as one with their number."));
+  menu->addSeparator();
+  expandAll =
+      add(QStringLiteral("expandAll"), tr("Expand all"), QKeySequence(Qt::SHIFT | Qt::Key_E), tr("Open every group."));
+  addDepths();
+  collapseAll = add(QStringLiteral("collapseAll"), tr("Collapse all"), QKeySequence(Qt::SHIFT | Qt::Key_C),
+                    tr("Close every group."));
+  resetGroups = add(QStringLiteral("resetGroups"), tr("Groups as at first"), {},
+                    tr("Open the groups that were open when the model was opened, and close the others."));
+  menu->addSeparator();
+  fit = add(QStringLiteral("fitGraph"), tr("Show everything"), QKeySequence(Qt::Key_0), tr("Zoom to the whole graph."));
+  menu->addSeparator();
+  saveView = add(QStringLiteral("savePictureOfView"), tr("Save picture of the view…"), {},
+                 tr("Write what is in sight as SVG, PDF or PNG."));
+  saveWhole = add(QStringLiteral("savePictureOfAll"), tr("Save picture of the whole graph…"), {},
+                  tr("Write the graph with the groups as they stand as SVG, PDF or PNG, however large it is."));
+  connect(saveView, &QAction::triggered, this, [this] { Q_EMIT pictureWanted(false); });
+  connect(saveWhole, &QAction::triggered, this, [this] { Q_EMIT pictureWanted(true); });
+  connect(back, &QAction::triggered, view_, &GraphView::goBack);
+  connect(forward, &QAction::triggered, view_, &GraphView::goForward);
+  connect(expandAll, &QAction::triggered, view_, &GraphView::expandAll);
+  connect(collapseAll, &QAction::triggered, view_, &GraphView::collapseAll);
+  connect(resetGroups, &QAction::triggered, view_, &GraphView::resetGroups);
+  connect(fit, &QAction::triggered, view_, &GraphView::fit);
+  for (QAction* action : {leftToRight, showHelpers, foldRepeats})
+    connect(action, &QAction::toggled, this, &GraphActions::apply);
+  const auto update = [this] {
+    back->setEnabled(view_->canGoBack());
+    forward->setEnabled(view_->canGoForward());
+    for (QAction* save : {saveView, saveWhole}) save->setEnabled(!view_->scene().empty());
+  };
+  connect(view_, &GraphView::historyChanged, this, update);
+  connect(view_, &GraphView::layoutFinished, this, update);
+  update();
+}
+
+// The keys belong to the graph, which handles them while it has the focus: here they are only told.
+QAction* GraphActions::add(const QString& name, const QString& text, const QKeySequence& shown, const QString& tip) {
+  const QString keys = shown.toString(QKeySequence::NativeText);
+  QAction* action = menu->addAction(keys.isEmpty() ? text : text + u'\t' + keys);
+  action->setObjectName(name);
+  action->setToolTip(tip);
+  return action;
+}
+
+QAction* GraphActions::addSwitch(const QString& name, const QString& text, const QString& tip) {
+  QAction* action = add(name, text, {}, tip);
+  action->setCheckable(true);
+  return action;
+}
+
+void GraphActions::addDepths() {
+  constexpr int kDeepest = 4;
+  QMenu* depths = menu->addMenu(tr("Expand to depth"));
+  depths->setToolTipsVisible(true);
+  for (int depth = 1; depth <= kDeepest; ++depth) {
+    QAction* action = depths->addAction(tr("%n level(s)", nullptr, depth) + u'\t' + QString::number(depth), view_,
+                                        [this, depth] { view_->expandToDepth(depth); });
+    action->setObjectName(QStringLiteral("expandToDepth%1").arg(depth));
+    action->setToolTip(tr("Open the groups that many levels below the model, and close the others."));
+  }
+}
+
+void GraphActions::apply() {
+  view_->setDirection(leftToRight->isChecked() ? layout::Direction::Right : layout::Direction::Down);
+  layout::HierarchyOptions options;
+  options.showHelpers = showHelpers->isChecked();
+  options.foldRepeats = foldRepeats->isChecked();
+  view_->setOptions(options);
+}
+
+QList<QAction*> GraphActions::all() const {
+  return {back,        forward,     leftToRight, showHelpers, foldRepeats, expandAll,
+          collapseAll, resetGroups, fit,         saveView,    saveWhole};
+}
+
+void GraphActions::save() const {
+  for (const QAction* action : {leftToRight, showHelpers, foldRepeats})
+    QSettings().setValue(QStringLiteral("graph/") + action->objectName(), action->isChecked());
+}
+
+void GraphActions::restore() {
+  for (QAction* action : {leftToRight, showHelpers, foldRepeats})
+    action->setChecked(QSettings().value(QStringLiteral("graph/") + action->objectName()).toBool());
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,287 @@
+#include "ui/window/workspace/graph_pane.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QPainter>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "core/protocol/methods.h"
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/session/format.h"
+#include "ui/session/session.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
+#include "ui/widgets/lesson_link.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/workspace/graph_actions.h"
+#include "ui/window/workspace/picture_bar.h"
+
+namespace normlens::ui {
+
+namespace {
+
+enum Mode { ZeroMean, Tensors, Types };
+
+void addButton(QFrame* bar, const QString& icon, QAction* action) {
+  auto* button = new IconButton(icon, {}, action->toolTip(), bar);
+  button->setObjectName(action->objectName() + QStringLiteral("Button"));
+  button->setIconExtent(14);
+  button->setEnabled(action->isEnabled());
+  QObject::connect(button, &QToolButton::clicked, action, &QAction::trigger);
+  QObject::connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+  layoutOf(bar)->addWidget(button);
+}
+
+class CrumbArrow final : public QWidget {
+ public:
+  explicit CrumbArrow(QWidget* parent) : QWidget(parent) { setFixedSize(12, 16); }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    paintIcon(painter, QRectF(1, 3, 10, 10), QStringLiteral("chevron_right"), themeOf(this).textFaint);
+  }
+};
+
+}  // namespace
+
+GraphPane::GraphPane(Session* session, QWidget* parent)
+    : QFrame(parent), session_(session), view_(new graphview::GraphView(this)) {
+  linkLesson(this, "zero_mean_graph");
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  QFrame* bar = makeBar(QStringLiteral("crumbBar"), 36, this);
+  layoutOf(bar)->setContentsMargins(11, 0, 12, 0);
+  actions_ = new GraphActions(view_, this);
+  addButton(bar, QStringLiteral("chevron_left"), actions_->back);
+  addButton(bar, QStringLiteral("chevron_right"), actions_->forward);
+  crumbs_ = new QFrame(bar);
+  crumbs_->setAccessibleName(tr("Place in the model"));
+  crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  crumbLayout_ = new QHBoxLayout(crumbs_);
+  crumbLayout_->setContentsMargins(0, 0, 0, 0);
+  crumbLayout_->setSpacing(1);
+  layoutOf(bar)->addWidget(crumbs_, 1);
+  mode_ = new Segmented(
+      {{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
+       {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
+       {tr("Types"), tr("Show every operator in the colour of its role.")}},
+      bar);
+  mode_->setAccessibleName(tr("What the graph shows"));
+  layoutOf(bar)->addWidget(mode_);
+  auto* options = new IconButton(QStringLiteral("view"), {}, tr("Choose how the graph is shown."), bar);
+  options->setObjectName(QStringLiteral("graphOptions"));
+  options->setMenu(actions_->menu);
+  options->setPopupMode(QToolButton::InstantPopup);
+  layoutOf(bar)->addSpacing(4);
+  layoutOf(bar)->addWidget(options);
+  layout->addWidget(bar);
+  pictures_ = new PictureBar(this);
+  layout->addWidget(pictures_);
+  view_->setObjectName(QStringLiteral("graph"));
+  view_->setAccessibleName(tr("Graph of the model"));
+  layout->addWidget(view_, 1);
+  connect(actions_, &GraphActions::pictureWanted, this, &GraphPane::askForPicture);
+  connect(pictures_, &PictureBar::done, this, [this](bool written, const QString& message) {
+    if (!message.isEmpty()) Q_EMIT told(message);
+    Q_EMIT pictureDone(written);
+  });
+  connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
+  connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
+  connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
+  connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
+    if (node >= 0) {
+      session_->selectNode(node);
+    } else {
+      session_->clearSelection();
+      if (coneShown_) showZeroMean();
+    }
+  });
+  connect(view_, &graphview::GraphView::edgeSelected, session_, &Session::selectValue);
+  connect(view_, &graphview::GraphView::scopeSelected, this, [this](int scope) {
+    showCrumbs(scope, {});
+    Q_EMIT scopeShown(scope);
+  });
+  connect(view_, &graphview::GraphView::centerHereRequested, this, &GraphPane::centerHereRequested);
+  connect(view_, &graphview::GraphView::compareHereRequested, this, &GraphPane::compareHereRequested);
+  connect(session_, &Session::modelChanged, this, &GraphPane::showModel);
+  connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
+  connect(session_, &Session::selectionChanged, this, &GraphPane::showSelection);
+  connect(session_, &Session::zeroMeanChanged, this, &GraphPane::showZeroMean);
+  connect(session_, &Session::jobChanged, this, &GraphPane::showJob);
+}
+
+void GraphPane::showModel() {
+  view_->setBusy({});
+  view_->clearHighlight();
+  view_->setDocument(session_->document());
+  showCrumbs(-1, {});
+}
+
+void GraphPane::showAnalysis() {
+  if (!session_->analysis()) return;
+  view_->updateDocument(session_->document());
+  view_->setNorms(session_->analysis()->norms);
+}
+
+void GraphPane::showJob() {
+  const bool opening = session_->job().kind == JobKind::Opening;
+  if (session_->model()) return;
+  view_->setBusy(opening ? tr("Opening %1").arg(QFileInfo(session_->path()).fileName()) : QString());
+  if (opening) showCrumbs(-1, {});
+}
+
+void GraphPane::showSelection() {
+  const Selection& selection = session_->selection();
+  int node = selection.node;
+  if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
+  if (view_->selectedNode() != node && selection.value < 0) view_->selectNode(node);
+  showCrumbsOfSelection();
+}
+
+void GraphPane::showMode() {
+  showZeroMean();
+  if (mode_->current() != Tensors) view_->setZeroMeanMap(std::nullopt);
+  requestMap();
+}
+
+void GraphPane::requestMap() {
+  if (mode_->current() != Tensors || !session_->analysis()) return;
+  const int asked = ++asked_;
+  session_->engine()->request<protocol::ZeroMeanMap>(protocol::methods::kZeroMeanMap, session_->planParams(), this,
+                                                     [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
+                                                       if (asked != asked_ || mode_->current() != Tensors) return;
+                                                       if (reply) view_->setZeroMeanMap(*reply);
+                                                     });
+}
+
+void GraphPane::requestCone(int node) {
+  if (!session_->analysis()) return;
+  protocol::ShiftConeParams params;
+  params.node = node;
+  params.plan = session_->planParams();
+  session_->engine()->request<protocol::ShiftCone>(protocol::methods::kShiftCone, params, this,
+                                                   [this, node](const Reply<protocol::ShiftCone>& reply) {
+                                                     if (reply) showCone(node, *reply);
+                                                   });
+}
+
+// As a zero-mean graph is shown: the layer, what carries its shift, and the norms that do not notice.
+void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
+  if (cone.values.empty()) {
+    Q_EMIT told(cone.reason.empty() ? tr("Nothing reads what this layer makes.") : text(cone.reason));
+    return;
+  }
+  protocol::ZeroMeanGraph graph;
+  graph.norm = -1;
+  graph.values = cone.values;
+  graph.vertices.push_back({node, "L", tr("centered by the plan").toStdString()});
+  for (const int value : cone.values) {
+    const protocol::GraphNode* maker = session_->index().producer(value);
+    if (maker == nullptr || maker->id == node) continue;
+    graph.vertices.push_back({maker->id, maker->role == "R" ? "R" : "S", tr("carries the shift").toStdString()});
+  }
+  for (const int end : cone.ends) graph.vertices.push_back({end, "Z", tr("does not notice the shift").toStdString()});
+  coneShown_ = true;
+  view_->setHighlight(graph);
+}
+
+void GraphPane::showZeroMean() {
+  coneShown_ = false;
+  const auto& graph = session_->zeroMean();
+  const protocol::NormInfo* norm = graph ? session_->norm(graph->norm) : nullptr;
+  if (norm == nullptr || mode_->current() != ZeroMean) {
+    view_->clearHighlight();
+    return;
+  }
+  view_->setHighlight(*graph, norm->blocker_path);
+}
+
+void GraphPane::askForPicture(bool whole) {
+  auto* dialog = new QFileDialog(this, whole ? tr("Save picture of the whole graph") : tr("Save picture of the view"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(QStringLiteral("pictureDialog"));
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  const QFileInfo model(session_->path());
+  dialog->setDirectory(model.absolutePath());
+  dialog->setNameFilters({tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")});
+  dialog->setDefaultSuffix(QStringLiteral("svg"));
+  connect(dialog, &QFileDialog::filterSelected, dialog,
+          [dialog](const QString& filter) { dialog->setDefaultSuffix(filter.section(u'.', -1).chopped(1)); });
+  dialog->selectFile(model.completeBaseName() + QStringLiteral(".svg"));
+  connect(dialog, &QFileDialog::fileSelected, this, [this, whole](const QString& path) { savePicture(path, whole); });
+  dialog->open();
+}
+
+void GraphPane::savePicture(const QString& path, bool whole) {
+  if (view_->scene().empty()) return;
+  using Extent = graphview::GraphView::Extent;
+  pictures_->start(view_->orderPicture(path, whole ? Extent::Whole : Extent::View));
+}
+
+void GraphPane::goToNode(int node) {
+  view_->reveal(node);
+  session_->selectNode(node);
+}
+
+void GraphPane::goToScope(int scope) {
+  view_->revealScope(scope);
+  showCrumbs(scope, {});
+}
+
+void GraphPane::showCrumbsOfSelection() {
+  const Selection& selection = session_->selection();
+  int node = selection.node;
+  if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
+  if (selection.value >= 0) {
+    const protocol::GraphNode* producer = session_->index().producer(selection.value);
+    node = producer != nullptr ? producer->id : -1;
+  }
+  const protocol::GraphNode* at = session_->index().node(node);
+  if (at == nullptr) {
+    showCrumbs(-1, {});
+    return;
+  }
+  // A norm's own module already names it.
+  showCrumbs(at->scope, selection.norm >= 0 ? QString() : text(at->label));
+}
+
+void GraphPane::showCrumbs(int scope, const QString& last) {
+  while (QLayoutItem* item = crumbLayout_->takeAt(0)) {
+    if (item->widget() != nullptr) item->widget()->deleteLater();
+    delete item;
+  }
+  QVector<QPair<QString, int>> parts;  // text, scope
+  const QString model = QFileInfo(session_->path()).completeBaseName();
+  for (const int id : session_->index().scopePath(scope)) {
+    const protocol::GraphScope* at = session_->index().scope(id);
+    parts.push_back({at->parent < 0 ? model : text(at->name), id});
+  }
+  if (parts.isEmpty()) parts.push_back({model, 0});
+  if (!last.isEmpty()) parts.push_back({last, -1});
+  for (int i = 0; i < parts.size(); ++i) {
+    if (i > 0) crumbLayout_->addWidget(new CrumbArrow(crumbs_));
+    auto* crumb = new QToolButton(crumbs_);
+    crumb->setText(parts[i].first);
+    crumb->setProperty("kind", i + 1 == parts.size() ? "crumbLast" : "crumb");
+    crumb->setFocusPolicy(Qt::TabFocus);
+    crumb->setToolTip(tr("Go to %1 in the graph.").arg(parts[i].first));
+    const int target = parts[i].second;
+    if (target >= 0) {
+      connect(crumb, &QToolButton::clicked, this, [this, target] {
+        view_->revealScope(target);
+        Q_EMIT scopeShown(target);
+      });
+    }
+    crumbLayout_->addWidget(crumb);
+  }
+  crumbLayout_->addStretch(1);
+}
+
+}  // namespace normlens::ui

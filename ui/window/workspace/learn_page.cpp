@@ -1,0 +1,102 @@
+#include "ui/window/workspace/learn_page.h"
+
+#include <QDir>
+#include <QFile>
+#include <QHBoxLayout>
+#include <QListWidget>
+#include <QTextBlock>
+#include <QTextBrowser>
+#include <QTextCursor>
+
+#include "ui/theme/theme.h"
+
+namespace normlens::ui {
+namespace {
+
+constexpr int kTitleWidth = 240;
+constexpr int kParagraphGap = 8;
+constexpr int kLineHeight = 125;  // percent
+constexpr int kNameRole = Qt::UserRole;
+constexpr int kTextRole = Qt::UserRole + 1;
+
+QString folder() { return QStringLiteral(":/normlens/lessons/"); }
+
+// "06_gamma_beta.md" is gamma_beta.
+QString nameOf(const QString& file) { return file.section(u'_', 1).chopped(3); }
+
+QString textOf(const QString& file) {
+  QFile lesson(folder() + file);
+  return lesson.open(QIODevice::ReadOnly) ? QString::fromUtf8(lesson.readAll()) : QString();
+}
+
+// Markdown comes without distances, and with headings twice as large as any other title of the window.
+void setOut(QTextDocument& document) {
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
+    QTextCursor cursor(block);
+    QTextBlockFormat format = block.blockFormat();
+    format.setBottomMargin(kParagraphGap);
+    format.setLineHeight(kLineHeight, QTextBlockFormat::ProportionalHeight);
+    cursor.setBlockFormat(format);
+    if (format.headingLevel() == 0) continue;
+    cursor.select(QTextCursor::BlockUnderCursor);
+    QTextCharFormat heading;
+    heading.setFont(uiFont(15, QFont::DemiBold));
+    heading.clearProperty(QTextFormat::FontSizeAdjustment);
+    cursor.setCharFormat(heading);
+  }
+}
+
+}  // namespace
+
+LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
+  setObjectName(QStringLiteral("learn"));
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  titles_ = new QListWidget(this);
+  titles_->setObjectName(QStringLiteral("lessons"));
+  titles_->setAccessibleName(tr("Lessons"));
+  titles_->setFixedWidth(kTitleWidth);
+  titles_->setFrameShape(QFrame::NoFrame);
+  titles_->setToolTip(tr("What the words of this program mean, a page each."));
+  text_ = new QTextBrowser(this);
+  text_->setObjectName(QStringLiteral("lessonText"));
+  text_->setAccessibleName(tr("Lesson"));
+  text_->setFrameShape(QFrame::NoFrame);
+  text_->setOpenLinks(false);
+  text_->document()->setDocumentMargin(16);
+  row->addWidget(titles_);
+  row->addWidget(text_, 1);
+  connect(titles_, &QListWidget::currentRowChanged, this, &LearnPage::read);
+  fill();
+}
+
+void LearnPage::fill() {
+  for (const QString& file : QDir(folder()).entryList({QStringLiteral("*.md")}, QDir::Files, QDir::Name)) {
+    const QString markdown = textOf(file);
+    auto* item = new QListWidgetItem(markdown.section(u'\n', 0, 0).mid(2), titles_);  // "# Title"
+    item->setData(kNameRole, nameOf(file));
+    item->setData(kTextRole, markdown);
+  }
+  titles_->setCurrentRow(0);
+}
+
+void LearnPage::read() {
+  const QListWidgetItem* item = titles_->currentItem();
+  text_->setMarkdown(item != nullptr ? item->data(kTextRole).toString() : QString());
+  setOut(*text_->document());
+}
+
+void LearnPage::showLesson(const QString& name) {
+  for (int row = 0; row < titles_->count(); ++row) {
+    if (titles_->item(row)->data(kNameRole).toString() == name) return titles_->setCurrentRow(row);
+  }
+  titles_->setCurrentRow(0);
+}
+
+QString LearnPage::lesson() const {
+  const QListWidgetItem* item = titles_->currentItem();
+  return item != nullptr ? item->data(kNameRole).toString() : QString();
+}
+
+}  // namespace normlens::ui

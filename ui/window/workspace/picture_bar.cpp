@@ -1,0 +1,71 @@
+#include "ui/window/workspace/picture_bar.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QProgressBar>
+
+#include "ui/graphview/picture_job.h"
+#include "ui/widgets/icon_button.h"
+
+namespace normlens::ui {
+
+using graphview::PictureJob;
+
+PictureBar::PictureBar(QWidget* parent) : QFrame(parent) {
+  setObjectName(QStringLiteral("pictureBar"));
+  setAccessibleName(tr("Picture that is being written"));
+  setFixedHeight(28);
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(12, 0, 8, 0);
+  label_ = new QLabel(this);
+  layout->addWidget(label_);
+  progress_ = new QProgressBar(this);
+  progress_->setTextVisible(false);
+  progress_->setFixedHeight(6);
+  progress_->setAccessibleName(tr("Progress of the picture"));
+  progress_->setToolTip(tr("How much of the picture is written."));
+  layout->addWidget(progress_, 1);
+  auto* stop = new IconButton(QStringLiteral("close"), {}, tr("Stop writing the picture."), this);
+  stop->setObjectName(QStringLiteral("stopPicture"));
+  stop->setIconExtent(12);
+  layout->addWidget(stop);
+  connect(stop, &QToolButton::clicked, this, [this] {
+    if (job_) job_->cancel();
+  });
+  hide();
+}
+
+PictureBar::~PictureBar() = default;
+
+void PictureBar::start(graphview::PictureOrder order) {
+  label_->setText(tr("Writing %1").arg(QFileInfo(order.path).fileName()));
+  progress_->setRange(0, 0);
+  job_ = std::make_unique<PictureJob>(std::move(order));
+  connect(job_.get(), &PictureJob::progressed, this, [this](double fraction) {
+    progress_->setRange(0, fraction < 0 ? 0 : 1000);
+    if (fraction >= 0) progress_->setValue(static_cast<int>(1000 * fraction));
+  });
+  connect(job_.get(), &PictureJob::finished, this, [this](const QStringList& files) {
+    end(true,
+        files.size() == 1
+            ? tr("Wrote %1.").arg(files.first())
+            : tr("Wrote %n tiles, the first of them %1.", nullptr, static_cast<int>(files.size())).arg(files.first()));
+  });
+  connect(job_.get(), &PictureJob::failed, this, [this](const QString& message) { end(false, message); });
+  show();
+}
+
+void PictureBar::end(bool written, const QString& message) {
+  hide();
+  // Not from inside the job's own signal.
+  QMetaObject::invokeMethod(
+      this,
+      [this, finished = job_.get()] {
+        if (job_.get() == finished) job_.reset();
+      },
+      Qt::QueuedConnection);
+  Q_EMIT done(written, message);
+}
+
+}  // namespace normlens::ui
