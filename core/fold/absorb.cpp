@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/parallel.h"
 #include "core/fold/center.h"
 #include "core/fold/loop_nest.h"
-#include "core/fold/parallel.h"
 #include "core/fold/work.h"
 
 namespace normlens::fold {

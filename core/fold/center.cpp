@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/parallel.h"
 #include "core/fold/loop_nest.h"
-#include "core/fold/parallel.h"
 #include "core/fold/work.h"
 
 namespace normlens::fold {

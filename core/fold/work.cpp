@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/map_ahead.h"
-#include "core/fold/parallel.h"
+#include "core/base/parallel.h"
 
 namespace normlens::fold {
 

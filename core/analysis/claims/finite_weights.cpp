@@ -1,9 +1,9 @@
 #include "core/analysis/claims/finite_weights.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "core/analysis/claims/claims.h"
+#include "core/base/parallel.h"
 #include "core/fold/finite.h"
 
 namespace normlens::analysis {
@@ -13,8 +13,7 @@ FiniteWeights::Place FiniteWeights::placeOf(const graph::TensorView& weight) {
 }
 
 void FiniteWeights::read(const std::vector<graph::TensorView>& weights) {
-  const auto strange =
-      fold::holdNonFinite(weights, static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  const auto strange = fold::holdNonFinite(weights, hardwareThreads());
   for (size_t i = 0; i < weights.size(); ++i) areFinite_[placeOf(weights[i])] = !strange[i];
 }
 

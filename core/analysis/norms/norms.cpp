@@ -224,4 +224,15 @@ bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId ou
   });
 }
 
+std::vector<NamedNorm> normsOfOneOp(const Norms& norms) {
+  std::vector<NamedNorm> found;
+  for (const auto& norm : norms.layerNorms) {
+    if (norm.form == NormForm::Op) found.push_back({norm.name, norm.node});
+  }
+  for (const auto& norm : norms.others) {
+    if (norm.kind == "RMSNorm" && norm.form == NormForm::Op) found.push_back({norm.name, norm.node});
+  }
+  return found;
+}
+
 }  // namespace normlens::analysis

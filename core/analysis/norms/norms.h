@@ -99,4 +99,12 @@ struct Norms {
 [[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members, graph::ValueId output,
                             const std::vector<graph::NodeId>& sizesOf = {});
 
+struct NamedNorm {
+  std::string name;
+  graph::NodeId node = graph::kNone;
+};
+
+// The LayerNorms, then the RMSNorms, that are one op of their own.
+[[nodiscard]] std::vector<NamedNorm> normsOfOneOp(const Norms& norms);
+
 }  // namespace normlens::analysis

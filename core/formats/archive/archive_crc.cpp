@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <span>
-#include <thread>
-#include <vector>
 
+#include "core/base/parallel.h"
 #include "core/formats/archive/archive_reader.h"
 #include "core/formats/archive/inflate.h"
 
@@ -35,16 +35,16 @@ std::optional<uint32_t> crcOfDeflated(std::span<const std::byte> packed, uint64_
 namespace {
 
 // Stored records are read piece by piece: a piece stays in the processor's cache.
-bool recordIsSound(const Archive& archive, const ZipRecord& record, std::vector<std::byte>& buffer) {
+bool recordIsSound(const Archive& archive, const ZipRecord& record) {
   if (record.method != ZipMethod::Stored) {
     const auto crc = crcOfDeflated(archive.stored(record), record.size);
     return crc && *crc == record.crc;
   }
   constexpr uint64_t kPiece = 1 << 18;
-  buffer.resize(kPiece);
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(kPiece, record.size));
   uint32_t crc = 0;
   for (uint64_t done = 0; done < record.size; done += kPiece) {
-    const auto piece = std::span(buffer).first(std::min(kPiece, record.size - done));
+    const auto piece = std::span(buffer.get(), std::min(kPiece, record.size - done));
     if (!archive.file().readAt(record.dataOffset + done, piece)) return false;
     crc = crcOf(crc, piece.data(), piece.size());
   }
@@ -53,25 +53,16 @@ bool recordIsSound(const Archive& archive, const ZipRecord& record, std::vector<
 
 }  // namespace
 
-Status checkCrcs(const Archive& archive, unsigned threads, const std::function<bool(const ZipRecord&)>& wanted) {
+Status checkCrcs(const Archive& archive, int threads, const std::function<bool(const ZipRecord&)>& wanted) {
   const auto& records = archive.records();
-  std::atomic<size_t> next = 0;
   std::atomic<size_t> firstBad = records.size();
-  const auto work = [&] {
-    std::vector<std::byte> buffer;
-    for (size_t i = next++; i < records.size(); i = next++) {
-      if (i > firstBad || (wanted && !wanted(records[i])) || recordIsSound(archive, records[i], buffer)) continue;
-      size_t known = firstBad;
-      while (i < known && !firstBad.compare_exchange_weak(known, i)) {
-      }
+  parallelFor(threads, static_cast<int64_t>(records.size()), [&](int64_t record) {
+    const auto i = static_cast<size_t>(record);
+    if (i > firstBad || (wanted && !wanted(records[i])) || recordIsSound(archive, records[i])) return;
+    size_t known = firstBad;
+    while (i < known && !firstBad.compare_exchange_weak(known, i)) {
     }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    const size_t atOnce = std::min<size_t>(threads, records.size());
-    for (size_t i = 1; i < atOnce; ++i) helpers.emplace_back(work);
-    work();
-  }
+  });
   if (firstBad == records.size()) return {};
   return fail(ErrorCode::Unreadable,
               archive.file().path().string() + " is corrupt: CRC mismatch in record '" + records[firstBad].name + "'",

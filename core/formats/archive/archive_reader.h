@@ -58,7 +58,7 @@ class Archive {
 
 // CRC-32 (zip polynomial) of the contents of the records that are wanted, all unless said, on `threads` threads.
 // Errors: Unreadable, naming the record.
-[[nodiscard]] Status checkCrcs(const Archive& archive, unsigned threads,
+[[nodiscard]] Status checkCrcs(const Archive& archive, int threads,
                                const std::function<bool(const ZipRecord&)>& wanted = {});
 
 }  // namespace normlens::formats

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <future>
 #include <numeric>
-#include <thread>
 
+#include "core/base/parallel.h"
 #include "core/formats/archive/archive_crc.h"
 #include "core/formats/archive/zip_layout.h"
 #include "core/formats/file/atomic_file.h"
@@ -126,23 +126,16 @@ std::vector<Placed> placeRecords(std::vector<RecordToWrite> records, uint64_t& e
 }
 
 // The sums of all records that do not know theirs, largest first. False when one cannot be unpacked.
-bool sumUp(std::vector<Placed>& records, unsigned threads) {
+bool sumUp(std::vector<Placed>& records, int threads) {
   std::vector<size_t> order(records.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return records[a].packed > records[b].packed; });
-  std::atomic<size_t> next = 0;
   std::atomic<bool> sound = true;
-  const auto work = [&] {
-    for (size_t i = next++; i < order.size(); i = next++) {
-      auto& record = records[order[i]].record;
-      if (!record.crc) record.crc = contentCrc(record);
-      if (!record.crc) sound = false;
-    }
-  };
-  std::vector<std::jthread> helpers;
-  for (unsigned i = 1; i < threads; ++i) helpers.emplace_back(work);
-  work();
-  helpers.clear();
+  parallelFor(threads, static_cast<int64_t>(order.size()), [&](int64_t i) {
+    auto& record = records[order[static_cast<size_t>(i)]].record;
+    if (!record.crc) record.crc = contentCrc(record);
+    if (!record.crc) sound = false;
+  });
   return sound;
 }
 
@@ -187,7 +180,7 @@ std::optional<uint32_t> contentCrc(const RecordToWrite& record) {
   return crcOfDeflated(record.bytes.empty() ? std::span<const std::byte>() : record.bytes[0], record.size);
 }
 
-Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, unsigned threads,
+Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, int threads,
                     const std::function<Status()>& stillGood) {
   uint64_t end = 0;
   auto placed = placeRecords(std::move(records), end);

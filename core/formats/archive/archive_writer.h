@@ -33,7 +33,7 @@ struct RecordToWrite {
 // To a temporary name in the same folder, fsynced, renamed: `path` holds the old content or the new one, and no other
 // file is left behind. Errors: WriteFailed; Internal when a deflated record is broken.
 // `stillGood` is asked when all is written and before it gets its name.
-[[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records,
-                                  unsigned threads, const std::function<Status()>& stillGood = {});
+[[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, int threads,
+                                  const std::function<Status()>& stillGood = {});
 
 }  // namespace normlens::formats

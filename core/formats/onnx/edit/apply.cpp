@@ -1,44 +1,15 @@
 // OnnxModel::apply: a FoldPlan carried out on a copy of the file's nodes and tensors.
-#include <algorithm>
 #include <future>
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
+#include "core/formats/edit/plan_translator.h"
 #include "core/formats/onnx/edit/fuse_adds.h"
 #include "core/formats/onnx/edit/lift_opset.h"
+#include "core/formats/onnx/edit/node_edits.h"
 #include "core/formats/onnx/edit/place_weights.h"
-#include "core/formats/onnx/edit/plan_translator.h"
 #include "core/formats/onnx/read/onnx_model.h"
 
 namespace normlens::formats::onnx {
-namespace {
-
-template <class Wanted, class Action>
-void forEach(const fold::FoldPlan& plan, const Action& action) {
-  for (const auto& edit : plan.edits) {
-    if (const auto* wanted = std::get_if<Wanted>(&edit)) action(*wanted);
-  }
-}
-
-bool replacesNorms(const fold::FoldPlan& plan) {
-  return std::any_of(plan.edits.begin(), plan.edits.end(),
-                     [](const fold::Edit& edit) { return std::holds_alternative<fold::ReplaceNorm>(edit); });
-}
-
-void editNodes(PlanTranslator& nodes, const fold::FoldPlan& plan) {
-  forEach<fold::AbsorbScale>(plan, [&](const auto& edit) { nodes.add(edit); });
-  // Those that write out a fused operation come last: the others are told by the inputs of the fused node.
-  for (const bool inside : {false, true}) {
-    forEach<fold::InsertCentering>(plan, [&](const auto& edit) {
-      if (nodes.readsInside(edit) == inside) nodes.add(edit);
-    });
-    if (!inside) nodes.dropAddends();
-  }
-  forEach<fold::AbsorbShift>(plan, [&](const auto& edit) { nodes.add(edit); });
-  forEach<fold::ReplaceNorm>(plan, [&](const auto& edit) { nodes.add(edit); });
-  nodes.checkComplete();
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
                                                 const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
@@ -76,8 +47,8 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
     task.report("rewriting the graph");
     const auto everyType = source_.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;
-    PlanTranslator nodes(lowered_, edited, plan, norms, dialect, facts_.dtype, everyType);
-    editNodes(nodes, plan);
+    NodeEdits nodes(lowered_, edited, dialect, facts_.dtype, everyType);
+    translate(plan, lowered_.graph, norms, nodes);
     edited.finishNodes();
     // Norms that stay as they were keep their Adds.
     if (fuses) static_cast<void>(fuseAdds(edited, adds, [&](const NodeProto& norm) { return edited.isNew(norm); }));

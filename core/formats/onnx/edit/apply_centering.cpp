@@ -1,73 +1,56 @@
 #include "core/formats/onnx/edit/apply_centering.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "core/formats/centering_axes.h"
+#include "core/formats/edit/centering_axes.h"
+#include "core/formats/edit/centering_code.h"
+#include "core/formats/onnx/edit/node_maker.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
-using ops::Factor;
-constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-
-class CenteringCode {
+// CenteringCode's ops.
+class NodeOps {
  public:
-  CenteringCode(NodeMaker& nodes, ops::FactorsPerDim axes) : nodes_(nodes), axes_(std::move(axes)) {
-    for (const auto& factors : axes_) flat_.insert(flat_.end(), factors.begin(), factors.end());
-  }
+  using Value = std::string;
 
-  std::string emit(const std::string& x) {
-    if (flat_.size() == axes_.size()) return centerFrom(x, 0);
-    const std::string shape = nodes_.add("Shape", {x});
-    std::string y = x;
+  explicit NodeOps(NodeMaker& nodes) : nodes_(nodes) {}
+
+  std::string cut(std::string x, const ops::FactorsPerDim& axes) {
+    if (std::ranges::all_of(axes, [](const auto& factors) { return factors.size() == 1; })) return x;
+    shape_ = nodes_.add("Shape", {x});
     // Last axis first: the axes before it keep their places.
-    for (size_t axis = axes_.size(); axis-- > 0;) {
-      if (axes_[axis].size() > 1) y = nodes_.add("Reshape", {y, cutShape(y, axis)});
+    for (size_t axis = axes.size(); axis-- > 0;) {
+      if (axes[axis].size() > 1) x = nodes_.add("Reshape", {x, cutShape(x, axes, axis)});
     }
-    return nodes_.add("Reshape", {centerFrom(y, 0), shape});
+    return x;
+  }
+  std::string joined(const std::string& y, const ops::FactorsPerDim& /*axes*/) {
+    return shape_.empty() ? y : nodes_.add("Reshape", {y, shape_});
+  }
+  std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {
+    return nodes_.slice(x, axis, begin, end);
+  }
+  std::string concat(const std::vector<std::string>& pieces, int64_t axis) { return nodes_.concat(pieces, axis); }
+  std::string mean(const std::string& x, const std::vector<int64_t>& axes) { return nodes_.reduceMean(x, axes); }
+  std::string subtract(const std::string& a, const std::string& b) { return nodes_.add("Sub", {a, b}); }
+  // From the end, where the file's version of the operators can say so.
+  [[nodiscard]] int64_t axisNumber(size_t axis, size_t rank) const {
+    return static_cast<int64_t>(axis) - (nodes_.opset() >= 11 ? static_cast<int64_t>(rank) : 0);
   }
 
  private:
   // The shape of `x` with this axis cut into its factors; 0 copies a size.
-  std::string cutShape(const std::string& x, size_t axis) {
+  std::string cutShape(const std::string& x, const ops::FactorsPerDim& axes, size_t axis) {
     std::vector<int64_t> sizes(axis, 0);
-    for (const Factor& factor : axes_[axis]) sizes.push_back(factor.summed ? factor.size : -1);
-    if (axis + 1 == axes_.size()) return nodes_.ints(sizes);
-    const std::string rest = nodes_.slice(nodes_.add("Shape", {x}), 0, static_cast<int64_t>(axis) + 1, kEnd);
+    for (const ops::Factor& factor : axes[axis]) sizes.push_back(factor.summed ? factor.size : -1);
+    if (axis + 1 == axes.size()) return nodes_.ints(sizes);
+    const std::string rest = nodes_.slice(nodes_.add("Shape", {x}), 0, static_cast<int64_t>(axis) + 1, kToTheEnd);
     return nodes_.concat({nodes_.ints(sizes), rest}, 0);
   }
 
-  // Cuts the region out axis by axis, from `next` on, and centers what is left.
-  std::string centerFrom(const std::string& x, size_t next) {
-    while (next < flat_.size() && flat_[next].whole()) ++next;
-    if (next == flat_.size()) return subtractMean(x);
-    const Factor& factor = flat_[next];
-    const auto axis = axisNumber(next);
-    const bool toTheEnd = factor.end == factor.size;
-    std::vector<std::string> pieces;
-    if (factor.begin > 0) pieces.push_back(nodes_.slice(x, axis, 0, factor.begin));
-    pieces.push_back(centerFrom(nodes_.slice(x, axis, factor.begin, toTheEnd ? kEnd : factor.end), next + 1));
-    if (!toTheEnd) pieces.push_back(nodes_.slice(x, axis, factor.end, kEnd));
-    return pieces.size() == 1 ? pieces[0] : nodes_.concat(pieces, axis);
-  }
-
-  std::string subtractMean(const std::string& x) {
-    std::vector<int64_t> axes;
-    for (size_t i = 0; i < flat_.size(); ++i) {
-      if (flat_[i].summed) axes.push_back(axisNumber(i));
-    }
-    return nodes_.add("Sub", {x, nodes_.reduceMean(x, axes)});
-  }
-
-  // From the end, where the file's version of the operators can say so.
-  [[nodiscard]] int64_t axisNumber(size_t i) const {
-    return static_cast<int64_t>(i) - (nodes_.opset() >= 11 ? static_cast<int64_t>(flat_.size()) : 0);
-  }
-
   NodeMaker& nodes_;
-  ops::FactorsPerDim axes_;
-  std::vector<Factor> flat_;
+  std::string shape_;  // of the value that was cut
 };
 
 // A node (null: the end) of a body.
@@ -107,17 +90,14 @@ Point pointBefore(const std::vector<ReadSite>& reads) {
 
 }  // namespace
 
-std::string centeredValue(NodeMaker& nodes, const std::string& x, const graph::Shape& shape,
-                          const ops::Pattern& pattern) {
-  return CenteringCode(nodes, centeringAxes(pattern, shape)).emit(x);
-}
-
 void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,
                      const ops::Pattern& pattern) {
   const std::string x = EditableModel::nameAt(reads.at(0));
   const Point point = pointBefore(reads);
   NodeMaker nodes(*point.body, opset, x + "_centering", point.node);
-  const std::string centered = centeredValue(nodes, x, shape, pattern);
+  NodeOps ops(nodes);
+  const auto axes = centeringAxes(pattern, shape);
+  const std::string centered = CenteringCode(ops, axes).emit(x);
   if (point.node != nullptr) {
     model.addBefore(*point.body, *point.node, nodes.take());
   } else {

@@ -8,19 +8,13 @@
 #include <vector>
 
 #include "core/formats/onnx/edit/editable_model.h"
-#include "core/formats/onnx/edit/node_maker.h"
 #include "core/graph/types.h"
 #include "core/ops/pattern.h"
 
 namespace normlens::formats::onnx {
 
-// Appends the nodes that center `x`, of this shape in the probe run. Gives the centered value's name. Throws
-// EditRefused.
-[[nodiscard]] std::string centeredValue(NodeMaker& nodes, const std::string& x, const graph::Shape& shape,
-                                        const ops::Pattern& pattern);
-
 // Centers the value that all `reads` read (under one name of one body) once, before the first of them, and redirects
-// them.
+// them. Throws EditRefused.
 void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,
                      const ops::Pattern& pattern);
 

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "core/formats/edit/norm_code.h"
 #include "core/formats/onnx/read/dtypes.h"
 
 namespace normlens::formats::onnx {
@@ -47,32 +48,45 @@ std::vector<int64_t> meanAxes(const NormToWrite& norm, int opset) {
   return axes;
 }
 
-Written primitives(NodeMaker& nodes, const NormToWrite& norm) {
-  const auto type = computeType(norm);
-  const std::string x = type == norm.dtype ? norm.input : nodes.cast(norm.input, type);
-  const auto mean = nodes.reduceMean(nodes.add("Mul", {x, x}), meanAxes(norm, nodes.opset()));
-  const auto shifted = nodes.add("Add", {mean, nodes.number(norm.eps, type)});
-  const auto root = nodes.add("Sqrt", {shifted});
-  const bool casts = type != norm.outputType, scales = !norm.gamma.empty(), shifts = !norm.beta.empty();
-  std::string y = nodes.add("Div", {x, root}, casts || scales || shifts ? "" : norm.output);
-  if (casts) y = nodes.cast(y, norm.outputType, scales || shifts ? "" : norm.output);
-  if (scales) y = nodes.add("Mul", {y, norm.gamma}, shifts ? "" : norm.output);
-  if (shifts) y = nodes.add("Add", {y, norm.beta}, norm.output);
-  Written written{nodes.take(), 0};
-  written.principal = written.nodes.size() - 1;
-  return written;
-}
+// normCode's ops.
+class NodeOps {
+ public:
+  using Value = std::string;
 
-Written single(NodeMaker& nodes, NormStyle style, const NormToWrite& norm) {
-  const bool shifts = !norm.beta.empty();
-  const char* op = style == NormStyle::Standard ? "RMSNormalization" : "SimplifiedLayerNormalization";
-  const auto y = nodes.add(op, {norm.input, norm.gamma}, shifts ? "" : norm.output);
-  setInt(nodes.last(), "axis", -norm.axesCount);
-  setFloat(nodes.last(), "epsilon", static_cast<float>(norm.eps));
-  if (norm.stashType) setInt(nodes.last(), "stash_type", *norm.stashType);
-  if (shifts) nodes.add("Add", {y, norm.beta}, norm.output);
-  return {nodes.take(), 0};
-}
+  NodeOps(NodeMaker& nodes, NormStyle style, const NormToWrite& norm)
+      : nodes_(nodes), style_(style), norm_(norm), sumType_(computeType(norm)) {}
+
+  std::string rmsNorm(const std::string& x, const std::optional<std::string>& gamma) {
+    const char* op = style_ == NormStyle::Standard ? "RMSNormalization" : "SimplifiedLayerNormalization";
+    auto y = nodes_.add(op, {x, gamma.value()});
+    setInt(nodes_.last(), "axis", -norm_.axesCount);
+    setFloat(nodes_.last(), "epsilon", static_cast<float>(norm_.eps));
+    if (norm_.stashType) setInt(nodes_.last(), "stash_type", *norm_.stashType);
+    return y;
+  }
+  std::string toSumType(const std::string& x) { return sumType_ == norm_.dtype ? x : nodes_.cast(x, sumType_); }
+  std::string meanSquare(const std::string& x) {
+    return nodes_.reduceMean(nodes_.add("Mul", {x, x}), meanAxes(norm_, nodes_.opset()));
+  }
+  std::string overRoot(const std::string& x, const std::string& meanSquare) {
+    const auto shifted = nodes_.add("Add", {meanSquare, nodes_.number(norm_.eps, sumType_)});
+    return nodes_.add("Div", {x, nodes_.add("Sqrt", {shifted})});
+  }
+  std::string toGammaType(const std::string& y) {
+    return sumType_ == norm_.outputType ? y : nodes_.cast(y, norm_.outputType);
+  }
+  std::string multiply(const std::string& a, const std::string& b) { return nodes_.add("Mul", {a, b}); }
+  std::string add(const std::string& a, const std::string& b) { return nodes_.add("Add", {a, b}); }
+  static std::string toResultType(std::string y) { return y; }
+
+ private:
+  NodeMaker& nodes_;
+  NormStyle style_;
+  const NormToWrite& norm_;
+  graph::DType sumType_;
+};
+
+std::optional<std::string> given(const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); }
 
 }  // namespace
 
@@ -84,8 +98,13 @@ bool expressible(NormStyle style, const NormToWrite& norm) {
 void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm) {
   if (opset < 7) throw EditRefused("norms cannot be written in opset " + std::to_string(opset));
   NodeMaker nodes(*norm.body, opset, baseName(norm.like), &norm.like);
-  place(model, *norm.body, *norm.node, norm.like,
-        style == NormStyle::Primitives ? primitives(nodes, norm) : single(nodes, style, norm));
+  const bool asOneOp = style != NormStyle::Primitives;
+  NodeOps ops(nodes, style, norm);
+  normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
+  nodes.last().set_output(0, norm.output);
+  Written written{nodes.take(), 0};
+  if (!asOneOp) written.principal = written.nodes.size() - 1;
+  place(model, *norm.body, *norm.node, norm.like, std::move(written));
 }
 
 void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset, bool keepsBeta) {

@@ -1,4 +1,5 @@
 #include "core/formats/onnx/edit/dead_nodes.h"
+#include "core/formats/onnx/read/bodies.h"
 
 #include <algorithm>
 #include <map>
@@ -70,10 +71,7 @@ class Sweep {
   void addNodes(Scope& scope, Nodes& nodes) {
     for (auto& node : nodes) {
       for (const auto& output : node.output()) scope.made.emplace(output, &node);
-      for (auto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_g()) addGraph(&scope, *attribute.mutable_g());
-        for (auto& graph : *attribute.mutable_graphs()) addGraph(&scope, graph);
-      }
+      eachBody(node, [&](GraphProto& graph) { addGraph(&scope, graph); });
     }
   }
 
@@ -113,8 +111,7 @@ class Sweep {
     }
     const auto unread = [&](const std::string& output) { return output.empty() || scope.reads[output] == 0; };
     if (!std::all_of(node->output().begin(), node->output().end(), unread)) return;
-    const auto holdsBody = [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; };
-    if (std::any_of(node->attribute().begin(), node->attribute().end(), holdsBody)) return;
+    if (holdsBody(*node)) return;
     if (!scope.dead.insert(node).second) return;
     for (const auto& output : node->output()) scope.gone.insert(output);
     for (const auto& input : node->input()) {

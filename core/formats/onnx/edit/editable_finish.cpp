@@ -3,6 +3,7 @@
 
 #include "core/formats/onnx/edit/dead_nodes.h"
 #include "core/formats/onnx/edit/editable_model.h"
+#include "core/formats/onnx/read/bodies.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -82,12 +83,9 @@ void EditableModel::keepOriginal(int function, std::set<int>& originals) const {
 
 template <class Nodes>
 void EditableModel::callees(const Nodes& nodes, std::vector<int>& out) const {
-  for (const auto& node : nodes) {
+  eachNode(nodes, [&](const NodeProto& node) {
     if (const int called = functionOf(node); called >= 0) out.push_back(called);
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) callees(attribute.g().node(), out);
-    }
-  }
+  });
 }
 
 // Whether anything in these nodes, or in what they call, differs from the file.
@@ -95,9 +93,7 @@ bool EditableModel::findChangedCalls(::google::protobuf::RepeatedPtrField<NodePr
                                      std::set<int>& originals) {
   bool any = false;
   for (auto& node : nodes) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) any |= findChangedCalls(*attribute.mutable_g()->mutable_node(), changed, originals);
-    }
+    eachBody(node, [&](GraphProto& body) { any |= findChangedCalls(*body.mutable_node(), changed, originals); });
     const int function = functionOf(node);
     if (function < 0) continue;
     const auto own = inner_.find({&node, ""});

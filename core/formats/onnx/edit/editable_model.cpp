@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/run/runtime_ops.h"
 
 namespace normlens::formats::onnx {
@@ -23,10 +24,7 @@ void collectNames(const NodeProto& node, Names& names) {
   names.insert(node.name());
   for (const auto& input : node.input()) names.insert(input);
   for (const auto& output : node.output()) names.insert(output);
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) collectNames(attribute.g(), names);
-    for (const auto& graph : attribute.graphs()) collectNames(graph, names);
-  }
+  eachBody(node, [&](const GraphProto& graph) { collectNames(graph, names); });
 }
 
 void collectNames(const GraphProto& graph, Names& names) {
@@ -224,9 +222,7 @@ void EditableModel::index(Body& body) {
   body.indexed = true;
   for (NodeProto* node : body.nodes) {
     for (int i = 0; i < node->input_size(); ++i) body.reads[node->input(i)].emplace_back(node, i);
-    for (const auto& attribute : node->attribute()) {
-      if (attribute.has_g()) body.holders.push_back(node);
-    }
+    if (holdsBody(*node)) body.holders.push_back(node);
   }
 }
 

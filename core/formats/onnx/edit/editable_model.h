@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 #include "core/formats/onnx/lower/lower.h"
 #include "core/formats/onnx/read/onnx_source.h"
 

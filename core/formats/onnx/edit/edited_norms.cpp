@@ -1,6 +1,6 @@
 #include "core/formats/onnx/edit/edited_norms.h"
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats::onnx {
 

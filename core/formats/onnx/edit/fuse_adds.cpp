@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/formats/onnx/edit/node_maker.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/tensor_data.h"
@@ -45,11 +46,10 @@ bool canBeFused(const NodeProto& norm, const PlainAdd& add) {
 template <class Visit>
 void eachRead(const NodeProto& node, const Visit& visit) {
   for (const auto& input : node.input()) visit(input);
-  for (const auto& attribute : node.attribute()) {
-    if (!attribute.has_g()) continue;
-    for (const auto& inner : attribute.g().node()) eachRead(inner, visit);
-    for (const auto& output : attribute.g().output()) visit(output.name());
-  }
+  eachBody(node, [&](const GraphProto& body) {
+    for (const auto& inner : body.node()) eachRead(inner, visit);
+    for (const auto& output : body.output()) visit(output.name());
+  });
 }
 
 struct ConstantForm {

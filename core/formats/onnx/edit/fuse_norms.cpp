@@ -12,19 +12,12 @@ struct NormNode {
   const NodeProto* node = nullptr;
 };
 
-// Bodies of functions are left as they are; so are norms that are still written out as several nodes, and those that
-// ONNX Runtime has fused already.
+// Bodies of functions are left as they are.
 std::vector<NormNode> normsOf(const analysis::Norms& norms, const Lowered& lowered, EditableModel& model) {
   std::vector<NormNode> nodes;
-  const auto note = [&](const std::string& name, graph::NodeId node) {
-    const NodePath& path = lowered.nodePath[static_cast<size_t>(node)];
-    if (!insideFunction(path)) nodes.push_back({name, model.at(path, 0).node});
-  };
-  for (const auto& norm : norms.layerNorms) {
-    if (norm.form == analysis::NormForm::Op) note(norm.name, norm.node);
-  }
-  for (const auto& norm : norms.others) {
-    if (norm.kind == "RMSNorm" && norm.form != analysis::NormForm::Decomposed) note(norm.name, norm.node);
+  for (const auto& norm : analysis::normsOfOneOp(norms)) {
+    const NodePath& path = lowered.nodePath[static_cast<size_t>(norm.node)];
+    if (!insideFunction(path)) nodes.push_back({norm.name, model.at(path, 0).node});
   }
   return nodes;
 }

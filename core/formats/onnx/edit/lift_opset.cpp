@@ -12,6 +12,7 @@
 
 #include "core/formats/onnx/edit/lift_limits.h"
 #include "core/formats/onnx/float64/retype.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/guarded_schemas.h"
 
@@ -77,9 +78,9 @@ class LiftPlanner {
     for (int i = 0; i < graph.node_size(); ++i) {
       const NodeProto& node = graph.node(i);
       if (!isKnown(node.domain())) throw LiftFailed("it uses operators of the domain " + node.domain());
-      for (const auto& attribute : node.attribute()) {
-        if (attribute.has_g()) visit(attribute.g(), prefix + std::to_string(i) + "/" + attribute.name() + "/");
-      }
+      eachBody(node, [&](const GraphProto& body, const std::string& name) {
+        visit(body, prefix + std::to_string(i) + "/" + name + "/");
+      });
       if (isStandard(node.domain())) consider(node, prefix);
     }
   }
@@ -135,8 +136,8 @@ class LiftPlanner {
     NodeProto& copy = *graph.add_node();
     copy.set_op_type(node.op_type());
     copy.set_name("node");
+    if (holdsBody(node)) throw LiftFailed(node.op_type() + " has a body");
     for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g() || attribute.graphs_size() > 0) throw LiftFailed(node.op_type() + " has a body");
       auto& added = *copy.add_attribute();
       added = attribute;
       added.clear_doc_string();
@@ -326,9 +327,7 @@ void OpsetLift::apply(EditableModel& model) const {
     std::vector<NodeProto*> old(static_cast<size_t>(graph.node_size()));
     graph.mutable_node()->ExtractSubrange(0, graph.node_size(), old.data());
     for (NodeProto* node : old) {
-      for (auto& attribute : *node->mutable_attribute()) {
-        if (attribute.has_g()) self(self, *attribute.mutable_g());
-      }
+      eachBody(*node, [&](GraphProto& body) { self(self, body); });
       const auto form = forms_.find(node);
       if (form == forms_.end() || model.isNew(*node)) {
         graph.mutable_node()->AddAllocated(node);

@@ -82,15 +82,9 @@ void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<
         throw EditRefused("one read of '" + origin.name + "' wants two tensors");
     }
   }
-  // What the place holds: what most of its reads want, and the original where anything needs that.
-  std::vector<size_t> count(versions.size(), 0);
-  for (const auto& read : reads) ++count[read.version];
-  size_t best = reads[0].version;
-  for (size_t v = 0; v < versions.size(); ++v) {
-    if (count[v] == 0) continue;
-    const bool original = !versions[v].changed && versions[best].changed;
-    if (original || (versions[v].changed == versions[best].changed && count[v] > count[best])) best = v;
-  }
+  std::vector<size_t> wanted(versions.size(), 0);
+  for (const auto& read : reads) ++wanted[read.version];
+  const size_t best = versionToHold(versions, wanted);
   const bool keeps = readElsewhere || !versions[best].changed;
   if (!keeps) set(origin, versions[best].view);
   std::map<size_t, std::string> names;

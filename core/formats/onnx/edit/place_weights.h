@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/edit/weight_versions.h"
 #include "core/formats/onnx/edit/editable_model.h"
-#include "core/formats/weight_versions.h"
 
 namespace normlens::formats::onnx {
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/formats/onnx/float64/kernel.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/element_types.h"
 #include "core/formats/onnx/run/runtime_ops.h"
@@ -174,9 +175,7 @@ class OwnKernels {
       } else if (row && (row->kernel == "Resize" || row->kernel == "Upsample")) {
         narrowScales(node, *graph.mutable_node());
       }
-      for (auto& attribute : *node.mutable_attribute()) {
-        if (attribute.has_g()) replaceIn(*attribute.mutable_g(), &types);
-      }
+      eachBody(node, [&](GraphProto& body) { replaceIn(body, &types); });
       graph.mutable_node()->Add(std::move(node));
     }
   }
@@ -263,23 +262,7 @@ bool isFunctionOf(const ModelProto& model, const NodeProto& node, const Opsets& 
   return named && !isRuntimeOp(node, opsets);
 }
 
-std::string obstacleIn(const ModelProto& model, const NodeProto& node, const Opsets& opsets, graph::DType to);
-
-template <class Nodes>
-std::string obstacleAmong(const ModelProto& model, const Nodes& nodes, const Opsets& opsets, graph::DType to) {
-  for (const NodeProto& node : nodes) {
-    std::string obstacle = obstacleIn(model, node, opsets, to);
-    if (!obstacle.empty()) return obstacle;
-  }
-  return {};
-}
-
 std::string obstacleIn(const ModelProto& model, const NodeProto& node, const Opsets& opsets, graph::DType to) {
-  for (const auto& attribute : node.attribute()) {
-    if (!attribute.has_g()) continue;
-    std::string obstacle = obstacleAmong(model, attribute.g().node(), opsets, to);
-    if (!obstacle.empty()) return obstacle;
-  }
   if (isFunctionOf(model, node, opsets)) return {};
   if (isQuantised(node.op_type())) return "it is quantised (" + node.op_type() + ")";
   if (to != graph::DType::Float32 && isFloat32Only(node)) {
@@ -294,10 +277,14 @@ std::string obstacleIn(const ModelProto& model, const NodeProto& node, const Ops
 }  // namespace
 
 std::string conversionObstacle(const ModelProto& model, graph::DType to) {
-  std::string obstacle = obstacleAmong(model, model.graph().node(), opsetsOf(model.opset_import()), to);
-  for (const auto& function : model.functions()) {
-    if (obstacle.empty()) obstacle = obstacleAmong(model, function.node(), opsetsOf(function.opset_import()), to);
-  }
+  std::string obstacle;
+  const auto look = [&](const auto& nodes, const Opsets& opsets) {
+    eachNode(nodes, [&](const NodeProto& node) {
+      if (obstacle.empty()) obstacle = obstacleIn(model, node, opsets, to);
+    });
+  };
+  look(model.graph().node(), opsetsOf(model.opset_import()));
+  for (const auto& function : model.functions()) look(function.node(), opsetsOf(function.opset_import()));
   return obstacle;
 }
 

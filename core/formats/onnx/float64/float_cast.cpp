@@ -5,9 +5,8 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <thread>
 
-#include "core/fold/parallel.h"
+#include "core/base/parallel.h"
 #include "core/formats/onnx/read/tensor_data.h"
 
 namespace normlens::formats::onnx {
@@ -86,8 +85,8 @@ FreshTensor freshTensor(DType dtype, const graph::Shape& shape) {
 TensorView castFloats(const TensorView& view, DType to) {
   FreshTensor fresh = freshTensor(to, view.shape);
   const int64_t count = graph::elementCount(view.shape).value_or(0);
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+  const int threads = hardwareThreads();
+  parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
     for (int64_t i = piece * kElementsPerPiece; i < end; ++i) store(fresh.bytes, to, i, load(view.data, view.dtype, i));
   });

@@ -3,11 +3,11 @@
 #include <cstring>
 #include <functional>
 #include <set>
-#include <thread>
 
+#include "core/base/parallel.h"
 #include "core/base/plain_error.h"
-#include "core/fold/parallel.h"
 #include "core/formats/onnx/float64/float_cast.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/onnx_model.h"
 #include "core/formats/onnx/read/tensor_data.h"
 #include "core/formats/onnx/save/tensor_store.h"
@@ -31,8 +31,8 @@ template <class T, class Load, class Store>
 void perturbAll(const TensorView& from, std::byte* to, uint64_t seed, const Load& load, const Store& store) {
   const RoundingNoise noise(from.dtype, seed);
   const int64_t count = graph::elementCount(from.shape).value_or(0);
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+  const int threads = hardwareThreads();
+  parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
     for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
       T element;
@@ -72,17 +72,14 @@ TensorView perturbedCopy(const TensorView& given, uint64_t seed) {
 // Numbers that decide how something is done, not weights: exponents, sizes, bounds. A single number is left alone
 // wherever it stands: it may be an exponent by another way, and its share of the rounding is small.
 void collectSettings(const GraphProto& graph, std::set<std::string>& settings) {
-  for (const NodeProto& node : graph.node()) {
+  eachNode(graph.node(), [&](const NodeProto& node) {
     const std::string& op = node.op_type();
     const bool all = op == "Range" || op == "Clip";
     const bool rest = op == "Pow" || op == "Resize" || op == "Upsample" || op == "Pad" || op == "OneHot";
     for (int i = 0; i < node.input_size(); ++i) {
       if (all || (rest && i > 0)) settings.insert(node.input(i));
     }
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) collectSettings(attribute.g(), settings);
-    }
-  }
+  });
 }
 
 class Perturber {

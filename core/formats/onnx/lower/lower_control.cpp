@@ -3,6 +3,7 @@
 
 #include "core/formats/onnx/lower/lowering.h"
 #include "core/formats/onnx/lower/op_rule.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/names.h"
 
 namespace normlens::formats::onnx {
@@ -47,10 +48,7 @@ void freeNames(const GraphProto& body, const BoundNames* outer, std::vector<std:
   };
   for (const NodeProto& node : body.node()) {
     for (const std::string& input : node.input()) read(input);
-    for (const AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) freeNames(attribute.g(), &bound, into);
-      for (const GraphProto& inner : attribute.graphs()) freeNames(inner, &bound, into);
-    }
+    eachBody(node, [&](const GraphProto& inner) { freeNames(inner, &bound, into); });
     for (const std::string& output : node.output()) bound.own.insert(output);
   }
   for (const auto& output : body.output()) read(output.name());
@@ -60,10 +58,7 @@ void freeNames(const GraphProto& body, const BoundNames* outer, std::vector<std:
 
 void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const {
   std::vector<std::string> names;
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) freeNames(attribute.g(), nullptr, names);
-    for (const GraphProto& body : attribute.graphs()) freeNames(body, nullptr, names);
-  }
+  eachBody(node, [&](const GraphProto& body) { freeNames(body, nullptr, names); });
   std::unordered_set<std::string> seen;
   for (const std::string& name : names) {
     const ValueId value = seen.insert(name).second ? find(frame, name) : kNoValue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/formats/onnx/lower/lowering.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/names.h"
 
 namespace normlens::formats::onnx {
@@ -62,40 +63,25 @@ class Calls {
   template <class Nodes>
   static uint64_t ownNodes(const Nodes& list) {
     uint64_t count = 0;
-    for (const NodeProto& node : list) {
-      ++count;
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) count += ownNodes(attribute.g().node());
-        for (const GraphProto& body : attribute.graphs()) count += ownNodes(body.node());
-      }
-    }
+    eachNode(list, [&](const NodeProto&) { ++count; });
     return count;
   }
 
-  // Nodes of the functions that are called here, and of those that these call; stops where it is too many.
+  // Nodes of the functions that are called here, and of those that these call; counts no further than one too many.
   template <class Nodes>
   uint64_t calledNodes(const Nodes& list) const {
     uint64_t count = 0;
-    for (const NodeProto& node : list) {
+    eachNode(list, [&](const NodeProto& node) {
       if (const auto* function = called(node)) count += writtenOut_.at(function);
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) count += calledNodes(attribute.g().node());
-        for (const GraphProto& body : attribute.graphs()) count += calledNodes(body.node());
-      }
-      if (count > kMostInlinedNodes) return kMostInlinedNodes + 1;
-    }
-    return count;
+    });
+    return std::min<uint64_t>(count, kMostInlinedNodes + 1);
   }
 
   template <class Nodes>
   void calls(const Nodes& list, std::set<const FunctionProto*>& into) const {
-    for (const NodeProto& node : list) {
+    eachNode(list, [&](const NodeProto& node) {
       if (const auto* function = called(node)) into.insert(function);
-      for (const AttributeProto& attribute : node.attribute()) {
-        if (attribute.has_g()) calls(attribute.g().node(), into);
-        for (const GraphProto& body : attribute.graphs()) calls(body.node(), into);
-      }
-    }
+    });
   }
 
   [[nodiscard]] const FunctionProto* called(const NodeProto& node) const {

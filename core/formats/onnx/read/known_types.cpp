@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/guarded_schemas.h"
 #include "core/formats/onnx/read/tensor_data.h"
@@ -27,10 +28,9 @@ void eachGraph(const GraphProto& graph, const std::string& prefix, Bodies bodies
   for (int i = 0; i < graph.node_size(); ++i) {
     const auto& node = graph.node(i);
     if (bodies == Bodies::RunOnce && (node.op_type() == "Loop" || node.op_type() == "Scan")) continue;
-    for (const auto& attribute : node.attribute()) {
-      if (!attribute.has_g()) continue;
-      eachGraph(attribute.g(), prefix + std::to_string(i) + "/" + attribute.name() + "/", bodies, visit);
-    }
+    eachBody(node, [&](const GraphProto& body, const std::string& name) {
+      eachGraph(body, prefix + std::to_string(i) + "/" + name + "/", bodies, visit);
+    });
   }
 }
 
@@ -59,11 +59,7 @@ void forgetClaims(GraphProto& graph) {
   for (ValueInfoProto& output : *graph.mutable_output()) {
     if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
   }
-  for (NodeProto& node : *graph.mutable_node()) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) forgetClaims(*attribute.mutable_g());
-    }
-  }
+  for (NodeProto& node : *graph.mutable_node()) eachBody(node, forgetClaims);
 }
 
 // The model with all inputs of known size, and nothing else claimed: what the file says of later values was written
@@ -100,10 +96,9 @@ void infer(ModelProto sized, Bodies bodies, KnownTypes& types) {
 // Every value of the model has a shape from the run.
 bool covers(const ProbeShapes& probe, const GraphProto& graph) {
   return std::ranges::all_of(graph.node(), [&](const NodeProto& node) {
-    const bool plain = std::ranges::none_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); });
-    return plain && std::ranges::all_of(node.output(), [&](const std::string& name) {
-             return name.empty() || node.op_type() == "Constant" || probe.contains(name);
-           });
+    return !holdsBody(node) && std::ranges::all_of(node.output(), [&](const std::string& name) {
+      return name.empty() || node.op_type() == "Constant" || probe.contains(name);
+    });
   });
 }
 

@@ -8,6 +8,7 @@
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/onnx/lower/op_rule.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/names.h"
@@ -17,24 +18,6 @@
 
 namespace normlens::formats::onnx {
 namespace {
-
-// Calls visit(node) for every node of the model: main graph, bodies and functions.
-template <class Visit>
-void eachNode(const google::protobuf::RepeatedPtrField<NodeProto>& nodes, const Visit& visit) {
-  for (const NodeProto& node : nodes) {
-    visit(node);
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) eachNode(attribute.g().node(), visit);
-      for (const GraphProto& body : attribute.graphs()) eachNode(body.node(), visit);
-    }
-  }
-}
-
-template <class Visit>
-void eachNode(const ModelProto& model, const Visit& visit) {
-  eachNode(model.graph().node(), visit);
-  for (const auto& function : model.functions()) eachNode(function.node(), visit);
-}
 
 // Weights: floating tensors, and the narrow integers of quantised ones. Wider integers are indices and sizes.
 bool holdsWeights(int32_t type) {

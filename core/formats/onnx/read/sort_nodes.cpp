@@ -1,4 +1,5 @@
 #include "core/formats/onnx/read/sort_nodes.h"
+#include "core/formats/onnx/read/bodies.h"
 
 #include <algorithm>
 #include <string_view>
@@ -13,14 +14,6 @@ namespace {
 using ::ONNX_NAMESPACE::AttributeProto;
 using Nodes = ::google::protobuf::RepeatedPtrField<NodeProto>;
 using Names = std::vector<std::string_view>;
-
-template <class Visit>
-void eachBody(const NodeProto& node, const Visit& visit) {
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) visit(attribute.g());
-    for (const GraphProto& body : attribute.graphs()) visit(body);
-  }
-}
 
 // What a node reads, and what its bodies read of the graphs around them.
 void collectReads(const NodeProto& node, Names& reads) {
@@ -100,10 +93,7 @@ bool sortList(Nodes& nodes);
 
 bool sortBodies(NodeProto& node) {
   bool moved = false;
-  for (AttributeProto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) moved |= sortList(*attribute.mutable_g()->mutable_node());
-    for (GraphProto& body : *attribute.mutable_graphs()) moved |= sortList(*body.mutable_node());
-  }
+  eachBody(node, [&](GraphProto& body) { moved |= sortList(*body.mutable_node()); });
   return moved;
 }
 

@@ -11,6 +11,7 @@
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/float64/retype.h"
 #include "core/formats/onnx/lower/lowering.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/element_types.h"
@@ -46,9 +47,7 @@ void filterNodes(GraphProto& graph, const ElementTypes* outer, const Visit& visi
   ::google::protobuf::RepeatedPtrField<NodeProto> kept;
   for (auto& node : *graph.mutable_node()) {
     if (!visit(node, types)) continue;
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) filterNodes(*attribute.mutable_g(), &types, visit);
-    }
+    eachBody(node, [&](GraphProto& body) { filterNodes(body, &types, visit); });
     kept.Add(std::move(node));
   }
   kept.Swap(graph.mutable_node());
@@ -75,13 +74,10 @@ void noteBfloat16(SessionModel& made) {
 void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
   constexpr std::array<std::string_view, 6> kDraw = {"Bernoulli",        "Multinomial",   "RandomNormal",
                                                      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  for (NodeProto& node : nodes) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) drawTheSame(*attribute.mutable_g()->mutable_node());
-    }
+  eachNode(nodes, [&](NodeProto& node) {
     const bool draws = isStandardDomain(node.domain()) && std::ranges::find(kDraw, node.op_type()) != kDraw.end();
     if (draws && findAttribute(node, "seed") == nullptr) setFloat(node, "seed", 1);
-  }
+  });
 }
 
 // Each tap reads the one before it in its graph. A tap that nobody reads is a leaf, and ONNX Runtime's sorting takes
@@ -89,9 +85,7 @@ void drawTheSame(::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
 void chainTaps(GraphProto& graph) {
   std::string before;
   for (NodeProto& node : *graph.mutable_node()) {
-    for (auto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) chainTaps(*attribute.mutable_g());
-    }
+    eachBody(node, chainTaps);
     if (node.domain() != kTapDomain) continue;
     if (!before.empty()) node.add_input(before);
     before = node.output(0);
@@ -107,9 +101,7 @@ void importTaps(ModelProto& model) {
 void collectReads(const GraphProto& graph, std::set<std::string>& read) {
   for (const NodeProto& node : graph.node()) {
     read.insert(node.input().begin(), node.input().end());
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) collectReads(attribute.g(), read);
-    }
+    eachBody(node, [&](const GraphProto& body) { collectReads(body, read); });
   }
   for (const auto& output : graph.output()) read.insert(output.name());
 }
@@ -154,17 +146,13 @@ bool functionsAreDefined(const ModelProto& model) {
 
 std::string unknownAmong(const ::google::protobuf::RepeatedPtrField<NodeProto>& nodes,
                          const std::set<std::string>& own) {
-  for (const NodeProto& node : nodes) {
+  std::string unknown;
+  eachNode(nodes, [&](const NodeProto& node) {
     const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
                        own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
-    if (!known) return node.op_type() + " of '" + node.domain() + "'";
-    for (const auto& attribute : node.attribute()) {
-      if (!attribute.has_g()) continue;
-      std::string unknown = unknownAmong(attribute.g().node(), own);
-      if (!unknown.empty()) return unknown;
-    }
-  }
-  return {};
+    if (!known && unknown.empty()) unknown = node.op_type() + " of '" + node.domain() + "'";
+  });
+  return unknown;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "core/formats/onnx/run/stand_ins.h"
+#include "core/formats/onnx/read/bodies.h"
 
 #include <sys/mman.h>
 
@@ -17,11 +18,6 @@ bool sizeFollowsNumbers(const std::string& op) {
   static constexpr std::array kOps = {"NonZero", "Unique", "NonMaxSuppression", "Compress",
                                       "Resize",  "Range",  "Upsample"};
   return std::ranges::find(kOps, op) != kOps.end();
-}
-
-bool hasBody(const NodeProto& node) {
-  return std::ranges::any_of(node.attribute(),
-                             [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
 }
 
 bool isKnownFloat(const KnownTypes& types, const std::string& name) {
@@ -50,7 +46,7 @@ Names weightsOnlyForShape(const OnnxSource& source, const KnownTypes& types) {
   const auto hangsOnThem = [&](const std::string& name) { return computed.contains(name) || weights.contains(name); };
   for (const NodeProto& node : source.skeleton->graph().node()) {
     // Bodies may read anything by its name.
-    if (hasBody(node)) return {};
+    if (holdsBody(node)) return {};
     if (std::ranges::none_of(node.input(), hangsOnThem)) continue;
     if (node.op_type() == "Shape" || node.op_type() == "Size") continue;
     if (sizeFollowsNumbers(node.op_type())) return {};

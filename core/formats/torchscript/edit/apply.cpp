@@ -1,278 +1,16 @@
-// TorchScriptModel::apply: a FoldPlan, told in graph ids, turned into edits of the module's code and tensors.
-#include <torch/csrc/jit/ir/ir.h>
-
+// TorchScriptModel::apply: a FoldPlan carried out on a copy of the module.
 #include <algorithm>
-#include <map>
-#include <set>
 
-#include "core/analysis/norms/norms.h"
-#include "core/formats/dropped_reads.h"
-#include "core/formats/edit_refused.h"
-#include "core/formats/torchscript/edit/apply_new_nodes.h"
-#include "core/formats/torchscript/edit/apply_products.h"
+#include "core/formats/edit/plan_translator.h"
+#include "core/formats/torchscript/edit/code_edits.h"
 #include "core/formats/torchscript/edit/fast_norm.h"
-#include "core/formats/torchscript/edit/fusable_norms.h"
 #include "core/formats/torchscript/edit/place_weights.h"
 #include "core/formats/torchscript/edit/rebuild.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
-#include "core/formats/torchscript/save/save_edits.h"
-#include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
 namespace {
-
-using analysis::LayerNorm;
-using analysis::NormForm;
-using graph::kNoValue;
-using graph::NodeId;
-using graph::OpKind;
-using graph::ValueId;
-
-class PlanTranslator {
- public:
-  // `placed`: edits of the weights, which run before the code's own.
-  PlanTranslator(const TorchScriptModel& model, const fold::FoldPlan& plan, const std::vector<LayerNorm>& norms,
-                 NormFlavour flavour, const FrameEdits& placed)
-      : model_(model),
-        norms_(norms),
-        flavour_(flavour),
-        placed_(placed),
-        dropped_(plan),
-        frames_(model.program().frames.size()) {}
-
-  void add(const fold::AbsorbScale& edit) {
-    if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
-  }
-  void add(const fold::CenterConstant&) {}  // changes no code
-
-  // A norm of its own op loses its operand when it is replaced.
-  void add(const fold::AbsorbShift& edit) {
-    // A float64 twin, whose products have no types yet, has the sum of an addcmul as another kind.
-    const bool adds =
-        model_.graph().node(edit.shiftNode).kind == OpKind::Add || addsProduct(*programNode(edit.shiftNode).node);
-    if (adds) bypass(edit.shiftNode, 1 - edit.shiftOperand);
-    withoutBeta_.insert(edit.norm);
-  }
-
-  void add(const fold::InsertCentering& edit) {
-    const auto& value = model_.graph().value(edit.value);
-    if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
-    // One shared computation per frame and torch value; the order of the reads decides where it goes.
-    std::map<std::pair<int, torch::jit::Value*>, std::vector<ReadSite>> groups;
-    for (const auto& use : edit.uses) {
-      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
-      const auto& site = siteOf(use);
-      if (site.node == nullptr && entersFusedNorm(use)) {
-        centerInside(use.node, *value.shape, edit.pattern);
-        continue;
-      }
-      if (site.node == nullptr && entersSumOfProduct(use)) {
-        const ProgramNode& at = programNode(use.node);
-        inside_.emplace_back(at.frame, writeOutProduct(at.node));
-        inside_.emplace_back(at.frame, insertCentering({{at.node, 1}}, *value.shape, edit.pattern));
-        continue;
-      }
-      if (site.node == nullptr)
-        throw EditRefused("'" + value.name + "' is read out of a list and cannot be centered there");
-      auto& group = groups[{site.frame, site.node->input(static_cast<size_t>(site.input))}];
-      const ReadSite read{site.node, site.input};
-      const auto known = [&](const ReadSite& other) { return other.node == read.node && other.input == read.input; };
-      if (std::none_of(group.begin(), group.end(), known)) group.push_back(read);
-    }
-    for (auto& [where, reads] : groups) {
-      edits(where.first).push_back(insertCentering(std::move(reads), *value.shape, edit.pattern));
-    }
-  }
-
-  // All of them with the first.
-  void add(const fold::DropAddend&) {
-    while (const auto read = dropped_.next()) drop(*read);
-  }
-
-  void add(const fold::ReplaceNorm& edit) {
-    const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
-    if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
-    const bool betaMoved = withoutBeta_.erase(edit.norm) != 0;
-    if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
-    const auto& node = programNode(norm.node);
-    if (!isLayerNormOp(*node.node)) {
-      throw EditRefused("'" + norm.name + "' is part of a fused operation, " + node.node->kind().toQualString());
-    }
-    replacements_.push_back({edit.norm, node.frame, describe(norm, node.node, !betaMoved)});
-  }
-
-  FrameEdits take() {
-    if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
-    for (auto& [frame, edit] : inside_) edits(frame).push_back(std::move(edit));
-    std::optional<FusableNorms> fusable;
-    if (flavour_ == NormFlavour::Fast) fusable.emplace(model_, OtherEdits{framesUntouched(), redirected_});
-    for (const Replacement& replacement : replacements_) replace(replacement, fusable ? &*fusable : nullptr);
-    for (auto& [frame, nodes] : leftOut_) edits(frame).push_back(removeNodes(std::move(nodes)));
-    return std::move(frames_);
-  }
-
- private:
-  struct Replacement {
-    int norm;
-    int frame;
-    NormReplacement how;
-  };
-
-  // By frame, as of now.
-  [[nodiscard]] std::vector<bool> framesUntouched() const {
-    std::vector<bool> untouched(frames_.size());
-    for (size_t f = 0; f < frames_.size(); ++f) untouched[f] = placed_[f].empty() && frames_[f].empty();
-    return untouched;
-  }
-
-  // The sum of an op that adds and normalises.
-  [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {
-    return use.node != graph::kNone && use.operand == 0 && model_.graph().node(use.node).kind == OpKind::LayerNorm &&
-           programNode(use.node).node->outputs().size() == 2;
-  }
-
-  // The product of an op that adds it to something.
-  [[nodiscard]] bool entersSumOfProduct(const graph::Use& use) const {
-    return use.node != graph::kNone && use.operand == 1 && addsProduct(*programNode(use.node).node);
-  }
-
-  // The product inside, or the sum, is left out; the other stays.
-  void bypassInSum(NodeId id, int operand) {
-    const ProgramNode& at = programNode(id);
-    const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
-    inside_.emplace_back(at.frame,
-                         site.node == nullptr ? productAlone(at.node) : addWithoutFactor(at.node, site.input));
-  }
-
-  void drop(const graph::Use& use) {
-    const auto& site = siteOf(use);
-    if (site.node == nullptr) throw EditRefused("an addend that is to be dropped has no place of its own in the code");
-    if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
-    const auto other = dropped_.resultWithout(model_.graph(), use);
-    if (other && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node) {
-      leftOut_[site.frame].push_back(site.node);
-      return edits(site.frame).push_back(passOn(site.node, static_cast<int>(*other)));
-    }
-    edits(site.frame).push_back(readZeros({site.node, site.input}));
-  }
-
-  // Its operands are its first two inputs, and nothing would tell its result from one of them.
-  [[nodiscard]] bool isPlainSum(const ProgramNode& at) const {
-    if (at.node->kind() != c10::aten::add && at.node->kind() != c10::aten::sub) return false;
-    return std::ranges::none_of(model_.program().nodes, [](const ProgramNode& each) {
-      const auto kind = each.node->kind();
-      return mayMutate(*each.node) || kind == c10::prim::CallMethod || kind == c10::prim::CallFunction;
-    });
-  }
-
-  // After all edits that go by the inputs of the fused op.
-  void centerInside(NodeId norm, const graph::Shape& shape, const ops::Pattern& pattern) {
-    const ProgramNode& at = programNode(norm);
-    inside_.emplace_back(at.frame, writeOutAddNorm(at.node));
-    inside_.emplace_back(at.frame, insertCentering({{at.node, 0}}, shape, pattern));
-  }
-
-  // Last of all edits: what they do to a norm and to what it reads decides whether it can be fused. The fast flavour
-  // takes the add before the norm into its op.
-  void replace(const Replacement& replacement, FusableNorms* fusable) {
-    const NormReplacement& how = replacement.how;
-    auto fused = fusable ? fusable->take(norms_[static_cast<size_t>(replacement.norm)].node) : std::nullopt;
-    if (!fused) return edits(replacement.frame).push_back(replaceNorm(how));
-    if (!how.beta) fused->beta.reset();
-    for (auto& [frame, edit] : fuseNorm(*fused, "normlens::add_rms_norm")) edits(frame).push_back(std::move(edit));
-    if (!fused->crossesBodies()) return;
-    edits(replacement.frame).push_back(replaceNorm(how));
-    edits(replacement.frame).back().use = BodyUse::Alone;
-  }
-
-  // The readers of the node's output read this operand of it.
-  void bypass(NodeId id, int operand) {
-    const auto& node = model_.graph().node(id);
-    if (!graph::sameTypeAndShape(model_.graph(), node.operands[static_cast<size_t>(operand)], node.outputs[0])) {
-      throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
-    }
-    const auto& site = model_.lowered().operandSites[static_cast<size_t>(id)][static_cast<size_t>(operand)];
-    const auto& torchNode = programNode(id);
-    const bool inSum = addsProduct(*torchNode.node) && (node.kind != OpKind::Add || site.node == nullptr);
-    if (inSum) return bypassInSum(id, operand);
-    const bool wholeOp = torchNode.outputs.size() == node.outputs.size();
-    if (site.node != torchNode.node || !wholeOp)
-      throw EditRefused("'" + node.name + "' does not read its operand directly");
-    redirected_.insert(model_.lowered().programNode[static_cast<size_t>(id)]);
-    edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
-  }
-
-  std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
-
-  [[nodiscard]] const ProgramNode& programNode(NodeId node) const {
-    return model_.program().nodes[static_cast<size_t>(model_.lowered().programNode[static_cast<size_t>(node)])];
-  }
-
-  [[nodiscard]] const OperandSite& siteOf(const graph::Use& use) const {
-    const auto operand = static_cast<size_t>(use.operand);
-    return use.node != graph::kNone ? model_.lowered().operandSites[static_cast<size_t>(use.node)][operand]
-                                    : model_.lowered().returnSites[static_cast<size_t>(use.block)][operand];
-  }
-
-  [[nodiscard]] graph::DType dtypeOf(ValueId value) const {
-    return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
-  }
-
-  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta) const {
-    NormReplacement out;
-    out.node = node;
-    out.axes = static_cast<int>(norm.axes.size());
-    // The fast norm works over the last axis only.
-    out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
-    out.gamma = norm.gamma != kNoValue;
-    out.beta = norm.beta != kNoValue && keepsBeta;
-    auto input = dtypeOf(norm.input);
-    if (input == graph::DType::Unknown) input = model_.facts().dtype;
-    out.computeInFloat32 = input == graph::DType::Float16 || input == graph::DType::BFloat16;
-    const auto differs = [&](ValueId value) {
-      const auto dtype = dtypeOf(value);
-      return dtype != graph::DType::Unknown && dtype != input;
-    };
-    out.castBack = (differs(norm.gamma) || (out.beta && differs(norm.beta))) && out.flavour != NormFlavour::Primitives;
-    return out;
-  }
-
-  void leaveOut(const LayerNorm::LeftOut& leftOut) {
-    const auto& torchNode = programNode(leftOut.node);
-    const auto& site = model_.lowered().operandSites[static_cast<size_t>(leftOut.node)][leftOut.operand];
-    edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
-  }
-
-  // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
-  // removed.
-  void replaceDecomposed(const LayerNorm& norm) {
-    const auto& graph = model_.graph();
-    for (const auto& leftOut : norm.leftOut) leaveOut(leftOut);
-    if (norm.anew) return;
-    for (const NodeId member : norm.members) {
-      const auto& node = graph.node(member);
-      const auto& torchNode = programNode(member);
-      if (node.kind == OpKind::Sub && node.operands[0] == norm.input) {
-        leaveOut({member, 0});
-      } else if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {
-        edits(torchNode.frame).push_back(varianceToMeanSquare(torchNode.node));
-      }
-    }
-  }
-
-  const TorchScriptModel& model_;
-  const std::vector<LayerNorm>& norms_;
-  NormFlavour flavour_;
-  const FrameEdits& placed_;
-  DroppedReads dropped_;
-  std::map<int, std::vector<torch::jit::Node*>> leftOut_;  // by frame: sums without their addend
-  std::set<int> redirected_;                               // program nodes that read something else, or are left out
-  std::set<int> withoutBeta_;                              // norms whose beta has moved, until they are replaced
-  std::vector<Replacement> replacements_;
-  std::vector<std::pair<int, BodyEdit>> inside_;  // by frame
-  FrameEdits frames_;
-};
 
 // Who reads a constant besides forward's nodes.
 WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const OtherEntries& others) {
@@ -287,13 +25,10 @@ WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const 
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan, const std::vector<LayerNorm>& norms,
+Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& plan,
+                                                       const std::vector<analysis::LayerNorm>& norms,
                                                        NormFlavour flavour, const Task& task) const {
-  const bool wantsFast =
-      flavour == NormFlavour::Fast && std::any_of(plan.edits.begin(), plan.edits.end(), [](const fold::Edit& edit) {
-        return std::holds_alternative<fold::ReplaceNorm>(edit);
-      });
-  if (wantsFast && !fastNormAvailable()) {
+  if (flavour == NormFlavour::Fast && replacesNorms(plan) && !fastNormAvailable()) {
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 "build NormLens with its kernels, or fold with --norm portable");
   }
@@ -309,11 +44,9 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     FrameEdits frames(program_.frames.size());
     EditsByInstance instances;
     WeightPlacement(*this, others).place(weights, frames, instances);
-    PlanTranslator code(*this, plan, norms, flavour, frames);
-    for (const auto& edit : plan.edits) std::visit([&](const auto& item) { code.add(item); }, edit);
-    auto codeEdits = code.take();
+    auto ofCode = codeEdits(*this, plan, norms, flavour, frames);
     for (size_t f = 0; f < frames.size(); ++f) {
-      std::move(codeEdits[f].begin(), codeEdits[f].end(), std::back_inserter(frames[f]));
+      std::move(ofCode[f].begin(), ofCode[f].end(), std::back_inserter(frames[f]));
     }
     task.report("rewriting the code");
     auto model = rebuild(*this, frames, others, std::move(instances));

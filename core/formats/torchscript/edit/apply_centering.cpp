@@ -1,7 +1,5 @@
-#include <algorithm>
-#include <limits>
-
-#include "core/formats/centering_axes.h"
+#include "core/formats/edit/centering_axes.h"
+#include "core/formats/edit/centering_code.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
 
@@ -21,63 +19,47 @@ std::vector<int64_t> unflattenedSizes(const ops::Factors& axis) {
   return sizes;
 }
 
-// Axes are counted from the end: the same code then serves inputs without a batch axis.
-class CenteringCode {
+// CenteringCode's ops. Axes are counted from the end: the same code then serves inputs without a batch axis.
+class GraphOps {
  public:
-  CenteringCode(Graph& graph, const Axes& axes) : graph_(graph), axes_(axes) {
-    for (const auto& axis : axes) flat_.insert(flat_.end(), axis.begin(), axis.end());
-  }
+  using Value = torch::jit::Value*;
 
-  Value* emit(Value* x) {
+  explicit GraphOps(Graph& graph) : graph_(graph) {}
+
+  Value cut(Value x, const Axes& axes) {
     int64_t right = 0;
-    for (size_t i = axes_.size(); i-- > 0;) {
-      const auto parts = static_cast<int64_t>(axes_[i].size());
-      if (parts > 1) x = graph_.insert(c10::aten::unflatten, {x, -right - 1, unflattenedSizes(axes_[i])});
+    for (size_t i = axes.size(); i-- > 0;) {
+      const auto parts = static_cast<int64_t>(axes[i].size());
+      if (parts > 1) x = graph_.insert(c10::aten::unflatten, {x, -right - 1, unflattenedSizes(axes[i])});
       right += parts;
-    }
-    x = centerFrom(x, 0);
-    for (const auto& axis : axes_) {
-      const auto parts = static_cast<int64_t>(axis.size());
-      if (parts > 1) x = graph_.insert(c10::aten::flatten, {x, -right, -(right - parts) - 1});
-      right -= parts;
     }
     return x;
   }
+  Value joined(Value y, const Axes& axes) {
+    int64_t right = 0;
+    for (const auto& axis : axes) right += static_cast<int64_t>(axis.size());
+    for (const auto& axis : axes) {
+      const auto parts = static_cast<int64_t>(axis.size());
+      if (parts > 1) y = graph_.insert(c10::aten::flatten, {y, -right, -(right - parts) - 1});
+      right -= parts;
+    }
+    return y;
+  }
+  Value slice(Value x, int64_t axis, int64_t begin, int64_t end) {
+    return graph_.insert(c10::aten::slice, {x, axis, begin, end, int64_t{1}});
+  }
+  Value concat(const std::vector<Value>& pieces, int64_t axis) {
+    Value list = graph_.insertNode(graph_.createList(c10::TensorType::get(), pieces))->output();
+    return graph_.insert(c10::aten::cat, {list, axis});
+  }
+  Value mean(Value x, const std::vector<int64_t>& axes) { return graph_.insert(c10::aten::mean, {x, axes, true}); }
+  Value subtract(Value a, Value b) { return graph_.insert(c10::aten::sub, {a, b}); }
+  [[nodiscard]] static int64_t axisNumber(size_t axis, size_t rank) {
+    return static_cast<int64_t>(axis) - static_cast<int64_t>(rank);
+  }
 
  private:
-  // Cuts the region out axis by axis, from `next` on, and centers what is left.
-  Value* centerFrom(Value* x, size_t next) {
-    while (next < flat_.size() && flat_[next].whole()) ++next;
-    if (next == flat_.size()) return subtractMean(x);
-    const Factor& factor = flat_[next];
-    const auto dim = static_cast<int64_t>(next) - static_cast<int64_t>(flat_.size());
-    std::vector<Value*> pieces;
-    if (factor.begin > 0) pieces.push_back(slice(x, dim, 0, factor.begin));
-    const bool toTheEnd = factor.end == factor.size;
-    pieces.push_back(centerFrom(slice(x, dim, factor.begin, toTheEnd ? kEnd : factor.end), next + 1));
-    if (!toTheEnd) pieces.push_back(slice(x, dim, factor.end, kEnd));
-    if (pieces.size() == 1) return pieces[0];
-    Value* list = graph_.insertNode(graph_.createList(c10::TensorType::get(), pieces))->output();
-    return graph_.insert(c10::aten::cat, {list, dim});
-  }
-
-  Value* slice(Value* x, int64_t dim, int64_t begin, int64_t end) {
-    return graph_.insert(c10::aten::slice, {x, dim, begin, end, int64_t{1}});
-  }
-
-  Value* subtractMean(Value* x) {
-    std::vector<int64_t> dims;
-    for (size_t i = 0; i < flat_.size(); ++i) {
-      if (flat_[i].summed) dims.push_back(static_cast<int64_t>(i) - static_cast<int64_t>(flat_.size()));
-    }
-    Value* mean = graph_.insert(c10::aten::mean, {x, dims, true});
-    return graph_.insert(c10::aten::sub, {x, mean});
-  }
-
-  static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   Graph& graph_;
-  const Axes& axes_;
-  std::vector<Factor> flat_;  // all axes' factors in order: the axes of the unflattened value
 };
 
 // The node of `block` that holds `node`, possibly deep inside; null if none does.
@@ -141,7 +123,8 @@ BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
             for (const auto& site : sites) readers.push_back(copy.at(site.node));
             Value* x = readers[0]->input(static_cast<size_t>(sites[0].input));
             const torch::jit::WithInsertPoint here(pointBefore(readers));
-            Value* centered = CenteringCode(*copy.graph(), axes).emit(x);
+            GraphOps ops(*copy.graph());
+            Value* centered = CenteringCode(ops, axes).emit(x);
             for (size_t i = 0; i < readers.size(); ++i) {
               const auto input = static_cast<size_t>(sites[i].input);
               if (readers[i]->input(input) != x)

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats::torchscript {
 

@@ -1,5 +1,7 @@
 #include <numeric>
+#include <optional>
 
+#include "core/formats/edit/norm_code.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
 
 namespace normlens::formats::torchscript {
@@ -51,34 +53,47 @@ Value* asTensor(Graph& graph, Value* value) {
                                                              : graph.insertUncheckedCast(value, c10::TensorType::get());
 }
 
-Value* trailingMean(Graph& graph, Value* x, int axes) {
-  std::vector<int64_t> dims(static_cast<size_t>(axes));
-  std::iota(dims.begin(), dims.end(), -static_cast<int64_t>(axes));
-  return graph.insert(aten::mean, {x, dims, true});
-}
+// normCode's ops.
+class GraphOps {
+ public:
+  using Value = torch::jit::Value*;
 
-Value* portableNorm(Graph& graph, const NormParts& parts, const NormReplacement& norm) {
-  Value* shape = parts.shape == nullptr ? lastSize(graph, parts.x) : parts.shape;
-  Value* y = graph.insert(symbol("aten::rms_norm"), {parts.x, shape, parts.gamma, parts.eps});
-  return norm.beta ? graph.insert(aten::add, {y, asTensor(graph, parts.beta)}) : y;
-}
+  GraphOps(Graph& graph, const NormParts& parts, const NormReplacement& norm)
+      : graph_(graph), parts_(parts), norm_(norm) {}
 
-// x / sqrt(mean(x^2) + eps) * gamma + beta, written out.
-Value* writtenOutNorm(Graph& graph, const NormParts& parts, const NormReplacement& norm) {
-  Value* x = parts.x;
-  if (norm.computeInFloat32) x = graph.insert(aten::to, {x, static_cast<int64_t>(at::kFloat), false, false});
-  Value* square = graph.insert(aten::pow, {x, int64_t{2}});
-  Value* shifted = graph.insert(aten::add, {trailingMean(graph, square, norm.axes), parts.eps});
-  Value* y = graph.insert(aten::mul, {x, graph.insert(aten::rsqrt, {shifted})});
-  if (norm.gamma) y = graph.insert(aten::mul, {y, asTensor(graph, parts.gamma)});
-  if (norm.beta) y = graph.insert(aten::add, {y, asTensor(graph, parts.beta)});
-  return norm.computeInFloat32 ? graph.insert(aten::type_as, {y, parts.x}) : y;
-}
+  Value rmsNorm(Value x, std::optional<Value> /*gamma*/) {  // None where there is none
+    if (norm_.flavour == NormFlavour::Fast) {
+      Value beta = norm_.beta ? parts_.beta : graph_.insertConstant(c10::IValue());
+      return graph_.insert(symbol("normlens::rms_norm"), {x, parts_.gamma, beta, parts_.eps});
+    }
+    Value shape = parts_.shape == nullptr ? lastSize(graph_, x) : parts_.shape;
+    return graph_.insert(symbol("aten::rms_norm"), {x, shape, parts_.gamma, parts_.eps});
+  }
+  Value toSumType(Value x) {
+    return norm_.computeInFloat32 ? graph_.insert(aten::to, {x, static_cast<int64_t>(at::kFloat), false, false}) : x;
+  }
+  Value meanSquare(Value x) {
+    std::vector<int64_t> axes(static_cast<size_t>(norm_.axes));
+    std::iota(axes.begin(), axes.end(), -static_cast<int64_t>(norm_.axes));
+    return graph_.insert(aten::mean, {graph_.insert(aten::pow, {x, int64_t{2}}), axes, true});
+  }
+  Value overRoot(Value x, Value meanSquare) {
+    Value shifted = graph_.insert(aten::add, {meanSquare, parts_.eps});
+    return graph_.insert(aten::mul, {x, graph_.insert(aten::rsqrt, {shifted})});
+  }
+  static Value toGammaType(Value y) { return y; }
+  Value multiply(Value a, Value b) { return graph_.insert(aten::mul, {a, asTensor(graph_, b)}); }
+  Value add(Value a, Value b) { return graph_.insert(aten::add, {a, asTensor(graph_, b)}); }
+  Value toResultType(Value y) {
+    const bool differs = norm_.flavour == NormFlavour::Primitives ? norm_.computeInFloat32 : norm_.castBack;
+    return differs ? graph_.insert(aten::type_as, {y, parts_.x}) : y;
+  }
 
-Value* fastNorm(Graph& graph, const NormParts& parts, const NormReplacement& norm) {
-  Value* beta = norm.beta ? parts.beta : graph.insertConstant(c10::IValue());
-  return graph.insert(symbol("normlens::rms_norm"), {parts.x, parts.gamma, beta, parts.eps});
-}
+ private:
+  Graph& graph_;
+  const NormParts& parts_;
+  const NormReplacement& norm_;
+};
 
 // With the add that the norm has taken in already.
 void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
@@ -120,10 +135,11 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
               return removeUnused(node);
             }
             const NormParts parts = partsOf(graph, *node);
-            Value* y = norm.flavour == NormFlavour::Portable ? portableNorm(graph, parts, norm)
-                       : norm.flavour == NormFlavour::Fast   ? fastNorm(graph, parts, norm)
-                                                             : writtenOutNorm(graph, parts, norm);
-            if (norm.castBack) y = graph.insert(aten::type_as, {y, parts.x});
+            GraphOps ops(graph, parts, norm);
+            const auto given = [](bool is, Value* value) { return is ? std::optional(value) : std::nullopt; };
+            const bool addsBeta = norm.beta && norm.flavour != NormFlavour::Fast;  // whose op takes it
+            Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
+                                given(addsBeta, parts.beta));
             node->output(normOutput(*node))->replaceAllUsesWith(y);
             removeUnused(node);
           }};

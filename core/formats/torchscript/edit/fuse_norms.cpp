@@ -6,22 +6,6 @@
 namespace normlens::formats::torchscript {
 namespace {
 
-struct NormNode {
-  std::string name;
-  graph::NodeId node;
-};
-
-std::vector<NormNode> normsOf(const analysis::Norms& norms) {
-  std::vector<NormNode> nodes;
-  for (const auto& norm : norms.layerNorms) {
-    if (norm.form == analysis::NormForm::Op) nodes.push_back({norm.name, norm.node});
-  }
-  for (const auto& norm : norms.others) {
-    if (norm.kind == "RMSNorm" && norm.form == analysis::NormForm::Op) nodes.push_back({norm.name, norm.node});
-  }
-  return nodes;
-}
-
 const char* fusedOp(const torch::jit::Node& norm) {
   return isLayerNormOp(norm) ? "normlens::add_layer_norm" : "normlens::add_rms_norm";
 }
@@ -33,7 +17,7 @@ Result<FusedModel> TorchScriptModel::fuseNorms(const analysis::Norms& norms, con
   return withEditedNorms(*this, "the norms cannot be fused", [&](FrameEdits& frames) {
     std::vector<std::string> fused;
     FusableNorms fusable(*this);
-    for (const NormNode& norm : normsOf(norms)) {
+    for (const auto& norm : analysis::normsOfOneOp(norms)) {
       const auto taken = fusable.take(norm.node);
       if (!taken) continue;
       for (auto& [frame, edit] : fuseNorm(*taken, fusedOp(*taken->norm))) {

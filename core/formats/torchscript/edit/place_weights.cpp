@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats::torchscript {
 
@@ -53,30 +53,19 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(const std::vector<Ve
   return reads;
 }
 
-// The version that a place holds: what its readers want; where they differ, what keeps most as it was.
-size_t WeightPlacement::versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads, int site,
-                                      bool readElsewhere) {
-  if (readElsewhere) {
-    for (size_t v = 0; v < versions.size(); ++v) {
-      if (versions[v].weight->keptForOthers) return v;
-    }
-  }
-  std::vector<size_t> count(versions.size(), 0);
+size_t WeightPlacement::versionAtSite(const std::vector<WeightVersion>& versions, const std::vector<Read>& reads,
+                                      int site, bool readElsewhere) {
+  const auto kept = std::ranges::find(versions, true, &WeightVersion::keptForOthers);
+  if (readElsewhere && kept != versions.end()) return static_cast<size_t>(kept - versions.begin());
+  std::vector<size_t> wanted(versions.size(), 0);
   for (const auto& read : reads) {
-    if (read.constantSite == site || read.constantSite == kNone) ++count[read.version];
+    if (read.constantSite == site || read.constantSite == kNone) ++wanted[read.version];
   }
-  // A place that forward does not read follows the others; the original is kept only where it is kept anyway.
-  if (std::all_of(count.begin(), count.end(), [](size_t n) { return n == 0; })) {
-    for (const auto& read : reads) ++count[read.version];
+  // A place that forward does not read follows the others.
+  if (std::ranges::all_of(wanted, [](size_t count) { return count == 0; })) {
+    for (const auto& read : reads) ++wanted[read.version];
   }
-  size_t best = 0;
-  for (size_t v = 0; v < versions.size(); ++v) {
-    if (count[v] == 0) continue;
-    const bool better = count[best] == 0 || (!versions[v].weight->changed && versions[best].weight->changed) ||
-                        (versions[v].weight->changed == versions[best].weight->changed && count[v] > count[best]);
-    if (better) best = v;
-  }
-  return best;
+  return versionToHold(versions, wanted);
 }
 
 const ConstantTensor& WeightPlacement::held(graph::ConstantId constant) const {
@@ -107,7 +96,7 @@ void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<Wei
   for (size_t s = 0; s < sites.size(); ++s) {
     const auto& site = sites[s];
     const bool readElsewhere = site.owner && others_.attributes.contains({site.owner.get(), site.attribute});
-    const size_t here = versionAtSite(versions, reads, static_cast<int>(s), readElsewhere);
+    const size_t here = versionAtSite(weights, reads, static_cast<int>(s), readElsewhere);
     if (versions[here].weight->changed) setSite(site, versions[here].tensor, frames, instances);
     for (const auto& read : reads) {
       if (read.constantSite == static_cast<int>(s) && read.version != here) {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/formats/edit/weight_versions.h"
 #include "core/formats/torchscript/edit/apply_variants.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
-#include "core/formats/weight_versions.h"
 
 namespace normlens::formats::torchscript {
 
@@ -44,7 +44,7 @@ class WeightPlacement {
   [[nodiscard]] int programValueAt(const graph::Use& use, const OperandSite& site) const;
   void placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& weights, FrameEdits& frames,
                 EditsByInstance& instances);
-  [[nodiscard]] static size_t versionAtSite(const std::vector<Version>& versions, const std::vector<Read>& reads,
+  [[nodiscard]] static size_t versionAtSite(const std::vector<WeightVersion>& versions, const std::vector<Read>& reads,
                                             int site, bool readElsewhere);
   void setSite(const TensorSite& site, const at::Tensor& tensor, FrameEdits& frames, EditsByInstance& instances);
   void redirect(const Read& read, const std::vector<Read>& all, const TensorSite& site, const at::Tensor& tensor,

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <thread>
 
+#include "core/base/parallel.h"
 #include "core/base/printable.h"
 #include "core/formats/archive/pickle_scan.h"
 #include "core/formats/file/file_kind.h"
@@ -33,7 +33,7 @@ class ArchiveChecker {
     if (auto status = codeIsSane(); !status) return status;
     if (auto status = tensorsAreWhole("data.pkl", "data/"); !status) return status;
     if (auto status = tensorsAreWhole("constants.pkl", "constants/"); !status) return status;
-    return checkCrcs(archive_, std::clamp(std::thread::hardware_concurrency(), 1U, 4U),
+    return checkCrcs(archive_, std::min(hardwareThreads(), 4),
                      [&](const ZipRecord& record) { return !holdsTensor(archive_, record); });
   }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/plain_error.h"
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats::torchscript {
 namespace {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/formats/archive/pickle_scan.h"
+#include "core/formats/torchscript/program/each_node.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -37,20 +38,14 @@ void toFileDevice(Node& node) {
   if (node.hasAttribute(fileDevice())) node.s_(c10::attr::value, node.s(fileDevice()));
 }
 
-void eachDevice(Block& block, const std::function<void(Node&)>& visit) {
-  for (Node* node : block.nodes()) {
-    if (namesDevice(*node)) visit(*node);
-    if (node->hasAttribute(c10::attr::Subgraph)) eachDevice(*node->g(c10::attr::Subgraph)->block(), visit);
-    for (Block* inner : node->blocks()) eachDevice(*inner, visit);
-  }
-}
-
 void eachDevice(const torch::jit::CompilationUnit& unit, const std::function<void(Node&)>& visit) {
   for (torch::jit::Function* function : unit.get_functions()) {
     auto* body = torch::jit::tryToGraphFunction(*function);
     if (body == nullptr) continue;
     body->ensure_defined();
-    eachDevice(*body->graph()->block(), visit);
+    eachNode(*body->graph()->block(), [&](Node& node) {
+      if (namesDevice(node)) visit(node);
+    });
   }
 }
 

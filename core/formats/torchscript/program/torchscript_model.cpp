@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <future>
 #include <map>
-#include <thread>
 #include <unordered_set>
 
+#include "core/base/parallel.h"
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/torchscript/file/archive_check.h"
@@ -119,7 +119,7 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   if (!archive) return tl::unexpected(archive.error());
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   task.report("loading the model");
-  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 2U, 5U) - 1;  // one loads
+  const int threads = std::clamp(hardwareThreads(), 2, 5) - 1;  // one loads
   auto tensorCheck = std::async(std::launch::async, [&, kept = *archive] {
     return checkCrcs(*kept, threads, [&](const ZipRecord& record) { return holdsTensor(*kept, record); });
   });

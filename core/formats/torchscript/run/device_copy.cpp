@@ -2,6 +2,7 @@
 
 #include <torch/csrc/jit/ir/constants.h>
 
+#include "core/formats/torchscript/program/each_node.h"
 #include "core/formats/torchscript/save/tensor_rewrite.h"
 
 namespace normlens::formats::torchscript {
@@ -23,12 +24,9 @@ void moveConstant(Node& node, c10::Device device) {
 }
 
 void moveBlock(Block& block, c10::Device device) {
-  const std::vector<Node*> nodes(block.nodes().begin(), block.nodes().end());
-  for (Node* node : nodes) {
-    if (node->kind() == c10::prim::Constant) moveConstant(*node, device);
-    if (node->hasAttribute(c10::attr::Subgraph)) moveBlock(*node->g(c10::attr::Subgraph)->block(), device);
-    for (Block* inner : node->blocks()) moveBlock(*inner, device);
-  }
+  eachNode(block, [&](Node& node) {
+    if (node.kind() == c10::prim::Constant) moveConstant(node, device);
+  });
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // TorchScriptModel::perturbed: the model with every weight moved by up to half a unit in its last place.
 #include <algorithm>
-#include <thread>
 
-#include "core/fold/parallel.h"
+#include "core/base/parallel.h"
 #include "core/formats/rounding_noise.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
@@ -20,8 +19,8 @@ void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
   const T* in = from.const_data_ptr<T>();
   T* out = to.mutable_data_ptr<T>();
   const int64_t count = from.numel();
-  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  fold::parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
+  const int threads = hardwareThreads();
+  parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
     for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
       out[i] = static_cast<T>(static_cast<double>(in[i]) * noise.factor(i));

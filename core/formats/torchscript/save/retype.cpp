@@ -9,6 +9,8 @@
 #include <optional>
 #include <unordered_set>
 
+#include "core/formats/torchscript/program/each_node.h"
+
 namespace normlens::formats::torchscript {
 namespace {
 
@@ -98,14 +100,12 @@ class Retyper {
   explicit Retyper(at::ScalarType to) : to_(to) {}
 
   void block(Block& block) {
-    for (Node* node : block.nodes()) {
-      typeArguments(*node);
-      typeComparison(*node);
-      if (node->kind() == c10::prim::Constant) number(*node);
-      if (node->kind() == c10::Symbol::fromQualString("aten::type")) typeName(*node);
-      if (node->hasAttribute(c10::attr::Subgraph)) this->block(*node->g(c10::attr::Subgraph)->block());
-      for (Block* inner : node->blocks()) this->block(*inner);
-    }
+    eachNode(block, [&](Node& node) {
+      typeArguments(node);
+      typeComparison(node);
+      if (node.kind() == c10::prim::Constant) number(node);
+      if (node.kind() == c10::Symbol::fromQualString("aten::type")) typeName(node);
+    });
   }
 
  private:

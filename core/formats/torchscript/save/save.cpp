@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <thread>
 #include <unordered_set>
 
+#include "core/base/parallel.h"
 #include "core/formats/archive/archive_capture.h"
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/archive/pickle_scan.h"
@@ -114,7 +114,7 @@ bool isMadeAnew(std::string_view name) {
 }
 
 // Written to since it was opened, its content may still be what its directory said then.
-Status unchanged(const Archive& archive, unsigned threads) {
+Status unchanged(const Archive& archive, int threads) {
   if (archive.file().untouched()) return {};
   if (archive.file().asLong() && checkCrcs(archive, threads)) return {};
   return changedSinceOpened(archive.file().path());
@@ -172,7 +172,7 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     std::deque<std::string> made;
     if (source_.archive) keepDevices(*records, *source_.archive, made);
     if (auto status = task.check(); !status) return status;
-    const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+    const int threads = hardwareThreads();
     return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), threads,
                         [&] { return source_.archive ? unchanged(*source_.archive, threads) : Status(); });
   } catch (const c10::Error& error) {

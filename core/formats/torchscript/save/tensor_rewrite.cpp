@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "core/formats/torchscript/edit/apply_module_copy.h"
+#include "core/formats/torchscript/program/each_node.h"
 #include "core/formats/torchscript/program/module_index.h"
 
 namespace normlens::formats::torchscript {
@@ -167,14 +168,10 @@ class Rewriter {
   }
 
   void rewriteConstants(Block& block) {
-    for (Node* node : block.nodes()) {
-      if (node->kind() == c10::prim::Constant) rewriteConstant(*node);
-      if (node->hasAttribute(c10::attr::Subgraph)) {
-        node->g_(c10::attr::Subgraph, node->g(c10::attr::Subgraph)->copy());
-        rewriteConstants(*node->g(c10::attr::Subgraph)->block());
-      }
-      for (Block* inner : node->blocks()) rewriteConstants(*inner);
-    }
+    eachNode(block, [&](Node& node) {
+      if (node.kind() == c10::prim::Constant) rewriteConstant(node);
+      if (node.hasAttribute(c10::attr::Subgraph)) node.g_(c10::attr::Subgraph, node.g(c10::attr::Subgraph)->copy());
+    });
   }
 
   void rewriteConstant(Node& node) {

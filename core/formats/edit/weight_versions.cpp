@@ -1,12 +1,13 @@
-#include "core/formats/weight_versions.h"
+#include "core/formats/edit/weight_versions.h"
 
 #include <algorithm>
-#include <thread>
+#include <tuple>
 
+#include "core/base/parallel.h"
 #include "core/fold/absorb.h"
 #include "core/fold/center.h"
 #include "core/fold/weight_memory.h"
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats {
 namespace {
@@ -36,9 +37,18 @@ bool contains(const graph::Uses& uses, const graph::Use& use) {
 
 }  // namespace
 
+size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vector<size_t>& wanted) {
+  const auto rank = [&](size_t v) { return std::tuple(wanted[v] > 0, !versions[v].changed, wanted[v]); };
+  size_t best = 0;
+  for (size_t v = 1; v < versions.size(); ++v) {
+    if (rank(v) > rank(best)) best = v;
+  }
+  return best;
+}
+
 WeightVersions::WeightVersions(const graph::Graph& graph, ReadElsewhere readElsewhere)
     : graph_(graph),
-      threads_(std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      threads_(hardwareThreads()),
       readElsewhere_(std::move(readElsewhere)),
       values_(graph.constants.size(), graph::kNoValue) {
   for (size_t v = 0; v < graph.values.size(); ++v) {

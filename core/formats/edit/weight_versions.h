@@ -25,6 +25,10 @@ struct WeightVersion {
   bool waiting = false;        // a centering of it is queued
 };
 
+// Which version a place holds that many reads share, wanted[v] of them the v-th, some at least: the original where one
+// wants that, else what most want.
+[[nodiscard]] size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vector<size_t>& wanted);
+
 class WeightVersions {
  public:
   // Asked when a constant is first edited: whether readers outside the graph keep the original. May throw EditRefused.

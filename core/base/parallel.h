@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <functional>
 
-namespace normlens::fold {
+namespace normlens {
 
 // Calls body(i) once for each i in [0, count), from up to `threads` threads (the caller is one of them). Indices are
 // handed out one by one, in ascending order. body must not throw.
 void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>& body);
 
-}  // namespace normlens::fold
+// As many as the processor runs at once; at least one.
+[[nodiscard]] int hardwareThreads();
+
+}  // namespace normlens

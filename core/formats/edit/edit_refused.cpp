@@ -1,4 +1,4 @@
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 #include "core/base/plain_error.h"
 

@@ -1,4 +1,4 @@
-#include "core/formats/dropped_reads.h"
+#include "core/formats/edit/dropped_reads.h"
 
 #include "core/graph/queries.h"
 #include "core/ops/axis_size.h"

@@ -1,8 +1,8 @@
-#include "core/formats/centering_axes.h"
+#include "core/formats/edit/centering_axes.h"
 
 #include <algorithm>
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats {
 namespace {

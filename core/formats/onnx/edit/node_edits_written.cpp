@@ -1,9 +1,9 @@
-// PlanTranslator: norms that are written out in several nodes.
+// NodeEdits: norms that are written out in several nodes.
 #include <algorithm>
 #include <map>
 
-#include "core/formats/edit_refused.h"
-#include "core/formats/onnx/edit/plan_translator.h"
+#include "core/formats/edit/edit_refused.h"
+#include "core/formats/onnx/edit/node_edits.h"
 
 namespace normlens::formats::onnx {
 
@@ -13,7 +13,7 @@ using graph::NodeId;
 using graph::OpKind;
 using graph::ValueId;
 
-std::optional<PlanTranslator::Scaling> PlanTranslator::scalingOf(const LayerNorm& norm, const ReadSite& end) {
+std::optional<NodeEdits::Scaling> NodeEdits::scalingOf(const LayerNorm& norm, const ReadSite& end) {
   const auto& uses = graph_.value(norm.output).uses;
   if (uses.size() != 1 || uses[0].node == kNone || graph_.node(uses[0].node).kind != OpKind::Mul) return std::nullopt;
   const auto& mul = graph_.node(uses[0].node);
@@ -31,7 +31,7 @@ std::optional<PlanTranslator::Scaling> PlanTranslator::scalingOf(const LayerNorm
   return Scaling{gammaSite, EditableModel::nameAt(gammaSite)};
 }
 
-void PlanTranslator::replaceDecomposed(const LayerNorm& norm) {
+void NodeEdits::replaceDecomposed(const LayerNorm& norm) {
   if (norm.anew) return replaceWhole(norm);
   const ReadSite end = siteOf(norm.node, 0);
   const int opset = opsetOf(*end.body);
@@ -54,7 +54,7 @@ void PlanTranslator::replaceDecomposed(const LayerNorm& norm) {
 }
 
 // One norm from the input to the output; what stood between is swept out where nothing else reads it.
-void PlanTranslator::replaceWhole(const LayerNorm& norm) {
+void NodeEdits::replaceWhole(const LayerNorm& norm) {
   const ReadSite end = siteOf(norm.node, 0);
   const int opset = opsetOf(*end.body);
   NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
@@ -77,7 +77,7 @@ void PlanTranslator::replaceWhole(const LayerNorm& norm) {
   if (scaling) model_.remove(*end.body, *end.node);
 }
 
-std::string PlanTranslator::inputName(const LayerNorm& norm, const Body& body) {
+std::string NodeEdits::inputName(const LayerNorm& norm, const Body& body) {
   for (const NodeId member : norm.members) {
     const auto& node = graph_.node(member);
     const auto read = std::ranges::find(node.operands, norm.input);
@@ -89,7 +89,7 @@ std::string PlanTranslator::inputName(const LayerNorm& norm, const Body& body) {
   throw EditRefused("the subtraction of '" + norm.name + "' stands in another body");
 }
 
-void PlanTranslator::dropSubtraction(const LayerNorm& norm) {
+void NodeEdits::dropSubtraction(const LayerNorm& norm) {
   for (const auto& leftOut : norm.leftOut) leaveOut(leftOut.node, leftOut.operand);
   std::map<ValueId, std::pair<ReadSite, std::string>> centered;
   for (const NodeId member : norm.members) {

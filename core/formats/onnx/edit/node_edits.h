@@ -1,15 +1,12 @@
-// A FoldPlan, told in graph ids, turned into edits of a model's nodes; its tensors are place_weights'. Private to
-// formats/onnx.
+// A plan's edits, told in graph ids, turned into edits of a model's nodes. Private to formats/onnx. Thread: one.
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/analysis/norms/norms.h"
-#include "core/fold/plan.h"
-#include "core/formats/dropped_reads.h"
+#include "core/formats/edit/edit_target.h"
 #include "core/formats/model.h"
 #include "core/formats/onnx/edit/apply_norm.h"
 #include "core/formats/onnx/edit/editable_model.h"
@@ -26,37 +23,28 @@ struct Dialect {
   [[nodiscard]] NormStyle styleAt(int bodyOpset, bool insideFunction) const;
 };
 
-// Edits that cannot be made exactly throw EditRefused.
-class PlanTranslator {
+class NodeEdits final : public EditTarget {
  public:
   // usualType: of values whose type is not known; everyType: of all floats (a float64 twin).
-  PlanTranslator(const Lowered& lowered, EditableModel& model, const fold::FoldPlan& plan,
-                 const std::vector<analysis::LayerNorm>& norms, Dialect dialect, graph::DType usualType,
-                 std::optional<graph::DType> everyType)
+  NodeEdits(const Lowered& lowered, EditableModel& model, Dialect dialect, graph::DType usualType,
+            std::optional<graph::DType> everyType)
       : lowered_(lowered),
         graph_(lowered.graph),
         model_(model),
-        dropped_(plan),
-        norms_(norms),
         dialect_(dialect),
         usualType_(usualType),
         everyType_(everyType) {}
 
-  void add(const fold::AbsorbScale& edit);
-  // A norm of its own op loses its input when it is replaced.
-  void add(const fold::AbsorbShift& edit);
-  void add(const fold::InsertCentering& edit);
-  void dropAddends();
-  void add(const fold::ReplaceNorm& edit);
-  // A value that exists only inside a fused operation: the operation has to be written out to get at it.
-  [[nodiscard]] bool readsInside(const fold::InsertCentering& edit) const;
-  void checkComplete() const;
+  [[nodiscard]] bool isInside(const graph::Use& read) const override;
+  void bypass(graph::NodeId node, size_t operand) override { leaveOut(node, operand); }
+  void center(const fold::InsertCentering& edit, const graph::Shape& shape) override;
+  void drop(const graph::Use& read, std::optional<size_t> sum) override;
+  void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) override;
+  void replaceDecomposed(const analysis::LayerNorm& norm) override;
 
  private:
-  // The readers of the node's output read this operand of it.
-  void bypass(graph::NodeId id, size_t operand);
-  void drop(const graph::Use& use);
-  void leaveOut(graph::NodeId id, size_t operand);  // the same where shapes may differ: the reader broadcasts
+  // The readers of the node's output read this operand of it, and broadcast it where the shapes differ.
+  void leaveOut(graph::NodeId id, size_t operand);
   [[nodiscard]] int inputOf(graph::NodeId node, size_t operand) const;
   ReadSite siteOf(graph::NodeId node, size_t operand);
   ReadSite siteOf(const graph::Use& use, const std::string& valueName);
@@ -75,7 +63,6 @@ class PlanTranslator {
     std::string gamma;
   };
   std::optional<Scaling> scalingOf(const analysis::LayerNorm& norm, const ReadSite& end);
-  void replaceDecomposed(const analysis::LayerNorm& norm);
   void replaceWhole(const analysis::LayerNorm& norm);
   // What the norm's subtraction, or the first node of one that is written anew, reads by now.
   std::string inputName(const analysis::LayerNorm& norm, const Body& body);
@@ -86,12 +73,9 @@ class PlanTranslator {
   const Lowered& lowered_;
   const graph::Graph& graph_;
   EditableModel& model_;
-  DroppedReads dropped_;
-  const std::vector<analysis::LayerNorm>& norms_;
   Dialect dialect_;
   graph::DType usualType_;
   std::optional<graph::DType> everyType_;
-  std::set<int> withoutBeta_;  // norms whose beta has moved, until they are replaced
 };
 
 }  // namespace normlens::formats::onnx

@@ -1,11 +1,11 @@
-#include "core/fold/parallel.h"
+#include "core/base/parallel.h"
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
 
-namespace normlens::fold {
+namespace normlens {
 
 void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>& body) {
   std::atomic<int64_t> next = 0;
@@ -17,4 +17,6 @@ void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>&
   work();
 }
 
-}  // namespace normlens::fold
+int hardwareThreads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+}  // namespace normlens

@@ -1,10 +1,10 @@
-#include "core/formats/onnx/edit/plan_translator.h"
+#include "core/formats/onnx/edit/node_edits.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "core/formats/edit_refused.h"
+#include "core/formats/edit/edit_refused.h"
 #include "core/formats/onnx/edit/apply_centering.h"
 #include "core/formats/onnx/edit/fused_norms.h"
 #include "core/graph/queries.h"
@@ -31,42 +31,26 @@ NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
                     " is not possible; use --norm portable");
 }
 
-void PlanTranslator::add(const fold::AbsorbScale& edit) {
-  if (!edit.nodeStays) bypass(edit.scaleNode, static_cast<size_t>(edit.dataOperand));
-}
-
-void PlanTranslator::add(const fold::AbsorbShift& edit) {
-  if (graph_.node(edit.shiftNode).kind == OpKind::Add)
-    bypass(edit.shiftNode, static_cast<size_t>(1 - edit.shiftOperand));
-  withoutBeta_.insert(edit.norm);
-}
-
-void PlanTranslator::add(const fold::InsertCentering& edit) {
-  const auto& value = graph_.value(edit.value);
-  if (!value.shape) throw EditRefused("the shape of '" + value.name + "', which is to be centered, is not known");
+void NodeEdits::center(const fold::InsertCentering& edit, const graph::Shape& shape) {
   // One shared computation per body and name.
   std::map<std::pair<Body*, std::string>, std::vector<ReadSite>> groups;
   for (const auto& use : edit.uses) {
-    const ReadSite site = siteOf(use, value.name);
+    const ReadSite site = siteOf(use, graph_.value(edit.value).name);
     const std::string name = EditableModel::nameAt(site);
     auto& group = groups[{&EditableModel::bodyThatMakes(*site.body, name), name}];
     if (std::find(group.begin(), group.end(), site) == group.end()) group.push_back(site);
   }
   for (const auto& [where, reads] : groups) {
-    insertCentering(model_, reads, opsetOf(*where.first), *value.shape, edit.pattern);
+    insertCentering(model_, reads, opsetOf(*where.first), shape, edit.pattern);
   }
 }
 
-void PlanTranslator::dropAddends() {
-  while (const auto read = dropped_.next()) drop(*read);
-}
-
 // x - x is 0 of the same shape, whatever its type and in every version of the operators.
-void PlanTranslator::drop(const graph::Use& use) {
+void NodeEdits::drop(const graph::Use& use, std::optional<size_t> sum) {
   const ReadSite site = use.node == kNone ? returnSite(use) : siteOf(use.node, static_cast<size_t>(use.operand));
   if (site.input < 0) throw EditRefused("an addend that is to be dropped exists only inside a fused operation");
   const bool plainSum = site.node != nullptr && (site.node->op_type() == "Add" || site.node->op_type() == "Sub");
-  if (const auto other = dropped_.resultWithout(graph_, use); other && plainSum) return leaveOut(use.node, *other);
+  if (sum && plainSum) return leaveOut(use.node, *sum);
   const std::string x = EditableModel::nameAt(site);
   NodeMaker nodes(*site.body, opsetOf(*site.body), x + "_dropped", site.node);
   const std::string zeros = nodes.add("Sub", {x, x});
@@ -78,11 +62,7 @@ void PlanTranslator::drop(const graph::Use& use) {
   model_.setInput(site, zeros);
 }
 
-void PlanTranslator::add(const fold::ReplaceNorm& edit) {
-  const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
-  if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
-  const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0;
-  if (norm.form == NormForm::Decomposed) return replaceDecomposed(norm);
+void NodeEdits::replaceOp(const LayerNorm& norm, bool keepsBeta) {
   const ReadSite at = siteOf(norm.node, 0);
   if (isFusedNorm(*at.node)) return replaceFused(norm, at, keepsBeta);
   if (at.node->op_type() != "LayerNormalization") {
@@ -91,25 +71,11 @@ void PlanTranslator::add(const fold::ReplaceNorm& edit) {
   write(describe(norm, at, keepsBeta));
 }
 
-bool PlanTranslator::readsInside(const fold::InsertCentering& edit) const {
-  return std::any_of(edit.uses.begin(), edit.uses.end(), [&](const graph::Use& use) {
-    return use.node != kNone && inputOf(use.node, static_cast<size_t>(use.operand)) < 0;
-  });
+bool NodeEdits::isInside(const graph::Use& read) const {
+  return read.node != kNone && inputOf(read.node, static_cast<size_t>(read.operand)) < 0;
 }
 
-void PlanTranslator::checkComplete() const {
-  if (!withoutBeta_.empty()) throw EditRefused("the plan moves the shift of a norm that it does not replace");
-}
-
-void PlanTranslator::bypass(NodeId id, size_t operand) {
-  const auto& node = graph_.node(id);
-  if (!graph::sameTypeAndShape(graph_, node.operands.at(operand), node.outputs.at(0))) {
-    throw EditRefused("'" + node.name + "' changes its operand's shape or type and cannot be left out");
-  }
-  leaveOut(id, operand);
-}
-
-void PlanTranslator::leaveOut(NodeId id, size_t operand) {
+void NodeEdits::leaveOut(NodeId id, size_t operand) {
   const auto& node = graph_.node(id);
   const ReadSite site = siteOf(id, operand);
   if (site.input < 0 || site.node->output_size() != 1) {
@@ -131,15 +97,15 @@ void PlanTranslator::leaveOut(NodeId id, size_t operand) {
   model_.remove(*site.body, *site.node);
 }
 
-int PlanTranslator::inputOf(NodeId node, size_t operand) const {
+int NodeEdits::inputOf(NodeId node, size_t operand) const {
   return lowered_.operandSites[static_cast<size_t>(node)].at(operand).input;
 }
 
-ReadSite PlanTranslator::siteOf(NodeId node, size_t operand) {
+ReadSite NodeEdits::siteOf(NodeId node, size_t operand) {
   return model_.at(lowered_.nodePath[static_cast<size_t>(node)], inputOf(node, operand));
 }
 
-ReadSite PlanTranslator::siteOf(const graph::Use& use, const std::string& valueName) {
+ReadSite NodeEdits::siteOf(const graph::Use& use, const std::string& valueName) {
   if (use.node == kNone) return returnSite(use);
   ReadSite site = siteOf(use.node, static_cast<size_t>(use.operand));
   if (site.input >= 0) return site;
@@ -151,7 +117,7 @@ ReadSite PlanTranslator::siteOf(const graph::Use& use, const std::string& valueN
   return {site.body, site.node, 0};
 }
 
-ReadSite PlanTranslator::returnSite(const graph::Use& use) {
+ReadSite NodeEdits::returnSite(const graph::Use& use) {
   const auto& block = graph_.block(use.block);
   if (block.owner == kNone) return {&model_.main(), nullptr, use.operand};
   const ReadSite owner = model_.at(lowered_.nodePath[static_cast<size_t>(block.owner)], 0);
@@ -163,17 +129,17 @@ ReadSite PlanTranslator::returnSite(const graph::Use& use) {
   return {&model_.bodyOf(*owner.body, *owner.node, attribute), nullptr, output};
 }
 
-int PlanTranslator::opsetOf(const Body& body) const {
+int NodeEdits::opsetOf(const Body& body) const {
   return EditableModel::insideFunction(body) ? model_.opset(body) : dialect_.opset;
 }
 
-graph::DType PlanTranslator::dtypeOf(ValueId value, graph::DType otherwise) const {
+graph::DType NodeEdits::dtypeOf(ValueId value, graph::DType otherwise) const {
   if (everyType_) return *everyType_;
   const auto dtype = value == kNoValue ? graph::DType::Unknown : graph_.value(value).dtype;
   return dtype == graph::DType::Unknown ? otherwise : dtype;
 }
 
-NormToWrite PlanTranslator::describe(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) const {
+NormToWrite NodeEdits::describe(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) const {
   const auto input = [&](int i) { return i < at.node->input_size() ? at.node->input(i) : std::string(); };
   NormToWrite out;
   out.node = at.node;
@@ -190,7 +156,7 @@ NormToWrite PlanTranslator::describe(const LayerNorm& norm, const ReadSite& at, 
   return out;
 }
 
-void PlanTranslator::fillTypes(const LayerNorm& norm, NormToWrite& out) const {
+void NodeEdits::fillTypes(const LayerNorm& norm, NormToWrite& out) const {
   if (norm.axes.empty()) throw EditRefused("the axes of '" + norm.name + "' are not known");
   out.axesCount = static_cast<int64_t>(norm.axes.size());
   const auto& shape = graph_.value(norm.input).shape;
@@ -199,13 +165,13 @@ void PlanTranslator::fillTypes(const LayerNorm& norm, NormToWrite& out) const {
   out.outputType = dtypeOf(norm.output, dtypeOf(norm.gamma, out.dtype));
 }
 
-void PlanTranslator::write(const NormToWrite& norm) {
+void NodeEdits::write(const NormToWrite& norm) {
   const int opset = opsetOf(*norm.body);
   const NormStyle wanted = dialect_.styleAt(opset, EditableModel::insideFunction(*norm.body));
   writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opset, norm);
 }
 
-void PlanTranslator::writeOut(const ReadSite& at) {
+void NodeEdits::writeOut(const ReadSite& at) {
   NodeProto old = *at.node;
   for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
     if (model_.directReadsOf(*at.body, output).empty() && !model_.isReadByNewNodes(output)) output.clear();
@@ -228,7 +194,7 @@ void PlanTranslator::writeOut(const ReadSite& at) {
   model_.replace(*at.body, *at.node, std::move(plain));
 }
 
-void PlanTranslator::replaceFused(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
+void NodeEdits::replaceFused(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
   const bool skip = at.node->op_type() == "SkipLayerNormalization";
   if (skip && dialect_.styleAt(opsetOf(*at.body), EditableModel::insideFunction(*at.body)) == NormStyle::Ort) {
     return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);

@@ -1,0 +1,38 @@
+// What a format's back end does to its copy of a model while a plan is carried out, told in ids of the opened model's
+// graph. The order of the calls is plan_translator.h's; an edit, or what must hold for it, is written there once.
+//
+// Thread: one. Errors: every function throws EditRefused where it cannot be done exactly.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "core/analysis/norms/norms.h"
+#include "core/fold/plan.h"
+#include "core/graph/graph.h"
+
+namespace normlens::formats {
+
+class EditTarget {
+ public:
+  virtual ~EditTarget() = default;
+
+  // What is read there exists only within an op of the file, which has to be written out to get at it.
+  [[nodiscard]] virtual bool isInside(const graph::Use& read) const = 0;
+
+  // The readers of the node's output read this operand of it, which has the same type and shape.
+  virtual void bypass(graph::NodeId node, size_t operand) = 0;
+
+  // The value minus its mean for these reads, computed once for all that read it in one place.
+  virtual void center(const fold::InsertCentering& edit, const graph::Shape& shape) = 0;
+
+  // The read sees 0. sum: the operand of the reading Add or Sub that its result then is, in a run with any sizes.
+  virtual void drop(const graph::Use& read, std::optional<size_t> sum) = 0;
+
+  // An op that normalises.
+  virtual void replaceOp(const analysis::LayerNorm& norm, bool keepsBeta) = 0;
+  // A norm that is written out in several nodes.
+  virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;
+};
+
+}  // namespace normlens::formats
