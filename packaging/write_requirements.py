@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 HEAD = """\
 # Written by packaging/write_requirements.py from requirements.in; change nothing here by hand. Each package has the
 # sha256 of its wheels for Linux (x86_64 and aarch64, CPython 3.11 and newer), onnx that of its source too; pip refuses any
-# other file. The size of the x86_64 wheel stands behind each package of 5 MB and more.
+# other file. The size of the x86_64 wheel stands behind each package of 5 MB and more, 'program' as in requirements.in.
 # Debian's packages, pip among them, are not listed by hash: apt checks the signatures of Debian.
 """
 BUILT_FROM_SOURCE = ("onnx",)  # packaging/setup_onnx
@@ -61,7 +61,7 @@ def is_ours(filename, architecture):
     return runs and any(p == "any" or (p.startswith("manylinux") and p.endswith(architecture)) for p in platforms)
 
 
-def requirement(name, version, files):
+def requirement(name, version, remark, files):
     """The line of requirements.txt; None where a machine of ours could not be served."""
     files = [file for file in files if version_of(file["filename"]) == version and not file.get("yanked")]
     wheels = {
@@ -74,16 +74,18 @@ def requirement(name, version, files):
     kept = {file["filename"]: file["hashes"]["sha256"] for file in sum(wheels.values(), sources)}
     megabytes = round(max(file["size"] for file in wheels["x86_64"]) / 1e6)
     line = " ".join([f"{name}=={version}"] + [f"--hash=sha256:{kept[filename]}" for filename in sorted(kept)])
-    return line + (f"  # {megabytes} MB" if megabytes >= 5 else "")
+    remarks = ", ".join([f"{megabytes} MB"] * (megabytes >= 5) + [remark] * bool(remark))
+    return line + (f"  # {remarks}" if remarks else "")
 
 
 def write_requirements(folder, files_of):
     """Returns what is missing; then the file stays as it was."""
     lines, missing = [], []
     for wanted in (folder / "requirements.in").read_text(encoding="utf-8").splitlines():
-        name, _, version = wanted.partition("#")[0].strip().partition("==")
+        package, _, remark = wanted.partition("#")
+        name, _, version = package.strip().partition("==")
         if name:
-            line = requirement(name, version, files_of(name))
+            line = requirement(name, version, remark.strip(), files_of(name))
             (lines if line else missing).append(line or f"{name} {version}")
     if not missing:
         (folder / "requirements.txt").write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")

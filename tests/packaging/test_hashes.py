@@ -107,6 +107,21 @@ class SetUpByHash(unittest.TestCase):
             requirements.write("# written anew\n")
         self.assertEqual(self.run_setup('ensureVenv; ls "$(requirementsStamp)" >/dev/null'), (0, ""))
 
+    def test_the_program_needs_its_own_packages_only_and_the_rest_comes_later(self):
+        wheels = [make_wheel(self.index, name, "") for name in ("cmake", "torch")]
+        lines = [line_of(wheel) for wheel in wheels]
+        self.requirements.write_text(lines[0].replace("# 5 MB", "# 5 MB, program") + lines[1])
+        code, output = self.run_setup("normlens_set=program; setSize; ensureVenv; ensureVenv")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(output.splitlines()[0], "5")
+        self.assertEqual(output.count("packages to fetch"), 1, output)
+        self.assertEqual(self.installed(), {"cmake"})
+        code, output = self.run_setup("setSize; ensureVenv; normlens_set=program; ensureVenv")
+        self.assertEqual(code, 0, output)
+        self.assertEqual(output.splitlines()[0], "10")
+        self.assertIn("1 packages, 5 MB", output)
+        self.assertEqual(self.installed(), {"cmake", "torch"})
+
     def test_a_wheel_of_other_content_is_refused_and_nothing_is_installed(self):
         self.list_wheels()
         make_wheel(self.index, "torch", "import evil")
@@ -185,11 +200,11 @@ class Lists(unittest.TestCase):
         return missing, [line for line in lines if not line.startswith("#")]
 
     def test_each_package_of_the_list_has_hashes_and_the_version_that_is_asked_for(self):
-        wanted = re.findall(r"^[^#\n]+", (PACKAGING / "requirements.in").read_text(), re.MULTILINE)
+        wanted = re.findall(r"^([^#\s]+)", (PACKAGING / "requirements.in").read_text(), re.MULTILINE)
         listed = re.findall(r"^[^#\n].*", (PACKAGING / "requirements.txt").read_text(), re.MULTILINE)
         self.assertEqual([line.split()[0] for line in listed], wanted)
         for line in listed:
-            self.assertRegex(line, r"^[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+(  # \d+ MB)?$")
+            self.assertRegex(line, r"^[\w-]+==[\d.]+( --hash=sha256:[0-9a-f]{64})+(  # (\d+ MB|program|\d+ MB, program))?$")
 
     def test_wheels_of_machines_and_pythons_that_can_be_served_are_listed(self):
         served = (
@@ -215,6 +230,12 @@ class Lists(unittest.TestCase):
         files = page("onnx-1.0-py3-none-any.whl", "onnx-1.0.tar.gz")
         self.assertEqual(self.write("onnx==1.0", files)[1], ["onnx==1.0 --hash=sha256:0 --hash=sha256:1  # 6 MB"])
         self.assertEqual(self.write("onnx==1.0", files[:1])[0], ["onnx 1.0"])
+
+    def test_a_remark_stands_behind_the_size(self):
+        files = page("a-1.0-py3-none-any.whl")
+        self.assertEqual(self.write("a==1.0  # program", files)[1], ["a==1.0 --hash=sha256:0  # 6 MB, program"])
+        files[0]["size"] = 1
+        self.assertEqual(self.write("a==1.0  # program", files)[1], ["a==1.0 --hash=sha256:0  # program"])
 
     def test_a_package_that_a_machine_lacks_leaves_the_list_as_it_is(self):
         (self.folder / "requirements.txt").write_text("as it was")
