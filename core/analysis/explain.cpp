@@ -1,11 +1,10 @@
 #include "core/analysis/explain.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <deque>
 #include <map>
 
+#include "core/base/formatted.h"
 #include "core/base/plural.h"
 
 namespace normlens::analysis {
@@ -22,12 +21,6 @@ namespace {
 std::string shortOp(const std::string& op) {
   const size_t colon = op.rfind(':');
   return colon == std::string::npos ? op : op.substr(colon + 1);
-}
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
 }
 
 // The nearest leaf that stands in the way, and the claims from the root to it.
@@ -68,7 +61,7 @@ std::string gammaRange(const Graph& graph, const Node& node) {
   const auto [low, high] = std::minmax_element(numbers->begin(), numbers->end());
   if (*low == *high) return {};
   const std::string which = node.name.empty() ? "a LayerNorm" : "the LayerNorm " + node.name;
-  return which + " with \xCE\xB3 between " + number(*low) + " and " + number(*high);
+  return which + " with \xCE\xB3 between " + formatted("%.3g", *low) + " and " + formatted("%.3g", *high);
 }
 
 std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
@@ -150,7 +143,7 @@ std::string describeValue(const Graph& graph, ValueId id) {
   const auto& value = graph.value(id);
   if (value.constant != kNone) return graph.constant(value.constant).name;
   if (value.producer != kNone) return describeNode(graph, value.producer);
-  if (value.literal) return "the number " + number(*value.literal);
+  if (value.literal) return "the number " + formatted("%.3g", *value.literal);
   if (value.paramOf == 0) return "the model input " + value.name;
   return value.name;
 }

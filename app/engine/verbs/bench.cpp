@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -11,6 +10,7 @@
 #include "app/engine/verbs/number_check.h"
 #include "app/engine/verbs/paper_reference.h"
 #include "app/engine/verbs/reports.h"
+#include "core/base/formatted.h"
 
 namespace normlens::engine {
 namespace {
@@ -49,15 +49,6 @@ std::string commandLine() {
   for (std::string word; std::getline(file, word, '\0');) line += (line.empty() ? "" : " ") + shellWord(word);
   return line;
 }
-
-template <class... Values>
-std::string formatted(const char* form, Values... values) {
-  char text[200];
-  std::snprintf(text, sizeof text, form, values...);
-  return text;
-}
-
-std::string megabytes(int64_t bytes) { return formatted("%.3g MB", static_cast<double>(bytes) / 1e6); }
 
 void printSide(const std::string& where, const char* name, const protocol::BenchSide& side, bool replayed,
                Console& console) {

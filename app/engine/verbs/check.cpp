@@ -1,7 +1,7 @@
-#include <cstdio>
 
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
+#include "core/base/formatted.h"
 #include "core/service/model_check.h"
 
 namespace normlens::engine {
@@ -15,17 +15,12 @@ struct Options {
   InputOptions inputs;
 };
 
-std::string milliseconds(double ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%10.1f ms", ms);
-  return text;
-}
-
 void print(const std::vector<service::CheckStage>& stages, Console& console) {
   for (const service::CheckStage& stage : stages) {
-    console.print(milliseconds(stage.ms) + "  " + stage.name + ": " +
+    console.print(formatted("%10.1f ms", stage.ms) + "  " + stage.name + ": " +
                   (stage.error ? "failed: " + stage.error->message : stage.says));
-    for (const service::CheckStep& step : stage.steps) console.print("    " + milliseconds(step.ms) + "  " + step.name);
+    for (const service::CheckStep& step : stage.steps)
+      console.print("    " + formatted("%10.1f ms", step.ms) + "  " + step.name);
   }
 }
 

@@ -1,11 +1,10 @@
 #include "app/engine/verbs/diff_report.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 
+#include "core/base/formatted.h"
 #include "core/protocol/json.h"
 #include "core/run/tensors.h"
 
@@ -82,23 +81,18 @@ json columnEntry(const DiffColumn& column) {
   return entry;
 }
 
-std::string text(const char* format, auto... values) {
-  std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), format, values...);
-  return line.data();
-}
-
 std::string rowLine(const DiffRow& row) {
-  std::string line = text("  max_abs %-9.3g max_rel %-9.3g mean_abs %-9.3g cosine %-12.9g", row.diff.maxAbs,
-                          row.diff.maxRel, row.diff.meanAbs, row.diff.cosine);
-  line += row.ulps ? text(" max_ulp %-9llu", static_cast<unsigned long long>(row.ulps->most)) : text("%18s", "");
-  if (row.rounding) line += text(" rounding %-9.3g", *row.rounding);
+  std::string line = formatted("  max_abs %-9.3g max_rel %-9.3g mean_abs %-9.3g cosine %-12.9g", row.diff.maxAbs,
+                               row.diff.maxRel, row.diff.meanAbs, row.diff.cosine);
+  line +=
+      row.ulps ? formatted(" max_ulp %-9llu", static_cast<unsigned long long>(row.ulps->most)) : formatted("%18s", "");
+  if (row.rounding) line += formatted(" rounding %-9.3g", *row.rounding);
   line += " " + row.name;
   if (row.diff.vacuous) line += " (not finite anywhere)";
   if (row.alignment == run::Alignment::Mean) line += " (without the mean)";
   if (row.alignment == run::Alignment::Beta) line += " (with beta added)";
-  if (row.top) line += text("  top-1 %.4g%%", 100 * row.top->first());
-  if (row.top && row.top->hasMany) line += text(", top-5 %.4g%%", 100 * row.top->many());
+  if (row.top) line += formatted("  top-1 %.4g%%", 100 * row.top->first());
+  if (row.top && row.top->hasMany) line += formatted(", top-5 %.4g%%", 100 * row.top->many());
   return line;
 }
 
@@ -132,8 +126,8 @@ const DiffRow* findRow(const DiffColumn& column, const DiffRow& like) {
 template <class Figure>
 void addTable(const std::vector<DiffColumn>& columns, const run::ModelDiff& first, const char* title,
               const Figure& figure, std::vector<std::string>& lines) {
-  std::string head = text("%-8s", title);
-  for (const DiffColumn& column : columns) head += text(" %10s", column.dtype.c_str());
+  std::string head = formatted("%-8s", title);
+  for (const DiffColumn& column : columns) head += formatted(" %10s", column.dtype.c_str());
   std::vector<std::string> table{head};
   bool any = false;
   for (const DiffRow& row : first.rows) {
@@ -142,7 +136,7 @@ void addTable(const std::vector<DiffColumn>& columns, const run::ModelDiff& firs
     for (const DiffColumn& column : columns) {
       const DiffRow* found = findRow(column, row);
       const std::optional<double> value = found ? figure(*found) : std::nullopt;
-      line += value ? text(" %10.3g", *value) : text(" %10s", "-");
+      line += value ? formatted(" %10.3g", *value) : formatted(" %10s", "-");
       any = any || value;
     }
     table.push_back(line + "  " + row.name);

@@ -1,4 +1,3 @@
-#include <cstdio>
 
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
@@ -6,6 +5,7 @@
 #include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/reports.h"
 #include "app/engine/verbs/verify_text.h"
+#include "core/base/formatted.h"
 #include "core/base/plural.h"
 
 namespace normlens::engine {
@@ -18,28 +18,11 @@ struct Options {
   InputOptions inputs;
 };
 
-std::string megabytes(int64_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g MB", static_cast<double>(bytes) / 1e6);
-  return text;
-}
-
-std::string microseconds(double us) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g us", us);
-  return text;
-}
-
-std::string milliseconds(double ms) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f ms", ms);
-  return text;
-}
-
 void printPrices(const protocol::NormPrices& prices, Console& console) {
   console.print("  measured on [" + std::to_string(prices.rows) + ", " + std::to_string(prices.width) +
-                "]: LayerNorm " + microseconds(prices.layer_norm_us) + ", the norm in its place " +
-                microseconds(prices.rms_norm_us) + ", a centering " + microseconds(prices.centering_us));
+                "]: LayerNorm " + formatted("%.3g us", prices.layer_norm_us) + ", the norm in its place " +
+                formatted("%.3g us", prices.rms_norm_us) + ", a centering " +
+                formatted("%.3g us", prices.centering_us));
 }
 
 void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
@@ -56,8 +39,9 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
   }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
-  console.print("  written to " + *outcome.output + " (load " + milliseconds(outcome.times.load_ms) + ", fold " +
-                milliseconds(outcome.times.fold_ms) + ", save " + milliseconds(outcome.times.save_ms) + ")");
+  console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
+                ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
+                formatted("%.0f ms", outcome.times.save_ms) + ")");
 }
 
 // Nothing was written: says why, and leaves an older output alone.

@@ -1,11 +1,11 @@
 #include "app/engine/verbs/paper_reference.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <optional>
 
 #include "app/engine/paper_figures_text.h"
+#include "core/base/formatted.h"
 
 namespace normlens::engine {
 namespace {
@@ -13,12 +13,6 @@ namespace {
 using nlohmann::json;
 
 json figures() { return json::parse(kPaperFigures); }
-
-std::string numbered(const char* form, double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, form, value);
-  return text;
-}
 
 // Of what is varied by this name; nullopt: it is not.
 std::optional<std::string> valueOf(const protocol::BenchPoint& point, const std::string& name) {
@@ -57,7 +51,7 @@ std::string rangeOf(const json& folds, const char* name) {
     least = std::min(least, fold[name].get<double>());
     most = std::max(most, fold[name].get<double>());
   }
-  return numbered("%.0f to ", least) + numbered("%.0f", most);
+  return formatted("%.0f to ", least) + formatted("%.0f", most);
 }
 
 }  // namespace
@@ -84,7 +78,7 @@ std::string paperSpeedupText(const json& speedups) {
   for (const json& entry : speedups) {
     const char* kept = entry.contains("batch") ? "batch" : "seq";
     if (!text.empty()) text += ", ";
-    text += entry["model"].get<std::string>() + numbered(" %.3f", entry["speedup"]) + " (" +
+    text += entry["model"].get<std::string>() + formatted(" %.3f", entry["speedup"]) + " (" +
             entry["device"].get<std::string>() + ", " + kept + " " + entry[kept].dump() + ")";
   }
   return text;

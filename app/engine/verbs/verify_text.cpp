@@ -1,37 +1,28 @@
 #include "app/engine/verbs/verify_text.h"
 
 #include <boost/algorithm/string/join.hpp>
-#include <cstdio>
 #include <string>
 
+#include "core/base/formatted.h"
+
 namespace normlens::engine {
-namespace {
-
-std::string shortNumber(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
-
-}  // namespace
-
 void printVerify(const protocol::VerifyResult& verify, Console& console) {
   const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
   std::string line = "  " + word + ": ";
-  line += verify.algebra_done ? "float64 " + shortNumber(verify.algebra.max_rel) : "float64 not possible";
+  line += verify.algebra_done ? "float64 " + formatted("%.2g", verify.algebra.max_rel) : "float64 not possible";
   if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
   if (verify.file_done) {
     const bool byLimit = verify.file_dtype == "float64";
-    line += ", " + verify.file_dtype + " " + shortNumber(verify.file.max_rel) +
-            (byLimit ? " at a limit of " + shortNumber(verify.file.limit)
-                     : " at a noise floor of " + shortNumber(verify.noise_floor));
+    line += ", " + verify.file_dtype + " " + formatted("%.2g", verify.file.max_rel) +
+            (byLimit ? " at a limit of " + formatted("%.2g", verify.file.limit)
+                     : " at a noise floor of " + formatted("%.2g", verify.noise_floor));
   } else if (!verify.file_reason.empty()) {
     line += ", files not compared (" + verify.file_reason + ")";
   }
   console.print(line);
   if (verify.nearer) {
     console.print("  the folded model is nearer to exact arithmetic than the original: " +
-                  shortNumber(verify.nearer->folded) + " against " + shortNumber(verify.nearer->original));
+                  formatted("%.2g", verify.nearer->folded) + " against " + formatted("%.2g", verify.nearer->original));
   }
   if (verify.sample_only) {
     console.print("  compared on these inputs alone: the model refused all other values and sizes that were tried");

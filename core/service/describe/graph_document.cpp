@@ -1,9 +1,9 @@
 #include "core/service/describe/graph_document.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
+#include "core/base/formatted.h"
 #include "core/ops/rules.h"
 
 namespace normlens::service {
@@ -18,16 +18,10 @@ using graph::ValueId;
 
 namespace {
 
-std::string numberText(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
 template <class T>
 std::string listText(const std::vector<T>& items) {
   std::string out = "[";
-  for (const T& item : items) out += (out.size() > 1 ? ", " : "") + numberText(static_cast<double>(item));
+  for (const T& item : items) out += (out.size() > 1 ? ", " : "") + formatted("%.6g", static_cast<double>(item));
   return out + "]";
 }
 
@@ -35,7 +29,7 @@ std::string attributeText(const graph::Attribute& attribute) {
   struct Visitor {
     std::string operator()(bool value) const { return value ? "true" : "false"; }
     std::string operator()(int64_t value) const { return std::to_string(value); }
-    std::string operator()(double value) const { return numberText(value); }
+    std::string operator()(double value) const { return formatted("%.6g", value); }
     std::string operator()(const std::string& value) const { return value; }
     std::string operator()(const std::vector<int64_t>& items) const { return listText(items); }
     std::string operator()(const std::vector<double>& items) const { return listText(items); }

@@ -1,9 +1,8 @@
 // Workable inputs without being given any: the traced example's shapes where the file kept them, otherwise guesses from
 // the first ops that read each input, mended by what their trials tell. Every answer has been run.
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
+#include "core/base/formatted.h"
 #include "core/base/plural.h"
 #include "core/formats/torchscript/file/traced_inputs.h"
 #include "core/formats/torchscript/inputs/input_search.h"
@@ -48,11 +47,9 @@ class InputInference {
   Result<std::vector<InputSpec>> run() {
     if (auto traced = fromTrace()) return finish(std::move(*traced));
     if (auto found = search_.run(guesses())) return finish(settled(std::move(*found)));
-    std::array<char, 16> seconds{};
-    std::snprintf(seconds.data(), seconds.size(), "%.1f s", trials_.elapsed().count());
     return fail(ErrorCode::BadInput,
                 "no workable inputs could be guessed from the graph; of " + plural(trials_.made(), "set") +
-                    " tried in " + seconds.data() + ", " + search_.furthest(),
+                    " tried in " + formatted("%.1f s", trials_.elapsed().count()) + ", " + search_.furthest(),
                 "give inputs with --inputs FILE.npz or --input '" + (slots_.empty() ? "in_0" : slots_[0].name) +
                     "=float32[2,3,32,32]'");
   }

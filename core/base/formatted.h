@@ -1,0 +1,22 @@
+// Numbers as text, by the forms of printf: formatted("%.3g MB", 1.5). What does not fit is cut off. Thread: pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace normlens {
+
+template <class... Values>
+[[nodiscard]] std::string formatted(const char* form, Values... values) {
+  std::array<char, 256> text{};
+  std::snprintf(text.data(), text.size(), form, values...);
+  return text.data();
+}
+
+[[nodiscard]] inline std::string megabytes(int64_t bytes) {
+  return formatted("%.3g MB", static_cast<double>(bytes) / 1e6);
+}
+
+}  // namespace normlens
