@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
@@ -39,41 +39,29 @@ Result<InputsInfo> setInputs(service::Service& service, const InputsParams& para
 }  // namespace
 
 void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level) {
-  to.bind<InitializeParams, EngineInfo>(methods::kInitialize,
-                                        [level](const auto& p, const Task&) { return initialize(p, level); });
-  to.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
-  to.bind<ReadGraphParams, ModelInfo>(methods::kReadGraph,
-                                      [&](const auto& p, const Task& task) { return s.readGraph(p, task); });
-  to.bind<WeightDigestsParams, WeightDigests>(
-      methods::kWeightDigests, [&](const auto& p, const Task& task) { return s.weightDigests(p, task); });
-  to.bind<NoParams, Analysis>(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
-  to.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph,
-                                     [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
-  to.bind<PlanParams, ZeroMeanMap>(methods::kZeroMeanMap,
-                                   [&](const auto& p, const Task& t) { return s.zeroMeanMap(p, t); });
-  to.bind<ShiftConeParams, ShiftCone>(methods::kShiftCone,
-                                      [&](const auto& p, const Task& t) { return s.shiftCone(p, t); });
-  to.bind<PlanParams, PlanInfo>(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
-  to.bind<CenterParams, CenterPreview>(methods::kPreviewCenter,
-                                       [&](const auto& p, const Task&) { return s.previewCenter(p); });
-  to.bind<FoldParams, FoldResult>(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
-  to.bind<ExportParams, ExportResult>(methods::kExport,
-                                      [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
-  to.bind<BenchParams, BenchResult>(
-      methods::kBench, [&](const BenchParams& p, const Task& task, int64_t id, const Dispatcher::Notify& notify) {
-        const auto tell = [&](int index, int points, const BenchPoint& now) {
-          notify(methods::kBenchUpdate, toJson(BenchUpdate{id, index, points, now}));
-        };
-        return s.bench(p, tell, task);
-      });
-  to.bind<DiffParams, DiffResult>(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
-  to.bind<TensorPairParams, TensorPair>(methods::kTensorPair,
-                                        [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
-  to.bind<TensorParams, TensorStats>(methods::kTensorStats,
-                                     [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
-  to.bind<SaveTensorParams, SavedTensor>(methods::kSaveTensor,
-                                         [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });
-  to.bind<InputsParams, InputsInfo>(methods::kSetInputs, [&](const auto& p, const Task&) { return setInputs(s, p); });
+  to.bind(methods::kInitialize, [level](const auto& p, const Task&) { return initialize(p, level); });
+  to.bind(methods::kOpen, [&](const auto& p, const Task& task) { return open(s, p, task); });
+  to.bind(methods::kReadGraph, [&](const auto& p, const Task& task) { return s.readGraph(p, task); });
+  to.bind(methods::kWeightDigests, [&](const auto& p, const Task& task) { return s.weightDigests(p, task); });
+  to.bind(methods::kAnalyze, [&](const auto&, const Task& task) { return s.analyze(task); });
+  to.bind(methods::kZeroMeanGraph, [&](const auto& p, const Task&) { return s.zeroMeanGraph(p); });
+  to.bind(methods::kZeroMeanMap, [&](const auto& p, const Task& t) { return s.zeroMeanMap(p, t); });
+  to.bind(methods::kShiftCone, [&](const auto& p, const Task& t) { return s.shiftCone(p, t); });
+  to.bind(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
+  to.bind(methods::kPreviewCenter, [&](const auto& p, const Task&) { return s.previewCenter(p); });
+  to.bind(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
+  to.bind(methods::kExport, [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
+  to.bind(methods::kBench, [&](const BenchParams& p, const Task& task, int64_t id, const Dispatcher::Notify& notify) {
+    const auto tell = [&](int index, int points, const BenchPoint& now) {
+      notify(methods::kBenchUpdate, toJson(BenchUpdate{id, index, points, now}));
+    };
+    return s.bench(p, tell, task);
+  });
+  to.bind(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
+  to.bind(methods::kTensorPair, [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
+  to.bind(methods::kTensorStats, [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
+  to.bind(methods::kSaveTensor, [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });
+  to.bind(methods::kSetInputs, [&](const auto& p, const Task&) { return setInputs(s, p); });
 }
 
 }  // namespace normlens::engine

@@ -1,5 +1,5 @@
-// Messages of measurements: two models side by side, over a sweep. See messages.h for the rules, bench_fields.h for the
-// codec. Times in milliseconds unless the name says otherwise, sizes in bytes.
+// Messages of measurements: two models side by side, over a sweep. See messages.h for the rules.
+// Times in milliseconds unless the name says otherwise, sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/protocol/field_list.h"
 
 namespace normlens::protocol {
 
@@ -29,6 +31,7 @@ struct BenchParams {
   int threads = 0;                 // of one op; 0: the runtime's choice
   bool cuda_graph = false;         // on CUDA: a pass is recorded once and replayed
 };
+NORMLENS_FIELDS(BenchParams, a, b, rounds, iterations, warmup, sweep, device, dtype, threads, cuda_graph)
 
 // Of the side's name: "fast" of "folded:fast", empty for "folded"; nullopt: it is no fold.
 [[nodiscard]] inline std::optional<std::string> flavourOfFold(std::string_view side) {
@@ -43,6 +46,7 @@ struct LatencyStats {
   double median_ms = 0, mean_ms = 0, p5_ms = 0, p95_ms = 0, p99_ms = 0;
   double throughput = 0;  // items per second: axis 0 of the first input by the median
 };
+NORMLENS_FIELDS(LatencyStats, median_ms, mean_ms, p5_ms, p95_ms, p99_ms, throughput)
 
 // Ops of one name in one pass, with the instrumentation that it takes to see them.
 struct OpShare {
@@ -51,6 +55,7 @@ struct OpShare {
   double ms = 0;
   bool norm = false;  // LayerNorm, RMSNorm or a centering
 };
+NORMLENS_FIELDS(OpShare, op, count, ms, norm)
 
 struct BenchSide {
   std::string model;    // the side's name
@@ -63,6 +68,7 @@ struct BenchSide {
   std::string ops_reason;             // why they are not known
   std::optional<double> norm_share;   // of the ops' time
 };
+NORMLENS_FIELDS(BenchSide, model, runtime, latency, samples_ms, peak_bytes, peak_reason, ops, ops_reason, norm_share)
 
 // One point of the sweep; the only one where nothing is varied.
 struct BenchPoint {
@@ -84,6 +90,8 @@ struct BenchPoint {
   std::optional<double> break_even;               // runs after which the fold has paid for itself
   std::string error;                              // why there is nothing; empty otherwise
 };
+NORMLENS_FIELDS(BenchPoint, at, device, dtype, norm, clock, threads, batch, a, b, rounds, speedup, ci_low, ci_high,
+                noise, warmed_up, complete, fold_ms, break_even, error, cuda_graph, other_cores, crowded)
 
 // One norm at the shapes of the model's inputs.
 struct NormWork {
@@ -92,6 +100,7 @@ struct NormWork {
   int reductions = 0;  // passes over a row before the results can be written
   double flops = 0, bytes = 0;
 };
+NORMLENS_FIELDS(NormWork, name, kind, rows, width, reductions, flops, bytes)
 
 struct BenchMachine {
   std::string cpu;  // name of the processor
@@ -100,6 +109,7 @@ struct BenchMachine {
   std::string gpu, driver;               // empty: none
   double gpu_mhz_before = 0, gpu_mhz_after = 0;
 };
+NORMLENS_FIELDS(BenchMachine, cpu, cores, mhz_before, mhz_after, gpu, driver, gpu_mhz_before, gpu_mhz_after)
 
 struct BenchResult {
   // The first point that was measured. device: "CPU" or the GPU's name.
@@ -114,6 +124,8 @@ struct BenchResult {
   std::string taken;       // when, UTC: "2026-11-21T21:50:01Z"
   bool cancelled = false;  // stopped before the last point was complete
 };
+NORMLENS_FIELDS(BenchResult, device, original, folded, speedup, ci_low, ci_high, noise, points, work_a, work_b, machine,
+                versions, taken, cancelled)
 
 // ---- notification "$/bench", engine -> window
 struct BenchUpdate {
@@ -121,5 +133,6 @@ struct BenchUpdate {
   int index = 0, points = 1;  // which point of how many
   BenchPoint now;
 };
+NORMLENS_FIELDS(BenchUpdate, id, index, points, now)
 
 }  // namespace normlens::protocol

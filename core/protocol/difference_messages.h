@@ -5,17 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/protocol/fields.h"
+#include "core/protocol/messages.h"
 
 namespace normlens::protocol {
-
-namespace methods {
-inline constexpr std::string_view kDiff = "diff";               // DiffParams -> DiffResult
-inline constexpr std::string_view kTensorPair = "tensor_pair";  // TensorPairParams -> TensorPair
-}  // namespace methods
 
 // ---- diff: DiffParams -> DiffResult. The open model against another one, in one floating type; ask once for each.
 struct DiffParams {
@@ -25,6 +19,8 @@ struct DiffParams {
   int64_t seed = 1;
   std::vector<int> values;  // ids of values to be compared besides outputs and LayerNorms
 };
+NORMLENS_FIELDS(DiffParams, against, dtype, batches, seed, values)
+
 struct DiffRow {
   std::string kind;  // output, norm_input, norm_output, value
   std::string name;  // of the output, the LayerNorm or the value
@@ -46,6 +42,9 @@ struct DiffRow {
   std::optional<double> rounding;    // what the open model loses by the type alone: max_rel against its float64 copy
   std::optional<double> top1, top5;  // shares of agreement, over all batches; of outputs like logits
 };
+NORMLENS_FIELDS(DiffRow, kind, name, norm, value, node, output, step, depth, shape, dtype, aligned, batch, max_abs,
+                max_rel, mean_abs, cosine, worst_index, worst_a, worst_b, ulps, max_ulp, rounding, top1, top5)
+
 struct DiffResult {
   std::string dtype;
   std::string note;             // what the figures are about where that is not the type itself
@@ -55,6 +54,7 @@ struct DiffResult {
   std::string norms_reason;     // why only outputs were compared
   std::string first_diverging;  // name of a LayerNorm; empty
 };
+NORMLENS_FIELDS(DiffResult, dtype, note, error, rows, batches, norms_reason, first_diverging)
 
 // ---- tensor_pair: TensorPairParams -> TensorPair. A piece of both tensors of one row and of their difference.
 // Seen as a matrix: the last axis across, all others down.
@@ -62,6 +62,8 @@ struct TensorTile {
   int64_t row = 0, rows = -1;  // negative: all that follow
   int64_t column = 0, columns = -1;
 };
+NORMLENS_FIELDS(TensorTile, row, rows, column, columns)
+
 struct TensorPairParams {
   std::string against, dtype;  // as in DiffParams
   int64_t seed = 1;
@@ -70,6 +72,8 @@ struct TensorPairParams {
   int value = -1, output = -1;
   TensorTile tile;
 };
+NORMLENS_FIELDS(TensorPairParams, against, dtype, seed, batch, kind, value, output, tile)
+
 struct TensorPair {
   std::string name, dtype, aligned;
   std::vector<int64_t> shape;
@@ -81,62 +85,7 @@ struct TensorPair {
   double low = 0, high = 0;        // of the cells of a and b
   double most = 0;                 // the largest finite difference
 };
-
-#define NORMLENS_FIELD(name) \
-  Field { #name, &M::name }
-
-template <>
-struct FieldsOf<DiffParams> {
-  using M = DiffParams;
-  static constexpr std::tuple list{NORMLENS_FIELD(against), NORMLENS_FIELD(dtype), NORMLENS_FIELD(batches),
-                                   NORMLENS_FIELD(seed), NORMLENS_FIELD(values)};
-};
-
-template <>
-struct FieldsOf<DiffRow> {
-  using M = DiffRow;
-  static constexpr std::tuple list{
-      NORMLENS_FIELD(kind),        NORMLENS_FIELD(name),     NORMLENS_FIELD(norm),     NORMLENS_FIELD(value),
-      NORMLENS_FIELD(node),        NORMLENS_FIELD(output),   NORMLENS_FIELD(step),     NORMLENS_FIELD(depth),
-      NORMLENS_FIELD(shape),       NORMLENS_FIELD(dtype),    NORMLENS_FIELD(aligned),  NORMLENS_FIELD(batch),
-      NORMLENS_FIELD(max_abs),     NORMLENS_FIELD(max_rel),  NORMLENS_FIELD(mean_abs), NORMLENS_FIELD(cosine),
-      NORMLENS_FIELD(worst_index), NORMLENS_FIELD(worst_a),  NORMLENS_FIELD(worst_b),  NORMLENS_FIELD(ulps),
-      NORMLENS_FIELD(max_ulp),     NORMLENS_FIELD(rounding), NORMLENS_FIELD(top1),     NORMLENS_FIELD(top5)};
-};
-
-template <>
-struct FieldsOf<DiffResult> {
-  using M = DiffResult;
-  static constexpr std::tuple list{
-      NORMLENS_FIELD(dtype),   NORMLENS_FIELD(note),         NORMLENS_FIELD(error),          NORMLENS_FIELD(rows),
-      NORMLENS_FIELD(batches), NORMLENS_FIELD(norms_reason), NORMLENS_FIELD(first_diverging)};
-};
-
-template <>
-struct FieldsOf<TensorTile> {
-  using M = TensorTile;
-  static constexpr std::tuple list{NORMLENS_FIELD(row), NORMLENS_FIELD(rows), NORMLENS_FIELD(column),
-                                   NORMLENS_FIELD(columns)};
-};
-
-template <>
-struct FieldsOf<TensorPairParams> {
-  using M = TensorPairParams;
-  static constexpr std::tuple list{NORMLENS_FIELD(against), NORMLENS_FIELD(dtype), NORMLENS_FIELD(seed),
-                                   NORMLENS_FIELD(batch),   NORMLENS_FIELD(kind),  NORMLENS_FIELD(value),
-                                   NORMLENS_FIELD(output),  NORMLENS_FIELD(tile)};
-};
-
-template <>
-struct FieldsOf<TensorPair> {
-  using M = TensorPair;
-  static constexpr std::tuple list{NORMLENS_FIELD(name),  NORMLENS_FIELD(dtype),     NORMLENS_FIELD(aligned),
-                                   NORMLENS_FIELD(shape), NORMLENS_FIELD(rows),      NORMLENS_FIELD(columns),
-                                   NORMLENS_FIELD(tile),  NORMLENS_FIELD(heat_rows), NORMLENS_FIELD(heat_columns),
-                                   NORMLENS_FIELD(a),     NORMLENS_FIELD(b),         NORMLENS_FIELD(difference),
-                                   NORMLENS_FIELD(low),   NORMLENS_FIELD(high),      NORMLENS_FIELD(most)};
-};
-
-#undef NORMLENS_FIELD
+NORMLENS_FIELDS(TensorPair, name, dtype, aligned, shape, rows, columns, tile, heat_rows, heat_columns, a, b, difference,
+                low, high, most)
 
 }  // namespace normlens::protocol

@@ -1,7 +1,7 @@
 // Serves requests of one client over any byte stream.
 //
 //   Dispatcher dispatcher(transport);
-//   dispatcher.bind<OpenParams, ModelInfo>(methods::kOpen, [&](const OpenParams& p, const Task& t) { return ...; });
+//   dispatcher.bind(methods::kOpen, [&](const OpenParams& p, const Task& t) { return ...; });
 //   dispatcher.serve();                        // until shutdown or the end of the stream
 //
 // Threads: serve() reads on the calling thread; requests run one after another, in the order they came, on one worker
@@ -87,10 +87,10 @@ class Dispatcher {
 
   // One line per method. Two are built in: "shutdown" stops what runs, then answers null; "ping" is answered with null
   // by the reading thread, whatever runs.
-  // function: Result<Reply>(const Params&, const Task&). A Reply of void answers null. With two arguments more it is
-  // given the request's id and how to tell things while it runs: (const Params&, const Task&, int64_t, const Notify&).
+  // function: Result<Reply>(const Params&, const Task&). With two arguments more it is given the request's id and how
+  // to tell things while it runs: (const Params&, const Task&, int64_t, const Notify&).
   template <Message Params, class Reply, class Function>
-  void bind(std::string_view method, Function function);
+  void bind(const Method<Params, Reply>& method, Function function);
 
   // Blocks. `patience`: how long a running request may take to stop once the client is gone.
   ServeEnd serve(std::chrono::milliseconds patience = std::chrono::seconds(2));
@@ -121,9 +121,9 @@ RpcFailure invalidParams(std::string_view method, const Error& error);
 }  // namespace detail
 
 template <Message Params, class Reply, class Function>
-void Dispatcher::bind(std::string_view method, Function function) {
-  handlers_[std::string(method)] = [name = std::string(method), function = std::move(function)](const Request& request,
-                                                                                                ReplyOnce& reply) {
+void Dispatcher::bind(const Method<Params, Reply>& method, Function function) {
+  handlers_[std::string(method.name)] = [name = method.name, function = std::move(function)](const Request& request,
+                                                                                             ReplyOnce& reply) {
     const auto& params = request.params;
     const Result<Params> decoded = decode<Params>(params.is_null() ? nlohmann::json::object() : params);
     if (!decoded) return reply.failure(detail::invalidParams(name, decoded.error()));

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/protocol/fields.h"
+#include "core/protocol/messages.h"
 
 namespace normlens::protocol {
 

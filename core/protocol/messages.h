@@ -1,8 +1,8 @@
 // What the window and the engine say to each other, as plain structs. JSON-RPC 2.0, method names in methods.h.
 //
 // No torch, no onnx, no Qt: both ends include this. Ids are those of the engine's graph and are valid until the next
-// `open`. Sizes in bytes, times in milliseconds. Every struct maps to a JSON object with the same field names
-// (json.cpp); a missing field takes the default below, an unknown one is ignored.
+// `open`. Sizes in bytes, times in milliseconds. Every struct maps to a JSON object of the fields that are listed
+// behind it (json.h); a missing field takes the default below, an unknown one is ignored.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,25 @@
 #include <vector>
 
 #include "core/base/index_ranges.h"
+#include "core/protocol/field_list.h"
 
 namespace normlens::protocol {
 
 inline constexpr int kProtocolVersion = 3;  // grows with every change that an older other end would misread
+
+// Of methods that take no parameters.
+struct NoParams {
+  bool operator==(const NoParams&) const = default;
+};
+NORMLENS_FIELDS(NoParams)
 
 // ---- initialize: InitializeParams -> EngineInfo. The first request; any other before it is refused.
 struct InitializeParams {
   int protocol = kProtocolVersion;
   std::string client;
 };
+NORMLENS_FIELDS(InitializeParams, protocol, client)
+
 struct EngineInfo {
   int protocol = kProtocolVersion;
   std::string version;
@@ -34,6 +43,8 @@ struct EngineInfo {
   std::string confinement;   // what keeps a model from the machine: "full", "calls", "none"
   std::string unconfined;    // one sentence on what is missing there; empty: nothing
 };
+NORMLENS_FIELDS(EngineInfo, protocol, version, torch, onnx_runtime, formats, device, pid, memory_bytes, confinement,
+                unconfined)
 
 // ---- the graph as the window draws it
 struct GraphNode {
@@ -50,6 +61,8 @@ struct GraphNode {
   std::string source;
   int norm = -1;  // index of the LayerNorm it belongs to, or -1
 };
+NORMLENS_FIELDS(GraphNode, id, op, label, name, scope, role, helper, inputs, outputs, attributes, source, norm)
+
 struct GraphValue {
   int id = 0;
   std::string name;
@@ -59,6 +72,8 @@ struct GraphValue {
   bool constant = false;  // weight or literal: not drawn as an edge
   bool stream = false;    // lies on a residual stream
 };
+NORMLENS_FIELDS(GraphValue, id, name, dtype, shape, has_shape, constant, stream)
+
 struct GraphScope {
   int id = 0;
   std::string name;  // "ln_1"
@@ -66,11 +81,14 @@ struct GraphScope {
   std::string type;  // class name
   int parent = -1;   // -1: the model itself, id 0
 };
+NORMLENS_FIELDS(GraphScope, id, name, path, type, parent)
+
 struct GraphDocument {
   std::vector<GraphNode> nodes;  // execution order; includes one node per graph input and output (roles I, G)
   std::vector<GraphValue> values;
   std::vector<GraphScope> scopes;
 };
+NORMLENS_FIELDS(GraphDocument, nodes, values, scopes)
 
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {
@@ -79,6 +97,8 @@ struct OpenParams {
   double time_limit = 0;     // seconds that a run may take; 0: the engine's own limits
   int64_t memory_limit = 0;  // bytes; the same
 };
+NORMLENS_FIELDS(OpenParams, path, inputs, time_limit, memory_limit)
+
 struct ModelInfo {
   std::string path;
   std::string format;    // "torchscript"
@@ -89,6 +109,7 @@ struct ModelInfo {
   std::string note;  // e.g. "the model is quantised"; may be empty
   GraphDocument graph;
 };
+NORMLENS_FIELDS(ModelInfo, path, format, modified, file_bytes, parameters, parameter_bytes, note, graph)
 
 // ---- one edit of a plan
 struct EditInfo {
@@ -99,21 +120,26 @@ struct EditInfo {
   int64_t bytes_grown = 0;
   IndexRanges frees;  // norms that need it
 };
+NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees)
 
 // ---- read_graph: ReadGraphParams -> ModelInfo. A model to look at beside the open one, which stays open.
 struct ReadGraphParams {
   std::string path;  // empty: the folded model
 };
+NORMLENS_FIELDS(ReadGraphParams, path)
 
 // ---- weight_digests: WeightDigestsParams -> WeightDigests. What two models' weights are compared by.
 struct WeightDigestsParams {
   bool other = false;  // false: of the open model; true: of the one that path names, as for read_graph
   std::string path;
 };
+NORMLENS_FIELDS(WeightDigestsParams, other, path)
+
 struct WeightDigests {
   std::vector<int> values;           // those that are constants
   std::vector<std::string> digests;  // of each; equal: the same type, shape and bits
 };
+NORMLENS_FIELDS(WeightDigests, values, digests)
 
 // What a verdict rests on and the file does not say: that an input has size 1 along an axis in every run.
 struct SizeCondition {
@@ -122,6 +148,7 @@ struct SizeCondition {
   std::string text;    // "gate has size 1 in its last axis"
   std::string tested;  // how it was tried, in words
 };
+NORMLENS_FIELDS(SizeCondition, input, axis, text, tested)
 
 // ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
@@ -143,14 +170,22 @@ struct NormInfo {
   double gamma_min = 0, gamma_max = 0, beta_min = 0, beta_max = 0;
   bool has_gamma = false, has_beta = false;
 };
+NORMLENS_FIELDS(NormInfo, index, name, scope, form, node, normalized_shape, eps, verdict, reason, centerings,
+                shared_with, blocker_path, paper, paper_practical, paper_strict, gamma_min, gamma_max, beta_min,
+                beta_max, has_gamma, has_beta, holds_if, would_fold_if)
+
 struct OtherNormInfo {
   std::string name, kind;
   int node = -1;
   std::string form;  // op, decomposed
 };
+NORMLENS_FIELDS(OtherNormInfo, name, kind, node, form)
+
 struct Totals {
   int layer_norms = 0, free = 0, with_centering = 0, blocked = 0, paper = 0, paper_practical = 0, paper_strict = 0;
 };
+NORMLENS_FIELDS(Totals, layer_norms, free, with_centering, blocked, paper, paper_practical, paper_strict)
+
 struct InputSpec {
   std::string name, dtype;
   std::vector<int64_t> shape;
@@ -158,6 +193,8 @@ struct InputSpec {
   bool uniform = true;       // false: drawn from normal(0, 1), whatever low and high are
   std::string assumed;       // what was assumed and why; empty when given by the user
 };
+NORMLENS_FIELDS(InputSpec, name, dtype, shape, low, high, uniform, assumed)
+
 struct Analysis {
   std::vector<GraphValue> values;  // those whose dtype or shape the probe run added
   std::vector<NormInfo> norms;
@@ -170,6 +207,8 @@ struct Analysis {
   bool never_runs = false;                 // ... and no other inputs would change that
   std::string note;                        // a sentence on what was found, or was not; may be empty
 };
+NORMLENS_FIELDS(Analysis, values, norms, edits, other_norms, totals, inputs, unused_arrays, probe_error, never_runs,
+                note)
 
 // ---- set_inputs: InputsParams -> InputsInfo. What the next analyze runs the model with; refused, the choice before
 // stays.
@@ -179,25 +218,33 @@ struct InputsParams {
   std::vector<std::string> assume;  // sizes to rely on whatever runs show, as on the command line: "gate[-1]=1"
   bool strict = false;              // rely on no others
 };
+NORMLENS_FIELDS(InputsParams, npz, specs, assume, strict)
+
 struct InputsInfo {
   std::vector<InputSpec> inputs;
 };
+NORMLENS_FIELDS(InputsInfo, inputs)
 
 // ---- zero_mean_graph: NormParams -> ZeroMeanGraph. What decides one norm.
 struct NormParams {
   int norm = 0;
 };
+NORMLENS_FIELDS(NormParams, norm)
+
 struct ZeroMeanVertex {
   int node = -1;
   std::string vertex_class;  // L S R Z O, as in the legend; N for the norm itself; A auxiliary centering
   std::string note;          // "centered", "opaque: GELU is not linear", ...
 };
+NORMLENS_FIELDS(ZeroMeanVertex, node, vertex_class, note)
+
 struct ZeroMeanGraph {
   int norm = 0;
   std::vector<ZeroMeanVertex> vertices;
   std::vector<int> values;          // edges that belong to it
   std::vector<std::string> leaves;  // constants and inputs at its border, with what happens to each
 };
+NORMLENS_FIELDS(ZeroMeanGraph, norm, vertices, values, leaves)
 
 // What a plan is to be like; asked of the planner by several methods.
 struct PlanParams {
@@ -207,6 +254,7 @@ struct PlanParams {
   double max_growth_percent = 10;
   std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now
 };
+NORMLENS_FIELDS(PlanParams, policy, center_values, keep_norms, max_growth_percent, prices)
 
 // ---- zero_mean_map: PlanParams -> ZeroMeanMap. The values that LayerNorms depend on, by whether they have zero mean.
 struct ZeroMeanMap {
@@ -214,17 +262,21 @@ struct ZeroMeanMap {
   std::vector<int> planned;   // not yet, but after the plan
   std::vector<int> not_zero;  // neither
 };
+NORMLENS_FIELDS(ZeroMeanMap, now, planned, not_zero)
 
 // ---- shift_cone: ShiftConeParams -> ShiftCone. How far it is felt that the plan centers a layer's weights.
 struct ShiftConeParams {
   int node = 0;
   PlanParams plan;
 };
+NORMLENS_FIELDS(ShiftConeParams, node, plan)
+
 struct ShiftCone {
   std::vector<int> values;  // those that differ from the original's by a shift
   std::vector<int> ends;    // nodes that do not notice it any more
   std::string reason;       // why there is none; empty otherwise
 };
+NORMLENS_FIELDS(ShiftCone, values, ends, reason)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
@@ -232,6 +284,8 @@ struct NormPrices {
   int64_t rows = 0, width = 0;
   double layer_norm_us = 0, rms_norm_us = 0, centering_us = 0;
 };
+NORMLENS_FIELDS(NormPrices, rows, width, layer_norm_us, rms_norm_us, centering_us)
+
 struct PlanInfo {
   std::string policy;
   NormPrices prices;
@@ -242,16 +296,21 @@ struct PlanInfo {
   int64_t bytes_centered = 0, bytes_grown = 0;
   double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
 };
+NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, layer_norms, centerings, tensors_centered, shifts_absorbed,
+                bytes_centered, bytes_grown, gap)
 
 // ---- preview_center: CenterParams -> CenterPreview. 'Center here' before it is done.
 struct CenterParams {
   int value = 0;
 };
+NORMLENS_FIELDS(CenterParams, value)
+
 struct CenterPreview {
   bool allowed = false;
   std::string reason;  // why not, or what it does
   std::vector<int> frees;
 };
+NORMLENS_FIELDS(CenterPreview, allowed, reason, frees)
 
 // ---- fold: FoldParams -> FoldResult. Applies the plan in memory and proves it.
 struct FoldParams {
@@ -259,14 +318,20 @@ struct FoldParams {
   std::string norm = "portable";
   bool verify = true;
 };
+NORMLENS_FIELDS(FoldParams, plan, norm, verify)
+
 struct ErrorPair {
   double max_abs = 0, max_rel = 0;
   double limit = 0;  // that max_rel must not exceed
 };
+NORMLENS_FIELDS(ErrorPair, max_abs, max_rel, limit)
+
 // max_rel against the float64 copy of the original.
 struct FromExact {
   double original = 0, folded = 0;
 };
+NORMLENS_FIELDS(FromExact, original, folded)
+
 struct VerifyResult {
   bool algebra_done = false;
   ErrorPair algebra;           // float64
@@ -282,6 +347,9 @@ struct VerifyResult {
   std::string first_diverging;       // norm name; empty
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
 };
+NORMLENS_FIELDS(VerifyResult, algebra_done, algebra, algebra_reason, sample_only, file_done, file, file_reason,
+                file_dtype, noise_floor, nearer, exact, first_diverging, not_run)
+
 struct FoldResult {
   PlanInfo plan;
   double fold_ms = 0;
@@ -290,6 +358,7 @@ struct FoldResult {
   bool ok = false;                      // may be exported
   std::string reason;                   // why nothing was folded, or why it failed
 };
+NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if)
 
 // ---- export: ExportParams -> ExportResult. Writes the last folded model.
 struct ExportParams {
@@ -297,17 +366,22 @@ struct ExportParams {
   std::string norm = "portable";  // portable, primitives, fast
   bool force = false;
 };
+NORMLENS_FIELDS(ExportParams, path, norm, force)
+
 struct ExportResult {
   std::string path;
   int64_t bytes = 0;
   double save_ms = 0;
 };
+NORMLENS_FIELDS(ExportResult, path, bytes, save_ms)
 
 // ---- tensor_stats: TensorParams -> TensorStats. For the inspector, computed in the engine.
 struct TensorParams {
   int value = 0;  // a constant
   PlanParams plan;
 };
+NORMLENS_FIELDS(TensorParams, value, plan)
+
 // Of the finite elements.
 struct TensorFigures {
   double min = 0, max = 0, mean = 0, deviation = 0;
@@ -315,6 +389,8 @@ struct TensorFigures {
   std::vector<double> heat;        // means of the cells of the heat map, row by row
   double largest_column_mean = 0;  // absolute; 0 where the plan does not center it
 };
+NORMLENS_FIELDS(TensorFigures, min, max, mean, deviation, histogram, heat, largest_column_mean)
+
 struct TensorStats {
   std::string name, dtype;
   std::vector<int64_t> shape;
@@ -325,16 +401,21 @@ struct TensorStats {
   std::optional<TensorFigures> after;   // centered, rounded to its type; nullopt: the plan does not center it
   std::vector<double> column_means;     // at most 256, evenly picked: what centering removes; empty if not centered
 };
+NORMLENS_FIELDS(TensorStats, name, dtype, shape, not_finite, low, high, heat_rows, heat_columns, before, after,
+                column_means)
 
 // ---- save_tensor: SaveTensorParams -> SavedTensor. As .npy; all or nothing.
 struct SaveTensorParams {
   int value = 0;  // a constant
   std::string path;
 };
+NORMLENS_FIELDS(SaveTensorParams, value, path)
+
 struct SavedTensor {
   std::string path;
   int64_t bytes = 0;
 };
+NORMLENS_FIELDS(SavedTensor, path, bytes)
 
 // ---- notifications, engine -> window
 struct Progress {  // method "$/progress"
@@ -342,6 +423,8 @@ struct Progress {  // method "$/progress"
   std::string stage;
   double fraction = -1;  // negative: unknown
 };
+NORMLENS_FIELDS(Progress, id, stage, fraction)
+
 // "$/cancelRequest", window -> engine: {"id": n}. The cancelled request still answers, with code RequestCancelled.
 
 // Error codes of JSON-RPC replies.

@@ -1,29 +1,51 @@
-// Method names of the protocol. Structs of each: messages.h; those of bench: bench_messages.h.
+// The methods of the protocol. What a method takes and gives is part of its type: engine and window are checked against
+// this list by the compiler.
 #pragma once
 
 #include <string_view>
 
+#include "core/protocol/bench_messages.h"
+#include "core/protocol/difference_messages.h"
+#include "core/protocol/messages.h"
+
+namespace normlens::protocol {
+
+// A Result of void is null.
+template <class Params, class Result>
+struct Method {
+  std::string_view name;
+  constexpr operator std::string_view() const { return name; }  // NOLINT(google-explicit-constructor): it is its name
+};
+template <class Params, class Result>
+constexpr bool operator==(std::string_view name, const Method<Params, Result>& method) {
+  return name == method.name;
+}
+
+}  // namespace normlens::protocol
+
 namespace normlens::protocol::methods {
 
-// Requests, window -> engine: params -> result.
-inline constexpr std::string_view kInitialize = "initialize";          // InitializeParams -> EngineInfo, first of all
-inline constexpr std::string_view kOpen = "open";                      // OpenParams -> ModelInfo
-inline constexpr std::string_view kReadGraph = "read_graph";           // ReadGraphParams -> ModelInfo
-inline constexpr std::string_view kWeightDigests = "weight_digests";   // WeightDigestsParams -> WeightDigests
-inline constexpr std::string_view kAnalyze = "analyze";                // NoParams -> Analysis
-inline constexpr std::string_view kSetInputs = "set_inputs";           // InputsParams -> InputsInfo
-inline constexpr std::string_view kZeroMeanGraph = "zero_mean_graph";  // NormParams -> ZeroMeanGraph
-inline constexpr std::string_view kZeroMeanMap = "zero_mean_map";      // PlanParams -> ZeroMeanMap
-inline constexpr std::string_view kShiftCone = "shift_cone";           // ShiftConeParams -> ShiftCone
-inline constexpr std::string_view kPlan = "plan";                      // PlanParams -> PlanInfo
-inline constexpr std::string_view kPreviewCenter = "preview_center";   // CenterParams -> CenterPreview
-inline constexpr std::string_view kFold = "fold";                      // FoldParams -> FoldResult
-inline constexpr std::string_view kExport = "export";                  // ExportParams -> ExportResult
-inline constexpr std::string_view kBench = "bench";                    // BenchParams -> BenchResult
-inline constexpr std::string_view kTensorStats = "tensor_stats";       // TensorParams -> TensorStats
-inline constexpr std::string_view kSaveTensor = "save_tensor";         // SaveTensorParams -> SavedTensor
-inline constexpr std::string_view kPing = "ping";                      // NoParams -> null, at once, whatever runs
-inline constexpr std::string_view kShutdown = "shutdown";              // NoParams -> null; the engine then ends
+// Requests, window -> engine.
+inline constexpr Method<InitializeParams, EngineInfo> kInitialize{"initialize"};  // first of all
+inline constexpr Method<OpenParams, ModelInfo> kOpen{"open"};
+inline constexpr Method<ReadGraphParams, ModelInfo> kReadGraph{"read_graph"};
+inline constexpr Method<WeightDigestsParams, WeightDigests> kWeightDigests{"weight_digests"};
+inline constexpr Method<NoParams, Analysis> kAnalyze{"analyze"};
+inline constexpr Method<InputsParams, InputsInfo> kSetInputs{"set_inputs"};
+inline constexpr Method<NormParams, ZeroMeanGraph> kZeroMeanGraph{"zero_mean_graph"};
+inline constexpr Method<PlanParams, ZeroMeanMap> kZeroMeanMap{"zero_mean_map"};
+inline constexpr Method<ShiftConeParams, ShiftCone> kShiftCone{"shift_cone"};
+inline constexpr Method<PlanParams, PlanInfo> kPlan{"plan"};
+inline constexpr Method<CenterParams, CenterPreview> kPreviewCenter{"preview_center"};
+inline constexpr Method<FoldParams, FoldResult> kFold{"fold"};
+inline constexpr Method<ExportParams, ExportResult> kExport{"export"};
+inline constexpr Method<BenchParams, BenchResult> kBench{"bench"};
+inline constexpr Method<TensorParams, TensorStats> kTensorStats{"tensor_stats"};
+inline constexpr Method<SaveTensorParams, SavedTensor> kSaveTensor{"save_tensor"};
+inline constexpr Method<DiffParams, DiffResult> kDiff{"diff"};
+inline constexpr Method<TensorPairParams, TensorPair> kTensorPair{"tensor_pair"};
+inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
+inline constexpr Method<NoParams, void> kShutdown{"shutdown"};
 
 // Notifications.
 inline constexpr std::string_view kProgress = "$/progress";     // engine -> window: Progress

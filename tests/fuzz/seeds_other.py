@@ -96,11 +96,11 @@ def frame(body):
 
 def protocol(folder):
     """Each message with all its fields, one kind of value in all of them."""
-    text = "".join((ROOT / "core/protocol" / name).read_text() for name in ("fields.h", "bench_fields.h", "difference_messages.h"))
-    messages = re.findall(r"struct FieldsOf<(\w+)>(.*?)\n};", text, re.S)
+    text = "".join((ROOT / "core/protocol" / name).read_text() for name in ("messages.h", "bench_messages.h", "difference_messages.h"))
+    messages = re.findall(r"NORMLENS_FIELDS\(([\w\s,]+)\)", text)
     values = {"number": 1, "text": "inf", "list": [[0, 1], [3, 4]], "object": {}}
     for kind, value in values.items():
-        bodies = [{name: value for name in re.findall(r"NORMLENS_FIELD\((\w+)\)", fields)} for _, fields in messages]
+        bodies = [{name: value for name in re.split(r",\s*", fields)[1:]} for fields in messages]
         requests = [{"jsonrpc": "2.0", "id": i, "method": "open", "params": body} for i, body in enumerate(bodies)]
         replies = [{"jsonrpc": "2.0", "id": i, "result": body} for i, body in enumerate(bodies)]
         for i, body in enumerate(requests + replies):

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
 
 namespace normlens::protocol {

@@ -1,6 +1,6 @@
 #include "core/protocol/dispatcher.h"
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 
 #include <gtest/gtest.h>
 
@@ -16,46 +16,46 @@ namespace {
 using nlohmann::json;
 using namespace std::chrono_literals;
 
+constexpr Method<CenterParams, void> kAnswersNull{"answers_null"};
+
 // A dispatcher with a few handlers, served on a thread of its own.
 class DispatcherTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    dispatcher_.bind<InitializeParams, EngineInfo>(methods::kInitialize, [](const InitializeParams& p, const Task&) {
+    dispatcher_.bind(methods::kInitialize, [](const InitializeParams& p, const Task&) {
       if (p.protocol != kProtocolVersion) return Result<EngineInfo>(fail(ErrorCode::Unsupported, "other protocol"));
       EngineInfo info;
       info.version = "test";
       return Result<EngineInfo>(info);
     });
-    dispatcher_.bind<NormParams, ZeroMeanGraph>(methods::kZeroMeanGraph, [](const NormParams& p, const Task&) {
+    dispatcher_.bind(methods::kZeroMeanGraph, [](const NormParams& p, const Task&) {
       ZeroMeanGraph graph;
       graph.norm = p.norm;
       return Result<ZeroMeanGraph>(graph);
     });
     // Runs until it is cancelled.
-    dispatcher_.bind<NoParams, Analysis>(methods::kAnalyze, [this](const NoParams&, const Task& task) {
+    dispatcher_.bind(methods::kAnalyze, [this](const NoParams&, const Task& task) {
       running_ = true;
       while (!task.cancelled() && !released_) std::this_thread::sleep_for(1ms);
       running_ = false;
       if (task.cancelled() && !deaf_) return Result<Analysis>(fail(ErrorCode::Cancelled, "stopped on request"));
       return Result<Analysis>(Analysis{});
     });
-    dispatcher_.bind<OpenParams, ModelInfo>(methods::kOpen, [](const OpenParams& p, const Task&) {
+    dispatcher_.bind(methods::kOpen, [](const OpenParams& p, const Task&) {
       return Result<ModelInfo>(fail(ErrorCode::Unreadable, "no such file: " + p.path, "check the path"));
     });
-    dispatcher_.bind<PlanParams, PlanInfo>(methods::kPlan, [](const PlanParams&, const Task&) -> Result<PlanInfo> {
-      throw std::runtime_error("a defect");
-    });
-    dispatcher_.bind<CenterParams, void>(methods::kPreviewCenter,
-                                         [](const CenterParams&, const Task&) { return Status(); });
-    dispatcher_.bind<BenchParams, BenchResult>(methods::kBench, [](const BenchParams& p, const Task& task) {
+    dispatcher_.bind(methods::kPlan,
+                     [](const PlanParams&, const Task&) -> Result<PlanInfo> { throw std::runtime_error("a defect"); });
+    dispatcher_.bind(kAnswersNull, [](const CenterParams&, const Task&) { return Status(); });
+    dispatcher_.bind(methods::kBench, [](const BenchParams& p, const Task& task) {
       for (int i = 0; i < p.rounds; ++i) task.report("measuring", i / static_cast<double>(p.rounds));
       return Result<BenchResult>(BenchResult{});
     });
-    dispatcher_.bind<ExportParams, ExportResult>(
-        methods::kExport, [](const ExportParams&, const Task&, int64_t id, const Dispatcher::Notify& notify) {
-          notify("$/told", {{"id", id}});
-          return Result<ExportResult>(ExportResult{});
-        });
+    dispatcher_.bind(methods::kExport,
+                     [](const ExportParams&, const Task&, int64_t id, const Dispatcher::Notify& notify) {
+                       notify("$/told", {{"id", id}});
+                       return Result<ExportResult>(ExportResult{});
+                     });
     server_ = std::thread([this] { end_ = dispatcher_.serve(5s); });
   }
   void TearDown() override {
@@ -135,7 +135,7 @@ TEST_F(DispatcherTest, AnswersUnknownMethodsWrongParamsAndErrors) {
   EXPECT_EQ(reply.failure->code, RpcError::InternalError);
   EXPECT_EQ(reply.failure->message, "plan failed: a defect");
 
-  client_.request(7, methods::kPreviewCenter);
+  client_.request(7, kAnswersNull);
   reply = client_.takeReply();
   EXPECT_FALSE(reply.failure);
   EXPECT_TRUE(reply.result.is_null());

@@ -3,7 +3,7 @@
 //   EngineClient engine;
 //   engine.setCommand(engineCommandFromSettings());
 //   engine.start();
-//   auto id = engine.request<protocol::ModelInfo>(protocol::methods::kOpen, params, this,
+//   auto id = engine.request(protocol::methods::kOpen, params, this,
 //                                                 [this](const Reply<protocol::ModelInfo>& reply) { ... });
 //   engine.cancel(id);
 //
@@ -75,9 +75,9 @@ class EngineClient final : public QObject {
   [[nodiscard]] int failedStarts() const { return failedStarts_; }
 
   // `context`: when it is gone, the reply is dropped. The reply is `done`'s to take apart.
-  template <class T, class Params>
-  RequestId request(std::string_view method, const Params& params, QObject* context,
-                    std::function<void(Reply<T>&)> done);
+  template <class Params, class T>
+  RequestId request(const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
+                    QObject* context, std::type_identity_t<std::function<void(Reply<T>&)>> done);
   void cancel(RequestId id);
 
  Q_SIGNALS:
@@ -132,9 +132,10 @@ class EngineClient final : public QObject {
   int failedStarts_ = 0;
 };
 
-template <class T, class Params>
-EngineClient::RequestId EngineClient::request(std::string_view method, const Params& params, QObject* context,
-                                              std::function<void(Reply<T>&)> done) {
+template <class Params, class T>
+EngineClient::RequestId EngineClient::request(const protocol::Method<Params, T>& method,
+                                              const std::type_identity_t<Params>& params, QObject* context,
+                                              std::type_identity_t<std::function<void(Reply<T>&)>> done) {
   const QPointer<QObject> alive(context);
   auto decode = [alive, done](const protocol::RpcMessage& message) -> Delivery {
     auto reply = std::make_shared<Reply<T>>();

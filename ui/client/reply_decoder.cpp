@@ -4,7 +4,7 @@
 #include <malloc.h>
 #endif
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
 
 namespace normlens::ui {

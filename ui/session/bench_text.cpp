@@ -6,7 +6,7 @@
 #include <QStringList>
 #include <algorithm>
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/json.h"
 #include "ui/session/format.h"
 

@@ -63,10 +63,9 @@ void DifferenceRun::next() {
   stage_ = tr("comparing in %1").arg(text(params.dtype));
   share_ = 0;
   auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = session_->engine()->request<protocol::DiffResult>(methods::kDiff, params, this,
-                                                          [this, id](Reply<protocol::DiffResult>& reply) {
-                                                            if (*id == request_) received(reply);  // not superseded
-                                                          });
+  *id = session_->engine()->request(methods::kDiff, params, this, [this, id](Reply<protocol::DiffResult>& reply) {
+    if (*id == request_) received(reply);  // not superseded
+  });
   request_ = *id;
   Q_EMIT changed();
 }
@@ -126,12 +125,12 @@ void DifferenceRun::requestTile(const protocol::DiffRow& row, const std::string&
   params.output = row.output;
   params.tile = tile;
   const int question = ++tileQuestion_;
-  tileRequest_ = session_->engine()->request<protocol::TensorPair>(
-      methods::kTensorPair, params, context, [this, question, done](const Reply<protocol::TensorPair>& reply) {
-        if (question != tileQuestion_) return;
-        tileRequest_ = 0;
-        done(reply);
-      });
+  tileRequest_ = session_->engine()->request(methods::kTensorPair, params, context,
+                                             [this, question, done](const Reply<protocol::TensorPair>& reply) {
+                                               if (question != tileQuestion_) return;
+                                               tileRequest_ = 0;
+                                               done(reply);
+                                             });
 }
 
 }  // namespace normlens::ui

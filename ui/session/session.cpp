@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
 #include "ui/session/format.h"
 #include "ui/session/input_presets.h"
@@ -61,12 +61,13 @@ void Session::endJob() {
   Q_EMIT jobChanged();
 }
 
-template <class T, class Params>
-void Session::runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(T&)> done,
+template <class Params, class T>
+void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
+                     const std::type_identity_t<Params>& params, std::type_identity_t<std::function<void(T&)>> done,
                      Failed failed) {
   startJob(kind);
   auto id = std::make_shared<EngineClient::RequestId>(0);
-  *id = engine_->request<T>(method, params, this, [this, id, kind, done, failed](Reply<T>& reply) {
+  *id = engine_->request(method, params, this, [this, id, kind, done, failed](Reply<T>& reply) {
     if (*id != job_.request) return;  // superseded
     endJob();
     if (reply) {
@@ -98,7 +99,7 @@ void Session::startOpening(const QString& path) {
   params.path = path.toStdString();
   params.time_limit = limitSeconds_;
   params.memory_limit = limitBytes_;
-  runJob<protocol::ModelInfo>(
+  runJob(
       JobKind::Opening, methods::kOpen, params, [this](protocol::ModelInfo& info) { opened(std::move(info)); },
       // An engine that was stopped may have opened it all the same.
       [this, served](const EngineError& error) { notOpened(served && !error.cancelled()); });
@@ -110,7 +111,7 @@ void Session::analyze() {
     runAnalysis(stopped);
     return;
   }
-  runJob<protocol::InputsInfo>(
+  runJob(
       JobKind::Analyzing, methods::kSetInputs, inputs_,
       [this, stopped](const protocol::InputsInfo&) { runAnalysis(stopped); },
       [this](const EngineError& error) {
@@ -125,7 +126,7 @@ void Session::analyze() {
 // The engine may still have inputs that were set and stopped.
 void Session::analyzeGuessing() {
   const Failed stopped = [this](const EngineError&) { dropAnalysis(); };
-  runJob<protocol::InputsInfo>(
+  runJob(
       JobKind::Analyzing, methods::kSetInputs, protocol::InputsParams{},
       [this, stopped](const protocol::InputsInfo&) { runAnalysis(stopped); },
       [this, stopped](const EngineError& error) {
@@ -135,7 +136,7 @@ void Session::analyzeGuessing() {
 }
 
 void Session::runAnalysis(Failed failed) {
-  runJob<protocol::Analysis>(
+  runJob(
       JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
       [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, std::move(failed));
 }
@@ -154,7 +155,7 @@ void Session::dropAnalysis() {
 void Session::setInputs(const protocol::InputsParams& inputs) {
   if (!model_ || !served_) return;
   const protocol::InputsParams before = inputs_;
-  runJob<protocol::InputsInfo>(
+  runJob(
       JobKind::Analyzing, methods::kSetInputs, inputs,
       [this, inputs, before](const protocol::InputsInfo&) {
         inputs_ = inputs;
@@ -166,8 +167,7 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
       [this, before](const EngineError& error) {
         // Stopped, the engine may have taken them all the same.
         if (error.cancelled()) {
-          engine_->request<protocol::InputsInfo>(methods::kSetInputs, before, this,
-                                                 [](const Reply<protocol::InputsInfo>&) {});
+          engine_->request(methods::kSetInputs, before, this, [](const Reply<protocol::InputsInfo>&) {});
         }
         resume();  // a plan that was changed meanwhile
       });
@@ -188,7 +188,7 @@ void Session::inputsRefused(const protocol::InputsParams& before) {
 void Session::requestPlan() {
   // What opens or analyses asks for the plan at its end.
   if (!analysis_ || !served_ || job_.kind == JobKind::Analyzing) return;
-  runJob<protocol::PlanInfo>(JobKind::Planning, methods::kPlan, params_, [this](const protocol::PlanInfo& plan) {
+  runJob(JobKind::Planning, methods::kPlan, params_, [this](const protocol::PlanInfo& plan) {
     plan_ = plan;
     if (params_.keep_norms.empty()) {
       offered_ = plan;
@@ -208,13 +208,12 @@ void Session::requestOffer() {
   offered_.reset();
   protocol::PlanParams params = params_;
   params.keep_norms.clear();
-  engine_->request<protocol::PlanInfo>(methods::kPlan, params, this,
-                                       [this, params](const Reply<protocol::PlanInfo>& reply) {
-                                         if (!reply || !sameOffer(params, params_)) return;  // moved on
-                                         offered_ = *reply;
-                                         offeredFor_ = params;
-                                         Q_EMIT planChanged();
-                                       });
+  engine_->request(methods::kPlan, params, this, [this, params](const Reply<protocol::PlanInfo>& reply) {
+    if (!reply || !sameOffer(params, params_)) return;  // moved on
+    offered_ = *reply;
+    offeredFor_ = params;
+    Q_EMIT planChanged();
+  });
 }
 
 // An older proof and its measurements are shown until there is another one.
@@ -225,7 +224,7 @@ void Session::fold() {
   params.plan = params_;
   params.norm = flavour_;
   params.verify = true;
-  runJob<protocol::FoldResult>(
+  runJob(
       JobKind::Folding, methods::kFold, params,
       [this](const protocol::FoldResult& result) {
         voidProof();
@@ -246,7 +245,7 @@ void Session::foldAgain() {
   params.plan = params_;
   params.norm = flavour_;
   params.verify = false;
-  runJob<protocol::FoldResult>(
+  runJob(
       JobKind::Folding, methods::kFold, params,
       [this](const protocol::FoldResult& result) {
         foldServed_ = fold_ && sameEdits(result.plan, fold_->plan);
@@ -257,7 +256,7 @@ void Session::foldAgain() {
 
 void Session::measure() {
   if (!analysis_ || !hasSides()) return;
-  runJob<protocol::BenchResult>(
+  runJob(
       JobKind::Measuring, methods::kBench, benchParams_,
       [this](protocol::BenchResult& result) { benchEnded(std::move(result)); },
       [this](const EngineError&) { benchEnded(std::nullopt); });
@@ -275,11 +274,10 @@ void Session::exportTo(const QString& path, bool force) {
   params.path = path.toStdString();
   params.norm = flavour_;
   params.force = force;
-  runJob<protocol::ExportResult>(JobKind::Exporting, methods::kExport, params,
-                                 [this](const protocol::ExportResult& result) {
-                                   exported_ = result;
-                                   Q_EMIT exportDone();
-                                 });
+  runJob(JobKind::Exporting, methods::kExport, params, [this](const protocol::ExportResult& result) {
+    exported_ = result;
+    Q_EMIT exportDone();
+  });
 }
 
 void Session::saveTensor(int value, const QString& path) {
@@ -290,9 +288,8 @@ void Session::saveTensor(int value, const QString& path) {
   protocol::SaveTensorParams params;
   params.value = value;
   params.path = path.toStdString();
-  runJob<protocol::SavedTensor>(
-      JobKind::SavingTensor, methods::kSaveTensor, params,
-      [this](const protocol::SavedTensor& saved) { Q_EMIT tensorSaved(text(saved.path), saved.bytes); });
+  runJob(JobKind::SavingTensor, methods::kSaveTensor, params,
+         [this](const protocol::SavedTensor& saved) { Q_EMIT tensorSaved(text(saved.path), saved.bytes); });
 }
 
 }  // namespace normlens::ui

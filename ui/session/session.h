@@ -183,9 +183,9 @@ class Session final : public QObject {
   };
   using Failed = std::function<void(const EngineError& error)>;
 
-  template <class T, class Params>
-  void runJob(JobKind kind, std::string_view method, const Params& params, std::function<void(T&)> done,
-              Failed failed = {});
+  template <class Params, class T>
+  void runJob(JobKind kind, const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
+              std::type_identity_t<std::function<void(T&)>> done, Failed failed = {});
   void startJob(JobKind kind);
   void endJob();
   void clearModel();

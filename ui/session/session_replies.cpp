@@ -156,12 +156,11 @@ void Session::requestZeroMean() {
   if (selection_.norm < 0 || !analysis_) return;
   protocol::NormParams params;
   params.norm = selection_.norm;
-  engine_->request<protocol::ZeroMeanGraph>(methods::kZeroMeanGraph, params, this,
-                                            [this](const Reply<protocol::ZeroMeanGraph>& reply) {
-                                              if (!reply || reply->norm != selection_.norm) return;  // moved on
-                                              zeroMean_ = *reply;
-                                              Q_EMIT zeroMeanChanged();
-                                            });
+  engine_->request(methods::kZeroMeanGraph, params, this, [this](const Reply<protocol::ZeroMeanGraph>& reply) {
+    if (!reply || reply->norm != selection_.norm) return;  // moved on
+    zeroMean_ = *reply;
+    Q_EMIT zeroMeanChanged();
+  });
 }
 
 EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
@@ -173,19 +172,18 @@ EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
   protocol::TensorParams params;
   params.value = value;
   params.plan = params_;
-  return engine_->request<protocol::TensorStats>(
-      methods::kTensorStats, params, context,
-      [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
-        if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
-        done(reply);
-      });
+  return engine_->request(methods::kTensorStats, params, context,
+                          [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
+                            if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
+                            done(reply);
+                          });
 }
 
 void Session::previewCenter(int value, QObject* context,
                             std::function<void(const Reply<protocol::CenterPreview>&)> done) {
   protocol::CenterParams params;
   params.value = value;
-  engine_->request<protocol::CenterPreview>(methods::kPreviewCenter, params, context, std::move(done));
+  engine_->request(methods::kPreviewCenter, params, context, std::move(done));
 }
 
 }  // namespace normlens::ui

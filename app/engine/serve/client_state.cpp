@@ -12,8 +12,8 @@ namespace {
 
 namespace methods = protocol::methods;
 
-constexpr std::array kStateMakers = {methods::kInitialize, methods::kOpen, methods::kSetInputs, methods::kAnalyze,
-                                     methods::kFold};
+constexpr std::array<std::string_view, 5> kStateMakers = {methods::kInitialize, methods::kOpen, methods::kSetInputs,
+                                                          methods::kAnalyze, methods::kFold};
 
 // What a client says may be of any type: the worker refuses it in words.
 double numberIn(const nlohmann::json& params, const char* name) {

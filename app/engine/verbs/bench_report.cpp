@@ -4,7 +4,7 @@
 
 #include "app/engine/verbs/paper_reference.h"
 #include "app/engine/verbs/reports.h"
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/json.h"
 
 namespace normlens::engine {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "core/protocol/bench_fields.h"
+#include "core/protocol/bench_messages.h"
 #include "core/protocol/dispatcher.h"
 #include "tests/support/fake_engine/canned_bench.h"
 #include "tests/support/fake_engine/canned_differences.h"
@@ -40,7 +40,7 @@ protocol::Transport standardStreams() {
 class Engine {
  public:
   explicit Engine(Mischief mischief) : mischief_(std::move(mischief)), dispatcher_(standardStreams()) {
-    bind<protocol::InitializeParams, protocol::EngineInfo>(methods::kInitialize, [](const auto&) {
+    bind(methods::kInitialize, [](const auto&) {
       protocol::EngineInfo info;
       info.version = "0.1.0 (fake)";
       info.torch = "none";
@@ -50,43 +50,31 @@ class Engine {
       info.memory_bytes = 41 << 20;
       return info;
     });
-    bind<protocol::OpenParams, protocol::ModelInfo>(methods::kOpen, [this](const auto& p) { return open(p); });
-    bindNeedingModel<protocol::ReadGraphParams, protocol::ModelInfo>(methods::kReadGraph,
-                                                                     [this](const auto& p) { return readGraph(p); });
-    bindNeedingModel<protocol::WeightDigestsParams, protocol::WeightDigests>(
-        methods::kWeightDigests, [this](const auto& p) { return weightDigests(p); });
-    bindNeedingModel<protocol::NoParams, protocol::Analysis>(methods::kAnalyze, [this](const auto&) {
+    bind(methods::kOpen, [this](const auto& p) { return open(p); });
+    bindNeedingModel(methods::kReadGraph, [this](const auto& p) { return readGraph(p); });
+    bindNeedingModel(methods::kWeightDigests, [this](const auto& p) { return weightDigests(p); });
+    bindNeedingModel(methods::kAnalyze, [this](const auto&) {
       auto told = analysis(*model_);
       if (!inputs_.empty()) told.inputs = inputs_;
       told.unused_arrays = unusedArrays_;
       return told;
     });
-    bindNeedingModel<protocol::NormParams, protocol::ZeroMeanGraph>(
-        methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
-    bindNeedingModel<protocol::PlanParams, protocol::PlanInfo>(methods::kPlan,
-                                                               [this](const auto& p) { return plan(*model_, p); });
-    bindNeedingModel<protocol::CenterParams, protocol::CenterPreview>(
-        methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
-    bindNeedingModel<protocol::FoldParams, protocol::FoldResult>(
-        methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
-    bindNeedingModel<protocol::PlanParams, protocol::ZeroMeanMap>(
-        methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
-    bindNeedingModel<protocol::ShiftConeParams, protocol::ShiftCone>(
-        methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
+    bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
+    bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
+    bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
+    bindNeedingModel(methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
+    bindNeedingModel(methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
+    bindNeedingModel(methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
     bindBench();
-    bindNeedingModel<protocol::DiffParams, protocol::DiffResult>(
-        methods::kDiff, [this](const auto& p) { return diffResult(*model_, p); });
-    bindNeedingModel<protocol::TensorPairParams, protocol::TensorPair>(
-        methods::kTensorPair, [this](const auto& p) { return tensorPair(*model_, p); });
-    bindNeedingModel<protocol::TensorParams, protocol::TensorStats>(
-        methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
-    bindNeedingModel<protocol::SaveTensorParams, protocol::SavedTensor>(methods::kSaveTensor, [](const auto& p) {
+    bindNeedingModel(methods::kDiff, [this](const auto& p) { return diffResult(*model_, p); });
+    bindNeedingModel(methods::kTensorPair, [this](const auto& p) { return tensorPair(*model_, p); });
+    bindNeedingModel(methods::kTensorStats, [this](const auto& p) { return tensorStats(*model_, p.value); });
+    bindNeedingModel(methods::kSaveTensor, [](const auto& p) {
       std::ofstream(p.path) << "tensor " << p.value << "\n";
       return protocol::SavedTensor{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path))};
     });
-    bindNeedingModel<protocol::InputsParams, protocol::InputsInfo>(methods::kSetInputs,
-                                                                   [this](const auto& p) { return setInputs(p); });
-    bindNeedingModel<protocol::ExportParams, protocol::ExportResult>(methods::kExport, [](const auto& p) {
+    bindNeedingModel(methods::kSetInputs, [this](const auto& p) { return setInputs(p); });
+    bindNeedingModel(methods::kExport, [](const auto& p) {
       std::ofstream(p.path) << "folded with " << p.norm << "\n";
       return protocol::ExportResult{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path)), 0.7};
     });
@@ -96,45 +84,43 @@ class Engine {
 
  private:
   template <class Params, class Reply, class Function>
-  void bind(std::string_view method, Function function) {
-    const std::string name(method);
+  void bind(const protocol::Method<Params, Reply>& method, Function function) {
+    const std::string name(method.name);
     if (mischief_.talksNonsense(name)) {
       // Right envelope, wrong fields: what an engine of another version might send.
-      dispatcher_.bind<Params, protocol::FoldParams>(
-          method, [](const Params&, const Task&) { return Result<protocol::FoldParams>(protocol::FoldParams{}); });
+      dispatcher_.bind(protocol::Method<Params, protocol::FoldParams>{method.name},
+                       [](const Params&, const Task&) { return Result<protocol::FoldParams>(protocol::FoldParams{}); });
       return;
     }
-    dispatcher_.bind<Params, Reply>(method,
-                                    [this, name, function](const Params& params, const Task& task) -> Result<Reply> {
-                                      if (auto status = mischief_.before(name, task); !status)
-                                        return tl::unexpected<Error>(status.error());
-                                      return function(params);
-                                    });
+    dispatcher_.bind(method, [this, name, function](const Params& params, const Task& task) -> Result<Reply> {
+      if (auto status = mischief_.before(name, task); !status) return tl::unexpected<Error>(status.error());
+      return function(params);
+    });
   }
 
   // Rounds come one after another, so that a window has something to follow and to stop.
   void bindBench() {
-    const std::string name(methods::kBench);
-    dispatcher_.bind<protocol::BenchParams, protocol::BenchResult>(
-        methods::kBench,
-        [this, name](const protocol::BenchParams& params, const Task& task, int64_t id,
-                     const protocol::Dispatcher::Notify& notify) -> Result<protocol::BenchResult> {
-          if (auto status = mischief_.before(name, task); !status) return tl::unexpected<Error>(status.error());
-          if (!model_) return fail(ErrorCode::Usage, "No model is open.");
-          const auto tell = [&](protocol::BenchUpdate update) {
-            update.id = id;
-            notify(methods::kBenchUpdate, protocol::toJson(update));
-          };
-          return measure(params, tell, [&] {
-            std::this_thread::sleep_for(mischief_.roundPause);
-            return task.cancelled();
-          });
-        });
+    const std::string name(methods::kBench.name);
+    dispatcher_.bind(methods::kBench,
+                     [this, name](const protocol::BenchParams& params, const Task& task, int64_t id,
+                                  const protocol::Dispatcher::Notify& notify) -> Result<protocol::BenchResult> {
+                       if (auto status = mischief_.before(name, task); !status)
+                         return tl::unexpected<Error>(status.error());
+                       if (!model_) return fail(ErrorCode::Usage, "No model is open.");
+                       const auto tell = [&](protocol::BenchUpdate update) {
+                         update.id = id;
+                         notify(methods::kBenchUpdate, protocol::toJson(update));
+                       };
+                       return measure(params, tell, [&] {
+                         std::this_thread::sleep_for(mischief_.roundPause);
+                         return task.cancelled();
+                       });
+                     });
   }
 
   template <class Params, class Reply, class Function>
-  void bindNeedingModel(std::string_view method, Function function) {
-    bind<Params, Reply>(method, [this, function](const Params& params) -> Result<Reply> {
+  void bindNeedingModel(const protocol::Method<Params, Reply>& method, Function function) {
+    bind(method, [this, function](const Params& params) -> Result<Reply> {
       if (!model_) return fail(ErrorCode::Usage, "No model is open.");
       return function(params);
     });

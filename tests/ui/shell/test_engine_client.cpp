@@ -47,7 +47,7 @@ class TestEngineClient final : public QObject {
     Ready ready;
     QCOMPARE(ready.engine.state(), EngineClient::State::Starting);
     Answer<protocol::ModelInfo> answer;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
     QVERIFY(!answer.reply);
     QTRY_VERIFY(answer.reply);
     QVERIFY(answer.reply->has_value());
@@ -59,7 +59,7 @@ class TestEngineClient final : public QObject {
   void anErrorOfTheEngineCarriesMessageAndHint() {
     Ready ready({QStringLiteral("--error"), QStringLiteral("open")});
     Answer<protocol::ModelInfo> answer;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
     QVERIFY(!answer.reply->has_value());
     QCOMPARE(answer.reply->error().message, QStringLiteral("The file model.pt is cut off after 12 of 40 kB."));
@@ -97,8 +97,7 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--slow"), QStringLiteral("open=200")});
     QSignalSpy progress(&ready.engine, &EngineClient::progressed);
     Answer<protocol::ModelInfo> answer;
-    const auto id =
-        ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    const auto id = ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
     QVERIFY(!progress.isEmpty());
     QCOMPARE(progress.first().at(0).toLongLong(), id);
@@ -117,8 +116,7 @@ class TestEngineClient final : public QObject {
     qint64 best = 1000;
     for (int attempt = 0; attempt < 3 && best >= 200; ++attempt) {  // where other programs run, one may be late
       Answer<protocol::ModelInfo> answer;
-      const auto id =
-          ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+      const auto id = ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
       QTest::qWait(60);
       QElapsedTimer clock;
       clock.start();
@@ -137,7 +135,7 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--crash"), QStringLiteral("open")});
     QSignalSpy died(&ready.engine, &EngineClient::engineDied);
     Answer<protocol::ModelInfo> answer;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
     QTRY_COMPARE(died.count(), 1);
     const QString reason = died.first().first().toString();
     QVERIFY2(reason.contains(QStringLiteral("signal %1").arg(SIGABRT)), qPrintable(reason));
@@ -156,7 +154,7 @@ class TestEngineClient final : public QObject {
     QVERIFY(died.first().first().toString().contains(QStringLiteral("killed")));
     ready.engine.start();
     Answer<protocol::ModelInfo> answer;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
     QVERIFY(answer.reply->has_value());
   }
@@ -165,7 +163,7 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--slow"), QStringLiteral("open=300")});
     QTRY_COMPARE(ready.engine.state(), EngineClient::State::Ready);
     Answer<protocol::ModelInfo> old;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, old.take());
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, old.take());
     QSignalSpy died(&ready.engine, &EngineClient::engineDied);
     ready.engine.start();
     QCOMPARE(old.times, 1);
@@ -180,7 +178,7 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--garbage"), QStringLiteral("open")});
     QSignalSpy logged(&ready.engine, &EngineClient::logged);
     Answer<protocol::ModelInfo> answer;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), &ready.context, answer.take());
+    ready.engine.request(methods::kOpen, openParams(), &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
     QVERIFY(answer.reply->has_value());
     QVERIFY(!logged.isEmpty());
@@ -189,7 +187,7 @@ class TestEngineClient final : public QObject {
   void anAnswerOfTheWrongTypeIsAnError() {
     Ready ready({QStringLiteral("--nonsense"), QStringLiteral("fold")});
     Answer<protocol::FoldResult> answer;
-    ready.engine.request<protocol::FoldResult>(methods::kFold, protocol::FoldParams{}, &ready.context, answer.take());
+    ready.engine.request(methods::kFold, protocol::FoldParams{}, &ready.context, answer.take());
     QTRY_VERIFY(answer.reply);
     QVERIFY(!answer.reply->has_value());
     const QString message = answer.reply->error().message;
@@ -222,11 +220,11 @@ class TestEngineClient final : public QObject {
     Ready ready({QStringLiteral("--deaf"), QStringLiteral("initialize=1000")});
     int refused = 0, answered = 0;
     for (size_t i = 0; i < EngineClient::kMaxPending + 10; ++i) {
-      ready.engine.request<protocol::PlanInfo>(
-          methods::kPlan, protocol::PlanParams{}, &ready.context, [&](const Reply<protocol::PlanInfo>& reply) {
-            ++answered;
-            if (!reply && reply.error().message.startsWith(QStringLiteral("Too many"))) ++refused;
-          });
+      ready.engine.request(methods::kPlan, protocol::PlanParams{}, &ready.context,
+                           [&](const Reply<protocol::PlanInfo>& reply) {
+                             ++answered;
+                             if (!reply && reply.error().message.startsWith(QStringLiteral("Too many"))) ++refused;
+                           });
     }
     QCOMPARE(answered, 0);
     QTRY_VERIFY(refused >= 10);
@@ -237,11 +235,10 @@ class TestEngineClient final : public QObject {
     Ready ready;
     auto gone = std::make_unique<QObject>();
     int times = 0;
-    ready.engine.request<protocol::ModelInfo>(methods::kOpen, openParams(), gone.get(),
-                                              [&](const Reply<protocol::ModelInfo>&) { ++times; });
+    ready.engine.request(methods::kOpen, openParams(), gone.get(), [&](const Reply<protocol::ModelInfo>&) { ++times; });
     gone.reset();
     Answer<protocol::Analysis> after;
-    ready.engine.request<protocol::Analysis>(methods::kAnalyze, protocol::NoParams{}, &ready.context, after.take());
+    ready.engine.request(methods::kAnalyze, protocol::NoParams{}, &ready.context, after.take());
     QTRY_VERIFY(after.reply);
     QCOMPARE(times, 0);
   }

@@ -112,11 +112,11 @@ void CompareView::compareWith(const QString& path) {
   weightsA_ = weightsB_ = {};
   weightsProblem_.clear();
   showSummary();
-  request_ = session_->engine()->request<protocol::ModelInfo>(
-      protocol::methods::kReadGraph, protocol::ReadGraphParams{path.toStdString()}, this,
-      [this, comparison = comparison_](const Reply<protocol::ModelInfo>& reply) {
-        if (comparison == comparison_) showReply(reply);
-      });
+  request_ =
+      session_->engine()->request(protocol::methods::kReadGraph, protocol::ReadGraphParams{path.toStdString()}, this,
+                                  [this, comparison = comparison_](const Reply<protocol::ModelInfo>& reply) {
+                                    if (comparison == comparison_) showReply(reply);
+                                  });
 }
 
 void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
@@ -137,11 +137,11 @@ void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
 
 void CompareView::askForWeights(bool other) {
   const protocol::WeightDigestsParams params{other, other ? path_.toStdString() : std::string()};
-  (other ? weightsB_ : weightsA_).request = session_->engine()->request<protocol::WeightDigests>(
-      protocol::methods::kWeightDigests, params, this,
-      [this, other, comparison = comparison_](const Reply<protocol::WeightDigests>& reply) {
-        if (comparison == comparison_) takeWeights(other, reply);
-      });
+  (other ? weightsB_ : weightsA_).request =
+      session_->engine()->request(protocol::methods::kWeightDigests, params, this,
+                                  [this, other, comparison = comparison_](const Reply<protocol::WeightDigests>& reply) {
+                                    if (comparison == comparison_) takeWeights(other, reply);
+                                  });
 }
 
 void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& reply) {

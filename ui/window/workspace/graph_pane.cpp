@@ -154,11 +154,11 @@ void GraphPane::showMode() {
 void GraphPane::requestMap() {
   if (mode_->current() != Tensors || !session_->analysis()) return;
   const int asked = ++asked_;
-  session_->engine()->request<protocol::ZeroMeanMap>(protocol::methods::kZeroMeanMap, session_->planParams(), this,
-                                                     [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
-                                                       if (asked != asked_ || mode_->current() != Tensors) return;
-                                                       if (reply) view_->setZeroMeanMap(*reply);
-                                                     });
+  session_->engine()->request(protocol::methods::kZeroMeanMap, session_->planParams(), this,
+                              [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
+                                if (asked != asked_ || mode_->current() != Tensors) return;
+                                if (reply) view_->setZeroMeanMap(*reply);
+                              });
 }
 
 void GraphPane::requestCone(int node) {
@@ -166,10 +166,10 @@ void GraphPane::requestCone(int node) {
   protocol::ShiftConeParams params;
   params.node = node;
   params.plan = session_->planParams();
-  session_->engine()->request<protocol::ShiftCone>(protocol::methods::kShiftCone, params, this,
-                                                   [this, node](const Reply<protocol::ShiftCone>& reply) {
-                                                     if (reply) showCone(node, *reply);
-                                                   });
+  session_->engine()->request(protocol::methods::kShiftCone, params, this,
+                              [this, node](const Reply<protocol::ShiftCone>& reply) {
+                                if (reply) showCone(node, *reply);
+                              });
 }
 
 // As a zero-mean graph is shown: the layer, what carries its shift, and the norms that do not notice.
