@@ -17,6 +17,7 @@
 
 #include "core/base/result.h"
 #include "core/base/small_vector.h"
+#include "core/graph/function.h"
 #include "core/graph/op_kind.h"
 #include "core/graph/types.h"
 
@@ -77,6 +78,7 @@ struct Value {
 
 struct Node {
   OpKind kind = OpKind::Opaque;
+  Function function = Function::Other;
   bool helper = false;  // bookkeeping that views hide: sizes, constants, casts of ints
   ScopeId scope = 0;
   BlockId block = 0;
@@ -84,7 +86,7 @@ struct Node {
   Outputs outputs;
   Attributes attributes;        // canonical ones first (see OpKind), then whatever else the file says
   std::vector<BlockId> blocks;  // of If and Loop
-  std::string op;               // the file's own name: "aten::layer_norm", "LayerNormalization"
+  std::string op;               // the file's own name, for who reads it: "aten::layer_norm", "LayerNormalization"
   std::string name;             // module path or node name; not necessarily unique
   std::string source;           // where it was written, if the file says
 };

@@ -117,6 +117,7 @@ class Printer {
       out_ << " {" << joined(item.attributes, [](const auto& a) { return a.first + " = " + attributeText(a.second); })
            << "}";
     }
+    if (item.function != Function::Other) out_ << " function " << functionName(item.function);
     if (!item.op.empty()) out_ << " op " << quoted(item.op);
     if (!item.name.empty()) out_ << " name " << quoted(item.name);
     if (item.scope != 0) out_ << " scope " << quoted(graph_.scope(item.scope).path);

@@ -4,6 +4,7 @@
 //     input %x: float32[2,5,8] declared [-1,-1,8]      # sizes that the file fixes, where it does
 //     const %fc.weight: float32[8,8] random 1          # or: values 1 2 3 ...; volatile "reason" or declared may follow
 //     %h: float32[2,5,8] = Linear(%x, %fc.weight, _) {eps = 1e-05, axes = [2]} op "aten::linear" scope "fc"
+//     %q: float32[2,5,8] = Elementwise(%h, 2) function Power op "aten::pow"
 //     %a, %b = If(%c) {
 //       then (%p: float32[2]) ... return %p
 //     }

@@ -18,7 +18,7 @@ struct Fused {
   std::string sum = R"(%ss: float64[10] = Reduce(%dd) {op = "sum", axes = [0, 2, 3], keepdim = false})";
   std::string count = "%var: float64[10] = Div(%ss, 8)";
   std::string shifted = "%e: float64[10, 1, 1] = Add(%varv, 1e-03)";
-  std::string root = R"(%r: float64[10, 1, 1] = Elementwise(%e) op "Sqrt")";
+  std::string root = R"(%r: float64[10, 1, 1] = Elementwise(%e) function SquareRoot)";
   std::string difference = "%c: float64[1, 10, 8, 1] = Sub(%v, %mv)";
   std::string scaled = "%s: float64[1, 10, 8, 1] = Mul(%n, %ones)";
   std::string back = "%y: float64[2, 5, 8] = Reshape(%t)";
@@ -120,15 +120,15 @@ TEST(AlgebraicNorms, AreFoldedBehindARunTimeCentering) {
 
 TEST(AlgebraicNorms, CountWhatTheySumAtRunTime) {
   Fused norm;
-  norm.count = R"(%sizes: int64[4] = ShapeQuery(%v) op "Shape"
+  norm.count = R"(%sizes: int64[4] = ShapeQuery(%v) function Sizes
   %picked: int64[3] = Gather(%sizes, %counted) {axis = 0}
-  %all: int64[] = Reduce(%picked) {op = "other", axes = [0], keepdim = false} op "ReduceProd"
+  %all: int64[] = Reduce(%picked) {op = "other", axes = [0], keepdim = false} function Product
   %count: float64[] = Cast(%all)
   %var: float64[10] = Div(%ss, %count))";
   EXPECT_EQ(findNorms(parsed(norm.text())).layerNorms.size(), 1U);
   norm.count.replace(norm.count.find("%counted"), 8, "%others");
   EXPECT_TRUE(findNorms(parsed(norm.text())).layerNorms.empty()) << "the number of rows";
-  norm.count = R"(%sizes: int64[4] = ShapeQuery(%v) op "Shape"
+  norm.count = R"(%sizes: int64[4] = ShapeQuery(%v) function Sizes
   %picked: int64[2] = Gather(%sizes, %two) {axis = 0}
   %count: float64[2] = Cast(%picked)
   %one: float64[] = Select(%count) {axis = 0, index = 1}
@@ -138,7 +138,7 @@ TEST(AlgebraicNorms, CountWhatTheySumAtRunTime) {
 
 // As TensorFlow Lite has it: multiplied out, behind a transposition.
 struct Transposed {
-  std::string inverse = R"(%k: float64[10] = Elementwise(%r) op "Reciprocal")";
+  std::string inverse = R"(%k: float64[10] = Elementwise(%r) function Reciprocal)";
   std::string perm = "[0, 2, 3, 1]", inversePerm = "[0, 3, 1, 2]";
   std::string share = "%q: float64[10] = Mul(%mf, %k)";
 
@@ -159,7 +159,7 @@ struct Transposed {
   %dd: float64[1, 10, 8, 1] = Mul(%d, %d)
   %var: float64[10] = Reduce(%dd) {op = "mean", axes = [0, 2, 3], keepdim = false}
   %e: float64[10] = Add(%var, 1e-03)
-  %r: float64[10] = Elementwise(%e) op "Sqrt"
+  %r: float64[10] = Elementwise(%e) function SquareRoot
   )" + inverse +
            R"(
   %a: float64[1, 8, 1, 10] = Mul(%p, %k)
@@ -193,7 +193,7 @@ TEST(AlgebraicNorms, NearMissesAreNone) {
   others[1].first = "another divisor";
   others[1].second.count = "%var: float64[10] = Div(%ss, 7)";
   others[2].first = "eps outside the root";
-  others[2].second.shifted = R"(%q: float64[10, 1, 1] = Elementwise(%varv) op "Sqrt")";
+  others[2].second.shifted = R"(%q: float64[10, 1, 1] = Elementwise(%varv) function SquareRoot)";
   others[2].second.root = "%r: float64[10, 1, 1] = Add(%q, 1e-03)";
   others[3].first = "no eps";
   others[3].second.shifted = "%e: float64[10, 1, 1] = Add(%varv, 0)";

@@ -35,7 +35,7 @@ struct Image {
   %e: float64[)" +
            kept + R"(] = Add(%v, 1e-05)
   %r: float64[)" +
-           kept + R"(] = Elementwise(%e) op "sqrt"
+           kept + R"(] = Elementwise(%e) function SquareRoot
   %n: float64[2, 8, 3, 5] = Div(%c, %r)
   %s: float64[2, 8, 3, 5] = Mul(%g, %n)
   %y: float64[2, 8, 3, 5] = Add(%s, %b)
@@ -82,7 +82,7 @@ TEST(ChannelNorms, OfThreeAxesTheLastAloneIsOfFeatures) {
   %cc: float64[2, 5, 8] = Mul(%c, %c)
   %v: float64[2, 1, 8] = Reduce(%cc) {op = "mean", axes = [1], keepdim = true}
   %e: float64[2, 1, 8] = Add(%v, 1e-05)
-  %r: float64[2, 1, 8] = Elementwise(%e) op "sqrt"
+  %r: float64[2, 1, 8] = Elementwise(%e) function SquareRoot
   %y: float64[2, 5, 8] = Div(%c, %r)
   return %y
 })")

@@ -14,7 +14,7 @@ struct Flax {
   std::string meanOfSquares = "%q: float64[2, 5] = Mul(%t, 0.125)";
   std::string squareOfMean = "%mm: float64[2, 5] = Mul(%m, %m)";
   std::string variance = "%v: float64[2, 5] = Sub(%q, %mm)";
-  std::string limited = R"(%l: float64[2, 5] = Elementwise(0, %v) op "Max")";
+  std::string limited = R"(%l: float64[2, 5] = Elementwise(0, %v) function Maximum)";
   std::string centered = "%c: float64[2, 5, 8] = Sub(%h, %mx)";
   std::string scale = "%k: float64[2, 5, 8] = Mul(%r, %g)";
   std::string rest = " return %y\n";
@@ -41,7 +41,7 @@ struct Flax {
            R"(
   %lr: float64[2, 5, 1] = Reshape(%l)
   %e: float64[2, 5, 1] = Add(%lr, 1e-05)
-  %r: float64[2, 5, 1] = Elementwise(%e) op "Rsqrt"
+  %r: float64[2, 5, 1] = Elementwise(%e) function InverseSquareRoot
   )" + scale +
            R"(
   %z: float64[2, 5, 8] = Mul(%c, %k)
@@ -69,10 +69,10 @@ TEST(DecomposedNorms, FlaxIsFoldedBehindARunTimeCentering) {
 
 TEST(DecomposedNorms, FlaxInItsOtherSpellings) {
   std::vector<Flax> spellings(5);
-  spellings[0].limited = R"(%l: float64[2, 5] = Elementwise(%v) op "Relu")";
+  spellings[0].limited = R"(%l: float64[2, 5] = Elementwise(%v) function Relu)";
   spellings[1].limited = "%l: float64[2, 5] = Identity(%v)";
   spellings[2].mean = "%m: float64[2, 5] = Div(%s, 8)";
-  spellings[3].squareOfMean = R"(%mm: float64[2, 5] = Elementwise(%m, 2) op "Pow")";
+  spellings[3].squareOfMean = R"(%mm: float64[2, 5] = Elementwise(%m, 2) function Power)";
   spellings[4].scale = "%k: float64[2, 5, 8] = Mul(%g, %r)";
   for (const Flax& spelling : spellings) {
     const Found norm = found(spelling.text());
@@ -83,12 +83,12 @@ TEST(DecomposedNorms, FlaxInItsOtherSpellings) {
 
 TEST(DecomposedNorms, WhatIsOnlyNearlyFlaxIsNone) {
   std::vector<Flax> others(6);
-  others[0].mean = "%m: float64[2, 5] = Mul(%s, 0.25)";                        // twice the mean
-  others[1].meanOfSquares = "%q: float64[2, 5] = Mul(%t, 0.25)";               // twice the mean square
-  others[2].variance = "%v: float64[2, 5] = Sub(%mm, %q)";                     // the wrong way round
-  others[3].limited = R"(%l: float64[2, 5] = Elementwise(0.5, %v) op "Max")";  // another limit
-  others[4].squareOfMean = "%mm: float64[2, 5] = Mul(%m, %s)";                 // no square
-  others[5].centered = "%c: float64[2, 5, 8] = Sub(%mx, %h)";                  // the wrong way round
+  others[0].mean = "%m: float64[2, 5] = Mul(%s, 0.25)";                                // twice the mean
+  others[1].meanOfSquares = "%q: float64[2, 5] = Mul(%t, 0.25)";                       // twice the mean square
+  others[2].variance = "%v: float64[2, 5] = Sub(%mm, %q)";                             // the wrong way round
+  others[3].limited = R"(%l: float64[2, 5] = Elementwise(0.5, %v) function Maximum)";  // another limit
+  others[4].squareOfMean = "%mm: float64[2, 5] = Mul(%m, %s)";                         // no square
+  others[5].centered = "%c: float64[2, 5, 8] = Sub(%mx, %h)";                          // the wrong way round
   for (const Flax& other : others) EXPECT_EQ(found(other.text()).norms, 0U) << other.text();
 }
 
@@ -133,7 +133,7 @@ TEST(DecomposedNorms, TwoPassesWithSumsInsteadOfMeans) {
   %t: float64[2, 5, 1] = Reduce(%cc) {op = "sum", axes = [2], keepdim = true}
   %v: float64[2, 5, 1] = Div(%t, 8)
   %e: float64[2, 5, 1] = Add(%v, 1e-05)
-  %r: float64[2, 5, 1] = Elementwise(%e) op "sqrt"
+  %r: float64[2, 5, 1] = Elementwise(%e) function SquareRoot
   %y: float64[2, 5, 8] = Div(%c, %r)
   return %y
 })");
@@ -242,7 +242,7 @@ TEST(DecomposedNorms, whatIsWrittenToInBetweenIsNoNorm) {
     %q: float64[2, 5, 8] = Mul(%c, %c)
     %v: float64[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
     %e: float64[2, 5, 1] = Add(%v, 1e-05)
-    %s: float64[2, 5, 1] = Elementwise(%e) op "aten::sqrt"
+    %s: float64[2, 5, 1] = Elementwise(%e) function SquareRoot
     %y: float64[2, 5, 8] = Div(%c, %s)
     return %y
   })");

@@ -13,10 +13,10 @@ namespace {
 // As T5 has it in float32. One line per part, so that a test can change one; an empty part is left out.
 struct Written {
   std::string wide;  // the input in another type
-  std::string square = R"(%q: float32[2, 5, 8] = Elementwise(%x, 2) op "aten::pow")";
+  std::string square = R"(%q: float32[2, 5, 8] = Elementwise(%x, 2) function Power)";
   std::string mean = R"(%m: float32[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true})";
   std::string plusEps = "%e: float32[2, 5, 1] = Add(%m, 1e-06)";
-  std::string root = R"(%r: float32[2, 5, 1] = Elementwise(%e) op "aten::rsqrt")";
+  std::string root = R"(%r: float32[2, 5, 1] = Elementwise(%e) function InverseSquareRoot)";
   std::string middle = "%y: float32[2, 5, 8] = Mul(%x, %r)";
   std::string narrow;  // the cast back
   std::string factor;  // what gamma is made by
@@ -45,7 +45,7 @@ Written halfT5() {
   Written norm;
   norm.type = "float16";
   norm.wide = R"(%w: float32[2, 5, 8] = Cast(%x) op "aten::to")";
-  norm.square = R"(%q: float32[2, 5, 8] = Elementwise(%w, 2) op "aten::pow")";
+  norm.square = R"(%q: float32[2, 5, 8] = Elementwise(%w, 2) function Power)";
   norm.narrow = R"(%n: float16[2, 5, 8] = Cast(%y) op "aten::to")";
   norm.scaled = "%z: float16[2, 5, 8] = Mul(%g, %n)";
   return norm;
@@ -116,15 +116,15 @@ TEST(DecomposedRmsNorms, WithOneAddedToGamma) { expectWhole(halfGemma(), "k"); }
 TEST(DecomposedRmsNorms, InTheirOtherSpellings) {
   std::vector<Written> spellings(12);
   spellings[0].square = "%q: float32[2, 5, 8] = Mul(%x, %x)";
-  spellings[1].square = R"(%q: float32[2, 5, 8] = Elementwise(%x) op "aten::square")";
+  spellings[1].square = R"(%q: float32[2, 5, 8] = Elementwise(%x) function Square)";
   spellings[2].middle = "%y: float32[2, 5, 8] = Mul(%r, %x)";
-  spellings[3].root = R"(%r: float32[2, 5, 1] = Elementwise(%e) op "Sqrt")";
+  spellings[3].root = R"(%r: float32[2, 5, 1] = Elementwise(%e) function SquareRoot)";
   spellings[3].middle = "%y: float32[2, 5, 8] = Div(%x, %r)";
-  spellings[4].root = R"(%t: float32[2, 5, 1] = Elementwise(%e) op "Sqrt"
-  %r: float32[2, 5, 1] = Elementwise(%t) op "Reciprocal")";
-  spellings[5].root = R"(%t: float32[2, 5, 1] = Elementwise(%e) op "Sqrt"
+  spellings[4].root = R"(%t: float32[2, 5, 1] = Elementwise(%e) function SquareRoot
+  %r: float32[2, 5, 1] = Elementwise(%t) function Reciprocal)";
+  spellings[5].root = R"(%t: float32[2, 5, 1] = Elementwise(%e) function SquareRoot
   %r: float32[2, 5, 1] = Div(1, %t))";
-  spellings[6].root = R"(%r: float32[2, 5, 1] = Elementwise(%e, -0.5) op "aten::pow")";
+  spellings[6].root = R"(%r: float32[2, 5, 1] = Elementwise(%e, -0.5) function Power)";
   spellings[7].mean = R"(%t: float32[2, 5, 1] = Reduce(%q) {op = "sum", axes = [2], keepdim = true}
   %m: float32[2, 5, 1] = Div(%t, 8))";
   spellings[8].mean = R"(%t: float32[2, 5] = Reduce(%q) {op = "mean", axes = [2], keepdim = false}
@@ -146,14 +146,14 @@ TEST(DecomposedRmsNorms, WithoutGamma) {
 
 TEST(DecomposedRmsNorms, WhatIsOnlyNearlyOneIsNone) {
   std::vector<Written> others(8);
-  others[0].square = R"(%q: float32[2, 5, 8] = Elementwise(%x, 3) op "aten::pow")";
+  others[0].square = R"(%q: float32[2, 5, 8] = Elementwise(%x, 3) function Power)";
   others[1].mean = R"(%m: float32[2, 5, 1] = Reduce(%q) {op = "sum", axes = [2], keepdim = true})";  // the L2 norm
   others[2].mean = R"(%m: float32[1, 5, 8] = Reduce(%q) {op = "mean", axes = [0], keepdim = true})";
   others[2].plusEps = "%e: float32[1, 5, 8] = Add(%m, 1e-06)";
-  others[2].root = R"(%r: float32[1, 5, 8] = Elementwise(%e) op "aten::rsqrt")";
+  others[2].root = R"(%r: float32[1, 5, 8] = Elementwise(%e) function InverseSquareRoot)";
   others[3].plusEps = "%e: float32[2, 5, 1] = Sub(%m, 1e-06)";
-  others[4].root = R"(%r: float32[2, 5, 1] = Elementwise(%e) op "aten::sqrt")";               // times the root
-  others[5].root = R"(%r: float32[2, 5, 1] = Elementwise(%e, -1) op "aten::pow")";            // over the square
+  others[4].root = R"(%r: float32[2, 5, 1] = Elementwise(%e) function SquareRoot)";           // times the root
+  others[5].root = R"(%r: float32[2, 5, 1] = Elementwise(%e, -1) function Power)";            // over the square
   others[6].middle = "%o: float32[2, 5, 8] = Neg(%x)\n  %y: float32[2, 5, 8] = Mul(%o, %r)";  // of something else
   others[7].middle = "%y: float32[2, 5, 8] = Div(%r, %x)";
   for (const Written& other : others) EXPECT_TRUE(Found(other).norms.others.empty()) << other.text();
@@ -207,7 +207,7 @@ TEST(DecomposedRmsNorms, ALayerNormIsNotSeenAsTheRmsNormOfItsCenteredInput) {
   Written norm;
   norm.wide = R"(%a: float32[2, 5, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
   %c: float32[2, 5, 8] = Sub(%x, %a))";
-  norm.square = R"(%q: float32[2, 5, 8] = Elementwise(%c, 2) op "aten::pow")";
+  norm.square = R"(%q: float32[2, 5, 8] = Elementwise(%c, 2) function Power)";
   norm.middle = "%y: float32[2, 5, 8] = Mul(%c, %r)";
   const Found found(norm);
   EXPECT_EQ(found.norms.layerNorms.size(), 1U);

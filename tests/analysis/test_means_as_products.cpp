@@ -29,7 +29,7 @@ struct Products {
   )" + variance +
            R"(
   %e: float64[2, 5, 1] = Add(%v, 1e-03)
-  %r: float64[2, 5, 1] = Elementwise(%e) op "Sqrt"
+  %r: float64[2, 5, 1] = Elementwise(%e) function SquareRoot
   %y: float64[2, 5, 8] = Div(%c, %r)
   %z: float64[2, 5, 3] = Linear(%y, %o)
   return %z

@@ -33,7 +33,7 @@ struct Keras {
            R"(
   %v: float64[2, 5, 1] = Reduce(%cc) {op = "mean", axes = [2], keepdim = true}
   %e: float64[2, 5, 1] = Add(%v, 1e-05)
-  %r: float64[2, 5, 1] = Elementwise(%e) op "Rsqrt"
+  %r: float64[2, 5, 1] = Elementwise(%e) function InverseSquareRoot
   )" + scale +
            "\n  " + product + "\n  " + share + "\n  " + rest + "\n  " + sum +
            "\n  %z: float64[2, 5, 3] = Linear(%y, %o, %ob)\n  return " + outputs + "\n}";

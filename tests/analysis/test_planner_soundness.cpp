@@ -273,7 +273,7 @@ TEST(Soundness, aWrittenOutNormWithAScaledEpsilonIsNone) {
     %v: float64[2, 1] = Reduce(%q) {op = "mean", axes = [1], keepdim = true}
     %e: float64[2, 1] = Add(%v, 1e-05))" +
                             alpha + R"(
-    %r: float64[2, 1] = Elementwise(%e) op "aten::rsqrt"
+    %r: float64[2, 1] = Elementwise(%e) function InverseSquareRoot
     %y: float64[2, 8] = Mul(%c, %r)
     return %y
   })"))

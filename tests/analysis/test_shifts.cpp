@@ -94,7 +94,7 @@ TEST(Shifts, ofNormsThatAreWrittenOutAreAdditions) {
   %s: float64[2, 5, 8] = Mul(%c, %c)
   %v: float64[2, 5, 1] = Reduce(%s) {op = "mean", axes = [2], keepdim = true}
   %e: float64[2, 5, 1] = Add(%v, 1e-05)
-  %r: float64[2, 5, 1] = Elementwise(%e) op "aten::sqrt"
+  %r: float64[2, 5, 1] = Elementwise(%e) function SquareRoot
   %d: float64[2, 5, 8] = Div(%c, %r)
   %m: float64[2, 5, 8] = Mul(%d, %g)
   %a: float64[2, 5, 8] = Add(%m, %beta)
@@ -108,7 +108,7 @@ TEST(Shifts, stayWhereSomethingElseReadsThem) {
   for (const std::string rest :
        {"%y: float64[2, 5, 6] = Linear(%n, %w1, %b1)\nreturn %y, %n",
         "%y: float64[2, 5, 6] = Linear(%n, %w1, _)\nreturn %y",
-        "%a: float64[2, 5, 8] = Elementwise(%n) op \"aten::relu\"\n%y: float64[2, 5, 6] = Linear(%a, %w1, %b1)\nreturn "
+        "%a: float64[2, 5, 8] = Elementwise(%n) function Relu\n%y: float64[2, 5, 6] = Linear(%a, %w1, %b1)\nreturn "
         "%y",
         "%p: float64[2, 5, 6] = Linear(%n, %w1, %b1)\n%q: float64[2, 5, 6] = Linear(%x, %w1, %b1)\nreturn %p, %q",
         "%t: float64[2, 8, 5] = Permute(%n) {perm = [0, 2, 1]}\nreturn %t",

@@ -171,10 +171,10 @@ TEST(Verdicts, decomposedNorm) {
   const std::string norm = R"(
     %mean: float32[2, 5, 1] = Reduce(%h) {op = "mean", axes = [2], keepdim = true}
     %c: float32[2, 5, 8] = Sub(%h, %mean)
-    %sq: float32[2, 5, 8] = Elementwise(%c, 2) op "aten::pow"
+    %sq: float32[2, 5, 8] = Elementwise(%c, 2) function Power
     %var: float32[2, 5, 1] = Reduce(%sq) {op = "mean", axes = [2], keepdim = true}
     %e: float32[2, 5, 1] = Add(%var, 1e-05)
-    %root: float32[2, 5, 1] = Elementwise(%e) op "aten::sqrt"
+    %root: float32[2, 5, 1] = Elementwise(%e) function SquareRoot
     %y: float32[2, 5, 8] = Div(%c, %root)
     return %y
   })";

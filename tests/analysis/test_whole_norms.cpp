@@ -20,7 +20,7 @@ graph::Graph parsed(const std::string& body, const std::string& type = "float32"
 const std::string kRms = R"(  %q: float32[2, 5, 8] = Mul(%x, %x)
   %m: float32[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
   %e: float32[2, 5, 1] = Add(%m, 1e-05)
-  %r: float32[2, 5, 1] = Elementwise(%e) op "Sqrt"
+  %r: float32[2, 5, 1] = Elementwise(%e) function SquareRoot
   %n: float32[2, 5, 8] = Div(%x, %r)
   %s: float32[2, 5, 8] = Mul(%n, %g)
   %y: float32[2, 5, 8] = Add(%s, %b)
@@ -31,7 +31,7 @@ const std::string kLayer = R"(  %m: float32[2, 5, 1] = Reduce(%x) {op = "mean", 
   %q: float32[2, 5, 8] = Mul(%c, %c)
   %v: float32[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
   %e: float32[2, 5, 1] = Add(%v, 1e-05)
-  %r: float32[2, 5, 1] = Elementwise(%e) op "Sqrt"
+  %r: float32[2, 5, 1] = Elementwise(%e) function SquareRoot
   %n: float32[2, 5, 8] = Div(%c, %r)
   %s: float32[2, 5, 8] = Mul(%n, %g)
   %y: float32[2, 5, 8] = Add(%b, %s)
@@ -89,11 +89,11 @@ TEST(WholeNorms, AGammaOfAnotherTypeKeepsItWrittenOut) {
 }
 
 TEST(WholeNorms, ReadsAreFoundBehindCasts) {
-  const auto graph = parsed(R"(  %w: float32[2, 5, 8] = Identity(%x) op "aten::to"
+  const auto graph = parsed(R"(  %w: float32[2, 5, 8] = Identity(%x) function Cast op "aten::to"
   %q: float32[2, 5, 8] = Mul(%w, %w)
   %m: float32[2, 5, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
   %e: float32[2, 5, 1] = Add(%m, 1e-05)
-  %r: float32[2, 5, 1] = Elementwise(%e) op "Sqrt"
+  %r: float32[2, 5, 1] = Elementwise(%e) function SquareRoot
   %n: float32[2, 5, 8] = Div(%w, %r)
   %o: float32[2, 5, 8] = Neg(%x)
   return %n, %w, %o

@@ -14,7 +14,8 @@ graph {
   input %flag: bool declared []
   const %w: float32[8, 8] random 1
   const %b: float32[8] values <1, 2, 3, 4, 5, 6, 7, 8> volatile "the model writes it" declared [-1]
-  %c: bool = Elementwise(%x, 0.5) op "aten::gt" helper
+  %s: float32[2, 5, 8] = Elementwise(%x, 2) function Power op "aten::pow"
+  %c: bool = Elementwise(%s, 0.5) op "aten::gt" helper
   %h: float32[2, 5, 8] = Linear(%x, %w, %b) op "aten::linear" name "fc" scope "block.fc"
   %y: float32[2, 5, 8] = If(%c)
   block () {
@@ -35,11 +36,13 @@ TEST(GraphText, roundTrips) {
   const auto again = parseGraph(text);
   ASSERT_TRUE(again) << again.error().message << "\n" << text;
   EXPECT_EQ(printGraph(*again), text);
-  EXPECT_EQ(again->nodes.size(), 4U);
+  EXPECT_EQ(again->nodes.size(), 5U);
+  EXPECT_EQ(again->nodes[0].function, Function::Power);
+  EXPECT_EQ(again->nodes[1].function, Function::Other);
   EXPECT_EQ(again->blocks.size(), 3U);
   EXPECT_EQ(again->constants[1].volatileReason, "the model writes it");
-  EXPECT_EQ(again->scope(again->nodes[1].scope).path, "block.fc");
-  EXPECT_EQ(floatAttribute(again->nodes[3], "eps"), 1e-05);
+  EXPECT_EQ(again->scope(again->nodes[2].scope).path, "block.fc");
+  EXPECT_EQ(floatAttribute(again->nodes[4], "eps"), 1e-05);
   EXPECT_EQ(again->value(again->inputs()[0]).declared, (Shape{-1, 5, 8}));
   EXPECT_EQ(again->value(again->inputs()[1]).declared, Shape{});
   const auto constant = [&](std::string_view name) {
@@ -54,7 +57,8 @@ TEST(GraphText, nestedBlocksRunWhereTheirOwnerStands) {
   ASSERT_TRUE(graph);
   std::vector<OpKind> kinds;
   for (const NodeId id : graph->executionOrder()) kinds.push_back(graph->node(id).kind);
-  EXPECT_EQ(kinds, (std::vector{OpKind::Elementwise, OpKind::Linear, OpKind::If, OpKind::LayerNorm}));
+  EXPECT_EQ(kinds,
+            (std::vector{OpKind::Elementwise, OpKind::Elementwise, OpKind::Linear, OpKind::If, OpKind::LayerNorm}));
 }
 
 struct BadText {
@@ -76,6 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(BadText{"unknown", "graph {\n  %y: ? = Neg(%x)\n  return %y\n}", "line 2: %x is not made"},
                     BadText{"kind", "graph {\n  input %x: ?\n  %y: ? = Wobble(%x)\n  return %y\n}",
                             "no op kind 'Wobble'"},
+                    BadText{"function", "graph {\n  input %x: ?\n  %y: ? = Neg(%x) function wobble\n  return %y\n}",
+                            "no function 'wobble'"},
                     BadText{"twice", "graph {\n  input %x: ?\n  input %x: ?\n  return %x\n}", "made twice"},
                     BadText{"count", "graph {\n  const %c: float32[3] values <1, 2>\n  return %c\n}", "wrong number"},
                     BadText{"end", "graph {\n  input %x: ?\n  return %x\n", "expected '}'"}),

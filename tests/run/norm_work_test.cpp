@@ -98,14 +98,14 @@ const char* const kWrittenOut = R"(graph {
   %cc: float32[2, 3, 8] = Mul(%c, %c)
   %v: float32[2, 3, 1] = Reduce(%cc) {op = "mean", axes = [2], keepdim = true}
   %e: float32[2, 3, 1] = Add(%v, 1e-05)
-  %r: float32[2, 3, 1] = Elementwise(%e) op "Sqrt"
+  %r: float32[2, 3, 1] = Elementwise(%e) function SquareRoot
   %n: float32[2, 3, 8] = Div(%c, %r)
   %ng: float32[2, 3, 8] = Mul(%n, %g)
   %y: float32[2, 3, 8] = Add(%ng, %b)
   %q: float32[2, 3, 8] = Mul(%y, %y)
   %qm: float32[2, 3, 1] = Reduce(%q) {op = "mean", axes = [2], keepdim = true}
   %qe: float32[2, 3, 1] = Add(%qm, 1e-05)
-  %qr: float32[2, 3, 1] = Elementwise(%qe) op "Sqrt"
+  %qr: float32[2, 3, 1] = Elementwise(%qe) function SquareRoot
   %k: float32[2, 3, 8] = Div(%y, %qr)
   %kg: float32[2, 3, 8] = Mul(%k, %g)
   %kb: float32[2, 3, 8] = Add(%kg, %b)

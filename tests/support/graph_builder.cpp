@@ -56,6 +56,12 @@ ValueId GraphBuilder::add(OpKind kind, const std::vector<ValueId>& operands, con
   return graph_.node(id).outputs[0];
 }
 
+ValueId GraphBuilder::function(graph::Function function, const std::vector<ValueId>& operands, const Shape& shape) {
+  const ValueId made = add(OpKind::Elementwise, operands, shape);
+  graph_.nodes.back().function = function;
+  return made;
+}
+
 std::vector<ValueId> GraphBuilder::addMany(OpKind kind, const std::vector<ValueId>& operands,
                                            const std::vector<Shape>& shapes, Attributes attributes) {
   Node node;

@@ -23,6 +23,8 @@ class GraphBuilder {
   graph::ValueId add(graph::OpKind kind, const std::vector<graph::ValueId>& operands, const graph::Shape& shape,
                      graph::Attributes attributes = {}, const std::string& op = "",
                      graph::DType dtype = graph::DType::Float64);
+  graph::ValueId function(graph::Function function, const std::vector<graph::ValueId>& operands,
+                          const graph::Shape& shape);  // an Elementwise
   std::vector<graph::ValueId> addMany(graph::OpKind kind, const std::vector<graph::ValueId>& operands,
                                       const std::vector<graph::Shape>& shapes, graph::Attributes attributes = {});
   // Adds to an inner block from now on; returns the block that was current.

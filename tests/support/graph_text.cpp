@@ -186,6 +186,13 @@ class Parser {
     if (token.find_first_of(".en") == std::string::npos) return static_cast<int64_t>(real(token));
     return real(token);
   }
+  Function function() {
+    const std::string name = word();
+    for (int i = 0; i < static_cast<int>(Function::Count_); ++i) {
+      if (functionName(static_cast<Function>(i)) == name) return static_cast<Function>(i);
+    }
+    bad("no function '" + name + "'");
+  }
   ScopeId scopeOf(const std::string& path) {
     ScopeId parent = 0;
     std::istringstream parts(path);
@@ -232,6 +239,7 @@ class Parser {
         accept(',');
       }
     }
+    if (acceptWord("function")) node.function = function();
     if (acceptWord("op")) node.op = string();
     if (acceptWord("name")) node.name = string();
     if (acceptWord("scope")) node.scope = scopeOf(string());

@@ -153,14 +153,14 @@ class Model {
       variance = meanOf(g_.add(OpKind::Mul, {c, c}, x_));
     } else {
       const ValueId again = g_.chance(50) ? c : g_.add(OpKind::Sub, {x, meanOf(x)}, x_);
-      variance = meanOf(g_.add(OpKind::Elementwise, {again, g_.number(2)}, x_, {}, "aten::pow"));
+      variance = meanOf(g_.function(graph::Function::Power, {again, g_.number(2)}, x_));
     }
     const ValueId e = g_.add(OpKind::Add, {variance, g_.number(1e-5)}, one);
     ValueId y = kNoValue;
     if (g_.chance(50)) {
-      y = g_.add(OpKind::Mul, {c, g_.add(OpKind::Elementwise, {e}, one, {}, "aten::rsqrt")}, x_);
+      y = g_.add(OpKind::Mul, {c, g_.function(graph::Function::InverseSquareRoot, {e}, one)}, x_);
     } else {
-      y = g_.add(OpKind::Div, {c, g_.add(OpKind::Elementwise, {e}, one, {}, "aten::sqrt")}, x_);
+      y = g_.add(OpKind::Div, {c, g_.function(graph::Function::SquareRoot, {e}, one)}, x_);
     }
     if (g_.chance(15)) streams_.push_back(c);
     if (g_.chance(60)) y = g_.add(OpKind::Mul, {y, tied({kWidth})}, x_);

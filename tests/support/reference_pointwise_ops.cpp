@@ -13,7 +13,8 @@ using graph::Shape;
 
 namespace {
 
-std::string functionName(const graph::Node& node) {
+std::string nameOf(const graph::Node& node) {
+  if (node.function != graph::Function::Other) return std::string(graph::functionName(node.function));
   std::string name = node.op.substr(node.op.rfind(':') == std::string::npos ? 0 : node.op.rfind(':') + 1);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
@@ -29,14 +30,14 @@ double anyFunction(const std::vector<double>& x) {
 
 Function functionOf(const std::string& name) {
   static const std::map<std::string, Function> kFunctions = {
-      {"relu", [](const std::vector<double>& x) { return std::max(x[0], 0.0); }},
-      {"max", [](const std::vector<double>& x) { return std::max(x[0], x[1]); }},
+      {"Relu", [](const std::vector<double>& x) { return std::max(x[0], 0.0); }},
+      {"Maximum", [](const std::vector<double>& x) { return std::max(x[0], x[1]); }},
       {"exp", [](const std::vector<double>& x) { return std::exp(x[0]); }},
-      {"sqrt", [](const std::vector<double>& x) { return std::sqrt(x[0]); }},
-      {"rsqrt", [](const std::vector<double>& x) { return 1 / std::sqrt(x[0]); }},
-      {"reciprocal", [](const std::vector<double>& x) { return 1 / x[0]; }},
-      {"square", [](const std::vector<double>& x) { return x[0] * x[0]; }},
-      {"pow", [](const std::vector<double>& x) { return std::pow(x[0], x[1]); }},
+      {"SquareRoot", [](const std::vector<double>& x) { return std::sqrt(x[0]); }},
+      {"InverseSquareRoot", [](const std::vector<double>& x) { return 1 / std::sqrt(x[0]); }},
+      {"Reciprocal", [](const std::vector<double>& x) { return 1 / x[0]; }},
+      {"Square", [](const std::vector<double>& x) { return x[0] * x[0]; }},
+      {"Power", [](const std::vector<double>& x) { return std::pow(x[0], x[1]); }},
       {"tanh", [](const std::vector<double>& x) { return std::tanh(x[0]); }},
       {"sigmoid", [](const std::vector<double>& x) { return 1 / (1 + std::exp(-x[0])); }},
       {"greater", [](const std::vector<double>& x) { return x[0] > (x.size() > 1 ? x[1] : 0.0) ? 1.0 : 0.0; }}};
@@ -123,7 +124,7 @@ std::vector<Tensor> pointwiseOp(const Call& call) {
     case OpKind::Div:
       return {broadcasted(call, [](const auto& x) { return x[0] / x[1]; })};
     case OpKind::Elementwise:
-      return {broadcasted(call, functionOf(functionName(call.node)))};
+      return {broadcasted(call, functionOf(nameOf(call.node)))};
     case OpKind::Where:
       return {broadcasted(call, [](const auto& x) { return x[0] != 0 ? x[1] : x[2]; })};
     case OpKind::MaskedFill:

@@ -11,6 +11,7 @@
 
 namespace normlens::analysis {
 
+using graph::Function;
 using graph::Graph;
 using graph::kNone;
 using graph::kNoValue;
@@ -197,8 +198,8 @@ bool mayBeRoot(const Graph& graph, const Node& node) {
   const Node* sum = producerOf(graph, node.operands[0]);
   while (sum != nullptr && isView(*sum)) sum = producerOf(graph, sum->operands[0]);
   if (sum == nullptr || sum->kind != OpKind::Add) return false;
-  const std::string name = functionName(node);
-  return name == "sqrt" || name == "rsqrt" || name == "pow";
+  return node.function == Function::SquareRoot || node.function == Function::InverseSquareRoot ||
+         node.function == Function::Power;
 }
 
 // The last axes, as many as hold a row; empty: none do.

@@ -14,7 +14,7 @@ using graph::ValueId;
 namespace {
 
 bool hasWrittenSizes(const Node& view) {
-  if (functionName(view) == "unsqueeze") return graph::intAttribute(view, "dim").has_value();
+  if (view.function == graph::Function::Unsqueeze) return graph::intAttribute(view, "dim").has_value();
   return graph::intsAttribute(view, "size") || graph::intsAttribute(view, "shape");
 }
 

@@ -11,6 +11,7 @@
 
 namespace normlens::analysis {
 
+using graph::Function;
 using graph::Graph;
 using graph::kNone;
 using graph::kNoValue;
@@ -190,9 +191,8 @@ class DecomposedMatcher {
 
   // max(v, 0), relu(v) -> v
   [[nodiscard]] ValueId limitedBelow(const Node& node) const {
-    const std::string function = functionName(node);
-    if (function == "relu") return graph::operandAt(node, 0);
-    if ((function != "max" && function != "maximum") || node.operands.size() != 2) return kNoValue;
+    if (node.function == Function::Relu) return graph::operandAt(node, 0);
+    if (node.function != Function::Maximum || node.operands.size() != 2) return kNoValue;
     for (const size_t side : {size_t{0}, size_t{1}}) {
       if (numberOf(graph_, node.operands[side]) == 0.0) return node.operands[1 - side];
     }

@@ -1,13 +1,13 @@
 #include "core/analysis/norms/decomposed_rms_norm.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/analysis/norms/norm_tail.h"
 #include "core/analysis/norms/written_parts.h"
 
 namespace normlens::analysis {
 
+using graph::Function;
 using graph::Graph;
 using graph::kNone;
 using graph::kNoValue;
@@ -21,8 +21,8 @@ namespace {
 constexpr int kLongestWay = 12;  // from the product to the reduction, views and casts included
 
 bool isRoot(const Node& node) {
-  static constexpr std::array<std::string_view, 4> kRoots = {"sqrt", "rsqrt", "reciprocal", "pow"};
-  return std::ranges::find(kRoots, functionName(node)) != kRoots.end();
+  return node.function == Function::SquareRoot || node.function == Function::InverseSquareRoot ||
+         node.function == Function::Reciprocal || node.function == Function::Power;
 }
 
 // The operand that the way to the reduction goes on by: what is not a number or a constant gamma.

@@ -1,9 +1,7 @@
 #include "core/analysis/norms/norm_tail.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <string_view>
 
 #include "core/analysis/norms/written_parts.h"
 #include "core/ops/index_maps.h"
@@ -106,9 +104,7 @@ NormTail tailOf(const Graph& graph, ValueId output, const std::vector<int64_t>& 
 bool isOfConstants(const Graph& graph, ValueId id) { return isOfConstantsWithin(graph, id, kLongestChain); }
 
 bool isTypeCast(const Node& node) {
-  static constexpr std::array<std::string_view, 5> kCasts = {"to", "_to_copy", "type_as", "cast", "castlike"};
-  return node.kind == OpKind::Cast ||
-         (node.kind == OpKind::Identity && std::ranges::find(kCasts, functionName(node)) != kCasts.end());
+  return node.kind == OpKind::Cast || (node.kind == OpKind::Identity && node.function == graph::Function::Cast);
 }
 
 }  // namespace normlens::analysis

@@ -11,6 +11,7 @@
 
 namespace normlens::analysis {
 
+using graph::Function;
 using graph::kNone;
 using graph::kNoValue;
 using graph::Node;
@@ -56,10 +57,9 @@ std::vector<int64_t> onesOf(const graph::Graph& graph, const Node& reshape) {
 }
 
 // max(v, 0), relu(v)
-bool limitsBelow(const graph::Graph& graph, const Node& node, const std::string& function) {
-  if (function == "relu") return true;
-  return (function == "max" || function == "maximum") && node.operands.size() == 2 &&
-         numberOf(graph, node.operands[1]) == 0.0;
+bool limitsBelow(const graph::Graph& graph, const Node& node) {
+  if (node.function == Function::Relu) return true;
+  return node.function == Function::Maximum && node.operands.size() == 2 && numberOf(graph, node.operands[1]) == 0.0;
 }
 
 }  // namespace
@@ -222,16 +222,16 @@ std::optional<RowValue> RowValues::sum(const Node& node) const {
 std::optional<RowPolynomial> RowValues::function(const Node& node, const RowPolynomial& x) {
   if (node.kind == OpKind::Neg) return x.times(RowPolynomial::number(-1));
   if (squareBase(graph_, node) != kNoValue) return x.times(x);
-  const std::string name = functionName(node);
-  if (name == "reciprocal") return x.inverse();
+  if (node.function == Function::Reciprocal) return x.inverse();
   const bool mayTakeRoot = &node == &graph_.node(root_);
-  const auto exponent = name == "pow" && node.operands.size() > 1 ? numberOf(graph_, node.operands[1]) : std::nullopt;
-  if (mayTakeRoot && (name == "rsqrt" || exponent == -0.5)) return inverseRoot(x);
-  if (mayTakeRoot && (name == "sqrt" || exponent == 0.5)) {
+  const auto exponent =
+      node.function == Function::Power && node.operands.size() > 1 ? numberOf(graph_, node.operands[1]) : std::nullopt;
+  if (mayTakeRoot && (node.function == Function::InverseSquareRoot || exponent == -0.5)) return inverseRoot(x);
+  if (mayTakeRoot && (node.function == Function::SquareRoot || exponent == 0.5)) {
     const auto inverse = inverseRoot(x);
     return inverse ? inverse->inverse() : std::nullopt;
   }
-  const bool limited = limitsBelow(graph_, node, name) && isNear(x, RowPolynomial::variance());
+  const bool limited = limitsBelow(graph_, node) && isNear(x, RowPolynomial::variance());
   return limited ? std::optional(x) : std::nullopt;
 }
 
@@ -253,7 +253,7 @@ std::optional<double> RowValues::count(ValueId sizes) const {
   const Shape* shape = ops::shapeOf(graph_, sizes);
   const Node* node = producerOf(graph_, sizes);
   bool multiplied = false;
-  const auto multiplies = [](const Node& at) { return at.kind == OpKind::Reduce && at.op == "ReduceProd"; };
+  const auto multiplies = [](const Node& at) { return at.kind == OpKind::Reduce && at.function == Function::Product; };
   while (node != nullptr && (node->kind == OpKind::Cast || isView(*node) || multiplies(*node))) {
     multiplied = multiplied || multiplies(*node);
     node = producerOf(graph_, node->operands[0]);
@@ -262,7 +262,7 @@ std::optional<double> RowValues::count(ValueId sizes) const {
   if (node == nullptr || node->kind != OpKind::Gather || !single) return std::nullopt;
   const Node* query = producerOf(graph_, node->operands[0]);
   const auto index = graph::operandAt(*node, 1);
-  const bool whole = query != nullptr && query->kind == OpKind::ShapeQuery && query->op == "Shape";
+  const bool whole = query != nullptr && query->kind == OpKind::ShapeQuery && query->function == Function::Sizes;
   if (!whole || index == kNoValue || graph_.value(index).constant == kNone) return std::nullopt;
   const auto& held = graph_.constant(graph_.value(index).constant);
   const auto axes = held.volatileReason.empty() ? graph::toDoubles(held.view) : std::nullopt;

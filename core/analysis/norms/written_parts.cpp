@@ -1,7 +1,6 @@
 #include "core/analysis/norms/written_parts.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "core/analysis/norms/norm_tail.h"
@@ -11,6 +10,7 @@
 
 namespace normlens::analysis {
 
+using graph::Function;
 using graph::Graph;
 using graph::kNone;
 using graph::kNoValue;
@@ -36,13 +36,6 @@ bool isScaling(const Node& node) {
 
 }  // namespace
 
-std::string functionName(const Node& node) {
-  std::string name = node.op.substr(node.op.rfind(':') == std::string::npos ? 0 : node.op.rfind(':') + 1);
-  while (!name.empty() && name.back() == '_') name.pop_back();
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
-}
-
 const Node* producerOf(const Graph& graph, ValueId value) {
   if (value == kNoValue || graph.value(value).producer == kNone) return nullptr;
   return &graph.node(graph.value(value).producer);
@@ -64,11 +57,10 @@ size_t besideFactor(const Graph& graph, const Node& node) {
 }
 
 ValueId squareBase(const Graph& graph, const Node& node) {
-  const std::string function = functionName(node);
   const bool squares =
       (node.kind == OpKind::Mul && node.operands.size() == 2 && node.operands[0] == node.operands[1]) ||
-      function == "square" ||
-      (function == "pow" && node.operands.size() > 1 && numberOf(graph, node.operands[1]) == 2.0);
+      node.function == Function::Square ||
+      (node.function == Function::Power && node.operands.size() > 1 && numberOf(graph, node.operands[1]) == 2.0);
   return squares ? graph::operandAt(node, 0) : kNoValue;
 }
 
@@ -163,15 +155,15 @@ std::optional<ValueId> WrittenParts::radicand(ValueId root, bool inverse) {
   const ValueId scale = behindViews(root);
   const Node* node = producerOf(graph_, scale);
   if (node == nullptr) return std::nullopt;
-  const std::string function = functionName(*node);
   addMember(scale);
-  if (inverse &&
-      (function == "reciprocal" || (node->kind == OpKind::Div && numberOf(graph_, node->operands[0]) == 1.0))) {
+  if (inverse && (node->function == Function::Reciprocal ||
+                  (node->kind == OpKind::Div && numberOf(graph_, node->operands[0]) == 1.0))) {
     return radicand(node->kind == OpKind::Div ? node->operands[1] : node->operands[0], false);
   }
   const double power = inverse ? -0.5 : 0.5;
-  const bool isRoot = function == (inverse ? "rsqrt" : "sqrt") ||
-                      (function == "pow" && node->operands.size() > 1 && numberOf(graph_, node->operands[1]) == power);
+  const bool isRoot =
+      node->function == (inverse ? Function::InverseSquareRoot : Function::SquareRoot) ||
+      (node->function == Function::Power && node->operands.size() > 1 && numberOf(graph_, node->operands[1]) == power);
   if (!isRoot) return std::nullopt;
   const ValueId sum = behindViews(node->operands[0]);
   const Node* add = producerOf(graph_, sum);

@@ -12,8 +12,6 @@
 
 namespace normlens::analysis {
 
-// "aten::rsqrt_" and "Rsqrt" are both "rsqrt".
-[[nodiscard]] std::string functionName(const graph::Node& node);
 // nullptr: no node makes it.
 [[nodiscard]] const graph::Node* producerOf(const graph::Graph& graph, graph::ValueId value);
 // A literal, or a constant of one element.

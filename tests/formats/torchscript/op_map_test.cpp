@@ -153,6 +153,51 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"copyThatRounds", "torch.zeros_like(x).to(6).copy_(x)", "aten::copy_", OpKind::Opaque, ""}),
     [](const auto& row) { return row.param.name; });
 
+struct FunctionCase {
+  std::string code;
+  std::string op;
+  graph::Function function;
+};
+
+// In place or not, whatever the overload.
+TEST(OpMapRowTest, FunctionsThatAnAnalysisAsksForAreNamed) {
+  using graph::Function;
+  const FunctionCase cases[] = {{"torch.square(x)", "aten::square", Function::Square},
+                                {"x.clone().square_()", "aten::square_", Function::Square},
+                                {"x ** 2", "aten::pow", Function::Power},
+                                {"torch.pow(x, v)", "aten::pow", Function::Power},
+                                {"x.clone().pow_(2.0)", "aten::pow_", Function::Power},
+                                {"torch.sqrt(x)", "aten::sqrt", Function::SquareRoot},
+                                {"x.clone().sqrt_()", "aten::sqrt_", Function::SquareRoot},
+                                {"torch.rsqrt(x)", "aten::rsqrt", Function::InverseSquareRoot},
+                                {"x.clone().rsqrt_()", "aten::rsqrt_", Function::InverseSquareRoot},
+                                {"torch.reciprocal(x)", "aten::reciprocal", Function::Reciprocal},
+                                {"x.clone().reciprocal_()", "aten::reciprocal_", Function::Reciprocal},
+                                {"torch.relu(x)", "aten::relu", Function::Relu},
+                                {"x.clone().relu_()", "aten::relu_", Function::Relu},
+                                {"torch.maximum(x, v)", "aten::maximum", Function::Maximum},
+                                {"torch.max(x, v)", "aten::max", Function::Maximum},
+                                {"torch.max(x, 1)[0]", "aten::max", Function::Other},
+                                {"torch.minimum(x, v)", "aten::minimum", Function::Other},
+                                {"x.to(torch.float32)", "aten::to", Function::Cast},
+                                {"x.to(torch.float64)", "aten::to", Function::Cast},
+                                {"x.type_as(v)", "aten::type_as", Function::Cast},
+                                {"x.contiguous()", "aten::contiguous", Function::Other},
+                                {"x.unsqueeze(-1)", "aten::unsqueeze", Function::Unsqueeze},
+                                {"x.clone().unsqueeze_(0)", "aten::unsqueeze_", Function::Unsqueeze},
+                                {"x.view(2, 12)", "aten::view", Function::Other},
+                                {"torch.prod(x)", "aten::prod", Function::Product},
+                                {"torch.sum(x)", "aten::sum", Function::Other}};
+  for (const FunctionCase& test : cases) {
+    torch::jit::Module top("Top");
+    top.register_parameter("v", draw({4}, 2), false);
+    top.define("def forward(self, x):\n  v = self.v\n  return " + test.code + "\n");
+    const auto model = makeModel(top, {draw({2, 3, 4}, 3)});
+    const graph::Node& node = model->graph().node(nodeOf(model->graph(), test.op));
+    EXPECT_EQ(graph::functionName(node.function), graph::functionName(test.function)) << test.code;
+  }
+}
+
 // What is read off a size that the input decides is left out, and what is one of the tensor's own is not computed.
 TEST(OpMapRowTest, SizesOfTheInputAreNotWritten) {
   const auto attributesOf = [](const std::string& code, const std::string& op) {

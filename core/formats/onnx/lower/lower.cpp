@@ -299,13 +299,13 @@ void Lowering::lowerNode(const NodeProto& node, int index, Frame& frame, BlockId
   }
   const OpRule* rule = findOpRule(node.domain(), node.op_type());
   if (rule == nullptr) return lowerOpaque(node, index, frame, into);
-  OpContext op(*this, node, index, frame, into, rule->kind);
+  OpContext op(*this, node, index, frame, into, rule);
   rule->fill(op);
   op.finish();
 }
 
 void Lowering::lowerOpaque(const NodeProto& node, int index, Frame& frame, BlockId into) {
-  OpContext op(*this, node, index, frame, into, OpKind::Opaque);
+  OpContext op(*this, node, index, frame, into, nullptr);
   op.allOperands();
   op.finish();
 }

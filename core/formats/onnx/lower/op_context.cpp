@@ -13,8 +13,9 @@ using graph::Shape;
 using graph::Value;
 
 OpContext::OpContext(Lowering& lowering, const NodeProto& node, int index, Frame& frame, graph::BlockId into,
-                     OpKind readAs)
-    : kind(readAs),
+                     const OpRule* rule)
+    : kind(rule == nullptr ? OpKind::Opaque : rule->kind),
+      function(rule == nullptr ? graph::Function::Other : rule->function),
       lowering_(lowering),
       node_(node),
       index_(index),
@@ -195,6 +196,7 @@ Operand OpContext::part(std::string name, OpKind partKind, std::string_view op, 
   Node node = lowering_.startNode(node_, frame_, into_);
   node.kind = kindWith(partKind, of);
   node.op = op;
+  if (const OpRule* rule = findOpRule({}, node.op)) node.function = rule->function;
   node.attributes = std::move(with);
   const std::string* outputName = nullptr;
   if (hasOutput(output)) {
@@ -222,6 +224,7 @@ void OpContext::finish() {
   markOnes();
   Node node = lowering_.startNode(node_, frame_, into_);
   node.kind = kindWith(kind, operands);
+  node.function = function;
   node.attributes = std::move(attributes);
   if (outputs.empty()) {
     for (int i = 0; i < node_.output_size(); ++i) {

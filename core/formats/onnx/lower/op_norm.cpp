@@ -236,7 +236,7 @@ const std::vector<OpRule>& normRules() {
       {"ReduceSum", OpKind::Reduce, reduceSum},
       {"ReduceMax", OpKind::Reduce, reduceOther},
       {"ReduceMin", OpKind::Reduce, reduceOther},
-      {"ReduceProd", OpKind::Reduce, reduceOther},
+      {"ReduceProd", OpKind::Reduce, reduceOther, Domain::Standard, graph::Function::Product},
       {"ReduceL1", OpKind::Reduce, reduceOther},
       {"ReduceL2", OpKind::Reduce, reduceOther},
       {"ReduceLogSum", OpKind::Reduce, reduceOther},

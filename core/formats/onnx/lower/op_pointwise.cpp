@@ -5,6 +5,7 @@ namespace normlens::formats::onnx {
 namespace {
 
 using graph::DType;
+using graph::Function;
 using graph::OpKind;
 
 bool isInteger(DType dtype) { return dtype != DType::Unknown && !graph::isFloat(dtype); }
@@ -92,10 +93,15 @@ const std::vector<OpRule>& pointwiseRules() {
         {"Neg", OpKind::Neg, unary},
         {"Sum", OpKind::Add, sum},
         {"Where", OpKind::Where, where},
-        {"Cast", OpKind::Cast, cast},
-        {"CastLike", OpKind::Cast, castLike},
+        {"Cast", OpKind::Cast, cast, Domain::Standard, Function::Cast},
+        {"CastLike", OpKind::Cast, castLike, Domain::Standard, Function::Cast},
         {"Identity", OpKind::Identity, unary},
         {"Dropout", OpKind::Identity, dropout},
+        {"Max", OpKind::Elementwise, pointwise, Domain::Standard, Function::Maximum},
+        {"Pow", OpKind::Elementwise, pointwise, Domain::Standard, Function::Power},
+        {"Reciprocal", OpKind::Elementwise, pointwise, Domain::Standard, Function::Reciprocal},
+        {"Relu", OpKind::Elementwise, pointwise, Domain::Standard, Function::Relu},
+        {"Sqrt", OpKind::Elementwise, pointwise, Domain::Standard, Function::SquareRoot},
         {"QuickGelu", OpKind::Elementwise, pointwise, Domain::Runtime},
         {"Gelu", OpKind::Elementwise, pointwise, Domain::Both},
     };
@@ -132,7 +138,6 @@ const std::vector<OpRule>& pointwiseRules() {
                              "Less",
                              "LessOrEqual",
                              "Log",
-                             "Max",
                              "Mean",
                              "Min",
                              "Mish",
@@ -140,9 +145,6 @@ const std::vector<OpRule>& pointwiseRules() {
                              "Not",
                              "Or",
                              "PRelu",
-                             "Pow",
-                             "Reciprocal",
-                             "Relu",
                              "Round",
                              "Selu",
                              "Shrink",
@@ -152,7 +154,6 @@ const std::vector<OpRule>& pointwiseRules() {
                              "Sinh",
                              "Softplus",
                              "Softsign",
-                             "Sqrt",
                              "Swish",
                              "Tan",
                              "Tanh",
@@ -160,7 +161,7 @@ const std::vector<OpRule>& pointwiseRules() {
                              "Xor"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
     rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
-    rules.push_back({"Shape", OpKind::ShapeQuery, shape});
+    rules.push_back({"Shape", OpKind::ShapeQuery, shape, Domain::Standard, Function::Sizes});
     for (const char* name : {"Size", "RandomNormalLike", "RandomUniformLike"})
       rules.push_back({name, OpKind::ShapeQuery, unary});
     return rules;

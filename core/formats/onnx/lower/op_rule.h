@@ -11,13 +11,28 @@
 
 namespace normlens::formats::onnx {
 
+class OpContext;
+using FillOp = void (*)(OpContext&);
+
+enum class Domain : uint8_t { Standard, Runtime, Both };  // "" and ai.onnx; com.microsoft
+
+struct OpRule {
+  std::string_view name;
+  graph::OpKind kind;
+  FillOp fill;
+  Domain domain = Domain::Standard;
+  graph::Function function = graph::Function::Other;
+};
+
 // One node being lowered. A rule fills in the last graph node and may put parts in front of it.
 class OpContext {
  public:
+  // rule: nullptr where there is none.
   OpContext(Lowering& lowering, const NodeProto& node, int index, Frame& frame, graph::BlockId into,
-            graph::OpKind readAs);
+            const OpRule* rule);
 
   graph::OpKind kind;
+  graph::Function function;
   std::vector<Operand> operands;
   graph::Attributes attributes;
   // ONNX outputs of the last node, in order; empty: all of them.
@@ -96,17 +111,6 @@ class OpContext {
   Frame& frame_;
   graph::BlockId into_;
   std::vector<bool> taken_;  // outputs that a part has made
-};
-
-using FillOp = void (*)(OpContext&);
-
-enum class Domain : uint8_t { Standard, Runtime, Both };  // "" and ai.onnx; com.microsoft
-
-struct OpRule {
-  std::string_view name;
-  graph::OpKind kind;
-  FillOp fill;
-  Domain domain = Domain::Standard;
 };
 
 // nullptr: no row, the operator is opaque.

@@ -267,7 +267,7 @@ const std::vector<OpRule>& shapeRules() {
       {"Reshape", OpKind::Reshape, reshape},
       {"Flatten", OpKind::Reshape, view},
       {"Squeeze", OpKind::Reshape, squeeze},
-      {"Unsqueeze", OpKind::Reshape, unsqueeze},
+      {"Unsqueeze", OpKind::Reshape, unsqueeze, Domain::Standard, graph::Function::Unsqueeze},
       {"Transpose", OpKind::Permute, transpose},
       {"DepthToSpace", OpKind::Rearrange, depthToSpace},
       {"SpaceToDepth", OpKind::Rearrange, spaceToDepth},

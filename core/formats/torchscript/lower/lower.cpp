@@ -231,7 +231,7 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
   const ProgramNode& at = node(id);
   const std::string_view name = at.node->kind().toQualString();
   const OpRule* rule = findOpRule(name);
-  OpContext context(*this, id, rule == nullptr ? OpKind::Opaque : rule->kind, into);
+  OpContext context(*this, id, rule, into);
   if (rule != nullptr) rule->fill(context);
   // An overload whose arguments have other names than the rule asks for: what it reads must not be missed.
   const auto present = std::ranges::find(context.operands, kNoValue, &Operand::value) - context.operands.begin();
@@ -241,6 +241,7 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
 
   GraphNode made = startNode(id, into);
   made.kind = context.kind;
+  made.function = context.function;
   if (!context.module().empty()) {
     made.name = context.module();
     made.scope = scopeAt(context.module());
@@ -282,6 +283,7 @@ Operand Lowering::addPart(int id, graph::BlockId into, OpPart part, const std::v
   const ProgramNode& at = node(id);
   GraphNode made = startNode(id, into);
   made.kind = part.kind;
+  if (const OpRule* rule = findOpRule(part.op)) made.function = rule->function;
   made.op = std::move(part.op);
   made.attributes = std::move(part.attributes);
   if (part.firstOutput) {

@@ -42,8 +42,9 @@ std::optional<graph::Attribute> attributeOf(const c10::IValue& value) {
 
 }  // namespace
 
-OpContext::OpContext(Lowering& lowering, int node, graph::OpKind opKind, graph::BlockId into)
-    : kind(opKind),
+OpContext::OpContext(Lowering& lowering, int node, const OpRule* rule, graph::BlockId into)
+    : kind(rule == nullptr ? graph::OpKind::Opaque : rule->kind),
+      function(rule == nullptr ? graph::Function::Other : rule->function),
       lowering_(lowering),
       node_(node),
       at_(lowering.node(node)),

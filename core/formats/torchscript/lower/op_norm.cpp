@@ -6,6 +6,7 @@
 namespace normlens::formats::torchscript {
 namespace {
 
+using graph::Function;
 using graph::OpKind;
 
 std::vector<int64_t> trailing(int64_t rank, int64_t count) {
@@ -145,6 +146,10 @@ void maxOrMin(OpContext& op) {
   op.operand("self");
   op.operand("other");
 }
+void maxOf(OpContext& op) {
+  maxOrMin(op);
+  if (op.kind == OpKind::Elementwise) op.function = Function::Maximum;
+}
 
 void mixTrailing(OpContext& op, int64_t count) {
   op.operand(op.has("self") ? "self" : "input");
@@ -228,14 +233,14 @@ const std::vector<OpRule>& normRules() {
       {"aten::amin", OpKind::Reduce, otherReduce},
       {"aten::argmax", OpKind::Reduce, otherReduce},
       {"aten::argmin", OpKind::Reduce, otherReduce},
-      {"aten::prod", OpKind::Reduce, otherReduce},
+      {"aten::prod", OpKind::Reduce, otherReduce, Function::Product},
       {"aten::norm", OpKind::Reduce, otherReduce},
       {"aten::linalg_vector_norm", OpKind::Reduce, otherReduce},
       {"aten::logsumexp", OpKind::Reduce, otherReduce},
       {"aten::any", OpKind::Reduce, otherReduce},
       {"aten::all", OpKind::Reduce, otherReduce},
       {"aten::median", OpKind::Reduce, otherReduce},
-      {"aten::max", OpKind::Reduce, maxOrMin},
+      {"aten::max", OpKind::Reduce, maxOf},
       {"aten::min", OpKind::Reduce, maxOrMin},
       {"aten::avg_pool1d", OpKind::Mix, averagePool1},
       {"aten::avg_pool2d", OpKind::Mix, averagePool2},

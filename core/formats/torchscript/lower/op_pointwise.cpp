@@ -4,6 +4,7 @@
 namespace normlens::formats::torchscript {
 namespace {
 
+using graph::Function;
 using graph::OpKind;
 
 // a + alpha * b, a - alpha * b; of tensors and numbers.
@@ -161,18 +162,35 @@ void copy(OpContext& op) {
 const std::vector<OpRule>& pointwiseRules() {
   static const std::vector<OpRule> kRules = [] {
     std::vector<OpRule> rules = {
-        {"aten::add", OpKind::Add, addLike},      {"aten::sub", OpKind::Sub, addLike},
-        {"aten::subtract", OpKind::Sub, addLike}, {"aten::rsub", OpKind::Sub, reversedSub},
-        {"aten::mul", OpKind::Mul, mul},          {"aten::multiply", OpKind::Mul, mul},
-        {"aten::div", OpKind::Div, div},          {"aten::divide", OpKind::Div, div},
-        {"aten::true_divide", OpKind::Div, div},  {"aten::neg", OpKind::Neg, unary},
-        {"aten::negative", OpKind::Neg, unary},   {"aten::pow", OpKind::Elementwise, power},
-        {"aten::where", OpKind::Where, where},    {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
-        {"aten::to", OpKind::Cast, cast},         {"aten::_to_copy", OpKind::Cast, cast},
-        {"aten::type_as", OpKind::Cast, cast},    {"aten::lerp", OpKind::Add, lerp},
-        {"aten::addcmul", OpKind::Add, addcmul},  {"aten::addcdiv", OpKind::Add, addcdiv},
-        {"aten::copy", OpKind::Expand, copy},     {"aten::fill", OpKind::ShapeQuery, fill},
+        {"aten::add", OpKind::Add, addLike},
+        {"aten::sub", OpKind::Sub, addLike},
+        {"aten::subtract", OpKind::Sub, addLike},
+        {"aten::rsub", OpKind::Sub, reversedSub},
+        {"aten::mul", OpKind::Mul, mul},
+        {"aten::multiply", OpKind::Mul, mul},
+        {"aten::div", OpKind::Div, div},
+        {"aten::divide", OpKind::Div, div},
+        {"aten::true_divide", OpKind::Div, div},
+        {"aten::neg", OpKind::Neg, unary},
+        {"aten::negative", OpKind::Neg, unary},
+        {"aten::pow", OpKind::Elementwise, power, Function::Power},
+        {"aten::where", OpKind::Where, where},
+        {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
+        {"aten::to", OpKind::Cast, cast, Function::Cast},
+        {"aten::_to_copy", OpKind::Cast, cast, Function::Cast},
+        {"aten::type_as", OpKind::Cast, cast, Function::Cast},
+        {"aten::lerp", OpKind::Add, lerp},
+        {"aten::addcmul", OpKind::Add, addcmul},
+        {"aten::addcdiv", OpKind::Add, addcdiv},
+        {"aten::copy", OpKind::Expand, copy},
+        {"aten::fill", OpKind::ShapeQuery, fill},
         {"aten::zero", OpKind::ShapeQuery, fill},
+        {"aten::relu", OpKind::Elementwise, pointwise, Function::Relu},
+        {"aten::sqrt", OpKind::Elementwise, pointwise, Function::SquareRoot},
+        {"aten::rsqrt", OpKind::Elementwise, pointwise, Function::InverseSquareRoot},
+        {"aten::square", OpKind::Elementwise, pointwise, Function::Square},
+        {"aten::reciprocal", OpKind::Elementwise, pointwise, Function::Reciprocal},
+        {"aten::maximum", OpKind::Elementwise, pointwise, Function::Maximum},
     };
     for (const char* name :
          {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})
@@ -183,26 +201,24 @@ const std::vector<OpRule>& pointwiseRules() {
           "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"})
       rules.push_back({name, OpKind::Identity, unary});
     for (const char* name :
-         {"aten::relu",         "aten::relu6",       "aten::gelu",         "aten::silu",        "aten::mish",
-          "aten::elu",          "aten::celu",        "aten::selu",         "aten::leaky_relu",  "aten::hardtanh",
-          "aten::hardswish",    "aten::hardsigmoid", "aten::softplus",     "aten::threshold",   "aten::sigmoid",
-          "aten::tanh",         "aten::log_sigmoid", "aten::exp",          "aten::exp2",        "aten::expm1",
-          "aten::log",          "aten::log2",        "aten::log10",        "aten::log1p",       "aten::sqrt",
-          "aten::rsqrt",        "aten::square",      "aten::reciprocal",   "aten::abs",         "aten::sign",
-          "aten::sgn",          "aten::floor",       "aten::ceil",         "aten::round",       "aten::trunc",
-          "aten::fix",          "aten::frac",        "aten::sin",          "aten::cos",         "aten::tan",
-          "aten::asin",         "aten::acos",        "aten::atan",         "aten::sinh",        "aten::cosh",
-          "aten::asinh",        "aten::acosh",       "aten::atanh",        "aten::erf",         "aten::erfc",
-          "aten::erfinv",       "aten::logit",       "aten::clamp",        "aten::clamp_min",   "aten::clamp_max",
-          "aten::clip",         "aten::maximum",     "aten::minimum",      "aten::fmax",        "aten::fmin",
-          "aten::fmod",         "aten::remainder",   "aten::floor_divide", "aten::floordiv",    "aten::atan2",
-          "aten::hypot",        "aten::eq",          "aten::ne",           "aten::lt",          "aten::le",
-          "aten::gt",           "aten::ge",          "aten::logical_and",  "aten::logical_or",  "aten::logical_not",
-          "aten::logical_xor",  "aten::bitwise_and", "aten::bitwise_or",   "aten::bitwise_not", "aten::bitwise_xor",
-          "aten::isnan",        "aten::isinf",       "aten::isfinite",     "aten::nan_to_num",  "aten::xlogy",
-          "aten::copysign",     "aten::sinc",        "aten::__and__",      "aten::__or__",      "aten::__xor__",
-          "aten::__not__",      "aten::hardshrink",  "aten::softshrink",   "aten::heaviside",   "aten::lgamma",
-          "aten::special_expit"})
+         {"aten::relu6",       "aten::gelu",         "aten::silu",        "aten::mish",        "aten::elu",
+          "aten::celu",        "aten::selu",         "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",
+          "aten::hardsigmoid", "aten::softplus",     "aten::threshold",   "aten::sigmoid",     "aten::tanh",
+          "aten::log_sigmoid", "aten::exp",          "aten::exp2",        "aten::expm1",       "aten::log",
+          "aten::log2",        "aten::log10",        "aten::log1p",       "aten::abs",         "aten::sign",
+          "aten::sgn",         "aten::floor",        "aten::ceil",        "aten::round",       "aten::trunc",
+          "aten::fix",         "aten::frac",         "aten::sin",         "aten::cos",         "aten::tan",
+          "aten::asin",        "aten::acos",         "aten::atan",        "aten::sinh",        "aten::cosh",
+          "aten::asinh",       "aten::acosh",        "aten::atanh",       "aten::erf",         "aten::erfc",
+          "aten::erfinv",      "aten::logit",        "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",
+          "aten::clip",        "aten::minimum",      "aten::fmax",        "aten::fmin",        "aten::fmod",
+          "aten::remainder",   "aten::floor_divide", "aten::floordiv",    "aten::atan2",       "aten::hypot",
+          "aten::eq",          "aten::ne",           "aten::lt",          "aten::le",          "aten::gt",
+          "aten::ge",          "aten::logical_and",  "aten::logical_or",  "aten::logical_not", "aten::logical_xor",
+          "aten::bitwise_and", "aten::bitwise_or",   "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",
+          "aten::isinf",       "aten::isfinite",     "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",
+          "aten::sinc",        "aten::__and__",      "aten::__or__",      "aten::__xor__",     "aten::__not__",
+          "aten::hardshrink",  "aten::softshrink",   "aten::heaviside",   "aten::lgamma",      "aten::special_expit"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
     // clang-format off
     for (const char* name :

@@ -10,13 +10,24 @@
 
 namespace normlens::formats::torchscript {
 
+class OpContext;
+using FillOp = void (*)(OpContext&);
+
+struct OpRule {
+  std::string_view name;  // "aten::linear"
+  graph::OpKind kind;
+  FillOp fill;
+  graph::Function function = graph::Function::Other;
+};
+
 // One op being lowered. A rule reads arguments by their schema names and fills in what the graph node will be.
 class OpContext {
  public:
-  // into: the graph's block that the node goes into.
-  OpContext(Lowering& lowering, int node, graph::OpKind kind, graph::BlockId into);
+  // rule: nullptr where there is none. into: the graph's block that the node goes into.
+  OpContext(Lowering& lowering, int node, const OpRule* rule, graph::BlockId into);
 
   graph::OpKind kind;
+  graph::Function function;
   std::vector<Operand> operands;
   graph::Attributes attributes;
   // How many values a list output is split into; nullopt: one value for the whole list.
@@ -98,14 +109,6 @@ class OpContext {
   size_t outputsInParts_ = 0;
   std::string module_;
   std::vector<bool> used_;  // by input: became an operand
-};
-
-using FillOp = void (*)(OpContext&);
-
-struct OpRule {
-  std::string_view name;  // "aten::linear"
-  graph::OpKind kind;
-  FillOp fill;
 };
 
 // nullptr: no row, the op is opaque. In-place variants ("aten::add_") find the row of the plain op.

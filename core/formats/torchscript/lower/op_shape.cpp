@@ -265,7 +265,7 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::roll", OpKind::Roll, roll},
         {"aten::flip", OpKind::Roll, roll},
         {"aten::squeeze", OpKind::Reshape, squeeze},
-        {"aten::unsqueeze", OpKind::Reshape, unsqueeze},
+        {"aten::unsqueeze", OpKind::Reshape, unsqueeze, graph::Function::Unsqueeze},
         {"aten::pad", OpKind::Pad, pad},
         {"aten::constant_pad_nd", OpKind::Pad, pad},
         {"aten::reflection_pad1d", OpKind::Pad, padByBorder},

@@ -1,0 +1,30 @@
+// Which function a node computes, where its kind leaves that open and somebody asks. A format's reader fills it from
+// its own table of ops.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace normlens::graph {
+
+enum class Function : uint8_t {
+  Other,  // nobody asks for it, or it is not known
+  // Of an Elementwise:
+  Square,             // [x] x * x
+  Power,              // [x, exponent]
+  SquareRoot,         // [x]
+  InverseSquareRoot,  // [x] 1 / sqrt(x)
+  Reciprocal,         // [x] 1 / x
+  Relu,               // [x]
+  Maximum,            // [x...] the largest of them, element by element
+  // Of other kinds:
+  Cast,       // of an Identity, a Cast to the type that x has
+  Unsqueeze,  // of a Reshape: new axes of size 1. dim: the place of a single one, where the file writes it
+  Product,    // of a Reduce
+  Sizes,      // of a ShapeQuery: the sizes of x as a list
+  Count_,
+};
+
+[[nodiscard]] std::string_view functionName(Function function);
+
+}  // namespace normlens::graph
