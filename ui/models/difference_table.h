@@ -2,91 +2,68 @@
 // were picked. DifferenceMatrix: the largest relative difference of each place in each type, side by side.
 #pragma once
 
-#include <QAbstractTableModel>
-#include <QSortFilterProxyModel>
 #include <vector>
 
 #include "core/protocol/difference_messages.h"
+#include "ui/models/record_table.h"
 
 namespace normlens::ui {
 
 // "LayerNorm's output", "output of the model" ...
-[[nodiscard]] QString kindWords(const protocol::DiffRow& row);
+[[nodiscard]] QString kindWords(const std::string& kind);
 // How the two tensors were made comparable; empty where they are compared as they are.
 [[nodiscard]] QString alignmentWords(const std::string& aligned);
 
-class DifferenceTable final : public QAbstractTableModel {
+class DifferenceTable final : public RecordTable<protocol::DiffRow> {
   Q_OBJECT
 
  public:
   enum Column { Step, Name, What, MaxRel, Rounding, MaxAbs, MeanAbs, Cosine, Ulp, Worst, Aligned, Batch, ColumnCount };
-  enum Role { SortRole = Qt::UserRole + 1, NormRole };
+  enum Role { NormRole = kSortRole + 1 };
 
-  explicit DifferenceTable(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  explicit DifferenceTable(QObject* parent = nullptr);
 
-  void setRows(std::vector<protocol::DiffRow> rows);
-  [[nodiscard]] const protocol::DiffRow& row(int row) const { return rows_[static_cast<size_t>(row)]; }
+  void setRows(std::vector<protocol::DiffRow> rows) { RecordTable::setRows(std::move(rows)); }
   [[nodiscard]] int rowOfNorm(int norm) const;  // its output; -1: there is none
-
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
- private:
-  [[nodiscard]] QString shown(const protocol::DiffRow& row, int column) const;
-  [[nodiscard]] QVariant sortKey(const protocol::DiffRow& row, int column) const;
-
-  std::vector<protocol::DiffRow> rows_;
 };
 
-// Sorts numbers as numbers.
-class DifferenceSorter final : public QSortFilterProxyModel {
-  Q_OBJECT
+struct DifferencePlace {
+  std::string name, kind;
+  int norm = -1, value = -1, output = -1;
+  std::vector<protocol::DiffRow> figures;  // by type; of an empty kind: not measured
 
- public:
-  explicit DifferenceSorter(QObject* parent = nullptr);
-
- protected:
-  [[nodiscard]] bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
+  [[nodiscard]] const protocol::DiffRow* at(int type) const {
+    const protocol::DiffRow& row = figures[static_cast<size_t>(type)];
+    return row.kind.empty() ? nullptr : &row;
+  }
 };
 
-class DifferenceMatrix final : public QAbstractTableModel {
+class DifferenceMatrix final : public RecordTable<DifferencePlace> {
   Q_OBJECT
 
  public:
   enum Column { Name, What, FirstType };
 
-  struct Place {
-    std::string name, kind;
-    int norm = -1, value = -1, output = -1;
-  };
-
-  explicit DifferenceMatrix(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  explicit DifferenceMatrix(QObject* parent = nullptr);
 
   void setColumns(const std::vector<protocol::DiffResult>& columns);
-  [[nodiscard]] int places() const { return static_cast<int>(places_.size()); }
+  [[nodiscard]] int places() const { return rowCount(); }
   [[nodiscard]] int types() const { return static_cast<int>(types_.size()); }
-  [[nodiscard]] const Place& place(int place) const { return places_[static_cast<size_t>(place)]; }
-  [[nodiscard]] QString typeName(int type) const;
-  [[nodiscard]] QString typeError(int type) const;  // why it has no figures; empty otherwise
+  [[nodiscard]] QString typeName(int type) const { return types_[static_cast<size_t>(type)].name; }
+  // Why it has no figures; empty otherwise.
+  [[nodiscard]] QString typeError(int type) const { return types_[static_cast<size_t>(type)].error; }
   // nullptr: not measured in this type.
-  [[nodiscard]] const protocol::DiffRow* at(int place, int type) const;
+  [[nodiscard]] const protocol::DiffRow* at(int place, int type) const { return row(place).at(type); }
   [[nodiscard]] int placeOfNorm(int norm) const;  // -1: none
-  [[nodiscard]] QString tip(int place, int type) const;
-
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  [[nodiscard]] QString tip(int place, int type) const { return tip(row(place), type); }
 
  private:
   struct Type {
     QString name, error;
-    std::vector<protocol::DiffRow> rows;  // by place; of an empty kind: not measured
   };
+  [[nodiscard]] QString tip(const DifferencePlace& place, int type) const;
+  [[nodiscard]] Columns columnsOfTypes() const;
 
-  std::vector<Place> places_;
   std::vector<Type> types_;
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "ui/session/format.h"
-
 namespace normlens::ui {
 
 namespace {
@@ -74,112 +72,83 @@ QString freesText(const EditLine& line) {
   return count > 0 ? EditModel::tr("%1 norms").arg(count) : QString();
 }
 
-QString nameList(const EditLine& line) {
+QString normNames(const EditLine& line) {
   QString list = line.norms.join(u'\n');
   const int64_t more = line.row.edit.frees.size() - line.norms.size();
   if (more > 0) list += u'\n' + EditModel::tr("and %n more", nullptr, static_cast<int>(more));
   return list;
 }
 
-bool sameEdits(const std::vector<EditLine>& a, const std::vector<EditLine>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const EditLine& x, const EditLine& y) {
-    return x.row.edit.kind == y.row.edit.kind && x.row.edit.text == y.row.edit.text &&
-           x.row.edit.node == y.row.edit.node;
-  });
+bool sameEdit(const EditLine& a, const EditLine& b) {
+  const protocol::EditInfo &x = a.row.edit, &y = b.row.edit;
+  return x.kind == y.kind && x.text == y.text && x.node == y.node;
+}
+
+// What is asked of the edit itself.
+template <class Answer>
+auto ofEdit(Answer answer) {
+  return [answer](const EditLine& line) { return std::invoke(answer, line.row.edit); };
 }
 
 }  // namespace
 
+EditModel::EditModel(QObject* parent)
+    : RecordTable({},
+                  {{NodeRole, ofEdit(&protocol::EditInfo::node)},
+                   {KindNameRole, ofEdit(textOf(&protocol::EditInfo::kind))},
+                   {ClassRole, [](const EditLine& line) { return QString(classOf(line.row.edit.kind)); }}},
+                  parent) {
+  setRows({}, columns());
+}
+
+EditModel::Columns EditModel::columns() const {
+  return {
+      {tr("Edit"),
+       tr("Untick an edit to leave it out: the norms that need it then stay LayerNorms."),
+       [](const EditLine& line) { return kindWord(line.row.edit.kind); },
+       {{Qt::CheckStateRole,
+         [](const EditLine& line) { return static_cast<int>(line.row.on ? Qt::Checked : Qt::Unchecked); }},
+        {Qt::ToolTipRole, [](const EditLine& line) { return kindMeaning(line.row.edit.kind); }},
+        {Qt::AccessibleTextRole,
+         [](const EditLine& line) {
+           return QStringLiteral("%1: %2").arg(kindWord(line.row.edit.kind), text(line.row.edit.text));
+         }}}},
+      {tr("What"), tr("What is done, in words."), ofEdit(textOf(&protocol::EditInfo::text))},
+      {tr("Where"), tr("The module in which it is done."), &EditLine::where},
+      {tr("Cost or gain"), tr("What it writes into the file, or costs or saves at each run."),
+       [this](const EditLine& line) { return costOf(line.row.edit, prices_); }},
+      {tr("Needed by"),
+       tr("The LayerNorms that cannot fold without this edit."),
+       freesText,
+       {{Qt::ToolTipRole, normNames}}},
+  };
+}
+
 void EditModel::setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices) {
-  const bool same = sameEdits(lines_, lines);  // then selection and scroll position stay
-  if (!same) beginResetModel();
-  lines_ = std::move(lines);
   prices_ = prices;
-  if (!same) {
-    endResetModel();
-  } else if (!lines_.empty()) {
-    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
-  }
-}
-
-int EditModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(lines_.size());
-}
-
-int EditModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
-
-QString EditModel::shown(const EditLine& line, int column) const {
-  switch (column) {
-    case Kind:
-      return kindWord(line.row.edit.kind);
-    case What:
-      return text(line.row.edit.text);
-    case Where:
-      return line.where;
-    case Cost:
-      return costOf(line.row.edit, prices_);
-    case Frees:
-      return freesText(line);
-    default:
-      return {};
-  }
-}
-
-QVariant EditModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const EditLine& at = line(index.row());
-  const protocol::EditInfo& edit = at.row.edit;
-  switch (role) {
-    case Qt::DisplayRole:
-      return shown(at, index.column());
-    case Qt::CheckStateRole:
-      return index.column() == Kind ? QVariant(static_cast<int>(at.row.on ? Qt::Checked : Qt::Unchecked)) : QVariant();
-    case Qt::ToolTipRole:
-      if (index.column() == Kind) return kindMeaning(edit.kind);
-      if (index.column() == Frees) return nameList(at);
-      return shown(at, index.column());
-    case Qt::AccessibleTextRole:
-      return index.column() == Kind ? QStringLiteral("%1: %2").arg(kindWord(edit.kind), text(edit.text))
-                                    : shown(at, index.column());
-    case NodeRole:
-      return edit.node;
-    case KindNameRole:
-      return text(edit.kind);
-    case ClassRole:
-      return QString(classOf(edit.kind));
-    default:
-      return {};
+  if (std::equal(rows().begin(), rows().end(), lines.begin(), lines.end(), sameEdit)) {
+    replaceRows(0, std::move(lines));
+  } else {
+    setRows(std::move(lines));
   }
 }
 
 bool EditModel::setData(const QModelIndex& index, const QVariant& value, int role) {
   if (!index.isValid() || role != Qt::CheckStateRole || index.column() != Kind) return false;
   const bool on = value.toInt() == Qt::Checked;
-  if (on == line(index.row()).row.on) return false;
+  if (on == row(index.row()).row.on) return false;
   Q_EMIT switched(index.row(), on);
   return true;
 }
 
-Qt::ItemFlags EditModel::flags(const QModelIndex& index) const {
-  if (!index.isValid()) return Qt::NoItemFlags;
-  const Qt::ItemFlags flags = QAbstractTableModel::flags(index) | Qt::ItemNeverHasChildren;
-  return index.column() == Kind ? flags | Qt::ItemIsUserCheckable : flags;
+QVariant EditModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation == Qt::Vertical && role == Qt::DisplayRole) return section + 1;
+  return RecordTable::headerData(section, orientation, role);
 }
 
-QVariant EditModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation == Qt::Vertical) return role == Qt::DisplayRole ? QVariant(section + 1) : QVariant();
-  if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignVCenter | Qt::AlignLeft);
-  static const char* const titles[] = {QT_TR_NOOP("Edit"), QT_TR_NOOP("What"), QT_TR_NOOP("Where"),
-                                       QT_TR_NOOP("Cost or gain"), QT_TR_NOOP("Needed by")};
-  static const char* const meanings[] = {
-      QT_TR_NOOP("Untick an edit to leave it out: the norms that need it then stay LayerNorms."),
-      QT_TR_NOOP("What is done, in words."), QT_TR_NOOP("The module in which it is done."),
-      QT_TR_NOOP("What it writes into the file, or costs or saves at each run."),
-      QT_TR_NOOP("The LayerNorms that cannot fold without this edit.")};
-  if (section < 0 || section >= ColumnCount) return {};
-  if (role == Qt::DisplayRole) return tr(titles[section]);
-  if (role == Qt::ToolTipRole) return tr(meanings[section]);
-  return {};
+Qt::ItemFlags EditModel::flags(const QModelIndex& index) const {
+  const Qt::ItemFlags flags = RecordTable::flags(index);
+  return index.column() == Kind ? flags | Qt::ItemIsUserCheckable : flags;
 }
 
 }  // namespace normlens::ui

@@ -1,10 +1,10 @@
 // The plan as a table: one row per edit, in the order in which they are applied, with a tick that turns it on or off.
 #pragma once
 
-#include <QAbstractTableModel>
 #include <QStringList>
 #include <vector>
 
+#include "ui/models/record_table.h"
 #include "ui/session/plan_rows.h"
 
 namespace normlens::ui {
@@ -18,22 +18,18 @@ struct EditLine {
   QStringList norms;  // names of the first kNamedNorms that need it
 };
 
-class EditModel final : public QAbstractTableModel {
+class EditModel final : public RecordTable<EditLine> {
   Q_OBJECT
 
  public:
   enum Column { Kind, What, Where, Cost, Frees, ColumnCount };
-  enum Role { NodeRole = Qt::UserRole + 1, KindNameRole, ClassRole };  // ClassRole: letter of the mark
+  enum Role { NodeRole = kSortRole + 1, KindNameRole, ClassRole };  // ClassRole: letter of the mark
 
-  explicit EditModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  explicit EditModel(QObject* parent = nullptr);
 
   // prices: of the plan; costs in microseconds where they were measured.
   void setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices);
-  [[nodiscard]] const EditLine& line(int row) const { return lines_[static_cast<size_t>(row)]; }
 
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
   // Qt::CheckStateRole: asks for the change by switched(); the tick moves when the lines are set anew.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
   [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
@@ -43,9 +39,8 @@ class EditModel final : public QAbstractTableModel {
   void switched(int row, bool on);  // by the user
 
  private:
-  [[nodiscard]] QString shown(const EditLine& line, int column) const;
+  [[nodiscard]] Columns columns() const;
 
-  std::vector<EditLine> lines_;
   protocol::NormPrices prices_;
 };
 

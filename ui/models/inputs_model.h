@@ -3,12 +3,12 @@
 // A cell takes whatever is typed; what cannot be meant is marked, with a sentence, and the table then gives no specs.
 #pragma once
 
-#include <QAbstractTableModel>
 #include <QStringList>
 #include <optional>
 #include <vector>
 
 #include "core/protocol/messages.h"
+#include "ui/models/record_table.h"
 #include "ui/session/model_index.h"
 
 namespace normlens::ui {
@@ -16,14 +16,14 @@ namespace normlens::ui {
 // What the graph says of its inputs where none was found to run the model with: a size that nobody knows is -1.
 [[nodiscard]] std::vector<protocol::InputSpec> inputsOfGraph(const ModelIndex& index);
 
-class InputsModel final : public QAbstractTableModel {
+class InputsModel final : public RecordTable<QStringList> {  // a row: what is typed, by column
   Q_OBJECT
 
  public:
   enum Column { Name, Type, Shape, Low, High, Note, ColumnCount };
-  enum Role { ErrorRole = Qt::UserRole + 1 };  // a sentence; empty: the cell is fine
+  enum Role { ErrorRole = kSortRole + 1 };  // a sentence; empty: the cell is fine
 
-  explicit InputsModel(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  explicit InputsModel(QObject* parent = nullptr);
 
   void setInputs(const std::vector<protocol::InputSpec>& inputs);
   void setEditable(bool editable);
@@ -33,22 +33,11 @@ class InputsModel final : public QAbstractTableModel {
   [[nodiscard]] std::optional<std::vector<std::string>> specs() const;
   [[nodiscard]] static QStringList types();
 
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
   [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
 
  private:
-  struct Row {
-    QString cells[ColumnCount];
-  };
-  [[nodiscard]] static Row rowOf(const protocol::InputSpec& input);
-  [[nodiscard]] QString errorOf(const Row& row, int column) const;
-  [[nodiscard]] const Row& row(int index) const { return rows_[static_cast<size_t>(index)]; }
-
-  std::vector<Row> rows_, before_;
+  std::vector<QStringList> before_;
   bool editable_ = true;
 };
 

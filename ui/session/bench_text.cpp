@@ -50,6 +50,14 @@ QPair<QString, QString> sideNames(const protocol::BenchPoint& point) {
   return {a, b};
 }
 
+QString peakOf(const protocol::BenchSide& side) {
+  return side.peak_bytes ? formatBytes(*side.peak_bytes) : QStringLiteral("–");
+}
+
+QString normShareOf(const protocol::BenchSide& side) {
+  return side.norm_share ? QString::number(100 * *side.norm_share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+}
+
 const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result) {
   const auto first = std::find_if(result.points.begin(), result.points.end(), [](const protocol::BenchPoint& point) {
     return point.error.empty() && !point.rounds.empty();

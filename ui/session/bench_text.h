@@ -17,6 +17,9 @@ namespace normlens::ui {
 // Of both sides (the second one empty where there is none), told apart where their names are the same or their runtimes
 // are not: "gpt2.pt, LibTorch".
 [[nodiscard]] QPair<QString, QString> sideNames(const protocol::BenchPoint& point);
+// "–" where it is not known; the share of norms in percent.
+[[nodiscard]] QString peakOf(const protocol::BenchSide& side);
+[[nodiscard]] QString normShareOf(const protocol::BenchSide& side);
 // The point that stands for the whole: the first one that was measured. nullptr: none was.
 [[nodiscard]] const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result);
 // The open model against a fold of it: what a measurement is of unless the user chose other models.

@@ -72,7 +72,7 @@ class TestDifferences final : public QObject {
 
   void theTableSortsNumbersAsNumbers() {
     DifferenceTable table;
-    DifferenceSorter sorter;
+    RecordSorter sorter;
     const QAbstractItemModelTester first(&table, QAbstractItemModelTester::FailureReportingMode::QtTest);
     sorter.setSourceModel(&table);
     const QAbstractItemModelTester second(&sorter, QAbstractItemModelTester::FailureReportingMode::QtTest);

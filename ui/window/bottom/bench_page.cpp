@@ -33,11 +33,6 @@ namespace {
 constexpr int kTable = 5;  // after the charts, which are numbered as BenchChart
 constexpr int kRowHeight = 20;
 
-// Above the numbers, which stand at the right; the first column's is told by its model.
-void alignHeads(QTableView* table) {
-  table->horizontalHeader()->setDefaultAlignment(Qt::AlignRight | Qt::AlignVCenter);
-}
-
 }  // namespace
 
 BenchPage::BenchPage(Session* session, QWidget* parent)
@@ -125,7 +120,6 @@ QWidget* BenchPage::buildMiddle() {
   table_ = makeRowTable(QStringLiteral("benchTable"), tr("Points of the measurement"), 24, middle_);
   table_->setModel(points_);
   table_->setItemDelegate(new NumberDelegate(table_));
-  alignHeads(table_);
   makeRowsSelectable(table_);
   addCopyShortcut(table_);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -167,7 +161,6 @@ QWidget* BenchPage::buildFigures() {
   figuresTable_ = makeRowTable(QStringLiteral("benchFigures"), tr("Figures of the point"), kRowHeight, column);
   figuresTable_->setModel(figures_);
   figuresTable_->setItemDelegate(new NumberDelegate(figuresTable_));
-  alignHeads(figuresTable_);
   makeRowsSelectable(figuresTable_);
   addCopyShortcut(figuresTable_);
   QHeaderView* header = figuresTable_->horizontalHeader();

@@ -51,7 +51,7 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
       session_(session),
       run_(new DifferenceRun(session)),
       rows_(new DifferenceTable(this)),
-      sorter_(new DifferenceSorter(this)),
+      sorter_(new RecordSorter(this)),
       matrix_(new DifferenceMatrix(this)) {
   sorter_->setSourceModel(rows_);
   auto* layout = new QVBoxLayout(this);
@@ -244,7 +244,7 @@ void DifferencesPage::choose(int place, int type) {
       showType();
     }
   }
-  const DifferenceMatrix::Place& wanted = matrix_->place(place);
+  const DifferencePlace& wanted = matrix_->row(place);
   for (int row = 0; row < rows_->rowCount(); ++row) {
     const protocol::DiffRow& each = rows_->row(row);
     if (each.kind != wanted.kind || each.value != wanted.value || each.output != wanted.output) continue;
@@ -294,7 +294,7 @@ void DifferencesPage::showTensors() {
   const protocol::DiffRow& row = rows_->row(source.row());
   int place = row.norm >= 0 ? matrix_->placeOfNorm(row.norm) : -1;
   for (int i = 0; place < 0 && i < matrix_->places(); ++i) {
-    const DifferenceMatrix::Place& at = matrix_->place(i);
+    const DifferencePlace& at = matrix_->row(i);
     if (at.kind == row.kind && at.value == row.value && at.output == row.output) place = i;
   }
   map_->setChosen(place, type);

@@ -17,10 +17,10 @@ class DepthPlot;
 class DifferenceBar;
 class DifferenceMatrix;
 class DifferenceRun;
-class DifferenceSorter;
 class DifferenceTable;
 class ElidedLabel;
 class PrecisionMap;
+class RecordSorter;
 class Segmented;
 class Session;
 class TensorPairView;
@@ -55,7 +55,7 @@ class DifferencesPage final : public QWidget {
   Session* session_;  // Not owned.
   DifferenceRun* run_;
   DifferenceTable* rows_;
-  DifferenceSorter* sorter_;
+  RecordSorter* sorter_;
   DifferenceMatrix* matrix_;
   DifferenceBar* bar_;
   QStackedWidget* stack_;

@@ -46,7 +46,7 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
   layout->addWidget(table_);
   connect(model_, &EditModel::switched, this, [this](int row, bool on) {
     ticked_ = true;
-    session_->setEditOn(model_->line(row).row.edit, on);
+    session_->setEditOn(model_->row(row).row.edit, on);
   });
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     if (std::exchange(ticked_, false)) return;
@@ -83,7 +83,7 @@ void PlanPage::showMenu(const QPoint& position) {
   menu->setObjectName(QStringLiteral("planMenu"));
   const QModelIndex at = table_->indexAt(position);
   if (at.isValid()) {
-    const EditLine& line = model_->line(at.row());
+    const EditLine& line = model_->row(at.row());
     const protocol::EditInfo edit = line.row.edit;
     const bool on = line.row.on;
     connect(menu->addAction(on ? tr("Leave this edit out") : tr("Put this edit back")), &QAction::triggered, this,

@@ -112,7 +112,7 @@ void TensorPairView::setRow(const std::optional<protocol::DiffRow>& row, const s
   dtype_ = dtype;
   pair_.reset();
   asked_ = false;
-  head_->setFullText(row ? QStringLiteral("%1 · %2").arg(text(row->name), kindWords(*row)) : QString());
+  head_->setFullText(row ? QStringLiteral("%1 · %2").arg(text(row->name), kindWords(row->kind)) : QString());
   if (!row) {
     say(tr("Choose a row to see both tensors and their difference."));
   } else if (isVisible()) {
