@@ -53,7 +53,7 @@ Result<Project> loadProject(const QString& path) {
 Project projectOf(const Session& session) {
   Project project;
   project.model = modelFileAt(session.path());
-  const protocol::PlanParams& params = session.planParams();
+  const protocol::PlanParams& params = session.choices()->params();
   project.policy = params.policy;
   project.prices = params.prices;
   project.maxGrowthPercent = params.max_growth_percent;
@@ -66,10 +66,10 @@ Project projectOf(const Session& session) {
   }
   project.flavour = session.flavour();
   project.inputs = session.inputs();
-  project.bench = session.bench();
-  project.benchRuns = session.benchRuns();
-  project.benchParams = session.benchParams();
-  if (const protocol::NormInfo* selected = session.norm(session.selection().norm)) {
+  project.bench = session.measurements()->last();
+  project.benchRuns = session.measurements()->earlier();
+  project.benchParams = session.measurements()->params();
+  if (const protocol::NormInfo* selected = session.norm(session.selection()->current().norm)) {
     project.view.norm = text(selected->name);
   }
   return project;

@@ -204,8 +204,8 @@ void ProjectKeeper::putAside() {
   if (!session_->analysis()) return;
   const std::string now = projectToJson(project());
   // An untouched model is opened again as quickly as it is recovered.
-  const bool touched = recovered_ || session_->undoStack()->canUndo() || session_->bench() || !path_.isEmpty() ||
-                       !session_->inputs().npz.empty() || !session_->inputs().specs.empty();
+  const bool touched = recovered_ || session_->choices()->undoStack()->canUndo() || session_->measurements()->last() ||
+                       !path_.isEmpty() || !session_->inputs().npz.empty() || !session_->inputs().specs.empty();
   if (!touched || now == putAside_ || now == written_) return;
   if (recovery_.keep(now)) putAside_ = now;
 }

@@ -103,7 +103,7 @@ QString modelText(const Session& session) {
 
 QString selectionText(const Session& session) {
   if (!session.model()) return {};
-  const Selection& selection = session.selection();
+  const Selection& selection = session.selection()->current();
   if (const protocol::NormInfo* norm = session.norm(selection.norm)) return normText(session, *norm);
   if (const protocol::GraphNode* node = session.index().node(selection.node)) return nodeText(session, *node);
   if (const protocol::GraphValue* value = session.index().value(selection.value)) return valueText(session, *value);

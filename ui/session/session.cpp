@@ -19,7 +19,13 @@ bool sameEdits(const protocol::PlanInfo& a, const protocol::PlanInfo& b) {
 
 }  // namespace
 
-Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engine_(engine) {
+Session::Session(EngineClient* engine, QObject* parent)
+    : QObject(parent),
+      engine_(engine),
+      choices_(new PlanChoices(this)),
+      measurements_(new Measurements(this)),
+      selection_(new GraphSelection(this)) {
+  connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
   connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
     if (id != job_.request || !busy()) return;
     job_.stage = stage;
@@ -30,11 +36,10 @@ Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engin
   });
   connect(engine_, &EngineClient::measured, this, [this](const protocol::BenchUpdate& update) {
     if (update.id != job_.request || job_.kind != JobKind::Measuring) return;
-    benchLive_.put(update);
-    Q_EMIT benchProgressed();
+    measurements_->tell(update);
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
-    if (job_.kind == JobKind::Measuring) benchEnded(std::nullopt);
+    if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
     if (job_.kind == JobKind::Folding) voidProof();
     served_ = false;
     fatal_ = fatal_ || (recovering_ && engine_->failedStarts() == 0);
@@ -48,7 +53,7 @@ Session::Session(EngineClient* engine, QObject* parent) : QObject(parent), engin
 
 void Session::startJob(JobKind kind) {
   if (busy()) engine_->cancel(job_.request);
-  if (job_.kind == JobKind::Measuring) benchEnded(std::nullopt);
+  if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
   job_ = {kind, 0, {}, -1, -1};
   clock_.start();
   remaining_.begin(0);
@@ -185,14 +190,23 @@ void Session::inputsRefused(const protocol::InputsParams& before) {
   }
 }
 
+void Session::planChosen() {
+  plan_.reset();
+  statsCache_.clear();
+  ++planRevision_;
+  voidProof();
+  Q_EMIT planChanged();
+  requestPlan();
+}
+
 void Session::requestPlan() {
   // What opens or analyses asks for the plan at its end.
   if (!analysis_ || !served_ || job_.kind == JobKind::Analyzing) return;
-  runJob(JobKind::Planning, methods::kPlan, params_, [this](const protocol::PlanInfo& plan) {
+  runJob(JobKind::Planning, methods::kPlan, choices_->params(), [this](const protocol::PlanInfo& plan) {
     plan_ = plan;
-    if (params_.keep_norms.empty()) {
+    if (choices_->params().keep_norms.empty()) {
       offered_ = plan;
-      offeredFor_ = params_;
+      offeredFor_ = choices_->params();
     }
     recovering_ = fatal_ = false;
     Q_EMIT planChanged();
@@ -204,12 +218,12 @@ void Session::requestPlan() {
 
 // What the plan would hold if no norm were kept: the edits that can be turned on again.
 void Session::requestOffer() {
-  if (params_.keep_norms.empty() || (offered_ && sameOffer(offeredFor_, params_))) return;
+  protocol::PlanParams params = choices_->params();
+  if (params.keep_norms.empty() || (offered_ && sameOffer(offeredFor_, params))) return;
   offered_.reset();
-  protocol::PlanParams params = params_;
   params.keep_norms.clear();
   engine_->request(methods::kPlan, params, this, [this, params](const Reply<protocol::PlanInfo>& reply) {
-    if (!reply || !sameOffer(params, params_)) return;  // moved on
+    if (!reply || !sameOffer(params, choices_->params())) return;  // moved on
     offered_ = *reply;
     offeredFor_ = params;
     Q_EMIT planChanged();
@@ -221,7 +235,7 @@ void Session::fold() {
   if (!analysis_) return;
   if (job_.kind == JobKind::Measuring) voidProof();
   protocol::FoldParams params;
-  params.plan = params_;
+  params.plan = choices_->params();
   params.norm = flavour_;
   params.verify = true;
   runJob(
@@ -242,7 +256,7 @@ void Session::fold() {
 void Session::foldAgain() {
   if (!fold_ || foldServed_) return;
   protocol::FoldParams params;
-  params.plan = params_;
+  params.plan = choices_->params();
   params.norm = flavour_;
   params.verify = false;
   runJob(
@@ -254,12 +268,15 @@ void Session::foldAgain() {
       [this](const EngineError&) { voidProof(); });
 }
 
+// A fold is there once one was made; all else can be made from the open model.
+bool Session::hasSides() const { return !measurements_->wantsFold() || (fold_ && !fold_->plan.folded.empty()); }
+
 void Session::measure() {
   if (!analysis_ || !hasSides()) return;
   runJob(
-      JobKind::Measuring, methods::kBench, benchParams_,
-      [this](protocol::BenchResult& result) { benchEnded(std::move(result)); },
-      [this](const EngineError&) { benchEnded(std::nullopt); });
+      JobKind::Measuring, methods::kBench, measurements_->params(),
+      [this](protocol::BenchResult& result) { measurements_->end(std::move(result)); },
+      [this](const EngineError&) { measurements_->end(std::nullopt); });
 }
 
 void Session::setFlavour(const QString& norm) {

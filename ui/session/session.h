@@ -1,9 +1,10 @@
-// What the window is about: one opened model, its analysis, the plan, the proof, the measurement, the selection.
+// What the window is about: one opened model, its analysis, the plan and the proof. What the user wants of the plan,
+// what was measured and what is selected are objects of their own.
 //
 // Views read the state and listen to the signals; whatever takes time is asked of the engine and arrives by signal. One
 // job (open, analyze, plan, fold, export, bench) runs at a time and shows in the status bar; small questions of the
-// inspector run beside it. A late answer to a job that was superseded is dropped. The plan's parameters change only
-// through the undo stack; each change asks for the plan anew and makes an older proof and measurement void.
+// inspector run beside it. A late answer to a job that was superseded is dropped. Each change of the
+// plan's parameters asks for the plan anew and makes an older proof and measurement void.
 //
 // A model that is opened takes the place of the one shown once it was read; where that fails the one shown stays. When
 // the engine dies the model shown, the plan's parameters and the undo stack stay; recover() starts a new engine and
@@ -14,16 +15,16 @@
 #include <QHash>
 #include <QObject>
 #include <QString>
-#include <QUndoStack>
 #include <functional>
 #include <memory>
 #include <optional>
 
-#include "core/protocol/bench_messages.h"
 #include "core/protocol/messages.h"
 #include "ui/client/engine_client.h"
-#include "ui/session/bench_collector.h"
+#include "ui/session/graph_selection.h"
+#include "ui/session/measurements.h"
 #include "ui/session/model_index.h"
+#include "ui/session/plan_choices.h"
 #include "ui/session/plan_rows.h"
 #include "ui/session/project.h"
 #include "ui/session/remaining_time.h"
@@ -38,14 +39,6 @@ struct Job {
   QString stage;            // in words, from the engine
   double fraction = -1;     // negative: unknown
   qint64 remainingMs = -1;  // of the stage; negative: unknown
-};
-
-// At most one of the three is set.
-struct Selection {
-  int norm = -1;  // index of a LayerNorm
-  int node = -1;
-  int value = -1;  // an edge
-  bool operator==(const Selection&) const = default;
 };
 
 class Session final : public QObject {
@@ -68,29 +61,20 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_; }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
-  [[nodiscard]] const std::optional<protocol::BenchResult>& bench() const { return bench_; }
-  // What the measurement under way has told so far.
-  [[nodiscard]] const BenchCollector& benchLive() const { return benchLive_; }
-  // Earlier measurements of this model, the newest first; to lay over the last one. They outlive a change of the plan.
-  [[nodiscard]] const std::vector<protocol::BenchResult>& benchRuns() const { return benchRuns_; }
-  [[nodiscard]] const protocol::BenchParams& benchParams() const { return benchParams_; }
-  // The models of benchParams() are there and nothing else is under way.
+  [[nodiscard]] Measurements* measurements() const { return measurements_; }
+  // The models that are to be measured are there and nothing else is under way.
   [[nodiscard]] bool canMeasure() const { return analysis_ && served_ && !busy() && hasSides(); }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
-  [[nodiscard]] const protocol::PlanParams& planParams() const { return params_; }
+  [[nodiscard]] PlanChoices* choices() const { return choices_; }
   // The plan's edits and those that the user turned off; empty while there is no plan.
   [[nodiscard]] std::vector<PlanRow> planRows() const;
-  [[nodiscard]] const std::optional<protocol::ZeroMeanGraph>& zeroMean() const {
-    return zeroMean_;
-  }  // of the selection
-  [[nodiscard]] const Selection& selection() const { return selection_; }
+  [[nodiscard]] GraphSelection* selection() const { return selection_; }
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
   // The engine has the model shown, not another one or none: work can be asked of it. Else resume() opens it again.
   [[nodiscard]] bool served() const { return served_; }
   // The project that is opened until its plan is there; nullptr: none.
   [[nodiscard]] const Project* restoring() const { return restoring_ ? &*restoring_ : nullptr; }
-  [[nodiscard]] QUndoStack* undoStack() { return &undo_; }
   [[nodiscard]] const protocol::NormInfo* norm(int index) const;  // nullptr when there is no such norm
   [[nodiscard]] int normNamed(const QString& name) const;         // by full name, or by its end; -1
   [[nodiscard]] bool folds(int norm) const;                       // the plan turns it into an RMSNorm
@@ -104,13 +88,11 @@ class Session final : public QObject {
   void recover();  // restart the engine, open the model again, keep the plan, what was proved and what was measured
   // False: it took the engine with it when it was opened again. recover() then leaves it to resume().
   [[nodiscard]] bool reopens() const { return !fatal_; }
-  void resume();                                             // what was stopped on the way to a plan
-  void fold();                                               // applies the plan and proves it; again: proves anew
-  void measure();                                            // by benchParams(); stopped, what was measured is kept
-  void setBenchParams(const protocol::BenchParams& params);  // of the next measurement
-  void setDevice(const QString& device);                     // "cpu", "cuda": where measurements start out
-  void exportTo(const QString& path, bool force = false);    // in the flavour that was folded
-  void cancel();                                             // the running job
+  void resume();                                           // what was stopped on the way to a plan
+  void fold();                                             // applies the plan and proves it; again: proves anew
+  void measure();                                          // as measurements() says; stopped, what was measured is kept
+  void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
+  void cancel();                                           // the running job
 
   // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
   // What the engine refuses is told by problem() and changes nothing.
@@ -120,17 +102,6 @@ class Session final : public QObject {
   // Norm flavour of the folded model. A change makes the proof void: it was of another file.
   void setFlavour(const QString& norm);
   [[nodiscard]] const std::string& flavour() const { return flavour_; }
-
-  // ---- plan, undoable
-  void setPolicy(const QString& policy);
-  void centerValue(int value, bool centered);
-  void keepNorm(int norm, bool keep) { keepNorms({norm}, keep); }
-  void keepNorms(const std::vector<int>& norms, bool keep);  // one step
-  void setEditOn(const protocol::EditInfo& edit, bool on);   // see plan_rows.h
-  void foldAll();                                            // policy 'all', no norm kept
-  void suggestBest();  // the planner's choice with prices measured where the model runs; nothing kept, nothing added
-  void resetPlan();    // as after the analysis
-  void replacePlanParams(const protocol::PlanParams& params);  // for the undo commands only
 
   // Significant digits of the numbers that the inspector shows.
   void setDigits(int digits);
@@ -142,11 +113,7 @@ class Session final : public QObject {
     limitBytes_ = bytes;
   }
 
-  // ---- selection and the inspector's questions
-  void selectNorm(int norm);
-  void selectNode(int node);  // a node of a norm selects the norm
-  void selectValue(int value);
-  void clearSelection();
+  // ---- the inspector's questions
   // 0: known already, and done() was called. Else the request, to cancel it by.
   EngineClient::RequestId requestTensorStats(int value, QObject* context,
                                              std::function<void(const Reply<protocol::TensorStats>&)> done);
@@ -160,13 +127,7 @@ class Session final : public QObject {
   void modelChanged();  // also when there is none any more
   void analysisChanged();
   void planChanged();  // also when only its parameters changed
-  void planParamsChanged();
   void foldChanged();
-  void benchChanged();     // the last measurement: there is another one, or none any more
-  void benchProgressed();  // benchLive()
-  void benchParamsChanged();
-  void selectionChanged();
-  void zeroMeanChanged();
   void jobChanged();
   void exportDone();
   void digitsChanged();
@@ -191,8 +152,6 @@ class Session final : public QObject {
   void clearModel();
   void voidProof();
   [[nodiscard]] bool hasSides() const;
-  void benchEnded(std::optional<protocol::BenchResult> result);
-  void keepRun();
   void ask(Wanted wanted);
   void startOpening(const QString& path);
   void dropNext();
@@ -202,6 +161,7 @@ class Session final : public QObject {
   void startOver(const QString& path);
   void opened(protocol::ModelInfo&& info);
   void foldAgain();
+  void planChosen();
   void analyze();  // with the inputs that are set
   void analyzeGuessing();
   void runAnalysis(Failed failed);
@@ -211,11 +171,11 @@ class Session final : public QObject {
   void analyzed(protocol::Analysis&& analysis);
   void requestPlan();
   void requestOffer();
-  void pushParams(const protocol::PlanParams& params, const QString& text);
-  void select(const Selection& selection);
-  void requestZeroMean();
 
   EngineClient* engine_;  // not owned
+  PlanChoices* choices_;
+  Measurements* measurements_;
+  GraphSelection* selection_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   ModelIndex index_;
@@ -225,25 +185,16 @@ class Session final : public QObject {
   protocol::PlanParams offeredFor_;
   std::optional<protocol::FoldResult> fold_;
   bool foldServed_ = false;  // the engine has it
-  std::optional<protocol::BenchResult> bench_;
-  BenchCollector benchLive_;
-  std::vector<protocol::BenchResult> benchRuns_;
-  protocol::BenchParams benchParams_;
-  QString device_ = QStringLiteral("cpu");
   std::optional<protocol::ExportResult> exported_;
-  std::optional<protocol::ZeroMeanGraph> zeroMean_;
-  protocol::PlanParams params_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
   double limitSeconds_ = 0;
   int64_t limitBytes_ = 0;
-  Selection selection_;
   Job job_;
   QElapsedTimer clock_;
   RemainingTime remaining_;
-  QUndoStack undo_;
-  QHash<int, protocol::TensorStats> statsCache_;  // under params_
-  int planRevision_ = 0;                          // of params_
+  QHash<int, protocol::TensorStats> statsCache_;  // under choices_
+  int planRevision_ = 0;                          // of choices_
   std::optional<Wanted> next_;                    // until it was read
   bool served_ = false;
   bool recovering_ = false;  // opened again after the engine died, until its plan is there

@@ -54,10 +54,9 @@ void Session::startOver(const QString& path) {
   path_ = path;
   restoring_.reset();
   recovering_ = fatal_ = false;
-  params_ = {};
+  choices_->startOver();
   flavour_ = protocol::FoldParams().norm;
   inputs_ = {};
-  undo_.clear();
   clearModel();
 }
 

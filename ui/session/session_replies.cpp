@@ -1,4 +1,4 @@
-// Session: what arrives from the engine, and the selection.
+// Session: what arrives from the engine.
 #include <algorithm>
 #include <utility>
 
@@ -20,43 +20,31 @@ void Session::clearModel() {
   plan_.reset();
   offered_.reset();
   fold_.reset();
-  bench_.reset();
-  benchLive_.clear();
-  benchRuns_.clear();
-  benchParams_ = {};
-  benchParams_.device = device_.toStdString();
+  measurements_->clear();
   exported_.reset();
-  zeroMean_.reset();
   statsCache_.clear();
-  selection_ = {};
-  Q_EMIT selectionChanged();
+  selection_->forget();
+  Q_EMIT selection_->changed();
   Q_EMIT modelChanged();
   Q_EMIT planChanged();
   Q_EMIT foldChanged();
-  Q_EMIT benchChanged();
-  Q_EMIT benchParamsChanged();
+  Q_EMIT measurements_->changed();
+  Q_EMIT measurements_->paramsChanged();
 }
 
 void Session::voidProof() {
-  // What is being measured is of the fold that goes: it becomes an earlier run.
-  if (job_.kind == JobKind::Measuring && benchLive_.result()) {
-    keepRun();
-    bench_ = benchLive_.result();
-    benchLive_.clear();
-  }
-  const bool had = fold_.has_value() || bench_.has_value();
-  fold_.reset();
-  keepRun();
+  const bool measured = measurements_->retire(job_.kind == JobKind::Measuring);
+  const bool folded = std::exchange(fold_, std::nullopt).has_value();
   exported_.reset();
-  if (!had) return;
+  if (!folded && !measured) return;
   Q_EMIT foldChanged();
-  Q_EMIT benchChanged();
+  Q_EMIT measurements_->changed();
 }
 
 void Session::opened(protocol::ModelInfo&& info) {
   takeNext();
   served_ = true;
-  const Selection before = selection_;
+  const Selection before = selection_->current();
   // An engine that had to be started again opens the file anew.
   const bool sameModel =
       model_ && model_->path == info.path && model_->file_bytes == info.file_bytes && model_->modified == info.modified;
@@ -71,12 +59,11 @@ void Session::opened(protocol::ModelInfo&& info) {
   if (!sameModel) voidProof();
   Q_EMIT modelChanged();
   if (sameModel) {
-    select(before);
+    selection_->select(before);
   } else {
     // The ids in the plan's parameters belong to another graph.
-    params_ = {};
-    undo_.clear();
-    select({});
+    choices_->startOver();
+    selection_->clear();
     inputs_ = restoring_ ? restoring_->inputs : inputPreset(path_);
   }
   Q_EMIT inputsChanged();
@@ -91,13 +78,13 @@ void Session::analyzed(protocol::Analysis&& analysis) {
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
   // Once the user has changed the plan it is no longer the project's.
-  if (restoring_ && undo_.count() == 0) {
+  if (restoring_ && choices_->undoStack()->count() == 0) {
     restoring_->lost.clear();
-    params_ = planOf(*restoring_, *this, restoring_->lost);
+    choices_->startOver(planOf(*restoring_, *this, restoring_->lost));
     flavour_ = restoring_->flavour;
   }
   Q_EMIT analysisChanged();
-  requestZeroMean();
+  selection_->askZeroMean();
   requestPlan();
 }
 
@@ -106,61 +93,16 @@ void Session::restoreProject() {
   if (!restoring_) return;
   const Project project = std::move(*restoring_);
   restoring_.reset();
-  benchRuns_ = project.benchRuns;
-  if (project.bench || !benchRuns_.empty()) {
-    bench_ = project.bench;
-    Q_EMIT benchChanged();
-  }
-  setBenchParams(project.benchParams);
+  measurements_->restore(project);
   const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
-  if (norm >= 0) selectNorm(norm);
+  if (norm >= 0) selection_->selectNorm(norm);
   Q_EMIT projectRestored(project);
 }
-
-// ---- selection
 
 void Session::setDigits(int digits) {
   if (digits == digits_) return;
   digits_ = digits;
   Q_EMIT digitsChanged();
-}
-
-void Session::select(const Selection& selection) {
-  if (selection == selection_) return;
-  selection_ = selection;
-  zeroMean_.reset();
-  Q_EMIT selectionChanged();
-  Q_EMIT zeroMeanChanged();
-  requestZeroMean();
-}
-
-void Session::selectNorm(int norm) { select({norm, -1, -1}); }
-
-void Session::selectNode(int node) {
-  const protocol::GraphNode* at = index_.node(node);
-  if (at == nullptr) return;
-  if (at->norm >= 0 && this->norm(at->norm) != nullptr) {
-    select({at->norm, -1, -1});
-  } else {
-    select({-1, node, -1});
-  }
-}
-
-void Session::selectValue(int value) {
-  if (index_.value(value) != nullptr) select({-1, -1, value});
-}
-
-void Session::clearSelection() { select({}); }
-
-void Session::requestZeroMean() {
-  if (selection_.norm < 0 || !analysis_) return;
-  protocol::NormParams params;
-  params.norm = selection_.norm;
-  engine_->request(methods::kZeroMeanGraph, params, this, [this](const Reply<protocol::ZeroMeanGraph>& reply) {
-    if (!reply || reply->norm != selection_.norm) return;  // moved on
-    zeroMean_ = *reply;
-    Q_EMIT zeroMeanChanged();
-  });
 }
 
 EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
@@ -171,7 +113,7 @@ EngineClient::RequestId Session::requestTensorStats(int value, QObject* context,
   }
   protocol::TensorParams params;
   params.value = value;
-  params.plan = params_;
+  params.plan = choices_->params();
   return engine_->request(methods::kTensorStats, params, context,
                           [this, value, done, revision = planRevision_](const Reply<protocol::TensorStats>& reply) {
                             if (reply && revision == planRevision_) statsCache_.insert(value, *reply);

@@ -46,4 +46,9 @@ int Session::inputOfNorm(int index) const {
   return -1;
 }
 
+std::vector<PlanRow> Session::planRows() const {
+  if (!plan_) return {};
+  return ui::planRows(offered_ ? *offered_ : *plan_, *plan_);
+}
+
 }  // namespace normlens::ui

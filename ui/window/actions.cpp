@@ -248,7 +248,7 @@ void Actions::update(Session& session) {
   for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
   explain->setEnabled(!session.path().isEmpty());
   for (QAction* action : policyGroup->actions()) {
-    action->setChecked(action->data().toString() == text(session.planParams().policy));
+    action->setChecked(action->data().toString() == text(session.choices()->params().policy));
   }
   for (QAction* action : flavourGroup->actions()) {
     action->setChecked(action->data().toString() == text(session.flavour()));
@@ -258,7 +258,7 @@ void Actions::update(Session& session) {
 void Actions::updatePlan(Session& session) {
   const bool analysed = session.analysis().has_value();
   const bool alive = session.engine()->state() != EngineClient::State::Dead && session.served();
-  const QUndoStack& stack = *session.undoStack();
+  const QUndoStack& stack = *session.choices()->undoStack();
   const QString undone = stack.undoText(), redone = stack.redoText();
   undo->setEnabled(stack.canUndo());
   redo->setEnabled(stack.canRedo());
@@ -268,7 +268,7 @@ void Actions::updatePlan(Session& session) {
   redo->setToolTip(redone.isEmpty() ? tr("Do the change of the plan again.") : tr("Do again: %1").arg(redone));
   const bool some = analysed && alive && session.analysis()->totals.layer_norms > 0;
   for (QAction* action : {suggestBest, foldAll, resetPlan}) action->setEnabled(some);
-  const Selection& selection = session.selection();
+  const Selection& selection = session.selection()->current();
   const bool norm = analysed && alive && selection.norm >= 0;
   foldNorm->setEnabled(norm);
   foldNorm->setText(norm && session.folds(selection.norm) ? tr("Keep this LayerNorm") : tr("Fold this LayerNorm"));

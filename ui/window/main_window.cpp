@@ -55,7 +55,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   if (options_.rememberLayout) preferences_ = preferencesFromSettings();
   preferences_.scheme = options_.scheme;
   session_->setDigits(preferences_.digits);
-  session_->setDevice(preferences_.device);
+  session_->measurements()->setDevice(preferences_.device);
   session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (options_.rememberLayout) {
@@ -67,7 +67,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
 
 MainWindow::~MainWindow() {
   // The children go after this: what they say then finds no window any more.
-  session_->undoStack()->disconnect();
+  session_->choices()->undoStack()->disconnect();
   delete project_;  // an orderly end: nothing is left aside
   session_->disconnect();
   engine_->disconnect();
@@ -110,11 +110,11 @@ void MainWindow::connectActions() {
     workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
   connect(actions_->exportModel, &QAction::triggered, this, [this] { askForExport(false); });
-  connect(actions_->undo, &QAction::triggered, session_->undoStack(), &QUndoStack::undo);
-  connect(actions_->redo, &QAction::triggered, session_->undoStack(), &QUndoStack::redo);
-  connect(actions_->suggestBest, &QAction::triggered, session_, &Session::suggestBest);
-  connect(actions_->foldAll, &QAction::triggered, session_, &Session::foldAll);
-  connect(actions_->resetPlan, &QAction::triggered, session_, &Session::resetPlan);
+  connect(actions_->undo, &QAction::triggered, session_->choices()->undoStack(), &QUndoStack::undo);
+  connect(actions_->redo, &QAction::triggered, session_->choices()->undoStack(), &QUndoStack::redo);
+  connect(actions_->suggestBest, &QAction::triggered, session_->choices(), &PlanChoices::suggestBest);
+  connect(actions_->foldAll, &QAction::triggered, session_->choices(), &PlanChoices::foldAll);
+  connect(actions_->resetPlan, &QAction::triggered, session_->choices(), &PlanChoices::reset);
   connect(actions_->foldNorm, &QAction::triggered, workspace_->inspector(), &Inspector::foldSelected);
   connect(actions_->centerHere, &QAction::triggered, this, [this] {
     actions_->toggleInspector->setChecked(true);
@@ -133,7 +133,7 @@ void MainWindow::connectActions() {
   connect(actions_->flavourGroup, &QActionGroup::triggered, this,
           [this](QAction* action) { session_->setFlavour(action->data().toString()); });
   connect(actions_->policyGroup, &QActionGroup::triggered, this,
-          [this](QAction* action) { session_->setPolicy(action->data().toString()); });
+          [this](QAction* action) { session_->choices()->setPolicy(action->data().toString()); });
 }
 
 void MainWindow::connectViews() {

@@ -69,7 +69,7 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
       const Verdict verdict = verdictFromName(norm.verdict);
       entries.push_back({text(norm.name), verdictBadge(verdict), verdictIcon(verdict), true,
-                         [this, index = norm.index] { session_->selectNorm(index); }});
+                         [this, index = norm.index] { session_->selection()->selectNorm(index); }});
     }
   }
   for (const RecentFile& file : recentFiles()) {
@@ -148,7 +148,7 @@ void MainWindow::applyPreferences(const Preferences& preferences) {
   preferences_ = preferences;
   if (options_.rememberLayout) savePreferences(preferences_);
   session_->setDigits(preferences_.digits);
-  session_->setDevice(preferences_.device);
+  session_->measurements()->setDevice(preferences_.device);
   session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
   if (look) applyLook();

@@ -83,8 +83,8 @@ void MainWindow::connectSession() {
     fillSearch();
   });
   connect(session_, &Session::foldChanged, this, &MainWindow::showFoldResult);
-  connect(session_, &Session::benchChanged, this, [this] {
-    if (session_->bench()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
+  connect(session_->measurements(), &Measurements::changed, this, [this] {
+    if (session_->measurements()->last()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
   connect(session_, &Session::exportDone, this, &MainWindow::showExport);
   connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
@@ -92,12 +92,14 @@ void MainWindow::connectSession() {
                 [path] { QGuiApplication::clipboard()->setText(path); });
   });
   for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged,
-                            &Session::foldChanged, &Session::benchChanged, &Session::benchParamsChanged,
-                            &Session::jobChanged, &Session::exportDone, &Session::selectionChanged}) {
+                            &Session::foldChanged, &Session::jobChanged, &Session::exportDone}) {
     connect(session_, signal, this, &MainWindow::refresh);
   }
+  connect(session_->measurements(), &Measurements::changed, this, &MainWindow::refresh);
+  connect(session_->measurements(), &Measurements::paramsChanged, this, &MainWindow::refresh);
+  connect(session_->selection(), &GraphSelection::changed, this, &MainWindow::refresh);
   connect(session_, &Session::jobChanged, this, &MainWindow::dismissWhenWorkBegins);
-  connect(session_->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
+  connect(session_->choices()->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
 }
 
 // What a bar says is of the work before. Not the engine's own: its buttons are still needed.
@@ -206,7 +208,7 @@ void MainWindow::nextAction(NextAction action) {
     case NextAction::ShowBlocked:
       for (const protocol::NormInfo& norm : session_->analysis()->norms) {
         if (verdictFromName(norm.verdict) != Verdict::Blocked) continue;
-        session_->selectNorm(norm.index);
+        session_->selection()->selectNorm(norm.index);
         break;
       }
       break;
@@ -218,7 +220,7 @@ void MainWindow::nextAction(NextAction action) {
 void MainWindow::showStep(int step) {
   switch (step) {
     case StoryModel:
-      session_->clearSelection();
+      session_->selection()->clear();
       break;
     case StoryFoldable:
       workspace_->norms()->showNorms();
@@ -263,7 +265,7 @@ void MainWindow::goTo(int target, int id) {
       break;
     }
     case SearchModel::Target::Norm:
-      session_->selectNorm(id);
+      session_->selection()->selectNorm(id);
       break;
     case SearchModel::Target::Scope:
       workspace_->graph()->goToScope(id);

@@ -65,10 +65,10 @@ void Screenshot::check() {
     }
     selected_ = true;
     calm_ = 0;
-    session->selectNorm(norm);
+    session->selection()->selectNorm(norm);
     return;
   }
-  if (selected_ && !session->zeroMean()) return;
+  if (selected_ && !session->selection()->zeroMean()) return;
   if (selected_ && calm_ < 3 * kCalmPolls) return;  // the highlight may have opened groups, which are laid out
   poll_.stop();
   takePictures();

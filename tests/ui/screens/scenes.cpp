@@ -57,8 +57,8 @@ void fold(Stage& stage) {
 
 void selectNorm(Stage& stage, int norm) {
   ui::Session& session = *stage.window.session();
-  session.selectNorm(norm);
-  (void)waitFor([&] { return session.zeroMean().has_value(); });
+  session.selection()->selectNorm(norm);
+  (void)waitFor([&] { return session.selection()->zeroMean().has_value(); });
   QTest::qWait(500);
 }
 
@@ -72,7 +72,7 @@ ui::WeightView* shownWeight(Stage& stage) {
 void selectOperator(Stage& stage, const std::string& label) {
   for (const protocol::GraphNode& node : stage.window.session()->index().graph().nodes) {
     if (node.label != label) continue;
-    stage.window.session()->selectNode(node.id);
+    stage.window.session()->selection()->selectNode(node.id);
     break;
   }
 }
@@ -88,7 +88,7 @@ void afterThePlan(Stage& stage) {
 
 void editsTurnedOff(Stage& stage) {
   open(stage, stage.model);
-  stage.window.session()->keepNorms({2, 4}, true);
+  stage.window.session()->choices()->keepNorms({2, 4}, true);
   idle(stage);
   showTab(stage, BottomPanel::Plan);
   QTest::qWait(200);
@@ -150,11 +150,11 @@ void compared(Stage& stage) {
 
 void measure(Stage& stage, const std::vector<std::string>& sweep) {
   ui::Session& session = *stage.window.session();
-  protocol::BenchParams params = session.benchParams();
+  protocol::BenchParams params = session.measurements()->params();
   params.sweep = sweep;
-  session.setBenchParams(params);
+  session.measurements()->setParams(params);
   session.measure();
-  (void)waitFor([&] { return session.bench().has_value() && !session.busy(); });
+  (void)waitFor([&] { return session.measurements()->last().has_value() && !session.busy(); });
 }
 
 void measured(Stage& stage) {
@@ -182,7 +182,7 @@ void measuredOverSizes(Stage& stage) {
 // In all four precisions; `view`: what is shown beside the table.
 void differences(Stage& stage, const QString& model, int view) {
   open(stage, model);
-  if (model == stage.other) stage.window.session()->setPolicy(QStringLiteral("paper"));
+  if (model == stage.other) stage.window.session()->choices()->setPolicy(QStringLiteral("paper"));
   idle(stage);
   fold(stage);
   idle(stage);
@@ -267,7 +267,7 @@ QVector<Scene> scenes() {
          fold(stage);
          trigger(stage, "measure");
          (void)waitFor([&] {
-           const auto& live = stage.window.session()->benchLive().result();
+           const auto& live = stage.window.session()->measurements()->live().result();
            return live && live->points.front().rounds.size() > 8;
          });
        },

@@ -142,15 +142,15 @@ class TestBench final : public QObject {
     shown.child<QSpinBox>("benchRounds")->setValue(30);
     shown.click("benchStart");
     auto* chart = shown.child<ChartView>("benchChart");
-    QTRY_VERIFY(shown.session.benchLive().result().has_value());
+    QTRY_VERIFY(shown.session.measurements()->live().result().has_value());
     QTRY_VERIFY(chart->isVisible() && lineNamed(*chart, QStringLiteral("folded")) != nullptr);
     const int early = static_cast<int>(lineNamed(*chart, QStringLiteral("folded"))->count());
     QVERIFY(early < 30);
     QVERIFY(shown.child<QAbstractButton>("benchStop")->isVisible());
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     QCOMPARE(lineNamed(*chart, QStringLiteral("folded"))->count(), 30);
-    QVERIFY(!shown.session.benchLive().result().has_value());
-    QVERIFY(!shown.session.bench()->cancelled);
+    QVERIFY(!shown.session.measurements()->live().result().has_value());
+    QVERIFY(!shown.session.measurements()->last()->cancelled);
     for (const char* kind : {"benchDistribution", "benchSpeedup", "benchOps", "benchBreakEven"}) {
       shown.click(kind);
       QVERIFY2(chart->isVisible(), kind);
@@ -178,16 +178,16 @@ class TestBench final : public QObject {
     shown.session.fold();
     QTRY_VERIFY(start->isEnabled());
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     auto* chart = shown.child<ChartView>("benchChart");
     QVERIFY(lineNamed(*chart, QStringLiteral("folded, fast")) != nullptr);
     QVERIFY(lineNamed(*chart, QStringLiteral("fused")) != nullptr);
-    QVERIFY(!shown.session.bench()->points.front().fold_ms);
+    QVERIFY(!shown.session.measurements()->last()->points.front().fold_ms);
     QVERIFY(shown.child<StorySegment>("storyMeasured")->accessibleName().contains(QStringLiteral("folded, fast")));
 
     choose("benchB", QStringLiteral("alone"));
     shown.click("benchStart");
-    QTRY_VERIFY(!shown.session.busy() && !shown.session.bench()->points.front().b);
+    QTRY_VERIFY(!shown.session.busy() && !shown.session.measurements()->last()->points.front().b);
   }
 
   void modelsOfFilesAreLabelledByTheirRuntimes() {
@@ -208,8 +208,9 @@ class TestBench final : public QObject {
     chooseFile("benchA", QStringLiteral("one.pt"));
     chooseFile("benchB", QStringLiteral("two.onnx"));
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.bench().has_value());
-    QCOMPARE(text(shown.session.bench()->points.front().a.model), folder_.filePath(QStringLiteral("one.pt")));
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    QCOMPARE(text(shown.session.measurements()->last()->points.front().a.model),
+             folder_.filePath(QStringLiteral("one.pt")));
     auto* chart = shown.child<ChartView>("benchChart");
     QVERIFY(lineNamed(*chart, QStringLiteral("one.pt, LibTorch")) != nullptr);
     QVERIFY(lineNamed(*chart, QStringLiteral("two.onnx, ONNX Runtime")) != nullptr);
@@ -269,13 +270,14 @@ class TestBench final : public QObject {
     prepare(shown);
     type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.benchLive().result() && shown.session.benchLive().result()->points.size() == 2);
+    QTRY_VERIFY(shown.session.measurements()->live().result() &&
+                shown.session.measurements()->live().result()->points.size() == 2);
     shown.click("benchStop");
     QTRY_VERIFY(!shown.session.busy());
-    QVERIFY(shown.session.bench().has_value());
-    QVERIFY(shown.session.bench()->cancelled);
-    QVERIFY(shown.session.bench()->points.size() >= 2);
-    QVERIFY(shown.session.bench()->points.front().complete);
+    QVERIFY(shown.session.measurements()->last().has_value());
+    QVERIFY(shown.session.measurements()->last()->cancelled);
+    QVERIFY(shown.session.measurements()->last()->points.size() >= 2);
+    QVERIFY(shown.session.measurements()->last()->points.front().complete);
     QVERIFY(shown.child<QLabel>("benchNote")->isVisible());
     shown.click("benchSpeedup");
     QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
@@ -286,21 +288,22 @@ class TestBench final : public QObject {
     prepare(shown);
     type(shown, "benchSweep", QStringLiteral("seq=64,256,1024"));
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.benchLive().result() && shown.session.benchLive().result()->points.size() == 2);
+    QTRY_VERIFY(shown.session.measurements()->live().result() &&
+                shown.session.measurements()->live().result()->points.size() == 2);
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
     QTRY_COMPARE(shown.window.engine()->state(), EngineClient::State::Dead);
     QVERIFY(!shown.session.busy());
-    QVERIFY(shown.session.bench().has_value());
-    QVERIFY(shown.session.bench()->cancelled);
-    QVERIFY(shown.session.bench()->points.front().complete);
-    QVERIFY(!shown.session.bench()->points.back().rounds.empty());
+    QVERIFY(shown.session.measurements()->last().has_value());
+    QVERIFY(shown.session.measurements()->last()->cancelled);
+    QVERIFY(shown.session.measurements()->last()->points.front().complete);
+    QVERIFY(!shown.session.measurements()->last()->points.back().rounds.empty());
     QVERIFY(shown.child<ChartView>("benchChart")->isVisible());
     QCOMPARE(shown.child<QLabel>("benchNote")->text(), QStringLiteral("Stopped; what was measured stays."));
     QVERIFY(!shown.child<QPushButton>("benchStart")->isEnabled());
     shown.session.recover();
     QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
-    QVERIFY(shown.session.bench().has_value());  // until the next one is started
-    QCOMPARE(shown.session.bench()->points.size(), size_t{2});
+    QVERIFY(shown.session.measurements()->last().has_value());  // until the next one is started
+    QCOMPARE(shown.session.measurements()->last()->points.size(), size_t{2});
   }
 
   void aPointThatFailsSaysSoAndTheRestGoesOn() {
@@ -308,8 +311,8 @@ class TestBench final : public QObject {
     prepare(shown);
     type(shown, "benchSweep", QStringLiteral("seq=64,16384,256"));
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.bench().has_value());
-    QCOMPARE(shown.session.bench()->points.size(), size_t{3});
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    QCOMPARE(shown.session.measurements()->last()->points.size(), size_t{3});
     auto* point = shown.child<QComboBox>("benchPoint");
     QCOMPARE(point->count(), 3);
     point->setCurrentIndex(1);
@@ -336,7 +339,7 @@ class TestBench final : public QObject {
     Shown shown;
     prepare(shown);
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     auto* chart = shown.child<ChartView>("benchChart");
     const auto range = [&] {
       auto* axis = qobject_cast<QValueAxis*>(chart->chart()->axes(Qt::Vertical).front());
@@ -354,7 +357,7 @@ class TestBench final : public QObject {
     QVERIFY(chart->isHidden(original));
     QVERIFY(!lineNamed(*chart, original)->isVisible());
     shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.benchRuns().size() == 1);
+    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
     QVERIFY(!lineNamed(*chart, original)->isVisible());
     QCOMPARE(range(), near);
     QTest::mouseDClick(chart->viewport(), Qt::LeftButton, {}, chart->rect().center());
@@ -368,7 +371,7 @@ class TestBench final : public QObject {
     Shown shown;
     prepare(shown);
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     auto* chart = shown.child<ChartView>("benchChart");
     auto* line = lineNamed(*chart, QStringLiteral("folded"));
     Q_EMIT line->hovered(line->at(3), true);
@@ -382,9 +385,9 @@ class TestBench final : public QObject {
     prepare(shown);
     type(shown, "benchSweep", QStringLiteral("seq=64,256"));
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.benchRuns().size() == 1);
+    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
     shown.click("benchSpeedup");
     auto* chart = shown.child<ChartView>("benchChart");
     const auto choose = [&](int menu, int entry) {
@@ -405,11 +408,11 @@ class TestBench final : public QObject {
     Shown shown;
     prepare(shown);
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     shown.child<QAction>("benchCopyMarkdown")->trigger();
     const QString copied = QGuiApplication::clipboard()->text();
     QVERIFY(copied.startsWith(QStringLiteral("| Point |")));
-    QVERIFY2(copied.contains(text(shown.session.bench()->versions)), qPrintable(copied));
+    QVERIFY2(copied.contains(text(shown.session.measurements()->last()->versions)), qPrintable(copied));
     const auto save = [&](const char* action, const char* dialog, const QString& name) {
       const QString path = folder_.filePath(name);
       shown.child<QAction>(action)->trigger();
@@ -431,9 +434,9 @@ class TestBench final : public QObject {
     prepare(shown);
     type(shown, "benchSweep", QStringLiteral("seq=64,256"));
     shown.click("benchStart");
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     shown.session.measure();
-    QTRY_VERIFY(!shown.session.busy() && shown.session.benchRuns().size() == 1);
+    QTRY_VERIFY(!shown.session.busy() && shown.session.measurements()->earlier().size() == 1);
     const auto read = projectFromJson(projectToJson(projectOf(shown.session)));
     QVERIFY(read.has_value());
     QCOMPARE(read->bench->points.size(), size_t{2});
@@ -445,11 +448,11 @@ class TestBench final : public QObject {
     Shown shown;
     prepare(shown);
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench().has_value());
-    shown.session.keepNorm(2, true);
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
+    shown.session.choices()->keepNorm(2, true);
     QTRY_VERIFY(!shown.session.busy());
-    QVERIFY(!shown.session.bench().has_value());
-    QCOMPARE(shown.session.benchRuns().size(), size_t{1});
+    QVERIFY(!shown.session.measurements()->last().has_value());
+    QCOMPARE(shown.session.measurements()->earlier().size(), size_t{1});
   }
 
   void aPlanChangedWhileMeasuringIsNotWhatWasMeasured() {
@@ -458,13 +461,13 @@ class TestBench final : public QObject {
     QVERIFY(shown.child<QAction>("flavour_fast")->isEnabled());
     shown.session.measure();
     QVERIFY(!shown.child<QAction>("flavour_fast")->isEnabled());
-    QTRY_VERIFY(shown.session.benchLive().result().has_value());
+    QTRY_VERIFY(shown.session.measurements()->live().result().has_value());
     shown.window.workspace()->bottom()->showTab(BottomPanel::Plan);
-    shown.session.keepNorm(2, true);
-    QVERIFY(!shown.session.bench().has_value());
+    shown.session.choices()->keepNorm(2, true);
+    QVERIFY(!shown.session.measurements()->last().has_value());
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QVERIFY(!shown.session.bench().has_value());
-    QCOMPARE(shown.session.benchRuns().size(), size_t{1});  // as an earlier run
+    QVERIFY(!shown.session.measurements()->last().has_value());
+    QCOMPARE(shown.session.measurements()->earlier().size(), size_t{1});  // as an earlier run
     QVERIFY(!shown.child<ChartView>("benchChart")->isVisible());
   }
 
@@ -472,7 +475,7 @@ class TestBench final : public QObject {
     Shown shown({QStringLiteral("--slow"), QStringLiteral("export=200")});
     prepare(shown);
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench().has_value() && !shown.session.busy());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
     QSignalSpy resets(shown.child<QTableView>("benchTable")->model(), &QAbstractItemModel::modelReset);
     shown.session.exportTo(folder_.filePath(QStringLiteral("out.pt")));
     QTRY_VERIFY(shown.session.exported().has_value() && !shown.session.busy());

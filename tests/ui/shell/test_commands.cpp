@@ -100,7 +100,7 @@ class TestCommands final : public QObject {
     type(shown, QStringLiteral("h2ln2"));
     QCOMPARE(current(shown), QStringLiteral("h.2.ln_2"));
     press(shown, Qt::Key_Return);
-    QCOMPARE(shown.session.selection().norm, 5);
+    QCOMPARE(shown.session.selection()->current().norm, 5);
     openPalette(shown);
     type(shown, QStringLiteral("go table"));
     press(shown, Qt::Key_Return);
@@ -128,7 +128,7 @@ class TestCommands final : public QObject {
   void everyLinkLeadsToALesson() {
     Shown shown;
     shown.openAndAnalyse(model_);
-    shown.session.selectNorm(2);
+    shown.session.selection()->selectNorm(2);
     LearnPage page(nullptr);
     QSet<QString> names;
     for (const QWidget* widget : shown.window.findChildren<QWidget*>()) {
@@ -203,7 +203,7 @@ class TestCommands final : public QObject {
       QCOMPARE(shown.session.digits(), 2);
       auto* device = shown.child<Segmented>("preferDevice");
       QTest::mouseClick(device, Qt::LeftButton, {}, QPoint(device->width() * 3 / 4, device->height() / 2));
-      QCOMPARE(shown.session.benchParams().device, std::string("cuda"));
+      QCOMPARE(shown.session.measurements()->params().device, std::string("cuda"));
       shown.click("preferencesDone");
       QVERIFY(shown.window.workspace()->isVisible());
     }
@@ -214,13 +214,13 @@ class TestCommands final : public QObject {
     Shown again({}, true);
     QCOMPARE(again.session.digits(), 2);
     again.openAndAnalyse(model_);
-    QCOMPARE(again.session.benchParams().device, std::string("cuda"));
+    QCOMPARE(again.session.measurements()->params().device, std::string("cuda"));
   }
 
   void anotherEngineIsStartedAndTheModelReopened() {
     Shown shown({}, true);
     shown.openAndAnalyse(model_);
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     const qint64 before = shown.window.engine()->processId();
     shown.child<QAction>("preferences")->trigger();
@@ -232,7 +232,7 @@ class TestCommands final : public QObject {
     QTRY_VERIFY(shown.window.engine()->processId() != before);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.analysis()->totals.layer_norms, 5);  // the new engine's model has two blocks
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     QVERIFY(preferencesFromSettings().engineCommand.contains(QStringLiteral("--blocks 2")));
   }
 

@@ -175,13 +175,13 @@ class TestDifferences final : public QObject {
     QTest::keyClick(map, Qt::Key_Right);
     QTest::keyClick(map, Qt::Key_Return);
     QCOMPARE(chosen.size(), 1);
-    QCOMPARE(shown.session.selection().norm, 5);
+    QCOMPARE(shown.session.selection()->current().norm, 5);
     QCOMPARE(shown.child<QComboBox>("differenceType")->currentText(), QStringLiteral("float32"));
-    shown.session.selectNorm(2);
+    shown.session.selection()->selectNorm(2);
     auto* table = shown.child<QTableView>("differenceTable");
     QCOMPARE(table->currentIndex().data(DifferenceTable::NormRole).toInt(), 2);
     table->setCurrentIndex(table->model()->index(0, 0));
-    QCOMPARE(shown.session.selection().norm, 0);
+    QCOMPARE(shown.session.selection()->current().norm, 0);
   }
 
   void theTensorsOfARowAreShownAndAClickLooksCloser() {
@@ -248,7 +248,7 @@ class TestDifferences final : public QObject {
     Shown shown;
     foldAndCompare(shown, model_);
     QTRY_COMPARE(matrixOf(shown)->types(), 2);
-    shown.session.keepNorm(3, true);
+    shown.session.choices()->keepNorm(3, true);
     QTRY_COMPARE(matrixOf(shown)->types(), 0);
     QVERIFY(shown.child<QLabel>("differencesEmpty")->isVisible());
   }

@@ -54,7 +54,7 @@ class TestGraphPane final : public QObject {
     const int planned = view_->meanStates().count(graphview::MeanState::Planned);
     QVERIFY(planned > 0);
     // The overlay follows the plan.
-    window_->session()->keepNorm(2, true);
+    window_->session()->choices()->keepNorm(2, true);
     QTRY_COMPARE(view_->meanStates().count(graphview::MeanState::Planned), planned - 1);
     QCOMPARE(view_->meanStates().count(graphview::MeanState::NotZero), 1);
     chooseMode(2);
@@ -119,12 +119,12 @@ class TestGraphPane final : public QObject {
     search->setFocus();
     QTest::keyClicks(search, QStringLiteral("op:linear"));
     QTest::keyClick(search, Qt::Key_Return);
-    QTRY_VERIFY(window_->session()->selection().node >= 0);
-    const int first = window_->session()->selection().node;
+    QTRY_VERIFY(window_->session()->selection()->current().node >= 0);
+    const int first = window_->session()->selection()->current().node;
     window_->findChild<QAction*>(QStringLiteral("findNext"))->trigger();
-    QTRY_VERIFY(window_->session()->selection().node != first);
+    QTRY_VERIFY(window_->session()->selection()->current().node != first);
     window_->findChild<QAction*>(QStringLiteral("findPrevious"))->trigger();
-    QTRY_COMPARE(window_->session()->selection().node, first);
+    QTRY_COMPARE(window_->session()->selection()->current().node, first);
     QCOMPARE(search->text(), QStringLiteral("op:linear"));
   }
 

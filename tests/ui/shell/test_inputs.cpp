@@ -127,7 +127,7 @@ class TestInputs final : public QObject {
     {
       Shown shown;
       shown.openAndAnalyse(model_);
-      shown.session.setPolicy(QStringLiteral("all"));
+      shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
       auto* table = shown.child<QTableView>("inputsTable");
@@ -141,7 +141,7 @@ class TestInputs final : public QObject {
       QTest::mouseClick(apply, Qt::LeftButton);
       QTRY_VERIFY(!shown.session.busy() && shown.session.plan());
       QCOMPARE(shown.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
-      QCOMPARE(shown.session.planParams().policy, std::string("all"));
+      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
       QVERIFY(state(shown).contains(QStringLiteral("As you set them")));
     }
     Shown again;

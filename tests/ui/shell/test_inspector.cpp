@@ -83,8 +83,8 @@ class TestInspector final : public QObject {
     QTRY_VERIFY(statesShown(shown, QStringLiteral("reads the tensor")));
     QTest::qWait(50);
     // The next question is answered at once, not after a minute: the first was cancelled.
-    shown.session.clearSelection();
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.selection()->clear();
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY_WITH_TIMEOUT(shown.session.plan() && shown.session.plan()->policy == "all", 1000);
   }
 
@@ -107,7 +107,7 @@ class TestInspector final : public QObject {
     QVERIFY(copied().startsWith(QStringLiteral("h.1.ln_2\n  verdict: free\n")));
     for (const protocol::GraphNode& node : shown.session.index().graph().nodes) {
       if (node.op != "aten::gelu") continue;
-      shown.session.selectNode(node.id);
+      shown.session.selection()->selectNode(node.id);
       break;
     }
     const QString node = copied();

@@ -103,16 +103,16 @@ class TestPlanPanel final : public QObject {
     QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 9);
     shown.child<QAction>("suggestBest")->trigger();
     QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 1);
-    QCOMPARE(shown.session.planParams().prices, std::string("measured"));
-    shown.session.setPolicy(QStringLiteral("all"));
+    QCOMPARE(shown.session.choices()->params().prices, std::string("measured"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(done());
-    shown.session.selectNorm(4);
+    shown.session.selection()->selectNorm(4);
     shown.child<QAction>("foldNorm")->trigger();
     QTRY_VERIFY(done() && !shown.session.folds(4));
     clickTick(planTable(shown), 0);
     QTRY_VERIFY(done() && !shown.session.folds(0));
     shown.click("resetPlanButton");
-    QTRY_VERIFY(done() && shown.session.planParams().policy == "balanced");
+    QTRY_VERIFY(done() && shown.session.choices()->params().policy == "balanced");
 
     const QStringList steps{
         QStringLiteral("reset the plan"),     QStringLiteral("turn off: center word_embeddings.weight"),
@@ -185,7 +185,7 @@ class TestPlanPanel final : public QObject {
     auto* table = shown.child<QTableView>("normTable");
     const QModelIndex third = table->model()->index(2, NormTable::Name);
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(third).center());
-    QCOMPARE(shown.session.selection().norm, 2);
+    QCOMPARE(shown.session.selection()->current().norm, 2);
     QTest::mouseClick(table->viewport(), Qt::LeftButton, Qt::ShiftModifier,
                       table->visualRect(table->model()->index(4, NormTable::Name)).center());
     QCOMPARE(table->selectionModel()->selectedRows().size(), 3);

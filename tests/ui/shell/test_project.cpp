@@ -80,27 +80,27 @@ class TestProject final : public QObject {
     {
       Shown shown;
       shown.openAndAnalyse(model_);
-      shown.session.setPolicy(QStringLiteral("all"));
+      shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-      shown.session.keepNorm(2, true);
+      shown.session.choices()->keepNorm(2, true);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.session.fold();
       QTRY_VERIFY(shown.session.foldResult().has_value());
       shown.session.measure();
-      QTRY_VERIFY(shown.session.bench().has_value());
+      QTRY_VERIFY(shown.session.measurements()->last().has_value());
       auto* view = shown.window.workspace()->graph()->view();
       QVERIFY(view->waitForLayout(5000));
       view->expandAll();
       QVERIFY(view->waitForLayout(5000));
       shown.clickNorm(5);
-      QTRY_VERIFY(shown.session.zeroMean().has_value());
+      QTRY_VERIFY(shown.session.selection()->zeroMean().has_value());
       QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
       shown.answerFileDialog("projectDialog", project_);
       QTRY_VERIFY(QFile::exists(project_));
       QVERIFY(shows(shown, QStringLiteral("Saved")));
       QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine (bert.pt)")));
       QVERIFY(!shown.window.project()->dirty());
-      shown.session.keepNorm(3, true);
+      shown.session.choices()->keepNorm(3, true);
       QVERIFY(shown.window.project()->dirty());
     }
     Shown shown;
@@ -108,15 +108,15 @@ class TestProject final : public QObject {
     shown.answerFileDialog("openDialog", project_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), model_);
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
-    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
     QCOMPARE(shown.session.plan()->folded.size(), size_t{8});
-    QCOMPARE(shown.session.selection().norm, 5);
-    QVERIFY(shown.session.bench().has_value());
+    QCOMPARE(shown.session.selection()->current().norm, 5);
+    QVERIFY(shown.session.measurements()->last().has_value());
     QVERIFY(!shown.window.infoBar()->isVisible());
     QVERIFY(!shown.window.project()->dirty());
     // The next save needs no question.
-    shown.session.keepNorm(4, true);
+    shown.session.choices()->keepNorm(4, true);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.window.activateWindow();
     QVERIFY(QTest::qWaitForWindowActive(&shown.window));
@@ -146,7 +146,7 @@ class TestProject final : public QObject {
   void aModelThatIsGoneIsLocated() {
     Shown first;
     first.openAndAnalyse(model_);
-    first.session.setPolicy(QStringLiteral("all"));
+    first.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(first.session.plan() && !first.session.busy());
     QVERIFY(first.window.project()->save(project_).has_value());
     const QString moved = folder_->filePath(QStringLiteral("elsewhere/bert_moved.pt"));
@@ -162,7 +162,7 @@ class TestProject final : public QObject {
     shown.answerFileDialog("locateDialog", moved);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), moved);
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     QVERIFY(shown.window.windowTitle().startsWith(QStringLiteral("mine")));
   }
 
@@ -182,7 +182,7 @@ class TestProject final : public QObject {
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.session.path(), model_);
-    QCOMPARE(shown.session.planParams().policy, protocol::PlanParams().policy);
+    QCOMPARE(shown.session.choices()->params().policy, protocol::PlanParams().policy);
   }
 
   void aModelBesideItsProjectMayMoveWithIt() {
@@ -203,7 +203,7 @@ class TestProject final : public QObject {
       Shown shown;
       write(model_, "the first content");
       shown.openAndAnalyse(model_);
-      shown.session.keepNorm(0, true);
+      shown.session.choices()->keepNorm(0, true);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       // The hash is there a moment after the model.
       QTRY_VERIFY(shown.window.project()->save(project_).has_value() &&
@@ -214,7 +214,7 @@ class TestProject final : public QObject {
     shown.window.openFile(project_);
     QTRY_VERIFY(shows(shown, QStringLiteral("not the one that this project was made with")));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{0});
+    QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{0});
   }
 
   void whatThePlanNamesAndTheModelLacksIsTold() {
@@ -227,19 +227,19 @@ class TestProject final : public QObject {
     Shown shown;
     shown.window.openFile(project_);
     QTRY_VERIFY(shows(shown, QStringLiteral("no.such_norm")));
-    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
+    QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
   }
 
   void aModelThatChangesOnTheDiskIsReloaded() {
     Shown shown;
     shown.openAndAnalyse(model_);
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     write(model_, "written by somebody else");
     QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     QVERIFY(!shown.window.infoBar()->isVisible());
     QVERIFY(QFile::remove(model_));
     QTRY_VERIFY(shows(shown, QStringLiteral("moved or removed")));
@@ -248,7 +248,7 @@ class TestProject final : public QObject {
   void aReloadDuringAReloadKeepsThePlan() {
     Shown shown({QStringLiteral("--slow"), QStringLiteral("analyze=300")});
     shown.openAndAnalyse(model_);
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     write(model_, "written by somebody else");
     QTRY_VERIFY(shows(shown, QStringLiteral("changed on the disk")));
@@ -256,19 +256,19 @@ class TestProject final : public QObject {
     QTRY_COMPARE(shown.session.job().kind, JobKind::Analyzing);
     shown.window.project()->reload(model_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
   }
 
   void aReloadLeavesWhatWasNotSavedUnsaved() {
     Shown shown;
     shown.openAndAnalyse(model_);
     QVERIFY(shown.window.project()->save(project_).has_value());
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.window.project()->reload(model_);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QCOMPARE(shown.window.project()->path(), project_);
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
     QVERIFY(shown.window.project()->dirty());
   }
 
@@ -287,8 +287,8 @@ class TestProject final : public QObject {
     QTRY_VERIFY(shows(shown, QStringLiteral("Work on bert.pt was not saved")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
-    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{0});
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{0});
     QVERIFY(!QFile::exists(orphan));
     QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));  // a second crash loses nothing
   }
@@ -315,7 +315,7 @@ class TestProject final : public QObject {
       shown.window.project()->putAside();
       file = shown.window.project()->recoveryFile();
       QVERIFY(!QFile::exists(file));
-      shown.session.setPolicy(QStringLiteral("all"));
+      shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.project()->putAside();
       QVERIFY(contentOf(file).contains("\"policy\": \"all\""));
@@ -331,7 +331,7 @@ class TestProject final : public QObject {
       Shown shown({}, false, recovery_);
       shown.openAndAnalyse(model_);
       QVERIFY(shown.window.project()->save(project_).has_value());
-      shown.session.setPolicy(QStringLiteral("all"));
+      shown.session.choices()->setPolicy(QStringLiteral("all"));
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       shown.window.close();
     }
@@ -340,14 +340,14 @@ class TestProject final : public QObject {
     QTRY_VERIFY(shows(shown, QStringLiteral("was not saved")));
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
   }
 
   void changesOfAProjectAreOfferedAgainWhenAnotherModelFollows() {
     Shown shown({}, false, recovery_);
     shown.openAndAnalyse(model_);
     QVERIFY(shown.window.project()->save(project_).has_value());
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.window.openFile(folder_->filePath(QStringLiteral("missing.pt")));
     QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy());
@@ -360,7 +360,7 @@ class TestProject final : public QObject {
     QCOMPARE(orphans.size(), 1);
     QVERIFY(contentOf(orphans.first()).contains("\"policy\": \"all\""));
     // What comes next is put aside beside it.
-    shown.session.keepNorm(0, true);
+    shown.session.choices()->keepNorm(0, true);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.window.project()->putAside();
     QVERIFY(QFile::exists(shown.window.project()->recoveryFile()));
@@ -382,12 +382,12 @@ class TestProject final : public QObject {
       QTRY_VERIFY2(shown.window.infoBar()->showsError(), method);
       shown.click("infoAction");
       QTRY_VERIFY2(shown.session.plan() && !shown.session.busy(), method);
-      QCOMPARE(shown.session.planParams().policy, std::string("all"));
-      QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
+      QCOMPARE(shown.session.choices()->params().policy, std::string("all"));
+      QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
       QCOMPARE(shown.session.inputs().specs.size(), size_t{1});
       QCOMPARE(shown.window.project()->path(), project_);
       QVERIFY2(!shown.window.project()->dirty(), method);
-      shown.session.setPolicy(QStringLiteral("free"));
+      shown.session.choices()->setPolicy(QStringLiteral("free"));
       QVERIFY2(shown.window.project()->dirty(), method);  // it knows what the file holds
     }
   }

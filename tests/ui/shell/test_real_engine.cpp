@@ -38,10 +38,10 @@ class TestRealEngine final : public QObject {
     QCOMPARE(totals.free, totals.layer_norms);
     QVERIFY(session.analysis()->probe_error.empty());
 
-    session.selectNorm(totals.layer_norms - 1);
-    QTRY_VERIFY_WITH_TIMEOUT(session.zeroMean().has_value(), kPatienceMs);
-    QVERIFY(session.zeroMean()->vertices.size() > 3);
-    QVERIFY(!session.zeroMean()->leaves.empty());
+    session.selection()->selectNorm(totals.layer_norms - 1);
+    QTRY_VERIFY_WITH_TIMEOUT(session.selection()->zeroMean().has_value(), kPatienceMs);
+    QVERIFY(session.selection()->zeroMean()->vertices.size() > 3);
+    QVERIFY(!session.selection()->zeroMean()->leaves.empty());
 
     QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
@@ -120,14 +120,14 @@ class TestRealEngine final : public QObject {
     QVERIFY(fewest != rows.rend());
     const size_t left = rows.size(), needed = static_cast<size_t>(fewest->edit.frees.size());
     const size_t folded = session.plan()->folded.size();
-    session.setEditOn(fewest->edit, false);
+    session.choices()->setEditOn(fewest->edit, false);
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     QCOMPARE(session.plan()->folded.size(), folded - needed);
     QTRY_COMPARE_WITH_TIMEOUT(session.planRows().size(), left, kPatienceMs);
     session.fold();
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
-    session.undoStack()->undo();
+    session.choices()->undoStack()->undo();
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && session.plan()->folded.size() == folded, kPatienceMs);
   }
 

@@ -44,14 +44,14 @@ class TestSession final : public QObject {
     QVERIFY(!shown.session.foldResult());
     QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench() && !shown.session.busy());
+    QTRY_VERIFY(shown.session.measurements()->last() && !shown.session.busy());
     shown.session.fold();
-    QVERIFY(shown.session.foldResult() && shown.session.bench());
+    QVERIFY(shown.session.foldResult() && shown.session.measurements()->last());
     QVERIFY(!shown.window.actions()->exportModel->isEnabled());
     QTRY_VERIFY(!shown.session.busy());
     QVERIFY(shown.session.foldResult());
-    QVERIFY2(!shown.session.bench(), "it is an earlier run by now");
-    QCOMPARE(shown.session.benchRuns().size(), size_t{1});
+    QVERIFY2(!shown.session.measurements()->last(), "it is an earlier run by now");
+    QCOMPARE(shown.session.measurements()->earlier().size(), size_t{1});
     // One that is stopped leaves nobody knowing what the engine holds.
     shown.session.fold();
     QVERIFY(shown.session.foldResult());
@@ -73,7 +73,7 @@ class TestSession final : public QObject {
     QVERIFY(!shown.window.infoBar()->isVisible());
     QCOMPARE(shown.session.path(), bert_);
     QCOMPARE(shown.session.plan()->folded.size(), size_t{9});
-    QVERIFY(shown.session.undoStack()->canUndo());
+    QVERIFY(shown.session.choices()->undoStack()->canUndo());
   }
 
   void aModelThatCannotBeReopenedIsKeptUntilItCan() {
@@ -107,7 +107,7 @@ class TestSession final : public QObject {
     shown.window.actions()->undo->trigger();
     QCOMPARE(shown.session.job().kind, JobKind::Opening);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-    QCOMPARE(shown.session.planParams().policy, protocol::PlanParams().policy);
+    QCOMPARE(shown.session.choices()->params().policy, protocol::PlanParams().policy);
     QCOMPARE(shown.session.plan()->folded.size(), size_t{1});
   }
 
@@ -130,7 +130,7 @@ class TestSession final : public QObject {
 
  private:
   static void foldAll(Shown& shown) {
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
   }
 

@@ -170,23 +170,23 @@ class TestSurvival final : public QObject {
   void aRestartKeepsPlanProofAndCharts() {
     Shown shown;
     shown.openAndAnalyse(model_);
-    shown.session.keepNorm(2, true);
+    shown.session.choices()->keepNorm(2, true);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.session.fold();
     QTRY_VERIFY(shown.session.foldResult().has_value());
     shown.session.measure();
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGSTOP);
     QTRY_VERIFY_WITH_TIMEOUT(shown.window.infoBar()->isVisible(), kNoticed);
     QCOMPARE(shown.child<QPushButton>("infoOther")->text(), QStringLiteral("Restart engine"));
     shown.click("infoOther");
     QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
     QVERIFY(!shown.window.infoBar()->isVisible());
-    QCOMPARE(shown.session.planParams().keep_norms, std::vector<int>{2});
-    QVERIFY(shown.session.undoStack()->canUndo());
+    QCOMPARE(shown.session.choices()->params().keep_norms, std::vector<int>{2});
+    QVERIFY(shown.session.choices()->undoStack()->canUndo());
     QVERIFY(shown.session.foldResult() && shown.session.foldResult()->verify);
-    QVERIFY(shown.session.bench().has_value());
-    shown.session.keepNorm(2, false);
+    QVERIFY(shown.session.measurements()->last().has_value());
+    shown.session.choices()->keepNorm(2, false);
     QVERIFY(!shown.session.foldResult().has_value());
   }
 
@@ -356,7 +356,8 @@ class TestSurvival final : public QObject {
     screenshot.start(project_);
     QTRY_COMPARE_WITH_TIMEOUT(status, 0, 20'000);
     QCOMPARE(QImage(picture).size(), QSize(1200, 800));
-    QCOMPARE(window.session()->bench().has_value(), QByteArray(QTest::currentDataTag()).startsWith("measured"));
+    QCOMPARE(window.session()->measurements()->last().has_value(),
+             QByteArray(QTest::currentDataTag()).startsWith("measured"));
     const auto charts = window.findChildren<QAbstractButton*>(
         QRegularExpression(QStringLiteral("^bench(Latency|Distribution|Speedup|Ops|BreakEven|TableButton)$")));
     QCOMPARE(charts.size(), 6);

@@ -50,8 +50,8 @@ class TestWindow final : public QObject {
     QCOMPARE(shown.window.storyBar()->nextAction(), NextAction::Fold);
 
     shown.clickNorm(5);
-    QCOMPARE(shown.session.selection().norm, 5);
-    QTRY_VERIFY(shown.session.zeroMean().has_value());
+    QCOMPARE(shown.session.selection()->current().norm, 5);
+    QTRY_VERIFY(shown.session.selection()->zeroMean().has_value());
     QCOMPARE(shown.child<QLabel>("inspectorTitle")->property("kind").toString(), QStringLiteral("title"));
     QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Folds free"));
     QVERIFY(shown.child<QLabel>("reason")->text().contains(QStringLiteral("linear layer")));
@@ -73,7 +73,7 @@ class TestWindow final : public QObject {
     QVERIFY(!shown.window.infoBar()->showsError());
 
     shown.click("measureButton");
-    QTRY_VERIFY(shown.session.bench().has_value());
+    QTRY_VERIFY(shown.session.measurements()->last().has_value());
     QVERIFY(shown.child<StorySegment>("storyMeasured")->accessibleName().contains(QStringLiteral("1.06×")));
   }
 
@@ -98,13 +98,13 @@ class TestWindow final : public QObject {
     auto* view = shown.window.workspace()->graph()->view();
     const int node = shown.session.norm(3)->node;
     Q_EMIT view->nodeSelected(node);
-    QCOMPARE(shown.session.selection().norm, 3);
+    QCOMPARE(shown.session.selection()->current().norm, 3);
     auto* list = shown.child<QTreeView>("normList");
     QCOMPARE(list->currentIndex().data(NormModel::NormRole).toInt(), 3);
     shown.clickNorm(0);
     QCOMPARE(view->selectedNode(), shown.session.norm(0)->node);
     Q_EMIT view->nodeSelected(-1);
-    QCOMPARE(shown.session.selection(), Selection{});
+    QCOMPARE(shown.session.selection()->current(), Selection{});
     QVERIFY(!list->currentIndex().isValid());
   }
 
@@ -114,7 +114,7 @@ class TestWindow final : public QObject {
     QCOMPARE(shown.session.plan()->folded.size(), size_t{1});
     shown.child<QAction>("policy_all")->trigger();
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
-    shown.session.keepNorm(4, true);
+    shown.session.choices()->keepNorm(4, true);
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 8);
     shown.click("undoButton");
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 9);
@@ -131,7 +131,7 @@ class TestWindow final : public QObject {
     shown.openAndAnalyse(model_);
     shown.session.fold();
     QTRY_VERIFY(shown.session.foldResult().has_value());
-    shown.session.keepNorm(0, true);
+    shown.session.choices()->keepNorm(0, true);
     QVERIFY(!shown.session.foldResult().has_value());
     QVERIFY(!shown.child<QAbstractButton>("exportButton")->isEnabled());
   }
@@ -139,7 +139,7 @@ class TestWindow final : public QObject {
   void centerHereIsShownBeforeItIsDone() {
     Shown shown;
     shown.openAndAnalyse(postNormModel_);
-    shown.session.selectNorm(4);
+    shown.session.selection()->selectNorm(4);
     shown.click("centerHere");
     auto* add = shown.child<QPushButton>("addCentering");
     QTRY_VERIFY(add->isVisible());
@@ -152,7 +152,7 @@ class TestWindow final : public QObject {
   void centerHereIsRefusedWithTheReason() {
     Shown shown;
     shown.openAndAnalyse(model_);
-    shown.session.selectNorm(2);
+    shown.session.selection()->selectNorm(2);
     shown.click("centerHere");
     auto* card = shown.child<QFrame>("centerCard");
     QTRY_VERIFY(card->isVisible());
@@ -210,21 +210,21 @@ class TestWindow final : public QObject {
     const QString flag = test::modelFile(folder_, QStringLiteral("crash.flag"));
     Shown shown({QStringLiteral("--crash"), QStringLiteral("fold"), QStringLiteral("--while"), flag});
     shown.openAndAnalyse(postNormModel_);
-    shown.session.setPolicy(QStringLiteral("all"));
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.clickNorm(3);
     shown.click("nextAction");
     QTRY_VERIFY(shown.window.infoBar()->showsError());
     QVERIFY(shown.window.infoBar()->message().contains(QStringLiteral("crashed")));
     QVERIFY(!shown.session.busy());
-    QVERIFY(shown.session.model().has_value());                       // the graph is still there
-    QCOMPARE(shown.session.planParams().policy, std::string("all"));  // and so is the plan
+    QVERIFY(shown.session.model().has_value());                              // the graph is still there
+    QCOMPARE(shown.session.choices()->params().policy, std::string("all"));  // and so is the plan
 
     shown.click("infoAction");
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QVERIFY(!shown.window.infoBar()->isVisible());
     QCOMPARE(shown.session.plan()->policy, std::string("all"));
-    QCOMPARE(shown.session.selection().norm, 3);
+    QCOMPARE(shown.session.selection()->current().norm, 3);
     QVERIFY(shown.child<QAbstractButton>("undoButton")->isEnabled());
     shown.click("nextAction");
     QTRY_VERIFY(shown.session.foldResult().has_value());
@@ -243,7 +243,7 @@ class TestWindow final : public QObject {
   void aFailedProofIsNotExportedUnlessInsisted() {
     Shown shown;
     shown.openAndAnalyse(postNormModel_);
-    shown.session.setPolicy(QStringLiteral("paper"));
+    shown.session.choices()->setPolicy(QStringLiteral("paper"));
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     shown.click("nextAction");
     QTRY_VERIFY(shown.session.foldResult().has_value());
@@ -325,12 +325,12 @@ class TestWindow final : public QObject {
     };
     check(QStringLiteral("welcome"));
     shown.openAndAnalyse(model_);
-    shown.session.selectNorm(2);
+    shown.session.selection()->selectNorm(2);
     for (QAction* panel : shown.window.actions()->panels) {
       panel->trigger();
       check(panel->objectName());
     }
-    shown.session.selectNode(shown.session.index().graph().nodes[2].id);
+    shown.session.selection()->selectNode(shown.session.index().graph().nodes[2].id);
     check(QStringLiteral("node page"));
     shown.child<QAction>("preferences")->trigger();
     check(QStringLiteral("preferences"));

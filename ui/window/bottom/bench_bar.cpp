@@ -47,12 +47,13 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
     session_->measure();
   });
   connect(stop_, &QPushButton::clicked, session_, &Session::cancel);
-  connect(session_, &Session::benchParamsChanged, this, &BenchBar::fill);
+  connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::fill);
   connect(session_, &Session::engineLost, this, &BenchBar::showState);
-  for (const auto signal : {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged,
-                            &Session::modelChanged, &Session::benchParamsChanged}) {
+  for (const auto signal :
+       {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &BenchBar::showState);
   }
+  connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::showState);
   fill();
   showState();
 }
@@ -137,7 +138,7 @@ void BenchBar::buildSides() {
 
 void BenchBar::fill() {
   filling_ = true;
-  const protocol::BenchParams& params = session_->benchParams();
+  const protocol::BenchParams& params = session_->measurements()->params();
   rounds_->setValue(params.rounds);
   iterations_->setValue(params.iterations);
   QStringList sweeps;
@@ -153,7 +154,7 @@ void BenchBar::fill() {
 
 void BenchBar::apply() {
   if (filling_) return;
-  protocol::BenchParams params = session_->benchParams();
+  protocol::BenchParams params = session_->measurements()->params();
   params.rounds = rounds_->value();
   params.iterations = iterations_->value();
   params.sweep.clear();
@@ -165,7 +166,7 @@ void BenchBar::apply() {
   params.cuda_graph = graphs_->isChecked() && params.device == "cuda";
   params.a = a_->side();
   params.b = b_->side();
-  session_->setBenchParams(params);
+  session_->measurements()->setParams(params);
 }
 
 void BenchBar::showState() {
@@ -176,7 +177,7 @@ void BenchBar::showState() {
   for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, a_, b_}) {
     field->setEnabled(!measuring);
   }
-  const bool onCuda = session_->benchParams().device == "cuda";
+  const bool onCuda = session_->measurements()->params().device == "cuda";
   graphs_->setVisible(hasGpu() || onCuda);
   graphs_->setEnabled(hasGpu() && onCuda && !measuring);
 }

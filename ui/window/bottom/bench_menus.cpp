@@ -60,7 +60,7 @@ void BenchPage::showBeside() {
   const QAction* chosen = earlierGroup_->checkedAction();
   const bool overlaid = chosen != nullptr && chosen->data().toInt() >= 0;
   earlierMenu_->clear();
-  const auto& runs = session_->benchRuns();
+  const auto& runs = session_->measurements()->earlier();
   QAction* none = addChoice(earlierMenu_, earlierGroup_, tr("None"), -1);
   none->setChecked(true);
   for (size_t i = 0; i < runs.size(); ++i) {

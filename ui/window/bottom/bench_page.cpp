@@ -55,12 +55,13 @@ BenchPage::BenchPage(Session* session, QWidget* parent)
   body->addWidget(makeLine(Qt::Vertical, this));
   body->addWidget(buildFigures(), 2);
   layout->addLayout(body, 1);
-  for (const auto signal : {&Session::benchChanged, &Session::benchProgressed, &Session::benchParamsChanged,
-                            &Session::foldChanged, &Session::modelChanged}) {
-    connect(session_, signal, this, &BenchPage::showResult);
+  for (const auto signal : {&Measurements::changed, &Measurements::progressed, &Measurements::paramsChanged}) {
+    connect(session_->measurements(), signal, this, &BenchPage::showResult);
   }
+  connect(session_, &Session::foldChanged, this, &BenchPage::showResult);
+  connect(session_, &Session::modelChanged, this, &BenchPage::showResult);
   connect(session_, &Session::jobChanged, this, &BenchPage::showWords);
-  connect(session_, &Session::benchChanged, this, &BenchPage::showBeside);
+  connect(session_->measurements(), &Measurements::changed, this, &BenchPage::showBeside);
   showBeside();
   showResult();
 }
@@ -178,7 +179,8 @@ QWidget* BenchPage::buildFigures() {
 // ---- what is shown
 
 const std::optional<protocol::BenchResult>& BenchPage::result() const {
-  return session_->benchLive().result() ? session_->benchLive().result() : session_->bench();
+  return session_->measurements()->live().result() ? session_->measurements()->live().result()
+                                                   : session_->measurements()->last();
 }
 
 const PaperSeries* BenchPage::paper() const {
@@ -195,7 +197,7 @@ std::optional<PaperSeries> BenchPage::reference() const {
 const protocol::BenchResult* BenchPage::earlier() const {
   const QAction* chosen = earlierGroup_->checkedAction();
   const int index = chosen != nullptr ? chosen->data().toInt() : -1;
-  const auto& runs = session_->benchRuns();
+  const auto& runs = session_->measurements()->earlier();
   return index < 0 || static_cast<size_t>(index) >= runs.size() ? nullptr : &runs[static_cast<size_t>(index)];
 }
 
@@ -219,7 +221,7 @@ void BenchPage::showPoints() {
   if (result()) {
     for (const protocol::BenchPoint& point : result()->points) point_->addItem(pointName(point));
   }
-  const bool live = session_->benchLive().result().has_value();
+  const bool live = session_->measurements()->live().result().has_value();
   const int last = point_->count() - 1;
   point_->setCurrentIndex(live && following_ ? last : std::clamp(before, std::min(0, last), last));
   point_->setVisible(point_->count() > 1);

@@ -80,10 +80,11 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   connect(plan, &PlanPage::nodeChosen, this, &BottomPanel::nodeChosen);
   connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
   connect(proof, &ProofPage::exportAnywayClicked, this, &BottomPanel::exportAnywayClicked);
-  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::benchChanged,
-                            &Session::modelChanged, &Session::analysisChanged}) {
+  for (const auto signal :
+       {&Session::planChanged, &Session::foldChanged, &Session::modelChanged, &Session::analysisChanged}) {
     connect(session_, signal, this, &BottomPanel::showSummary);
   }
+  connect(session_->measurements(), &Measurements::changed, this, &BottomPanel::showSummary);
   showSummary();
 }
 
@@ -134,8 +135,8 @@ void BottomPanel::showSummary() {
     if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
     parts << (plan->gap == 0 ? tr("proved best") : tr("not proved best"));
     summary = parts.join(QStringLiteral(" · "));
-  } else if (tab() == Benchmark && session_->bench()) {
-    summary = tr("on %1 · interleaved rounds, same inputs").arg(text(session_->bench()->device));
+  } else if (tab() == Benchmark && session_->measurements()->last()) {
+    summary = tr("on %1 · interleaved rounds, same inputs").arg(text(session_->measurements()->last()->device));
   } else if (tab() == Differences && session_->foldResult()) {
     summary = tr("both models on the same inputs");
   } else if (tab() == Proof && session_->foldResult()) {

@@ -78,7 +78,7 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::foldChanged}) {
     connect(session_, signal, this, &DifferencesPage::showResult);
   }
-  connect(session_, &Session::selectionChanged, this, &DifferencesPage::followSelection);
+  connect(session_->selection(), &GraphSelection::changed, this, &DifferencesPage::followSelection);
   showResult();
 }
 
@@ -260,9 +260,9 @@ void DifferencesPage::rowChosen(const QModelIndex& index) {
     const protocol::DiffRow& row = rows_->row(source.row());
     following_ = true;
     if (row.norm >= 0) {
-      session_->selectNorm(row.norm);
+      session_->selection()->selectNorm(row.norm);
     } else if (row.value >= 0) {
-      session_->selectValue(row.value);
+      session_->selection()->selectValue(row.value);
     }
     following_ = false;
   }
@@ -271,7 +271,7 @@ void DifferencesPage::rowChosen(const QModelIndex& index) {
 
 void DifferencesPage::followSelection() {
   if (following_) return;
-  const int row = rows_->rowOfNorm(session_->selection().norm);
+  const int row = rows_->rowOfNorm(session_->selection()->current().norm);
   following_ = true;
   if (row >= 0) {
     const QModelIndex at = sorter_->mapFromSource(rows_->index(row, 0));

@@ -30,7 +30,7 @@ NormTablePage::NormTablePage(Session* session, QWidget* parent)
   connect(session_, &Session::analysisChanged, this, &NormTablePage::fill);
   connect(session_, &Session::modelChanged, this, &NormTablePage::fill);
   connect(session_, &Session::planChanged, this, &NormTablePage::showPlan);
-  connect(session_, &Session::selectionChanged, this, &NormTablePage::followSelection);
+  connect(session_->selection(), &GraphSelection::changed, this, &NormTablePage::followSelection);
   fill();
 }
 
@@ -80,7 +80,7 @@ void NormTablePage::buildTable() {
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(table_, &QTableView::customContextMenuRequested, this, &NormTablePage::showMenu);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
-    if (!following_ && now.isValid()) session_->selectNorm(now.data(NormTable::NormRole).toInt());
+    if (!following_ && now.isValid()) session_->selection()->selectNorm(now.data(NormTable::NormRole).toInt());
   });
   addCopyShortcut(table_);
 }
@@ -95,7 +95,8 @@ void NormTablePage::fill() {
 }
 
 void NormTablePage::showPlan() {
-  model_->setPlan(session_->planParams().keep_norms, session_->plan() ? session_->plan()->folded : std::vector<int>());
+  model_->setPlan(session_->choices()->params().keep_norms,
+                  session_->plan() ? session_->plan()->folded : std::vector<int>());
 }
 
 void NormTablePage::showCount() {
@@ -107,7 +108,7 @@ void NormTablePage::showCount() {
 }
 
 void NormTablePage::followSelection() {
-  const int row = model_->rowOf(session_->selection().norm);
+  const int row = model_->rowOf(session_->selection()->current().norm);
   const QModelIndex at = row < 0 ? QModelIndex() : sorter_->mapFromSource(model_->index(row, 0));
   if (at.isValid() && table_->currentIndex().row() == at.row()) return;
   following_ = true;
@@ -138,7 +139,7 @@ void NormTablePage::showMenu(const QPoint& position) {
     const auto add = [&](const QString& title, const char* name, bool keep) {
       QAction* action = menu->addAction(title);
       action->setObjectName(QLatin1String(name));
-      connect(action, &QAction::triggered, this, [this, norms, keep] { session_->keepNorms(norms, keep); });
+      connect(action, &QAction::triggered, this, [this, norms, keep] { session_->choices()->keepNorms(norms, keep); });
     };
     add(tr("Keep as LayerNorm"), "keepChosen", true);
     add(tr("Fold if the plan can"), "foldChosen", false);

@@ -46,7 +46,7 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
   layout->addWidget(table_);
   connect(model_, &EditModel::switched, this, [this](int row, bool on) {
     ticked_ = true;
-    session_->setEditOn(model_->row(row).row.edit, on);
+    session_->choices()->setEditOn(model_->row(row).row.edit, on);
   });
   connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     if (std::exchange(ticked_, false)) return;
@@ -87,7 +87,7 @@ void PlanPage::showMenu(const QPoint& position) {
     const protocol::EditInfo edit = line.row.edit;
     const bool on = line.row.on;
     connect(menu->addAction(on ? tr("Leave this edit out") : tr("Put this edit back")), &QAction::triggered, this,
-            [this, edit, on] { session_->setEditOn(edit, !on); });
+            [this, edit, on] { session_->choices()->setEditOn(edit, !on); });
     if (edit.node >= 0) {
       connect(menu->addAction(tr("Show in the graph")), &QAction::triggered, this,
               [this, node = edit.node] { Q_EMIT nodeChosen(node); });

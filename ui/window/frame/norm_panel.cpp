@@ -81,7 +81,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   connect(session_, &Session::analysisChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::planChanged, this, &NormPanel::showPlan);
-  connect(session_, &Session::selectionChanged, this, &NormPanel::followSelection);
+  connect(session_->selection(), &GraphSelection::changed, this, &NormPanel::followSelection);
 }
 
 QWidget* NormPanel::makeNormPage() {
@@ -157,7 +157,7 @@ void NormPanel::fillNorms() {
 }
 
 void NormPanel::showPlan() {
-  normModel_->setPlan(session_->planParams().keep_norms,
+  normModel_->setPlan(session_->choices()->params().keep_norms,
                       session_->plan() ? session_->plan()->folded : std::vector<int>());
 }
 
@@ -168,12 +168,12 @@ void NormPanel::fillModules() {
 
 void NormPanel::chooseNorm(const QModelIndex& index) {
   if (following_ || !index.isValid() || index.data(NormModel::IsGroupRole).toBool()) return;
-  session_->selectNorm(index.data(NormModel::NormRole).toInt());
+  session_->selection()->selectNorm(index.data(NormModel::NormRole).toInt());
 }
 
 void NormPanel::followSelection() {
   following_ = true;
-  const QModelIndex at = filter_->mapFromSource(normModel_->indexOfNorm(session_->selection().norm));
+  const QModelIndex at = filter_->mapFromSource(normModel_->indexOfNorm(session_->selection()->current().norm));
   norms_->setCurrentIndex(at);
   if (at.isValid()) {
     norms_->expand(at.parent());

@@ -59,7 +59,7 @@ StoryStep planStep(const Session& session) {
   }
   const int edits = static_cast<int>(session.plan()->edits.size());
   step.pieces.push_back({edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), Tone::Strong});
-  step.pieces.push_back({tr("· policy %1").arg(text(session.planParams().policy))});
+  step.pieces.push_back({tr("· policy %1").arg(text(session.choices()->params().policy))});
   return step;
 }
 
@@ -89,12 +89,12 @@ StoryStep provedStep(const Session& session) {
 }
 
 StoryStep measuredStep(const Session& session) {
-  StoryStep step{tr("Measured"), session.bench().has_value(), {}};
-  if (!session.bench()) {
+  StoryStep step{tr("Measured"), session.measurements()->last().has_value(), {}};
+  if (!session.measurements()->last()) {
     step.pieces.push_back({session.job().kind == JobKind::Measuring ? tr("measuring") : tr("not yet"), Tone::Faint});
     return step;
   }
-  const protocol::BenchResult& bench = *session.bench();
+  const protocol::BenchResult& bench = *session.measurements()->last();
   if (bench.folded.median_ms <= 0) {
     step.pieces.push_back({formatMilliseconds(bench.original.median_ms), Tone::Strong});
     step.pieces.push_back({tr("on %1, alone").arg(text(bench.device))});
@@ -149,7 +149,7 @@ void chooseNext(Story& story, const Session& session) {
     return;
   }
   if (fold && fold->ok && !fold->plan.folded.empty()) {
-    if (session.exported() && !session.bench()) {
+    if (session.exported() && !session.measurements()->last()) {
       setNext(story, NextAction::Measure, tr("Measure the gain"), QStringLiteral("measure"),
               tr("Time the original against the folded model."));
     } else if (!session.exported()) {

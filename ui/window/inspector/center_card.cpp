@@ -41,7 +41,7 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
     const int value = value_;
     const bool remove = remove_;
     dismiss();
-    session_->centerValue(value, !remove);
+    session_->choices()->centerValue(value, !remove);
   });
   // What was said is of the plan as it was.
   connect(session_, &Session::planChanged, this, &CenterCard::dismiss);
@@ -54,7 +54,7 @@ void CenterCard::ask(int value) {
     tell(tr("Nothing to center here"), tr("This has no tensor that changes with the input."), false, false);
     return;
   }
-  const auto& already = session_->planParams().center_values;
+  const auto& already = session_->choices()->params().center_values;
   if (std::find(already.begin(), already.end(), value) != already.end()) {
     tell(tr("Centered here"), tr("You added this centering to the plan."), true, true);
     return;

@@ -74,16 +74,16 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   }
   layout->addWidget(pages_, 1);
   connect(norm_, &NormPage::nodeChosen, this, &Inspector::nodeChosen);
-  connect(session_, &Session::selectionChanged, this, &Inspector::showSelection);
+  connect(session_->selection(), &GraphSelection::changed, this, &Inspector::showSelection);
   connect(session_, &Session::analysisChanged, this, &Inspector::showSelection);
   connect(session_, &Session::modelChanged, this, &Inspector::showSelection);
-  for (const auto signal : {&Session::planChanged, &Session::foldChanged, &Session::zeroMeanChanged}) {
-    connect(session_, signal, norm_, &NormPage::refreshPlan);
-  }
+  connect(session_, &Session::planChanged, norm_, &NormPage::refreshPlan);
+  connect(session_, &Session::foldChanged, norm_, &NormPage::refreshPlan);
+  connect(session_->selection(), &GraphSelection::zeroMeanChanged, norm_, &NormPage::refreshPlan);
 }
 
 void Inspector::askCenter(int value) {
-  session_->selectValue(value);
+  session_->selection()->selectValue(value);
   node_->askCenter(value);
 }
 
@@ -100,7 +100,7 @@ void Inspector::centerSelected() {
 }
 
 void Inspector::showSelection() {
-  const Selection& selection = session_->selection();
+  const Selection& selection = session_->selection()->current();
   if (selection.norm >= 0 && session_->norm(selection.norm) != nullptr) {
     norm_->showNorm(selection.norm);
     pages_->setCurrentWidget(norm_);

@@ -58,7 +58,7 @@ NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session
       if (at != nullptr && at->constant) {
         weight_->showConstant(value);
       } else if (const protocol::GraphNode* producer = session_->index().producer(value)) {
-        session_->selectNode(producer->id);
+        session_->selection()->selectNode(producer->id);
       }
     });
     return list;

@@ -200,7 +200,7 @@ void NormPage::refreshPlan() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
   showNeeds();
-  const bool kept = contains(session_->planParams().keep_norms, norm_);
+  const bool kept = contains(session_->choices()->params().keep_norms, norm_);
   const bool folds = session_->folds(norm_);
   foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
@@ -211,11 +211,11 @@ void NormPage::refreshPlan() {
 }
 
 void NormPage::foldThis() {
-  const bool kept = contains(session_->planParams().keep_norms, norm_);
+  const bool kept = contains(session_->choices()->params().keep_norms, norm_);
   if (kept) {
-    session_->keepNorm(norm_, false);
+    session_->choices()->keepNorm(norm_, false);
   } else if (session_->folds(norm_)) {
-    session_->keepNorm(norm_, true);
+    session_->choices()->keepNorm(norm_, true);
   } else {
     center_->ask(session_->inputOfNorm(norm_));  // nothing but a centering of its input folds it
   }
@@ -271,8 +271,8 @@ QVector<Need> NormPage::neededEdits() const {
 
 QVector<Need> NormPage::pathsToIt() const {
   QVector<Need> needs;
-  if (!session_->zeroMean()) return needs;
-  for (const protocol::ZeroMeanVertex& vertex : session_->zeroMean()->vertices) {
+  if (!session_->selection()->zeroMean()) return needs;
+  for (const protocol::ZeroMeanVertex& vertex : session_->selection()->zeroMean()->vertices) {
     const QChar mark = vertex.vertex_class.empty() ? u'O' : QChar::fromLatin1(vertex.vertex_class[0]);
     if (mark != u'L' && mark != u'O') continue;
     Need need;

@@ -28,7 +28,7 @@ WeightView::WeightView(Session* session, QWidget* parent) : QWidget(parent), ses
   linkLesson(this, "centering");
   build();
   connect(session_, &Session::digitsChanged, this, &WeightView::showFigures);
-  connect(session_, &Session::planParamsChanged, this, [this] {
+  connect(session_->choices(), &PlanChoices::changed, this, [this] {
     if (value_ >= 0) showConstant(value_);
   });
   hide();

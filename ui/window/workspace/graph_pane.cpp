@@ -97,13 +97,13 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
     if (node >= 0) {
-      session_->selectNode(node);
+      session_->selection()->selectNode(node);
     } else {
-      session_->clearSelection();
+      session_->selection()->clear();
       if (coneShown_) showZeroMean();
     }
   });
-  connect(view_, &graphview::GraphView::edgeSelected, session_, &Session::selectValue);
+  connect(view_, &graphview::GraphView::edgeSelected, session_->selection(), &GraphSelection::selectValue);
   connect(view_, &graphview::GraphView::scopeSelected, this, [this](int scope) {
     showCrumbs(scope, {});
     Q_EMIT scopeShown(scope);
@@ -112,8 +112,8 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   connect(view_, &graphview::GraphView::compareHereRequested, this, &GraphPane::compareHereRequested);
   connect(session_, &Session::modelChanged, this, &GraphPane::showModel);
   connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
-  connect(session_, &Session::selectionChanged, this, &GraphPane::showSelection);
-  connect(session_, &Session::zeroMeanChanged, this, &GraphPane::showZeroMean);
+  connect(session_->selection(), &GraphSelection::changed, this, &GraphPane::showSelection);
+  connect(session_->selection(), &GraphSelection::zeroMeanChanged, this, &GraphPane::showZeroMean);
   connect(session_, &Session::jobChanged, this, &GraphPane::showJob);
 }
 
@@ -138,7 +138,7 @@ void GraphPane::showJob() {
 }
 
 void GraphPane::showSelection() {
-  const Selection& selection = session_->selection();
+  const Selection& selection = session_->selection()->current();
   int node = selection.node;
   if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
   if (view_->selectedNode() != node && selection.value < 0) view_->selectNode(node);
@@ -154,7 +154,7 @@ void GraphPane::showMode() {
 void GraphPane::requestMap() {
   if (mode_->current() != Tensors || !session_->analysis()) return;
   const int asked = ++asked_;
-  session_->engine()->request(protocol::methods::kZeroMeanMap, session_->planParams(), this,
+  session_->engine()->request(protocol::methods::kZeroMeanMap, session_->choices()->params(), this,
                               [this, asked](const Reply<protocol::ZeroMeanMap>& reply) {
                                 if (asked != asked_ || mode_->current() != Tensors) return;
                                 if (reply) view_->setZeroMeanMap(*reply);
@@ -165,7 +165,7 @@ void GraphPane::requestCone(int node) {
   if (!session_->analysis()) return;
   protocol::ShiftConeParams params;
   params.node = node;
-  params.plan = session_->planParams();
+  params.plan = session_->choices()->params();
   session_->engine()->request(protocol::methods::kShiftCone, params, this,
                               [this, node](const Reply<protocol::ShiftCone>& reply) {
                                 if (reply) showCone(node, *reply);
@@ -194,7 +194,7 @@ void GraphPane::showCone(int node, const protocol::ShiftCone& cone) {
 
 void GraphPane::showZeroMean() {
   coneShown_ = false;
-  const auto& graph = session_->zeroMean();
+  const auto& graph = session_->selection()->zeroMean();
   const protocol::NormInfo* norm = graph ? session_->norm(graph->norm) : nullptr;
   if (norm == nullptr || mode_->current() != ZeroMean) {
     view_->clearHighlight();
@@ -227,7 +227,7 @@ void GraphPane::savePicture(const QString& path, bool whole) {
 
 void GraphPane::goToNode(int node) {
   view_->reveal(node);
-  session_->selectNode(node);
+  session_->selection()->selectNode(node);
 }
 
 void GraphPane::goToScope(int scope) {
@@ -236,7 +236,7 @@ void GraphPane::goToScope(int scope) {
 }
 
 void GraphPane::showCrumbsOfSelection() {
-  const Selection& selection = session_->selection();
+  const Selection& selection = session_->selection()->current();
   int node = selection.node;
   if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
   if (selection.value >= 0) {

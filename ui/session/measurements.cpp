@@ -1,0 +1,72 @@
+#include "ui/session/measurements.h"
+
+#include <utility>
+
+namespace normlens::ui {
+
+bool Measurements::wantsFold() const {
+  return protocol::flavourOfFold(params_.a) || protocol::flavourOfFold(params_.b);
+}
+
+void Measurements::setParams(const protocol::BenchParams& params) {
+  params_ = params;
+  Q_EMIT paramsChanged();
+}
+
+void Measurements::setDevice(const QString& device) {
+  if (device == device_) return;
+  device_ = device;
+  protocol::BenchParams params = params_;
+  params.device = device.toStdString();
+  setParams(params);
+}
+
+void Measurements::restore(const Project& project) {
+  earlier_ = project.benchRuns;
+  if (project.bench || !earlier_.empty()) {
+    last_ = project.bench;
+    Q_EMIT changed();
+  }
+  setParams(project.benchParams);
+}
+
+void Measurements::tell(const protocol::BenchUpdate& update) {
+  live_.put(update);
+  Q_EMIT progressed();
+}
+
+void Measurements::end(std::optional<protocol::BenchResult> result) {
+  if (!result) result = live_.result();
+  live_.clear();
+  if (!result) return Q_EMIT progressed();
+  keepLast();
+  last_ = std::move(result);
+  Q_EMIT changed();
+}
+
+bool Measurements::retire(bool underWay) {
+  if (underWay && live_.result()) {
+    keepLast();
+    last_ = live_.result();
+    live_.clear();
+  }
+  const bool had = last_.has_value();
+  keepLast();
+  return had;
+}
+
+void Measurements::clear() {
+  last_.reset();
+  live_.clear();
+  earlier_.clear();
+  params_ = {};
+  params_.device = device_.toStdString();
+}
+
+void Measurements::keepLast() {
+  if (!last_) return;
+  earlier_.insert(earlier_.begin(), *std::exchange(last_, std::nullopt));
+  if (earlier_.size() > kMostRuns) earlier_.resize(kMostRuns);
+}
+
+}  // namespace normlens::ui

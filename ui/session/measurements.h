@@ -1,0 +1,56 @@
+// What was measured of the open model: the measurement under way, the last one, earlier ones, and by what the next one
+// goes. Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+#include <optional>
+#include <vector>
+
+#include "ui/session/bench_collector.h"
+#include "ui/session/project.h"
+
+namespace normlens::ui {
+
+class Measurements final : public QObject {
+  Q_OBJECT
+
+ public:
+  using QObject::QObject;
+
+  [[nodiscard]] const std::optional<protocol::BenchResult>& last() const { return last_; }
+  // What the measurement under way has told so far.
+  [[nodiscard]] const BenchCollector& live() const { return live_; }
+  // The newest first; to lay over the last one. They outlive a change of the plan.
+  [[nodiscard]] const std::vector<protocol::BenchResult>& earlier() const { return earlier_; }
+  [[nodiscard]] const protocol::BenchParams& params() const { return params_; }
+  [[nodiscard]] bool wantsFold() const;  // by params()
+
+  void setParams(const protocol::BenchParams& params);
+  void setDevice(const QString& device);  // "cpu", "cuda": where measurements start out
+  void restore(const Project& project);
+
+  // ---- for the session
+  void tell(const protocol::BenchUpdate& update);
+  // One way or another: what it told is the result where none came.
+  void end(std::optional<protocol::BenchResult> result);
+  // The fold that was measured goes: the last measurement, or the one under way, becomes an earlier one. Whether there
+  // was one; changed() is left to the caller.
+  bool retire(bool underWay);
+  void clear();  // another model; tells nothing
+
+ Q_SIGNALS:
+  void changed();     // last(): there is another one, or none any more
+  void progressed();  // live()
+  void paramsChanged();
+
+ private:
+  void keepLast();
+
+  std::optional<protocol::BenchResult> last_;
+  BenchCollector live_;
+  std::vector<protocol::BenchResult> earlier_;
+  protocol::BenchParams params_;
+  QString device_ = QStringLiteral("cpu");
+};
+
+}  // namespace normlens::ui
