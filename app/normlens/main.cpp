@@ -12,7 +12,7 @@
 #include "app/normlens/run_verb.h"
 #include "app/normlens/thread_waits.h"
 #include "ui/client/engine_command.h"
-#include "ui/session/recovery.h"
+#include "ui/session/project/recovery.h"
 #include "ui/theme/theme.h"
 #include "ui/window/frame/preferences.h"
 #include "ui/window/main_window.h"

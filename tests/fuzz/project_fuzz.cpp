@@ -1,6 +1,6 @@
 // libFuzzer target: a project file, and what is read of it written again.
 #include "tests/fuzz/fuzz_support.h"
-#include "ui/session/project.h"
+#include "ui/session/project/project.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace normlens;

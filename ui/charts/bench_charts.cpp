@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "ui/charts/chart_style.h"
-#include "ui/session/bench_text.h"
-#include "ui/session/format.h"
+#include "ui/session/words/bench_text.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/protocol/bench_messages.h"
-#include "ui/session/paper_figures.h"
+#include "ui/session/words/paper_figures.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {

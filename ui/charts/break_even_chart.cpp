@@ -5,7 +5,7 @@
 
 #include "ui/charts/bench_charts.h"
 #include "ui/charts/chart_style.h"
-#include "ui/session/format.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

@@ -17,7 +17,7 @@
 #include <cmath>
 
 #include "ui/charts/chart_style.h"
-#include "ui/session/format.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

@@ -7,7 +7,7 @@
 
 #include "ui/charts/bench_charts.h"
 #include "ui/charts/chart_style.h"
-#include "ui/session/bench_text.h"
+#include "ui/session/words/bench_text.h"
 
 namespace normlens::ui {
 

@@ -7,8 +7,8 @@
 
 #include "ui/charts/bench_charts.h"
 #include "ui/charts/chart_style.h"
-#include "ui/session/bench_text.h"
-#include "ui/session/format.h"
+#include "ui/session/words/bench_text.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

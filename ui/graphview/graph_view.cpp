@@ -10,10 +10,10 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/graphview/mean_legend.h"
-#include "ui/graphview/minimap.h"
-#include "ui/graphview/shortcut_sheet.h"
-#include "ui/graphview/zoom_control.h"
+#include "ui/graphview/overlays/mean_legend.h"
+#include "ui/graphview/overlays/minimap.h"
+#include "ui/graphview/overlays/shortcut_sheet.h"
+#include "ui/graphview/overlays/zoom_control.h"
 
 namespace normlens::graphview {
 namespace {

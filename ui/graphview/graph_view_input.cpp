@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "ui/graphview/graph_view.h"
-#include "ui/graphview/shortcut_sheet.h"
+#include "ui/graphview/overlays/shortcut_sheet.h"
 
 namespace normlens::graphview {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "ui/graphview/graph_view.h"
-#include "ui/graphview/shortcut_sheet.h"
+#include "ui/graphview/overlays/shortcut_sheet.h"
 
 namespace normlens::graphview {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ui/models/record_table.h"
-#include "ui/session/plan_rows.h"
+#include "ui/session/words/plan_rows.h"
 
 namespace normlens::ui {
 

@@ -2,7 +2,7 @@
 
 #include <unordered_set>
 
-#include "ui/session/format.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

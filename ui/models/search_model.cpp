@@ -4,8 +4,8 @@
 #include <QSet>
 #include <algorithm>
 
-#include "ui/session/format.h"
 #include "ui/session/model_index.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 namespace {

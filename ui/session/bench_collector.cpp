@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/session/bench_text.h"
+#include "ui/session/words/bench_text.h"
 
 namespace normlens::ui {
 

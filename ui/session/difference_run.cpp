@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ui/session/bench_collector.h"
-#include "ui/session/project.h"
+#include "ui/session/project/project.h"
 
 namespace normlens::ui {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/session/format.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

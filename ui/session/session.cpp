@@ -4,8 +4,8 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
-#include "ui/session/format.h"
-#include "ui/session/input_presets.h"
+#include "ui/session/project/input_presets.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

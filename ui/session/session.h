@@ -25,9 +25,9 @@
 #include "ui/session/measurements.h"
 #include "ui/session/model_index.h"
 #include "ui/session/plan_choices.h"
-#include "ui/session/plan_rows.h"
-#include "ui/session/project.h"
-#include "ui/session/remaining_time.h"
+#include "ui/session/project/project.h"
+#include "ui/session/words/plan_rows.h"
+#include "ui/session/words/remaining_time.h"
 
 namespace normlens::ui {
 

@@ -4,10 +4,10 @@
 
 #include "core/protocol/methods.h"
 #include "ui/client/window_words.h"
-#include "ui/session/format.h"
-#include "ui/session/input_presets.h"
-#include "ui/session/recent_files.h"
+#include "ui/session/project/input_presets.h"
+#include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

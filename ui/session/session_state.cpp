@@ -1,8 +1,8 @@
 // Session: what is asked of what it knows.
 #include <algorithm>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

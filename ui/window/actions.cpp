@@ -3,8 +3,8 @@
 #include <QCoreApplication>
 #include <QWidget>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

@@ -12,7 +12,7 @@
 #include <QVBoxLayout>
 
 #include "ui/client/engine_client.h"
-#include "ui/session/project_keeper.h"
+#include "ui/session/project/project_keeper.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
 #include "ui/widgets/info_bar.h"

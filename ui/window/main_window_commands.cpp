@@ -6,10 +6,10 @@
 
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
-#include "ui/session/format.h"
-#include "ui/session/project_keeper.h"
-#include "ui/session/recent_files.h"
+#include "ui/session/project/project_keeper.h"
+#include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"

@@ -7,8 +7,8 @@
 
 #include "ui/client/engine_client.h"
 #include "ui/models/norm_model.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"

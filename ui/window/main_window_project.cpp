@@ -4,10 +4,10 @@
 #include <QStackedWidget>
 
 #include "ui/graphview/graph_view.h"
-#include "ui/session/format.h"
-#include "ui/session/project_keeper.h"
-#include "ui/session/recent_files.h"
+#include "ui/session/project/project_keeper.h"
+#include "ui/session/project/recent_files.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/main_window.h"

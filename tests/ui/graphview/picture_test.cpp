@@ -8,7 +8,7 @@
 #include <QTest>
 
 #include "tests/ui/graphview/shown_graph.h"
-#include "ui/graphview/picture_job.h"
+#include "ui/graphview/paint/picture_job.h"
 
 namespace normlens::graphview {
 

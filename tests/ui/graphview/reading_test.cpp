@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tests/ui/graphview/shown_graph.h"
-#include "ui/graphview/shortcut_sheet.h"
+#include "ui/graphview/overlays/shortcut_sheet.h"
 
 namespace normlens::graphview {
 

@@ -6,7 +6,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/models/inputs_model.h"
-#include "ui/session/input_presets.h"
+#include "ui/session/project/input_presets.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/bottom/bottom_panel.h"

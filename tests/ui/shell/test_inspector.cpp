@@ -4,9 +4,9 @@
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
-#include "ui/widgets/heat_map.h"
-#include "ui/widgets/histogram_plot.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/widgets/plots/heat_map.h"
+#include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/inspector/weight_view.h"
 

@@ -15,9 +15,9 @@
 #include "ui/models/scope_model.h"
 #include "ui/models/search_model.h"
 #include "ui/models/table_text.h"
-#include "ui/session/format.h"
 #include "ui/session/model_index.h"
-#include "ui/session/remaining_time.h"
+#include "ui/session/words/format.h"
+#include "ui/session/words/remaining_time.h"
 
 namespace normlens::ui {
 

@@ -8,7 +8,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_table.h"
-#include "ui/widgets/edit_delegate.h"
+#include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/workspace.h"

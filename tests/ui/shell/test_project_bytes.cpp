@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "ui/session/project.h"
+#include "ui/session/project/project.h"
 
 namespace normlens::ui {
 

@@ -1,7 +1,7 @@
 // What stays when a model cannot be opened, when the engine goes, and when one model follows another.
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
-#include "ui/session/project.h"
+#include "ui/session/project/project.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/frame/story_bar.h"

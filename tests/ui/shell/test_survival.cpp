@@ -10,8 +10,8 @@
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
-#include "ui/session/project_keeper.h"
-#include "ui/session/recent_files.h"
+#include "ui/session/project/project_keeper.h"
+#include "ui/session/project/recent_files.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/screenshot.h"

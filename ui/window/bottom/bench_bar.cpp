@@ -6,8 +6,8 @@
 #include <QLineEdit>
 #include <QSpinBox>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/bottom/side_choice.h"

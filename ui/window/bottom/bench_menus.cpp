@@ -14,8 +14,8 @@
 #include "ui/models/bench_export.h"
 #include "ui/models/bench_table.h"
 #include "ui/models/table_text.h"
-#include "ui/session/bench_text.h"
 #include "ui/session/session.h"
+#include "ui/session/words/bench_text.h"
 #include "ui/window/bottom/bench_page.h"
 
 namespace normlens::ui {

@@ -7,8 +7,8 @@
 #include <QTabBar>
 #include <QVBoxLayout>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"

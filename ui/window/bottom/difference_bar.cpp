@@ -11,8 +11,8 @@
 #include <algorithm>
 
 #include "ui/session/difference_run.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
 

@@ -9,12 +9,12 @@
 #include <QVBoxLayout>
 
 #include "ui/models/inputs_model.h"
-#include "ui/session/format.h"
-#include "ui/session/input_presets.h"
+#include "ui/session/project/input_presets.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
+#include "ui/widgets/delegates/inputs_delegate.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
-#include "ui/widgets/inputs_delegate.h"
 #include "ui/widgets/row_table.h"
 
 namespace normlens::ui {

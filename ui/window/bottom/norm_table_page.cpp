@@ -12,8 +12,8 @@
 #include "ui/models/norm_table.h"
 #include "ui/session/session.h"
 #include "ui/widgets/copy_table.h"
+#include "ui/widgets/delegates/norm_table_delegate.h"
 #include "ui/widgets/frames.h"
-#include "ui/widgets/norm_table_delegate.h"
 #include "ui/widgets/row_table.h"
 
 namespace normlens::ui {

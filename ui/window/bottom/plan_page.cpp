@@ -7,10 +7,10 @@
 #include <QTableView>
 
 #include "ui/models/edit_model.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/copy_table.h"
-#include "ui/widgets/edit_delegate.h"
+#include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/row_table.h"
 

@@ -6,8 +6,8 @@
 #include <QScrollArea>
 #include <QStackedLayout>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/property_list.h"

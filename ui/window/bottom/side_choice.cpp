@@ -4,9 +4,9 @@
 #include <QFileDialog>
 #include <QFileInfo>
 
-#include "ui/session/bench_text.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/bench_text.h"
+#include "ui/session/words/format.h"
 #include "ui/window/actions.h"
 
 namespace normlens::ui {

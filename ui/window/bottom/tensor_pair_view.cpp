@@ -10,10 +10,10 @@
 
 #include "ui/models/difference_table.h"
 #include "ui/session/difference_run.h"
-#include "ui/session/format.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
-#include "ui/widgets/heat_map.h"
+#include "ui/widgets/plots/heat_map.h"
 
 namespace normlens::ui {
 

@@ -9,8 +9,8 @@
 #include <QListView>
 #include <QVBoxLayout>
 
+#include "ui/widgets/delegates/palette_delegate.h"
 #include "ui/widgets/frames.h"
-#include "ui/widgets/palette_delegate.h"
 
 namespace normlens::ui {
 

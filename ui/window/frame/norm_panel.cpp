@@ -12,15 +12,15 @@
 #include "ui/models/norm_filter.h"
 #include "ui/models/norm_model.h"
 #include "ui/models/scope_model.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/delegates/norm_delegate.h"
+#include "ui/widgets/delegates/row_delegate.h"
 #include "ui/widgets/frames.h"
-#include "ui/widgets/legend.h"
 #include "ui/widgets/lesson_link.h"
-#include "ui/widgets/norm_delegate.h"
-#include "ui/widgets/row_delegate.h"
+#include "ui/widgets/plots/legend.h"
 
 namespace normlens::ui {
 

@@ -9,7 +9,7 @@
 
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/row_delegate.h"
+#include "ui/widgets/delegates/row_delegate.h"
 
 namespace normlens::ui {
 

@@ -7,8 +7,8 @@
 #include <QTimer>
 
 #include "ui/client/process_memory.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"

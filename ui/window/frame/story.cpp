@@ -4,9 +4,9 @@
 #include <QFileInfo>
 
 #include "ui/client/engine_client.h"
-#include "ui/session/bench_text.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/bench_text.h"
+#include "ui/session/words/format.h"
 
 namespace normlens::ui {
 

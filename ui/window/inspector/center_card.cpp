@@ -6,8 +6,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
 

@@ -7,8 +7,8 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
-#include "ui/session/selection_text.h"
 #include "ui/session/session.h"
+#include "ui/session/words/selection_text.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"

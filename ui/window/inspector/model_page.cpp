@@ -5,8 +5,8 @@
 #include <QVBoxLayout>
 
 #include "core/protocol/input_groups.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
 #include "ui/widgets/property_list.h"

@@ -4,8 +4,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/theme/class_mark.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"

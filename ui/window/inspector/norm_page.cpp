@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "ui/models/norm_model.h"
-#include "ui/session/format.h"
 #include "ui/session/session.h"
+#include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"

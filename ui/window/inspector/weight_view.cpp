@@ -10,15 +10,15 @@
 #include <QVBoxLayout>
 #include <utility>
 
-#include "ui/session/format.h"
 #include "ui/session/session.h"
-#include "ui/session/tensor_text.h"
-#include "ui/widgets/column_plot.h"
+#include "ui/session/words/format.h"
+#include "ui/session/words/tensor_text.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
-#include "ui/widgets/heat_map.h"
-#include "ui/widgets/histogram_plot.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/plots/column_plot.h"
+#include "ui/widgets/plots/heat_map.h"
+#include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/segmented.h"
 

@@ -5,7 +5,7 @@
 #include <QLabel>
 #include <QProgressBar>
 
-#include "ui/graphview/picture_job.h"
+#include "ui/graphview/paint/picture_job.h"
 #include "ui/widgets/icon_button.h"
 
 namespace normlens::ui {

@@ -4,8 +4,8 @@
 #include <QAbstractButton>
 #include <QFrame>
 
-#include "ui/session/demo_models.h"
-#include "ui/session/recent_files.h"
+#include "ui/session/project/demo_models.h"
+#include "ui/session/project/recent_files.h"
 
 namespace normlens::ui {
 

@@ -1,0 +1,117 @@
+#include "ui/graphview/paint/box_style.h"
+
+namespace normlens::graphview {
+
+using layout::BoxKind;
+
+QColor mixed(const QColor& a, const QColor& b, double amount) {
+  const auto channel = [amount](int x, int y) { return static_cast<int>(x * amount + y * (1 - amount) + 0.5); };
+  return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
+}
+
+QColor roleColor(char role, const ui::Theme& theme) {
+  switch (role) {
+    case 'N':
+      return theme.classes.zeroMean;
+    case 'I':
+    case 'G':
+    case 'H':
+      return theme.textFaint;
+    default:
+      return theme.classColor(QLatin1Char(role));
+  }
+}
+
+namespace {
+
+BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
+  const QColor color = state.chosen    ? theme.classes.chosen
+                       : state.blocker ? theme.classes.opaque
+                       : state.lit     ? theme.classColor(QLatin1Char(letter))
+                                       : roleColor(letter, theme);
+  const QColor ground = theme.panel;
+  const bool dark = theme.dark;
+  BoxStyle style;
+  style.fill = mixed(color, ground, dark ? 0.22 : 0.12);
+  style.border = mixed(color, ground, dark ? 0.55 : 0.6);
+  style.bar = color;
+  style.text = theme.text;
+  if (state.lit) {
+    style.fill = mixed(color, ground, dark ? 0.34 : 0.18);
+    style.border = dark ? mixed(color, QColor(Qt::white), 0.9) : mixed(color, QColor(Qt::black), 0.92);
+    style.borderWidth = state.chosen || state.blocker ? 2 : 1.5;
+    style.bar = QColor();
+  }
+  if (state.chosen || state.blocker) {
+    style.glow = color;
+    style.glow.setAlpha(dark ? 96 : 92);
+  }
+  if (state.dim) {
+    style.fill = mixed(color, theme.canvas, dark ? 0.10 : 0.05);
+    style.border = mixed(color, theme.canvas, dark ? 0.26 : 0.28);
+    style.bar = mixed(color, theme.canvas, dark ? 0.36 : 0.36);
+    style.text = mixed(theme.textFaint, theme.canvas, dark ? 0.8 : 0.85);
+  }
+  return style;
+}
+
+BoxStyle plainStyle(const BoxState& state, const ui::Theme& theme) {
+  BoxStyle style;
+  style.fill = theme.panel;
+  style.border = mixed(theme.textFaint, theme.panel, 0.5);
+  style.text = theme.text;
+  if (state.lit) {
+    const QColor color = state.blocker ? theme.opaqueLine : theme.streamLine;
+    style.fill = mixed(color, theme.panel, theme.dark ? 0.24 : 0.10);
+    style.border = mixed(color, theme.panel, 0.8);
+    style.borderWidth = 1.5;
+  }
+  if (state.dim) {
+    style.fill = mixed(theme.panel, theme.canvas, 0.7);
+    style.border = mixed(theme.textFaint, theme.canvas, 0.28);
+    style.text = mixed(theme.textFaint, theme.canvas, 0.85);
+  }
+  return style;
+}
+
+void addAttention(BoxStyle& style, const BoxState& state, const ui::Theme& theme) {
+  if (state.hovered && !state.lit) style.border = mixed(style.border, theme.text, 0.6);
+  if (!state.selected || state.chosen || state.blocker) return;  // those stand out enough
+  style.glow = theme.accentText;
+  style.glow.setAlpha(70);
+  if (!state.lit) {
+    style.border = theme.accentText;
+    style.borderWidth = 2;
+  }
+}
+
+}  // namespace
+
+BoxStyle boxStyle(BoxKind kind, char letter, const BoxState& state, const ui::Theme& theme) {
+  const bool plain = kind == BoxKind::Card || kind == BoxKind::Terminal;
+  BoxStyle style = plain ? plainStyle(state, theme) : opStyle(letter, state, theme);
+  if (kind == BoxKind::Sum) {
+    style.bar = QColor();
+    style.borderWidth = 2;
+    style.border = state.dim ? style.border : state.chosen || state.blocker ? style.border : theme.streamLine;
+  }
+  addAttention(style, state, theme);
+  return style;
+}
+
+BoxStyle frameStyle(int depth, const BoxState& state, const ui::Theme& theme) {
+  BoxStyle style;
+  const QColor raised = theme.dark ? mixed(theme.panel, theme.hover, 0.4) : theme.panel;
+  const QColor sunken = theme.dark ? theme.panel : theme.chrome;
+  style.fill = depth % 2 == 0 ? sunken : raised;
+  style.border = mixed(theme.textFaint, style.fill, theme.dark ? 0.42 : 0.42);
+  style.text = theme.textSoft;
+  if (state.hovered) style.border = mixed(style.border, theme.text, 0.75);
+  if (state.selected) {
+    style.border = theme.accentText;
+    style.borderWidth = 1.5;
+  }
+  return style;
+}
+
+}  // namespace normlens::graphview

@@ -1,0 +1,291 @@
+#include "ui/graphview/paint/graph_painter.h"
+
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/graphview/paint/painter_frame.h"
+#include "ui/theme/class_mark.h"
+
+namespace normlens::graphview {
+
+QString shapeText(const protocol::GraphValue& value) {
+  if (!value.has_shape) return {};
+  if (value.shape.empty()) return QStringLiteral("scalar");
+  QString text;
+  for (const int64_t size : value.shape) {
+    if (!text.isEmpty()) text += QChar(0x00D7);
+    text += size < 0 ? QStringLiteral("?") : QString::number(size);
+  }
+  return text;
+}
+
+QString valueText(const protocol::GraphValue& value) {
+  QString text = shapeText(value);
+  if (!text.isEmpty() && !value.dtype.empty()) text += QLatin1Char(' ');
+  return text + QString::fromStdString(value.dtype);
+}
+
+void GraphPainter::clearCaches() {
+  sprites_.clear();
+  texts_.clear();
+  icons_.clear();
+}
+
+void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& camera, const QSizeF& viewport,
+                         const ViewState& state, const ui::Theme& theme) {
+  const QRectF area(QPointF(0, 0), viewport);
+  painter.fillRect(area, theme.canvas);
+  if (scene.empty()) return;
+  if (const double ratio = painter.device()->devicePixelRatioF(); ratio != ratio_) {
+    clearCaches();
+    ratio_ = ratio;
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+  const Frame f{painter, scene, camera, area, camera.toWorld(area.adjusted(-30, -12, 12, 12)), state, theme};
+  const bool detailed = camera.zoom >= kDetailZoom;
+  scene.boxIndex.query(f.visible, foundBoxes_);
+  for (const int index : foundBoxes_) {
+    if (f.box(index).kind == BoxKind::Frame) paintFrame(f, index);
+  }
+  const EdgeView edges{scene,
+                       camera,
+                       f.visible,
+                       theme,
+                       state.lighting,
+                       state.reach,
+                       state.means,
+                       state.selectedValue,
+                       state.hoveredValue,
+                       state.stop,
+                       detailed};
+  edges_.paint(painter, edges);
+  for (const int index : foundBoxes_) {
+    if (state.stop != nullptr && state.stop->stop_requested()) return;
+    if (f.box(index).kind == BoxKind::Frame || f.isSpeck(index)) continue;
+    if (detailed) {
+      paintBox(f, index);
+    } else {
+      paintRough(f, index);
+    }
+  }
+  if (detailed) {
+    edges_.paintLabels(painter, edges, texts_);
+  } else {
+    paintOverviewTitles(f, foundBoxes_);
+  }
+  paintCallout(f);
+}
+
+void GraphPainter::paintFrame(const Frame& f, int index) {
+  const BoxStyle style = frameStyle(f.scene.depthOf(index), f.stateOf(index), f.theme);
+  const QRectF rect = f.screen(index);
+  // Only the part in sight: a huge rounded rectangle costs as much as its whole outline.
+  const QRectF part = rect.intersected(f.viewport.adjusted(-40, -40, 40, 40));
+  if (f.camera.zoom < kSpeckZoom) {
+    f.painter.fillRect(part, style.border);
+    f.painter.fillRect(part.adjusted(1, 1, -1, -1),
+                       f.holdsSpecks(index) ? mixed(style.border, style.fill, 0.3) : style.fill);
+    return;
+  }
+  BoxSprites::paint(f.painter, part, std::max(f.camera.zoom, 0.35), BoxKind::Frame, style);
+  if (f.camera.zoom < kDetailZoom) return;
+  const Box& box = f.box(index);
+  const int pixels = f.pixels(12);
+  const double zoom = f.camera.zoom;
+  const QString& title = f.scene.titles[static_cast<size_t>(index)];
+  const double titleWidth = texts_.width(title, TextStyle::Bold, pixels);
+  const double gap = 7 * zoom;
+  const double x = rect.left() + (box.titleX + 25) * zoom;
+  const double y = rect.top() + 14 * zoom + TextCache::middleToBaseline(pixels);
+  f.painter.setPen(f.theme.textSoft);
+  texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, pixels);
+  if (!box.titleShort) {
+    f.painter.setPen(f.theme.textFaint);
+    texts_.draw(f.painter, {x + titleWidth + gap, y}, layout::shortType(f.scene.itemOf(box)), TextStyle::Regular,
+                pixels);
+  }
+  paintBadge(f, index, false);
+}
+
+void GraphPainter::paintBox(const Frame& f, int index) {
+  const Box& box = f.box(index);
+  const QRectF rect = f.screen(index);
+  const BoxState state = f.stateOf(index);
+  if (f.scene.itemOf(box).repeats > 1) paintStack(f, index, rect, state);
+  if (use_ == Use::Screen) {
+    sprites_.draw(f.painter, rect, f.camera.zoom, box.kind, f.letterOf(index), state, f.theme);
+  } else {
+    BoxSprites::paint(f.painter, rect, f.camera.zoom, box.kind, boxStyle(box.kind, f.letterOf(index), state, f.theme));
+  }
+  switch (box.kind) {
+    case BoxKind::Card:
+      paintCardText(f, index, rect, state);
+      break;
+    case BoxKind::Sum:
+      if (state.lit) {
+        const double size = 14 * f.camera.zoom;
+        const double away = 14 * f.camera.zoom;  // of the stream
+        const bool down = f.scene.layout->direction == layout::Direction::Down;
+        const QPointF c =
+            down ? QPointF(rect.left() - away, rect.center().y()) : QPointF(rect.center().x(), rect.top() - away * 0.8);
+        ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size),
+                           QLatin1Char(f.letterOf(index)), f.theme);
+      }
+      break;
+    default:
+      paintLabel(f, index, rect, state);
+      break;
+  }
+}
+
+void GraphPainter::paintLabel(const Frame& f, int index, const QRectF& rect, const BoxState& state) {
+  const double zoom = f.camera.zoom;
+  const int pixels = f.pixels(12);
+  const QString& title = f.scene.titles[static_cast<size_t>(index)];
+  const TextStyle style = state.lit ? TextStyle::Bold : TextStyle::Regular;
+  const double room = rect.width() - 2 * (layout::kBadgeRoom - 3) * zoom;
+  const double width = std::min(texts_.width(title, style, pixels), room);
+  const BoxStyle colors = boxStyle(f.box(index).kind, f.letterOf(index), state, f.theme);
+  f.painter.setPen(colors.text);
+  const QPointF baseline(rect.center().x() - width / 2 + (colors.bar.isValid() ? 1.5 * zoom : 0),
+                         rect.center().y() + TextCache::middleToBaseline(pixels));
+  texts_.draw(f.painter, baseline, title, style, pixels, room);
+  if (state.lit) {
+    const double size = 13 * zoom;
+    const QRectF mark(rect.left() + 7 * zoom, rect.center().y() - size / 2, size, size);
+    ui::paintClassMark(f.painter, mark, QLatin1Char(f.letterOf(index)), f.theme);
+  }
+  if (f.box(index).kind == BoxKind::Slim && (zoom >= 0.8 || state.hovered)) paintBadge(f, index, true);
+  if (!state.dim) paintVerdict(f, index, rect);
+}
+
+void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, const BoxState& state) {
+  const double zoom = f.camera.zoom;
+  const layout::Item& item = f.scene.itemOf(f.box(index));
+  const int titlePixels = f.pixels(13), typePixels = f.pixels(12), smallPixels = f.pixels(11);
+  const double x = rect.left() + 14 * zoom, room = rect.width() - 50 * zoom;
+  const double first = rect.top() + 15.5 * zoom, second = rect.top() + 31 * zoom;
+  const QString& title = f.scene.titles[static_cast<size_t>(index)];
+  const double titleWidth = std::min(texts_.width(title, TextStyle::Bold, titlePixels), room);
+  const QColor soft = state.dim ? boxStyle(BoxKind::Card, 'O', state, f.theme).text : f.theme.textSoft;
+  f.painter.setPen(state.dim ? soft : f.theme.text);
+  texts_.draw(f.painter, {x, first + TextCache::middleToBaseline(titlePixels)}, title, TextStyle::Bold, titlePixels,
+              room);
+  const double left = room - titleWidth - 8 * zoom;
+  f.painter.setPen(soft);
+  if (left > 20 * zoom) {
+    texts_.draw(f.painter, {x + titleWidth + 8 * zoom, first + TextCache::middleToBaseline(typePixels)},
+                layout::shortType(item), TextStyle::Regular, typePixels, left);
+  }
+  if (state.lit) {
+    paintChips(f, f.state.lighting->box(index), {x, second});
+  } else {
+    f.painter.setPen(state.dim ? soft : f.theme.textFaint);
+    QString summary = layout::opSummary(item);
+    const bool judged =
+        !state.dim && f.state.verdictCounts != nullptr && f.state.verdictCounts->contains(f.box(index).item);
+    if (!judged && item.layerNorms > 0) summary += QStringLiteral(" · ") + layout::normSummary(item);
+    texts_.draw(f.painter, {x, second + TextCache::middleToBaseline(smallPixels)}, summary, TextStyle::Regular,
+                smallPixels, room);
+    const double after = x + texts_.width(summary, TextStyle::Regular, smallPixels) + 9 * zoom;
+    if (judged) paintVerdictCounts(f, index, {after, second});
+  }
+  paintBadge(f, index, true);
+}
+
+// "L 2  R 2": what a closed group holds of the highlight.
+void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle) {
+  const double zoom = f.camera.zoom, size = 13 * zoom;
+  const int pixels = f.pixels(11);
+  QPointF at = leftMiddle;
+  for (const char letter : {'N', 'L', 'R', 'Z', 'A', 'O', 'S'}) {
+    const auto found = light.inside.find(letter);
+    if (found == light.inside.end()) continue;
+    ui::paintClassMark(f.painter, QRectF(at.x(), at.y() - size / 2, size, size), QLatin1Char(letter), f.theme);
+    const QString count = QString::number(found->second);
+    f.painter.setPen(f.theme.text);
+    const double textX = at.x() + size + (letter == 'S' ? 6 : 4) * zoom;
+    texts_.draw(f.painter, {textX, at.y() + TextCache::middleToBaseline(pixels)}, count, TextStyle::Regular, pixels);
+    at.setX(textX + texts_.width(count, TextStyle::Regular, pixels) + 10 * zoom);
+  }
+}
+
+void GraphPainter::paintBadge(const Frame& f, int index, bool plus) {
+  const double zoom = f.camera.zoom;
+  const QRectF rect = f.camera.toScreen(f.scene.badgeRect(f.box(index)));
+  const bool hovered = f.state.hover.box == index && f.state.hover.onBadge;
+  const BoxState state = f.stateOf(index);
+  const bool slim = f.box(index).kind == BoxKind::Slim;
+  if (!slim || hovered) {
+    f.painter.setBrush(hovered ? f.theme.selection : f.theme.panel);
+    f.painter.setPen(QPen(hovered ? f.theme.accentText : f.theme.control, std::clamp(zoom, 0.7, 1.3)));
+    f.painter.drawRoundedRect(rect, 4 * zoom, 4 * zoom);
+  }
+  const double arm = (slim ? 3.2 : 4) * zoom;
+  const QPointF c = rect.center();
+  const QColor ink = hovered ? f.theme.accentText : state.dim && plus ? f.theme.control : f.theme.textSoft;
+  f.painter.setPen(QPen(ink, std::clamp(1.4 * zoom, 1.0, 2.2), Qt::SolidLine, Qt::FlatCap));
+  f.painter.drawLine(QPointF(c.x() - arm, c.y()), QPointF(c.x() + arm, c.y()));
+  if (plus) f.painter.drawLine(QPointF(c.x(), c.y() - arm), QPointF(c.x(), c.y() + arm));
+}
+
+// The edges of more cards under the first one.
+void GraphPainter::paintStack(const Frame& f, int index, const QRectF& rect, const BoxState& state) {
+  const BoxStyle style = boxStyle(f.box(index).kind, 'O', state, f.theme);
+  for (const int sheet : {2, 1}) {
+    const double shift = 4 * sheet * f.camera.zoom;
+    BoxStyle below = style;
+    below.glow = QColor();
+    BoxSprites::paint(f.painter, rect.adjusted(shift, shift, shift, shift), f.camera.zoom, BoxKind::Card, below);
+  }
+}
+
+void GraphPainter::paintRough(const Frame& f, int index) {
+  const Box& box = f.box(index);
+  const QRectF rect = f.screen(index);
+  const BoxState state = f.stateOf(index);
+  const BoxStyle style = boxStyle(box.kind, f.letterOf(index), state, f.theme);
+  f.painter.setRenderHint(QPainter::Antialiasing, false);
+  if (state.selected || state.chosen || state.blocker) {
+    f.painter.fillRect(rect.adjusted(-3, -3, 3, 3), style.glow.isValid() ? style.glow : style.border);
+  }
+  const bool plain = box.kind == BoxKind::Card || box.kind == BoxKind::Terminal;
+  f.painter.fillRect(rect, plain ? style.border : mixed(style.border, style.fill, state.dim ? 0.5 : 0.8));
+  if (plain && rect.height() > 4) f.painter.fillRect(rect.adjusted(1, 1, -1, -1), style.fill);
+  f.painter.setRenderHint(QPainter::Antialiasing, true);
+}
+
+namespace {
+
+// Far out the title is bigger than its place: it stays inside the frame.
+double overviewLeft(const QRectF& rect, double titleX, double width) {
+  return std::min(rect.left() + std::max(titleX, 6.0), rect.right() - width - 6);
+}
+
+}  // namespace
+
+// Far out, names of groups are still readable where there is room: at a size of their own, not the drawing's.
+void GraphPainter::paintOverviewTitles(const Frame& f, const std::vector<int>& boxes) {
+  constexpr int kPixels = 11;
+  for (const int index : boxes) {
+    const BoxKind kind = f.box(index).kind;
+    if (kind != BoxKind::Card && kind != BoxKind::Frame) continue;
+    const QRectF rect = f.screen(index);
+    const QString& title = f.scene.titles[static_cast<size_t>(index)];
+    if (rect.height() < 13 || rect.width() < texts_.width(title, TextStyle::Bold, kPixels) + 10) continue;
+    const bool card = kind == BoxKind::Card;
+    if (!card && (rect.height() < 60 || rect.width() < 80)) continue;
+    const BoxState state = f.stateOf(index);
+    f.painter.setPen(state.dim && card ? boxStyle(kind, 'O', state, f.theme).text
+                     : card            ? f.theme.text
+                                       : f.theme.textSoft);
+    const double width = texts_.width(title, TextStyle::Bold, kPixels);
+    const double x =
+        card ? rect.center().x() - width / 2 : overviewLeft(rect, f.box(index).titleX * f.camera.zoom, width);
+    const double y = (card ? rect.center().y() : rect.top() + 10) + TextCache::middleToBaseline(kPixels);
+    texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, kPixels);
+  }
+}
+
+}  // namespace normlens::graphview

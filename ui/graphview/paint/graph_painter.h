@@ -1,0 +1,87 @@
+// Paints a scene through a camera. Knows nothing of widgets and input.
+#pragma once
+
+#include <QPixmap>
+#include <QRectF>
+#include <array>
+#include <stop_token>
+#include <unordered_map>
+#include <vector>
+
+#include "ui/graphview/camera.h"
+#include "ui/graphview/lighting.h"
+#include "ui/graphview/paint/box_sprites.h"
+#include "ui/graphview/paint/edge_painter.h"
+#include "ui/graphview/paint/text_cache.h"
+#include "ui/graphview/reach.h"
+#include "ui/graphview/scene.h"
+#include "ui/theme/theme.h"
+
+class QPainter;
+
+namespace normlens::graphview {
+
+enum class Verdict : uint8_t { None, Free, Centering, Blocked };
+using VerdictCounts = std::array<int, 4>;  // of the norms in a group, by verdict
+
+// What the user points at and has chosen. Boxes and edges index the layout, values the document.
+struct ViewState {
+  Hit hover;
+  int selectedBox = -1;
+  int selectedValue = -1;
+  int hoveredValue = -1;
+  const std::stop_token* stop = nullptr;                                  // Ends the painting early. Not owned.
+  const Lighting* lighting = nullptr;                                     // Not owned.
+  const std::unordered_map<int, Verdict>* verdicts = nullptr;             // by item. Not owned.
+  const std::unordered_map<int, VerdictCounts>* verdictCounts = nullptr;  // by group. Not owned.
+  const MeanStates* means = nullptr;                                      // Not owned.
+  const Reach* reach = nullptr;                                           // Not owned.
+};
+
+class GraphPainter {
+ public:
+  // Below this zoom boxes are plain rectangles without text.
+  static constexpr double kDetailZoom = 0.5;
+  // Below this zoom an op is a speck: open groups are shaded instead of what is in them.
+  static constexpr double kSpeckZoom = 0.06;
+
+  // Picture: shapes and text as such, without stores of pixels, for files and for other threads than the GUI's.
+  enum class Use : uint8_t { Screen, Picture };
+  explicit GraphPainter(Use use = Use::Screen) : use_(use), texts_(use == Use::Picture) {}
+
+  void paint(QPainter& painter, const Scene& scene, const Camera& camera, const QSizeF& viewport,
+             const ViewState& state, const ui::Theme& theme);
+  void clearCaches();  // after a change of theme or font
+
+ private:
+  struct Frame;  // what one paint() needs at hand
+  void paintFrame(const Frame& f, int index);
+  void paintBox(const Frame& f, int index);
+  void paintRough(const Frame& f, int index);
+  void paintCardText(const Frame& f, int index, const QRectF& rect, const BoxState& state);
+  void paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle);
+  void paintLabel(const Frame& f, int index, const QRectF& rect, const BoxState& state);
+  void paintBadge(const Frame& f, int index, bool plus);
+  void paintVerdict(const Frame& f, int index, const QRectF& rect);
+  void paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle);
+  void paintStack(const Frame& f, int index, const QRectF& rect, const BoxState& state);
+  void paintVerdictIcon(const Frame& f, Verdict verdict, const QPointF& corner, int size);
+  void paintCallout(const Frame& f);
+  QRectF calloutPlace(const Frame& f, const QRectF& box, const QSizeF& size);
+  void paintOverviewTitles(const Frame& f, const std::vector<int>& boxes);
+
+  Use use_;
+  BoxSprites sprites_;
+  TextCache texts_;
+  EdgePainter edges_;
+  std::vector<int> foundBoxes_;
+  std::unordered_map<quint64, QPixmap> icons_;
+  double ratio_ = 0;
+};
+
+// "1×1024×768"; "scalar" for no axes; empty when the shape is not known.
+[[nodiscard]] QString shapeText(const protocol::GraphValue& value);
+// "1×1024×768 float32"; empty when neither is known.
+[[nodiscard]] QString valueText(const protocol::GraphValue& value);
+
+}  // namespace normlens::graphview

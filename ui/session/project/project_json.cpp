@@ -1,0 +1,163 @@
+// A project as text, and back.
+#include <cmath>
+#include <stdexcept>
+
+#include "core/protocol/bench_messages.h"
+#include "core/protocol/json.h"
+#include "ui/session/project/project.h"
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kMark = "normlens_project";
+constexpr size_t kMostNames = 100'000;  // in a list
+constexpr protocol::JsonLimits kLimits{.depth = 32, .values = size_t{1} << 22, .textBytes = size_t{1} << 16};
+constexpr double kFarthest = 1e9;  // of the drawing; that of a million ops reaches 1e8
+
+// Json::exception tells of another type; this, of the right type beyond reason.
+[[noreturn]] void refuse(const std::string& what) { throw std::range_error(what); }
+
+Json listIn(const Json& json, const char* key) {
+  Json list = json.value(key, Json::array());
+  if (!list.is_array()) refuse("what it holds as '" + std::string(key) + "' is no list");
+  if (list.size() > kMostNames) {
+    refuse("its list '" + std::string(key) + "' has " + std::to_string(list.size()) + " entries, more than " +
+           std::to_string(kMostNames));
+  }
+  return list;
+}
+
+int64_t wholeIn(const Json& json, const char* key, int64_t otherwise) {
+  const Json number = json.value(key, Json(otherwise));
+  if (!number.is_number_integer()) refuse("what it holds as '" + std::string(key) + "' is no whole number");
+  return number.get<int64_t>();
+}
+
+std::vector<std::string> namesOf(const QStringList& names) {
+  std::vector<std::string> out;
+  for (const QString& name : names) out.push_back(name.toStdString());
+  return out;
+}
+
+QStringList namesFrom(const Json& list) {
+  QStringList names;
+  for (const Json& name : list) names << text(name.get<std::string>());
+  return names;
+}
+
+Json planJson(const Project& project) {
+  Json centered = Json::array();
+  for (const CenteredValue& value : project.centered) {
+    centered.push_back({{"value", value.value}, {"name", value.name.toStdString()}});
+  }
+  return {{"policy", project.policy},      {"prices", project.prices}, {"max_growth_percent", project.maxGrowthPercent},
+          {"kept", namesOf(project.kept)}, {"centered", centered},     {"norm", project.flavour}};
+}
+
+void readPlan(const Json& json, Project& project) {
+  project.policy = json.at("policy").get<std::string>();
+  project.prices = json.value("prices", protocol::PlanParams().prices);
+  project.maxGrowthPercent = json.value("max_growth_percent", project.maxGrowthPercent);
+  project.kept = namesFrom(listIn(json, "kept"));
+  for (const Json& value : listIn(json, "centered")) {
+    project.centered.push_back(
+        {static_cast<int>(wholeIn(value, "value", -1)), text(value.value("name", std::string()))});
+  }
+  project.flavour = json.value("norm", protocol::FoldParams().norm);
+}
+
+Json viewJson(const ProjectView& view) {
+  return {{"open", view.openGroups},
+          {"zoom", view.zoom},
+          {"x", view.centerX},
+          {"y", view.centerY},
+          {"norm", view.norm.toStdString()}};
+}
+
+ProjectView viewFrom(const Json& json) {
+  ProjectView view;
+  view.openGroups = listIn(json, "open").get<std::vector<std::string>>();
+  view.zoom = json.value("zoom", 0.0);
+  view.centerX = json.value("x", 0.0);
+  view.centerY = json.value("y", 0.0);
+  view.norm = text(json.value("norm", std::string()));
+  // A place that is in no drawing: as on opening.
+  if (!(std::abs(view.centerX) <= kFarthest && std::abs(view.centerY) <= kFarthest)) view.zoom = 0;
+  return view;
+}
+
+Json toJson(const Project& project) {
+  Json json = {{kMark, kProjectVersion},
+               {"model",
+                {{"path", project.model.path.toStdString()},
+                 {"sha256", project.model.sha256.toStdString()},
+                 {"bytes", project.model.bytes},
+                 {"modified_ms", project.model.modifiedMs}}},
+               {"plan", planJson(project)},
+               {"inputs", protocol::toJson(project.inputs)},
+               {"view", viewJson(project.view)}};
+  if (project.bench) json["bench"] = protocol::toJson(*project.bench);
+  for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
+  json["bench_params"] = protocol::toJson(project.benchParams);
+  return json;
+}
+
+template <class T>
+std::optional<T> decoded(const Json& json) {
+  auto value = protocol::decode<T>(json);
+  return value ? std::optional<T>(std::move(*value)) : std::nullopt;
+}
+
+Project fromJson(const Json& json) {
+  Project project;
+  const Json& model = json.at("model");
+  project.model.path = text(model.at("path").get<std::string>());
+  project.beside = text(model.value("beside", std::string()));
+  project.model.sha256 = text(model.value("sha256", std::string()));
+  project.model.bytes = wholeIn(model, "bytes", 0);
+  project.model.modifiedMs = wholeIn(model, "modified_ms", 0);
+  readPlan(json.at("plan"), project);
+  if (json.contains("inputs"))
+    project.inputs = decoded<protocol::InputsParams>(json["inputs"]).value_or(project.inputs);
+  if (json.contains("view")) project.view = viewFrom(json["view"]);
+  if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
+  for (const Json& run : listIn(json, "bench_runs")) {
+    if (project.benchRuns.size() == kMostRuns) break;
+    if (auto read = decoded<protocol::BenchResult>(run)) project.benchRuns.push_back(std::move(*read));
+  }
+  if (json.contains("bench_params")) {
+    project.benchParams = decoded<protocol::BenchParams>(json["bench_params"]).value_or(project.benchParams);
+  }
+  return project;
+}
+
+}  // namespace
+
+std::string projectToJson(const Project& project, const QString& beside) {
+  Json json = toJson(project);
+  if (!beside.isEmpty()) json["model"]["beside"] = beside.toStdString();
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Result<Project> projectFromJson(const std::string& written) {
+  const auto json = protocol::parseJson(written, kLimits);
+  if (!json || !json->is_object() || !json->contains(kMark) || !json->at(kMark).is_number_integer()) {
+    return fail(ErrorCode::Unreadable, "this is not a NormLens project, or it is cut off");
+  }
+  if (json->at(kMark).get<int64_t>() > kProjectVersion) {
+    return fail(ErrorCode::Unsupported, "the project was saved by a newer NormLens", "install the newest version");
+  }
+  try {
+    return fromJson(*json);
+  } catch (const Json::exception&) {
+    return fail(ErrorCode::Unreadable, "the project lacks its model or its plan, or holds something else there");
+  } catch (const std::range_error& error) {
+    return fail(ErrorCode::Unreadable, std::string("this is not a NormLens project: ") + error.what());
+  }
+}
+
+}  // namespace normlens::ui

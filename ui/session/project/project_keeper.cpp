@@ -1,0 +1,232 @@
+#include "ui/session/project/project_keeper.h"
+
+#include <QFileInfo>
+
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kSettleMs = 400;
+constexpr qint64 kMostHashed = qint64{1} << 30;  // of larger files the size has to do
+
+}  // namespace
+
+ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent)
+    : QObject(parent), session_(session), view_(std::move(view)), recovery_(recoveryFolder) {
+  connect(&timer_, &QTimer::timeout, this, &ProjectKeeper::putAside);
+  connect(&hash_, &FileHash::done, this, &ProjectKeeper::hashed);
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { settle_.start(kSettleMs); });
+  settle_.setSingleShot(true);
+  connect(&settle_, &QTimer::timeout, this, &ProjectKeeper::lookAtModel);
+  connect(session_, &Session::modelChanged, this, &ProjectKeeper::modelOpened);
+  connect(session_, &Session::planChanged, this, &ProjectKeeper::identify);
+  connect(session_, &Session::projectRestored, this, &ProjectKeeper::shown);
+  connect(session_, &Session::leaving, this, [this] {
+    if (!opening_ || !opening_->stays) leaveAside();
+  });
+  connect(session_, &Session::openFailed, this, [this] {
+    opening_.reset();
+    recovering_.clear();
+  });
+}
+
+void ProjectKeeper::shown(const Project& project) {
+  view_.show(project.view);
+  written_ = reloaded_.empty() ? projectToJson(this->project()) : std::exchange(reloaded_, {});
+  if (!recovering_.isEmpty()) {
+    written_.clear();  // it is nowhere but here
+    recovered_ = true;
+    putAside();
+    Recovery::discard(std::exchange(recovering_, {}));
+  }
+  Q_EMIT restored(project.lost);
+}
+
+void ProjectKeeper::setPath(const QString& path) {
+  if (path == path_) return;
+  path_ = path;
+  Q_EMIT pathChanged();
+}
+
+Project ProjectKeeper::project() const {
+  Project project = projectOf(*session_);
+  project.model = model_;
+  const QString norm = project.view.norm;
+  project.view = view_.take();
+  project.view.norm = norm;
+  return project;
+}
+
+bool ProjectKeeper::dirty() const {
+  if (!session_->analysis() || written_.empty()) return false;
+  // Where one looks is saved, but looking around is no change worth a warning.
+  Project now = project();
+  auto before = projectFromJson(written_);
+  if (!before) return true;
+  now.view = {};
+  before->view = {};
+  before->model = now.model;
+  return projectToJson(now) != projectToJson(*before);
+}
+
+Status ProjectKeeper::save(const QString& path) {
+  const Project now = project();
+  const Status status = saveProject(path, now);
+  if (!status) return status;
+  written_ = projectToJson(now);
+  recovery_.drop();
+  putAside_.clear();
+  setPath(path);
+  return {};
+}
+
+Status ProjectKeeper::open(const QString& path) {
+  recovering_.clear();
+  auto project = loadProject(path);
+  if (!project) return tl::unexpected(project.error());
+  start({std::move(*project), QFileInfo(path).absoluteFilePath(), {}});
+  return {};
+}
+
+void ProjectKeeper::start(Opening opening) {
+  opening_.reset();
+  missing_.reset();
+  const Project wanted = opening.project;
+  if (!QFileInfo(wanted.model.path).isFile()) {
+    missing_ = std::move(opening);
+    Q_EMIT modelMissing(wanted.model.path);
+    return;
+  }
+  session_->openProject(wanted);
+  opening_ = std::move(opening);
+}
+
+void ProjectKeeper::startWith(const QString& modelPath, Opening opening) {
+  opening.project.model = {modelPath, {}, 0, 0};  // that it is another is known
+  opening.project.bench.reset();
+  opening.project.benchRuns.clear();
+  start(std::move(opening));
+}
+
+void ProjectKeeper::reload(const QString& modelPath) {
+  // A plan that is still on its way is not yet the session's.
+  const Project* restoring = session_->restoring();
+  if (restoring == nullptr) recovering_.clear();
+  startWith(modelPath,
+            {restoring != nullptr ? *restoring : project(), path_, reloaded_.empty() ? written_ : reloaded_, true});
+}
+
+void ProjectKeeper::locate(const QString& modelPath) {
+  if (missing_) startWith(modelPath, Opening(*missing_));
+}
+
+// Also when there is no model any more.
+void ProjectKeeper::modelOpened() {
+  // An engine that had to be started again opens the same file.
+  const ModelFile now = modelFileAt(session_->path());
+  const bool same = now.path == model_.path && now.bytes == model_.bytes && now.modifiedMs == model_.modifiedMs;
+  if (session_->model() && same) return;
+  if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
+  hash_.stop();
+  settle_.stop();
+  written_.clear();
+  recovered_ = false;
+  expected_.reset();
+  hashing_ = false;
+  model_ = {};
+  reloaded_.clear();
+  if (!session_->model()) {
+    setPath({});
+    recovery_.drop();
+    putAside_.clear();
+    return;
+  }
+  model_ = now;
+  const auto opened = std::exchange(opening_, std::nullopt);
+  const bool isProject = opened && session_->restoring() != nullptr && opened->project.model.path == session_->path();
+  if (isProject) {
+    expected_ = opened->project.model;
+    reloaded_ = opened->written;
+  }
+  setPath(isProject ? opened->path : QString());
+  watcher_.addPath(session_->path());
+}
+
+// Once the plan is there: before, the engine wants the disk and the processor for what the user waits for.
+void ProjectKeeper::identify() {
+  if (hashing_ || !session_->plan()) return;
+  hashing_ = true;
+  if (model_.bytes <= kMostHashed) {
+    hash_.start(model_.path);
+  } else {
+    compare();
+  }
+}
+
+void ProjectKeeper::hashed(const QString& path, const QString& sha256) {
+  if (path != model_.path) return;
+  model_.sha256 = sha256;
+  compare();
+}
+
+void ProjectKeeper::compare() {
+  if (!expected_) return;
+  const ModelFile expected = *std::exchange(expected_, std::nullopt);
+  const bool hashes = !expected.sha256.isEmpty() && !model_.sha256.isEmpty();
+  const bool sizes = expected.bytes > 0 && expected.bytes != model_.bytes;
+  if (hashes ? expected.sha256 != model_.sha256 : sizes) Q_EMIT modelIsAnother();
+}
+
+void ProjectKeeper::lookAtModel() {
+  const ModelFile now = modelFileAt(model_.path);
+  const bool gone = !QFileInfo::exists(model_.path);
+  // A file that was replaced is no longer watched.
+  if (!gone && !watcher_.files().contains(model_.path)) watcher_.addPath(model_.path);
+  if (gone || now.bytes != model_.bytes || now.modifiedMs != model_.modifiedMs) {
+    Q_EMIT modelChangedOnDisk(model_.path, gone);
+  }
+}
+
+// ---- against crashes
+
+void ProjectKeeper::setInterval(int seconds) {
+  if (seconds <= 0) {
+    timer_.stop();
+    recovery_.drop();
+  } else {
+    timer_.start(seconds * 1000);
+  }
+}
+
+void ProjectKeeper::putAside() {
+  if (!session_->analysis()) return;
+  const std::string now = projectToJson(project());
+  // An untouched model is opened again as quickly as it is recovered.
+  const bool touched = recovered_ || session_->choices()->undoStack()->canUndo() || session_->measurements()->last() ||
+                       !path_.isEmpty() || !session_->inputs().npz.empty() || !session_->inputs().specs.empty();
+  if (!touched || now == putAside_ || now == written_) return;
+  if (recovery_.keep(now)) putAside_ = now;
+}
+
+void ProjectKeeper::end() {
+  timer_.stop();
+  leaveAside();
+}
+
+void ProjectKeeper::leaveAside() {
+  if (path_.isEmpty() || !dirty()) return;
+  putAside();
+  recovery_.leave();
+}
+
+Status ProjectKeeper::recover(const QString& orphan) {
+  auto project = loadProject(orphan);
+  if (!project) return tl::unexpected(project.error());
+  start({std::move(*project), {}, {}});
+  recovering_ = orphan;  // kept until its plan is shown
+  return {};
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,93 @@
+// Keeps what the user does with a model: the project file, what is put aside against a crash, and an eye on the model's
+// file.
+//
+// It knows nothing of widgets: the view is asked for and handed over by functions. A project is dirty when what would
+// be written differs from what was last written or loaded. Thread: GUI thread; hashing is done by a worker.
+#pragma once
+
+#include <QFileSystemWatcher>
+#include <QObject>
+#include <QTimer>
+#include <functional>
+
+#include "ui/session/project/file_hash.h"
+#include "ui/session/project/project.h"
+#include "ui/session/project/recovery.h"
+
+namespace normlens::ui {
+
+class ProjectKeeper final : public QObject {
+  Q_OBJECT
+
+ public:
+  struct View {
+    std::function<ProjectView()> take;
+    std::function<void(const ProjectView&)> show;
+  };
+  ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent);  // session: not owned
+
+  // The project's file; empty: none yet.
+  [[nodiscard]] const QString& path() const { return path_; }
+  [[nodiscard]] bool dirty() const;
+  [[nodiscard]] Status save(const QString& path);
+  [[nodiscard]] Status open(const QString& path);  // the session then opens the model
+  void reload(const QString& modelPath);           // what is open, with the model that lies there now
+  void locate(const QString& modelPath);           // the project of modelMissing(), whose model is there
+
+  // ---- against crashes
+  void setInterval(int seconds);  // 0: never
+  void putAside();                // now, if there is something new
+  void end();                     // the window closes: see leaveAside()
+  [[nodiscard]] QStringList orphans() const { return recovery_.orphans(); }
+  [[nodiscard]] Status recover(const QString& orphan);
+  [[nodiscard]] QString recoveryFile() const { return recovery_.file(); }
+
+ Q_SIGNALS:
+  void pathChanged();
+  void restored(const QStringList& lost);
+  void modelMissing(const QString& modelPath);  // the project's model is not where it was
+  void modelIsAnother();                        // it is there, but it is not the one the project was made with
+  void modelChangedOnDisk(const QString& modelPath, bool gone);
+
+ private:
+  // On its way to the session.
+  struct Opening {
+    Project project;
+    QString path;         // its file; empty: none
+    std::string written;  // what that holds, where it is not the project; empty: it is
+    bool stays = false;   // it is what is open already, with another file of the model
+  };
+
+  [[nodiscard]] Project project() const;
+  void start(Opening opening);
+  void startWith(const QString& modelPath, Opening opening);
+  void modelOpened();
+  void shown(const Project& project);
+  void leaveAside();  // changes of a project that were not saved
+  void hashed(const QString& path, const QString& sha256);
+  void identify();
+  void compare();
+  void lookAtModel();
+  void setPath(const QString& path);
+
+  Session* session_;  // Not owned.
+  View view_;
+  QString path_;
+  std::string written_;  // as last saved or loaded; empty: nothing was
+  Recovery recovery_;
+  std::string putAside_;
+  QTimer timer_;
+  FileHash hash_;
+  ModelFile model_;                    // as it was opened; its hash once it is known
+  std::optional<ModelFile> expected_;  // the project's model, until it is compared
+  bool hashing_ = false;               // the hash was asked for
+  QFileSystemWatcher watcher_;
+  QTimer settle_;                   // a file that is being written changes many times
+  std::optional<Opening> opening_;  // until its model is open
+  std::optional<Opening> missing_;  // its model is not where it was
+  std::string reloaded_;            // written_ of what is reloaded, until its plan is there
+  bool recovered_ = false;          // what is open came from an orphan
+  QString recovering_;              // the orphan that it comes from
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,114 @@
+#include "ui/session/words/bench_text.h"
+
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QFileInfo>
+#include <QStringList>
+#include <algorithm>
+
+#include "core/protocol/bench_messages.h"
+#include "core/protocol/json.h"
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+QString tr(const char* words) { return QCoreApplication::translate("BenchText", words); }
+
+// "LibTorch 2.15.0" -> "LibTorch"
+std::string runtimeName(const protocol::BenchSide& side) { return side.runtime.substr(0, side.runtime.rfind(' ')); }
+
+}  // namespace
+
+QString pointName(const protocol::BenchPoint& point) {
+  if (point.at.empty()) return tr("as given");
+  QStringList parts;
+  for (const auto& [name, value] : point.at) {
+    const bool speaksForItself = name == "dtype" || name == "device" || name == "norm";
+    parts << (speaksForItself ? text(value) : text(name) + u' ' + text(value));
+  }
+  return parts.join(QStringLiteral(" · "));
+}
+
+QString sideName(const std::string& model) {
+  if (model == "original") return tr("original");
+  if (model == "fused") return tr("fused");
+  if (const auto flavour = protocol::flavourOfFold(model)) {
+    return flavour->empty() ? tr("folded") : tr("folded, %1").arg(text(*flavour));
+  }
+  return QFileInfo(text(model)).fileName();
+}
+
+QPair<QString, QString> sideNames(const protocol::BenchPoint& point) {
+  const QString a = sideName(point.a.model);
+  if (!point.b) return {a, {}};
+  const QString b = sideName(point.b->model);
+  const QString with = QStringLiteral("%1, %2");
+  if (isMixed(point)) return {with.arg(a, text(runtimeName(point.a))), with.arg(b, text(runtimeName(*point.b)))};
+  if (a == b) return {with.arg(a, QStringLiteral("A")), with.arg(b, QStringLiteral("B"))};
+  return {a, b};
+}
+
+QString peakOf(const protocol::BenchSide& side) {
+  return side.peak_bytes ? formatBytes(*side.peak_bytes) : QStringLiteral("–");
+}
+
+QString normShareOf(const protocol::BenchSide& side) {
+  return side.norm_share ? QString::number(100 * *side.norm_share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+}
+
+const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result) {
+  const auto first = std::find_if(result.points.begin(), result.points.end(), [](const protocol::BenchPoint& point) {
+    return point.error.empty() && !point.rounds.empty();
+  });
+  return first == result.points.end() ? nullptr : &*first;
+}
+
+bool isOfFold(const protocol::BenchPoint& point) {
+  return point.a.model == "original" && point.b && protocol::flavourOfFold(point.b->model);
+}
+
+QString runName(const protocol::BenchResult& result) {
+  const QDateTime taken = QDateTime::fromString(text(result.taken), Qt::ISODate).toLocalTime();
+  QStringList parts;
+  if (taken.isValid()) parts << taken.toString(QStringLiteral("HH:mm"));
+  parts << formatRatio(result.speedup) << text(result.device);
+  const protocol::BenchPoint* first = firstMeasured(result);
+  if (first != nullptr && first->b && !isOfFold(*first)) {
+    const auto [a, b] = sideNames(*first);
+    parts << tr("%1 vs %2").arg(a, b);
+  }
+  if (result.points.size() > 1)
+    parts << tr("%n points").replace(QStringLiteral("%n"), QString::number(result.points.size()));
+  return parts.join(QStringLiteral(" · "));
+}
+
+std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& over) {
+  if (point.at.size() != 1 || text(point.at.front().first) != over) return std::nullopt;
+  bool isNumber = false;
+  const qint64 size = text(point.at.front().second).toLongLong(&isNumber);
+  return isNumber ? std::optional(size) : std::nullopt;
+}
+
+bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(point.a) != runtimeName(*point.b); }
+
+QString cautionOf(const protocol::BenchPoint& point) {
+  if (point.crowded) {
+    return tr("Other programs kept %1 cores busy meanwhile: read with care.").arg(point.other_cores, 0, 'f', 1);
+  }
+  return point.warmed_up ? QString() : tr("The clock never settled: read with care.");
+}
+
+bool losesToSeveralOps(const protocol::BenchPoint& point) {
+  return isOfFold(point) && point.norm == "portable" && point.device == "cpu" && runtimeName(*point.b) == "LibTorch" &&
+         !point.noise && point.speedup < 1;
+}
+
+QByteArray benchJson(const protocol::BenchResult& result) {
+  return QByteArray::fromStdString(
+             protocol::toJson(result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) +
+         '\n';
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,88 @@
+#include "ui/session/words/format.h"
+
+#include <QLocale>
+#include <QStringList>
+#include <algorithm>
+#include <cmath>
+
+namespace normlens::ui {
+
+QString formatBytes(int64_t bytes) {
+  if (bytes < 1000) return QStringLiteral("%1 B").arg(bytes);
+  double value = static_cast<double>(bytes);
+  const char* const units[] = {"B", "kB", "MB", "GB", "TB"};
+  int unit = 0;
+  while (value >= 999.5 && unit < 4) {
+    value /= 1000;
+    ++unit;
+  }
+  return QStringLiteral("%1 %2").arg(value, 0, 'f', value < 9.95 ? 1 : 0).arg(QLatin1String(units[unit]));
+}
+
+QString formatError(double value) {
+  if (std::isnan(value)) return QStringLiteral("nan");
+  if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
+  if (value == 0) return QStringLiteral("0");
+  QString printed = QString::number(value, 'e', 0);  // "4e-16", "3e-07"
+  const int exponent = printed.indexOf(u'e');
+  const int power = printed.mid(exponent + 1).toInt();
+  return QStringLiteral("%1e%2").arg(printed.left(exponent)).arg(power);
+}
+
+QString formatMilliseconds(double ms) {
+  if (ms >= 1000) return QStringLiteral("%1 s").arg(ms / 1000, 0, 'f', ms < 10000 ? 2 : 1);
+  return QStringLiteral("%1 ms").arg(ms, 0, 'f', ms < 1 ? 3 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }
+
+QString formatShape(const std::vector<int64_t>& shape) {
+  if (shape.empty()) return QStringLiteral("scalar");
+  QStringList sizes;
+  for (const int64_t size : shape) sizes << QString::number(size);
+  return sizes.join(u'×');
+}
+
+QString formatNumber(double value, int digits) {
+  if (std::isnan(value)) return QStringLiteral("nan");
+  if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
+  return QString::number(value, 'g', digits);
+}
+
+// Not as in the user's locale: all other numbers have a decimal point, beside which a German 1.234 is no thousand.
+QString formatCount(int64_t count) {
+  return QLocale(QLocale::English, QLocale::UnitedStates).toString(static_cast<qlonglong>(count));
+}
+
+QString asSentence(const QString& words) {
+  QString sentence = words.trimmed();
+  if (sentence.isEmpty()) return sentence;
+  const QString first = sentence.section(u' ', 0, 0);
+  const bool plainWord =
+      std::all_of(first.begin(), first.end(), [](QChar c) { return c.isLower() || c == u',' || c == u';'; });
+  if (plainWord) sentence[0] = sentence[0].toUpper();
+  if (sentence.back().isLetterOrNumber() || sentence.back() == u')') sentence += u'.';
+  return sentence;
+}
+
+QString unbroken(QString sentence) {
+  for (qsizetype i = sentence.size() - 2; i > 0; --i) {
+    if (sentence[i] == u'.' && sentence[i - 1].isLetterOrNumber() && sentence[i + 1].isLetterOrNumber()) {
+      sentence.insert(i + 1, QChar(0x2060));
+    }
+  }
+  return sentence;
+}
+
+QString shortName(const QString& path, int parts) {
+  const QStringList all = path.split(u'.');
+  return all.size() <= parts ? path : QStringList(all.mid(all.size() - parts)).join(u'.');
+}
+
+QString nameList(const std::vector<std::string>& names) {
+  QStringList list;
+  for (const std::string& name : names) list << text(name);
+  return list.join(QStringLiteral(", "));
+}
+
+}  // namespace normlens::ui

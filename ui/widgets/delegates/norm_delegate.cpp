@@ -1,0 +1,136 @@
+#include "ui/widgets/delegates/norm_delegate.h"
+
+#include <QPainter>
+#include <QScrollBar>
+#include <QTreeView>
+
+#include "ui/models/norm_model.h"
+#include "ui/session/words/format.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/verdict_color.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBottom = 6;
+
+Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
+
+// "transformer.h.3." quiet and "ln_2" strong; the quiet part gives way first.
+void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
+  const qsizetype dot = name.lastIndexOf(u'.');
+  QString lead = name.left(dot + 1);
+  const QString last = name.mid(dot + 1);
+  const QFont quietFont = uiFont(12);
+  const QFont strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);
+  const int lastWidth = QFontMetrics(strongFont).horizontalAdvance(last);
+  lead = QFontMetrics(quietFont).elidedText(lead, Qt::ElideLeft, qMax(0, area.width() - lastWidth));
+  painter.setFont(quietFont);
+  painter.setPen(theme.textSoft);
+  painter.drawText(area, Qt::AlignVCenter | Qt::AlignLeft, lead);
+  const int leadWidth = QFontMetrics(quietFont).horizontalAdvance(lead);
+  painter.setFont(strongFont);
+  painter.setPen(theme.text);
+  const QRect rest = area.adjusted(leadWidth, 0, 0, 0);
+  painter.drawText(rest, Qt::AlignVCenter | Qt::AlignLeft,
+                   QFontMetrics(strongFont).elidedText(last, Qt::ElideRight, rest.width()));
+}
+
+}  // namespace
+
+NormDelegate::NormDelegate(QTreeView* view) : QStyledItemDelegate(view), view_(view) {}
+
+QRect NormDelegate::wholeRow(const QRect& item) const {
+  return {0, item.top(), view_->viewport()->width(), item.height()};
+}
+
+void NormDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  painter->save();
+  painter->setRenderHint(QPainter::Antialiasing);
+  if (index.data(NormModel::IsGroupRole).toBool()) {
+    paintGroup(*painter, wholeRow(option.rect), index);
+  } else {
+    paintNorm(*painter, option, index);
+  }
+  painter->restore();
+}
+
+void NormDelegate::paintGroup(QPainter& painter, const QRect& row, const QModelIndex& index) const {
+  const Theme theme = themeOf(view_);
+  const Verdict verdict = verdictOf(index);
+  const bool open = view_->isExpanded(index);
+  const double middle = row.center().y() + 0.5;
+  paintIcon(painter, QRectF(row.left() + 10, middle - 6, 12, 12),
+            open ? QStringLiteral("chevron_down") : QStringLiteral("chevron_right"), theme.textSoft);
+  const int count = index.data(NormModel::CountRole).toInt();
+  paintIcon(painter, QRectF(row.left() + 28, middle - 8, 16, 16), verdictIcon(verdict),
+            count > 0 ? verdictColor(verdict, theme) : theme.textSoft);
+  painter.setFont(uiFont(13, QFont::DemiBold));
+  painter.setPen(theme.text);
+  painter.drawText(row.adjusted(52, 0, -44, 0), Qt::AlignVCenter | Qt::AlignLeft, index.data().toString());
+  painter.setFont(uiFont(12, QFont::Medium));
+  painter.setPen(theme.textSoft);
+  painter.drawText(row.adjusted(0, 0, -kRight - 2, 0), Qt::AlignVCenter | Qt::AlignRight, QString::number(count));
+}
+
+void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+  const Theme theme = themeOf(view_);
+  const QRect row = wholeRow(option.rect);
+  const bool current = index == view_->currentIndex();
+  if (current || (option.state & QStyle::State_MouseOver)) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(current ? theme.selection : theme.hover);
+    painter.drawRoundedRect(QRectF(row).adjusted(8, 0.5, -6, -0.5), 4, 4);
+  }
+  if (current) {
+    painter.setBrush(theme.accentText);
+    painter.drawRoundedRect(QRectF(row.left() + 6, row.top() + 4, 3, row.height() - 8), 1.5, 1.5);
+  }
+  const QRect line(row.left(), row.top(), row.width(), kRow);
+  const bool kept = index.data(NormModel::KeptRole).toBool();
+  const Verdict verdict = verdictOf(index);
+  paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
+            kept ? QStringLiteral("minus") : verdictIcon(verdict),
+            kept ? theme.textFaint : verdictColor(verdict, theme));
+  // A norm that folds although it is not free is worth a word.
+  const bool added = verdict != Verdict::Free && index.data(NormModel::InPlanRole).toBool();
+  const QString width = kept ? tr("kept") : added ? tr("in the plan") : index.data(NormModel::WidthRole).toString();
+  const QFont widthFont = uiFont(11);
+  const int widthSpace = QFontMetrics(widthFont).horizontalAdvance(width);
+  painter.setFont(widthFont);
+  painter.setPen(added && !kept ? theme.good : theme.textFaint);
+  painter.drawText(line.adjusted(0, 0, -kRight, 0), Qt::AlignVCenter | Qt::AlignRight, width);
+  paintName(painter, line.adjusted(kTextLeft + 4, 0, -kRight - widthSpace - 8, 0), index.data().toString(), theme,
+            current);
+  if (!current) return;
+  painter.setFont(uiFont(11));
+  painter.setPen(theme.text);
+  painter.drawText(QRect(kTextLeft + 4, row.top() + kRow - 1, reasonWidth(), row.height() - kRow),
+                   Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
+}
+
+// As if the scroll bar were there, so that its coming and going does not change the height.
+int NormDelegate::reasonWidth() const {
+  return qMax(60, view_->width() - view_->verticalScrollBar()->sizeHint().width() - kTextLeft - 4 - kRight / 2);
+}
+
+int NormDelegate::reasonHeight(const QString& reason) const {
+  if (reason.isEmpty()) return 0;
+  const QRect room(0, 0, reasonWidth(), 10000);
+  return QFontMetrics(uiFont(11)).boundingRect(room, Qt::TextWordWrap, unbroken(reason)).height() + kReasonBottom;
+}
+
+QSize NormDelegate::sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const {
+  if (index.data(NormModel::IsGroupRole).toBool()) return {100, 27};
+  const bool current = index == view_->currentIndex();
+  return {100, kRow + (current ? reasonHeight(index.data(NormModel::ReasonRole).toString()) : 0)};
+}
+
+void NormDelegate::currentChanged(const QModelIndex& now, const QModelIndex& before) {
+  if (before.isValid()) Q_EMIT sizeHintChanged(before);
+  if (now.isValid()) Q_EMIT sizeHintChanged(now);
+}
+
+}  // namespace normlens::ui
