@@ -10,15 +10,20 @@ namespace {
 
 using Info = protocol::NormInfo;
 
-QString range(bool has, double low, double high) {
-  return has ? QStringLiteral("%1 … %2").arg(formatNumber(low, 3), formatNumber(high, 3)) : QStringLiteral("–");
-}
-
 auto tick(bool Info::*member) {
   return [member](const Info& norm) { return norm.*member ? NormTable::tr("yes") : NormTable::tr("no"); };
 }
 
 int verdictOf(const Info& norm) { return static_cast<int>(verdictFromName(norm.verdict)); }
+
+RecordColumn<Info> range(const QString& title, const QString& meaning, bool Info::*has, double Info::*low,
+                         double Info::*high) {
+  const auto shown = [=](const Info& norm) {
+    if (!(norm.*has)) return QStringLiteral("–");
+    return QStringLiteral("%1 … %2").arg(formatNumber(norm.*low, 3), formatNumber(norm.*high, 3));
+  };
+  return {title, meaning, shown, {{kSortRole, [=](const Info& norm) { return norm.*high - norm.*low; }}}};
+}
 
 qlonglong elementsOf(const Info& norm) {
   qlonglong elements = norm.normalized_shape.empty() ? 0 : 1;
@@ -65,14 +70,8 @@ NormTable::Columns NormTable::columns() const {
       {tr("Paper"), tr("Foldable by Algorithm 1 of the paper."), tick(&Info::paper)},
       {tr("Practical"), tr("By the paper with auxiliary centering after opaque leaves."), tick(&Info::paper_practical)},
       {tr("Strict"), tr("By the paper where every affected layer is a LayerNorm."), tick(&Info::paper_strict)},
-      {tr("γ"),
-       tr("The range of its weight."),
-       [](const Info& norm) { return range(norm.has_gamma, norm.gamma_min, norm.gamma_max); },
-       {{kSortRole, [](const Info& norm) { return norm.gamma_max - norm.gamma_min; }}}},
-      {tr("β"),
-       tr("The range of its bias."),
-       [](const Info& norm) { return range(norm.has_beta, norm.beta_min, norm.beta_max); },
-       {{kSortRole, [](const Info& norm) { return norm.beta_max - norm.beta_min; }}}},
+      range(tr("γ"), tr("The range of its weight."), &Info::has_gamma, &Info::gamma_min, &Info::gamma_max),
+      range(tr("β"), tr("The range of its bias."), &Info::has_beta, &Info::beta_min, &Info::beta_max),
       {tr("Reason"), tr("What decides the verdict."), textOf(&Info::reason)},
   };
 }
