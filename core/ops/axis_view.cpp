@@ -21,6 +21,11 @@ std::optional<AxisView> viewOf(const graph::Graph& graph, const graph::Node& nod
   return view;
 }
 
+std::optional<size_t> axisOf(const graph::Node& node) {
+  const auto axis = graph::intAttribute(node, "axis");
+  return axis && *axis >= 0 ? std::optional(static_cast<size_t>(*axis)) : std::nullopt;
+}
+
 bool listsAxis(const graph::Node& node, std::string_view attribute, size_t axis) {
   const auto axes = graph::intsAttribute(node, attribute);
   return axes && std::ranges::find(*axes, static_cast<int64_t>(axis)) != axes->end();

@@ -22,6 +22,9 @@ struct AxisView {
 [[nodiscard]] std::optional<AxisView> viewOf(const graph::Graph& graph, const graph::Node& node, size_t operand,
                                              int output, const Pattern& pattern, bool ofInput);
 
+// The node's axis, where the file writes it.
+[[nodiscard]] std::optional<size_t> axisOf(const graph::Node& node);
+
 // An attribute of the node names the axis.
 [[nodiscard]] bool listsAxis(const graph::Node& node, std::string_view attribute, size_t axis);
 

@@ -19,6 +19,7 @@ NORMLENS_RULE(maskedFill);
 NORMLENS_RULE(maskedCopy);
 NORMLENS_RULE(opaque);
 NORMLENS_RULE(shapeQuery);
+SizeRule ownSize, sameSize, broadcastSize;
 
 // rules_shape.cpp
 NORMLENS_RULE(reshape);
@@ -26,6 +27,7 @@ NORMLENS_RULE(permute);
 NORMLENS_RULE(expand);
 NORMLENS_RULE(roll);
 NORMLENS_RULE(gather);
+SizeRule reshapeSize, permuteSize, expandSize, gatherSize;
 
 // rules_window.cpp
 NORMLENS_RULE(slice);
@@ -33,10 +35,12 @@ NORMLENS_RULE(select);
 NORMLENS_RULE(unbind);
 NORMLENS_RULE(split);
 NORMLENS_RULE(pad);
+SizeRule windowSize, selectSize, padSize;
 
 // rules_concat.cpp
 NORMLENS_RULE(concat);
 NORMLENS_RULE(stack);
+SizeRule concatSize, stackSize;
 
 // rules_rearrange.cpp
 NORMLENS_RULE(rearrange);
@@ -47,15 +51,20 @@ NORMLENS_RULE(scatter);
 // rules_mixing.cpp
 NORMLENS_RULE(reduce);
 NORMLENS_RULE(mix);
+SizeRule reduceSize, mixSize;
 
 // rules_norm.cpp
 NORMLENS_RULE(layerNorm);
 NORMLENS_RULE(batchNorm);
 NORMLENS_RULE(otherNorm);
 NORMLENS_RULE(softmax);
+SizeRule layerNormSize, channelNormSize;
 
 // rules_control.cpp
 NORMLENS_RULE(control);
+
+// sizes_of_products.cpp
+SizeRule linearSize, matMulSize, addMatMulSize, convSize, attentionSize;
 
 #undef NORMLENS_RULE
 

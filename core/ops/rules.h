@@ -1,10 +1,13 @@
-// The zero-mean transfer and the shift-tolerance rule of each op kind, one table row each (op_table.cpp).
+// The zero-mean transfer, the shift-tolerance rule and the size rule of each op kind, one table row each
+// (op_table.cpp).
 //
 // Two questions, asked of one node and one Pattern:
 //  - zeroMean: which operands have to be zero-mean, over which patterns, for output `o` to be zero-mean over P?
 //  - shift:    a value that is equal within each group of P (and 0 outside its region) is added to operand `i`. Does
 //              the node swallow it, hand it on to its outputs as a shift with another pattern, or change its meaning?
-// Both answers are sufficient conditions: "Refused" means that nothing can be promised. Sources: papers 000/001
+// and one of an axis of what a node makes:
+//  - size:     which runs give it the size that it has in the probe (axis_size.h)?
+// All answers are sufficient conditions: "Refused" means that nothing can be promised. Sources: papers 000/001
 // (zero-mean graph, affected layers); DESIGN section 3, which makes them exact.
 //
 // Thread: rules are pure functions of an immutable graph. Shapes are those of the probe run.
@@ -16,6 +19,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/ops/axis_size.h"
 #include "core/ops/pattern.h"
 
 namespace normlens::ops {
@@ -53,6 +57,10 @@ struct Shift {
 using ZeroMeanRule = ZeroMean (*)(const graph::Graph&, const graph::Node&, int output, const Pattern&);
 using ShiftRule = Shift (*)(const graph::Graph&, const graph::Node&, int operand, const Pattern&);
 
+class SizeQuestion;
+// own: the answer where nothing is known, the axis of a shape that the probe saw. Operand 0 has a shape, too.
+using SizeRule = AxisSize(SizeQuestion&, const graph::Node&, const AxisSize& own);
+
 // Classes of the papers' zero-mean graph, as the legend letters them.
 enum class VertexClass : char { Linear = 'L', Scalar = 'S', Residual = 'R', ZeroMean = 'Z', Opaque = 'O' };
 
@@ -61,7 +69,8 @@ struct OpRow {
   VertexClass vertexClass;
   ZeroMeanRule zeroMean;
   ShiftRule shift;
-  std::string_view proof;  // one line: why the two rules are right
+  SizeRule* size;
+  std::string_view proof;  // one line: why the first two rules are right
 };
 
 [[nodiscard]] const OpRow& opRow(graph::OpKind kind);

@@ -1,7 +1,10 @@
 // Concat and Stack.
+#include <algorithm>
+
 #include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -119,6 +122,12 @@ bool lastAxisWholeSum(const AxisView& view) {
   return true;
 }
 
+// Of an axis that all operands share.
+AxisSize sizeOfAny(SizeQuestion& sizes, const Node& node, size_t axis) {
+  const auto fixed = [&](ValueId part) { return sizes.isFixed(part, axis); };
+  return std::ranges::any_of(node.operands, fixed) ? kFixedSize : sizes.of(node.operands[0], axis);
+}
+
 }  // namespace
 
 ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
@@ -177,6 +186,20 @@ Shift stackShift(const Graph& graph, const Node& node, int operand, const Patter
   if (!view || view->axis >= view->out->size()) return Shift::refused(kNoShape);
   view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), wholeKept((*view->out)[view->axis]));
   return carries(node.outputs[0], view->dims);
+}
+
+AxisSize concatSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const auto axis = axisOf(node);
+  if (!axis) return own;
+  if (own.axis != *axis) return sizeOfAny(sizes, node, own.axis);
+  const auto fixed = [&](ValueId part) { return sizes.isFixed(part, own.axis); };
+  return std::ranges::all_of(node.operands, fixed) ? kFixedSize : own;
+}
+
+AxisSize stackSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const auto axis = axisOf(node);
+  if (!axis) return own;
+  return own.axis == *axis ? kFixedSize : sizeOfAny(sizes, node, own.axis > *axis ? own.axis - 1 : own.axis);
 }
 
 }  // namespace normlens::ops

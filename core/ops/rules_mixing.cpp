@@ -1,8 +1,9 @@
 #include <algorithm>
 
 #include "core/ops/axis_size.h"
-#include "core/ops/index_maps.h"
+#include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -113,6 +114,25 @@ Shift mixShift(const Graph& graph, const Node& node, int operand, const Pattern&
   Pattern result = joinDims(*dims);
   if (!result.sumsAnything()) return Shift::refused("it mixes the shifted channels");
   return Shift::carried({{node.outputs[0], std::move(result)}});
+}
+
+AxisSize reduceSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  if (!graph::intsAttribute(node, "axes")) return own;
+  if (graph::boolAttribute(node, "keepdim")) {
+    return listsAxis(node, "axes", own.axis) ? kFixedSize : sizes.of(node.operands[0], own.axis);
+  }
+  size_t axis = 0;
+  for (size_t kept = 0;; ++axis) {
+    if (listsAxis(node, "axes", axis)) continue;
+    if (kept++ == own.axis) break;
+  }
+  return sizes.of(node.operands[0], axis);
+}
+
+AxisSize mixSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  if (listsAxis(node, "ones", own.axis)) return kFixedSize;
+  const bool kept = graph::intsAttribute(node, "axes") && !listsAxis(node, "axes", own.axis);
+  return kept ? sameSize(sizes, node, own) : own;
 }
 
 }  // namespace normlens::ops

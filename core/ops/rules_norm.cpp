@@ -2,8 +2,9 @@
 #include <numeric>
 
 #include "core/ops/axis_size.h"
-#include "core/ops/index_maps.h"
+#include "core/ops/axis_view.h"
 #include "core/ops/rule_sets.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -168,6 +169,20 @@ Shift softmaxShift(const Graph& graph, const Node& node, int operand, const Patt
   const auto groups = operand == 0 ? normalizedGroups(graph, node) : std::nullopt;
   if (groups && pattern.coversGroupsOf(*groups)) return Shift::absorbed();
   return Shift::refused("it is a softmax over other values than the shift is constant on");
+}
+
+AxisSize layerNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  if (sizes.graph().value(own.value).output != 0) return own;
+  const bool written = listsAxis(node, "axes", own.axis) && graph::intsAttribute(node, "normalized_shape");
+  return written ? kFixedSize : broadcastSize(sizes, node, own);
+}
+
+// Of a norm with a scale for each channel, axis 1.
+AxisSize channelNormSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const Graph& graph = sizes.graph();
+  const ValueId gamma = graph::operandAt(node, 1);
+  if (own.axis == 1 && gamma != kNoValue && graph.value(gamma).constant != graph::kNone) return kFixedSize;
+  return graph.value(own.value).output == 0 ? sizes.of(node.operands[0], own.axis) : own;
 }
 
 }  // namespace normlens::ops

@@ -3,6 +3,7 @@
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rule_sets.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -99,6 +100,13 @@ const char* varyingScale(const Graph& graph, const Node& node) {
   if (!ofTwo) return "it scales each channel differently";
   return node.kind == OpKind::Div ? "it is a quotient of two computed values"
                                   : "it is a product of two computed values";
+}
+
+bool isWeightOrProduct(const Graph& graph, ValueId value) {
+  const auto& made = graph.value(value);
+  if (made.producer == graph::kNone) return made.constant != graph::kNone;
+  const OpKind kind = graph.node(made.producer).kind;
+  return kind == OpKind::Linear || kind == OpKind::Conv || kind == OpKind::AddMatMul || kind == OpKind::MatMul;
 }
 
 }  // namespace
@@ -234,5 +242,47 @@ ZeroMean shapeQueryZeroMean(const Graph&, const Node& node, int, const Pattern&)
   return makesZeros(node) ? ZeroMean::proven() : ZeroMean::refused("it is made from a shape");
 }
 Shift shapeQueryShift(const Graph&, const Node&, int, const Pattern&) { return Shift::absorbed(); }
+
+AxisSize ownSize(SizeQuestion&, const Node&, const AxisSize& own) { return own; }
+
+AxisSize sameSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const ValueId x = node.operands[0];
+  const bool sameRank = shapeOf(sizes.graph(), x)->size() == shapeOf(sizes.graph(), own.value)->size();
+  return sameRank ? sizes.of(x, own.axis) : own;
+}
+
+// Of operands that numpy rules broadcast. One that has the size, and not 1, has it in every run.
+AxisSize broadcastSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  using Kind = AxisSize::Kind;
+  const Graph& graph = sizes.graph();
+  const Shape& shape = *shapeOf(graph, own.value);
+  const int64_t size = shape[own.axis];
+  const size_t fromLast = shape.size() - own.axis;
+  std::vector<std::pair<ValueId, size_t>> sized;
+  for (const ValueId operand : node.operands) {
+    const Shape* part = shapeOf(graph, operand);
+    if (part == nullptr) continue;
+    if (part->size() < fromLast) {
+      if (size == 1 && !sizes.hasRankOfProbe(operand)) return own;
+      continue;
+    }
+    if ((*part)[part->size() - fromLast] == size) sized.emplace_back(operand, part->size() - fromLast);
+  }
+  // A residual stream is long: the short ways first.
+  std::stable_partition(sized.begin(), sized.end(),
+                        [&](const auto& each) { return isWeightOrProduct(graph, each.first); });
+  AxisSize found = own;
+  bool all = !sized.empty(), mixed = false;
+  for (const auto& [operand, axis] : sized) {
+    const AxisSize seen = sizes.of(operand, axis);
+    if (seen.kind == Kind::Fixed && size > 1) return kFixedSize;
+    all = all && seen.kind == Kind::Fixed;
+    if (size == 1) continue;
+    // Of two that are free apart from each other, either may be the wider one in another run.
+    mixed = mixed || (found != own && seen != found);
+    if (found == own || seen.kind == Kind::Torn) found = seen;
+  }
+  return all ? kFixedSize : mixed && found.kind == Kind::Free ? own : found;
+}
 
 }  // namespace normlens::ops

@@ -3,7 +3,9 @@
 
 #include "core/ops/axis_size.h"
 #include "core/ops/axis_view.h"
+#include "core/ops/reshape_groups.h"
 #include "core/ops/rule_sets.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -128,6 +130,47 @@ Shift gatherShift(const Graph& graph, const Node& node, int operand, const Patte
   Pattern result = joinDims(dims);
   if (!result.sumsAnything()) return Shift::refused("it looks up single shifted values");
   return Shift::carried({{node.outputs[0], std::move(result)}});
+}
+
+AxisSize permuteSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const auto perm = graph::intsAttribute(node, "perm");
+  const bool known = perm && own.axis < perm->size();
+  return known ? sizes.of(node.operands[0], static_cast<size_t>((*perm)[own.axis])) : own;
+}
+
+AxisSize expandSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const Shape& in = *shapeOf(sizes.graph(), node.operands[0]);
+  const Shape& out = *shapeOf(sizes.graph(), own.value);
+  const size_t fromLast = out.size() - own.axis;
+  const bool kept = out[own.axis] > 1 && in.size() >= fromLast && in[in.size() - fromLast] == out[own.axis];
+  return kept ? sizes.of(node.operands[0], in.size() - fromLast) : own;
+}
+
+AxisSize reshapeSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  if (listsAxis(node, "ones", own.axis)) return kFixedSize;
+  const graph::ValueId x = node.operands[0];
+  for (const AxisGroup& group : groupsOf(*shapeOf(sizes.graph(), x), *shapeOf(sizes.graph(), own.value))) {
+    if (std::ranges::find(group.out, own.axis) == group.out.end()) continue;
+    if (std::ranges::any_of(group.out, [&](size_t axis) { return listsAxis(node, "computed", axis); }))
+      return {AxisSize::Kind::Torn, own.value, own.axis};
+    if (std::ranges::all_of(group.in, [&](size_t axis) { return sizes.isFixed(x, axis); })) return kFixedSize;
+    return group.in.size() == 1 && group.out.size() == 1 ? sizes.of(x, group.in[0]) : own;
+  }
+  return own;
+}
+
+AxisSize gatherSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const auto axis = axisOf(node);
+  const auto count = static_cast<size_t>(graph::intAttribute(node, "count").value_or(1));
+  const size_t in = shapeOf(sizes.graph(), node.operands[0])->size(), out = shapeOf(sizes.graph(), own.value)->size();
+  if (!axis || out + count < in) return own;
+  const size_t made = out + count - in;
+  if (own.axis < *axis) return sizes.of(node.operands[0], own.axis);
+  if (own.axis >= *axis + made) return sizes.of(node.operands[0], own.axis - made + count);
+  const graph::ValueId index = graph::operandAt(node, 1);
+  const Shape* shape = shapeOf(sizes.graph(), index);
+  const bool alone = node.operands.size() == 2 && shape != nullptr && shape->size() == made;
+  return alone ? sizes.of(index, own.axis - *axis) : own;
 }
 
 }  // namespace normlens::ops

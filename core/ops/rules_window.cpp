@@ -5,6 +5,7 @@
 #include "core/ops/axis_view.h"
 #include "core/ops/feature_cut.h"
 #include "core/ops/rule_sets.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -261,6 +262,24 @@ Shift padShift(const Graph& graph, const Node& node, int operand, const Pattern&
   if (apart && !left.sumsAnything())
     return Shift::refused(filled ? kPaddedByRun : "its border repeats the shifted channels");
   return Shift::carried({{node.outputs[0], std::move(left)}});
+}
+
+AxisSize windowSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const auto axis = axisOf(node);
+  if (!axis) return own;
+  if (own.axis != *axis) return sizes.of(node.operands[0], own.axis);
+  return sizes.isFixedCut(node) ? kFixedSize : own;
+}
+
+AxisSize selectSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  const auto axis = axisOf(node);
+  return axis ? sizes.of(node.operands[0], own.axis < *axis ? own.axis : own.axis + 1) : own;
+}
+
+AxisSize padSize(SizeQuestion& sizes, const Node& node, const AxisSize& own) {
+  if (!graph::intsAttribute(node, "axes")) return own;
+  if (!listsAxis(node, "axes", own.axis)) return sizes.of(node.operands[0], own.axis);
+  return graph::intsAttribute(node, "start") ? sizes.fixedAs(node.operands[0], own.axis, own) : own;
 }
 
 }  // namespace normlens::ops

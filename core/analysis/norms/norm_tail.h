@@ -26,7 +26,7 @@ struct TailWish {
 // A constant, or what simple arithmetic makes of constants: 1 + gamma.
 [[nodiscard]] bool isOfConstants(const graph::Graph& graph, graph::ValueId id);
 
-// A change of the element type, also one that changes nothing: "aten::to" of a float32 to float32 is an Identity.
+// A change of the element type, also one that changes nothing: an Identity then.
 [[nodiscard]] bool isTypeCast(const graph::Node& node);
 
 }  // namespace normlens::analysis

@@ -1,4 +1,6 @@
 // Rows for pointwise arithmetic, casts, gates and what only reads shapes.
+#include <utility>
+
 #include "core/formats/onnx/lower/op_rule.h"
 
 namespace normlens::formats::onnx {
@@ -97,11 +99,6 @@ const std::vector<OpRule>& pointwiseRules() {
         {"CastLike", OpKind::Cast, castLike, Domain::Standard, Function::Cast},
         {"Identity", OpKind::Identity, unary},
         {"Dropout", OpKind::Identity, dropout},
-        {"Max", OpKind::Elementwise, pointwise, Domain::Standard, Function::Maximum},
-        {"Pow", OpKind::Elementwise, pointwise, Domain::Standard, Function::Power},
-        {"Reciprocal", OpKind::Elementwise, pointwise, Domain::Standard, Function::Reciprocal},
-        {"Relu", OpKind::Elementwise, pointwise, Domain::Standard, Function::Relu},
-        {"Sqrt", OpKind::Elementwise, pointwise, Domain::Standard, Function::SquareRoot},
         {"QuickGelu", OpKind::Elementwise, pointwise, Domain::Runtime},
         {"Gelu", OpKind::Elementwise, pointwise, Domain::Both},
     };
@@ -160,6 +157,11 @@ const std::vector<OpRule>& pointwiseRules() {
                              "ThresholdedRelu",
                              "Xor"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
+    for (const auto& [name, function] :
+         {std::pair{"Max", Function::Maximum}, std::pair{"Pow", Function::Power},
+          std::pair{"Sqrt", Function::SquareRoot}, std::pair{"Reciprocal", Function::Reciprocal},
+          std::pair{"Relu", Function::Relu}})
+      rules.push_back({name, OpKind::Elementwise, pointwise, Domain::Standard, function});
     rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
     rules.push_back({"Shape", OpKind::ShapeQuery, shape, Domain::Standard, Function::Sizes});
     for (const char* name : {"Size", "RandomNormalLike", "RandomUniformLike"})

@@ -1,4 +1,6 @@
 // Rows for pointwise arithmetic, casts, gates and what only reads shapes.
+#include <utility>
+
 #include "core/formats/torchscript/lower/op_rule.h"
 
 namespace normlens::formats::torchscript {
@@ -162,36 +164,25 @@ void copy(OpContext& op) {
 const std::vector<OpRule>& pointwiseRules() {
   static const std::vector<OpRule> kRules = [] {
     std::vector<OpRule> rules = {
-        {"aten::add", OpKind::Add, addLike},
-        {"aten::sub", OpKind::Sub, addLike},
-        {"aten::subtract", OpKind::Sub, addLike},
-        {"aten::rsub", OpKind::Sub, reversedSub},
-        {"aten::mul", OpKind::Mul, mul},
-        {"aten::multiply", OpKind::Mul, mul},
-        {"aten::div", OpKind::Div, div},
-        {"aten::divide", OpKind::Div, div},
-        {"aten::true_divide", OpKind::Div, div},
-        {"aten::neg", OpKind::Neg, unary},
-        {"aten::negative", OpKind::Neg, unary},
-        {"aten::pow", OpKind::Elementwise, power, Function::Power},
-        {"aten::where", OpKind::Where, where},
-        {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
-        {"aten::to", OpKind::Cast, cast, Function::Cast},
-        {"aten::_to_copy", OpKind::Cast, cast, Function::Cast},
-        {"aten::type_as", OpKind::Cast, cast, Function::Cast},
-        {"aten::lerp", OpKind::Add, lerp},
-        {"aten::addcmul", OpKind::Add, addcmul},
-        {"aten::addcdiv", OpKind::Add, addcdiv},
-        {"aten::copy", OpKind::Expand, copy},
-        {"aten::fill", OpKind::ShapeQuery, fill},
+        {"aten::add", OpKind::Add, addLike},      {"aten::sub", OpKind::Sub, addLike},
+        {"aten::subtract", OpKind::Sub, addLike}, {"aten::rsub", OpKind::Sub, reversedSub},
+        {"aten::mul", OpKind::Mul, mul},          {"aten::multiply", OpKind::Mul, mul},
+        {"aten::div", OpKind::Div, div},          {"aten::divide", OpKind::Div, div},
+        {"aten::true_divide", OpKind::Div, div},  {"aten::neg", OpKind::Neg, unary},
+        {"aten::negative", OpKind::Neg, unary},   {"aten::lerp", OpKind::Add, lerp},
+        {"aten::where", OpKind::Where, where},    {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
+        {"aten::addcmul", OpKind::Add, addcmul},  {"aten::addcdiv", OpKind::Add, addcdiv},
+        {"aten::copy", OpKind::Expand, copy},     {"aten::fill", OpKind::ShapeQuery, fill},
         {"aten::zero", OpKind::ShapeQuery, fill},
-        {"aten::relu", OpKind::Elementwise, pointwise, Function::Relu},
-        {"aten::sqrt", OpKind::Elementwise, pointwise, Function::SquareRoot},
-        {"aten::rsqrt", OpKind::Elementwise, pointwise, Function::InverseSquareRoot},
-        {"aten::square", OpKind::Elementwise, pointwise, Function::Square},
-        {"aten::reciprocal", OpKind::Elementwise, pointwise, Function::Reciprocal},
-        {"aten::maximum", OpKind::Elementwise, pointwise, Function::Maximum},
     };
+    rules.push_back({"aten::pow", OpKind::Elementwise, power, Function::Power});
+    for (const char* name : {"aten::to", "aten::_to_copy", "aten::type_as"})
+      rules.push_back({name, OpKind::Cast, cast, Function::Cast});
+    for (const auto& [name, function] :
+         {std::pair{"aten::relu", Function::Relu}, std::pair{"aten::sqrt", Function::SquareRoot},
+          std::pair{"aten::rsqrt", Function::InverseSquareRoot}, std::pair{"aten::square", Function::Square},
+          std::pair{"aten::reciprocal", Function::Reciprocal}, std::pair{"aten::maximum", Function::Maximum}})
+      rules.push_back({name, OpKind::Elementwise, pointwise, function});
     for (const char* name :
          {"aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout"})
       rules.push_back({name, OpKind::Identity, dropout});
