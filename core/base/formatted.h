@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 namespace normlens {
 
 template <class... Values>
 [[nodiscard]] std::string formatted(const char* form, Values... values) {
+  static_assert(((std::is_arithmetic_v<Values> || std::is_convertible_v<Values, const char*>)&&...));
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(), form, values...);
   return text.data();

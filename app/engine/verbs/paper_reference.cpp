@@ -78,7 +78,7 @@ std::string paperSpeedupText(const json& speedups) {
   for (const json& entry : speedups) {
     const char* kept = entry.contains("batch") ? "batch" : "seq";
     if (!text.empty()) text += ", ";
-    text += entry["model"].get<std::string>() + formatted(" %.3f", entry["speedup"]) + " (" +
+    text += entry["model"].get<std::string>() + formatted(" %.3f", entry["speedup"].get<double>()) + " (" +
             entry["device"].get<std::string>() + ", " + kept + " " + entry[kept].dump() + ")";
   }
   return text;
