@@ -115,6 +115,17 @@ bool SizeQuestion::ranksAreDeclared() {
   return *ranksDeclared_;
 }
 
+std::optional<size_t> axisQueried(const Node& query, int64_t element, size_t rank) {
+  const auto axes = static_cast<int64_t>(rank);
+  const auto bound = [&](std::string_view name, int64_t otherwise) {
+    const int64_t at = graph::intAttribute(query, name).value_or(otherwise);
+    return std::clamp<int64_t>(at < 0 ? at + axes : at, 0, axes);
+  };
+  const int64_t start = bound("start", 0), end = bound("end", axes);
+  const int64_t axis = element + (element < 0 ? end : start);
+  return axis < start || axis >= end ? std::nullopt : std::optional(static_cast<size_t>(axis));
+}
+
 AxisSize axisSize(const Graph& graph, ValueId value, size_t axis) { return SizeQuestion(graph).of(value, axis); }
 
 bool isSizeFixed(const Graph& graph, ValueId value, size_t axis) {

@@ -22,6 +22,10 @@ struct AxisSize {
   bool operator==(const AxisSize&) const = default;
 };
 
+// The axis of which one element of a ShapeQuery's list is the size; negative: counted from the list's end. rank: of
+// what it asks for. ONNX Shape-15: the list may be of the axes from `start` to before `end` alone.
+[[nodiscard]] std::optional<size_t> axisQueried(const graph::Node& query, int64_t element, size_t rank);
+
 [[nodiscard]] AxisSize axisSize(const graph::Graph& graph, graph::ValueId value, size_t axis);
 [[nodiscard]] bool isSizeFixed(const graph::Graph& graph, graph::ValueId value, size_t axis);
 

@@ -136,6 +136,27 @@ TEST(AlgebraicNorms, CountWhatTheySumAtRunTime) {
   EXPECT_TRUE(findNorms(parsed(norm.text())).layerNorms.empty()) << "no product of sizes";
 }
 
+// ONNX Shape-15 may ask for some of the axes.
+TEST(AlgebraicNorms, CountInAListOfSomeSizes) {
+  const auto counted = [](const std::string& query, const std::string& element) {
+    Fused norm;
+    norm.count = "%sizes: " + query + R"( function Sizes
+  %picked: int64[1] = Gather(%sizes, %two) {axis = 0}
+  %count: float64[1] = Cast(%picked)
+  %var: float64[10] = Div(%ss, %count))";
+    std::string text = norm.text();
+    const std::string two = "%two: float64[2] values <2 3>";
+    text.replace(text.find(two), two.size(), "%two: float64[1] values <" + element + ">");
+    return findNorms(parsed(text)).layerNorms.size();
+  };
+  EXPECT_EQ(counted("int64[4] = ShapeQuery(%v)", "2"), 1U);
+  EXPECT_EQ(counted("int64[3] = ShapeQuery(%v) {start = 1}", "1"), 1U);
+  EXPECT_EQ(counted("int64[2] = ShapeQuery(%v) {start = 1, end = 3}", "-1"), 1U);
+  EXPECT_EQ(counted("int64[2] = ShapeQuery(%v) {start = -3, end = -1}", "1"), 1U);
+  EXPECT_EQ(counted("int64[3] = ShapeQuery(%v) {start = 1}", "2"), 0U) << "the axis behind the row";
+  EXPECT_EQ(counted("int64[2] = ShapeQuery(%v) {end = 2}", "2"), 0U) << "no such element";
+}
+
 // As TensorFlow Lite has it: multiplied out, behind a transposition.
 struct Transposed {
   std::string inverse = R"(%k: float64[10] = Elementwise(%r) function Reciprocal)";

@@ -6,6 +6,7 @@
 #include "core/analysis/norms/norm_tail.h"
 #include "core/analysis/norms/row_sum.h"
 #include "core/analysis/norms/written_parts.h"
+#include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 
@@ -266,19 +267,18 @@ std::optional<double> RowValues::count(ValueId sizes) const {
   if (!whole || index == kNoValue || graph_.value(index).constant == kNone) return std::nullopt;
   const auto& held = graph_.constant(graph_.value(index).constant);
   const auto axes = held.volatileReason.empty() ? graph::toDoubles(held.view) : std::nullopt;
-  return axes && (multiplied || axes->size() == 1) ? product(query->operands[0], *axes) : std::nullopt;
+  return axes && (multiplied || axes->size() == 1) ? product(*query, *axes) : std::nullopt;
 }
 
 // Of the sizes of axes that are those of rows.
-std::optional<double> RowValues::product(ValueId of, const std::vector<double>& axes) const {
-  const RowValue* value = find(of);
+std::optional<double> RowValues::product(const Node& query, const std::vector<double>& elements) const {
+  const RowValue* value = find(query.operands[0]);
   if (value == nullptr || !value->is.perElement()) return std::nullopt;
   double all = 1;
-  for (const double axis : axes) {
-    const auto rank = static_cast<double>(value->layout.size());
-    const double at = axis < 0 ? axis + rank : axis;
-    if (at < 0 || at >= rank) return std::nullopt;
-    const LayoutAxis& own = value->layout[static_cast<size_t>(at)];
+  for (const double element : elements) {
+    const auto axis = ops::axisQueried(query, static_cast<int64_t>(element), value->layout.size());
+    if (!axis) return std::nullopt;
+    const LayoutAxis& own = value->layout[*axis];
     if (own.size == 1 ? !own.alwaysOne : own.stride >= width_) return std::nullopt;
     all *= static_cast<double>(own.size);
   }

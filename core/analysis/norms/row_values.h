@@ -43,7 +43,7 @@ class RowValues {
   std::optional<RowPolynomial> function(const graph::Node& node, const RowPolynomial& x);
   std::optional<RowPolynomial> inverseRoot(const RowPolynomial& radicand);
   [[nodiscard]] std::optional<double> count(graph::ValueId sizes) const;
-  [[nodiscard]] std::optional<double> product(graph::ValueId of, const std::vector<double>& axes) const;
+  [[nodiscard]] std::optional<double> product(const graph::Node& query, const std::vector<double>& elements) const;
   bool isNear(const RowPolynomial& value, const RowPolynomial& wanted);
 
   const graph::Graph& graph_;

@@ -56,5 +56,30 @@ TEST(StaticShapes, StandWhereTheRunAgrees) {
   EXPECT_EQ(shapeOf(**model, "zeros"), (graph::Shape{160, 3}));
 }
 
+using Axes = std::vector<int64_t>;
+
+// Gather's indices may be counted from the end of a list that was picked itself.
+TEST(StaticShapes, LetASizeBeReadFromTheEndOfAPickedList) {
+  const auto computedBy =
+      [](const std::string& index) {
+        auto model = OnnxModel::fromSource(sourceOf(modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+      agraph (float[n, 3] x) => (float[a, b] y)
+        <int64[2] both = {0, 1}, int64[1] picked = {)" + index + R"(}, int64[1] rest = {-1}> {
+        sizes = Shape(x) two = Gather(sizes, both) size = Gather(two, picked)
+        wanted = Concat<axis = 0>(size, rest) y = Reshape(x, wanted)
+      })")),
+                                           {});
+        EXPECT_TRUE(model) << model.error().message;
+        EXPECT_TRUE((*model)->probe(rows(4), {}));
+        for (const auto& node : (*model)->graph().nodes) {
+          if (node.op == "Reshape") return graph::intsAttribute(node, "computed").value_or(Axes{});
+        }
+        ADD_FAILURE() << "there is no Reshape";
+        return Axes{};
+      };
+  EXPECT_EQ(computedBy("-2"), Axes{}) << "the rows of x";
+  EXPECT_EQ(computedBy("0"), Axes{});
+}
+
 }  // namespace
 }  // namespace normlens::formats::onnx

@@ -32,7 +32,9 @@ void unary(OpContext& op) { op.operand(0); }
 
 void shape(OpContext& op) {
   op.operand(0);
-  if (op.intOf("start", 0) != 0) op.set("start", op.intOf("start", 0));
+  for (const char* bound : {"start", "end"}) {
+    if (op.hasAttribute(bound)) op.set(bound, op.intOf(bound, 0));
+  }
 }
 
 void pointwise(OpContext& op) {

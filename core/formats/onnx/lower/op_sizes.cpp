@@ -49,14 +49,17 @@ class SizeReader {
         }
         case OpKind::Gather: {
           const auto indices = lowering_.constantInts(graph::operandAt(node, 1));
-          if (!indices || element >= static_cast<int64_t>(indices->size())) return std::nullopt;
+          if (!indices) return std::nullopt;
+          const auto count = static_cast<int64_t>(indices->size());
+          if (element < 0) element += count;
+          if (element < 0 || element >= count) return std::nullopt;
           list = from;
           element = (*indices)[static_cast<size_t>(element)];
           break;
         }
         case OpKind::Slice: {
           const auto start = graph::intAttribute(node, "start");
-          if (!start || graph::intAttribute(node, "step").value_or(1) != 1) return std::nullopt;
+          if (!start || element < 0 || graph::intAttribute(node, "step").value_or(1) != 1) return std::nullopt;
           list = from;
           element += *start;
           break;
@@ -75,11 +78,8 @@ class SizeReader {
   [[nodiscard]] std::optional<SizeRead> axisOf(const Node& query, int64_t element) const {
     const ValueId value = graph::operandAt(query, 0);
     const auto rank = value == kNoValue || query.op != "Shape" ? std::nullopt : lowering_.typeOf(value).rank();
-    if (!rank) return std::nullopt;
-    element += graph::intAttribute(query, "start").value_or(0);
-    if (element < 0) element += *rank;
-    if (element < 0 || element >= *rank) return std::nullopt;
-    return SizeRead{value, static_cast<size_t>(element)};
+    const auto axis = rank ? ops::axisQueried(query, element, static_cast<size_t>(*rank)) : std::nullopt;
+    return axis ? std::optional(SizeRead{value, *axis}) : std::nullopt;
   }
 
   // The list that the element is in, of which it is then that number.
