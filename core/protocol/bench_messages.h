@@ -2,6 +2,7 @@
 // Times in milliseconds unless the name says otherwise, sizes in bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -112,11 +113,6 @@ struct BenchMachine {
 NORMLENS_FIELDS(BenchMachine, cpu, cores, mhz_before, mhz_after, gpu, driver, gpu_mhz_before, gpu_mhz_after)
 
 struct BenchResult {
-  // The first point that was measured. device: "CPU" or the GPU's name.
-  std::string device;
-  LatencyStats original, folded;
-  double speedup = 0, ci_low = 0, ci_high = 0;
-  bool noise = false;  // the interval spans 1
   std::vector<BenchPoint> points;
   std::vector<NormWork> work_a, work_b;
   BenchMachine machine;
@@ -124,8 +120,14 @@ struct BenchResult {
   std::string taken;       // when, UTC: "2026-11-21T21:50:01Z"
   bool cancelled = false;  // stopped before the last point was complete
 };
-NORMLENS_FIELDS(BenchResult, device, original, folded, speedup, ci_low, ci_high, noise, points, work_a, work_b, machine,
-                versions, taken, cancelled)
+NORMLENS_FIELDS(BenchResult, points, work_a, work_b, machine, versions, taken, cancelled)
+
+// The point that stands for the whole: the first one that was measured. nullptr: none was.
+[[nodiscard]] inline const BenchPoint* firstMeasured(const BenchResult& result) {
+  const auto first = std::ranges::find_if(
+      result.points, [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); });
+  return first == result.points.end() ? nullptr : &*first;
+}
 
 // ---- notification "$/bench", engine -> window
 struct BenchUpdate {

@@ -68,21 +68,6 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
               "float32, float16, bfloat16 or float64");
 }
 
-// What was measured first stands for the whole.
-void summarize(BenchResult& result, const MachineFacts& facts) {
-  const auto measured = [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); };
-  const auto first = std::ranges::find_if(result.points, measured);
-  if (first == result.points.end()) return;
-  result.device = first->device == "cpu" ? "CPU" : facts.gpu.empty() ? "CUDA" : facts.gpu;
-  result.original = first->a.latency;
-  if (!first->b) return;
-  result.folded = first->b->latency;
-  result.speedup = first->speedup;
-  result.ci_low = first->ci_low;
-  result.ci_high = first->ci_high;
-  result.noise = first->noise;
-}
-
 class Measurement {
  public:
   Measurement(const BenchModels& models, const BenchParams& params, const BenchListener& listener, const Task& task)
@@ -117,7 +102,6 @@ class Measurement {
     const bool any = std::ranges::any_of(result.points, [](const BenchPoint& p) { return p.error.empty(); });
     if (!any && firstError) return tl::unexpected(*firstError);
     if (!any) return fail(ErrorCode::Cancelled, "stopped before anything was measured");
-    summarize(result, facts);
     result.machine = describeMachine(facts, before, clocks.read());
     result.versions = versions();
     result.taken = utcNow();

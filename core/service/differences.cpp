@@ -65,11 +65,10 @@ protocol::DiffRow describe(const run::DiffRow& row, const graph::Graph& graph) {
   return told;
 }
 
-// nullopt: each model as it is.
-Result<std::optional<DType>> dtypeNamed(const std::string& name) {
-  if (name.empty()) return std::optional<DType>();
+// Unknown: each model as it is.
+Result<DType> dtypeNamed(const std::string& name) {
   const DType dtype = graph::dtypeFromName(name);
-  if (graph::isFloat(dtype)) return std::optional(dtype);
+  if (name.empty() || graph::isFloat(dtype)) return dtype;
   return fail(ErrorCode::Usage, "'" + name + "' is no floating type", "float64, float32, float16 or bfloat16");
 }
 
@@ -115,23 +114,20 @@ Status Differences::makePair(const DiffSubject& subject, const std::string& agai
   kept_->dtype = dtype;
   kept_->other = std::move(other);
   const formats::Model& second = kept_->other ? *kept_->other : *subject.folded;
-  const bool asTheyAre = !*type || (**type == subject.original.facts().dtype && **type == second.facts().dtype);
-  if (asTheyAre) {
-    kept_->pair = {run::notOwned(subject.original), run::notOwned(second)};
-    return {};
-  }
-  task.report("copying the models to " + dtype);
-  if (kept_->other) {
-    auto pair = run::inType(subject.original, second, **type);
+  const auto take = [&](Result<run::ModelPair> pair) -> Status {
     if (!pair) return tl::unexpected(pair.error());
     kept_->pair = std::move(*pair);
     return {};
-  }
-  auto original = subject.original.converted(**type);
+  };
+  const bool copied =
+      *type != DType::Unknown && (*type != subject.original.facts().dtype || *type != second.facts().dtype);
+  if (copied) task.report("copying the models to " + dtype);
+  if (kept_->other || !copied) return take(run::inType(subject.original, second, *type));
+  auto original = subject.original.converted(*type);
   if (!original) return tl::unexpected(original.error());
   auto folded = subject.foldAgain(**original);
   if (!folded) return tl::unexpected(folded.error());
-  kept_->pair = {std::move(*original), std::move(*folded)};
+  kept_->pair = {std::move(*original), std::move(*folded), run::divergenceLimit(*type)};
   return {};
 }
 
@@ -153,10 +149,7 @@ Result<protocol::DiffResult> Differences::compare(const DiffSubject& subject, co
       run::batchesLike(subject.inputs, std::max(1, params.batches), static_cast<uint64_t>(params.seed));
   if (!batches) return tl::unexpected(batches.error());
   run::DiffOptions options;
-  // In a wider type than the files' the weights of another file are still rounded as in it.
-  options.limit =
-      run::divergenceLimit(kept_->other ? run::coarserType(kept_->other->facts().dtype, kept_->pair->a->facts().dtype)
-                                        : kept_->pair->a->facts().dtype);
+  options.limit = kept_->pair->limit;
   const graph::Graph& graph = kept_->pair->a->graph();
   for (const int value : params.values) {
     if (value >= 0 && static_cast<size_t>(value) < graph.values.size()) options.values.push_back(value);

@@ -93,6 +93,7 @@ TEST(CompareModels, EachTypeHasItsOwnError) {
     const auto pair = inType(models.original, *models.folded, dtype);
     ASSERT_TRUE(pair) << pair.error().message;
     EXPECT_EQ(pair->a->facts().dtype, dtype);
+    EXPECT_EQ(pair->limit, divergenceLimit(dtype == DType::Float64 ? DType::Float32 : dtype)) << "rounded in the files";
     const auto diff = diffModels(*pair->a, test::FakeModel::norms(), *pair->b, {test::FakeModel::sample()}, {}, {});
     const double error = rowOf(*diff, SiteKind::Output)->diff.maxRel;
     EXPECT_GT(error, before) << graph::dtypeName(dtype);
@@ -120,6 +121,7 @@ TEST(CompareModels, ATypeThatThereIsNotIsAnError) {
   const Folded models(Fault::NoFloat64);
   EXPECT_FALSE(inType(models.original, *models.folded, DType::Float64));
   EXPECT_TRUE(inType(models.original, *models.folded, DType::Float32)) << "they have it already";
+  EXPECT_EQ(inType(models.original, *models.folded, DType::Unknown)->b.get(), models.folded.get());
 }
 
 TEST(CompareModels, TheTensorsOfARowAreThoseThatWereMeasured) {

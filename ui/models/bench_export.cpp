@@ -92,7 +92,8 @@ QString benchNotes(const protocol::BenchResult& result, const std::optional<Pape
     where << tr("A: %1").arg(a);
     if (!b.isEmpty()) where << tr("B: %1").arg(b);
   }
-  where << text(result.device == "CPU" && !result.machine.cpu.empty() ? result.machine.cpu : result.device);
+  const bool onKnownCpu = first != nullptr && first->device == "cpu" && !result.machine.cpu.empty();
+  where << (onKnownCpu ? text(result.machine.cpu) : deviceName(result));
   if (first != nullptr && first->threads > 0) where << tr("threads: %1").arg(first->threads);
   where << text(result.versions) << text(result.taken);
   where.removeAll(QString());

@@ -115,10 +115,9 @@ json workEntries(const std::vector<protocol::NormWork>& work) {
 
 json benchReport(const BenchResult& result, const std::vector<protocol::InputSpec>& inputs, bool sweep,
                  const std::string& command) {
-  const auto measured = [](const BenchPoint& point) { return point.error.empty() && !point.rounds.empty(); };
-  const auto first = std::ranges::find_if(result.points, measured);
+  const BenchPoint* first = firstMeasured(result);
   json report;
-  addPoint(report, first == result.points.end() ? result.points.front() : *first, result.machine);
+  addPoint(report, first == nullptr ? result.points.front() : *first, result.machine);
   report["complete"] = !result.cancelled;
   report["inputs"] = json::array();
   for (const auto& input : inputs) report["inputs"].push_back(protocol::toJson(input));

@@ -60,21 +60,17 @@ struct Comparison {
 
 DiffColumn compareIn(const Comparison& comparison, graph::DType dtype, const Task& task) {
   const auto& [a, b, norms, batches, options, exact] = comparison;
+  const auto pair = run::inType(a, b, dtype);
   const bool asTheyAre = dtype == graph::DType::Unknown;
-  const auto pair = asTheyAre ? run::ModelPair{run::notOwned(a), run::notOwned(b)} : run::inType(a, b, dtype);
   DiffColumn column{std::string(graph::dtypeName(asTheyAre ? a.facts().dtype : dtype)), {}, run::ModelDiff{}};
   if (!pair) {
     column.diff = tl::unexpected(pair.error());
     return column;
   }
   column.note = run::typeNote(*pair);
-  // In a wider type than the files' the weights are still rounded as in the files.
   run::DiffOptions wanted = options;
   if (pair->a->facts().dtype != graph::DType::Float64) wanted.reference = exact.get();
-  if (!wanted.limit) {
-    const graph::DType files = run::coarserType(a.facts().dtype, b.facts().dtype);
-    wanted.limit = run::divergenceLimit(asTheyAre ? files : run::coarserType(files, dtype));
-  }
+  if (!wanted.limit) wanted.limit = pair->limit;
   column.diff = run::diffModels(*pair->a, norms, *pair->b, batches, wanted, task);
   return column;
 }

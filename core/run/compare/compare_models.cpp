@@ -238,13 +238,13 @@ Result<SitePair> tensorsAt(const Model& a, const std::vector<analysis::LayerNorm
   return std::move(*pair);
 }
 
-std::shared_ptr<const Model> notOwned(const Model& model) { return {std::shared_ptr<const Model>(), &model}; }
-
 Result<ModelPair> inType(const Model& a, const Model& b, graph::DType dtype) {
-  ModelPair pair;
+  const bool asTheyAre = dtype == graph::DType::Unknown;
+  const graph::DType files = coarserType(a.facts().dtype, b.facts().dtype);
+  ModelPair pair{nullptr, nullptr, divergenceLimit(asTheyAre ? files : coarserType(files, dtype))};
   for (const auto& [model, place] : {std::pair{&a, &pair.a}, std::pair{&b, &pair.b}}) {
-    if (model->facts().dtype == dtype) {
-      *place = notOwned(*model);
+    if (asTheyAre || model->facts().dtype == dtype) {
+      *place = std::shared_ptr<const Model>(std::shared_ptr<const Model>(), model);  // not owned
       continue;
     }
     auto made = model->converted(dtype);

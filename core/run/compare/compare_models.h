@@ -44,7 +44,7 @@ struct DiffOptions {
   // A float64 copy of the first model, for DiffRow::rounding; nullptr: not wanted. Costs a run or two per batch.
   const formats::Model* reference = nullptr;
   std::vector<graph::ValueId> values;  // of the first model, to be compared as well
-  std::optional<double> limit;         // nullopt: divergenceLimit() of the first model's type
+  std::optional<double> limit;  // above which a norm diverges; nullopt: divergenceLimit() of the first model's type
 };
 
 // `batches`: the first one has to run, others are left out where the first model refuses them (an id out of range).
@@ -68,14 +68,15 @@ struct RowPlace {
                                          const formats::Model& b, const formats::Tensors& batch, const RowPlace& place,
                                          const Task& task);
 
-// Both models in one floating type. A model that has it already is used as it is and must outlive the pair.
 struct ModelPair {
   std::shared_ptr<const formats::Model> a, b;
+  double limit = 0;  // where nothing else is said a norm of theirs counts as diverging above this
 };
-[[nodiscard]] std::shared_ptr<const formats::Model> notOwned(const formats::Model& model);
+// Both models in one floating type; Unknown: as they are. A model that needs no copy must outlive the pair. The limit
+// is of the coarsest type: in a wider one than the files' the weights are still rounded as in them.
 [[nodiscard]] Result<ModelPair> inType(const formats::Model& a, const formats::Model& b, graph::DType dtype);
 
-// Where nothing else is said a norm counts as diverging above this: 256 machine epsilons, at most 0.05.
+// 256 machine epsilons, at most 0.05.
 [[nodiscard]] double divergenceLimit(graph::DType dtype);
 
 // What the figures of a pair are about, where that is not the type itself: a sentence, or empty.

@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 
 namespace normlens::formats::onnx {
 namespace {

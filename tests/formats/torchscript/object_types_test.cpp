@@ -1,5 +1,5 @@
 // An object of another class than the code reads it as: LibTorch itself would read past its end.
-#include "core/formats/torchscript/program/object_types.h"
+#include "core/formats/torchscript/program/builder/object_types.h"
 
 #include <deque>
 

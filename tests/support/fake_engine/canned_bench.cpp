@@ -67,7 +67,6 @@ Result<protocol::BenchResult> measure(const protocol::BenchParams& params,
                                       const std::function<void(const protocol::BenchUpdate&)>& tell,
                                       const std::function<bool()>& pause) {
   protocol::BenchResult result;
-  result.device = "CPU";
   result.taken = "2026-11-21T20:15:00Z";
   result.versions = "NormLens 0.1.0 (fake)";
   const auto all = points(params);
@@ -109,12 +108,6 @@ Result<protocol::BenchResult> measure(const protocol::BenchParams& params,
     tell({0, index, count, point});
     result.points.push_back(point);
   }
-  const BenchPoint& first = result.points.front();
-  result.original = first.a.latency;
-  if (first.b) result.folded = first.b->latency;
-  result.speedup = first.speedup;
-  result.ci_low = first.ci_low;
-  result.ci_high = first.ci_high;
   return result;
 }
 

@@ -10,7 +10,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
-#include "ui/models/palette_model.h"
+#include "ui/models/search/palette_model.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"

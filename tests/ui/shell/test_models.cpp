@@ -9,11 +9,11 @@
 #include "ui/graphview/graph_diff.h"
 #include "ui/models/bench_export.h"
 #include "ui/models/edit_model.h"
-#include "ui/models/norm_filter.h"
 #include "ui/models/norm_model.h"
 #include "ui/models/norm_table.h"
 #include "ui/models/scope_model.h"
-#include "ui/models/search_model.h"
+#include "ui/models/search/norm_filter.h"
+#include "ui/models/search/search_model.h"
 #include "ui/models/table_text.h"
 #include "ui/session/model_index.h"
 #include "ui/session/words/format.h"
@@ -279,7 +279,6 @@ class TestModels final : public QObject {
 
   void aMeasurementIsTakenAlongAsPlainNumbersInEveryLocale() {
     protocol::BenchResult result;
-    result.device = "CPU";
     result.machine.cpu = "Some CPU";
     result.versions = "NormLens 0.1.0, LibTorch 2.15.0";
     protocol::BenchPoint point;

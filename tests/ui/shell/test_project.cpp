@@ -54,13 +54,13 @@ class TestProject final : public QObject {
     project.inputs.specs = {"in_0=int64[2,8]:0..9"};
     project.view = {{"", "h.0"}, 0.5, 10, 20, QStringLiteral("ln_f")};
     project.bench = protocol::BenchResult();
-    project.bench->speedup = 1.25;
+    project.bench->points.emplace_back().speedup = 1.25;
     const std::string written = projectToJson(project);
     const auto read = projectFromJson(written);
     QVERIFY(read.has_value());
     QCOMPARE(projectToJson(*read), written);
     QCOMPARE(read->view.norm, QStringLiteral("ln_f"));
-    QCOMPARE(read->bench->speedup, 1.25);
+    QCOMPARE(read->bench->points.at(0).speedup, 1.25);
   }
 
   void whatIsNoProjectIsRefusedInASentence() {

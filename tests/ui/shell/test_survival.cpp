@@ -46,10 +46,10 @@ QByteArray listOf(const QByteArray& item, int times) {
 
 // All of a measurement's numbers are this one.
 QByteArray benchOf(const QByteArray& number) {
-  QByteArray whole =
-      json("{'device': 'cpu', 'original': L, 'folded': L, 'speedup': N, 'ci_low': N, 'ci_high': N, 'points': [P, P]}");
-  whole.replace("P", json("{'at': [['seq', '8']], 'a': S, 'b': S, 'rounds': [[N, N], [1, N]], 'speedup': N, "
-                          "'ci_low': N, 'ci_high': N, 'fold_ms': N, 'break_even': N, 'complete': true}"));
+  QByteArray whole = json("{'points': [P, P]}");
+  whole.replace(
+      "P", json("{'at': [['seq', '8']], 'device': 'cpu', 'a': S, 'b': S, 'rounds': [[N, N], [1, N]], 'speedup': N, "
+                "'ci_low': N, 'ci_high': N, 'fold_ms': N, 'break_even': N, 'complete': true}"));
   whole.replace("S", json("{'latency': L, 'samples_ms': [N, 1, 2, N], 'ops': [{'op': 'x', 'count': 3, 'ms': N}], "
                           "'norm_share': N}"));
   whole.replace("L", json("{'median_ms': N, 'mean_ms': N, 'p5_ms': N, 'p95_ms': N, 'p99_ms': N, 'throughput': N}"));

@@ -58,11 +58,11 @@ QString normShareOf(const protocol::BenchSide& side) {
   return side.norm_share ? QString::number(100 * *side.norm_share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
 }
 
-const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result) {
-  const auto first = std::find_if(result.points.begin(), result.points.end(), [](const protocol::BenchPoint& point) {
-    return point.error.empty() && !point.rounds.empty();
-  });
-  return first == result.points.end() ? nullptr : &*first;
+QString deviceName(const protocol::BenchResult& result) {
+  const protocol::BenchPoint* first = firstMeasured(result);
+  if (first == nullptr) return {};
+  if (first->device == "cpu") return QStringLiteral("CPU");
+  return result.machine.gpu.empty() ? QStringLiteral("CUDA") : text(result.machine.gpu);
 }
 
 bool isOfFold(const protocol::BenchPoint& point) {
@@ -73,8 +73,8 @@ QString runName(const protocol::BenchResult& result) {
   const QDateTime taken = QDateTime::fromString(text(result.taken), Qt::ISODate).toLocalTime();
   QStringList parts;
   if (taken.isValid()) parts << taken.toString(QStringLiteral("HH:mm"));
-  parts << formatRatio(result.speedup) << text(result.device);
   const protocol::BenchPoint* first = firstMeasured(result);
+  if (first != nullptr) parts << formatRatio(first->speedup) << deviceName(result);
   if (first != nullptr && first->b && !isOfFold(*first)) {
     const auto [a, b] = sideNames(*first);
     parts << tr("%1 vs %2").arg(a, b);

@@ -20,8 +20,8 @@ namespace normlens::ui {
 // "–" where it is not known; the share of norms in percent.
 [[nodiscard]] QString peakOf(const protocol::BenchSide& side);
 [[nodiscard]] QString normShareOf(const protocol::BenchSide& side);
-// The point that stands for the whole: the first one that was measured. nullptr: none was.
-[[nodiscard]] const protocol::BenchPoint* firstMeasured(const protocol::BenchResult& result);
+// Of the point that stands for the whole: "CPU" or the GPU's name; empty where none was measured.
+[[nodiscard]] QString deviceName(const protocol::BenchResult& result);
 // The open model against a fold of it: what a measurement is of unless the user chose other models.
 [[nodiscard]] bool isOfFold(const protocol::BenchPoint& point);
 // "21:50, folded 1.06×, cpu"

@@ -2,7 +2,7 @@
 
 #include <QPainter>
 
-#include "ui/models/palette_model.h"
+#include "ui/models/search/palette_model.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "ui/session/session.h"
+#include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
@@ -136,7 +137,7 @@ void BottomPanel::showSummary() {
     parts << (plan->gap == 0 ? tr("proved best") : tr("not proved best"));
     summary = parts.join(QStringLiteral(" · "));
   } else if (tab() == Benchmark && session_->measurements()->last()) {
-    summary = tr("on %1 · interleaved rounds, same inputs").arg(text(session_->measurements()->last()->device));
+    summary = tr("on %1 · interleaved rounds, same inputs").arg(deviceName(*session_->measurements()->last()));
   } else if (tab() == Differences && session_->foldResult()) {
     summary = tr("both models on the same inputs");
   } else if (tab() == Proof && session_->foldResult()) {

@@ -5,7 +5,7 @@
 #include <QFrame>
 #include <vector>
 
-#include "ui/models/palette_model.h"
+#include "ui/models/search/palette_model.h"
 
 class QLabel;
 class QLineEdit;

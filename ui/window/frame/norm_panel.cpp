@@ -9,9 +9,9 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
-#include "ui/models/norm_filter.h"
 #include "ui/models/norm_model.h"
 #include "ui/models/scope_model.h"
+#include "ui/models/search/norm_filter.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/icons.h"

@@ -4,7 +4,7 @@
 
 #include <QLineEdit>
 
-#include "ui/models/search_model.h"
+#include "ui/models/search/search_model.h"
 
 class QCompleter;
 

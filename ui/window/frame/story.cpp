@@ -89,25 +89,26 @@ StoryStep provedStep(const Session& session) {
 }
 
 StoryStep measuredStep(const Session& session) {
-  StoryStep step{tr("Measured"), session.measurements()->last().has_value(), {}};
-  if (!session.measurements()->last()) {
+  const auto& bench = session.measurements()->last();
+  const protocol::BenchPoint* first = bench ? firstMeasured(*bench) : nullptr;
+  StoryStep step{tr("Measured"), first != nullptr, {}};
+  if (first == nullptr) {
     step.pieces.push_back({session.job().kind == JobKind::Measuring ? tr("measuring") : tr("not yet"), Tone::Faint});
     return step;
   }
-  const protocol::BenchResult& bench = *session.measurements()->last();
-  if (bench.folded.median_ms <= 0) {
-    step.pieces.push_back({formatMilliseconds(bench.original.median_ms), Tone::Strong});
-    step.pieces.push_back({tr("on %1, alone").arg(text(bench.device))});
+  const QString device = deviceName(*bench);
+  if (!first->b) {
+    step.pieces.push_back({formatMilliseconds(first->a.latency.median_ms), Tone::Strong});
+    step.pieces.push_back({tr("on %1, alone").arg(device)});
     return step;
   }
-  step.pieces.push_back({formatRatio(bench.speedup), Tone::Strong});
-  const protocol::BenchPoint* first = firstMeasured(bench);
-  const bool crowded = first != nullptr && first->crowded;
-  const QString where = bench.noise ? tr("within noise on %1") : crowded ? tr("on a busy %1") : tr("on %1");
-  step.pieces.push_back({where.arg(text(bench.device))});
+  step.pieces.push_back({formatRatio(first->speedup), Tone::Strong});
+  const QString where = first->noise ? tr("within noise on %1") : first->crowded ? tr("on a busy %1") : tr("on %1");
+  step.pieces.push_back({where.arg(device)});
   step.pieces.push_back(
-      {tr("· %1 → %2").arg(formatMilliseconds(bench.original.median_ms), formatMilliseconds(bench.folded.median_ms))});
-  if (first != nullptr && !isOfFold(*first)) {
+      {tr("· %1 → %2")
+           .arg(formatMilliseconds(first->a.latency.median_ms), formatMilliseconds(first->b->latency.median_ms))});
+  if (!isOfFold(*first)) {
     const auto [a, b] = sideNames(*first);
     step.pieces.push_back({tr("· %1 vs %2").arg(a, b)});
   }

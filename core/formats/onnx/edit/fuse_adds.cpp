@@ -6,8 +6,8 @@
 #include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/dtypes.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -13,8 +13,8 @@
 #include "core/formats/onnx/edit/lift_limits.h"
 #include "core/formats/onnx/float64/retype.h"
 #include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/guarded_schemas.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 
 namespace normlens::formats::onnx {
 namespace {

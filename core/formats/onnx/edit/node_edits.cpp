@@ -6,7 +6,7 @@
 
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/onnx/edit/apply_centering.h"
-#include "core/formats/onnx/edit/fused_norms.h"
+#include "core/formats/onnx/edit/norms/fused_norms.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::onnx {

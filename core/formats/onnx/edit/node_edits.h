@@ -8,8 +8,8 @@
 #include "core/analysis/norms/norms.h"
 #include "core/formats/edit/edit_target.h"
 #include "core/formats/model.h"
-#include "core/formats/onnx/edit/apply_norm.h"
 #include "core/formats/onnx/edit/editable_model.h"
+#include "core/formats/onnx/edit/norms/apply_norm.h"
 #include "core/formats/onnx/lower/lower.h"
 
 namespace normlens::formats::onnx {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 #include "core/formats/onnx/save/tensor_store.h"
 
 namespace normlens::formats::onnx {

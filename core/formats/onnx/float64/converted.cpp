@@ -2,8 +2,8 @@
 #include "core/base/plain_error.h"
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/float64/retype.h"
-#include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 
 namespace normlens::formats::onnx {
 

@@ -7,7 +7,7 @@
 #include "core/formats/onnx/float64/kernel.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/element_types.h"
+#include "core/formats/onnx/read/tensors/element_types.h"
 #include "core/formats/onnx/run/runtime_ops.h"
 
 namespace normlens::formats::onnx {

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "core/base/parallel.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/save/tensor_store.h"
 #include "core/formats/rounding_noise.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/formats/onnx/float64/float_cast.h"
-#include "core/formats/onnx/read/dtypes.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

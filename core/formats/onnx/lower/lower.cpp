@@ -6,7 +6,7 @@
 #include "core/formats/onnx/lower/op_rule.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/graph/debug_check.h"
 #include "core/graph/repeated_blocks.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/formats/onnx/lower/op_rule.h"
 #include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/formats/onnx/edit/norm_forms.h"
+#include "core/formats/onnx/lower/norm_forms.h"
 #include "core/formats/onnx/lower/op_rule.h"
 
 namespace normlens::formats::onnx {

@@ -12,7 +12,7 @@
 
 #include "core/formats/onnx/read/function_calls.h"
 #include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

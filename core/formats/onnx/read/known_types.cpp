@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/guarded_schemas.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/input_sizes.h"
 
 namespace normlens::formats::onnx {

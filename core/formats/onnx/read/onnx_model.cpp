@@ -10,11 +10,11 @@
 #include "core/formats/onnx/lower/op_rule.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/names.h"
 #include "core/formats/onnx/read/open.h"
 #include "core/formats/onnx/read/read_model.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/dtypes.h"
-#include "core/formats/onnx/read/external_data.h"
 #include "core/formats/onnx/read/names.h"
 #include "core/formats/onnx/read/sort_nodes.h"
-#include "core/formats/onnx/read/split_weights.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/external_data.h"
+#include "core/formats/onnx/read/tensors/split_weights.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

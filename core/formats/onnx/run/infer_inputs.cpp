@@ -7,7 +7,7 @@
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/read/names.h"
 #include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/input_sizes.h"
 
 namespace normlens::formats::onnx {

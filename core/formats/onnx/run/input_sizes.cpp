@@ -6,8 +6,8 @@
 #include <set>
 #include <unordered_set>
 
-#include "core/formats/onnx/read/dtypes.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/session.h"
 #include "core/formats/onnx/run/session_runner.h"
 #include "core/formats/onnx/run/static_shapes.h"

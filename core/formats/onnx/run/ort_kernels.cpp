@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "core/formats/onnx/float64/float64_ops.h"
-#include "core/formats/onnx/read/dtypes.h"
-#include "core/formats/onnx/read/tensor_data.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "core/formats/onnx/float64/float_cast.h"
-#include "core/formats/onnx/read/dtypes.h"
 #include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 
 namespace normlens::formats::onnx {
 namespace {

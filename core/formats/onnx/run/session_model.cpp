@@ -13,8 +13,8 @@
 #include "core/formats/onnx/lower/lowering.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
-#include "core/formats/onnx/read/dtypes.h"
-#include "core/formats/onnx/read/element_types.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/element_types.h"
 
 namespace normlens::formats::onnx {
 namespace {

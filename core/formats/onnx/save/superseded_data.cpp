@@ -6,7 +6,7 @@
 #include "core/base/files.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
-#include "core/formats/onnx/read/external_locations.h"
+#include "core/formats/onnx/read/tensors/external_locations.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/formats/onnx/read/dtypes.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
 
 namespace normlens::formats::onnx {
 namespace {

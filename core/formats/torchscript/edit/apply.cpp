@@ -3,7 +3,7 @@
 
 #include "core/formats/edit/plan_translator.h"
 #include "core/formats/torchscript/edit/code_edits.h"
-#include "core/formats/torchscript/edit/fast_norm.h"
+#include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/edit/place_weights.h"
 #include "core/formats/torchscript/edit/rebuild.h"
 #include "core/formats/torchscript/program/error_text.h"

@@ -11,7 +11,7 @@
 #include "core/formats/edit/plan_translator.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
 #include "core/formats/torchscript/edit/apply_products.h"
-#include "core/formats/torchscript/edit/fusable_norms.h"
+#include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "core/base/run_watch.h"
-#include "core/formats/torchscript/edit/fast_norm.h"
+#include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/program/builder/object_types.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/file_devices.h"
 #include "core/formats/torchscript/program/forbidden_ops.h"
-#include "core/formats/torchscript/program/object_types.h"
 
 namespace normlens::formats::torchscript {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "core/formats/torchscript/program/builder/program_builder.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/in_place.h"
-#include "core/formats/torchscript/program/program_builder.h"
 
 namespace normlens::formats::torchscript {
 namespace {

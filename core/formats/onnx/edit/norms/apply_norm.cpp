@@ -1,0 +1,126 @@
+#include "core/formats/onnx/edit/norms/apply_norm.h"
+
+#include <numeric>
+
+#include "core/formats/edit/norm_code.h"
+#include "core/formats/onnx/read/tensors/dtypes.h"
+
+namespace normlens::formats::onnx {
+namespace {
+
+// The nodes of a norm in order; `principal` is the one that takes the old node's place and name.
+struct Written {
+  std::vector<NodeProto> nodes;
+  size_t principal = 0;
+};
+
+std::string baseName(const NodeProto& node) { return node.name().empty() ? node.output(0) : node.name(); }
+
+void place(EditableModel& model, Body& body, NodeProto& node, const NodeProto& like, Written written) {
+  std::vector<NodeProto> before, behind;
+  NodeProto principal;
+  for (size_t i = 0; i < written.nodes.size(); ++i) {
+    if (i == written.principal) {
+      principal = std::move(written.nodes[i]);
+    } else {
+      (i < written.principal ? before : behind).push_back(std::move(written.nodes[i]));
+    }
+  }
+  principal.set_name(like.name());
+  if (like.has_doc_string()) principal.set_doc_string(like.doc_string());
+  *principal.mutable_metadata_props() = like.metadata_props();
+  model.addBefore(body, node, std::move(before));
+  model.addBehind(body, node, std::move(behind));
+  model.replace(body, node, std::move(principal));
+}
+
+graph::DType computeType(const NormToWrite& norm) {
+  const bool half = norm.dtype == graph::DType::Float16 || norm.dtype == graph::DType::BFloat16;
+  if (!half) return norm.dtype;
+  const auto stash = norm.stashType ? fromOnnxType(static_cast<int32_t>(*norm.stashType)) : graph::DType::Float32;
+  return stash == graph::DType::Float64 ? stash : graph::DType::Float32;  // squares of halves overflow at 256
+}
+
+std::vector<int64_t> meanAxes(const NormToWrite& norm, int opset) {
+  std::vector<int64_t> axes(static_cast<size_t>(norm.axesCount));
+  if (opset < 11 && norm.rank < norm.axesCount) throw EditRefused("the rank of a norm's input is not known");
+  std::iota(axes.begin(), axes.end(), (opset < 11 ? norm.rank : 0) - norm.axesCount);
+  return axes;
+}
+
+// normCode's ops.
+class NodeOps {
+ public:
+  using Value = std::string;
+
+  NodeOps(NodeMaker& nodes, NormStyle style, const NormToWrite& norm)
+      : nodes_(nodes), style_(style), norm_(norm), sumType_(computeType(norm)) {}
+
+  std::string rmsNorm(const std::string& x, const std::optional<std::string>& gamma) {
+    const char* op = style_ == NormStyle::Standard ? "RMSNormalization" : "SimplifiedLayerNormalization";
+    auto y = nodes_.add(op, {x, gamma.value()});
+    setInt(nodes_.last(), "axis", -norm_.axesCount);
+    setFloat(nodes_.last(), "epsilon", static_cast<float>(norm_.eps));
+    if (norm_.stashType) setInt(nodes_.last(), "stash_type", *norm_.stashType);
+    return y;
+  }
+  std::string toSumType(const std::string& x) { return sumType_ == norm_.dtype ? x : nodes_.cast(x, sumType_); }
+  std::string meanSquare(const std::string& x) {
+    return nodes_.reduceMean(nodes_.add("Mul", {x, x}), meanAxes(norm_, nodes_.opset()));
+  }
+  std::string overRoot(const std::string& x, const std::string& meanSquare) {
+    const auto shifted = nodes_.add("Add", {meanSquare, nodes_.number(norm_.eps, sumType_)});
+    return nodes_.add("Div", {x, nodes_.add("Sqrt", {shifted})});
+  }
+  std::string toGammaType(const std::string& y) {
+    return sumType_ == norm_.outputType ? y : nodes_.cast(y, norm_.outputType);
+  }
+  std::string multiply(const std::string& a, const std::string& b) { return nodes_.add("Mul", {a, b}); }
+  std::string add(const std::string& a, const std::string& b) { return nodes_.add("Add", {a, b}); }
+  static std::string toResultType(std::string y) { return y; }
+
+ private:
+  NodeMaker& nodes_;
+  NormStyle style_;
+  const NormToWrite& norm_;
+  graph::DType sumType_;
+};
+
+std::optional<std::string> given(const std::string& name) { return name.empty() ? std::nullopt : std::optional(name); }
+
+}  // namespace
+
+bool expressible(NormStyle style, const NormToWrite& norm) {
+  if (style == NormStyle::Primitives) return true;
+  return !norm.gamma.empty() && static_cast<double>(static_cast<float>(norm.eps)) == norm.eps;
+}
+
+void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWrite& norm) {
+  if (opset < 7) throw EditRefused("norms cannot be written in opset " + std::to_string(opset));
+  NodeMaker nodes(*norm.body, opset, baseName(norm.like), &norm.like);
+  const bool asOneOp = style != NormStyle::Primitives;
+  NodeOps ops(nodes, style, norm);
+  normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
+  nodes.last().set_output(0, norm.output);
+  Written written{nodes.take(), 0};
+  if (!asOneOp) written.principal = written.nodes.size() - 1;
+  place(model, *norm.body, *norm.node, norm.like, std::move(written));
+}
+
+void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset, bool keepsBeta) {
+  const auto input = [&](int i) { return i < node.input_size() ? node.input(i) : std::string(); };
+  const std::string beta = keepsBeta ? input(3) : std::string(), bias = input(4);
+  NodeMaker nodes(body, opset, baseName(node), &node);
+  std::vector<std::string> inputs = {input(0), input(1), input(2)};
+  if (!bias.empty()) inputs.push_back(bias);
+  const auto y = nodes.add("SkipSimplifiedLayerNormalization", inputs, beta.empty() ? node.output(0) : "");
+  NodeProto& fused = nodes.last();
+  fused.set_domain(node.domain());
+  for (int i = 1; i < node.output_size(); ++i) fused.add_output(node.output(i));
+  *fused.mutable_attribute() = node.attribute();
+  if (!beta.empty()) nodes.add("Add", {y, beta}, node.output(0));
+  const NodeProto like = node;
+  place(model, body, node, like, {nodes.take(), 0});
+}
+
+}  // namespace normlens::formats::onnx

@@ -1,0 +1,170 @@
+#include "core/formats/torchscript/edit/norms/fusable_norms.h"
+
+#include <algorithm>
+
+#include "core/formats/torchscript/edit/norms/norm_inputs.h"
+#include "core/graph/queries.h"
+
+namespace normlens::formats::torchscript {
+namespace {
+
+using graph::kNoValue;
+using graph::ValueId;
+
+bool isGiven(const graph::Node& norm, size_t operand) {
+  return operand < norm.operands.size() && norm.operands[operand] != kNoValue;
+}
+
+bool hasConstantsOfItsType(const graph::Graph& graph, const graph::Node& norm) {
+  const auto type = graph.value(norm.operands[0]).dtype;
+  return type != graph::DType::Unknown &&
+         std::all_of(norm.operands.begin() + 1, norm.operands.end(),
+                     [&](ValueId operand) { return operand == kNoValue || graph.value(operand).dtype == type; });
+}
+
+const TensorSite* siteOf(const Program& program, int value) {
+  const ProgramValue& known = program.values[static_cast<size_t>(value)];
+  if (known.constant == kNone) return nullptr;
+  return &program.constants[static_cast<size_t>(known.constant)].sites.at(static_cast<size_t>(known.site));
+}
+
+// Names of the attributes on the way from a module to one inside it, as far as paths say; checked on the way.
+std::optional<std::vector<std::string>> namesTo(const Frame& from, const TensorSite& site) {
+  const std::string prefix = from.path.empty() ? "" : from.path + ".";
+  if (!from.self || !site.path.starts_with(prefix)) return std::nullopt;
+  std::vector<std::string> names;
+  c10::IValue at = from.self;
+  for (size_t start = prefix.size(); at.isObject() && at.toObject() != site.owner;) {
+    const size_t dot = std::min(site.path.find('.', start), site.path.size());
+    names.push_back(site.path.substr(start, dot - start));
+    if (!at.toObjectRef().type()->hasAttribute(names.back())) return std::nullopt;
+    at = at.toObject()->getAttr(names.back());
+    start = dot + 1;
+  }
+  if (!at.isObject()) return std::nullopt;
+  names.push_back(site.attribute);
+  return names;
+}
+
+}  // namespace
+
+// A call whose body is only the norm, or only such a call, stands for the norm.
+SumReader FusableNorms::outermostReader(const SumReader& norm) const {
+  SumReader reader = norm;
+  for (;;) {
+    const Frame& frame = model_.program().frames[static_cast<size_t>(reader.frame)];
+    if (!isPlainCall(frame) || !untouched(reader.frame)) return reader;
+    if (!isReaderAlone(*frame.graph, *reader.node, reader.input)) return reader;
+    reader = argumentFor(frame, *reader.node->input(reader.input));
+  }
+}
+
+bool FusableNorms::sumsLike(const SumWay& way, ValueId input) const {
+  const auto& graph = model_.graph();
+  const BodyOnWay& first = way.bodies.front();
+  const int at = tracer_.programNode(first.frame, *first.from);
+  const ProgramNode& add = model_.program().nodes[static_cast<size_t>(at)];
+  const auto valueOf = [&](int value) { return model_.lowered().graphValue[static_cast<size_t>(value)]; };
+  const ValueId sum = valueOf(add.outputs[0]), a = valueOf(add.inputs[0]), b = valueOf(add.inputs[1]);
+  return sum != kNoValue && a != kNoValue && b != kNoValue && graph::sameTypeAndShape(graph, a, sum) &&
+         graph::sameTypeAndShape(graph, b, sum) && graph.value(sum).dtype == graph.value(input).dtype;
+}
+
+bool FusableNorms::canMoveUp(const SumWay& way, int norm) const {
+  const auto& program = model_.program();
+  const BodyOnWay& first = way.bodies.front();
+  const int add = tracer_.programNode(first.frame, *first.from);
+  const auto nodeAt = [&](int id) -> const ProgramNode& { return program.nodes[static_cast<size_t>(id)]; };
+  if (add >= norm || nodeAt(add).block != nodeAt(norm).block) return false;
+  for (int id = add + 1; id < norm; ++id) {
+    if (!onlyComputes(*nodeAt(id).node)) return false;
+  }
+  // Code that runs in a fork of its own is not edited.
+  for (int f = way.bodies[way.common].frame; program.frames[static_cast<size_t>(f)].call != nullptr;) {
+    const Frame& frame = program.frames[static_cast<size_t>(f)];
+    if (!isPlainCall(frame)) return false;
+    f = frame.parent;
+  }
+  return true;
+}
+
+// Reads of constants in this body are those of the original: a function gets them from its caller.
+bool FusableNorms::readsUntouched(int frame) const {
+  for (;; frame = model_.program().frames[static_cast<size_t>(frame)].parent) {
+    if (!untouched(frame)) return false;
+    if (model_.program().frames[static_cast<size_t>(frame)].self) return true;
+  }
+}
+
+// Where gamma and beta come from when the op stands where the add is.
+bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, FusedNorm& fused) const {
+  const auto& program = model_.program();
+  std::vector<FusedNumber*> numbers;
+  for (auto* number : {&fused.gamma, &fused.beta}) {
+    if (*number) numbers.push_back(&**number);
+  }
+  const BodyOnWay& first = way.bodies.front();
+  if (first.to == norm.node) {
+    return std::all_of(numbers.begin(), numbers.end(), [&](const FusedNumber* number) {
+      return canReadBefore(*norm.node->input(number->input), *first.from);
+    });
+  }
+  if (!numbers.empty() && !readsUntouched(norm.frame)) return false;
+  for (size_t body = 0; body <= way.common; ++body) {
+    const Frame& frame = program.frames[static_cast<size_t>(way.bodies[body].frame)];
+    const bool holdsAll = std::all_of(numbers.begin(), numbers.end(), [&](FusedNumber* number) {
+      const TensorSite* site = siteOf(program, norm.inputs[number->input]);
+      if (site == nullptr || !site->owner || !site->elements.empty()) return false;
+      auto names = namesTo(frame, *site);
+      if (names) number->names = std::move(*names);
+      return names.has_value();
+    });
+    if (!holdsAll) continue;
+    fused.holder = body;
+    return true;
+  }
+  return false;
+}
+
+// The reader of the file calls a fused op after the module that holds its gamma, else after the body that it stands in.
+bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const {
+  const auto& frames = model_.program().frames;
+  const TensorSite* site = gamma ? siteOf(model_.program(), norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;
+  const size_t dot = site != nullptr && site->owner ? site->path.rfind('.') : std::string::npos;
+  const std::string& around = frames[static_cast<size_t>(way.bodies.front().frame)].path;
+  return frames[static_cast<size_t>(norm.frame)].path ==
+         (dot != std::string::npos ? site->path.substr(0, dot) : around);
+}
+
+std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
+  const auto& node = model_.graph().node(norm);
+  const int index = model_.lowered().programNode[static_cast<size_t>(norm)];
+  const ProgramNode& place = model_.program().nodes[static_cast<size_t>(index)];
+  const auto axes = graph::intsAttribute(node, "axes");
+  const auto eps = graph::floatAttribute(node, "eps");
+  const auto inputs = normInputs(*place.node);
+  if (!inputs || !axes || axes->size() != 1 || !eps) return std::nullopt;
+  if (!hasConstantsOfItsType(model_.graph(), node) || others_.reads.contains(index)) return std::nullopt;
+
+  auto way = tracer_.wayTo(outermostReader({place.frame, place.node, 0}));
+  if (!way || !sumsLike(*way, node.operands[0]) || !canMoveUp(*way, index)) return std::nullopt;
+  if (std::any_of(way->passed.begin(), way->passed.end(), [&](int at) { return others_.reads.contains(at); })) {
+    return std::nullopt;
+  }
+  FusedNorm fused;
+  fused.norm = place.node;
+  fused.eps = *eps;
+  if (isGiven(node, 1)) fused.gamma = FusedNumber{inputs->gamma, {}};
+  if (isGiven(node, 2) && inputs->beta) fused.beta = FusedNumber{*inputs->beta, {}};
+  // With gamma, an op whose rows had another width would say so.
+  const bool viewed =
+      std::any_of(way->bodies.begin(), way->bodies.end(), [](const auto& b) { return !b.views.empty(); });
+  if (viewed && !fused.gamma) return std::nullopt;
+  if (!findNumbers(*way, place, fused) || !keepsName(*way, place, fused.gamma.has_value())) return std::nullopt;
+  const BodyOnWay& first = way->bodies.front();
+  if (!taken_.insert(tracer_.programNode(first.frame, *first.from)).second) return std::nullopt;
+  fused.way = std::move(*way);
+  return fused;
+}
+
+}  // namespace normlens::formats::torchscript
