@@ -22,10 +22,9 @@
 
 #include "core/protocol/messages.h"
 #include "ui/graphview/camera.h"
-#include "ui/graphview/diff_marks.h"
 #include "ui/graphview/history.h"
-#include "ui/graphview/lighting.h"
-#include "ui/graphview/mean_states.h"
+#include "ui/graphview/marks.h"
+#include "ui/graphview/overlays/canvas_message.h"
 #include "ui/graphview/paint/graph_painter.h"
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/graphview/reach.h"
@@ -38,17 +37,7 @@ class QVariantAnimation;
 
 namespace normlens::graphview {
 
-class MeanLegend;
-class Minimap;
-class ShortcutSheet;
-class ZoomControl;
-
-// Where a user is in a drawing: which groups stand open, by path, and what is in the middle. zoom 0: nowhere.
-struct ViewPlace {
-  std::vector<std::string> openGroups;
-  double zoom = 0;
-  QPointF center;
-};
+class Overlays;
 
 struct ScopeState {
   int scope = -1;
@@ -78,14 +67,14 @@ class GraphView : public QWidget {
   // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
   void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {});
   void clearHighlight();
-  [[nodiscard]] bool hasHighlight() const { return lighting_.active(); }
+  [[nodiscard]] bool hasHighlight() const { return marks_.lighting.active(); }
 
   // ---- a comparison with another graph. By place in the document's nodes; empty: no marks
   void setMarks(std::vector<NodeMark> marks);
 
   // ---- the whole model: which values are zero-mean now, after the plan, or not. nullopt: the overlay is off.
   void setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map);
-  [[nodiscard]] const MeanStates& meanStates() const { return means_; }
+  [[nodiscard]] const MeanStates& meanStates() const { return marks_.means; }
 
   // ---- selection and search
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
@@ -128,7 +117,7 @@ class GraphView : public QWidget {
   // ---- for tests and the minimap
   [[nodiscard]] const Scene& scene() const { return shown_.scene; }
   [[nodiscard]] const Camera& camera() const { return camera_; }
-  [[nodiscard]] const Lighting& lighting() const { return lighting_; }
+  [[nodiscard]] const Lighting& lighting() const { return marks_.lighting; }
   [[nodiscard]] const Reach& reach() const { return reach_; }
   [[nodiscard]] QRectF screenRectOf(int node) const;  // of the box that shows it; empty when not laid out
   [[nodiscard]] QRectF screenRectOfScope(int scope) const;
@@ -172,14 +161,9 @@ class GraphView : public QWidget {
   void rebuildHierarchy();
   void takeLayout(const layout::LayoutResult& result);
   [[nodiscard]] bool rebuilding() const { return newest_ == nullptr || newest_ != shown_.scene.hierarchy; }
-  [[nodiscard]] Wishes wishesIn(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const;
+  [[nodiscard]] Wishes wishes() const;
   void restoreView(const Camera& before);
-  [[nodiscard]] std::optional<QPointF> anchorPoint(int item) const;
   void anchorAt(int item);
-  void relight();
-  void judgeNorms();
-  void setOpen(int item, bool open, bool below);
-  bool openGroupsAround(int item);
   void toggle(int item);
   [[nodiscard]] const ScopeItems& scopeItems(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const;
   [[nodiscard]] int itemOfScope(int scope) const;
@@ -191,21 +175,15 @@ class GraphView : public QWidget {
   void moveCamera(const Camera& target, bool animated);
   void cameraChanged();
   [[nodiscard]] QRectF freeArea() const;  // of the widget, less the margins
-  [[nodiscard]] Camera firstCamera() const;
   void showItem(int item, bool animated);
-  void placeOverlays();
   void updateOverlays();
-  void updateSpinner();
-  void paintMessage(QPainter& painter);
-  void paintSpinner(QPainter& painter, const QPointF& center, double radius) const;
   [[nodiscard]] ViewState viewState() const;
 
   // graph_view_places.cpp
-  [[nodiscard]] std::optional<Place> currentPlace() const;
+  void showGroups(layout::GroupSet groups);
   void rememberPlace();
   void showPlace(const Place& place);
   void followPath();
-  [[nodiscard]] int boxAlongEdges(int from, bool forward) const;  // the nearest; -1
 
   // graph_view_input.cpp
   void selectAround();
@@ -216,12 +194,9 @@ class GraphView : public QWidget {
   void showMenu(const Hit& hit, const QPoint& globalPosition);
   void updateHover(const QPointF& position);
   [[nodiscard]] Hit hitAt(const QPointF& position) const;
-  [[nodiscard]] QString tooltipFor(const Hit& hit) const;
-  [[nodiscard]] int outputValueOf(int item) const;
-  [[nodiscard]] QString opCounts(int group) const;
-  [[nodiscard]] QString verdictWords(int group) const;
 
   ui::Theme theme_;
+  Overlays* overlays_;     // Owned by Qt.
   bool ownTheme_ = false;  // set by setTheme(): palette changes do not touch it
   std::shared_ptr<const protocol::GraphDocument> document_;
   std::shared_ptr<const layout::Hierarchy> newest_;  // to lay out next, not yet on screen; null: to be made
@@ -231,41 +206,24 @@ class GraphView : public QWidget {
   Shown shown_;
   mutable ScopeItems scopeItems_;  // of the hierarchy that was asked for last
   Camera camera_;
-  Lighting lighting_;
-  std::vector<NodeMark> nodeMarks_;
-  DiffMarks diffMarks_;
-  std::optional<protocol::ZeroMeanMap> meanMap_;
-  MeanStates means_;
   Reach reach_;  // of what the pointer is on
   History history_;
   Place place_;  // to go to
   mutable GraphPainter painter_;
 
-  std::optional<protocol::ZeroMeanGraph> highlight_;
-  std::vector<int> blockerPath_;
-  bool highlightIsNew_ = false;  // the groups it needs are not opened yet
-  std::vector<protocol::NormInfo> norms_;
-  std::unordered_map<int, Verdict> verdicts_;             // by item
-  std::unordered_map<int, VerdictCounts> verdictCounts_;  // by group
+  WantedMarks wanted_;
+  Marks marks_;  // in what is shown
 
-  int pendingNode_ = -1;                  // to select when there is a layout
-  int pendingScope_ = -1;                 // to move to then
-  bool pendingMove_ = false;              // to move to the node as well
-  std::optional<ViewPlace> wantedPlace_;  // until a layout comes
+  Awaited awaited_;
   Hit hover_;
   QPointF pressedAt_, lastDrag_;
   bool pressed_ = false, dragging_ = false;
   bool animated_ = true;
   bool userMoved_ = false;  // until then a resize fits the picture again
   QPointer<QVariantAnimation> animation_;
-  QString busy_, error_, stage_;
-  int spinnerTimer_ = 0, hoverTimer_ = 0;
-  double spinnerAngle_ = 0;
+  CanvasMessage message_;
+  int hoverTimer_ = 0;
   double frameMs_ = 0;
-  Minimap* minimap_ = nullptr;          // Owned by Qt.
-  ZoomControl* zoomControl_ = nullptr;  // Owned by Qt.
-  MeanLegend* meanLegend_ = nullptr;    // Owned by Qt.
-  ShortcutSheet* shortcuts_ = nullptr;  // Owned by Qt.
 };
 
 }  // namespace normlens::graphview

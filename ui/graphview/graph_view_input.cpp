@@ -11,8 +11,11 @@
 #include <limits>
 #include <utility>
 
+#include "ui/graphview/find_nodes.h"
 #include "ui/graphview/graph_view.h"
-#include "ui/graphview/overlays/shortcut_sheet.h"
+#include "ui/graphview/hit_text.h"
+#include "ui/graphview/neighbours.h"
+#include "ui/graphview/overlays/overlays.h"
 
 namespace normlens::graphview {
 namespace {
@@ -44,12 +47,12 @@ void GraphView::select(int item, int value) {
 
 void GraphView::selectNode(int node) {
   select(shown_.scene.hierarchy != nullptr ? shown_.scene.hierarchy->itemOfId(node) : -1, -1);
-  if (rebuilding()) pendingNode_ = node;  // perhaps only the next hierarchy has it
+  if (rebuilding()) awaited_.node = node;  // perhaps only the next hierarchy has it
 }
 
 void GraphView::selectByUser(const Hit& hit) {
-  pendingNode_ = -1;
-  pendingMove_ = false;
+  awaited_.node = -1;
+  awaited_.move = false;
   if (hit.box >= 0) {
     const int item = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
     select(item, -1);
@@ -70,35 +73,7 @@ void GraphView::selectByUser(const Hit& hit) {
 }
 
 std::vector<int> GraphView::findNodes(const QString& text) const {
-  const QString wanted = text.trimmed().toLower();
-  if (wanted.isEmpty() || shown_.scene.hierarchy == nullptr) return {};
-  std::vector<std::pair<int, int>> ranked;  // rank, item
-  for (size_t i = 0; i < shown_.scene.hierarchy->items.size(); ++i) {
-    const layout::Item& item = shown_.scene.hierarchy->items[i];
-    if (item.kind != layout::ItemKind::Op) continue;
-    const QString title = QString::fromStdString(item.title).toLower();
-    const QString path = QString::fromStdString(shown_.scene.hierarchy->path(static_cast<int>(i))).toLower();
-    const auto& node = shown_.scene.hierarchy->document->nodes[static_cast<size_t>(item.node)];
-    int rank = -1;
-    if (title == wanted || path == wanted)
-      rank = 0;
-    else if (path.endsWith(wanted))
-      rank = 1;
-    else if (title.startsWith(wanted))
-      rank = 2;
-    else if (path.contains(wanted))
-      rank = 3;
-    else if (QString::fromStdString(node.op + " " + item.type).toLower().contains(wanted))
-      rank = 4;
-    if (rank >= 0) ranked.emplace_back(rank, static_cast<int>(i));
-  }
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<int> nodes;
-  for (const auto& [rank, item] : ranked) {
-    nodes.push_back(
-        shown_.scene.hierarchy->document->nodes[static_cast<size_t>(shown_.scene.hierarchy->item(item).node)].id);
-  }
-  return nodes;
+  return shown_.scene.hierarchy == nullptr ? std::vector<int>() : graphview::findNodes(*shown_.scene.hierarchy, text);
 }
 
 QRectF GraphView::screenRectOf(int node) const {
@@ -114,36 +89,17 @@ QRectF GraphView::screenRectOfScope(int scope) const {
   return box < 0 ? QRectF() : camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
 }
 
-// Along the data: the nearest box at the other end of an edge. Else, and sideways, the nearest box in that direction;
-// what lies off to the side counts double.
 void GraphView::moveSelection(int dx, int dy) {
   if (shown_.scene.empty()) return;
   const int current =
       shown_.selectedItem < 0 ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
-  const QPointF from = current < 0 ? camera_.toWorld(QRectF(rect()).center())
-                                   : shown_.scene.layout->boxes[static_cast<size_t>(current)].rect.center();
-  const int along = shown_.scene.layout->direction == layout::Direction::Down ? dy : dx;
-  int best = current >= 0 && along != 0 ? boxAlongEdges(current, along > 0) : -1;
-  double bestCost = best >= 0 ? -1 : std::numeric_limits<double>::max();  // -1: nothing is nearer
-  for (size_t i = 0; i < shown_.scene.layout->boxes.size(); ++i) {
-    const layout::Box& box = shown_.scene.layout->boxes[i];
-    if (static_cast<int>(i) == current || box.kind == layout::BoxKind::Frame) continue;
-    const QPointF d = box.rect.center() - from;
-    const double ahead = d.x() * dx + d.y() * dy, aside = std::abs(d.x() * dy) + std::abs(d.y() * dx);
-    const double cost = ahead + 2 * aside;
-    if (current < 0 ? d.manhattanLength() >= bestCost : ahead <= 1 || cost >= bestCost) continue;
-    best = static_cast<int>(i);
-    bestCost = current < 0 ? d.manhattanLength() : cost;
-  }
+  const int best = boxTowards(shown_.scene, current, camera_.toWorld(QRectF(rect()).center()), dx, dy);
   if (best < 0) return;
   selectByUser({best, -1, false});
-  const QRectF onScreen = camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(best)].rect);
-  if (!freeArea().contains(onScreen)) {
-    userMoved_ = true;
-    moveCamera(
-        camera_.placing(shown_.scene.layout->boxes[static_cast<size_t>(best)].rect.center(), QRectF(rect()).center()),
-        true);
-  }
+  const QRectF box = shown_.scene.layout->boxes[static_cast<size_t>(best)].rect;
+  if (freeArea().contains(camera_.toScreen(box))) return;
+  userMoved_ = true;
+  moveCamera(camera_.placing(box.center(), QRectF(rect()).center()), true);
 }
 
 // ---- mouse
@@ -270,10 +226,9 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Backspace:
       return selectAround();
     case Qt::Key_Question:
-      return shortcuts_->toggle();
+      return overlays_->toggleKeys();
     case Qt::Key_Escape:
-      if (shortcuts_->isVisible()) return shortcuts_->hide();
-      return selectByUser({});
+      return overlays_->hideKeys() ? void() : selectByUser({});
     default:
       handleLetter(event);
   }
@@ -301,7 +256,8 @@ void GraphView::selectAround() {
 bool GraphView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QString text = shown_.scene.empty() ? QString() : tooltipFor(hitAt(help->pos()));
+    const QString text =
+        shown_.scene.empty() ? QString() : hitText(shown_.scene, hitAt(help->pos()), marks_.verdicts, marks_.lighting);
     if (text.isEmpty()) {
       QToolTip::hideText();
     } else {

@@ -17,18 +17,18 @@ ViewPlace GraphView::place() const {
 
 void GraphView::setPlace(const ViewPlace& place) {
   if (place.zoom <= 0) return;
-  wantedPlace_ = place;
-  std::sort(wantedPlace_->openGroups.begin(), wantedPlace_->openGroups.end());
+  awaited_.place = place;
+  std::sort(awaited_.place->openGroups.begin(), awaited_.place->openGroups.end());
   if (document_ != nullptr) requestLayout();
 }
 
 void GraphView::goToWantedPlace() {
-  if (!wantedPlace_) return;
-  const double zoom = std::clamp(wantedPlace_->zoom, Camera::kMinZoom, Camera::kMaxZoom);
-  camera_ = Camera{zoom, {}}.placing(wantedPlace_->center, QRectF(rect()).center());
+  if (!awaited_.place) return;
+  const double zoom = std::clamp(awaited_.place->zoom, Camera::kMinZoom, Camera::kMaxZoom);
+  camera_ = Camera{zoom, {}}.placing(awaited_.place->center, QRectF(rect()).center());
   userMoved_ = true;
   shown_.moveTo = MoveTo::Nowhere;
-  wantedPlace_.reset();
+  awaited_.place.reset();
 }
 
 }  // namespace normlens::graphview

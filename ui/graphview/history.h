@@ -8,6 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "ui/graphview/camera.h"
+#include "ui/graphview/scene.h"
+
 namespace normlens::graphview {
 
 struct Place {
@@ -16,6 +19,9 @@ struct Place {
   double zoom = 1;
   friend bool operator==(const Place&, const Place&) = default;
 };
+
+// What stands nearest to a point of the screen. nullopt: nothing is shown.
+[[nodiscard]] std::optional<Place> placeAt(const Scene& scene, const Camera& camera, const QPointF& screen);
 
 class History {
  public:

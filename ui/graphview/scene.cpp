@@ -193,4 +193,19 @@ Hit Scene::hitTest(const QPointF& world, double slack) const {
   return best >= 0 ? Hit{-1, best, false} : Hit{frame, -1, false};
 }
 
+std::optional<QPointF> Scene::hangingPoint(int item) const {
+  if (item < 0 || layout == nullptr || static_cast<size_t>(item) >= layout->boxOfItem.size()) return std::nullopt;
+  const int box = layout->shownBox(*hierarchy, item);
+  if (box < 0) return std::nullopt;
+  const QRectF rect = layout->boxes[static_cast<size_t>(box)].rect;
+  for (const layout::Edge& edge : layout->edges) {
+    const QPointF end = layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
+    const bool down = layout->direction == layout::Direction::Down;
+    const double off = down ? end.y() - rect.top() : end.x() - rect.left();
+    if (edge.stream && std::abs(off) < 1.5 && rect.adjusted(-2, -2, 2, 2).contains(end)) return end;
+  }
+  return layout->direction == layout::Direction::Down ? QPointF(rect.center().x(), rect.top())
+                                                      : QPointF(rect.left(), rect.center().y());
+}
+
 }  // namespace normlens::graphview

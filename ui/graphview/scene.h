@@ -5,6 +5,7 @@
 #include <QRectF>
 #include <QString>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,6 +65,8 @@ struct Scene {
 
   // world: the point; slack: how far from an edge still counts, in world units.
   [[nodiscard]] Hit hitTest(const QPointF& world, double slack) const;
+  // Where an item hangs: the end of the stream that enters it, else the middle of the side at which data enters.
+  [[nodiscard]] std::optional<QPointF> hangingPoint(int item) const;
   // Where the + or - of a group is; empty for other boxes.
   [[nodiscard]] QRectF badgeRect(const layout::Box& box) const;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ui/graphview/lighting.h"
+
 namespace normlens::graphview {
 
 using layout::Hierarchy;
@@ -18,6 +20,37 @@ bool Wishes::openAround(const Hierarchy& hierarchy, int item) {
     if (!hierarchy.item(group).slim) opened = open.insert(group).second || opened;
   }
   return opened;
+}
+
+void Wishes::setOpen(const Hierarchy& hierarchy, int item, bool wanted, bool below) {
+  if (hierarchy.item(item).kind != layout::ItemKind::Group) return;
+  if (wanted) {
+    open.insert(item);
+  } else if (item != 0) {
+    open.erase(item);
+    openForLight.erase(item);
+  }
+  if (!below) return;
+  for (const int child : hierarchy.item(item).children) {
+    if (!wanted || !hierarchy.item(child).slim) setOpen(hierarchy, child, wanted, true);
+  }
+}
+
+layout::GroupSet groupsToDepth(const Hierarchy& hierarchy, int levels) {
+  layout::GroupSet open{0};
+  std::vector<int> level{0};
+  for (int depth = 0; depth < levels && !level.empty(); ++depth) {
+    std::vector<int> below;
+    for (const int group : level) {
+      for (const int child : hierarchy.item(group).children) {
+        const layout::Item& item = hierarchy.item(child);
+        if (item.kind == layout::ItemKind::Group && !item.slim) below.push_back(child);
+      }
+    }
+    open.insert(below.begin(), below.end());
+    level = std::move(below);
+  }
+  return open;
 }
 
 int counterpart(int item, const Hierarchy& from, const Hierarchy& to) {
@@ -47,6 +80,8 @@ layout::GroupSet groupsAt(const Hierarchy& hierarchy, const std::vector<std::str
   return groups;
 }
 
+namespace {
+
 Wishes renumbered(const Wishes& wishes, const Hierarchy& from, const Hierarchy& to) {
   std::vector<std::string> paths;
   for (const int group : wishes.groups()) paths.push_back(from.path(group));
@@ -64,6 +99,35 @@ Wishes renumbered(const Wishes& wishes, const Hierarchy& from, const Hierarchy& 
   anew.anchorItem = counterpart(wishes.anchorItem, from, to);
   anew.moveItem = counterpart(wishes.moveItem, from, to);
   return anew;
+}
+
+}  // namespace
+
+Wishes wishesIn(const Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited, int scopeItem,
+                const std::optional<Highlight>& highlight) {
+  Wishes wishes = shown;
+  if (shown.scene.hierarchy == nullptr) {
+    const std::vector<int> usual = layout::defaultExpanded(hierarchy);
+    wishes.open.insert(usual.begin(), usual.end());
+  } else if (shown.scene.hierarchy.get() != &hierarchy) {
+    wishes = renumbered(wishes, *shown.scene.hierarchy, hierarchy);
+  }
+  const auto moveTo = [&](int item) {
+    wishes.openAround(hierarchy, item);
+    wishes.moveItem = item;
+    wishes.moveTo = MoveTo::Item;
+  };
+  if (const int item = hierarchy.itemOfId(awaited.node); item >= 0) {
+    wishes.selectedItem = item;
+    if (awaited.move) moveTo(item);
+  }
+  if (scopeItem >= 0) moveTo(scopeItem);
+  if (awaited.place) wishes.open = groupsAt(hierarchy, awaited.place->openGroups);
+  if (highlight && highlight->isNew) {
+    wishes.openForLight = groupsToOpen(hierarchy, wishes.open, highlight->graph, highlight->blockerPath);
+    wishes.moveTo = MoveTo::Highlight;
+  }
+  return wishes;
 }
 
 }  // namespace normlens::graphview

@@ -4,10 +4,13 @@
 // It is swapped as a whole when a layout comes, so that no number ever meets another hierarchy than its own.
 #pragma once
 
+#include <QPointF>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/protocol/messages.h"
 #include "ui/graphview/scene.h"
 #include "ui/layout/visible_graph.h"
 
@@ -27,18 +30,47 @@ struct Wishes {
   [[nodiscard]] layout::GroupSet groups() const;  // all that are to stand open
   // So that the item itself is drawn. Closed one-op groups stay: they show their op. True when anything was opened.
   bool openAround(const layout::Hierarchy& hierarchy, int item);
+  // A group, and all below it if so wished; the model itself is never closed.
+  void setOpen(const layout::Hierarchy& hierarchy, int item, bool wanted, bool below);
 };
 
 struct Shown : Wishes {
   Scene scene;
 };
 
+// The model and that many levels of groups below it.
+[[nodiscard]] layout::GroupSet groupsToDepth(const layout::Hierarchy& hierarchy, int levels);
+
 // The model and the groups with these paths, which are sorted.
 [[nodiscard]] layout::GroupSet groupsAt(const layout::Hierarchy& hierarchy, const std::vector<std::string>& paths);
 
+// Where a user is in a drawing: which groups stand open, by path, and what is in the middle. zoom 0: nowhere.
+struct ViewPlace {
+  std::vector<std::string> openGroups;  // sorted
+  double zoom = 0;
+  QPointF center;
+};
+
+// One norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
+struct Highlight {
+  protocol::ZeroMeanGraph graph;
+  std::vector<int> blockerPath;
+  bool isNew = true;  // the groups it needs are not opened yet
+};
+
+// What was asked for by the document's ids while there was no layout to do it in.
+struct Awaited {
+  int node = -1;      // to select
+  bool move = false;  // to move to the node as well
+  int scope = -1;     // to move to
+  std::optional<ViewPlace> place;
+};
+
 // The same item in a hierarchy made anew, -1 when there is none: ops are told by their nodes, groups by their paths.
 [[nodiscard]] int counterpart(int item, const layout::Hierarchy& from, const layout::Hierarchy& to);
-// What is usually open stands open as well.
-[[nodiscard]] Wishes renumbered(const Wishes& wishes, const layout::Hierarchy& from, const layout::Hierarchy& to);
+// What is wished by the numbers of a hierarchy, with all that waited for one; another hierarchy than the one on screen
+// has what is usually open stand open as well. scopeItem: the awaited scope's item; -1.
+[[nodiscard]] Wishes wishesIn(const layout::Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited,
+                              int scopeItem, const std::optional<Highlight>& highlight);
 
 }  // namespace normlens::graphview

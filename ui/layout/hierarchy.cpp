@@ -29,6 +29,12 @@ EdgesByItem edgesAt(const Hierarchy& hierarchy, int DataEdge::*end) {
 
 int Hierarchy::nodeIndex(int nodeId) const { return at(nodeOfId, nodeId); }
 int Hierarchy::valueIndex(int valueId) const { return at(valueOfId, valueId); }
+int Hierarchy::outputOf(int item) const {
+  const int node = this->item(item).node;
+  if (node < 0) return -1;
+  const auto& outputs = document->nodes[static_cast<size_t>(node)].outputs;
+  return outputs.empty() ? -1 : outputs.front();
+}
 int Hierarchy::itemOfId(int nodeId) const { return at(itemOfNode, nodeIndex(nodeId)); }
 
 bool Hierarchy::contains(int ancestor, int index) const {

@@ -82,6 +82,8 @@ struct Hierarchy {
   [[nodiscard]] int itemOfId(int nodeId) const;
   [[nodiscard]] int nodeIndex(int nodeId) const;
   [[nodiscard]] int valueIndex(int valueId) const;
+  // Id of the first value that an op makes; -1 for a group, and where it makes none.
+  [[nodiscard]] int outputOf(int item) const;
   // The item is `ancestor` or lies below it.
   [[nodiscard]] bool contains(int ancestor, int index) const;
   // Full path of an item: "transformer.h.3.ln_1".

@@ -184,7 +184,7 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
     f.painter.setPen(state.dim ? soft : f.theme.textFaint);
     QString summary = layout::opSummary(item);
     const bool judged =
-        !state.dim && f.state.verdictCounts != nullptr && f.state.verdictCounts->contains(f.box(index).item);
+        !state.dim && f.state.verdicts != nullptr && f.state.verdicts->inGroup.contains(f.box(index).item);
     if (!judged && item.layerNorms > 0) summary += QStringLiteral(" · ") + layout::normSummary(item);
     texts_.draw(f.painter, {x, second + TextCache::middleToBaseline(smallPixels)}, summary, TextStyle::Regular,
                 smallPixels, room);

@@ -3,13 +3,13 @@
 
 #include <QPixmap>
 #include <QRectF>
-#include <array>
 #include <stop_token>
 #include <unordered_map>
 #include <vector>
 
 #include "ui/graphview/camera.h"
 #include "ui/graphview/lighting.h"
+#include "ui/graphview/norm_verdicts.h"
 #include "ui/graphview/paint/box_sprites.h"
 #include "ui/graphview/paint/edge_painter.h"
 #include "ui/graphview/paint/text_cache.h"
@@ -21,21 +21,17 @@ class QPainter;
 
 namespace normlens::graphview {
 
-enum class Verdict : uint8_t { None, Free, Centering, Blocked };
-using VerdictCounts = std::array<int, 4>;  // of the norms in a group, by verdict
-
 // What the user points at and has chosen. Boxes and edges index the layout, values the document.
 struct ViewState {
   Hit hover;
   int selectedBox = -1;
   int selectedValue = -1;
   int hoveredValue = -1;
-  const std::stop_token* stop = nullptr;                                  // Ends the painting early. Not owned.
-  const Lighting* lighting = nullptr;                                     // Not owned.
-  const std::unordered_map<int, Verdict>* verdicts = nullptr;             // by item. Not owned.
-  const std::unordered_map<int, VerdictCounts>* verdictCounts = nullptr;  // by group. Not owned.
-  const MeanStates* means = nullptr;                                      // Not owned.
-  const Reach* reach = nullptr;                                           // Not owned.
+  const std::stop_token* stop = nullptr;   // Ends the painting early. Not owned.
+  const Lighting* lighting = nullptr;      // Not owned.
+  const NormVerdicts* verdicts = nullptr;  // Not owned.
+  const MeanStates* means = nullptr;       // Not owned.
+  const Reach* reach = nullptr;            // Not owned.
 };
 
 class GraphPainter {

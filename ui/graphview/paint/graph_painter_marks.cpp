@@ -11,8 +11,8 @@ namespace normlens::graphview {
 void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
   const Box& box = f.box(index);
   if (f.state.verdicts == nullptr || box.kind == BoxKind::Slim) return;
-  const auto found = f.state.verdicts->find(box.item);
-  if (found == f.state.verdicts->end() || found->second == Verdict::None) return;
+  const auto found = f.state.verdicts->ofItem.find(box.item);
+  if (found == f.state.verdicts->ofItem.end() || found->second == Verdict::None) return;
   const int size = f.pixels(13);
   paintVerdictIcon(f, found->second, {rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0}, size);
 }
@@ -40,7 +40,7 @@ void GraphPainter::paintVerdictIcon(const Frame& f, Verdict verdict, const QPoin
 
 // "✓ 2  ⊘ 1": the LayerNorms in a closed group.
 void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle) {
-  const VerdictCounts& counts = f.state.verdictCounts->at(f.box(index).item);
+  const VerdictCounts& counts = f.state.verdicts->inGroup.at(f.box(index).item);
   const double zoom = f.camera.zoom;
   const int pixels = f.pixels(11), size = f.pixels(12);
   for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked}) {

@@ -83,7 +83,6 @@ class Writer {
     state.selectedValue = order_.selectedValue;
     state.lighting = &order_.lighting;
     state.verdicts = &order_.verdicts;
-    state.verdictCounts = &order_.verdictCounts;
     state.means = &order_.means;
     state.stop = &stop_;
     painter_.paint(painter, order_.scene, camera, size, state, order_.theme);

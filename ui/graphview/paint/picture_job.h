@@ -24,8 +24,7 @@ struct PictureOrder {
   double sharpness = 1;  // PNG: pixels per unit
   Lighting lighting;
   MeanStates means;
-  std::unordered_map<int, Verdict> verdicts;
-  std::unordered_map<int, VerdictCounts> verdictCounts;
+  NormVerdicts verdicts;
   int selectedBox = -1, selectedValue = -1;
   ui::Theme theme;
 };

@@ -1,0 +1,17 @@
+// What is said of a box or an edge under the pointer.
+#pragma once
+
+#include <QString>
+
+#include "ui/graphview/lighting.h"
+#include "ui/graphview/norm_verdicts.h"
+#include "ui/graphview/scene.h"
+
+namespace normlens::graphview {
+
+// Rich text for a tooltip: a name, what it is or is made of, its shape, verdicts, and what the highlight says of it.
+// Empty where nothing was hit.
+[[nodiscard]] QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts,
+                              const Lighting& lighting);
+
+}  // namespace normlens::graphview

@@ -1,0 +1,35 @@
+// What is marked in a graph: asked for by the document's ids, and where that is in one scene.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/protocol/messages.h"
+#include "ui/graphview/diff_marks.h"
+#include "ui/graphview/lighting.h"
+#include "ui/graphview/mean_states.h"
+#include "ui/graphview/norm_verdicts.h"
+#include "ui/graphview/scene.h"
+#include "ui/graphview/shown.h"
+
+namespace normlens::graphview {
+
+struct WantedMarks {
+  std::vector<protocol::NormInfo> norms;
+  std::vector<NodeMark> nodes;  // of a comparison with another graph, by place in the document's nodes
+  std::optional<protocol::ZeroMeanMap> means;
+  std::optional<Highlight> highlight;
+};
+
+struct Marks {
+  NormVerdicts verdicts;
+  DiffMarks diff;
+  MeanStates means;
+  Lighting lighting;
+
+  Marks() = default;
+  // All of them; none in an empty scene.
+  Marks(const Scene& scene, const WantedMarks& wanted);
+};
+
+}  // namespace normlens::graphview

@@ -1,0 +1,66 @@
+#include "ui/graphview/overlays/overlays.h"
+
+#include "ui/graphview/overlays/mean_legend.h"
+#include "ui/graphview/overlays/minimap.h"
+#include "ui/graphview/overlays/shortcut_sheet.h"
+#include "ui/graphview/overlays/zoom_control.h"
+
+namespace normlens::graphview {
+namespace {
+
+constexpr int kGap = 12;
+constexpr QSize kSmallestForMap(480, 300);
+
+}  // namespace
+
+Overlays::Overlays(QWidget* canvas)
+    : QObject(canvas),
+      canvas_(canvas),
+      minimap_(new Minimap(canvas)),
+      zoomControl_(new ZoomControl(canvas)),
+      meanLegend_(new MeanLegend(canvas)),
+      keys_(new ShortcutSheet(canvas)) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{minimap_, zoomControl_, meanLegend_}) widget->hide();
+  connect(minimap_, &Minimap::centerRequested, this, &Overlays::centerRequested);
+  connect(zoomControl_, &ZoomControl::zoomInRequested, this, &Overlays::zoomInRequested);
+  connect(zoomControl_, &ZoomControl::zoomOutRequested, this, &Overlays::zoomOutRequested);
+  connect(zoomControl_, &ZoomControl::fitRequested, this, &Overlays::fitRequested);
+  connect(zoomControl_, &ZoomControl::actualSizeRequested, this, &Overlays::actualSizeRequested);
+}
+
+void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means,
+                    const ui::Theme& theme) {
+  zoomControl_->setTheme(theme);
+  zoomControl_->setVisible(shown);
+  const bool roomForMap = canvas_->width() > kSmallestForMap.width() && canvas_->height() > kSmallestForMap.height();
+  minimap_->setVisible(shown && roomForMap);
+  minimap_->setScene(&scene, &lighting, theme);
+  meanLegend_->setStates(means, theme);
+  meanLegend_->setVisible(shown && means.active());
+  place();
+}
+
+void Overlays::setCamera(double zoom, const QRectF& visible) {
+  zoomControl_->setZoom(zoom);
+  minimap_->setVisibleArea(visible);
+}
+
+void Overlays::toggleKeys() { keys_->toggle(); }
+
+bool Overlays::hideKeys() {
+  const bool visible = keys_->isVisible();
+  keys_->hide();
+  return visible;
+}
+
+void Overlays::place() {
+  const QSize map = minimap_->sizeHint(), control = zoomControl_->sizeHint();
+  const int right = canvas_->width() - kGap, bottom = canvas_->height() - kGap;
+  minimap_->setGeometry(right - map.width(), bottom - map.height(), map.width(), map.height());
+  meanLegend_->move(kGap, bottom - meanLegend_->height());
+  const int controlRight = minimap_->isHidden() ? right : minimap_->x() - 8;
+  zoomControl_->setGeometry(controlRight - control.width(), bottom - control.height(), control.width(),
+                            control.height());
+}
+
+}  // namespace normlens::graphview

@@ -1,0 +1,48 @@
+// What lies over a graph: the minimap, the zoom control, the legend of means, the sheet of keys. Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+
+#include "ui/graphview/lighting.h"
+#include "ui/graphview/mean_states.h"
+#include "ui/graphview/scene.h"
+
+class QWidget;
+
+namespace normlens::graphview {
+
+class MeanLegend;
+class Minimap;
+class ShortcutSheet;
+class ZoomControl;
+
+class Overlays : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Overlays(QWidget* canvas);  // their parent
+
+  // shown: there is a graph to lie over. What is pointed at has to live until the next call.
+  void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means, const ui::Theme& theme);
+  void setCamera(double zoom, const QRectF& visible);  // visible: in world units
+  void toggleKeys();
+  bool hideKeys();  // false: they were not shown
+
+ Q_SIGNALS:
+  void centerRequested(const QPointF& world);
+  void zoomInRequested();
+  void zoomOutRequested();
+  void fitRequested();
+  void actualSizeRequested();
+
+ private:
+  void place();
+
+  QWidget* canvas_;
+  Minimap* minimap_;          // Owned by Qt.
+  ZoomControl* zoomControl_;  // Owned by Qt.
+  MeanLegend* meanLegend_;    // Owned by Qt.
+  ShortcutSheet* keys_;       // Owned by Qt.
+};
+
+}  // namespace normlens::graphview
