@@ -42,7 +42,7 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
   });
   connect(&worker_, &layout::LayoutWorker::progress, this, [this](const QString& stage, double) {
     message_.stage = stage;
-    message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty());
+    updateSpinner();
     update();
   });
 }
@@ -51,13 +51,13 @@ GraphView::~GraphView() = default;
 
 void GraphView::setBusy(const QString& stage) {
   message_.busy = stage;
-  message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty());
+  updateSpinner();
   update();
 }
 
 void GraphView::setError(const QString& message) {
   message_.error = message;
-  message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty());
+  updateSpinner();
   updateOverlays();
   update();
 }
@@ -201,6 +201,8 @@ void GraphView::paintEvent(QPaintEvent*) {
   }
   frameMs_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
 }
+
+void GraphView::updateSpinner() { message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty()); }
 
 void GraphView::timerEvent(QTimerEvent* event) {
   if (event->timerId() == hoverTimer_) {

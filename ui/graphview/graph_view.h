@@ -177,6 +177,7 @@ class GraphView : public QWidget {
   [[nodiscard]] QRectF freeArea() const;  // of the widget, less the margins
   void showItem(int item, bool animated);
   void updateOverlays();
+  void updateSpinner();
   [[nodiscard]] ViewState viewState() const;
 
   // graph_view_places.cpp

@@ -10,6 +10,7 @@
 #include "ui/graphview/graph_view.h"
 
 namespace normlens::graphview {
+
 void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> document) {
   worker_.cancel();
   document_ = std::move(document);
@@ -22,12 +23,12 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   history_.clear();
   Q_EMIT historyChanged();
   hover_ = {};
-  awaited_ = Awaited{.place = std::move(awaited_.place)};
+  awaited_ = Awaited{.place = awaited_.place};
   userMoved_ = false;
   message_.error.clear();
   message_.stage.clear();
   if (document_ != nullptr) requestLayout();
-  message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty());
+  updateSpinner();
   updateOverlays();
   update();
 }
@@ -70,7 +71,7 @@ void GraphView::requestLayout() {
   if (newest_ != nullptr) request.expanded = wishes().groups();
   message_.stage.clear();
   worker_.request(std::move(request));
-  message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty());
+  updateSpinner();
 }
 
 void GraphView::takeLayout(const layout::LayoutResult& result) {
@@ -84,13 +85,13 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   const std::optional<QPointF> anchor = shown_.scene.hangingPoint(shown_.anchorItem);
   const QPointF anchorScreen = anchor ? before.toScreen(*anchor) : QPointF();
   shown_ = Shown{std::move(wished), Scene(result.hierarchy, result.layout)};
-  awaited_ = Awaited{.place = std::move(awaited_.place)};
+  awaited_ = Awaited{.place = awaited_.place};
   if (wanted_.highlight) wanted_.highlight->isNew = false;
   hover_ = {};
   reach_ = {};
   message_.stage.clear();
   marks_ = Marks(shown_.scene, wanted_);
-  message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty());
+  updateSpinner();
   if (anchor && shown_.moveTo == MoveTo::Nowhere) {
     if (const auto now = shown_.scene.hangingPoint(shown_.anchorItem)) camera_ = camera_.placing(*now, anchorScreen);
   }

@@ -9,6 +9,7 @@
 #include "ui/graphview/overlays/overlays.h"
 
 namespace normlens::graphview {
+
 void GraphView::contextMenuEvent(QContextMenuEvent* event) {
   if (shown_.scene.empty()) return;
   if (event->reason() == QContextMenuEvent::Mouse) {
