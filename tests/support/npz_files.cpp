@@ -5,6 +5,7 @@
 #include "core/formats/archive/archive_writer.h"
 #include "core/run/inputs/npy.h"
 #include "core/run/inputs/npz.h"
+#include "core/run/tensors.h"
 
 namespace normlens::run {
 
@@ -16,6 +17,21 @@ Result<formats::Tensors> readArrays(const std::filesystem::path& path) {
     if (found != read->unreadable.end()) return tl::unexpected(found->second);
   }
   return std::move(read->arrays);
+}
+
+Result<std::vector<std::byte>> formatNpy(const graph::TensorView& given) {
+  const graph::TensorView view =
+      given.dtype == graph::DType::BFloat16 ? castFloat(given, graph::DType::Float32) : given;
+  const auto header = npyHeader(view.dtype, view.shape);
+  if (!header) return tl::unexpected(header.error());
+  auto data = denseBytes(view);
+  if (!data) return data;
+  std::vector<std::byte> file;
+  file.reserve(header->size() + data->size());
+  const auto* bytes = reinterpret_cast<const std::byte*>(header->data());
+  file.insert(file.end(), bytes, bytes + header->size());
+  file.insert(file.end(), data->begin(), data->end());
+  return file;
 }
 
 Status writeNpz(const std::filesystem::path& path, const formats::Tensors& arrays) {

@@ -213,25 +213,6 @@ void GraphView::timerEvent(QTimerEvent* event) {
   if (message_.turn(*event)) update();
 }
 
-QImage GraphView::renderToImage(const QSize& size, double devicePixelRatio, bool fitAll) const {
-  QImage image(size * devicePixelRatio, QImage::Format_ARGB32_Premultiplied);
-  image.setDevicePixelRatio(devicePixelRatio);
-  image.fill(theme_.canvas);
-  if (shown_.scene.empty()) return image;
-  const QRectF area(QPointF(0, 0), QSizeF(size));
-  Camera camera = camera_;
-  if (fitAll) {
-    camera = Camera::fitting(shown_.scene.layout->bounds, area.adjusted(kMargin, kMargin, -kMargin, -kMargin));
-  } else {
-    camera.offset += area.center() - QRectF(rect()).center();
-  }
-  ViewState state = viewState();
-  state.hover = {};
-  QPainter painter(&image);
-  painter_.paint(painter, shown_.scene, camera, size, state, theme_);
-  return image;
-}
-
 PictureOrder GraphView::orderPicture(const QString& path, Extent extent) const {
   constexpr double kSharpness = 2;
   PictureOrder order{path,

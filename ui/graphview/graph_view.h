@@ -11,7 +11,6 @@
 //   view->setHighlight(zeroMeanGraph, norm.blocker_path);     // dims everything else
 #pragma once
 
-#include <QImage>
 #include <QPointer>
 #include <QWidget>
 #include <memory>
@@ -105,8 +104,6 @@ class GraphView : public QWidget {
   [[nodiscard]] ViewPlace place() const;
   void setPlace(const ViewPlace& place);  // once it is laid out; unknown groups are left out
   void setAnimated(bool animated) { animated_ = animated; }
-  // The graph as it stands, at this size, without the overlays; for screenshots and reports.
-  [[nodiscard]] QImage renderToImage(const QSize& size, double devicePixelRatio = 1.0, bool fitAll = false) const;
   // What a PictureJob needs to write the graph as it stands: the part in sight, or all of it at full detail.
   enum class Extent : uint8_t { View, Whole };
   [[nodiscard]] PictureOrder orderPicture(const QString& path, Extent extent) const;
@@ -210,7 +207,7 @@ class GraphView : public QWidget {
   Reach reach_;  // of what the pointer is on
   History history_;
   Place place_;  // to go to
-  mutable GraphPainter painter_;
+  GraphPainter painter_;
 
   WantedMarks wanted_;
   Marks marks_;  // in what is shown

@@ -252,18 +252,4 @@ Result<std::string> npyHeader(DType dtype, const graph::Shape& shape) {
   return prefix + header;
 }
 
-Result<std::vector<std::byte>> formatNpy(const graph::TensorView& given) {
-  const graph::TensorView view = given.dtype == DType::BFloat16 ? castFloat(given, DType::Float32) : given;
-  const auto header = npyHeader(view.dtype, view.shape);
-  if (!header) return tl::unexpected(header.error());
-  auto data = denseBytes(view);
-  if (!data) return data;
-  std::vector<std::byte> file;
-  file.reserve(header->size() + data->size());
-  const auto* bytes = reinterpret_cast<const std::byte*>(header->data());
-  file.insert(file.end(), bytes, bytes + header->size());
-  file.insert(file.end(), data->begin(), data->end());
-  return file;
-}
-
 }  // namespace normlens::run

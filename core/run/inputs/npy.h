@@ -19,7 +19,4 @@ namespace normlens::run {
 // What stands before the elements of a little-endian, row-major array. Error: a type that .npy lacks.
 [[nodiscard]] Result<std::string> npyHeader(graph::DType dtype, const graph::Shape& shape);
 
-// bfloat16, which NumPy lacks, is written as float32. Error: a type without plain elements.
-[[nodiscard]] Result<std::vector<std::byte>> formatNpy(const graph::TensorView& view);
-
 }  // namespace normlens::run

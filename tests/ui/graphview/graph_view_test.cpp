@@ -298,15 +298,6 @@ class GraphViewTest : public QObject {
     QVERIFY(offered());
   }
 
-  void imagesComeAtAnyScale() {
-    show(gpt2Document());
-    for (const double ratio : {1.0, 1.25, 2.0}) {
-      const QImage image = view_->renderToImage({600, 400}, ratio);
-      QCOMPARE(image.size(), (QSizeF(600, 400) * ratio).toSize());
-      QVERIFY(image.pixelColor(image.width() / 2, image.height() / 2).isValid());
-    }
-  }
-
   void aNewDocumentForgetsTheOld() {
     show(gpt2Document());
     view_->setHighlight(gpt2ZeroMean(*document_, 7));
