@@ -61,6 +61,16 @@ function(normlens_library name)
   target_link_libraries(${name} PUBLIC ${ARG_PUBLIC} PRIVATE normlens_warnings ${ARG_PRIVATE})
 endfunction()
 
+# normlens_precompile(<target> VERSION <text> HEADERS ...): other people's headers, read once for the target.
+# A precompiled header holds absolute paths, so ccache would find nothing of another clone's: it goes by VERSION instead,
+# which changes when the headers do.
+function(normlens_precompile target)
+  cmake_parse_arguments(ARG "" "VERSION" "HEADERS" ${ARGN})
+  target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum
+       CONTENT "${ARG_VERSION} ${ARG_HEADERS}" @ONLY)
+endfunction()
+
 # normlens_test(<name> SOURCES ... LINK <targets>): a GoogleTest program. Its label is what it starts: torch, onnx, or
 # neither (quick). Of a quick one each case is a CTest entry; the others take a third of a second to start, and are one.
 function(normlens_test name)

@@ -39,10 +39,8 @@ target_link_options(normlens_torch INTERFACE
   -Wl,-rpath,${torch_root}/lib -Wl,-rpath-link,${torch_root}/lib -Wl,--allow-shlib-undefined)
 set(NORMLENS_TORCH_ROOT ${torch_root})
 
-# normlens_precompile_torch(<target>): torch/script.h, which takes 10 s to read, is read once for the target.
-# A precompiled header holds absolute paths, so ccache would find nothing of another clone's: it takes this sum instead.
+# normlens_precompile_torch(<target>): torch/script.h takes 10 s to read.
 function(normlens_precompile_torch target)
-  target_precompile_headers(${target} PRIVATE <torch/script.h>)
   set(sums ${NORMLENS_TORCH_ROOT})
   foreach(header headeronly/version.h csrc/api/include/torch/version.h)
     if(EXISTS ${NORMLENS_TORCH_ROOT}/include/torch/${header})
@@ -50,5 +48,5 @@ function(normlens_precompile_torch target)
       list(APPEND sums ${sum})
     endif()
   endforeach()
-  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/cmake_pch.hxx.gch.sum CONTENT "${sums}")
+  normlens_precompile(${target} VERSION "${sums}" HEADERS <torch/script.h>)
 endfunction()
