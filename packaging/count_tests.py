@@ -1,7 +1,7 @@
 """Adds up the test cases of a CTest JUnit report and prints "N passed, N failed[, N skipped]".
 
-Each CTest entry is a program with many cases; its own closing lines (GoogleTest, Qt Test, unittest) say how many. A
-program that says nothing counts as one case, and one that CTest calls failed counts at least one failure.
+What an entry of CTest prints (GoogleTest, Qt Test, unittest) says how many cases it ran. One that says nothing counts as
+one case, and one that CTest calls failed counts at least one failure.
 """
 
 import re
@@ -25,7 +25,11 @@ def google_test(text):
 
 def qt_test(text):
     rows = re.findall(r"^Totals: (\d+) passed, (\d+) failed, (\d+) skipped", text, re.MULTILINE)
-    return tuple(sum(int(row[i]) for row in rows) for i in range(3)) if rows else None
+    if not rows:
+        return None
+    passed, failed, skipped = (sum(int(row[i]) for row in rows) for i in range(3))
+    around = re.findall(r"^PASS +: .*::(?:init|cleanup)TestCase\(\)", text, re.MULTILINE)
+    return passed - len(around), failed, skipped
 
 
 def python_unittest(text):

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import check_includes
+import check_rooms
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -20,6 +21,24 @@ class Layering(unittest.TestCase):
 
     def test_something_was_read(self):
         self.assertGreater(len(check_includes.Sources(ROOT).includes), 30)
+
+
+class Rooms(unittest.TestCase):
+    def test_sources(self):
+        self.assertEqual(list(check_rooms.violations(ROOT)), [])
+
+    def test_planted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            room = pathlib.Path(folder, "core", "full")
+            room.mkdir(parents=True)
+            (room.parent / "README.md").write_text("# Core\n", encoding="utf-8")
+            for number in range(check_rooms.MOST_FILES + 1):
+                (room / f"{number}.h").write_text("\n" * (number and check_rooms.LONGEST_FILE + 1), encoding="utf-8")
+            found = list(check_rooms.violations(folder))
+        self.assertIn("core/full: no README says what lives here", found)
+        self.assertIn("core/full: 33 files, 32 are the most", found)
+        self.assertIn("core/full/1.h: 401 lines, 400 are the most", found)
+        self.assertNotIn("core/full/0.h", " ".join(found))
 
 
 class Window(unittest.TestCase):
