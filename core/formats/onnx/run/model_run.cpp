@@ -1,13 +1,11 @@
 // OnnxModel: running, probing, capturing.
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <unordered_map>
 
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/session.h"
 #include "core/formats/onnx/run/session_runner.h"
 #include "core/formats/onnx/run/static_shapes.h"
@@ -31,14 +29,6 @@ class ShapeRecorder {
   ProbeShapes shapes_;
   std::set<std::string> varying_;
 };
-
-graph::TensorView copyOf(const graph::TensorView& value) {
-  if (!value.data) return {};
-  FreshTensor fresh = freshTensor(value.dtype, value.shape);
-  const auto count = static_cast<size_t>(graph::elementCount(value.shape).value_or(0));
-  if (count > 0) std::memcpy(fresh.bytes, value.data, count * graph::dtypeBytes(value.dtype));
-  return fresh.view;
-}
 
 bool anyPath(const std::string&) { return true; }
 
@@ -147,7 +137,7 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
     tappedPaths_ = std::move(paths);
   }
   auto ran = tapped_->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
-    const graph::TensorView copy = copyOf(value);
+    const graph::TensorView copy = value.data ? copyOf(value) : graph::TensorView{};
     const auto give = [&](const std::string& path) {
       const auto found = wanted.find(path);
       if (found == wanted.end()) return;
