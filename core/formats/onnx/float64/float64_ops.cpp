@@ -1,7 +1,10 @@
 #include "core/formats/onnx/float64/float64_ops.h"
 
+#include <onnx/defs/attr_proto_util.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "core/formats/onnx/float64/kernel.h"
@@ -14,6 +17,7 @@ namespace normlens::formats::onnx {
 namespace {
 
 using ::ONNX_NAMESPACE::AttributeProto;
+using ::ONNX_NAMESPACE::MakeAttribute;
 
 constexpr std::string_view kStandard, kContrib = "com.microsoft";
 
@@ -26,35 +30,11 @@ struct OwnRow {
 // Found by asking ONNX Runtime 1.31 for its kernels, and by trying (it has LSTM and GRU in double, but they refuse).
 // LayerNorm and its kin: its double kernels subtract squares of means, and give the means as float32.
 constexpr OwnRow kOwn[] = {
-    {kStandard, "Acos", "Activation"},
-    {kStandard, "Acosh", "Activation"},
-    {kStandard, "Asin", "Activation"},
-    {kStandard, "Asinh", "Activation"},
-    {kStandard, "Atan", "Activation"},
-    {kStandard, "Atanh", "Activation"},
-    {kStandard, "Cosh", "Activation"},
-    {kStandard, "Sinh", "Activation"},
-    {kStandard, "Tan", "Activation"},
-    {kStandard, "Erf", "Activation"},
-    {kStandard, "Softplus", "Activation"},
-    {kStandard, "Softsign", "Activation"},
-    {kStandard, "Mish", "Activation"},
-    {kStandard, "HardSwish", "Activation"},
-    {kStandard, "Affine", "Activation"},
-    {kStandard, "Celu", "Activation"},
-    {kStandard, "Elu", "Activation"},
-    {kStandard, "HardSigmoid", "Activation"},
-    {kStandard, "LeakyRelu", "Activation"},
-    {kStandard, "ThresholdedRelu", "Activation"},
-    {kStandard, "ScaledTanh", "Activation"},
-    {kStandard, "ParametricSoftplus", "Activation"},
-    {kStandard, "Selu", "Selu"},
     {kStandard, "Gelu", "Gelu"},
     {kContrib, "Gelu", "Gelu"},
     {kContrib, "BiasGelu", "Gelu"},
     {kContrib, "FastGelu", "FastGelu"},
-    {kContrib, "QuickGelu", "QuickGelu"},
-    {kStandard, "Swish", "Swish"},
+    {kContrib, "QuickGelu", "Activation"},
     {kStandard, "PRelu", "PRelu"},
     {kStandard, "LayerNormalization", "LayerNormalization"},
     {kContrib, "LayerNormalization", "LayerNormalization"},
@@ -64,18 +44,14 @@ constexpr OwnRow kOwn[] = {
     {kContrib, "SkipLayerNormalization", "SkipLayerNormalization"},
     {kContrib, "SkipSimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization"},
     {kContrib, "EmbedLayerNormalization", "EmbedLayerNormalization", 2},
-    {kStandard, "InstanceNormalization", "InstanceNormalization"},
+    {kStandard, "InstanceNormalization", "GroupNormalization"},
     {kStandard, "GroupNormalization", "GroupNormalization"},
-    {kStandard, "MeanVarianceNormalization", "MeanVarianceNormalization"},
-    {kStandard, "LRN", "LRN"},
     {kStandard, "Conv", "Conv"},
-    {kContrib, "FusedConv", "FusedConv"},
+    {kContrib, "FusedConv", "Conv"},
     {kStandard, "ConvTranspose", "ConvTranspose"},
     {kStandard, "AveragePool", "AveragePool"},
-    {kStandard, "LpPool", "LpPool"},
-    {kStandard, "GlobalAveragePool", "GlobalAveragePool"},
-    {kStandard, "GlobalMaxPool", "GlobalMaxPool"},
-    {kStandard, "GlobalLpPool", "GlobalLpPool"},
+    {kStandard, "GlobalAveragePool", "AveragePool"},
+    {kStandard, "GlobalMaxPool", "MaxPool"},
     {kStandard, "Resize", "Resize"},
     {kStandard, "Upsample", "Upsample"},
     {kStandard, "RNN", "RNN"},
@@ -87,10 +63,7 @@ constexpr OwnRow kOwn[] = {
     {kStandard, "RotaryEmbedding", "RotaryEmbedding"},
     {kStandard, "Attention", "Attention"},
     {kStandard, "GridSample", "GridSample", 0, 20},
-    {kStandard, "MaxUnpool", "MaxUnpool"},
     {kStandard, "MaxPool", "MaxPool", 0, 8},
-    {kStandard, "Max", "Max", 0, 8},
-    {kStandard, "Min", "Min", 0, 8},
     {kStandard, "Clip", "Clip", 0, 12},
     {kStandard, "QuantizeLinear", "Quantize"},
     {kStandard, "DequantizeLinear", "DequantizeLinear", 1},
@@ -98,32 +71,18 @@ constexpr OwnRow kOwn[] = {
     {kContrib, "DequantizeLinear", "DequantizeLinear", 1},
     {kStandard, "DynamicQuantizeLinear", "DynamicQuantizeLinear"},
     {kStandard, "Mean", "Mean"},
-    {kStandard, "Hardmax", "Hardmax"},
-    {kStandard, "NonZero", "NonZero"},
     {kStandard, "OneHot", "OneHot", 2},
     {kContrib, "FusedGemm", "FusedGemm"},
-    {kStandard, "Det", "Det"},
     {kStandard, "Col2Im", "Col2Im"},
 };
 
+constexpr OwnRow kActivation{kStandard, "", "Activation"};
+
 const OwnRow* rowOf(const std::string& domain, const std::string& op) {
   const std::string_view found = isStandardDomain(domain) ? kStandard : std::string_view(domain);
+  if (found == kStandard && float64::isOwnActivation(op)) return &kActivation;
   const auto* const row = std::ranges::find_if(kOwn, [&](const OwnRow& r) { return r.domain == found && r.op == op; });
   return row == std::end(kOwn) ? nullptr : row;
-}
-
-void setAttribute(NodeProto& node, const char* name, int64_t value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(AttributeProto::INT);
-  attribute.set_i(value);
-}
-
-void setAttribute(NodeProto& node, const char* name, const std::string& value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(AttributeProto::STRING);
-  attribute.set_s(value);
 }
 
 // Kernels can ask for one text only: a list is handed over as one, joined by commas.
@@ -173,23 +132,24 @@ class OwnKernels {
           if (types.of(output) == TensorProto::FLOAT) types.set(output, TensorProto::DOUBLE);
         }
       } else if (row && (row->kernel == "Resize" || row->kernel == "Upsample")) {
-        narrowScales(node, *graph.mutable_node());
+        // The scales of an image of integers are float32 by definition; they say no more than a size.
+        castInput(node, opset_ < 11 ? 1 : 2, TensorProto::FLOAT, *graph.mutable_node());
+      } else if (isStandardDomain(node.domain()) && node.op_type() == "NonZero") {
+        castInput(node, 0, TensorProto::BOOL, *graph.mutable_node());  // of doubles the runtime has none
       }
       eachBody(node, [&](GraphProto& body) { replaceIn(body, &types); });
       graph.mutable_node()->Add(std::move(node));
     }
   }
 
-  // The scales of an image of integers are float32 by definition; they say no more than a size.
-  void narrowScales(NodeProto& resize, ::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
-    const int scales = opset_ < 11 ? 1 : 2;
-    if (resize.input_size() <= scales || resize.input(scales).empty()) return;
+  void castInput(NodeProto& node, int input, int64_t type, ::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
+    if (node.input_size() <= input || node.input(input).empty()) return;
     NodeProto& cast = *nodes.Add();
     cast.set_op_type("Cast");
-    cast.add_input(resize.input(scales));
-    cast.add_output("normlens.scales/" + std::to_string(narrowed_++));
-    setAttribute(cast, "to", int64_t{TensorProto::FLOAT});
-    resize.set_input(scales, cast.output(0));
+    cast.add_input(node.input(input));
+    cast.add_output("normlens.cast/" + std::to_string(casts_++));
+    *cast.add_attribute() = MakeAttribute("to", type);
+    node.set_input(input, cast.output(0));
   }
 
   [[nodiscard]] bool worksOnDoubles(const NodeProto& node, const OwnRow& row, const ElementTypes& types) const {
@@ -209,8 +169,8 @@ class OwnKernels {
   }
 
   void replace(NodeProto& node, std::string_view kernel) {
-    if (kernel == "Activation") setAttribute(node, "normlens_op", node.op_type());
-    setAttribute(node, float64::kOpset, opset_);
+    if (kernel == "Activation") *node.add_attribute() = MakeAttribute("normlens_op", node.op_type());
+    *node.add_attribute() = MakeAttribute(float64::kOpset, opset_);
     for (auto& attribute : *node.mutable_attribute()) joinTexts(attribute);
     node.set_domain(kFloat64Domain);
     node.set_op_type(std::string(kernel));
@@ -223,7 +183,7 @@ class OwnKernels {
   ModelProto& model_;
   bool unknownIsDouble_;
   int64_t opset_ = 1;
-  int narrowed_ = 0;
+  int casts_ = 0;
   bool used_ = false;
 };
 
@@ -296,6 +256,21 @@ std::optional<OwnSignature> ownSignature(const std::string& domain, const std::s
     if (kernel != rows.end()) return OwnSignature{row->typedInput, kernel->outputs};
   }
   return std::nullopt;
+}
+
+int32_t elementType(char letter) {
+  switch (std::tolower(static_cast<unsigned char>(letter))) {
+    case 'd':
+      return TensorProto::DOUBLE;
+    case 'b':
+      return TensorProto::INT8;
+    case 'u':
+      return TensorProto::UINT8;
+    case 'i':
+      return TensorProto::INT32;
+    default:
+      return TensorProto::UNDEFINED;
+  }
 }
 
 void useOwnKernels(ModelProto& model, bool unknownIsDouble) { OwnKernels(model, unknownIsDouble).use(); }

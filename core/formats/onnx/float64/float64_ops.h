@@ -23,6 +23,8 @@ struct OwnSignature {
   std::string_view outputs;
 };
 [[nodiscard]] std::optional<OwnSignature> ownSignature(const std::string& domain, const std::string& op);
+// The element type of TensorProto that a letter of float64::KernelRow stands for; UNDEFINED: any.
+[[nodiscard]] int32_t elementType(char letter);
 
 // In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are handed to our kernels,
 // under the same names. In a twin a value of unknown type is double: what shape inference does not know comes from

@@ -1,7 +1,5 @@
 #include "core/formats/onnx/run/counted_memory.h"
 
-#ifdef NORMLENS_HAVE_ONNXRUNTIME
-
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -87,23 +85,3 @@ void CountedMemory::restart() {
 }
 
 }  // namespace normlens::formats::onnx
-
-#else
-
-namespace normlens::formats::onnx {
-
-struct CountedMemory::Impl {};
-CountedMemory::CountedMemory(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-CountedMemory::~CountedMemory() = default;
-
-Result<std::unique_ptr<CountedMemory>> CountedMemory::make() {
-  return fail(ErrorCode::Unsupported, "this build of NormLens has no ONNX Runtime");
-}
-
-int64_t CountedMemory::held() const { return 0; }
-int64_t CountedMemory::most() const { return 0; }
-void CountedMemory::restart() {}
-
-}  // namespace normlens::formats::onnx
-
-#endif

@@ -1,5 +1,5 @@
-// The most memory that sessions take at a time, as they ask for it. Private to formats/onnx; without ONNX Runtime
-// nothing is ever counted.
+// The most memory that sessions take at a time, as they ask for it. Private to formats/onnx; only where ONNX Runtime
+// is there.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include "core/formats/onnx/float64/flatten_functions.h"
@@ -17,21 +16,6 @@ namespace {
 using ::ONNX_NAMESPACE::InferenceContext;
 using ::ONNX_NAMESPACE::OpSchema;
 
-int32_t typeFor(char letter) {
-  switch (std::tolower(static_cast<unsigned char>(letter))) {
-    case 'b':
-      return TensorProto::INT8;
-    case 'u':
-      return TensorProto::UINT8;
-    case 'i':
-      return TensorProto::INT32;
-    case 'l':
-      return TensorProto::INT64;
-    default:
-      return TensorProto::DOUBLE;
-  }
-}
-
 bool isDouble(InferenceContext& context, size_t input) {
   const auto* type = input < context.getNumInputs() ? context.getInputType(input) : nullptr;
   return type != nullptr && type->tensor_type().elem_type() == TensorProto::DOUBLE;
@@ -41,7 +25,7 @@ void inferOutputs(InferenceContext& context, const OwnSignature& signature) {
   if (!isDouble(context, static_cast<size_t>(signature.typedInput))) return;
   const size_t count = std::min(context.getNumOutputs(), signature.outputs.size());
   for (size_t i = 0; i < count; ++i) {
-    context.getOutputType(i)->mutable_tensor_type()->set_elem_type(typeFor(signature.outputs[i]));
+    context.getOutputType(i)->mutable_tensor_type()->set_elem_type(elementType(signature.outputs[i]));
   }
 }
 
