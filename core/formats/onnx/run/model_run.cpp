@@ -13,23 +13,6 @@
 namespace normlens::formats::onnx {
 namespace {
 
-// Shapes of all values that were reached. One that was seen with two shapes (in a loop) has none.
-class ShapeRecorder {
- public:
-  void note(const std::string& path, const ProbedValue& value) {
-    const auto [place, fresh] = shapes_.try_emplace(path, value);
-    if (!fresh && (place->second.shape != value.shape || place->second.dtype != value.dtype)) varying_.insert(path);
-  }
-  ProbeShapes take() {
-    for (const std::string& path : varying_) shapes_.erase(path);
-    return std::move(shapes_);
-  }
-
- private:
-  ProbeShapes shapes_;
-  std::set<std::string> varying_;
-};
-
 bool anyPath(const std::string&) { return true; }
 
 struct RunShapes {
@@ -45,22 +28,26 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
   };
   auto tapped = Session::open(source, {.optimised = false, .taps = isAsked, .onlyForShape = inferred.onlyForShape});
   if (!tapped) return tl::unexpected(tapped.error());
-  ShapeRecorder recorder;
-  bool agree = true;
+  RunShapes out;
+  std::set<std::string> varying;  // values that were seen with two shapes (in a loop) have none
+  const auto note = [&](const std::string& path, const ProbedValue& value) {
+    const auto [place, fresh] = out.shapes.try_emplace(path, value);
+    if (!fresh && (place->second.shape != value.shape || place->second.dtype != value.dtype)) varying.insert(path);
+  };
   const auto compare = [&](const std::string& path, const graph::Shape& shape) {
     const auto known = inferred.shapes.find(path);
-    agree = agree && (known == inferred.shapes.end() || known->second.shape == shape);
+    out.agree = out.agree && (known == inferred.shapes.end() || known->second.shape == shape);
   };
   const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
     ProbedValue seen{value.dtype, value.shape};
     if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
     compare(site.path, seen.shape);
-    recorder.note(site.path, seen);
-    for (const std::string& alias : site.aliases) recorder.note(alias, seen);
+    note(site.path, seen);
+    for (const std::string& alias : site.aliases) note(alias, seen);
   });
   if (!ran) return tl::unexpected(ran.error());
   for (const NamedTensor& output : *ran) compare(output.name, output.view.shape);
-  RunShapes out{recorder.take(), agree};
+  for (const std::string& path : varying) out.shapes.erase(path);
   out.shapes.merge(ProbeShapes(inferred.shapes));
   return out;
 }
