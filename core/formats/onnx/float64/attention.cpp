@@ -236,8 +236,8 @@ Kernel makeAttention(const Attributes& attributes) {
 }
 
 const KernelRow kRows[] = {
-    {"FusedAttention", "ddDADDA", "dD", make<fusedAttention>},
-    {"MultiHeadAttention", "dDDDADDDAA", "dDDD", make<multiHeadAttention>},
+    {"FusedAttention", "ddDADDA", "dD", make<fusedAttention>, "com.microsoft.Attention"},
+    {"MultiHeadAttention", "dDDDADDDAA", "dDDD", make<multiHeadAttention>, "com.microsoft.MultiHeadAttention"},
     {"Attention", "dddADDA", "dDDD", makeAttention},
 };
 

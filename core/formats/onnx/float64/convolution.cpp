@@ -123,7 +123,7 @@ Kernel makeCol2Im(const Attributes& attributes) {
 }
 
 const KernelRow kRows[] = {
-    {"Conv", "ddDD", "d", makeConv},
+    {"Conv", "ddDD", "d", makeConv, "Conv com.microsoft.FusedConv"},
     {"ConvTranspose", "ddD", "d", makeConvTranspose},
     {"Col2Im", "daa", "d", makeCol2Im},
 };

@@ -114,9 +114,9 @@ Kernel makePRelu(const Attributes&) {
 }
 
 const KernelRow kRows[] = {
-    {"Activation", "d", "d", makeActivation},
-    {"Gelu", "dD", "d", makeGelu},
-    {"FastGelu", "dD", "d", makeFastGelu},
+    {kActivationKernel, "d", "d", makeActivation, "Activation com.microsoft.QuickGelu"},
+    {"Gelu", "dD", "d", makeGelu, "Gelu com.microsoft.Gelu com.microsoft.BiasGelu"},
+    {"FastGelu", "dD", "d", makeFastGelu, "com.microsoft.FastGelu"},
     {"PRelu", "dd", "d", makePRelu},
 };
 

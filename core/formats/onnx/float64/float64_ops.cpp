@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <sstream>
 #include <string_view>
+#include <unordered_map>
 
-#include "core/formats/onnx/float64/kernel.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/tensors/element_types.h"
@@ -16,74 +17,9 @@
 namespace normlens::formats::onnx {
 namespace {
 
+using float64::KernelRow;
 using ::ONNX_NAMESPACE::AttributeProto;
 using ::ONNX_NAMESPACE::MakeAttribute;
-
-constexpr std::string_view kStandard, kContrib = "com.microsoft";
-
-struct OwnRow {
-  std::string_view domain, op, kernel;
-  int typedInput = 0;    // the input whose type says whether the node works on floats
-  int64_t below = 1000;  // opset from which on ONNX Runtime has it in double
-};
-
-// Found by asking ONNX Runtime 1.31 for its kernels, and by trying (it has LSTM and GRU in double, but they refuse).
-// LayerNorm and its kin: its double kernels subtract squares of means, and give the means as float32.
-constexpr OwnRow kOwn[] = {
-    {kStandard, "Gelu", "Gelu"},
-    {kContrib, "Gelu", "Gelu"},
-    {kContrib, "BiasGelu", "Gelu"},
-    {kContrib, "FastGelu", "FastGelu"},
-    {kContrib, "QuickGelu", "Activation"},
-    {kStandard, "PRelu", "PRelu"},
-    {kStandard, "LayerNormalization", "LayerNormalization"},
-    {kContrib, "LayerNormalization", "LayerNormalization"},
-    {kStandard, "RMSNormalization", "RMSNormalization"},
-    {kStandard, "SimplifiedLayerNormalization", "RMSNormalization"},
-    {kContrib, "SimplifiedLayerNormalization", "RMSNormalization"},
-    {kContrib, "SkipLayerNormalization", "SkipLayerNormalization"},
-    {kContrib, "SkipSimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization"},
-    {kContrib, "EmbedLayerNormalization", "EmbedLayerNormalization", 2},
-    {kStandard, "InstanceNormalization", "GroupNormalization"},
-    {kStandard, "GroupNormalization", "GroupNormalization"},
-    {kStandard, "Conv", "Conv"},
-    {kContrib, "FusedConv", "Conv"},
-    {kStandard, "ConvTranspose", "ConvTranspose"},
-    {kStandard, "AveragePool", "AveragePool"},
-    {kStandard, "GlobalAveragePool", "AveragePool"},
-    {kStandard, "GlobalMaxPool", "MaxPool"},
-    {kStandard, "Resize", "Resize"},
-    {kStandard, "Upsample", "Upsample"},
-    {kStandard, "RNN", "RNN"},
-    {kStandard, "GRU", "GRU"},
-    {kStandard, "LSTM", "LSTM"},
-    {kContrib, "Attention", "FusedAttention"},
-    {kContrib, "MultiHeadAttention", "MultiHeadAttention"},
-    {kContrib, "RotaryEmbedding", "FusedRotaryEmbedding"},
-    {kStandard, "RotaryEmbedding", "RotaryEmbedding"},
-    {kStandard, "Attention", "Attention"},
-    {kStandard, "GridSample", "GridSample", 0, 20},
-    {kStandard, "MaxPool", "MaxPool", 0, 8},
-    {kStandard, "Clip", "Clip", 0, 12},
-    {kStandard, "QuantizeLinear", "Quantize"},
-    {kStandard, "DequantizeLinear", "DequantizeLinear", 1},
-    {kContrib, "QuantizeLinear", "Quantize"},
-    {kContrib, "DequantizeLinear", "DequantizeLinear", 1},
-    {kStandard, "DynamicQuantizeLinear", "DynamicQuantizeLinear"},
-    {kStandard, "Mean", "Mean"},
-    {kStandard, "OneHot", "OneHot", 2},
-    {kContrib, "FusedGemm", "FusedGemm"},
-    {kStandard, "Col2Im", "Col2Im"},
-};
-
-constexpr OwnRow kActivation{kStandard, "", "Activation"};
-
-const OwnRow* rowOf(const std::string& domain, const std::string& op) {
-  const std::string_view found = isStandardDomain(domain) ? kStandard : std::string_view(domain);
-  if (found == kStandard && float64::isOwnActivation(op)) return &kActivation;
-  const auto* const row = std::ranges::find_if(kOwn, [&](const OwnRow& r) { return r.domain == found && r.op == op; });
-  return row == std::end(kOwn) ? nullptr : row;
-}
 
 // Kernels can ask for one text only: a list is handed over as one, joined by commas.
 void joinTexts(AttributeProto& attribute) {
@@ -123,15 +59,16 @@ class OwnKernels {
     ::google::protobuf::RepeatedPtrField<NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
     for (auto& node : nodes) {
-      const OwnRow* row = rowOf(node.domain(), node.op_type());
+      const KernelRow* row = kernelFor(node.domain(), node.op_type());
+      const bool scaled = row && (row->name == std::string_view("Resize") || row->name == std::string_view("Upsample"));
       if (row && opset_ < row->below && worksOnDoubles(node, *row, types)) {
-        const std::string_view kernel = row->kernel == "Quantize" ? quantiser(node, types) : row->kernel;
+        const std::string kernel = node.op_type() == "QuantizeLinear" ? quantiser(node, types) : row->name;
         if (!kernel.empty()) replace(node, kernel);
         // Shape inference goes by the operator's definition, which may say float32 whatever the inputs are.
         for (const auto& output : node.output()) {
           if (types.of(output) == TensorProto::FLOAT) types.set(output, TensorProto::DOUBLE);
         }
-      } else if (row && (row->kernel == "Resize" || row->kernel == "Upsample")) {
+      } else if (scaled) {
         // The scales of an image of integers are float32 by definition; they say no more than a size.
         castInput(node, opset_ < 11 ? 1 : 2, TensorProto::FLOAT, *graph.mutable_node());
       } else if (isStandardDomain(node.domain()) && node.op_type() == "NonZero") {
@@ -152,14 +89,14 @@ class OwnKernels {
     node.set_input(input, cast.output(0));
   }
 
-  [[nodiscard]] bool worksOnDoubles(const NodeProto& node, const OwnRow& row, const ElementTypes& types) const {
+  [[nodiscard]] bool worksOnDoubles(const NodeProto& node, const KernelRow& row, const ElementTypes& types) const {
     if (row.typedInput >= node.input_size()) return unknownIsDouble_;
     const int32_t type = types.of(node.input(row.typedInput));
     return type == TensorProto::DOUBLE || (type == kUnknownType && unknownIsDouble_);
   }
 
   // The integers that QuantizeLinear makes: those of its zero point, else uint8. Empty: not for our kernels.
-  static std::string_view quantiser(const NodeProto& node, const ElementTypes& types) {
+  static std::string quantiser(const NodeProto& node, const ElementTypes& types) {
     int32_t type = TensorProto::UINT8;
     for (const auto& attribute : node.attribute()) {
       if (attribute.name() == "output_dtype" && attribute.i() != 0) type = static_cast<int32_t>(attribute.i());
@@ -168,12 +105,12 @@ class OwnKernels {
     return type == TensorProto::UINT8 ? "QuantizeUInt8" : type == TensorProto::INT8 ? "QuantizeInt8" : "";
   }
 
-  void replace(NodeProto& node, std::string_view kernel) {
-    if (kernel == "Activation") *node.add_attribute() = MakeAttribute("normlens_op", node.op_type());
+  void replace(NodeProto& node, const std::string& kernel) {
+    if (kernel == float64::kActivationKernel) *node.add_attribute() = MakeAttribute("normlens_op", node.op_type());
     *node.add_attribute() = MakeAttribute(float64::kOpset, opset_);
     for (auto& attribute : *node.mutable_attribute()) joinTexts(attribute);
     node.set_domain(kFloat64Domain);
-    node.set_op_type(std::string(kernel));
+    node.set_op_type(kernel);
     node.clear_overload();
     dropTrailing(*node.mutable_input());
     dropTrailing(*node.mutable_output());
@@ -248,14 +185,21 @@ std::string conversionObstacle(const ModelProto& model, graph::DType to) {
   return obstacle;
 }
 
-std::optional<OwnSignature> ownSignature(const std::string& domain, const std::string& op) {
-  const OwnRow* row = rowOf(domain, op);
-  if (!row) return std::nullopt;
-  for (const auto rows : float64::allKernels()) {
-    const auto kernel = std::ranges::find(rows, row->kernel, &float64::KernelRow::name);
-    if (kernel != rows.end()) return OwnSignature{row->typedInput, kernel->outputs};
-  }
-  return std::nullopt;
+const KernelRow* kernelFor(const std::string& domain, const std::string& op) {
+  static const auto kernels = [] {
+    std::unordered_map<std::string, const KernelRow*> byOperator;
+    for (const auto rows : float64::allKernels()) {
+      for (const KernelRow& row : rows) {
+        std::istringstream served(row.serves ? row.serves : row.name);
+        for (std::string one; served >> one;) byOperator[one] = &row;
+      }
+    }
+    return byOperator;
+  }();
+  const bool standard = isStandardDomain(domain);
+  const bool activation = standard && float64::isOwnActivation(op);
+  const auto found = kernels.find(activation ? float64::kActivationKernel : standard ? op : domain + "." + op);
+  return found == kernels.end() ? nullptr : found->second;
 }
 
 int32_t elementType(char letter) {

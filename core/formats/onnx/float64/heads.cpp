@@ -6,7 +6,8 @@
 
 namespace normlens::formats::onnx::float64 {
 
-Heads headsOf(const Array& array, int64_t heads, const double* bias, int64_t first, int64_t columns) {
+Heads headsOf(const Array& array, int64_t heads, const double* bias, int64_t first, int64_t given) {
+  const int64_t columns = given == 0 ? array.dim(-1) : given;
   const bool split = array.rank() == 4;
   if (heads < 1 || (!split && (array.rank() != 3 || columns % heads != 0))) {
     throw std::runtime_error("an input that does not divide into heads");
@@ -24,10 +25,6 @@ Heads headsOf(const Array& array, int64_t heads, const double* bias, int64_t fir
     }
   }
   return out;
-}
-
-Heads headsOf(const Array& array, int64_t heads, const double* bias) {
-  return headsOf(array, heads, bias, 0, array.dim(-1));
 }
 
 Heads behind(const Array& past, const Heads& now) {

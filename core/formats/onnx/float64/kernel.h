@@ -65,13 +65,20 @@ class Call {
 
 using Kernel = std::function<void(Call&)>;
 
-// inputs, outputs: one letter each; d double, b int8, u uint8, i int32, a any type; in capitals where it may
-// be missing.
+// inputs, outputs: one letter each; d double, b int8, u uint8, i int32, a any type; in capitals where it may be
+// missing.
+//
+// Which operators there are was found by asking ONNX Runtime 1.31 for its kernels, and by trying (it has LSTM and GRU
+// in double, but they refuse). LayerNorm and its kin: its double kernels subtract squares of means, and give the means
+// as float32.
 struct KernelRow {
   const char* name;
   const char* inputs;
   const char* outputs;
   Kernel (*make)(const Attributes&);
+  const char* serves = nullptr;  // "Op" or "domain.Op", with blanks between them; null: the standard one of its name
+  int typedInput = 0;            // the input whose type says whether a node works on floats
+  int64_t below = 1000;          // opset from which on ONNX Runtime has it in double
 };
 
 [[nodiscard]] std::span<const KernelRow> elementwiseKernels();
@@ -108,7 +115,8 @@ void multiply(const double* a, int64_t lda, const double* b, int64_t ldb, double
 // the operator's own. Throws for an unknown name.
 using Activation = std::function<double(double)>;
 [[nodiscard]] Activation activation(const std::string& name, double alpha, double beta);
-// Whether the kernel "Activation" is to run this operator: it is one of them, and ONNX Runtime does not have it.
+// Which standard operators this kernel runs as well: activations that ONNX Runtime does not have in double.
+inline constexpr const char* kActivationKernel = "Activation";
 [[nodiscard]] bool isOwnActivation(std::string_view op);
 
 }  // namespace normlens::formats::onnx::float64

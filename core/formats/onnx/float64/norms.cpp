@@ -180,12 +180,14 @@ Kernel makeEmbedLayerNorm(const Attributes& attributes) {
 }
 
 const KernelRow kRows[] = {
-    {"LayerNormalization", "ddD", "dDD", makeNorm<true>},
-    {"RMSNormalization", "dd", "dD", makeNorm<false>},
-    {"SkipLayerNormalization", "dddDD", "dDDD", makeSkipNorm<true>},
-    {"SkipSimplifiedLayerNormalization", "dddD", "dDDD", makeSkipNorm<false>},
-    {"EmbedLayerNormalization", "aAddDddAA", "dID", makeEmbedLayerNorm},
-    {"GroupNormalization", "ddd", "d", makeGroupNorm},
+    {"LayerNormalization", "ddD", "dDD", makeNorm<true>, "LayerNormalization com.microsoft.LayerNormalization"},
+    {"RMSNormalization", "dd", "dD", makeNorm<false>,
+     "RMSNormalization SimplifiedLayerNormalization com.microsoft.SimplifiedLayerNormalization"},
+    {"SkipLayerNormalization", "dddDD", "dDDD", makeSkipNorm<true>, "com.microsoft.SkipLayerNormalization"},
+    {"SkipSimplifiedLayerNormalization", "dddD", "dDDD", makeSkipNorm<false>,
+     "com.microsoft.SkipSimplifiedLayerNormalization"},
+    {"EmbedLayerNormalization", "aAddDddAA", "dID", makeEmbedLayerNorm, "com.microsoft.EmbedLayerNormalization", 2},
+    {"GroupNormalization", "ddd", "d", makeGroupNorm, "GroupNormalization InstanceNormalization"},
 };
 
 }  // namespace

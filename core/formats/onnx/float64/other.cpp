@@ -86,9 +86,9 @@ Kernel makeFusedGemm(const Attributes& attributes) {
 
 const KernelRow kRows[] = {
     {"Mean", "dDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD", "d", makeMean},
-    {"Clip", "dDD", "d", makeClip},
-    {"OneHot", "aad", "d", makeOneHot},
-    {"FusedGemm", "ddD", "d", makeFusedGemm},
+    {"Clip", "dDD", "d", makeClip, nullptr, 0, 12},
+    {"OneHot", "aad", "d", makeOneHot, nullptr, 2},
+    {"FusedGemm", "ddD", "d", makeFusedGemm, "com.microsoft.FusedGemm"},
 };
 
 }  // namespace

@@ -59,7 +59,11 @@ Kernel makeMaxPool(const Attributes& attributes) {
   });
 }
 
-const KernelRow kRows[] = {{"AveragePool", "d", "d", makeAveragePool}, {"MaxPool", "d", "d", makeMaxPool}};
+const KernelRow kRows[] = {
+    {"AveragePool", "d", "d", makeAveragePool, "AveragePool GlobalAveragePool"},
+    {"MaxPool", "d", "d", makeMaxPool, nullptr, 0, 8},
+    {"GlobalMaxPool", "d", "d", makeMaxPool},
+};
 
 }  // namespace
 

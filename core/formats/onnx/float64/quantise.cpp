@@ -80,9 +80,9 @@ Kernel makeDynamic(const Attributes&) {
 }
 
 const KernelRow kRows[] = {
-    {"QuantizeUInt8", "ddA", "u", makeQuantise<uint8_t>},
-    {"QuantizeInt8", "ddA", "b", makeQuantise<int8_t>},
-    {"DequantizeLinear", "adA", "d", makeDequantise},
+    {"QuantizeUInt8", "ddA", "u", makeQuantise<uint8_t>, "QuantizeLinear com.microsoft.QuantizeLinear"},
+    {"QuantizeInt8", "ddA", "b", makeQuantise<int8_t>, ""},
+    {"DequantizeLinear", "adA", "d", makeDequantise, "DequantizeLinear com.microsoft.DequantizeLinear", 1},
     {"DynamicQuantizeLinear", "d", "udu", makeDynamic},
 };
 

@@ -157,17 +157,6 @@ class Direction {
   std::vector<double> fromInput_, fromState_, next_;
 };
 
-void runSequence(const Recurrent& how, const Sizes& sizes, const Weights& weights, const Array& x, int64_t direction,
-                 int64_t b, int64_t length, double* h, double* c, double* y) {
-  const bool backwards = how.direction == "reverse" || direction == 1;
-  Direction runner(how, sizes, weights, how.activations.data() + static_cast<size_t>(direction) * how.perDirection());
-  for (int64_t i = 0; i < length; ++i) {
-    const int64_t t = backwards ? length - 1 - i : i;
-    runner.step(x.data + (t * sizes.batch + b) * sizes.input, h, c);
-    if (y) std::copy_n(h, sizes.hidden, y + ((t * how.directions() + direction) * sizes.batch + b) * sizes.hidden);
-  }
-}
-
 // X, W, R, B?, sequence_lens?, initial_h?, initial_c?, P? -> Y?, Y_h?, Y_c?
 void run(Call& call, const Recurrent& how) {
   const Array x = call.array(0), w = call.array(1), r = call.array(2);
@@ -193,7 +182,14 @@ void run(Call& call, const Recurrent& how) {
                           peephole.data ? peephole.data + direction * 3 * sizes.hidden : nullptr};
     const int64_t at = unit * sizes.hidden;
     const int64_t length = std::clamp<int64_t>(lengths.at(static_cast<size_t>(b)), 0, sizes.steps);
-    runSequence(how, sizes, weights, x, direction, b, length, h.data() + at, c.data() + at, y);
+    Direction runner(how, sizes, weights, how.activations.data() + static_cast<size_t>(direction) * how.perDirection());
+    const bool backwards = how.direction == "reverse" || direction == 1;
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t t = backwards ? length - 1 - i : i;
+      runner.step(x.data + (t * sizes.batch + b) * sizes.input, h.data() + at, c.data() + at);
+      if (y)
+        std::copy_n(h.data() + at, sizes.hidden, y + ((t * directions + direction) * sizes.batch + b) * sizes.hidden);
+    }
   });
   if (call.wants(1)) std::ranges::copy(h, call.output(1, state));
   if (how.cell == Cell::Lstm && call.wants(2)) std::ranges::copy(c, call.output(2, state));

@@ -69,7 +69,7 @@ Kernel makeRotary(const Attributes& attributes) {
 }
 
 const KernelRow kRows[] = {
-    {"FusedRotaryEmbedding", "dadd", "d", makeContribRotary},
+    {"FusedRotaryEmbedding", "dadd", "d", makeContribRotary, "com.microsoft.RotaryEmbedding"},
     {"RotaryEmbedding", "dddA", "d", makeRotary},
 };
 

@@ -84,7 +84,7 @@ Kernel makeGridSample(const Attributes& attributes) {
   };
 }
 
-const KernelRow kRows[] = {{"GridSample", "dd", "d", makeGridSample}};
+const KernelRow kRows[] = {{"GridSample", "dd", "d", makeGridSample, nullptr, 0, 20}};
 
 }  // namespace
 

@@ -101,8 +101,6 @@ Result<TensorView> viewOfValue(const std::string& name, Ort::Value value) {
 
 }  // namespace
 
-ONNXTensorElementDataType ortType(DType dtype) { return static_cast<ONNXTensorElementDataType>(toOnnxType(dtype)); }
-
 TensorView viewOf(const Ort::ConstValue& value) {
   const auto info = value.GetTensorTypeAndShapeInfo();
   TensorView view;
@@ -124,9 +122,10 @@ SharedValue shareTensor(const TensorView& view) {
   const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
   // The runtime takes inputs by a pointer to writable memory; it only reads them.
   auto* data = const_cast<std::byte*>(dense.data);
+  // ONNX's and ONNX Runtime's element types have the same numbers.
+  const auto type = static_cast<ONNXTensorElementDataType>(toOnnxType(dense.dtype));
   SharedValue shared;
-  shared.value =
-      Ort::Value::CreateTensor(memory, data, bytes, dense.shape.data(), dense.shape.size(), ortType(dense.dtype));
+  shared.value = Ort::Value::CreateTensor(memory, data, bytes, dense.shape.data(), dense.shape.size(), type);
   shared.memory = dense.owner;
   return shared;
 }
