@@ -20,11 +20,6 @@ bool sizeFollowsNumbers(const std::string& op) {
   return std::ranges::find(kOps, op) != kOps.end();
 }
 
-bool isKnownFloat(const KnownTypes& types, const std::string& name) {
-  const auto found = types.find(name);
-  return found != types.end() && graph::isFloat(found->second.dtype);
-}
-
 Names largeFloats(const OnnxSource& source) {
   Names names;
   for (const auto& [name, weight] : *source.weights) {
@@ -34,6 +29,11 @@ Names largeFloats(const OnnxSource& source) {
 }
 
 }  // namespace
+
+bool isKnownFloat(const KnownTypes& types, const std::string& name) {
+  const auto found = types.find(name);
+  return found != types.end() && graph::isFloat(found->second.dtype);
+}
 
 bool isLargeFloat(const graph::TensorView& weight) {
   return graph::isFloat(weight.dtype) && graph::byteCount(weight) >= kSmallest;

@@ -13,6 +13,8 @@
 
 namespace normlens::formats::onnx {
 
+[[nodiscard]] bool isKnownFloat(const KnownTypes& types, const std::string& name);
+
 // Worth sparing a copy, and of a type whose numbers no kernel asks for before it runs.
 [[nodiscard]] bool isLargeFloat(const graph::TensorView& weight);
 
