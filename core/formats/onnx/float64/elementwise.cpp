@@ -27,67 +27,45 @@ constexpr double kSeluAlpha = 1.67326319217681884765625, kSeluGamma = 1.05070102
 
 struct ActivationRow {
   const char* name;
-  Activation (*make)(double alpha, double beta);
+  double alpha, beta;  // the operator's own; the second parameter of Selu is called gamma
+  double (*at)(double x, double a, double b);
+  bool inRuntime = false;  // ONNX Runtime has the operator in double
 };
 
 constexpr double kFifth = static_cast<double>(0.2f), kTenth = static_cast<double>(0.01f);
+constexpr double kLowest = std::numeric_limits<double>::lowest(), kLargest = std::numeric_limits<double>::max();
 
 const ActivationRow kActivations[] = {
-    {"Acos", [](double, double) -> Activation { return [](double x) { return std::acos(x); }; }},
-    {"Acosh", [](double, double) -> Activation { return [](double x) { return std::acosh(x); }; }},
-    {"Asin", [](double, double) -> Activation { return [](double x) { return std::asin(x); }; }},
-    {"Asinh", [](double, double) -> Activation { return [](double x) { return std::asinh(x); }; }},
-    {"Atan", [](double, double) -> Activation { return [](double x) { return std::atan(x); }; }},
-    {"Atanh", [](double, double) -> Activation { return [](double x) { return std::atanh(x); }; }},
-    {"Cosh", [](double, double) -> Activation { return [](double x) { return std::cosh(x); }; }},
-    {"Sinh", [](double, double) -> Activation { return [](double x) { return std::sinh(x); }; }},
-    {"Tan", [](double, double) -> Activation { return [](double x) { return std::tan(x); }; }},
-    {"Tanh", [](double, double) -> Activation { return [](double x) { return std::tanh(x); }; }},
-    {"Erf", [](double, double) -> Activation { return [](double x) { return std::erf(x); }; }},
-    {"Relu", [](double, double) -> Activation { return [](double x) { return x < 0 ? 0.0 : x; }; }},
-    {"Sigmoid", [](double, double) -> Activation { return sigmoid; }},
-    {"Softplus", [](double, double) -> Activation { return softplus; }},
-    {"Softsign", [](double, double) -> Activation { return [](double x) { return x / (1 + std::abs(x)); }; }},
-    {"Mish", [](double, double) -> Activation { return [](double x) { return x * std::tanh(softplus(x)); }; }},
-    {"HardSwish",
-     [](double, double) -> Activation {
-       return [](double x) { return x * std::clamp(x * static_cast<double>(1.0f / 6.0f) + 0.5, 0.0, 1.0); };
-     }},
-    {"Affine",
-     [](double alpha, double beta) -> Activation {
-       return [a = given(alpha, 1), b = given(beta, 0)](double x) { return a * x + b; };
-     }},
-    {"Celu",
-     [](double alpha, double) -> Activation {
-       return [a = given(alpha, 1)](double x) { return std::max(0.0, x) + std::min(0.0, a * std::expm1(x / a)); };
-     }},
-    {"Elu",
-     [](double alpha, double) -> Activation {
-       return [a = given(alpha, 1)](double x) { return x < 0 ? a * std::expm1(x) : x; };
-     }},
-    {"HardSigmoid",
-     [](double alpha, double beta) -> Activation {
-       return [a = given(alpha, kFifth), b = given(beta, 0.5)](double x) { return std::clamp(a * x + b, 0.0, 1.0); };
-     }},
-    {"LeakyRelu",
-     [](double alpha, double) -> Activation {
-       return [a = given(alpha, kTenth)](double x) { return x < 0 ? a * x : x; };
-     }},
-    {"ThresholdedRelu",
-     [](double alpha, double) -> Activation { return [a = given(alpha, 1)](double x) { return x > a ? x : 0.0; }; }},
-    {"ScaledTanh",
-     [](double alpha, double beta) -> Activation {
-       return [a = given(alpha, 1), b = given(beta, 1)](double x) { return a * std::tanh(b * x); };
-     }},
-    {"ParametricSoftplus",
-     [](double alpha, double beta) -> Activation {
-       return [a = given(alpha, 1), b = given(beta, 1)](double x) { return a * softplus(b * x); };
-     }},
-    {"Clip",
-     [](double alpha, double beta) -> Activation {
-       return [a = given(alpha, std::numeric_limits<double>::lowest()),
-               b = given(beta, std::numeric_limits<double>::max())](double x) { return std::clamp(x, a, b); };
-     }},
+    {"Acos", 0, 0, [](double x, double, double) { return std::acos(x); }},
+    {"Acosh", 0, 0, [](double x, double, double) { return std::acosh(x); }},
+    {"Asin", 0, 0, [](double x, double, double) { return std::asin(x); }},
+    {"Asinh", 0, 0, [](double x, double, double) { return std::asinh(x); }},
+    {"Atan", 0, 0, [](double x, double, double) { return std::atan(x); }},
+    {"Atanh", 0, 0, [](double x, double, double) { return std::atanh(x); }},
+    {"Cosh", 0, 0, [](double x, double, double) { return std::cosh(x); }},
+    {"Sinh", 0, 0, [](double x, double, double) { return std::sinh(x); }},
+    {"Tan", 0, 0, [](double x, double, double) { return std::tan(x); }},
+    {"Erf", 0, 0, [](double x, double, double) { return std::erf(x); }},
+    {"Softplus", 0, 0, [](double x, double, double) { return softplus(x); }},
+    {"Softsign", 0, 0, [](double x, double, double) { return x / (1 + std::abs(x)); }},
+    {"Mish", 0, 0, [](double x, double, double) { return x * std::tanh(softplus(x)); }},
+    {"HardSwish", static_cast<double>(1.0f / 6.0f), 0.5,
+     [](double x, double a, double b) { return x * std::clamp(a * x + b, 0.0, 1.0); }},
+    {"Affine", 1, 0, [](double x, double a, double b) { return a * x + b; }},
+    {"Celu", 1, 0, [](double x, double a, double) { return std::max(0.0, x) + std::min(0.0, a * std::expm1(x / a)); }},
+    {"Elu", 1, 0, [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }},
+    {"Selu", kSeluAlpha, kSeluGamma, [](double x, double a, double b) { return b * (x <= 0 ? a * std::expm1(x) : x); }},
+    {"HardSigmoid", kFifth, 0.5, [](double x, double a, double b) { return std::clamp(a * x + b, 0.0, 1.0); }},
+    {"LeakyRelu", kTenth, 0, [](double x, double a, double) { return x < 0 ? a * x : x; }},
+    {"ThresholdedRelu", 1, 0, [](double x, double a, double) { return x > a ? x : 0.0; }},
+    {"ScaledTanh", 1, 1, [](double x, double a, double b) { return a * std::tanh(b * x); }},
+    {"ParametricSoftplus", 1, 1, [](double x, double a, double b) { return a * softplus(b * x); }},
+    {"Swish", 1, 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
+    {"QuickGelu", static_cast<double>(1.702f), 0, [](double x, double a, double) { return x * sigmoid(a * x); }},
+    {"Tanh", 0, 0, [](double x, double, double) { return std::tanh(x); }, true},
+    {"Relu", 0, 0, [](double x, double, double) { return x < 0 ? 0.0 : x; }, true},
+    {"Sigmoid", 0, 0, [](double x, double, double) { return sigmoid(x); }, true},
+    {"Clip", kLowest, kLargest, [](double x, double a, double b) { return std::clamp(x, a, b); }, true},
 };
 
 void apply(Call& call, const Activation& f) {
@@ -103,21 +81,17 @@ void apply(Call& call, const Activation& f) {
 // The bias, if there is one, is added along the last axis first.
 void applyBiased(Call& call, const Activation& f) {
   const Array x = call.array(0);
-  const Array bias = call.has(1) ? call.array(1) : Array{};
+  const Array bias = call.optionalArray(1);
   double* const out = call.output(0, x.shape);
   const int64_t count = x.count(), width = bias.data ? std::max<int64_t>(bias.count(), 1) : 1;
   for (int64_t i = 0; i < count; ++i) out[i] = f(bias.data ? x.data[i] + bias.data[i % width] : x.data[i]);
 }
 
 Kernel makeActivation(const Attributes& attributes) {
-  const double alpha = attributes.number("alpha", kNotGiven), beta = attributes.number("beta", kNotGiven);
+  const double alpha = attributes.number("alpha", kNotGiven);
+  const double beta = attributes.number("beta", attributes.number("gamma", kNotGiven));
   Activation f = activation(attributes.text("normlens_op", ""), alpha, beta);
   return [f = std::move(f)](Call& call) { apply(call, f); };
-}
-
-Kernel makeSelu(const Attributes& attributes) {
-  const double alpha = attributes.number("alpha", kSeluAlpha), gamma = attributes.number("gamma", kSeluGamma);
-  return [=](Call& call) { apply(call, [=](double x) { return gamma * (x <= 0 ? alpha * std::expm1(x) : x); }); };
 }
 
 Kernel makeGelu(const Attributes& attributes) {
@@ -128,15 +102,6 @@ Kernel makeGelu(const Attributes& attributes) {
 Kernel makeFastGelu(const Attributes&) {
   return [](Call& call) { applyBiased(call, geluTanh); };
 }
-
-// x sigmoid(alpha x): QuickGelu (alpha 1.702) and Swish (alpha 1).
-Kernel swishWith(double alpha) {
-  return [=](Call& call) { apply(call, [=](double x) { return x * sigmoid(alpha * x); }); };
-}
-Kernel makeQuickGelu(const Attributes& attributes) {
-  return swishWith(attributes.number("alpha", static_cast<double>(1.702f)));
-}
-Kernel makeSwish(const Attributes& attributes) { return swishWith(attributes.number("alpha", 1)); }
 
 // The slope broadcasts to x; before opset 7 a slope of one axis goes along the channels.
 Kernel makePRelu(const Attributes&) {
@@ -149,17 +114,23 @@ Kernel makePRelu(const Attributes&) {
 }
 
 const KernelRow kRows[] = {
-    {"Activation", "d", "d", makeActivation}, {"Selu", "d", "d", makeSelu},           {"Gelu", "dD", "d", makeGelu},
-    {"FastGelu", "dD", "d", makeFastGelu},    {"QuickGelu", "d", "d", makeQuickGelu}, {"Swish", "d", "d", makeSwish},
+    {kActivationKernel, "d", "d", makeActivation, "Activation com.microsoft.QuickGelu"},
+    {"Gelu", "dD", "d", makeGelu, "Gelu com.microsoft.Gelu com.microsoft.BiasGelu"},
+    {"FastGelu", "dD", "d", makeFastGelu, "com.microsoft.FastGelu"},
     {"PRelu", "dd", "d", makePRelu},
 };
 
 }  // namespace
 
+bool isOwnActivation(std::string_view op) {
+  return std::ranges::any_of(kActivations, [&](const ActivationRow& row) { return row.name == op && !row.inRuntime; });
+}
+
 Activation activation(const std::string& name, double alpha, double beta) {
   const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
   for (const ActivationRow& row : kActivations) {
-    if (std::ranges::equal(name, std::string_view(row.name), same)) return row.make(alpha, beta);
+    if (!std::ranges::equal(name, std::string_view(row.name), same)) continue;
+    return [at = row.at, a = given(alpha, row.alpha), b = given(beta, row.beta)](double x) { return at(x, a, b); };
   }
   throw std::runtime_error("the activation '" + name + "' is not known");
 }

@@ -1,5 +1,6 @@
 #include "core/formats/onnx/float64/flatten_functions.h"
 
+#include <onnx/defs/attr_proto_util.h>
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
@@ -241,10 +242,7 @@ class Flattener {
     tap.set_domain(kTapDomain);
     tap.add_input(named.name);
     tap.add_output("normlens.tap/" + std::to_string(sites_.size()));
-    auto& attribute = *tap.add_attribute();
-    attribute.set_name(kTapIndex);
-    attribute.set_type(AttributeProto::INT);
-    attribute.set_i(static_cast<int64_t>(sites_.size()));
+    *tap.add_attribute() = ::ONNX_NAMESPACE::MakeAttribute(kTapIndex, static_cast<int64_t>(sites_.size()));
     sites_.push_back({named.path, named.aliases, op, false});
   }
 

@@ -1,10 +1,14 @@
 #include "core/formats/onnx/float64/float64_ops.h"
 
+#include <onnx/defs/attr_proto_util.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <sstream>
 #include <string_view>
+#include <unordered_map>
 
-#include "core/formats/onnx/float64/kernel.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/tensors/element_types.h"
@@ -13,118 +17,9 @@
 namespace normlens::formats::onnx {
 namespace {
 
+using float64::KernelRow;
 using ::ONNX_NAMESPACE::AttributeProto;
-
-constexpr std::string_view kStandard, kContrib = "com.microsoft";
-
-struct OwnRow {
-  std::string_view domain, op, kernel;
-  int typedInput = 0;    // the input whose type says whether the node works on floats
-  int64_t below = 1000;  // opset from which on ONNX Runtime has it in double
-};
-
-// Found by asking ONNX Runtime 1.31 for its kernels, and by trying (it has LSTM and GRU in double, but they refuse).
-// LayerNorm and its kin: its double kernels subtract squares of means, and give the means as float32.
-constexpr OwnRow kOwn[] = {
-    {kStandard, "Acos", "Activation"},
-    {kStandard, "Acosh", "Activation"},
-    {kStandard, "Asin", "Activation"},
-    {kStandard, "Asinh", "Activation"},
-    {kStandard, "Atan", "Activation"},
-    {kStandard, "Atanh", "Activation"},
-    {kStandard, "Cosh", "Activation"},
-    {kStandard, "Sinh", "Activation"},
-    {kStandard, "Tan", "Activation"},
-    {kStandard, "Erf", "Activation"},
-    {kStandard, "Softplus", "Activation"},
-    {kStandard, "Softsign", "Activation"},
-    {kStandard, "Mish", "Activation"},
-    {kStandard, "HardSwish", "Activation"},
-    {kStandard, "Affine", "Activation"},
-    {kStandard, "Celu", "Activation"},
-    {kStandard, "Elu", "Activation"},
-    {kStandard, "HardSigmoid", "Activation"},
-    {kStandard, "LeakyRelu", "Activation"},
-    {kStandard, "ThresholdedRelu", "Activation"},
-    {kStandard, "ScaledTanh", "Activation"},
-    {kStandard, "ParametricSoftplus", "Activation"},
-    {kStandard, "Selu", "Selu"},
-    {kStandard, "Gelu", "Gelu"},
-    {kContrib, "Gelu", "Gelu"},
-    {kContrib, "BiasGelu", "Gelu"},
-    {kContrib, "FastGelu", "FastGelu"},
-    {kContrib, "QuickGelu", "QuickGelu"},
-    {kStandard, "Swish", "Swish"},
-    {kStandard, "PRelu", "PRelu"},
-    {kStandard, "LayerNormalization", "LayerNormalization"},
-    {kContrib, "LayerNormalization", "LayerNormalization"},
-    {kStandard, "RMSNormalization", "RMSNormalization"},
-    {kStandard, "SimplifiedLayerNormalization", "RMSNormalization"},
-    {kContrib, "SimplifiedLayerNormalization", "RMSNormalization"},
-    {kContrib, "SkipLayerNormalization", "SkipLayerNormalization"},
-    {kContrib, "SkipSimplifiedLayerNormalization", "SkipSimplifiedLayerNormalization"},
-    {kContrib, "EmbedLayerNormalization", "EmbedLayerNormalization", 2},
-    {kStandard, "InstanceNormalization", "InstanceNormalization"},
-    {kStandard, "GroupNormalization", "GroupNormalization"},
-    {kStandard, "MeanVarianceNormalization", "MeanVarianceNormalization"},
-    {kStandard, "LRN", "LRN"},
-    {kStandard, "Conv", "Conv"},
-    {kContrib, "FusedConv", "FusedConv"},
-    {kStandard, "ConvTranspose", "ConvTranspose"},
-    {kStandard, "AveragePool", "AveragePool"},
-    {kStandard, "LpPool", "LpPool"},
-    {kStandard, "GlobalAveragePool", "GlobalAveragePool"},
-    {kStandard, "GlobalMaxPool", "GlobalMaxPool"},
-    {kStandard, "GlobalLpPool", "GlobalLpPool"},
-    {kStandard, "Resize", "Resize"},
-    {kStandard, "Upsample", "Upsample"},
-    {kStandard, "RNN", "RNN"},
-    {kStandard, "GRU", "GRU"},
-    {kStandard, "LSTM", "LSTM"},
-    {kContrib, "Attention", "FusedAttention"},
-    {kContrib, "MultiHeadAttention", "MultiHeadAttention"},
-    {kContrib, "RotaryEmbedding", "FusedRotaryEmbedding"},
-    {kStandard, "RotaryEmbedding", "RotaryEmbedding"},
-    {kStandard, "Attention", "Attention"},
-    {kStandard, "GridSample", "GridSample", 0, 20},
-    {kStandard, "MaxUnpool", "MaxUnpool"},
-    {kStandard, "MaxPool", "MaxPool", 0, 8},
-    {kStandard, "Max", "Max", 0, 8},
-    {kStandard, "Min", "Min", 0, 8},
-    {kStandard, "Clip", "Clip", 0, 12},
-    {kStandard, "QuantizeLinear", "Quantize"},
-    {kStandard, "DequantizeLinear", "DequantizeLinear", 1},
-    {kContrib, "QuantizeLinear", "Quantize"},
-    {kContrib, "DequantizeLinear", "DequantizeLinear", 1},
-    {kStandard, "DynamicQuantizeLinear", "DynamicQuantizeLinear"},
-    {kStandard, "Mean", "Mean"},
-    {kStandard, "Hardmax", "Hardmax"},
-    {kStandard, "NonZero", "NonZero"},
-    {kStandard, "OneHot", "OneHot", 2},
-    {kContrib, "FusedGemm", "FusedGemm"},
-    {kStandard, "Det", "Det"},
-    {kStandard, "Col2Im", "Col2Im"},
-};
-
-const OwnRow* rowOf(const std::string& domain, const std::string& op) {
-  const std::string_view found = isStandardDomain(domain) ? kStandard : std::string_view(domain);
-  const auto* const row = std::ranges::find_if(kOwn, [&](const OwnRow& r) { return r.domain == found && r.op == op; });
-  return row == std::end(kOwn) ? nullptr : row;
-}
-
-void setAttribute(NodeProto& node, const char* name, int64_t value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(AttributeProto::INT);
-  attribute.set_i(value);
-}
-
-void setAttribute(NodeProto& node, const char* name, const std::string& value) {
-  auto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(AttributeProto::STRING);
-  attribute.set_s(value);
-}
+using ::ONNX_NAMESPACE::MakeAttribute;
 
 // Kernels can ask for one text only: a list is handed over as one, joined by commas.
 void joinTexts(AttributeProto& attribute) {
@@ -164,42 +59,44 @@ class OwnKernels {
     ::google::protobuf::RepeatedPtrField<NodeProto> nodes;
     nodes.Swap(graph.mutable_node());
     for (auto& node : nodes) {
-      const OwnRow* row = rowOf(node.domain(), node.op_type());
+      const KernelRow* row = kernelFor(node.domain(), node.op_type());
+      const bool scaled = row && (row->name == std::string_view("Resize") || row->name == std::string_view("Upsample"));
       if (row && opset_ < row->below && worksOnDoubles(node, *row, types)) {
-        const std::string_view kernel = row->kernel == "Quantize" ? quantiser(node, types) : row->kernel;
+        const std::string kernel = node.op_type() == "QuantizeLinear" ? quantiser(node, types) : row->name;
         if (!kernel.empty()) replace(node, kernel);
         // Shape inference goes by the operator's definition, which may say float32 whatever the inputs are.
         for (const auto& output : node.output()) {
           if (types.of(output) == TensorProto::FLOAT) types.set(output, TensorProto::DOUBLE);
         }
-      } else if (row && (row->kernel == "Resize" || row->kernel == "Upsample")) {
-        narrowScales(node, *graph.mutable_node());
+      } else if (scaled) {
+        // The scales of an image of integers are float32 by definition; they say no more than a size.
+        castInput(node, opset_ < 11 ? 1 : 2, TensorProto::FLOAT, *graph.mutable_node());
+      } else if (isStandardDomain(node.domain()) && node.op_type() == "NonZero") {
+        castInput(node, 0, TensorProto::BOOL, *graph.mutable_node());  // of doubles the runtime has none
       }
       eachBody(node, [&](GraphProto& body) { replaceIn(body, &types); });
       graph.mutable_node()->Add(std::move(node));
     }
   }
 
-  // The scales of an image of integers are float32 by definition; they say no more than a size.
-  void narrowScales(NodeProto& resize, ::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
-    const int scales = opset_ < 11 ? 1 : 2;
-    if (resize.input_size() <= scales || resize.input(scales).empty()) return;
+  void castInput(NodeProto& node, int input, int64_t type, ::google::protobuf::RepeatedPtrField<NodeProto>& nodes) {
+    if (node.input_size() <= input || node.input(input).empty()) return;
     NodeProto& cast = *nodes.Add();
     cast.set_op_type("Cast");
-    cast.add_input(resize.input(scales));
-    cast.add_output("normlens.scales/" + std::to_string(narrowed_++));
-    setAttribute(cast, "to", int64_t{TensorProto::FLOAT});
-    resize.set_input(scales, cast.output(0));
+    cast.add_input(node.input(input));
+    cast.add_output("normlens.cast/" + std::to_string(casts_++));
+    *cast.add_attribute() = MakeAttribute("to", type);
+    node.set_input(input, cast.output(0));
   }
 
-  [[nodiscard]] bool worksOnDoubles(const NodeProto& node, const OwnRow& row, const ElementTypes& types) const {
+  [[nodiscard]] bool worksOnDoubles(const NodeProto& node, const KernelRow& row, const ElementTypes& types) const {
     if (row.typedInput >= node.input_size()) return unknownIsDouble_;
     const int32_t type = types.of(node.input(row.typedInput));
     return type == TensorProto::DOUBLE || (type == kUnknownType && unknownIsDouble_);
   }
 
   // The integers that QuantizeLinear makes: those of its zero point, else uint8. Empty: not for our kernels.
-  static std::string_view quantiser(const NodeProto& node, const ElementTypes& types) {
+  static std::string quantiser(const NodeProto& node, const ElementTypes& types) {
     int32_t type = TensorProto::UINT8;
     for (const auto& attribute : node.attribute()) {
       if (attribute.name() == "output_dtype" && attribute.i() != 0) type = static_cast<int32_t>(attribute.i());
@@ -208,12 +105,12 @@ class OwnKernels {
     return type == TensorProto::UINT8 ? "QuantizeUInt8" : type == TensorProto::INT8 ? "QuantizeInt8" : "";
   }
 
-  void replace(NodeProto& node, std::string_view kernel) {
-    if (kernel == "Activation") setAttribute(node, "normlens_op", node.op_type());
-    setAttribute(node, float64::kOpset, opset_);
+  void replace(NodeProto& node, const std::string& kernel) {
+    if (kernel == float64::kActivationKernel) *node.add_attribute() = MakeAttribute("normlens_op", node.op_type());
+    *node.add_attribute() = MakeAttribute(float64::kOpset, opset_);
     for (auto& attribute : *node.mutable_attribute()) joinTexts(attribute);
     node.set_domain(kFloat64Domain);
-    node.set_op_type(std::string(kernel));
+    node.set_op_type(kernel);
     node.clear_overload();
     dropTrailing(*node.mutable_input());
     dropTrailing(*node.mutable_output());
@@ -223,7 +120,7 @@ class OwnKernels {
   ModelProto& model_;
   bool unknownIsDouble_;
   int64_t opset_ = 1;
-  int narrowed_ = 0;
+  int casts_ = 0;
   bool used_ = false;
 };
 
@@ -288,14 +185,36 @@ std::string conversionObstacle(const ModelProto& model, graph::DType to) {
   return obstacle;
 }
 
-std::optional<OwnSignature> ownSignature(const std::string& domain, const std::string& op) {
-  const OwnRow* row = rowOf(domain, op);
-  if (!row) return std::nullopt;
-  for (const auto rows : float64::allKernels()) {
-    const auto kernel = std::ranges::find(rows, row->kernel, &float64::KernelRow::name);
-    if (kernel != rows.end()) return OwnSignature{row->typedInput, kernel->outputs};
+const KernelRow* kernelFor(const std::string& domain, const std::string& op) {
+  static const auto kernels = [] {
+    std::unordered_map<std::string, const KernelRow*> byOperator;
+    for (const auto rows : float64::allKernels()) {
+      for (const KernelRow& row : rows) {
+        std::istringstream served(row.serves ? row.serves : row.name);
+        for (std::string one; served >> one;) byOperator[one] = &row;
+      }
+    }
+    return byOperator;
+  }();
+  const bool standard = isStandardDomain(domain);
+  const bool activation = standard && float64::isOwnActivation(op);
+  const auto found = kernels.find(activation ? float64::kActivationKernel : standard ? op : domain + "." + op);
+  return found == kernels.end() ? nullptr : found->second;
+}
+
+int32_t elementType(char letter) {
+  switch (std::tolower(static_cast<unsigned char>(letter))) {
+    case 'd':
+      return TensorProto::DOUBLE;
+    case 'b':
+      return TensorProto::INT8;
+    case 'u':
+      return TensorProto::UINT8;
+    case 'i':
+      return TensorProto::INT32;
+    default:
+      return TensorProto::UNDEFINED;
   }
-  return std::nullopt;
 }
 
 void useOwnKernels(ModelProto& model, bool unknownIsDouble) { OwnKernels(model, unknownIsDouble).use(); }

@@ -2,10 +2,9 @@
 // formats/onnx; no ONNX Runtime.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <string_view>
 
+#include "core/formats/onnx/float64/kernel.h"
 #include "core/formats/onnx/read/onnx_source.h"
 
 namespace normlens::formats::onnx {
@@ -16,13 +15,10 @@ inline constexpr const char* kFloat64Domain = "normlens.float64";
 // known to be in the way.
 [[nodiscard]] std::string conversionObstacle(const ModelProto& model, graph::DType to);
 
-// Of an operator that has a kernel of ours: the input whose type says whether a node works on floats, and the types of
-// its outputs as float64::KernelRow has them.
-struct OwnSignature {
-  int typedInput = 0;
-  std::string_view outputs;
-};
-[[nodiscard]] std::optional<OwnSignature> ownSignature(const std::string& domain, const std::string& op);
+// Our kernel for the operator's nodes on doubles; null: there is none.
+[[nodiscard]] const float64::KernelRow* kernelFor(const std::string& domain, const std::string& op);
+// The element type of TensorProto that a letter of float64::KernelRow stands for; UNDEFINED: any.
+[[nodiscard]] int32_t elementType(char letter);
 
 // In a flat model whose types are inferred: nodes that ONNX Runtime cannot run in double are handed to our kernels,
 // under the same names. In a twin a value of unknown type is double: what shape inference does not know comes from

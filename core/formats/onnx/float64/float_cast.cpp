@@ -82,14 +82,24 @@ FreshTensor freshTensor(DType dtype, const graph::Shape& shape) {
   return fresh;
 }
 
-TensorView castFloats(const TensorView& view, DType to) {
+TensorView castFloats(const TensorView& view, DType to, const ChangeElement& change) {
   FreshTensor fresh = freshTensor(to, view.shape);
   const int64_t count = graph::elementCount(view.shape).value_or(0);
   const int threads = hardwareThreads();
   parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
     const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
-    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) store(fresh.bytes, to, i, load(view.data, view.dtype, i));
+    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
+      const double value = load(view.data, view.dtype, i);
+      store(fresh.bytes, to, i, change ? change(value, i) : value);
+    }
   });
+  return fresh.view;
+}
+
+TensorView copyOf(const TensorView& view) {
+  FreshTensor fresh = freshTensor(view.dtype, view.shape);
+  const auto bytes = static_cast<size_t>(graph::byteCount(view));
+  if (bytes > 0) std::memcpy(fresh.bytes, view.data, bytes);
   return fresh.view;
 }
 

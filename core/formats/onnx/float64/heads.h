@@ -21,14 +21,21 @@ struct Heads {
   [[nodiscard]] Shape shape() const { return {batch, heads, length, width}; }
 };
 
-// `from(b, n, s)`: where the head's row begins; a bias has one number per column of all heads.
-[[nodiscard]] Heads gather(int64_t batch, int64_t heads, int64_t length, int64_t width,
-                           const std::function<const double*(int64_t, int64_t, int64_t)>& from, const double* bias);
+// One of Q, K and V: the columns from `first` on, as many as `columns` (0: all), of [B][S][C], or already [B][N][S][H].
+// The bias has one number per column of all heads.
+[[nodiscard]] Heads headsOf(const Array& array, int64_t heads, const double* bias, int64_t first = 0,
+                            int64_t columns = 0);
 // `now` behind what `past` [B][N][S][H] has already.
 [[nodiscard]] Heads behind(const Array& past, const Heads& now);
-// One of Q, K and V: [B][S][N H], or already [B][N][S][H].
-[[nodiscard]] Heads headsOf(const Array& array, int64_t heads, const double* bias);
+
 // In place. A row of nothing but -inf becomes zeros.
 void softmax(std::vector<double>& row);
+
+// Makes the weights of a query's keys of its scores, in place.
+using Weigh = std::function<void(int64_t b, int64_t n, int64_t s, std::vector<double>& row)>;
+
+// weigh(scale Q K^T) V, head by head; Q may have several heads for one of K and V. scale 0: 1 / sqrt(width). The result
+// is [B][N][S][width of V] where `split`, else [B][S][N width of V].
+void attend(Call& call, const Heads& q, const Heads& k, const Heads& v, double scale, bool split, const Weigh& weigh);
 
 }  // namespace normlens::formats::onnx::float64

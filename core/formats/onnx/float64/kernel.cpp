@@ -5,9 +5,9 @@
 namespace normlens::formats::onnx::float64 {
 
 std::vector<std::span<const KernelRow>> allKernels() {
-  return {elementwiseKernels(), normKernels(),      channelNormKernels(), convolutionKernels(),       poolKernels(),
-          resizeKernels(),      recurrentKernels(), attentionKernels(),   standardAttentionKernels(), samplingKernels(),
-          quantisingKernels(),  otherKernels()};
+  return {elementwiseKernels(), normKernels(),       convolutionKernels(), poolKernels(),
+          resizeKernels(),      recurrentKernels(),  attentionKernels(),   rotaryKernels(),
+          samplingKernels(),    quantisingKernels(), otherKernels()};
 }
 
 Shape broadcast(const Shape& a, const Shape& b) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/types.h"
@@ -49,10 +50,14 @@ class Call {
   [[nodiscard]] virtual Shape shapeOf(size_t input) const = 0;                  // of any input
   [[nodiscard]] virtual std::vector<int64_t> integers(size_t input) const = 0;  // an integer or bool input
   [[nodiscard]] virtual bool isFloat(size_t input) const = 0;
+  // Nothing where the input is missing.
+  [[nodiscard]] Array optionalArray(size_t input) const { return has(input) ? array(input) : Array{}; }
+  [[nodiscard]] std::vector<int64_t> optionalIntegers(size_t input) const {
+    return has(input) ? integers(input) : std::vector<int64_t>{};
+  }
   [[nodiscard]] virtual bool wants(size_t output) const = 0;
   virtual double* output(size_t output, const Shape& shape) = 0;
   virtual int32_t* output32(size_t output, const Shape& shape) = 0;  // an int32 output
-  virtual int64_t* output64(size_t output, const Shape& shape) = 0;  // an int64 output
   virtual void* outputBytes(size_t output, const Shape& shape) = 0;  // an int8 or uint8 output
   // Calls body(i) for i in [0, count), on several threads.
   virtual void parallel(int64_t count, const std::function<void(int64_t)>& body) = 0;
@@ -60,24 +65,30 @@ class Call {
 
 using Kernel = std::function<void(Call&)>;
 
-// inputs, outputs: one letter each; d double, b int8, u uint8, i int32, l int64, a any type; in capitals where it may
-// be missing.
+// inputs, outputs: one letter each; d double, b int8, u uint8, i int32, a any type; in capitals where it may be
+// missing.
+//
+// Which operators there are was found by asking ONNX Runtime 1.31 for its kernels, and by trying (it has LSTM and GRU
+// in double, but they refuse). LayerNorm and its kin: its double kernels subtract squares of means, and give the means
+// as float32.
 struct KernelRow {
   const char* name;
   const char* inputs;
   const char* outputs;
   Kernel (*make)(const Attributes&);
+  const char* serves = nullptr;  // "Op" or "domain.Op", with blanks between them; null: the standard one of its name
+  int typedInput = 0;            // the input whose type says whether a node works on floats
+  int64_t below = 1000;          // opset from which on ONNX Runtime has it in double
 };
 
 [[nodiscard]] std::span<const KernelRow> elementwiseKernels();
 [[nodiscard]] std::span<const KernelRow> normKernels();
-[[nodiscard]] std::span<const KernelRow> channelNormKernels();
 [[nodiscard]] std::span<const KernelRow> convolutionKernels();
 [[nodiscard]] std::span<const KernelRow> poolKernels();
 [[nodiscard]] std::span<const KernelRow> resizeKernels();
 [[nodiscard]] std::span<const KernelRow> recurrentKernels();
 [[nodiscard]] std::span<const KernelRow> attentionKernels();
-[[nodiscard]] std::span<const KernelRow> standardAttentionKernels();
+[[nodiscard]] std::span<const KernelRow> rotaryKernels();
 [[nodiscard]] std::span<const KernelRow> samplingKernels();
 [[nodiscard]] std::span<const KernelRow> quantisingKernels();
 [[nodiscard]] std::span<const KernelRow> otherKernels();
@@ -104,5 +115,8 @@ void multiply(const double* a, int64_t lda, const double* b, int64_t ldb, double
 // the operator's own. Throws for an unknown name.
 using Activation = std::function<double(double)>;
 [[nodiscard]] Activation activation(const std::string& name, double alpha, double beta);
+// Which standard operators this kernel runs as well: activations that ONNX Runtime does not have in double.
+inline constexpr const char* kActivationKernel = "Activation";
+[[nodiscard]] bool isOwnActivation(std::string_view op);
 
 }  // namespace normlens::formats::onnx::float64

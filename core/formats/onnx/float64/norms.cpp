@@ -1,8 +1,9 @@
-// LayerNorm and RMSNorm, alone and fused with what stands before them.
+// LayerNorm and RMSNorm, alone and fused with what stands before them, and norms of channels.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "core/formats/onnx/float64/kernel.h"
-#include "core/formats/onnx/float64/moments.h"
 
 namespace normlens::formats::onnx::float64 {
 namespace {
@@ -14,9 +15,10 @@ struct RowNorm {
   int64_t axis = -1;
 };
 
+constexpr int64_t kRowsPerPiece = 64;
+
 struct RowShape {
   int64_t rows = 0, width = 0;
-  Shape normed;   // the trailing axes
   Shape reduced;  // of means: trailing axes 1
 };
 
@@ -28,72 +30,90 @@ RowShape rowShape(const Shape& shape, int64_t axis) {
   const auto split = static_cast<size_t>(first);
   rows.rows = product(shape, 0, split);
   rows.width = product(shape, split, shape.size());
-  rows.normed.assign(shape.begin() + first, shape.end());
   rows.reduced = shape;
   std::fill(rows.reduced.begin() + first, rows.reduced.end(), 1);
   return rows;
 }
 
-// A scale or bias as one number per element of the whole input: where it spans the normalised axes only, offset 0 for
-// each row.
-struct Spread {
-  const double* data = nullptr;
-  std::vector<int64_t> offsets;  // empty: by position within the row
-  [[nodiscard]] double at(int64_t row, int64_t width, int64_t i) const {
-    return offsets.empty() ? data[i] : data[offsets[static_cast<size_t>(row * width + i)]];
-  }
+struct Moments {
+  double mean = 0;
+  double inverse = 1;  // 1 / sqrt(variance + epsilon)
 };
 
-Spread spreadOver(const Array& array, const Shape& shape, const Shape& normed) {
-  Spread spread{array.data, {}};
-  if (array.count() == product(normed) && array.rank() <= static_cast<int64_t>(normed.size())) return spread;
-  spread.offsets.reserve(static_cast<size_t>(product(shape)));
-  forEachPair(shape, array.shape, {}, [&](int64_t, int64_t offset, int64_t) { spread.offsets.push_back(offset); });
-  return spread;
+// In two passes: the yardstick must not cancel. Not centred: the mean counts as 0.
+Moments momentsOf(const double* x, int64_t count, const RowNorm& norm) {
+  Moments moments;
+  const auto n = static_cast<double>(count);
+  if (norm.centred) moments.mean = std::accumulate(x, x + count, 0.0) / n;
+  double squares = 0;
+  for (int64_t i = 0; i < count; ++i) squares += (x[i] - moments.mean) * (x[i] - moments.mean);
+  moments.inverse = 1 / std::sqrt(squares / n + norm.epsilon);
+  return moments;
 }
 
+// Where a scale or bias that broadcasts over the input has the number for each element; empty where there is none.
+std::vector<int64_t> offsetsOf(const Array& array, const Shape& shape) {
+  std::vector<int64_t> offsets;
+  if (!array.data) return offsets;
+  if (broadcast(shape, array.shape) != shape) throw std::runtime_error("a scale that does not fit the input");
+  offsets.reserve(static_cast<size_t>(product(shape)));
+  forEachPair(shape, array.shape, {}, [&](int64_t, int64_t offset, int64_t) { offsets.push_back(offset); });
+  return offsets;
+}
+
+// Writes y, and the outputs of those numbers that are wanted; 0: the operator has none.
 void normalise(Call& call, const RowNorm& norm, const double* x, const Shape& shape, const Array& scale,
-               const Array& bias, double* y, double* means, double* inverses) {
+               const Array& bias, double* y, size_t meanOutput = 0, size_t inverseOutput = 0) {
   const RowShape rows = rowShape(shape, norm.axis);
-  const Spread scales = scale.data ? spreadOver(scale, shape, rows.normed) : Spread{};
-  const Spread biases = bias.data ? spreadOver(bias, shape, rows.normed) : Spread{};
-  eachRow(call, rows.rows, [&](int64_t row) {
-    const double* const in = x + row * rows.width;
-    double* const out = y + row * rows.width;
-    const Moments moments = momentsOf(in, rows.width, norm.epsilon, norm.centred);
-    for (int64_t i = 0; i < rows.width; ++i) {
-      double value = (in[i] - moments.mean) * moments.inverse;
-      if (scales.data) value *= scales.at(row, rows.width, i);
-      if (biases.data) value += biases.at(row, rows.width, i);
-      out[i] = value;
+  const auto scales = offsetsOf(scale, shape), biases = offsetsOf(bias, shape);
+  const auto wanted = [&](size_t output) {
+    return output > 0 && call.wants(output) ? call.output(output, rows.reduced) : nullptr;
+  };
+  double* const means = wanted(meanOutput);
+  double* const inverses = wanted(inverseOutput);
+  call.parallel((rows.rows + kRowsPerPiece - 1) / kRowsPerPiece, [&](int64_t piece) {
+    const int64_t end = std::min(rows.rows, (piece + 1) * kRowsPerPiece);
+    for (int64_t row = piece * kRowsPerPiece; row < end; ++row) {
+      const Moments moments = momentsOf(x + row * rows.width, rows.width, norm);
+      for (int64_t i = row * rows.width; i < (row + 1) * rows.width; ++i) {
+        const auto at = static_cast<size_t>(i);
+        y[i] = (x[i] - moments.mean) * moments.inverse;
+        if (scale.data) y[i] *= scale.data[scales[at]];
+        if (bias.data) y[i] += bias.data[biases[at]];
+      }
+      if (means) means[row] = moments.mean;
+      if (inverses) inverses[row] = moments.inverse;
     }
-    if (means) means[row] = moments.mean;
-    if (inverses) inverses[row] = moments.inverse;
   });
 }
 
-RowNorm rowNorm(const Attributes& attributes, bool centred, double epsilon = static_cast<double>(1e-5F)) {
-  return {centred, attributes.number("epsilon", epsilon), attributes.integer("axis", -1)};
-}
-
-// inputs X, Scale, B?; outputs Y, Mean?, InvStdDev?
-Kernel makeLayerNorm(const Attributes& attributes) {
-  return [norm = rowNorm(attributes, true)](Call& call) {
+// inputs X, Scale, B?; outputs Y, Mean?, InvStdDev?; of an RMSNorm Y, InvStdDev?
+template <bool kCentred>
+Kernel makeNorm(const Attributes& attributes) {
+  const RowNorm norm{kCentred, attributes.number("epsilon", static_cast<double>(1e-5F)),
+                     attributes.integer("axis", -1)};
+  return [=](Call& call) {
     const Array x = call.array(0);
-    const Shape reduced = rowShape(x.shape, norm.axis).reduced;
-    double* const means = call.wants(1) ? call.output(1, reduced) : nullptr;
-    double* const inverses = call.wants(2) ? call.output(2, reduced) : nullptr;
-    normalise(call, norm, x.data, x.shape, call.array(1), call.has(2) ? call.array(2) : Array{},
-              call.output(0, x.shape), means, inverses);
+    normalise(call, norm, x.data, x.shape, call.array(1), kCentred ? call.optionalArray(2) : Array{},
+              call.output(0, x.shape), kCentred ? 1 : 0, kCentred ? 2 : 1);
   };
 }
 
-// inputs X, scale; outputs Y, inv_std_var?
-Kernel makeRmsNorm(const Attributes& attributes) {
-  return [norm = rowNorm(attributes, false)](Call& call) {
+// X, scale, bias: GroupNormalization, with one number per group (opset 18) or per channel (21). Without groups it is
+// InstanceNormalization, whose channels are each a group.
+Kernel makeGroupNorm(const Attributes& attributes) {
+  const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-5F)), 2};
+  return [norm, given = attributes.integer("num_groups", 0)](Call& call) {
     const Array x = call.array(0);
-    double* const inverses = call.wants(1) ? call.output(1, rowShape(x.shape, norm.axis).reduced) : nullptr;
-    normalise(call, norm, x.data, x.shape, call.array(1), {}, call.output(0, x.shape), nullptr, inverses);
+    Array scale = call.array(1), bias = call.array(2);
+    const int64_t channels = x.dim(1), groups = given == 0 ? channels : given;
+    if (groups < 1 || channels % groups != 0) throw std::runtime_error("channels that do not divide into the groups");
+    const int64_t perGroup = channels / groups;
+    const int64_t numbers = scale.count() == channels ? channels : groups;
+    if (scale.count() != numbers || bias.count() != numbers) throw std::runtime_error("another number of scales");
+    scale.shape = bias.shape = {groups, numbers / groups, 1};
+    normalise(call, norm, x.data, {x.dim(0), groups, perGroup, product(x.shape, 2, x.shape.size())}, scale, bias,
+              call.output(0, x.shape));
   };
 }
 
@@ -107,28 +127,17 @@ std::vector<double> sumOf(const Array& input, const Array& skip, const Array& bi
   return sum;
 }
 
-void skipNorm(Call& call, const RowNorm& norm, const Array& beta, const Array& bias) {
-  const Array input = call.array(0);
-  const std::vector<double> sum = sumOf(input, call.array(1), bias);
-  const Shape reduced = rowShape(input.shape, norm.axis).reduced;
-  double* const means = call.wants(1) ? call.output(1, reduced) : nullptr;
-  double* const inverses = call.wants(2) ? call.output(2, reduced) : nullptr;
-  normalise(call, norm, sum.data(), input.shape, call.array(2), beta, call.output(0, input.shape), means, inverses);
-  if (call.wants(3)) std::ranges::copy(sum, call.output(3, input.shape));
-}
-
-Array optionalArray(const Call& call, size_t input) { return call.has(input) ? call.array(input) : Array{}; }
-
-// inputs input, skip, gamma, beta?, bias?; outputs output, mean?, inv_std_var?, input_skip_bias_sum?
-Kernel makeSkipLayerNorm(const Attributes& attributes) {
-  const RowNorm norm{true, attributes.number("epsilon", static_cast<double>(1e-12F)), -1};
-  return [=](Call& call) { skipNorm(call, norm, optionalArray(call, 3), optionalArray(call, 4)); };
-}
-
-// inputs input, skip, gamma, bias?; outputs as above
-Kernel makeSkipRmsNorm(const Attributes& attributes) {
-  const RowNorm norm{false, attributes.number("epsilon", static_cast<double>(1e-12F)), -1};
-  return [=](Call& call) { skipNorm(call, norm, {}, optionalArray(call, 3)); };
+// inputs input, skip, gamma, beta? (of a LayerNorm), bias?; outputs output, mean?, inv_std_var?, input_skip_bias_sum?
+template <bool kCentred>
+Kernel makeSkipNorm(const Attributes& attributes) {
+  const RowNorm norm{kCentred, attributes.number("epsilon", static_cast<double>(1e-12F)), -1};
+  return [=](Call& call) {
+    const Array input = call.array(0);
+    const std::vector<double> sum = sumOf(input, call.array(1), call.optionalArray(kCentred ? 4 : 3));
+    normalise(call, norm, sum.data(), input.shape, call.array(2), kCentred ? call.optionalArray(3) : Array{},
+              call.output(0, input.shape), 1, 2);
+    if (call.wants(3)) std::ranges::copy(sum, call.output(3, input.shape));
+  };
 }
 
 void addRow(const Array& table, int64_t id, int64_t width, double* to) {
@@ -142,9 +151,8 @@ Kernel makeEmbedLayerNorm(const Attributes& attributes) {
   return [=](Call& call) {
     const Shape ids = call.shapeOf(0);
     const auto words = call.integers(0);
-    const auto segments = call.has(1) ? call.integers(1) : std::vector<int64_t>{};
-    const auto positions = call.has(8) ? call.integers(8) : std::vector<int64_t>{};
-    const Array wordTable = call.array(2), positionTable = call.array(3), segmentTable = optionalArray(call, 4);
+    const auto segments = call.optionalIntegers(1), positions = call.optionalIntegers(8);
+    const Array wordTable = call.array(2), positionTable = call.array(3), segmentTable = call.optionalArray(4);
     const int64_t batch = ids.at(0), length = ids.at(1), width = wordTable.dim(1);
     const Shape shape{batch, length, width};
     std::vector<double> sum(static_cast<size_t>(product(shape)), 0.0);
@@ -157,11 +165,11 @@ Kernel makeEmbedLayerNorm(const Attributes& attributes) {
              width, row);
       if (segmentTable.data) addRow(segmentTable, segments.empty() ? 0 : segments[at], width, row);
     }
-    normalise(call, norm, sum.data(), shape, call.array(5), call.array(6), call.output(0, shape), nullptr, nullptr);
+    normalise(call, norm, sum.data(), shape, call.array(5), call.array(6), call.output(0, shape));
     if (call.wants(2)) std::ranges::copy(sum, call.output(2, shape));
     if (!call.wants(1)) return;
     int32_t* const counts = call.output32(1, {batch});
-    const auto mask = call.has(7) ? call.integers(7) : std::vector<int64_t>{};
+    const auto mask = call.optionalIntegers(7);
     for (int64_t b = 0; b < batch; ++b) {
       counts[b] = 0;
       for (int64_t i = 0; i < length && !mask.empty(); ++i) {
@@ -172,11 +180,14 @@ Kernel makeEmbedLayerNorm(const Attributes& attributes) {
 }
 
 const KernelRow kRows[] = {
-    {"LayerNormalization", "ddD", "dDD", makeLayerNorm},
-    {"RMSNormalization", "dd", "dD", makeRmsNorm},
-    {"SkipLayerNormalization", "dddDD", "dDDD", makeSkipLayerNorm},
-    {"SkipSimplifiedLayerNormalization", "dddD", "dDDD", makeSkipRmsNorm},
-    {"EmbedLayerNormalization", "aAddDddAA", "dID", makeEmbedLayerNorm},
+    {"LayerNormalization", "ddD", "dDD", makeNorm<true>, "LayerNormalization com.microsoft.LayerNormalization"},
+    {"RMSNormalization", "dd", "dD", makeNorm<false>,
+     "RMSNormalization SimplifiedLayerNormalization com.microsoft.SimplifiedLayerNormalization"},
+    {"SkipLayerNormalization", "dddDD", "dDDD", makeSkipNorm<true>, "com.microsoft.SkipLayerNormalization"},
+    {"SkipSimplifiedLayerNormalization", "dddD", "dDDD", makeSkipNorm<false>,
+     "com.microsoft.SkipSimplifiedLayerNormalization"},
+    {"EmbedLayerNormalization", "aAddDddAA", "dID", makeEmbedLayerNorm, "com.microsoft.EmbedLayerNormalization", 2},
+    {"GroupNormalization", "ddd", "d", makeGroupNorm, "GroupNormalization InstanceNormalization"},
 };
 
 }  // namespace

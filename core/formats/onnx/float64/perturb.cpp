@@ -1,10 +1,7 @@
 // OnnxModel::perturbed: the model with every weight moved by up to half a unit in its last place.
 #include <algorithm>
-#include <cstring>
-#include <functional>
 #include <set>
 
-#include "core/base/parallel.h"
 #include "core/base/plain_error.h"
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/bodies.h"
@@ -16,57 +13,12 @@
 namespace normlens::formats::onnx {
 namespace {
 
-using graph::DType;
 using graph::TensorView;
 
 uint64_t seedOf(const std::string& name, uint64_t seed) {
   uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash ^ scrambled(seed);
-}
-
-constexpr int64_t kElementsPerPiece = int64_t{1} << 18;
-
-template <class T, class Load, class Store>
-void perturbAll(const TensorView& from, std::byte* to, uint64_t seed, const Load& load, const Store& store) {
-  const RoundingNoise noise(from.dtype, seed);
-  const int64_t count = graph::elementCount(from.shape).value_or(0);
-  const int threads = hardwareThreads();
-  parallelFor(threads, (count + kElementsPerPiece - 1) / kElementsPerPiece, [&](int64_t piece) {
-    const int64_t end = std::min(count, (piece + 1) * kElementsPerPiece);
-    for (int64_t i = piece * kElementsPerPiece; i < end; ++i) {
-      T element;
-      std::memcpy(&element, from.data + static_cast<size_t>(i) * sizeof(T), sizeof(T));
-      element = store(load(element) * noise.factor(i));
-      std::memcpy(to + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
-    }
-  });
-}
-
-TensorView perturbedCopy(const TensorView& given, uint64_t seed) {
-  const TensorView from = denseView(given);
-  FreshTensor fresh = freshTensor(from.dtype, from.shape);
-  switch (from.dtype) {
-    case DType::Float64:
-      perturbAll<double>(
-          from, fresh.bytes, seed, [](double x) { return x; }, [](double x) { return x; });
-      break;
-    case DType::Float16:
-      perturbAll<uint16_t>(
-          from, fresh.bytes, seed, [](uint16_t x) { return static_cast<double>(graph::halfToFloat(x)); },
-          [](double x) { return graph::floatToHalf(static_cast<float>(x)); });
-      break;
-    case DType::BFloat16:
-      perturbAll<uint16_t>(
-          from, fresh.bytes, seed, [](uint16_t x) { return static_cast<double>(graph::bfloat16ToFloat(x)); },
-          [](double x) { return graph::floatToBfloat16(static_cast<float>(x)); });
-      break;
-    default:
-      perturbAll<float>(
-          from, fresh.bytes, seed, [](float x) { return static_cast<double>(x); },
-          [](double x) { return static_cast<float>(x); });
-  }
-  return fresh.view;
 }
 
 // Numbers that decide how something is done, not weights: exponents, sizes, bounds. A single number is left alone
@@ -109,7 +61,9 @@ class Perturber {
   }
 
   [[nodiscard]] TensorView copy(const std::string& name, const TensorView& view) const {
-    return perturbedCopy(view, seedOf(name, seed_));
+    const RoundingNoise noise(view.dtype, seedOf(name, seed_));
+    return castFloats(denseView(view), view.dtype,
+                      [&](double value, int64_t index) { return value * noise.factor(index); });
   }
 
  private:

@@ -8,29 +8,19 @@
 namespace normlens::formats::onnx::float64 {
 namespace {
 
-// Which scale an element has: one for all, one for each index of an axis, or one for each block along it.
+// Which scale an element has: one for all, or one for each index of an axis.
 struct Scales {
-  int64_t axis = 1, block = 0;
+  int64_t axis = 1;
 
-  explicit Scales(const Attributes& attributes)
-      : axis(attributes.integer("axis", 1)), block(attributes.integer("block_size", 0)) {}
+  explicit Scales(const Attributes& attributes) : axis(attributes.integer("axis", 1)) {
+    if (attributes.integer("block_size", 0) != 0) throw std::runtime_error("blocks are not supported in double");
+  }
 
   [[nodiscard]] std::function<int64_t(int64_t)> indexIn(const Shape& scale, const Shape& x) const {
-    if (product(scale) == 1 && block == 0) return [](int64_t) { return int64_t{0}; };
+    if (product(scale) == 1) return [](int64_t) { return int64_t{0}; };
     const auto along = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
-    if (along >= x.size()) throw std::runtime_error("an axis outside the input");
-    const int64_t size = x[along], behind = product(x, along + 1, x.size());
-    if (block == 0) {
-      if (product(scale) != size) throw std::runtime_error("scales that do not fit the axis");
-      return [=](int64_t i) { return i / behind % size; };
-    }
-    const int64_t blocks = scale.at(along);
-    if (product(scale) != product(x, 0, along) * blocks * behind || (size + block - 1) / block != blocks) {
-      throw std::runtime_error("scales that do not fit the blocks");
-    }
-    return [=, step = block](int64_t i) {
-      return (i / (size * behind) * blocks + i / behind % size / step) * behind + i % behind;
-    };
+    if (along >= x.size() || product(scale) != x[along]) throw std::runtime_error("scales that do not fit the axis");
+    return [size = x[along], behind = product(x, along + 1, x.size())](int64_t i) { return i / behind % size; };
   }
 };
 
@@ -45,7 +35,7 @@ template <class T>
 Kernel makeQuantise(const Attributes& attributes) {
   return [scales = Scales(attributes)](Call& call) {
     const Array x = call.array(0), scale = call.array(1);
-    const auto zeros = call.has(2) ? call.integers(2) : std::vector<int64_t>{};
+    const auto zeros = call.optionalIntegers(2);
     const auto index = scales.indexIn(scale.shape, x.shape);
     T* const y = static_cast<T*>(call.outputBytes(0, x.shape));
     for (int64_t i = 0; i < x.count(); ++i) {
@@ -61,7 +51,7 @@ Kernel makeDequantise(const Attributes& attributes) {
     const auto x = call.integers(0);
     const Shape shape = call.shapeOf(0);
     const Array scale = call.array(1);
-    const auto zeros = call.has(2) ? call.integers(2) : std::vector<int64_t>{};
+    const auto zeros = call.optionalIntegers(2);
     const auto index = scales.indexIn(scale.shape, shape);
     double* const y = call.output(0, shape);
     for (size_t i = 0; i < x.size(); ++i) {
@@ -90,9 +80,9 @@ Kernel makeDynamic(const Attributes&) {
 }
 
 const KernelRow kRows[] = {
-    {"QuantizeUInt8", "ddA", "u", makeQuantise<uint8_t>},
-    {"QuantizeInt8", "ddA", "b", makeQuantise<int8_t>},
-    {"DequantizeLinear", "adA", "d", makeDequantise},
+    {"QuantizeUInt8", "ddA", "u", makeQuantise<uint8_t>, "QuantizeLinear com.microsoft.QuantizeLinear"},
+    {"QuantizeInt8", "ddA", "b", makeQuantise<int8_t>, ""},
+    {"DequantizeLinear", "adA", "d", makeDequantise, "DequantizeLinear com.microsoft.DequantizeLinear", 1},
     {"DynamicQuantizeLinear", "d", "udu", makeDynamic},
 };
 

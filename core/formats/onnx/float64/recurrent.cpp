@@ -15,7 +15,6 @@ int64_t gatesOf(Cell cell) { return cell == Cell::Rnn ? 1 : cell == Cell::Gru ? 
 struct Recurrent {
   Cell cell = Cell::Rnn;
   std::string direction;
-  int64_t hidden = 0, layout = 0;
   double clip = 0;
   bool resetAfter = false, coupled = false;  // linear_before_reset, input_forget
   std::vector<Activation> activations;       // per direction: one for RNN, two for GRU, three for LSTM
@@ -23,11 +22,11 @@ struct Recurrent {
   Recurrent(const Attributes& attributes, Cell which)
       : cell(which),
         direction(attributes.text("direction", "forward")),
-        hidden(attributes.integer("hidden_size", 0)),
-        layout(attributes.integer("layout", 0)),
         clip(attributes.number("clip", 0)),
         resetAfter(attributes.integer("linear_before_reset", 0) != 0),
         coupled(attributes.integer("input_forget", 0) != 0) {
+    // As in ONNX Runtime's own kernels.
+    if (attributes.integer("layout", 0) != 0) throw std::runtime_error("the batch in front is not supported");
     std::vector<std::string> names = attributes.texts("activations");
     if (names.empty()) {
       const std::vector<std::string> usual = cell == Cell::Rnn   ? std::vector<std::string>{"Tanh"}
@@ -158,41 +157,19 @@ class Direction {
   std::vector<double> fromInput_, fromState_, next_;
 };
 
-// Where [direction][batch] begins in a state, in elements; layout 1 puts the batch first.
-int64_t stateAt(const Recurrent& how, const Sizes& sizes, int64_t direction, int64_t b) {
-  return (how.layout == 0 ? direction * sizes.batch + b : b * how.directions() + direction) * sizes.hidden;
-}
-
-void runSequence(const Recurrent& how, const Sizes& sizes, const Weights& weights, const Array& x, int64_t direction,
-                 int64_t b, int64_t length, double* h, double* c, double* y) {
-  const bool backwards = how.direction == "reverse" || direction == 1;
-  Direction runner(how, sizes, weights, how.activations.data() + static_cast<size_t>(direction) * how.perDirection());
-  for (int64_t i = 0; i < length; ++i) {
-    const int64_t t = backwards ? length - 1 - i : i;
-    const int64_t row = how.layout == 0 ? t * sizes.batch + b : b * sizes.steps + t;
-    runner.step(x.data + row * sizes.input, h, c);
-    if (!y) continue;
-    const int64_t out = how.layout == 0 ? (t * how.directions() + direction) * sizes.batch + b
-                                        : (b * sizes.steps + t) * how.directions() + direction;
-    std::copy(h, h + sizes.hidden, y + out * sizes.hidden);
-  }
-}
-
 // X, W, R, B?, sequence_lens?, initial_h?, initial_c?, P? -> Y?, Y_h?, Y_c?
 void run(Call& call, const Recurrent& how) {
   const Array x = call.array(0), w = call.array(1), r = call.array(2);
-  const Array bias = call.has(3) ? call.array(3) : Array{}, peephole = call.has(7) ? call.array(7) : Array{};
-  Sizes sizes{x.dim(how.layout), x.dim(1 - how.layout), x.dim(2), r.dim(2)};
+  const Array bias = call.optionalArray(3), peephole = call.optionalArray(7);
+  const Sizes sizes{x.dim(0), x.dim(1), x.dim(2), r.dim(2)};
   const int64_t directions = how.directions(), rows = gatesOf(how.cell) * sizes.hidden;
   if (w.dim(0) != directions || w.dim(1) != rows || w.dim(2) != sizes.input || r.dim(1) != rows) {
     throw std::runtime_error("weights that do not fit the input");
   }
   const auto lengths =
       call.has(4) ? call.integers(4) : std::vector<int64_t>(static_cast<size_t>(sizes.batch), sizes.steps);
-  const Shape state =
-      how.layout == 0 ? Shape{directions, sizes.batch, sizes.hidden} : Shape{sizes.batch, directions, sizes.hidden};
-  const Shape sequence = how.layout == 0 ? Shape{sizes.steps, directions, sizes.batch, sizes.hidden}
-                                         : Shape{sizes.batch, sizes.steps, directions, sizes.hidden};
+  const Shape state{directions, sizes.batch, sizes.hidden};
+  const Shape sequence{sizes.steps, directions, sizes.batch, sizes.hidden};
   std::vector<double> h(static_cast<size_t>(product(state)), 0.0), c(h);
   if (call.has(5)) std::copy_n(call.array(5).data, h.size(), h.begin());
   if (call.has(6)) std::copy_n(call.array(6).data, c.size(), c.begin());
@@ -203,9 +180,16 @@ void run(Call& call, const Recurrent& how) {
     const Weights weights{w.data + direction * rows * sizes.input, r.data + direction * rows * sizes.hidden,
                           bias.data ? bias.data + direction * 2 * rows : nullptr,
                           peephole.data ? peephole.data + direction * 3 * sizes.hidden : nullptr};
-    const int64_t at = stateAt(how, sizes, direction, b);
+    const int64_t at = unit * sizes.hidden;
     const int64_t length = std::clamp<int64_t>(lengths.at(static_cast<size_t>(b)), 0, sizes.steps);
-    runSequence(how, sizes, weights, x, direction, b, length, h.data() + at, c.data() + at, y);
+    Direction runner(how, sizes, weights, how.activations.data() + static_cast<size_t>(direction) * how.perDirection());
+    const bool backwards = how.direction == "reverse" || direction == 1;
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t t = backwards ? length - 1 - i : i;
+      runner.step(x.data + (t * sizes.batch + b) * sizes.input, h.data() + at, c.data() + at);
+      if (y)
+        std::copy_n(h.data() + at, sizes.hidden, y + ((t * directions + direction) * sizes.batch + b) * sizes.hidden);
+    }
   });
   if (call.wants(1)) std::ranges::copy(h, call.output(1, state));
   if (how.cell == Cell::Lstm && call.wants(2)) std::ranges::copy(c, call.output(2, state));

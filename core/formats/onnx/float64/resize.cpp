@@ -8,8 +8,8 @@ namespace normlens::formats::onnx::float64 {
 namespace {
 
 struct Resize {
-  std::string mode, coordinates, nearest, policy;
-  double cubicA = -0.75, outsideValue = 0;
+  std::string mode, coordinates, nearest;
+  double cubicA = -0.75;
   bool excludeOutside = false, antialias = false;
   std::vector<int64_t> axes;
   std::vector<double> scales;  // of Upsample 7
@@ -20,9 +20,7 @@ struct Resize {
       : mode(attributes.text("mode", "nearest")),
         coordinates(attributes.text("coordinate_transformation_mode", "half_pixel")),
         nearest(attributes.text("nearest_mode", "round_prefer_floor")),
-        policy(attributes.text("keep_aspect_ratio_policy", "stretch")),
         cubicA(attributes.number("cubic_coeff_a", -0.75)),
-        outsideValue(attributes.number("extrapolation_value", 0)),
         excludeOutside(attributes.integer("exclude_outside", 0) != 0),
         antialias(attributes.integer("antialias", 0) != 0),
         axes(attributes.integers("axes")),
@@ -33,37 +31,32 @@ struct Resize {
       coordinates = "asymmetric";
       nearest = "floor";
     }
+    const bool stretches = attributes.text("keep_aspect_ratio_policy", "stretch") == "stretch";
+    if (!stretches || coordinates == "tf_crop_and_resize" || coordinates == "half_pixel_symmetric") {
+      throw std::runtime_error("an option that is not supported in double");
+    }
   }
 };
 
 // One axis of the work.
 struct Plan {
   int64_t in = 0, out = 0;
-  double scale = 1, roiBegin = 0, roiEnd = 1;
+  double scale = 1;
 };
 
 struct Tap {
   int64_t at = 0;
   double weight = 0;
 };
-// By output element: what it is made of. Empty: the value for outside.
+// By output element: what it is made of.
 using Taps = std::vector<std::vector<Tap>>;
 
 double sourceOf(const Resize& how, const Plan& plan, int64_t x) {
   const auto at = static_cast<double>(x), in = static_cast<double>(plan.in), out = static_cast<double>(plan.out);
-  const double resized = in * plan.scale;  // not rounded
   if (how.coordinates == "asymmetric") return at / plan.scale;
   if (how.coordinates == "pytorch_half_pixel") return out > 1 ? (at + 0.5) / plan.scale - 0.5 : 0.0;
   if (how.coordinates == "align_corners") return out == 1 ? 0.0 : at * (in - 1) / (out - 1);
   if (how.coordinates == "tf_half_pixel_for_nn") return (at + 0.5) / plan.scale;
-  if (how.coordinates == "half_pixel_symmetric") {
-    const double adjustment = out / resized, center = in / 2;
-    return center * (1 - adjustment) + (at + 0.5) / plan.scale - 0.5;
-  }
-  if (how.coordinates == "tf_crop_and_resize") {
-    if (out == 1) return 0.5 * (plan.roiBegin + plan.roiEnd) * (in - 1);
-    return plan.roiBegin * (in - 1) + at * (plan.roiEnd - plan.roiBegin) * (in - 1) / (out - 1);
-  }
   return (at + 0.5) / plan.scale - 0.5;
 }
 
@@ -111,10 +104,7 @@ Taps tapsOf(const Resize& how, const Plan& plan) {
   Taps taps;
   for (int64_t i = 0; i < plan.out; ++i) {
     double x = sourceOf(how, plan, i);
-    const bool cropping = how.coordinates == "tf_crop_and_resize";
-    if (cropping && (x < 0 || x > static_cast<double>(plan.in - 1))) {
-      taps.emplace_back();
-    } else if (how.mode == "nearest") {
+    if (how.mode == "nearest") {
       taps.push_back({{std::clamp<int64_t>(nearestOf(how, x), 0, plan.in - 1), 1.0}});
     } else {
       if (how.mode == "linear" && !how.antialias) x = std::clamp(x, 0.0, static_cast<double>(plan.in - 1));
@@ -142,33 +132,19 @@ std::vector<double> given(Call& call, size_t input) {
   return {array.data, array.data + array.count()};
 }
 
-void takeSizes(const Resize& how, const std::vector<int64_t>& sizes, const std::vector<size_t>& axes,
-               std::vector<Plan>& plans) {
-  const auto scaleOf = [&](size_t i) { return static_cast<double>(sizes[i]) / static_cast<double>(plans[axes[i]].in); };
-  double common = scaleOf(0);
-  for (size_t i = 1; i < axes.size(); ++i) {
-    common = how.policy == "not_larger" ? std::min(common, scaleOf(i)) : std::max(common, scaleOf(i));
-  }
-  for (size_t i = 0; i < axes.size(); ++i) {
-    Plan& plan = plans[axes[i]];
-    plan.out = sizes[i];
-    plan.scale = scaleOf(i);
-    if (how.policy == "stretch") continue;
-    plan.scale = common;
-    plan.out = static_cast<int64_t>(std::floor(common * static_cast<double>(plan.in) + 0.5));
-  }
-}
-
 std::vector<Plan> planOf(const Resize& how, Call& call, const Array& x) {
   std::vector<Plan> plans(x.shape.size());
   for (size_t i = 0; i < plans.size(); ++i) plans[i].in = plans[i].out = x.shape[i];
   const auto axes = axesOf(how, plans.size());
   const bool early = how.upsample || how.opset < 11;  // inputs X, scales
-  const auto roi = early ? std::vector<double>{} : given(call, 1);
-  auto scales = how.scales.empty() ? given(call, early ? 1 : 2) : how.scales;
+  const auto scales = how.scales.empty() ? given(call, early ? 1 : 2) : how.scales;
   const auto sizes = !early && call.has(3) ? call.integers(3) : std::vector<int64_t>{};
   if (sizes.size() == axes.size() && !axes.empty()) {
-    takeSizes(how, sizes, axes, plans);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      Plan& plan = plans[axes[i]];
+      plan.out = sizes[i];
+      plan.scale = static_cast<double>(plan.out) / static_cast<double>(plan.in);
+    }
   } else if (scales.size() == axes.size()) {
     for (size_t i = 0; i < axes.size(); ++i) {
       Plan& plan = plans[axes[i]];
@@ -179,57 +155,37 @@ std::vector<Plan> planOf(const Resize& how, Call& call, const Array& x) {
   } else {
     throw std::runtime_error("scales or sizes that do not fit the input");
   }
-  if (how.coordinates == "tf_crop_and_resize" && roi.size() == 2 * axes.size()) {
-    for (size_t i = 0; i < axes.size(); ++i) {
-      plans[axes[i]].roiBegin = roi[i];
-      plans[axes[i]].roiEnd = roi[i + axes.size()];
-    }
-  }
   return plans;
 }
 
-bool idle(const Resize& how, const Plan& plan) {
-  return plan.in == plan.out && plan.scale == 1 && how.coordinates != "tf_crop_and_resize";
-}
-
-void resizeAxis(const std::vector<double>& from, const Shape& shape, size_t axis, const Taps& taps,
-                std::vector<double>& to, std::vector<bool>& outside) {
+std::vector<double> resizeAxis(const std::vector<double>& from, const Shape& shape, size_t axis, const Taps& taps) {
   const int64_t before = product(shape, 0, axis), behind = product(shape, axis + 1, shape.size());
   const int64_t in = shape[axis], out = static_cast<int64_t>(taps.size());
-  std::vector<bool> stillOutside(static_cast<size_t>(before * out * behind), false);
-  to.assign(static_cast<size_t>(before * out * behind), 0.0);
+  std::vector<double> to(static_cast<size_t>(before * out * behind), 0.0);
   for (int64_t b = 0; b < before; ++b) {
     for (int64_t i = 0; i < out; ++i) {
-      const auto& parts = taps[static_cast<size_t>(i)];
-      for (int64_t c = 0; c < behind; ++c) {
-        const auto at = static_cast<size_t>((b * out + i) * behind + c);
-        for (const Tap& tap : parts) {
-          const auto source = static_cast<size_t>((b * in + tap.at) * behind + c);
-          to[at] += tap.weight * from[source];
-          if (outside[source]) stillOutside[at] = true;
-        }
-        if (parts.empty()) stillOutside[at] = true;
+      double* const row = to.data() + (b * out + i) * behind;
+      for (const Tap& tap : taps[static_cast<size_t>(i)]) {
+        const double* const source = from.data() + (b * in + tap.at) * behind;
+        for (int64_t c = 0; c < behind; ++c) row[c] += tap.weight * source[c];
       }
     }
   }
-  outside = std::move(stillOutside);
+  return to;
 }
 
 void resize(Call& call, const Resize& how) {
   const Array x = call.array(0);
   const auto plans = planOf(how, call, x);
-  std::vector<double> from(x.data, x.data + x.count()), to;
-  std::vector<bool> outside(from.size(), false);
+  std::vector<double> values(x.data, x.data + x.count());
   Shape shape = x.shape;
   for (size_t axis = 0; axis < plans.size(); ++axis) {
-    if (idle(how, plans[axis])) continue;
+    if (plans[axis].in == plans[axis].out && plans[axis].scale == 1) continue;
     if (plans[axis].in == 0) throw std::runtime_error("an empty input");
-    resizeAxis(from, shape, axis, tapsOf(how, plans[axis]), to, outside);
+    values = resizeAxis(values, shape, axis, tapsOf(how, plans[axis]));
     shape[axis] = plans[axis].out;
-    from.swap(to);
   }
-  double* const y = call.output(0, shape);
-  for (size_t i = 0; i < from.size(); ++i) y[i] = outside[i] ? how.outsideValue : from[i];
+  std::ranges::copy(values, call.output(0, shape));
 }
 
 Kernel makeResize(const Attributes& attributes) {

@@ -1,5 +1,7 @@
 #include "core/formats/onnx/float64/retype.h"
 
+#include <onnx/defs/attr_proto_util.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,6 +15,7 @@ namespace normlens::formats::onnx {
 namespace {
 
 using ::ONNX_NAMESPACE::AttributeProto;
+using ::ONNX_NAMESPACE::MakeAttribute;
 using ::ONNX_NAMESPACE::TypeProto;
 
 // Attributes that say in which type an operator computes.
@@ -53,6 +56,15 @@ class Retyper {
  public:
   explicit Retyper(const Retype& retype) : retype_(retype) {}
 
+  void model(ModelProto& model) {
+    graph(*model.mutable_graph());
+    for (auto& function : *model.mutable_functions()) this->function(function);
+  }
+
+  // Whether there was anything to replace.
+  [[nodiscard]] bool found() const { return found_; }
+
+ private:
   void graph(GraphProto& graph) {
     for (auto& value : *graph.mutable_input()) type(*value.mutable_type());
     for (auto& value : *graph.mutable_output()) type(*value.mutable_type());
@@ -68,8 +80,11 @@ class Retyper {
     for (auto& attribute : *function.mutable_attribute_proto()) content(attribute);
   }
 
- private:
-  [[nodiscard]] bool replaces(int32_t type) const { return retype_.from.contains(type); }
+  bool replaces(int32_t type) {
+    const bool replaced = retype_.from.contains(type);
+    found_ = found_ || replaced;
+    return replaced;
+  }
 
   void type(TypeProto& type) {
     switch (type.value_case()) {
@@ -119,16 +134,10 @@ class Retyper {
     const bool floats = replaces(TensorProto::FLOAT);
     if (node.op_type() == "Constant" && floats) constant(node);
     if (node.op_type() == "ConstantOfShape" && floats && !find(node, "value")) {
-      auto& attribute = *node.add_attribute();
-      attribute.set_name("value");
-      attribute.set_type(AttributeProto::TENSOR);
-      *attribute.mutable_t() = floatTensor({1}, {0.0f});
+      *node.add_attribute() = MakeAttribute("value", floatTensor({1}, {0.0f}));
     }
     if (const char* name = floatByDefault(node.op_type()); name && floats && !find(node, name)) {
-      auto& attribute = *node.add_attribute();
-      attribute.set_name(name);
-      attribute.set_type(AttributeProto::INT);
-      attribute.set_i(TensorProto::FLOAT);
+      *node.add_attribute() = MakeAttribute(name, int64_t{TensorProto::FLOAT});
     }
     for (auto& attribute : *node.mutable_attribute()) content(attribute);
   }
@@ -154,48 +163,13 @@ class Retyper {
     if (!given || !given->ref_attr_name().empty()) return;
     const std::vector<float> values =
         number ? std::vector<float>{number->f()} : std::vector<float>(list->floats().begin(), list->floats().end());
-    TensorProto made = floatTensor(number ? std::vector<int64_t>{} : std::vector<int64_t>{list->floats_size()}, values);
-    given->Clear();
-    given->set_name("value");
-    given->set_type(AttributeProto::TENSOR);
-    *given->mutable_t() = std::move(made);
+    const auto dims = number ? std::vector<int64_t>{} : std::vector<int64_t>{list->floats_size()};
+    *given = MakeAttribute("value", floatTensor(dims, values));
   }
 
   const Retype& retype_;
+  bool found_ = false;
 };
-
-// ---- looking for a type
-
-bool inGraph(const GraphProto& graph, int32_t type);
-
-bool inType(const TypeProto& given, int32_t type) {
-  switch (given.value_case()) {
-    case TypeProto::kTensorType:
-      return given.tensor_type().elem_type() == type;
-    case TypeProto::kSequenceType:
-      return inType(given.sequence_type().elem_type(), type);
-    case TypeProto::kOptionalType:
-      return inType(given.optional_type().elem_type(), type);
-    default:
-      return false;
-  }
-}
-
-bool inNode(const NodeProto& node, int32_t type) {
-  return std::ranges::any_of(node.attribute(), [&](const AttributeProto& attribute) {
-    if (attribute.type() == AttributeProto::INT && isTypeAttribute(attribute.name()) && attribute.i() == type)
-      return true;
-    return (attribute.has_t() && attribute.t().data_type() == type) ||
-           (attribute.has_g() && inGraph(attribute.g(), type));
-  });
-}
-
-bool inGraph(const GraphProto& graph, int32_t type) {
-  const auto value = [&](const auto& info) { return inType(info.type(), type); };
-  return std::ranges::any_of(graph.input(), value) || std::ranges::any_of(graph.output(), value) ||
-         std::ranges::any_of(graph.initializer(), [&](const auto& tensor) { return tensor.data_type() == type; }) ||
-         std::ranges::any_of(graph.node(), [&](const auto& node) { return inNode(node, type); });
-}
 
 }  // namespace
 
@@ -209,11 +183,7 @@ Retype allFloatsTo(graph::DType dtype) {
 
 Retype bfloat16ToFloat32() { return {{TensorProto::BFLOAT16}, TensorProto::FLOAT}; }
 
-void retypeModel(ModelProto& model, const Retype& retype) {
-  Retyper retyper(retype);
-  retyper.graph(*model.mutable_graph());
-  for (auto& function : *model.mutable_functions()) retyper.function(function);
-}
+void retypeModel(ModelProto& model, const Retype& retype) { Retyper(retype).model(model); }
 
 Weights retypeWeights(const Weights& weights, const Retype& retype) {
   Weights out;
@@ -228,9 +198,11 @@ Weights retypeWeights(const Weights& weights, const Retype& retype) {
 }
 
 bool mentionsType(const ModelProto& model, int32_t type) {
-  return inGraph(model.graph(), type) || std::ranges::any_of(model.functions(), [&](const auto& function) {
-           return std::ranges::any_of(function.node(), [&](const auto& node) { return inNode(node, type); });
-         });
+  const Retype byItself{{type}, type};
+  ModelProto copy = model;
+  Retyper retyper(byItself);
+  retyper.model(copy);
+  return retyper.found();
 }
 
 }  // namespace normlens::formats::onnx

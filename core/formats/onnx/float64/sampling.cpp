@@ -1,4 +1,4 @@
-// GridSample (opset 16) and MaxUnpool.
+// GridSample (opset 16).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +15,9 @@ struct GridSample {
   explicit GridSample(const Attributes& attributes)
       : mode(attributes.text("mode", "bilinear")),
         padding(attributes.text("padding_mode", "zeros")),
-        alignCorners(attributes.integer("align_corners", 0) != 0) {}
+        alignCorners(attributes.integer("align_corners", 0) != 0) {
+    if (mode == "bicubic") throw std::runtime_error("bicubic sampling is not supported in double");
+  }
 
   // From [-1, 1] to elements.
   [[nodiscard]] double place(double x, int64_t size) const {
@@ -33,11 +35,7 @@ struct GridSample {
   // A place outside by the padding; nullopt-like -1: zero.
   [[nodiscard]] int64_t inside(int64_t at, int64_t size) const {
     if (at >= 0 && at < size) return at;
-    if (padding == "zeros") return -1;
-    if (padding == "reflection") {
-      at = static_cast<int64_t>(reflect(static_cast<double>(at), size));
-    }
-    return std::clamp<int64_t>(at, 0, size - 1);
+    return padding == "zeros" ? -1 : std::clamp<int64_t>(at, 0, size - 1);
   }
   // A position outside as the padding sees it, before it is interpolated.
   [[nodiscard]] double moved(double x, int64_t size) const {
@@ -46,40 +44,17 @@ struct GridSample {
   }
 };
 
-std::array<double, 4> cubicWeights(double t) {
-  constexpr double kA = -0.75;
-  const auto near = [](double s) { return ((kA + 2) * s - (kA + 3)) * s * s + 1; };
-  const auto far = [](double s) { return ((kA * s - 5 * kA) * s + 8 * kA) * s - 4 * kA; };
-  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
-}
-
 // The elements around a position and their weights, along one axis.
 struct Around {
-  std::array<int64_t, 4> at{};
-  std::array<double, 4> weight{};
-  int count = 0;
+  std::array<int64_t, 2> at{};
+  std::array<double, 2> weight{};
 };
 
 Around around(const GridSample& how, double x, int64_t size) {
-  Around taps;
-  if (how.mode == "nearest") {
-    taps.count = 1;
-    taps.at[0] = how.inside(static_cast<int64_t>(std::nearbyint(how.moved(x, size))), size);
-    taps.weight[0] = 1;
-  } else if (how.mode == "bicubic" || how.mode == "cubic") {
-    const double floor = std::floor(x);
-    taps.count = 4;
-    taps.weight = cubicWeights(x - floor);
-    for (int i = 0; i < 4; ++i) {
-      taps.at[static_cast<size_t>(i)] = how.inside(static_cast<int64_t>(floor) - 1 + i, size);
-    }
-  } else {
-    const double moved = how.moved(x, size), floor = std::floor(moved);
-    taps.count = 2;
-    taps.weight = {1 - (moved - floor), moved - floor, 0, 0};
-    for (int i = 0; i < 2; ++i) taps.at[static_cast<size_t>(i)] = how.inside(static_cast<int64_t>(floor) + i, size);
-  }
-  return taps;
+  const double moved = how.moved(x, size), floor = std::floor(moved);
+  if (how.mode == "nearest") return {{how.inside(static_cast<int64_t>(std::nearbyint(moved)), size), -1}, {1, 0}};
+  const auto first = static_cast<int64_t>(floor);
+  return {{how.inside(first, size), how.inside(first + 1, size)}, {1 - (moved - floor), moved - floor}};
 }
 
 // X [N][C][H][W], grid [N][h][w][2] of (x, y)
@@ -97,8 +72,8 @@ Kernel makeGridSample(const Attributes& attributes) {
       for (int64_t c = 0; c < channels; ++c) {
         const double* const image = x.data + (n * channels + c) * height * width;
         double sum = 0;
-        for (size_t i = 0; i < static_cast<size_t>(down.count); ++i) {
-          for (size_t j = 0; j < static_cast<size_t>(across.count); ++j) {
+        for (size_t i = 0; i < down.at.size(); ++i) {
+          for (size_t j = 0; j < across.at.size(); ++j) {
             if (down.at[i] < 0 || across.at[j] < 0) continue;
             sum += down.weight[i] * across.weight[j] * image[down.at[i] * width + across.at[j]];
           }
@@ -109,41 +84,7 @@ Kernel makeGridSample(const Attributes& attributes) {
   };
 }
 
-// X, indices, output_shape?
-Kernel makeMaxUnpool(const Attributes& attributes) {
-  return [kernel = attributes.integers("kernel_shape"), strides = attributes.integers("strides"),
-          pads = attributes.integers("pads")](Call& call) {
-    const Array x = call.array(0);
-    const auto indices = call.integers(1);
-    Shape shape{x.dim(0), x.dim(1)};
-    for (size_t i = 0; i < kernel.size(); ++i) {
-      const int64_t padding = pads.empty() ? 0 : pads.at(i) + pads.at(i + kernel.size());
-      shape.push_back((x.shape.at(i + 2) - 1) * (strides.empty() ? 1 : strides.at(i)) - padding + kernel[i]);
-    }
-    const Shape out = call.has(2) ? call.integers(2) : shape;
-    if (out.size() != shape.size()) throw std::runtime_error("an output shape of another rank than the input");
-    std::vector<double> inferred(static_cast<size_t>(product(shape)), 0.0);
-    for (int64_t i = 0; i < x.count(); ++i) {
-      inferred.at(static_cast<size_t>(indices.at(static_cast<size_t>(i)))) = x.data[i];
-    }
-    double* const y = call.output(0, out);
-    std::fill(y, y + product(out), 0.0);
-    for (int64_t i = 0; i < product(shape); ++i) {
-      int64_t rest = i, to = 0, scale = 1;
-      bool fits = true;
-      for (size_t axis = shape.size(); axis-- > 0;) {
-        const int64_t at = rest % shape[axis];
-        rest /= shape[axis];
-        fits = fits && at < out[axis];
-        to += at * scale;
-        scale *= out[axis];
-      }
-      if (fits) y[to] = inferred[static_cast<size_t>(i)];
-    }
-  };
-}
-
-const KernelRow kRows[] = {{"GridSample", "dd", "d", makeGridSample}, {"MaxUnpool", "daA", "d", makeMaxUnpool}};
+const KernelRow kRows[] = {{"GridSample", "dd", "d", makeGridSample, nullptr, 0, 20}};
 
 }  // namespace
 

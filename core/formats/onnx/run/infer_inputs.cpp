@@ -1,13 +1,13 @@
 // Inputs without being given any: types and fixed sizes from the file, open sizes as in input_sizes.h, and for integers
 // what reads them: an index stays below the number of rows that it looks up.
 #include <algorithm>
-#include <cctype>
 #include <set>
+#include <span>
 
 #include "core/base/run_watch.h"
+#include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/names.h"
 #include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/input_sizes.h"
 
 namespace normlens::formats::onnx {
@@ -59,11 +59,6 @@ std::optional<IndexLimit> findLimit(const graph::Graph& graph, ValueId start) {
   return limit;
 }
 
-bool isMask(std::string name) {
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name.find("mask") != std::string::npos;
-}
-
 std::string shapeText(const SizedInput& input) {
   std::string text;
   for (size_t i = 0; i < input.shape.size(); ++i) {
@@ -80,7 +75,7 @@ void setRange(const graph::Graph& graph, ValueId value, InputSpec& spec) {
   if (limit && limit->rows > 0) {
     spec.high = static_cast<double>(limit->rows - 1);
     spec.assumed += ", values below the " + std::to_string(limit->rows) + " rows of " + limit->table;
-  } else if (isMask(spec.name)) {
+  } else if (mentions(spec.name, {"mask"})) {
     spec.low = spec.high = 1;
     spec.assumed += ", all ones (a mask)";
   } else {
@@ -131,20 +126,13 @@ Result<std::vector<InputSpec>> specsFor(const std::vector<SizedInput>& inputs, c
 
 // One value throughout is enough to see whether the sizes go together.
 NamedTensor filled(const InputSpec& spec) {
-  const auto count = static_cast<size_t>(graph::elementCount(spec.shape).value_or(0));
-  auto bytes = std::make_shared<std::vector<std::byte>>(count * graph::dtypeBytes(spec.dtype));
+  const FreshTensor fresh = freshTensor(spec.dtype, spec.shape);
+  const std::span bytes(fresh.bytes, static_cast<size_t>(graph::byteCount(fresh.view)));
+  std::ranges::fill(bytes, std::byte{0});
   const bool ones = spec.low == 1 || spec.dtype == graph::DType::Bool;
-  if (ones && !graph::isFloat(spec.dtype)) {
-    const size_t width = graph::dtypeBytes(spec.dtype);
-    for (size_t i = 0; i < count; ++i) (*bytes)[i * width] = std::byte{1};
-  }
-  NamedTensor tensor{spec.name, {}};
-  tensor.view.dtype = spec.dtype;
-  tensor.view.shape = spec.shape;
-  tensor.view.strides = denseStrides(spec.shape);
-  tensor.view.data = bytes->data();
-  tensor.view.owner = std::move(bytes);
-  return tensor;
+  const size_t width = graph::dtypeBytes(spec.dtype);
+  for (size_t i = 0; ones && !graph::isFloat(spec.dtype) && i < bytes.size(); i += width) bytes[i] = std::byte{1};
+  return {spec.name, fresh.view};
 }
 
 std::vector<graph::Shape> shapesOf(const std::vector<SizedInput>& inputs) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_set>
@@ -11,16 +12,6 @@
 
 namespace normlens::formats::onnx {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-bool mentions(const std::string& name, std::initializer_list<const char*> words) {
-  const std::string text = lower(name);
-  return std::ranges::any_of(words, [&](const char* word) { return text.find(word) != std::string::npos; });
-}
 
 // What such an axis usually holds.
 int64_t usualSize(const std::string& name, size_t axis, size_t rank, graph::DType dtype) {
@@ -89,6 +80,11 @@ class Sizes {
 };
 
 }  // namespace
+
+bool mentions(std::string name, std::initializer_list<const char*> words) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::any_of(words, [&](const char* word) { return name.find(word) != std::string::npos; });
+}
 
 std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing) {
   const GraphProto& graph = model.graph();

@@ -1,7 +1,7 @@
 // Sizes for the inputs of a model whose file leaves some of them open. Private to formats/onnx.
 #pragma once
 
-#include <map>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -30,6 +30,9 @@ enum class SizeSharing : uint8_t {
 // Inputs of the main graph without initializers, in order. Axes that belong together get one size, all others pairwise
 // different sizes, at least 2; "a + b" gets the sum where a and b are known.
 [[nodiscard]] std::vector<SizedInput> sizedInputs(const ModelProto& model, SizeSharing sharing = SizeSharing::AsNamed);
+
+// Whether a name holds one of these words, whatever its letters' case.
+[[nodiscard]] bool mentions(std::string name, std::initializer_list<const char*> words);
 
 // The tensor that is meant for the input at this position: by the model's name, else "in_0" ..., else in order; null:
 // none.

@@ -1,44 +1,17 @@
 // OnnxModel: running, probing, capturing.
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <unordered_map>
 
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/onnx_model.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
 #include "core/formats/onnx/run/session.h"
 #include "core/formats/onnx/run/session_runner.h"
 #include "core/formats/onnx/run/static_shapes.h"
 
 namespace normlens::formats::onnx {
 namespace {
-
-// Shapes of all values that were reached. One that was seen with two shapes (in a loop) has none.
-class ShapeRecorder {
- public:
-  void note(const std::string& path, const ProbedValue& value) {
-    const auto [place, fresh] = shapes_.try_emplace(path, value);
-    if (!fresh && (place->second.shape != value.shape || place->second.dtype != value.dtype)) varying_.insert(path);
-  }
-  ProbeShapes take() {
-    for (const std::string& path : varying_) shapes_.erase(path);
-    return std::move(shapes_);
-  }
-
- private:
-  ProbeShapes shapes_;
-  std::set<std::string> varying_;
-};
-
-graph::TensorView copyOf(const graph::TensorView& value) {
-  if (!value.data) return {};
-  FreshTensor fresh = freshTensor(value.dtype, value.shape);
-  const auto count = static_cast<size_t>(graph::elementCount(value.shape).value_or(0));
-  if (count > 0) std::memcpy(fresh.bytes, value.data, count * graph::dtypeBytes(value.dtype));
-  return fresh.view;
-}
 
 bool anyPath(const std::string&) { return true; }
 
@@ -55,22 +28,26 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
   };
   auto tapped = Session::open(source, {.optimised = false, .taps = isAsked, .onlyForShape = inferred.onlyForShape});
   if (!tapped) return tl::unexpected(tapped.error());
-  ShapeRecorder recorder;
-  bool agree = true;
+  RunShapes out;
+  std::set<std::string> varying;  // values that were seen with two shapes (in a loop) have none
+  const auto note = [&](const std::string& path, const ProbedValue& value) {
+    const auto [place, fresh] = out.shapes.try_emplace(path, value);
+    if (!fresh && (place->second.shape != value.shape || place->second.dtype != value.dtype)) varying.insert(path);
+  };
   const auto compare = [&](const std::string& path, const graph::Shape& shape) {
     const auto known = inferred.shapes.find(path);
-    agree = agree && (known == inferred.shapes.end() || known->second.shape == shape);
+    out.agree = out.agree && (known == inferred.shapes.end() || known->second.shape == shape);
   };
   const auto ran = (*tapped)->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
     ProbedValue seen{value.dtype, value.shape};
     if (site.bfloat16 && seen.dtype == graph::DType::Float32) seen.dtype = graph::DType::BFloat16;
     compare(site.path, seen.shape);
-    recorder.note(site.path, seen);
-    for (const std::string& alias : site.aliases) recorder.note(alias, seen);
+    note(site.path, seen);
+    for (const std::string& alias : site.aliases) note(alias, seen);
   });
   if (!ran) return tl::unexpected(ran.error());
   for (const NamedTensor& output : *ran) compare(output.name, output.view.shape);
-  RunShapes out{recorder.take(), agree};
+  for (const std::string& path : varying) out.shapes.erase(path);
   out.shapes.merge(ProbeShapes(inferred.shapes));
   return out;
 }
@@ -147,7 +124,7 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
     tappedPaths_ = std::move(paths);
   }
   auto ran = tapped_->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
-    const graph::TensorView copy = copyOf(value);
+    const graph::TensorView copy = value.data ? copyOf(value) : graph::TensorView{};
     const auto give = [&](const std::string& path) {
       const auto found = wanted.find(path);
       if (found == wanted.end()) return;

@@ -7,6 +7,7 @@
 
 #include "core/base/plain_error.h"
 #include "core/formats/onnx/read/names.h"
+#include "core/formats/onnx/read/open.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -34,6 +35,10 @@ std::shared_ptr<Ort::Env> ortEnvironment() {
   }
   return environment;
 }
+
+std::string runtimeVersion() { return Ort::GetVersionString(); }
+std::vector<std::string> runtimeProviders() { return Ort::GetAvailableProviders(); }
+bool runtimeHasCuda() { return std::ranges::count(runtimeProviders(), "CUDAExecutionProvider") > 0; }
 
 std::string plainOrtText(const std::string& given) {
   // Places in the runtime's sources, its functions, its own ways of saying that something went wrong.

@@ -4,10 +4,12 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <optional>
+#include <sstream>
 
 #include "core/formats/onnx/float64/float64_ops.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
-#include "core/formats/onnx/read/tensors/tensor_data.h"
+#include "core/formats/onnx/float64/kernel.h"
+#include "core/formats/onnx/run/ort_values.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -31,65 +33,45 @@ class KernelAttributes final : public float64::Attributes {
   explicit KernelAttributes(const OrtKernelInfo* info) : info_(info) {}
 
   [[nodiscard]] int64_t integer(const char* name, int64_t otherwise) const override {
-    int64_t value = 0;
-    return found(Ort::GetApi().KernelInfoGetAttribute_int64(info_, name, &value)) ? value : otherwise;
+    return given([&] { return info_.GetAttribute<int64_t>(name); }, otherwise);
   }
   [[nodiscard]] double number(const char* name, double otherwise) const override {
-    float value = 0;
-    return found(Ort::GetApi().KernelInfoGetAttribute_float(info_, name, &value)) ? static_cast<double>(value)
-                                                                                  : otherwise;
+    return given([&] { return static_cast<double>(info_.GetAttribute<float>(name)); }, otherwise);
   }
   [[nodiscard]] std::string text(const char* name, const std::string& otherwise) const override {
-    size_t size = 0;
-    if (!found(Ort::GetApi().KernelInfoGetAttribute_string(info_, name, nullptr, &size))) return otherwise;
-    std::string value(size, '\0');
-    if (!found(Ort::GetApi().KernelInfoGetAttribute_string(info_, name, value.data(), &size))) return otherwise;
-    value.resize(std::strlen(value.c_str()));
-    return value;
+    return given([&] { return info_.GetAttribute<std::string>(name); }, otherwise);
   }
   [[nodiscard]] std::vector<int64_t> integers(const char* name) const override {
-    size_t size = 0;
-    if (!found(Ort::GetApi().KernelInfoGetAttributeArray_int64(info_, name, nullptr, &size))) return {};
-    std::vector<int64_t> values(size);
-    found(Ort::GetApi().KernelInfoGetAttributeArray_int64(info_, name, values.data(), &size));
-    return values;
+    return given([&] { return info_.GetAttributes<int64_t>(name); }, std::vector<int64_t>());
   }
   [[nodiscard]] std::vector<double> numbers(const char* name) const override {
-    size_t size = 0;
-    if (!found(Ort::GetApi().KernelInfoGetAttributeArray_float(info_, name, nullptr, &size))) return {};
-    std::vector<float> values(size);
-    found(Ort::GetApi().KernelInfoGetAttributeArray_float(info_, name, values.data(), &size));
+    const auto values = given([&] { return info_.GetAttributes<float>(name); }, std::vector<float>());
     return {values.begin(), values.end()};
   }
   // The runtime has no call for lists of strings: they are handed over as one, joined by commas.
   [[nodiscard]] std::vector<std::string> texts(const char* name) const override {
-    const std::string joined = text(name, "");
     std::vector<std::string> values;
-    for (size_t begin = 0; begin < joined.size();) {
-      const size_t end = std::min(joined.find(',', begin), joined.size());
-      values.push_back(joined.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    std::istringstream joined(text(name, ""));
+    for (std::string value; std::getline(joined, value, ',');) values.push_back(value);
     return values;
   }
 
  private:
-  static bool found(OrtStatus* status) {
-    if (!status) return true;
-    Ort::GetApi().ReleaseStatus(status);
-    return false;
+  // The runtime's way to say that an attribute is missing is an exception.
+  template <class Read, class Value>
+  static Value given(const Read& read, Value otherwise) {
+    try {
+      return read();
+    } catch (const Ort::Exception&) {
+      return otherwise;
+    }
   }
-  const OrtKernelInfo* info_;
+  Ort::ConstKernelInfo info_;
 };
-
-template <class T>
-std::vector<int64_t> widened(const T* data, size_t count) {
-  return {data, data + count};
-}
 
 class KernelCall final : public float64::Call {
  public:
-  KernelCall(OrtKernelContext* context, const float64::KernelRow& row) : context_(context), row_(row) {}
+  explicit KernelCall(OrtKernelContext* context) : context_(context) {}
 
   [[nodiscard]] bool has(size_t input) const override {
     return input < context_.GetInputCount() && context_.GetInput(input) != nullptr;
@@ -108,25 +90,10 @@ class KernelCall final : public float64::Call {
     return valueOf(input).GetTensorTypeAndShapeInfo().GetElementType() == ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
   }
   [[nodiscard]] std::vector<int64_t> integers(size_t input) const override {
-    const auto value = valueOf(input);
-    const auto info = value.GetTensorTypeAndShapeInfo();
-    const size_t count = info.GetElementCount();
-    switch (info.GetElementType()) {
-      case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64:
-        return widened(value.GetTensorData<int64_t>(), count);
-      case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32:
-        return widened(value.GetTensorData<int32_t>(), count);
-      case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16:
-        return widened(value.GetTensorData<int16_t>(), count);
-      case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8:
-        return widened(value.GetTensorData<int8_t>(), count);
-      case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8:
-        return widened(value.GetTensorData<uint8_t>(), count);
-      case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL:
-        return widened(value.GetTensorData<bool>(), count);
-      default:
-        throw std::runtime_error("an input that is not an integer");
-    }
+    const graph::TensorView view = viewOf(valueOf(input));
+    const auto numbers = graph::isFloat(view.dtype) ? std::nullopt : graph::toDoubles(view);
+    if (!numbers) throw std::runtime_error("an input that is not an integer");
+    return {numbers->begin(), numbers->end()};
   }
   [[nodiscard]] bool wants(size_t output) const override {
     // The runtime says so only by giving no memory; asking with an empty shape would fix the shape. Trailing outputs
@@ -135,7 +102,6 @@ class KernelCall final : public float64::Call {
   }
   double* output(size_t output, const Shape& shape) override { return made<double>(output, shape); }
   int32_t* output32(size_t output, const Shape& shape) override { return made<int32_t>(output, shape); }
-  int64_t* output64(size_t output, const Shape& shape) override { return made<int64_t>(output, shape); }
   void* outputBytes(size_t output, const Shape& shape) override { return made<uint8_t>(output, shape); }
 
   void parallel(int64_t count, const std::function<void(int64_t)>& body) override {
@@ -174,88 +140,117 @@ class KernelCall final : public float64::Call {
   }
 
   Ort::KernelContext context_;
-  const float64::KernelRow& row_;
   std::vector<std::vector<double>> spare_;
 };
 
-bool mayBeMissing(char letter) { return std::isupper(static_cast<unsigned char>(letter)) != 0; }
+// Taps read any value, and the tap before them.
+class TapKernel {
+ public:
+  TapKernel(const TapReceiver& receiver, int64_t index) : receiver_(receiver), index_(index) {}
 
-ONNXTensorElementDataType typeFor(char letter) {
-  switch (std::tolower(static_cast<unsigned char>(letter))) {
-    case 'd':
-      return ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
-    case 'b':
-      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
-    case 'u':
-      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-    case 'i':
-      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
-    case 'l':
-      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-    default:
-      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  OrtStatusPtr ComputeV2(OrtKernelContext* context) {
+    return guarded([&] {
+      const Ort::KernelContext call(context);
+      const int64_t none = 0;
+      *call.GetOutput(0, &none, 0).GetTensorMutableData<bool>() = true;
+      if (!receiver_.sink || !*receiver_.sink) return;
+      const auto value = call.GetInput(0);
+      if (!value) return;  // an output that its operator leaves out
+      const std::lock_guard lock(receiver_.one);
+      (*receiver_.sink)(receiver_.sites->at(static_cast<size_t>(index_)), viewOf(value));
+    });
   }
+
+ private:
+  const TapReceiver& receiver_;
+  int64_t index_;
+};
+
+class TapOp : public Ort::CustomOpBase<TapOp, TapKernel, true> {
+ public:
+  explicit TapOp(const TapReceiver& receiver) : receiver_(receiver) {}
+  [[nodiscard]] const char* GetName() const { return kTapOp; }
+  [[nodiscard]] size_t GetInputTypeCount() const { return 2; }
+  [[nodiscard]] ONNXTensorElementDataType GetInputType(size_t index) const {
+    return index == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+  }
+  [[nodiscard]] OrtCustomOpInputOutputCharacteristic GetInputCharacteristic(size_t index) const {
+    return index == 0 ? INPUT_OUTPUT_REQUIRED : INPUT_OUTPUT_OPTIONAL;
+  }
+  [[nodiscard]] size_t GetOutputTypeCount() const { return 1; }
+  [[nodiscard]] ONNXTensorElementDataType GetOutputType(size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL; }
+  OrtStatusPtr CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, void** kernel) const {
+    return guarded([&] { *kernel = new TapKernel(receiver_, KernelAttributes(info).integer(kTapIndex, 0)); });
+  }
+
+ private:
+  const TapReceiver& receiver_;
+};
+
+class DoubleKernel {
+ public:
+  DoubleKernel(const float64::KernelRow& row, float64::Kernel kernel) : row_(row), kernel_(std::move(kernel)) {}
+
+  OrtStatusPtr ComputeV2(OrtKernelContext* context) {
+    return guarded([&] {
+      try {
+        KernelCall call(context);
+        kernel_(call);
+      } catch (const std::exception& error) {
+        throw std::runtime_error(std::string(row_.name) + ": " + error.what());
+      }
+    });
+  }
+
+ private:
+  const float64::KernelRow& row_;
+  float64::Kernel kernel_;
+};
+
+// ONNX's and ONNX Runtime's element types have the same numbers.
+ONNXTensorElementDataType typeFor(char letter) { return static_cast<ONNXTensorElementDataType>(elementType(letter)); }
+
+OrtCustomOpInputOutputCharacteristic presenceFor(char letter) {
+  return std::isupper(static_cast<unsigned char>(letter)) != 0 ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
 }
+
+class DoubleOp : public Ort::CustomOpBase<DoubleOp, DoubleKernel, true> {
+ public:
+  explicit DoubleOp(const float64::KernelRow& row) : row_(row) {}
+  [[nodiscard]] const char* GetName() const { return row_.name; }
+  [[nodiscard]] size_t GetInputTypeCount() const { return std::strlen(row_.inputs); }
+  [[nodiscard]] ONNXTensorElementDataType GetInputType(size_t index) const { return typeFor(row_.inputs[index]); }
+  [[nodiscard]] OrtCustomOpInputOutputCharacteristic GetInputCharacteristic(size_t index) const {
+    return presenceFor(row_.inputs[index]);
+  }
+  [[nodiscard]] size_t GetOutputTypeCount() const { return std::strlen(row_.outputs); }
+  [[nodiscard]] ONNXTensorElementDataType GetOutputType(size_t index) const { return typeFor(row_.outputs[index]); }
+  [[nodiscard]] OrtCustomOpInputOutputCharacteristic GetOutputCharacteristic(size_t index) const {
+    return presenceFor(row_.outputs[index]);
+  }
+  OrtStatusPtr CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, void** kernel) const {
+    return guarded([&] { *kernel = new DoubleKernel(row_, row_.make(KernelAttributes(info))); });
+  }
+
+ private:
+  const float64::KernelRow& row_;
+};
 
 }  // namespace
 
-OrtStatusPtr TapKernel::ComputeV2(OrtKernelContext* context) {
-  return guarded([&] {
-    const Ort::KernelContext call(context);
-    const int64_t none = 0;
-    *call.GetOutput(0, &none, 0).GetTensorMutableData<bool>() = true;
-    if (!receiver_.sink || !*receiver_.sink) return;
-    const auto value = call.GetInput(0);
-    if (!value) return;  // an output that its operator leaves out
-    const auto info = value.GetTensorTypeAndShapeInfo();
-    graph::TensorView view;
-    view.dtype = fromOnnxType(static_cast<int32_t>(info.GetElementType()));
-    view.shape = info.GetShape();
-    view.strides = denseStrides(view.shape);
-    if (graph::dtypeBytes(view.dtype) > 0) view.data = static_cast<const std::byte*>(value.GetTensorRawData());
-    const std::lock_guard lock(receiver_.one);
-    (*receiver_.sink)(receiver_.sites->at(static_cast<size_t>(index_)), view);
-  });
-}
-
-OrtStatusPtr TapOp::CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, void** kernel) const {
-  return guarded([&] { *kernel = new TapKernel(receiver_, KernelAttributes(info).integer(kTapIndex, 0)); });
-}
-
-OrtStatusPtr DoubleKernel::ComputeV2(OrtKernelContext* context) {
-  return guarded([&] {
-    try {
-      KernelCall call(context, row_);
-      kernel_(call);
-    } catch (const std::exception& error) {
-      throw std::runtime_error(std::string(row_.name) + ": " + error.what());
-    }
-  });
-}
-
-size_t DoubleOp::GetInputTypeCount() const { return std::strlen(row_.inputs); }
-ONNXTensorElementDataType DoubleOp::GetInputType(size_t index) const { return typeFor(row_.inputs[index]); }
-OrtCustomOpInputOutputCharacteristic DoubleOp::GetInputCharacteristic(size_t index) const {
-  return mayBeMissing(row_.inputs[index]) ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
-}
-size_t DoubleOp::GetOutputTypeCount() const { return std::strlen(row_.outputs); }
-ONNXTensorElementDataType DoubleOp::GetOutputType(size_t index) const { return typeFor(row_.outputs[index]); }
-OrtCustomOpInputOutputCharacteristic DoubleOp::GetOutputCharacteristic(size_t index) const {
-  return mayBeMissing(row_.outputs[index]) ? INPUT_OUTPUT_OPTIONAL : INPUT_OUTPUT_REQUIRED;
-}
-
-OrtStatusPtr DoubleOp::CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, void** kernel) const {
-  return guarded([&] { *kernel = new DoubleKernel(row_, row_.make(KernelAttributes(info))); });
-}
-
 OwnOps::OwnOps() {
+  add(kTapDomain, {std::make_shared<TapOp>(receiver_)});
+  std::vector<std::shared_ptr<const OrtCustomOp>> kernels;
   for (const auto rows : float64::allKernels()) {
-    for (const float64::KernelRow& row : rows) kernels_.emplace_back(row);
+    for (const float64::KernelRow& row : rows) kernels.push_back(std::make_shared<DoubleOp>(row));
   }
-  domains_.emplace_back(kTapDomain);
-  domains_.back().Add(&tap_);
-  domains_.emplace_back(kFloat64Domain);
-  for (const DoubleOp& op : kernels_) domains_.back().Add(&op);
+  add(kFloat64Domain, kernels);
+}
+
+void OwnOps::add(const char* domain, const std::vector<std::shared_ptr<const OrtCustomOp>>& ops) {
+  domains_.emplace_back(domain);
+  for (const auto& op : ops) domains_.back().Add(op.get());
+  ops_.insert(ops_.end(), ops.begin(), ops.end());
 }
 
 void OwnOps::addTo(Ort::SessionOptions& options) {

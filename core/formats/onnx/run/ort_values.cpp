@@ -7,6 +7,7 @@
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/onnx_source.h"
 #include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -17,50 +18,21 @@ using graph::TensorView;
 // Kernels load whole vectors at once.
 constexpr uintptr_t kAlignment = 16;
 
-std::optional<std::vector<int64_t>> integersOf(const TensorView& view) {
-  const int64_t count = graph::elementCount(view.shape).value_or(0);
-  std::vector<int64_t> numbers(static_cast<size_t>(count));
-  const auto read = [&]<class T>(T) {
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      T number;
-      std::memcpy(&number, view.data + i * sizeof(T), sizeof(T));
-      numbers[i] = static_cast<int64_t>(number);
-    }
-  };
-  switch (view.dtype) {
-    case DType::Bool:
-    case DType::UInt8:
-      read(uint8_t{});
-      break;
-    case DType::Int8:
-      read(int8_t{});
-      break;
-    case DType::Int16:
-      read(int16_t{});
-      break;
-    case DType::Int32:
-      read(int32_t{});
-      break;
-    case DType::Int64:
-      read(int64_t{});
-      break;
-    default:
-      return std::nullopt;
-  }
-  return numbers;
-}
-
 template <class T>
-bool writeAll(const std::vector<int64_t>& numbers, std::byte* bytes) {
+bool writeAll(const std::vector<double>& numbers, std::byte* bytes) {
   for (size_t i = 0; i < numbers.size(); ++i) {
+    using Limits = std::numeric_limits<T>;
+    const bool fits =
+        numbers[i] >= static_cast<double>(Limits::lowest()) && numbers[i] <= static_cast<double>(Limits::max());
+    if (!fits) return false;
     const auto number = static_cast<T>(numbers[i]);
-    if (static_cast<int64_t>(number) != numbers[i]) return false;
     std::memcpy(bytes + i * sizeof(T), &number, sizeof(T));
   }
   return true;
 }
 
-bool writeIntegers(const std::vector<int64_t>& numbers, DType wanted, std::byte* bytes) {
+// False where a number does not fit.
+bool writeNumbers(const std::vector<double>& numbers, DType wanted, std::byte* bytes) {
   switch (wanted) {
     case DType::Bool:
       for (size_t i = 0; i < numbers.size(); ++i) bytes[i] = std::byte{numbers[i] != 0};
@@ -119,23 +91,25 @@ Result<TensorView> viewOfValue(const std::string& name, Ort::Value value) {
   if (type == TensorProto::UINT32) return widenUnsigned(name, value.GetTensorData<uint32_t>(), shape);
   if (type == TensorProto::STRING) return numbersOfTexts(value, shape);
   if (type == TensorProto::UINT64) return widenUnsigned(name, value.GetTensorData<uint64_t>(), shape);
-  TensorView view;
-  view.dtype = fromOnnxType(type);
+  TensorView view = viewOf(value.GetConst());
   if (graph::dtypeBytes(view.dtype) == 0) {
     return fail(ErrorCode::Unsupported, "the output '" + name + "' is of a type that cannot be compared");
   }
-  view.shape = shape;
-  view.strides.assign(shape.size(), 1);
-  for (size_t axis = shape.size(); axis-- > 1;) view.strides[axis - 1] = view.strides[axis] * shape[axis];
-  auto owner = std::make_shared<Ort::Value>(std::move(value));
-  view.data = static_cast<const std::byte*>(owner->GetTensorRawData());
-  view.owner = std::move(owner);
+  view.owner = std::make_shared<Ort::Value>(std::move(value));
   return view;
 }
 
 }  // namespace
 
-ONNXTensorElementDataType ortType(DType dtype) { return static_cast<ONNXTensorElementDataType>(toOnnxType(dtype)); }
+TensorView viewOf(const Ort::ConstValue& value) {
+  const auto info = value.GetTensorTypeAndShapeInfo();
+  TensorView view;
+  view.dtype = fromOnnxType(static_cast<int32_t>(info.GetElementType()));
+  view.shape = info.GetShape();
+  view.strides = denseStrides(view.shape);
+  if (graph::dtypeBytes(view.dtype) > 0) view.data = static_cast<const std::byte*>(value.GetTensorRawData());
+  return view;
+}
 
 bool suitsRuntime(const TensorView& view) {
   return view.data != nullptr && view.contiguous() && reinterpret_cast<uintptr_t>(view.data) % kAlignment == 0;
@@ -143,19 +117,15 @@ bool suitsRuntime(const TensorView& view) {
 
 SharedValue shareTensor(const TensorView& view) {
   TensorView dense = denseView(view);
-  const size_t bytes =
-      static_cast<size_t>(graph::elementCount(dense.shape).value_or(0)) * graph::dtypeBytes(dense.dtype);
-  if (!suitsRuntime(dense)) {
-    FreshTensor fresh = freshTensor(dense.dtype, dense.shape);
-    if (bytes > 0) std::memcpy(fresh.bytes, dense.data, bytes);
-    dense = fresh.view;
-  }
+  const auto bytes = static_cast<size_t>(graph::byteCount(dense));
+  if (!suitsRuntime(dense)) dense = copyOf(dense);
   const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
   // The runtime takes inputs by a pointer to writable memory; it only reads them.
   auto* data = const_cast<std::byte*>(dense.data);
+  // ONNX's and ONNX Runtime's element types have the same numbers.
+  const auto type = static_cast<ONNXTensorElementDataType>(toOnnxType(dense.dtype));
   SharedValue shared;
-  shared.value =
-      Ort::Value::CreateTensor(memory, data, bytes, dense.shape.data(), dense.shape.size(), ortType(dense.dtype));
+  shared.value = Ort::Value::CreateTensor(memory, data, bytes, dense.shape.data(), dense.shape.size(), type);
   shared.memory = dense.owner;
   return shared;
 }
@@ -169,11 +139,11 @@ Result<TensorView> convertInput(const TensorView& view, DType wanted, const std:
                                          " in the model, the given array is " +
                                          std::string(graph::dtypeName(dense.dtype)));
   };
-  const auto numbers = integersOf(dense);
+  const auto numbers = graph::isFloat(dense.dtype) ? std::nullopt : graph::toDoubles(dense);
   if (!numbers) return refused();
   const bool toFloat = graph::isFloat(wanted) && wanted != DType::Float64;
   FreshTensor fresh = freshTensor(toFloat ? DType::Float64 : wanted, dense.shape);
-  if (!writeIntegers(*numbers, fresh.view.dtype, fresh.bytes)) return refused();
+  if (!writeNumbers(*numbers, fresh.view.dtype, fresh.bytes)) return refused();
   return toFloat ? castFloats(fresh.view, wanted) : fresh.view;
 }
 

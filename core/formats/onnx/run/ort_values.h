@@ -12,8 +12,8 @@
 
 namespace normlens::formats::onnx {
 
-// ONNX's and ONNX Runtime's element types have the same numbers.
-[[nodiscard]] ONNXTensorElementDataType ortType(graph::DType dtype);
+// Of a tensor, valid as long as the value. Its dtype is Unknown, and its data null, where TensorView has no such type.
+[[nodiscard]] graph::TensorView viewOf(const Ort::ConstValue& value);
 
 // An OrtValue on memory of ours, and what keeps that memory alive.
 struct SharedValue {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 
 #include "core/formats/onnx/float64/flatten_functions.h"
@@ -17,31 +16,18 @@ namespace {
 using ::ONNX_NAMESPACE::InferenceContext;
 using ::ONNX_NAMESPACE::OpSchema;
 
-int32_t typeFor(char letter) {
-  switch (std::tolower(static_cast<unsigned char>(letter))) {
-    case 'b':
-      return TensorProto::INT8;
-    case 'u':
-      return TensorProto::UINT8;
-    case 'i':
-      return TensorProto::INT32;
-    case 'l':
-      return TensorProto::INT64;
-    default:
-      return TensorProto::DOUBLE;
-  }
-}
-
 bool isDouble(InferenceContext& context, size_t input) {
   const auto* type = input < context.getNumInputs() ? context.getInputType(input) : nullptr;
   return type != nullptr && type->tensor_type().elem_type() == TensorProto::DOUBLE;
 }
 
-void inferOutputs(InferenceContext& context, const OwnSignature& signature) {
-  if (!isDouble(context, static_cast<size_t>(signature.typedInput))) return;
-  const size_t count = std::min(context.getNumOutputs(), signature.outputs.size());
+// One that has no kernel of ours: its first output is what its first input is.
+void inferOutputs(InferenceContext& context, const float64::KernelRow* kernel) {
+  if (!isDouble(context, kernel ? static_cast<size_t>(kernel->typedInput) : 0)) return;
+  const std::string_view outputs = kernel ? kernel->outputs : "d";
+  const size_t count = std::min(context.getNumOutputs(), outputs.size());
   for (size_t i = 0; i < count; ++i) {
-    context.getOutputType(i)->mutable_tensor_type()->set_elem_type(typeFor(signature.outputs[i]));
+    context.getOutputType(i)->mutable_tensor_type()->set_elem_type(elementType(outputs[i]));
   }
 }
 
@@ -75,13 +61,12 @@ const OpSchema* RuntimeSchemas::GetSchema(const std::string& op, int version, co
   if (known != nullptr || domain == kTapDomain) return known;  // what a tap makes, nobody reads as a number
   auto& made = made_[{domain, op}];
   if (!made) {
-    // One that has no kernel of ours: its first output is what its first input is.
     auto schema = std::make_unique<OpSchema>();
-    schema->TypeAndShapeInferenceFunction([signature = ownSignature(domain, op).value_or(OwnSignature{0, "d"}),
-                                           keeps = keepsShape(op)](InferenceContext& context) {
-      inferOutputs(context, signature);
-      if (keeps) inferShapes(context);
-    });
+    schema->TypeAndShapeInferenceFunction(
+        [kernel = kernelFor(domain, op), keeps = keepsShape(op)](InferenceContext& context) {
+          inferOutputs(context, kernel);
+          if (keeps) inferShapes(context);
+        });
     made = std::move(schema);
   }
   return made.get();

@@ -1,7 +1,5 @@
 #include "core/formats/onnx/run/session.h"
 
-#ifdef NORMLENS_HAVE_ONNXRUNTIME
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -108,16 +106,17 @@ struct Session::Impl {
   }
 
   // As many as the largest of these weights needs.
-  [[nodiscard]] std::shared_ptr<const Zeros> zerosFor(const std::unordered_set<std::string>& names) const {
+  [[nodiscard]] std::shared_ptr<const std::byte> zerosFor(const std::unordered_set<std::string>& names) const {
     int64_t most = 0;
     for (const auto& [name, weight] : *weights) {
       if (names.contains(name)) most = std::max(most, graph::byteCount(weight.view));
     }
-    return most > 0 ? Zeros::of(static_cast<size_t>(most)) : nullptr;
+    return most > 0 ? zeros(static_cast<size_t>(most)) : nullptr;
   }
 
-  [[nodiscard]] static graph::TensorView standIn(const graph::TensorView& weight, std::shared_ptr<const Zeros> zeros) {
-    return {zeros->data(), weight.dtype, weight.shape, denseStrides(weight.shape), std::move(zeros)};
+  [[nodiscard]] static graph::TensorView standIn(const graph::TensorView& weight,
+                                                 const std::shared_ptr<const std::byte>& zeros) {
+    return {zeros.get(), weight.dtype, weight.shape, denseStrides(weight.shape), zeros};
   }
 
   // A weight that the runtime cannot use where it is mapped is copied anyway: from the file, so that the mapping's
@@ -391,5 +390,3 @@ Result<std::string> Session::endProfile() {
 }
 
 }  // namespace normlens::formats::onnx
-
-#endif

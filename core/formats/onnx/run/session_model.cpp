@@ -144,17 +144,6 @@ bool functionsAreDefined(const ModelProto& model) {
   });
 }
 
-std::string unknownAmong(const ::google::protobuf::RepeatedPtrField<NodeProto>& nodes,
-                         const std::set<std::string>& own) {
-  std::string unknown;
-  eachNode(nodes, [&](const NodeProto& node) {
-    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
-                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
-    if (!known && unknown.empty()) unknown = node.op_type() + " of '" + node.domain() + "'";
-  });
-  return unknown;
-}
-
 }  // namespace
 
 void nameNodesByOutputs(SessionModel& model) {
@@ -169,10 +158,12 @@ std::string unknownOperator(const ModelProto& model) {
   for (const auto& function : model.functions()) {
     own.insert(functionKey(function.domain(), function.name(), function.overload()));
   }
-  std::string unknown = unknownAmong(model.graph().node(), own);
-  for (const auto& function : model.functions()) {
-    if (unknown.empty()) unknown = unknownAmong(function.node(), own);
-  }
+  std::string unknown;
+  eachNode(model, [&](const NodeProto& node) {
+    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
+                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
+    if (!known && unknown.empty()) unknown = node.op_type() + " of '" + node.domain() + "'";
+  });
   return unknown;
 }
 

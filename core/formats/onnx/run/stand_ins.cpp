@@ -20,11 +20,6 @@ bool sizeFollowsNumbers(const std::string& op) {
   return std::ranges::find(kOps, op) != kOps.end();
 }
 
-bool isKnownFloat(const KnownTypes& types, const std::string& name) {
-  const auto found = types.find(name);
-  return found != types.end() && graph::isFloat(found->second.dtype);
-}
-
 Names largeFloats(const OnnxSource& source) {
   Names names;
   for (const auto& [name, weight] : *source.weights) {
@@ -34,6 +29,11 @@ Names largeFloats(const OnnxSource& source) {
 }
 
 }  // namespace
+
+bool isKnownFloat(const KnownTypes& types, const std::string& name) {
+  const auto found = types.find(name);
+  return found != types.end() && graph::isFloat(found->second.dtype);
+}
 
 bool isLargeFloat(const graph::TensorView& weight) {
   return graph::isFloat(weight.dtype) && graph::byteCount(weight) >= kSmallest;
@@ -59,13 +59,11 @@ Names weightsOnlyForShape(const OnnxSource& source, const KnownTypes& types) {
   return weights;
 }
 
-std::shared_ptr<const Zeros> Zeros::of(size_t bytes) {
-  void* data =
-      ::mmap(nullptr, std::max<size_t>(bytes, 1), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+std::shared_ptr<const std::byte> zeros(size_t bytes) {
+  const size_t size = std::max<size_t>(bytes, 1);
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return nullptr;
-  return std::shared_ptr<const Zeros>(new Zeros(static_cast<const std::byte*>(data), std::max<size_t>(bytes, 1)));
+  return {static_cast<const std::byte*>(data), [data, size](const std::byte*) { ::munmap(data, size); }};
 }
-
-Zeros::~Zeros() { ::munmap(const_cast<std::byte*>(data_), bytes_); }
 
 }  // namespace normlens::formats::onnx

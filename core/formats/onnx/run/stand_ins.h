@@ -13,6 +13,8 @@
 
 namespace normlens::formats::onnx {
 
+[[nodiscard]] bool isKnownFloat(const KnownTypes& types, const std::string& name);
+
 // Worth sparing a copy, and of a type whose numbers no kernel asks for before it runs.
 [[nodiscard]] bool isLargeFloat(const graph::TensorView& weight);
 
@@ -20,21 +22,8 @@ namespace normlens::formats::onnx {
 // from them (the positions that NonZero finds, an index, a condition). In doubt: none.
 [[nodiscard]] std::unordered_set<std::string> weightsOnlyForShape(const OnnxSource& source, const KnownTypes& types);
 
-// Zeros for tensors up to some size. Reading them takes no memory of its own; writing to them is not allowed.
-class Zeros {
- public:
-  // Null where the system has no such stretch of addresses.
-  static std::shared_ptr<const Zeros> of(size_t bytes);
-  ~Zeros();
-  Zeros(const Zeros&) = delete;
-  Zeros& operator=(const Zeros&) = delete;
-
-  [[nodiscard]] const std::byte* data() const { return data_; }
-
- private:
-  Zeros(const std::byte* data, size_t bytes) : data_(data), bytes_(bytes) {}
-  const std::byte* data_;
-  size_t bytes_;
-};
+// Zeros for tensors up to some size. Reading them takes no memory of its own; writing to them is not allowed. Null
+// where the system has no such stretch of addresses.
+[[nodiscard]] std::shared_ptr<const std::byte> zeros(size_t bytes);
 
 }  // namespace normlens::formats::onnx

@@ -44,6 +44,19 @@ std::string header(uint32_t field, uint64_t size) {
   return out;
 }
 
+// New texts stand behind those that stay.
+void setProperties(::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::StringStringEntryProto>& entries,
+                   const std::map<std::string, std::string>& properties) {
+  const auto old = std::remove_if(entries.begin(), entries.end(),
+                                  [&](const auto& entry) { return properties.contains(entry.key()); });
+  entries.erase(old, entries.end());
+  for (const auto& [key, value] : properties) {
+    auto& entry = *entries.Add();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+}
+
 // The largest power of two that all tensors of a file are aligned to; 0 where a file holds one tensor only.
 uint64_t alignmentOf(const std::vector<std::pair<std::string, const Weight*>>& weights) {
   uint64_t alignment = kLargestAlignment;
@@ -187,37 +200,23 @@ Bytes SaveLayout::keep(std::string text) {
 
 void SaveLayout::placeModel(const OnnxSource& source, const fs::path& path,
                             const std::map<std::string, std::string>& properties) {
+  ModelProto skeleton = *source.skeleton;
+  setProperties(*skeleton.mutable_metadata_props(), properties);
+  for (TensorProto& stub : *skeleton.mutable_graph()->mutable_initializer()) {
+    const auto place = external_.find(stub.name());
+    if (stub.data_location() == TensorProto::EXTERNAL && place != external_.end()) pointTo(place->second, stub);
+  }
   std::vector<Bytes> pieces;
-  bool told = properties.empty();
-  const auto tell = [&] {
-    if (std::exchange(told, true)) return;
-    for (const auto& [key, value] : properties) {
-      ::ONNX_NAMESPACE::StringStringEntryProto entry;
-      entry.set_key(key);
-      entry.set_value(value);
-      std::string field;
-      appendDelimited(ModelProto::kMetadataPropsFieldNumber, entry.SerializeAsString(), field);
-      add(pieces, keep(std::move(field)));
-    }
-  };
-  const Bytes skeleton = keep(source.skeleton->SerializeAsString());
-  WireReader reader(skeleton);
+  WireReader reader(keep(skeleton.SerializeAsString()));
   while (const auto field = reader.next()) {
-    if (field->number > ModelProto::kMetadataPropsFieldNumber) tell();
-    if (field->number == ModelProto::kGraphFieldNumber) {
-      const auto graph = graphPieces(field->payload, source);
-      add(pieces, keep(header(field->number, totalOf(graph))));
-      for (const auto& piece : graph) add(pieces, piece);
+    if (field->number != ModelProto::kGraphFieldNumber) {
+      add(pieces, field->whole);
       continue;
     }
-    if (field->number == ModelProto::kMetadataPropsFieldNumber) {
-      ::ONNX_NAMESPACE::StringStringEntryProto entry;
-      entry.ParseFromArray(field->payload.data(), static_cast<int>(field->payload.size()));
-      if (properties.count(entry.key()) != 0) continue;
-    }
-    add(pieces, field->whole);
+    const auto graph = graphPieces(field->payload, source);
+    add(pieces, keep(header(field->number, totalOf(graph))));
+    for (const auto& piece : graph) add(pieces, piece);
   }
-  tell();
   FileContents file{path, 0, {}};
   for (const auto& piece : pieces) {
     file.pieces.push_back({file.size, piece});
@@ -238,18 +237,16 @@ std::vector<Bytes> SaveLayout::graphPieces(Bytes graph, const OnnxSource& source
     // Serialised in the order in which they stand.
     const TensorProto& stub = source.skeleton->graph().initializer(index++);
     const auto weight = source.weights->find(stub.name());
-    if (stub.data_location() != TensorProto::EXTERNAL || weight == source.weights->end()) {
+    const bool inside = stub.data_location() == TensorProto::EXTERNAL && weight != source.weights->end() &&
+                        !external_.contains(stub.name());
+    if (!inside) {
       add(pieces, field->whole);
-    } else if (const auto place = external_.find(stub.name()); place != external_.end()) {
-      std::string entry;
-      appendDelimited(field->number, externalStub(stub, place->second), entry);
-      add(pieces, keep(std::move(entry)));
-    } else {
-      std::vector<Bytes> tensor;
-      tensorPieces(field->payload, weight->second, tensor);
-      add(pieces, keep(header(field->number, totalOf(tensor))));
-      for (const auto& piece : tensor) add(pieces, piece);
+      continue;
     }
+    std::vector<Bytes> tensor;
+    tensorPieces(field->payload, weight->second, tensor);
+    add(pieces, keep(header(field->number, totalOf(tensor))));
+    for (const auto& piece : tensor) add(pieces, piece);
   }
   return pieces;
 }
@@ -278,17 +275,16 @@ void SaveLayout::tensorPieces(Bytes stub, const Weight& weight, std::vector<Byte
   writeData();
 }
 
-std::string SaveLayout::externalStub(const TensorProto& stub, const Place& place) {
-  TensorProto out = stub;
-  out.set_data_location(TensorProto::EXTERNAL);
-  out.clear_external_data();
+void SaveLayout::pointTo(const Place& place, TensorProto& stub) {
+  const auto given = stub.external_data();
+  stub.clear_external_data();
   const auto set = [&](const char* key, const std::string& value) {
-    auto* entry = out.add_external_data();
+    auto* entry = stub.add_external_data();
     entry->set_key(key);
     entry->set_value(value);
   };
   bool located = false, offset = false, length = false;
-  for (const auto& entry : stub.external_data()) {
+  for (const auto& entry : given) {
     if (entry.key() == "location") {
       set("location", place.location);
       located = true;
@@ -299,13 +295,12 @@ std::string SaveLayout::externalStub(const TensorProto& stub, const Place& place
       set("length", std::to_string(place.bytes));
       length = true;
     } else if (entry.key() != "checksum" || !place.moved) {
-      *out.add_external_data() = entry;
+      *stub.add_external_data() = entry;
     }
   }
   if (!located) set("location", place.location);
   if (!offset && place.offset != 0) set("offset", std::to_string(place.offset));
   if (!length && place.moved) set("length", std::to_string(place.bytes));
-  return out.SerializeAsString();
 }
 
 }  // namespace normlens::formats::onnx

@@ -64,7 +64,7 @@ class SaveLayout {
                   const std::map<std::string, std::string>& properties);
   std::vector<Bytes> graphPieces(Bytes graph, const OnnxSource& source);
   void tensorPieces(Bytes stub, const Weight& weight, std::vector<Bytes>& out);
-  std::string externalStub(const TensorProto& stub, const Place& place);
+  static void pointTo(const Place& place, TensorProto& stub);
   Bytes keep(std::string text);
 
   std::vector<FileContents> files_;
