@@ -57,7 +57,7 @@ TEST(EditableModel, CallsThatAgreeKeepTheirFunction) {
     extra.add_input(relu.node->input(0));
     extra.add_output(EditableModel::freshName(*relu.body, "negative"));
     edited.setInput(relu, extra.output(0));
-    edited.addBefore(*relu.body, *relu.node, {extra});
+    edited.addBefore(*relu.body, relu.node, {extra});
   }
   edited.finishNodes();
   const ModelProto out = *edited.finish();

@@ -270,6 +270,23 @@ TEST_F(ReadTest, FunctionsThatCallOneAnotherTooOftenAreRefused) {
   EXPECT_NE(refusal(levels(30)).find("more than 250000 nodes"), std::string::npos);
 }
 
+TEST_F(ReadTest, FunctionsThatCallThemselvesAreRefused) {
+  const std::string words = refusal(modelFromText(R"(<ir_version: 9, opset_import: ["": 17, "own": 1]>
+    m (float[2] x) => (float[2] y) { y = Relu(x) }
+    <domain: "own", opset_import: ["": 17, "own": 1]> f (x) => (y) { y = own.g(x) }
+    <domain: "own", opset_import: ["": 17, "own": 1]> g (x) => (y) { a = own.f(x)  y = own.f(a) })"));
+  EXPECT_NE(words.find("functions"), std::string::npos) << words;
+}
+
+TEST_F(ReadTest, ListsOfGraphsAreRefused) {
+  ModelProto model = linearNorm();
+  auto* list = model.mutable_graph()->mutable_node(0)->add_attribute();
+  list->set_name("bodies");
+  list->set_type(::ONNX_NAMESPACE::AttributeProto::GRAPHS);
+  list->add_graphs()->set_name("body");
+  EXPECT_NE(refusal(model).find("list of graphs"), std::string::npos);
+}
+
 TEST_F(ReadTest, TensorsOfManyAxesAreRefused) {
   ModelProto model = linearNorm();
   for (int i = 0; i < 100; ++i) initializer(model, 0).add_dims(1);

@@ -148,6 +148,11 @@ TEST(Lower, BiasGelu) {
   EXPECT_EQ(kindsOf(model), "Add[bias] Elementwise");
 }
 
+TEST(Lower, OperatorsBeforeOpset7AreOpaque) {
+  EXPECT_EQ(kindsOf(one(6, "float[4] a, float[4] b", "y = Add(a, b)")), "Opaque");
+  EXPECT_EQ(kindsOf(one(7, "float[4] a, float[4] b", "y = Add(a, b)")), "Add");
+}
+
 TEST(Lower, SoftmaxBeforeOpset13) {
   EXPECT_EQ(kindsOf(one(11, "float[2, 3, 4] x", "y = Softmax(x)")), "Opaque");  // axes 1 and 2 together
   EXPECT_EQ(kindsOf(one(11, "float[2, 3, 4] x", "y = Softmax<axis = 2>(x)")), "Softmax");

@@ -56,9 +56,7 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
     OnnxSource folded = source_;
     folded.skeleton = edited.finish();
     folded.weights = edited.takeWeights();
-    auto model = fromSource(std::move(folded), facts_);
-    if (!model) return tl::unexpected<Error>(model.error());
-    return std::unique_ptr<Model>(std::move(*model));
+    return fromSource(std::move(folded), facts_);
   } catch (...) {
     return tl::unexpected(editError("the plan cannot be applied"));
   }

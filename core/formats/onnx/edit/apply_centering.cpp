@@ -98,11 +98,7 @@ void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, i
   NodeOps ops(nodes);
   const auto axes = centeringAxes(pattern, shape);
   const std::string centered = CenteringCode(ops, axes).emit(x);
-  if (point.node != nullptr) {
-    model.addBefore(*point.body, *point.node, nodes.take());
-  } else {
-    model.addAtEnd(*point.body, nodes.take());
-  }
+  model.addBefore(*point.body, point.node, nodes.take());
   for (const auto& read : reads) model.setInput(read, centered);
 }
 

@@ -3,18 +3,10 @@
 #include <utility>
 
 #include "core/formats/onnx/read/bodies.h"
-#include "core/formats/onnx/run/runtime_ops.h"
+#include "core/formats/onnx/read/check_model.h"
 
 namespace normlens::formats::onnx {
 namespace {
-
-template <class Imports>
-int standardVersion(const Imports& imports) {
-  for (const auto& import : imports) {
-    if (import.domain().empty() || import.domain() == "ai.onnx") return static_cast<int>(import.version());
-  }
-  return 0;
-}
 
 using Names = std::unordered_set<std::string>;
 
@@ -37,75 +29,49 @@ void collectNames(const GraphProto& graph, Names& names) {
 
 }  // namespace
 
-std::string EditableModel::functionKey(const std::string& domain, const std::string& name,
-                                       const std::string& overload) {
-  return (domain == "ai.onnx" ? "" : domain) + '\0' + name + '\0' + overload;
-}
-
 EditableModel::EditableModel(const OnnxSource& source)
     : proto_(std::make_shared<ModelProto>(*source.skeleton)), weights_(std::make_shared<Weights>(*source.weights)) {
   for (int i = 0; i < proto_->functions_size(); ++i) {
-    const auto& function = proto_->functions(i);
-    functions_.emplace(functionKey(function.domain(), function.name(), function.overload()), i);
+    functions_.emplace(functionKey(proto_->functions(i)), i);
   }
-  main_ = &addBody(nullptr, nullptr, proto_->mutable_graph(), nullptr);
-}
-
-int EditableModel::functionOf(const std::string& domain, const std::string& name, const std::string& overload) const {
-  if (functions_.empty()) return -1;
-  const auto found = functions_.find(functionKey(domain, name, overload));
-  return found == functions_.end() ? -1 : found->second;
+  main_ = &addBody(nullptr, nullptr, proto_->mutable_graph());
 }
 
 int EditableModel::functionOf(const NodeProto& node) const {
-  return functionOf(node.domain(), node.op_type(), node.overload());
+  if (functions_.empty()) return -1;
+  const auto found = functions_.find(functionKey(node));
+  return found == functions_.end() ? -1 : found->second;
 }
 
-Body& EditableModel::addBody(Body* outer, NodeProto* owner, GraphProto* graph,
-                             std::unique_ptr<FunctionProto> function) {
-  auto body = std::make_unique<Body>();
-  body->outer = outer;
-  body->owner = owner;
-  body->graph = graph;
-  body->function = std::move(function);
-  auto* nodes = graph != nullptr ? graph->mutable_node() : body->function->mutable_node();
-  body->nodes.reserve(static_cast<size_t>(nodes->size()));
-  for (int i = 0; i < nodes->size(); ++i) {
-    NodeProto* node = nodes->Mutable(i);
-    body->nodes.push_back(node);
-    body->place.emplace(node, i);
-    for (const auto& output : node->output()) {
-      if (!output.empty()) body->madeBy.emplace(output, node);
+Body& EditableModel::addBody(Body* outer, NodeProto* owner, GraphProto* graph) {
+  Body& body = *bodies_.emplace_back(std::make_unique<Body>());
+  body.outer = outer;
+  body.owner = owner;
+  body.graph = graph;
+  body.nodes.reserve(static_cast<size_t>(graph->node_size()));
+  for (NodeProto& node : *graph->mutable_node()) {
+    body.place.emplace(&node, static_cast<int>(body.nodes.size()));
+    body.nodes.push_back(&node);
+    for (const auto& output : node.output()) {
+      if (!output.empty()) body.madeBy.emplace(output, &node);
     }
+    for (int i = 0; i < node.input_size(); ++i) body.reads[node.input(i)].emplace_back(&node, i);
+    if (holdsBody(node)) body.holders.push_back(&node);
   }
-  if (graph != nullptr) {
-    for (int i = 0; i < graph->initializer_size(); ++i) body->initializer.emplace(graph->initializer(i).name(), i);
-  } else {
-    for (int i = 0; i < body->function->input_size(); ++i) body->formal.emplace(body->function->input(i), i);
-  }
-  bodies_.push_back(std::move(body));
-  return *bodies_.back();
+  for (int i = 0; i < graph->initializer_size(); ++i) body.initializer.emplace(graph->initializer(i).name(), i);
+  for (int i = 0; i < graph->input_size(); ++i) body.input.emplace(graph->input(i).name(), i);
+  return body;
 }
 
-int EditableModel::opset(const Body& body) const { return standardVersion(importsOf(body)); }
-
-const EditableModel::Imports& EditableModel::importsOf(const Body& body) const {
-  const Body* at = &body;
-  while (!at->function && at->outer != nullptr) at = at->outer;
-  return at->function ? at->function->opset_import() : proto_->opset_import();
+Opsets EditableModel::opsetsAt(const Body& body) const {
+  const int function = rootOf(body).function;
+  return opsetsOf(function < 0 ? proto_->opset_import() : proto_->functions(function).opset_import());
 }
 
-bool EditableModel::insideFunction(const Body& body) {
-  for (const Body* at = &body; at != nullptr; at = at->outer) {
-    if (at->function) return true;
-  }
-  return false;
-}
-
-std::vector<Body*> EditableModel::bodies() {
-  std::vector<Body*> out;
-  for (const auto& body : bodies_) out.push_back(body.get());
-  return out;
+int EditableModel::opset(const Body& body) const {
+  const Opsets opsets = opsetsAt(body);
+  const auto standard = opsets.find("");
+  return standard == opsets.end() ? 0 : static_cast<int>(standard->second);
 }
 
 ReadSite EditableModel::at(const NodePath& path, int input) {
@@ -128,7 +94,7 @@ Body& EditableModel::bodyOf(Body& body, NodeProto& node, const std::string& attr
   if (known != nullptr) return *known;
   for (auto& held : *node.mutable_attribute()) {
     if (held.name() != attribute || !held.has_g()) continue;
-    known = &addBody(&body, &node, held.mutable_g(), nullptr);
+    known = &addBody(&body, &node, held.mutable_g());
     return *known;
   }
   throw EditRefused("node '" + node.name() + "' has no body called " + attribute);
@@ -136,58 +102,81 @@ Body& EditableModel::bodyOf(Body& body, NodeProto& node, const std::string& attr
 
 Body* EditableModel::calledBy(Body& body, NodeProto& node) {
   const int function = functionOf(node);
-  if (function < 0 || isRuntimeOp(node, opsetsOf(importsOf(body)))) return nullptr;
+  if (function < 0 || isRuntimeOp(node, opsetsAt(body))) return nullptr;
   auto& known = inner_[{&node, ""}];
-  if (known == nullptr) {
-    known = &addBody(&body, &node, nullptr, std::make_unique<FunctionProto>(proto_->functions(function)));
-  }
+  if (known != nullptr) return known;
+  const FunctionProto& called = proto_->functions(function);
+  auto own = std::make_unique<GraphProto>();
+  *own->mutable_node() = called.node();
+  *own->mutable_value_info() = called.value_info();
+  for (const auto& input : called.input()) own->add_input()->set_name(input);
+  for (const auto& output : called.output()) own->add_output()->set_name(output);
+  known = &addBody(&body, &node, own.get());
+  known->own = std::move(own);
+  known->function = function;
   return known;
 }
 
+FunctionProto EditableModel::functionIn(const Body& call) const {
+  FunctionProto made = proto_->functions(call.function);
+  *made.mutable_node() = call.graph->node();
+  *made.mutable_value_info() = call.graph->value_info();
+  for (int i = 0; i < made.output_size(); ++i) made.set_output(i, call.graph->output(i).name());
+  return made;
+}
+
 std::string EditableModel::nameAt(const ReadSite& site) {
-  if (site.node != nullptr) return site.node->input(site.input);
-  return site.body->graph != nullptr ? site.body->graph->output(site.input).name()
-                                     : site.body->function->output(site.input);
+  return site.node != nullptr ? site.node->input(site.input) : site.body->graph->output(site.input).name();
 }
 
 Origin EditableModel::originOf(Body& from, std::string name) {
   Origin origin;
-  for (Body* body = &from;;) {
-    origin.body = body;
+  for (Body* at = &from;;) {
+    Body& body = bodyThatMakes(*at, name);
+    origin.body = &body;
     origin.name = name;
-    if (const auto made = body->madeBy.find(name); made != body->madeBy.end()) {
+    if (const auto made = body.madeBy.find(name); made != body.madeBy.end()) {
       origin.kind = Origin::Kind::Node;
       origin.node = made->second;
       return origin;
     }
-    if (body->initializer.contains(name)) {
+    if (body.initializer.contains(name)) {
       origin.kind = Origin::Kind::Initializer;
       return origin;
     }
-    if (body->function) {
-      const auto formal = body->formal.find(name);
-      if (formal == body->formal.end() || formal->second >= body->owner->input_size()) return origin;
-      origin.calls.push_back({body->outer, body->owner, formal->second});
-      name = body->owner->input(formal->second);
-    } else {
-      for (const auto& input : body->graph->input()) {
-        if (input.name() == name) return origin;
-      }
-    }
-    if (body->outer == nullptr) return origin;
-    body = body->outer;
+    const auto input = body.input.find(name);
+    const bool handedOn = body.function >= 0 && input != body.input.end() && input->second < body.owner->input_size();
+    if (!handedOn) return origin;
+    origin.calls.push_back({body.outer, body.owner, input->second});
+    name = body.owner->input(input->second);
+    at = body.outer;
   }
 }
 
-std::vector<ReadSite> EditableModel::readsOf(Body& body, const std::string& name) {
+std::vector<ReadSite> EditableModel::readsOf(Body& body, const std::string& name, bool intoCalls) {
   std::vector<ReadSite> out;
-  collectReads(body, name, /*intoCalls=*/true, out);
-  return out;
-}
-
-std::vector<ReadSite> EditableModel::directReadsOf(Body& body, const std::string& name) {
-  std::vector<ReadSite> out;
-  collectReads(body, name, /*intoCalls=*/false, out);
+  const auto append = [&](const std::vector<ReadSite>& more) { out.insert(out.end(), more.begin(), more.end()); };
+  if (const auto found = body.reads.find(name); found != body.reads.end()) {
+    for (const auto& [node, input] : found->second) {
+      if (node->input(input) != name) continue;  // has been redirected
+      Body* called = intoCalls ? calledBy(body, *node) : nullptr;
+      if (called == nullptr) {
+        out.push_back({&body, node, input});
+      } else if (input < called->graph->input_size()) {
+        append(readsOf(*called, called->graph->input(input).name()));
+      }
+    }
+  }
+  for (NodeProto* node : body.holders) {
+    for (const auto& attribute : node->attribute()) {
+      if (!attribute.has_g()) continue;
+      Body& inner = bodyOf(body, *node, attribute.name());
+      if (!inner.makes(name)) append(readsOf(inner, name, intoCalls));
+    }
+  }
+  for (int i = 0; i < body.graph->output_size(); ++i) {
+    if (body.graph->output(i).name() == name) out.push_back({&body, nullptr, i});
+  }
   return out;
 }
 
@@ -199,76 +188,21 @@ bool EditableModel::isReadByNewNodes(const std::string& name) const {
   const auto anyReads = [&](const auto& lists) {
     return std::ranges::any_of(lists, [&](const auto& entry) { return reads(entry.second); });
   };
-  return std::ranges::any_of(bodies_, [&](const auto& body) {
-    return anyReads(body->before) || anyReads(body->behind) || reads(body->first) || reads(body->last);
-  });
+  return std::ranges::any_of(bodies_,
+                             [&](const auto& body) { return anyReads(body->before) || anyReads(body->behind); });
 }
 
 Body& EditableModel::bodyThatMakes(Body& from, const std::string& name) {
-  for (Body* body = &from; body != nullptr; body = body->outer) {
-    if (body->madeBy.contains(name) || body->initializer.contains(name) || body->formal.contains(name)) {
-      return *body;
-    }
-    if (body->function) break;
-    for (const auto& input : body->graph->input()) {
-      if (input.name() == name) return *body;
-    }
+  for (Body* body = &from; body != nullptr; body = body->function < 0 ? body->outer : nullptr) {
+    if (body->makes(name)) return *body;
   }
   return from;
-}
-
-void EditableModel::index(Body& body) {
-  if (body.indexed) return;
-  body.indexed = true;
-  for (NodeProto* node : body.nodes) {
-    for (int i = 0; i < node->input_size(); ++i) body.reads[node->input(i)].emplace_back(node, i);
-    if (holdsBody(*node)) body.holders.push_back(node);
-  }
-}
-
-void EditableModel::collectReads(Body& body, const std::string& name, bool intoCalls, std::vector<ReadSite>& out) {
-  index(body);
-  if (const auto found = body.reads.find(name); found != body.reads.end()) {
-    for (const auto& [node, input] : found->second) {
-      if (node->input(input) != name) continue;  // has been redirected
-      Body* called = intoCalls ? calledBy(body, *node) : nullptr;
-      if (called != nullptr) {
-        if (input < called->function->input_size()) collectReads(*called, called->function->input(input), true, out);
-      } else {
-        out.push_back({&body, node, input});
-      }
-    }
-  }
-  for (NodeProto* node : body.holders) {
-    for (const auto& attribute : node->attribute()) {
-      if (!attribute.has_g()) continue;
-      Body& inner = bodyOf(body, *node, attribute.name());
-      bool hidden = inner.madeBy.contains(name) || inner.initializer.contains(name);
-      for (const auto& input : inner.graph->input()) hidden = hidden || input.name() == name;
-      if (!hidden) collectReads(inner, name, intoCalls, out);
-    }
-  }
-  const int outputs = body.graph != nullptr ? body.graph->output_size() : body.function->output_size();
-  for (int i = 0; i < outputs; ++i) {
-    if (nameAt({&body, nullptr, i}) == name) out.push_back({&body, nullptr, i});
-  }
-}
-
-Body& EditableModel::rootOf(Body& body) {
-  Body* at = &body;
-  while (!at->function && at->outer != nullptr) at = at->outer;
-  return *at;
 }
 
 std::string EditableModel::freshName(Body& body, const std::string& wanted) {
   Body& root = rootOf(body);
   if (root.names.empty()) {
-    if (root.function) {
-      root.names.insert(root.function->input().begin(), root.function->input().end());
-      for (const auto& node : root.function->node()) collectNames(node, root.names);
-    } else {
-      collectNames(*root.graph, root.names);
-    }
+    collectNames(*root.graph, root.names);
     root.names.insert("");
   }
   std::string name = wanted;
@@ -287,9 +221,7 @@ void EditableModel::setInput(const ReadSite& site, const std::string& name) {
   lost_.emplace_back(site.body, nameAt(site));
   if (site.node != nullptr) {
     site.node->set_input(site.input, name);
-    if (site.body->indexed) site.body->reads[name].emplace_back(site.node, site.input);
-  } else if (site.body->graph == nullptr) {
-    site.body->function->set_output(site.input, name);
+    site.body->reads[name].emplace_back(site.node, site.input);
   } else if (site.body->outer != nullptr) {
     site.body->graph->mutable_output(site.input)->set_name(name);
   } else {
@@ -305,17 +237,13 @@ void EditableModel::add(Body& body, NewNodes& list, std::vector<NodeProto> added
   }
 }
 
-void EditableModel::addBefore(Body& body, const NodeProto& node, std::vector<NodeProto> added) {
-  add(body, body.before[&node], std::move(added));
+void EditableModel::addBefore(Body& body, const NodeProto* node, std::vector<NodeProto> added) {
+  add(body, body.before[node], std::move(added));
 }
 
-void EditableModel::addBehind(Body& body, const NodeProto& node, std::vector<NodeProto> added) {
-  add(body, body.behind[&node], std::move(added));
+void EditableModel::addBehind(Body& body, const NodeProto* node, std::vector<NodeProto> added) {
+  add(body, body.behind[node], std::move(added));
 }
-
-void EditableModel::addAtStart(Body& body, NodeProto added) { add(body, body.first, {std::move(added)}); }
-
-void EditableModel::addAtEnd(Body& body, std::vector<NodeProto> added) { add(body, body.last, std::move(added)); }
 
 void EditableModel::replace(Body& body, NodeProto& node, NodeProto with) {
   lost(body, node);

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,6 +18,7 @@
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/onnx/lower/lower.h"
 #include "core/formats/onnx/read/onnx_source.h"
+#include "core/formats/onnx/run/runtime_ops.h"
 
 namespace normlens::formats::onnx {
 
@@ -28,27 +28,36 @@ using ::ONNX_NAMESPACE::FunctionProto;
 using NewNodes = std::vector<std::unique_ptr<NodeProto>>;
 
 struct Body {
-  Body* outer = nullptr;                    // where the node that holds or calls it stands; null for the main graph
-  NodeProto* owner = nullptr;               // that node
-  GraphProto* graph = nullptr;              // null for a function's body
-  std::unique_ptr<FunctionProto> function;  // null for graphs
-  std::vector<NodeProto*> nodes;            // as the file has them: NodeStep::node counts here
+  Body* outer = nullptr;            // where the node that holds or calls it stands; null for the main graph
+  NodeProto* owner = nullptr;       // that node
+  GraphProto* graph = nullptr;      // of a call: what the function has of one
+  std::unique_ptr<GraphProto> own;  // of a call: that graph
+  int function = -1;                // of a call: index in functions()
+  std::vector<NodeProto*> nodes;    // as the file has them: NodeStep::node counts here
   std::unordered_map<const NodeProto*, int> place;  // of each of `nodes`
   std::unordered_map<std::string, NodeProto*> madeBy;
-  std::unordered_map<std::string, int> initializer;
-  std::unordered_map<std::string, int> formal;                    // of a function: index of the input
-  std::unordered_map<const NodeProto*, NewNodes> before, behind;  // in order
-  NewNodes first, last;                                           // before and behind all others
+  std::unordered_map<std::string, int> initializer, input;        // indices by name
+  std::unordered_map<const NodeProto*, NewNodes> before, behind;  // in order; of null: before the end, behind the start
   std::unordered_set<const NodeProto*> removed;
   bool edited = false;
   std::unordered_set<std::string> names;            // all names in it and in its inner bodies; of roots only
   std::unordered_map<std::string, int> lastNumber;  // that made a wanted name unique
 
-  // As the file has them, filled when first asked for; reads also as they are redirected.
-  bool indexed = false;
-  std::unordered_map<std::string, std::vector<std::pair<NodeProto*, int>>> reads;
-  std::vector<NodeProto*> holders;  // nodes with bodies
+  std::unordered_map<std::string, std::vector<std::pair<NodeProto*, int>>> reads;  // also as they are redirected
+  std::vector<NodeProto*> holders;                                                 // nodes with bodies
+
+  [[nodiscard]] bool makes(const std::string& name) const {
+    return madeBy.contains(name) || initializer.contains(name) || input.contains(name);
+  }
 };
+
+// Up to the main graph or to what a call holds.
+template <class AnyBody>
+[[nodiscard]] AnyBody& rootOf(AnyBody& body) {
+  AnyBody* at = &body;
+  while (at->function < 0 && at->outer != nullptr) at = at->outer;
+  return *at;
+}
 
 // One read of a name: input `input` of `node`; node null: output `input` of the body itself.
 struct ReadSite {
@@ -71,16 +80,12 @@ struct Origin {
 class EditableModel {
  public:
   explicit EditableModel(const OnnxSource& source);
-  EditableModel(const EditableModel&) = delete;
-  EditableModel& operator=(const EditableModel&) = delete;
-  ~EditableModel() = default;
-
   [[nodiscard]] Body& main() { return *main_; }
-  [[nodiscard]] const ModelProto& proto() const { return *proto_; }
+  [[nodiscard]] ModelProto& proto() { return *proto_; }
   [[nodiscard]] Weights& weights() { return *weights_; }
   // The version of the standard operators that a body is written in. 0: none is imported.
   [[nodiscard]] int opset(const Body& body) const;
-  [[nodiscard]] static bool insideFunction(const Body& body);
+  [[nodiscard]] static bool insideFunction(const Body& body) { return rootOf(body).function >= 0; }
   [[nodiscard]] bool hasFunctions() const { return proto_->functions_size() > 0; }
 
   [[nodiscard]] ReadSite at(const NodePath& path, int input);
@@ -89,10 +94,9 @@ class EditableModel {
   [[nodiscard]] static std::string nameAt(const ReadSite& site);
   [[nodiscard]] static Origin originOf(Body& from, std::string name);
   // All reads of a name that `body` makes or is given, in inner bodies and called functions as well, as the file has
-  // them. A call is not a read itself; what the function does with its input is.
-  [[nodiscard]] std::vector<ReadSite> readsOf(Body& body, const std::string& name);
-  // The same, with calls as reads: nothing inside called functions.
-  [[nodiscard]] std::vector<ReadSite> directReadsOf(Body& body, const std::string& name);
+  // them. intoCalls: a call is not a read itself, what the function does with its input is; else it is one, and nothing
+  // inside called functions.
+  [[nodiscard]] std::vector<ReadSite> readsOf(Body& body, const std::string& name, bool intoCalls = true);
   // By a node that was added, in whichever body.
   [[nodiscard]] bool isReadByNewNodes(const std::string& name) const;
   // The body around `from` that makes the name or is given it as an input; `from` itself where the name is new.
@@ -101,19 +105,18 @@ class EditableModel {
   // A name that nothing in the model, or in the function's body, has yet.
   [[nodiscard]] static std::string freshName(Body& body, const std::string& wanted);
   void setInput(const ReadSite& site, const std::string& name);
-  void addBefore(Body& body, const NodeProto& node, std::vector<NodeProto> added);
-  void addAtStart(Body& body, NodeProto added);
-  void addAtEnd(Body& body, std::vector<NodeProto> added);
-  void addBehind(Body& body, const NodeProto& node, std::vector<NodeProto> added);
+  // node null: at the end of the body.
+  void addBefore(Body& body, const NodeProto* node, std::vector<NodeProto> added);
+  // node null: at its start.
+  void addBehind(Body& body, const NodeProto* node, std::vector<NodeProto> added);
   // The node is made into another one in its place: its former inputs may become dead.
   void replace(Body& body, NodeProto& node, NodeProto with);
   void remove(Body& body, NodeProto& node);
   // Made by us, in the operator version that it was asked for.
   [[nodiscard]] bool isNew(const NodeProto& node) const { return new_.contains(&node); }
   void importDomain(const std::string& domain, int version);
-  [[nodiscard]] ModelProto& mutableProto() { return *proto_; }
   // All bodies that exist by now, outer ones first.
-  [[nodiscard]] std::vector<Body*> bodies();
+  [[nodiscard]] const std::vector<std::unique_ptr<Body>>& bodies() const { return bodies_; }
 
   // The edited model, in two steps: with finishNodes() every node is in its place and dead ones are gone, with finish()
   // functions are merged as well. The object is spent.
@@ -123,12 +126,8 @@ class EditableModel {
 
  private:
   using CallsByFunction = std::map<int, std::vector<Body*>>;  // by index in functions(): calls with a body of their own
-  using Imports = ::google::protobuf::RepeatedPtrField<::ONNX_NAMESPACE::OperatorSetIdProto>;
-  [[nodiscard]] const Imports& importsOf(const Body& body) const;
-  Body& addBody(Body* outer, NodeProto* owner, GraphProto* graph, std::unique_ptr<FunctionProto> function);
-  [[nodiscard]] static Body& rootOf(Body& body);
-  static void index(Body& body);
-  void collectReads(Body& body, const std::string& name, bool intoCalls, std::vector<ReadSite>& out);
+  [[nodiscard]] Opsets opsetsAt(const Body& body) const;
+  Body& addBody(Body* outer, NodeProto* owner, GraphProto* graph);
   void lost(Body& body, const NodeProto& node);
   void add(Body& body, NewNodes& list, std::vector<NodeProto> added);
   void placeNewNodes(Body& body);
@@ -137,22 +136,18 @@ class EditableModel {
   bool findChangedCalls(::google::protobuf::RepeatedPtrField<NodeProto>& nodes, CallsByFunction& changed,
                         std::set<int>& originals);
   void keepOriginal(int function, std::set<int>& originals) const;
-  template <class Nodes>
-  void callees(const Nodes& nodes, std::vector<int>& out) const;
+  [[nodiscard]] std::vector<int> callees(int function) const;
   void calleesFirst(int function, std::vector<int>& order) const;
   void nameVariants(int function, const std::vector<Body*>& calls, bool originalStays);
-  [[nodiscard]] std::string freeFunctionName(const FunctionProto& function);
-  [[nodiscard]] static std::string functionKey(const std::string& domain, const std::string& name,
-                                               const std::string& overload);
-  [[nodiscard]] int functionOf(const std::string& domain, const std::string& name, const std::string& overload) const;
-  [[nodiscard]] int functionOf(const NodeProto& node) const;
+  [[nodiscard]] FunctionProto functionIn(const Body& call) const;  // as it is by now
+  [[nodiscard]] int functionOf(const NodeProto& node) const;       // -1: not a call
 
   std::shared_ptr<ModelProto> proto_;
   std::shared_ptr<Weights> weights_;
   std::vector<std::unique_ptr<Body>> bodies_;
   Body* main_ = nullptr;
   std::map<std::pair<const NodeProto*, std::string>, Body*> inner_;  // by owner and attribute; "" for a call
-  std::unordered_map<std::string, int> functions_;                   // by domain, name and overload
+  std::unordered_map<std::string, int> functions_;                   // by key
   std::unordered_set<const NodeProto*> new_;
   std::vector<std::pair<Body*, std::string>> lost_;  // names that lost a reader
   NewNodes buried_;                                  // removed nodes: their addresses stay taken

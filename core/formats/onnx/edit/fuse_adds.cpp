@@ -16,8 +16,6 @@ constexpr const char* kDomain = "com.microsoft";
 constexpr float kUsualEps = 1e-5F;  // of all norms that can be fused, where the file names none
 constexpr size_t kSumOutput = 3;
 
-std::string inputOf(const NodeProto& node, int i) { return i < node.input_size() ? node.input(i) : std::string(); }
-
 bool isLayerNorm(const NodeProto& node) {
   return node.op_type() == "LayerNormalization" && isStandardDomain(node.domain());
 }
@@ -40,16 +38,6 @@ bool canBeFused(const NodeProto& norm, const PlainAdd& add) {
   const int64_t axis = intOf(norm, "axis", -1);
   const bool onlyNorm = std::ranges::count(norm.output(), "") == norm.output_size() - 1;
   return onlyNorm && (axis == -1 || axis == rank - 1) && intOf(norm, "stash_type", stash) == stash;
-}
-
-// Calls visit(name) for every name that the node reads, in its bodies too.
-template <class Visit>
-void eachRead(const NodeProto& node, const Visit& visit) {
-  for (const auto& input : node.input()) visit(input);
-  eachBody(node, [&](const GraphProto& body) {
-    for (const auto& inner : body.node()) eachRead(inner, visit);
-    for (const auto& output : body.output()) visit(output.name());
-  });
 }
 
 struct ConstantForm {
@@ -229,14 +217,8 @@ class BodyFuser {
   }
 
   void eraseRemoved() {
-    auto& nodes = *body_.graph->mutable_node();
-    const auto end = std::stable_partition(nodes.pointer_begin(), nodes.pointer_end(),
-                                           [&](const NodeProto* kept) { return !removed_.contains(kept); });
-    nodes.DeleteSubrange(static_cast<int>(end - nodes.pointer_begin()), static_cast<int>(nodes.pointer_end() - end));
-    auto& infos = *body_.graph->mutable_value_info();
-    for (int i = infos.size(); i-- > 0;) {
-      if (vanished_.contains(infos.Get(i).name())) infos.DeleteSubrange(i, 1);
-    }
+    keepOnly(*body_.graph->mutable_node(), [&](const NodeProto& kept) { return !removed_.contains(&kept); });
+    keepOnly(*body_.graph->mutable_value_info(), [&](const auto& info) { return !vanished_.contains(info.name()); });
   }
 
   EditableModel& model_;
@@ -254,9 +236,8 @@ class BodyFuser {
 std::unordered_set<const NodeProto*> fuseAdds(EditableModel& model, const PlainAdds& adds,
                                               const std::function<bool(const NodeProto&)>& wanted) {
   std::unordered_set<const NodeProto*> fused;
-  for (Body* body : model.bodies()) {
-    if (EditableModel::insideFunction(*body)) continue;
-    BodyFuser(model, *body, adds).fuse(wanted, fused);
+  for (const auto& body : model.bodies()) {
+    if (!EditableModel::insideFunction(*body)) BodyFuser(model, *body, adds).fuse(wanted, fused);
   }
   return fused;
 }

@@ -10,9 +10,10 @@
 #include <set>
 #include <string_view>
 
-#include "core/formats/onnx/edit/lift_limits.h"
+#include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/float64/retype.h"
 #include "core/formats/onnx/read/bodies.h"
+#include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/guarded_schemas.h"
 #include "core/formats/onnx/read/tensors/dtypes.h"
 
@@ -21,10 +22,10 @@ namespace {
 
 using ::ONNX_NAMESPACE::OpSchema;
 using ::ONNX_NAMESPACE::OpSchemaRegistry;
-using Form = std::vector<NodeProto>;
+using Form = OpsetLift::Form;
 
 constexpr int kOldestLiftable = 7;      // broadcasting as it is now
-constexpr int kOldestControlFlow = 11;  // since then only element types were added to If, Loop and Scan
+constexpr int kOldestControlFlow = 11;  // of If, Loop and Scan
 constexpr int kSmallIrVersion = 4;      // before it, initializers are inputs
 // Of the file, by onnx's table of versions.
 constexpr int irVersionOf(int opset) { return opset >= 23 ? 11 : opset >= 21 ? 10 : opset >= 19 ? 9 : 8; }
@@ -35,11 +36,10 @@ constexpr std::array<std::string_view, 9> kNotRun = {"Bernoulli",     "GlobalLpP
                                                      "Multinomial",   "RandomNormal",      "RandomNormalLike",
                                                      "RandomUniform", "RandomUniformLike", "RoiAlign"};
 
-bool isStandard(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
-
 // Domains whose operators do not depend on the version of the standard ones.
 bool isKnown(const std::string& domain) {
-  return isStandard(domain) || domain == "ai.onnx.ml" || domain == "com.microsoft" || domain == "com.microsoft.nchwc";
+  return isStandardDomain(domain) || domain == "ai.onnx.ml" || domain == "com.microsoft" ||
+         domain == "com.microsoft.nchwc";
 }
 
 bool isControlFlow(const NodeProto& node) {
@@ -49,11 +49,37 @@ bool isControlFlow(const NodeProto& node) {
 std::string inputName(int i) { return "i" + std::to_string(i); }
 std::string outputName(int i) { return "o" + std::to_string(i); }
 
+constexpr int kNumbersAsInputs = 11;  // of Clip and Pad
+constexpr int kCoordinateModes = 11;  // of Resize: before, there was one, which is no longer the usual one
+constexpr int kBooleanMask = 10;      // of Dropout
+constexpr int kOneAxis = 13;          // of Hardmax: before, it worked on all axes from `axis` on
+
+bool worksOnLastAxis(const NodeProto& node, const graph::Value* x) {
+  const auto* axis = findAttribute(node, "axis");
+  const int64_t at = axis == nullptr ? 1 : axis->i();
+  return at == -1 || (x != nullptr && x->shape && at + 1 == static_cast<int64_t>(x->shape->size()));
+}
+
+// Why a standard node cannot be lifted past opset 13: onnx's version converter would give it a form that computes
+// something else, or none at all, and say nothing. Empty: nothing is known against it. since: the version that its
+// operator was defined in. x: its first input; null: nothing is known of it.
+std::string liftObstacle(const NodeProto& node, int since, const graph::Value* x) {
+  const std::string& op = node.op_type();
+  const std::string old = op + " of opset " + std::to_string(since);
+  if (op == "Upsample" || (op == "Resize" && since < kCoordinateModes))
+    return old + " takes its elements from other places there";
+  if (op == "Hardmax" && since < kOneAxis && !worksOnLastAxis(node, x)) return old + " works on several axes at once";
+  if (op == "Dropout" && since < kBooleanMask && node.output_size() > 1 && !node.output(1).empty())
+    return old + " gives a mask of another type";
+  const bool typed = x != nullptr && x->dtype != graph::DType::Unknown;
+  if ((op == "Clip" || op == "Pad") && since < kNumbersAsInputs && !typed)
+    return "the type that " + old + " computes in is not known";
+  return {};
+}
+
 struct LiftFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-}  // namespace
 
 class LiftPlanner {
  public:
@@ -61,7 +87,7 @@ class LiftPlanner {
       : model_(model), source_(model.opset(model.main())), target_(target) {
     const auto& values = lowered.graph.values;
     for (size_t v = 0; v < values.size(); ++v) types_.emplace(lowered.valuePath[v], &values[v]);
-    lift_.target_ = target;
+    lift_.target = target;
   }
 
   OpsetLift run() {
@@ -69,23 +95,29 @@ class LiftPlanner {
     if (source_ != 0 && source_ < kOldestLiftable)
       throw LiftFailed("its opset " + std::to_string(source_) + " is too old");
     if (model_.proto().ir_version() < kSmallIrVersion) throw LiftFailed("its file format is too old");
-    visit(model_.mutableProto().graph(), "");
+    visit(model_.proto().graph(), {nullptr, ""});
     return std::move(lift_);
   }
 
  private:
-  void visit(const GraphProto& graph, const std::string& prefix) {
+  // A graph and those around it, by what Lowered::valuePath puts before the names of their values.
+  struct Around {
+    const Around* outer = nullptr;
+    std::string prefix;
+  };
+
+  void visit(const GraphProto& graph, const Around& here) {
     for (int i = 0; i < graph.node_size(); ++i) {
       const NodeProto& node = graph.node(i);
       if (!isKnown(node.domain())) throw LiftFailed("it uses operators of the domain " + node.domain());
       eachBody(node, [&](const GraphProto& body, const std::string& name) {
-        visit(body, prefix + std::to_string(i) + "/" + name + "/");
+        visit(body, {&here, here.prefix + std::to_string(i) + "/" + name + "/"});
       });
-      if (isStandard(node.domain())) consider(node, prefix);
+      if (isStandardDomain(node.domain())) consider(node, here);
     }
   }
 
-  void consider(const NodeProto& node, const std::string& prefix) {
+  void consider(const NodeProto& node, const Around& here) {
     const OpSchema* before = source_ == 0 ? nullptr : schemaAt(node.op_type(), source_);
     if (before == nullptr) return;  // not ONNX's own: a runtime's operator in the standard domain
     const OpSchema* after = schemaAt(node.op_type(), target_);
@@ -94,11 +126,13 @@ class LiftPlanner {
         std::ranges::find(kNotRun, node.op_type()) != kNotRun.end())
       throw LiftFailed("ONNX Runtime does not run " + node.op_type() + " of opset " +
                        std::to_string(after->since_version()));
+    // A Constant, and those with bodies from then on, have only been given more types.
+    if (node.op_type() == "Constant") return;
     if (isControlFlow(node) && before->since_version() >= kOldestControlFlow) return;
-    const auto* x = node.input_size() == 0 ? nullptr : typeOf(node.input(0), prefix);
+    const auto* x = node.input_size() == 0 ? nullptr : typeOf(node.input(0), here);
     if (const auto obstacle = liftObstacle(node, before->since_version(), x); !obstacle.empty())
       throw LiftFailed(obstacle);
-    if (auto form = converted(node, prefix)) lift_.forms_.emplace(&node, std::move(form));
+    if (auto form = converted(node, here)) lift_.forms.emplace(&node, std::move(form));
   }
 
   const OpSchema* schemaAt(const std::string& op, int version) {
@@ -108,24 +142,20 @@ class LiftPlanner {
   }
 
   // Null: the node stays as it is.
-  std::shared_ptr<const Form> converted(const NodeProto& node, const std::string& prefix) {
-    const ModelProto light = modelOf(node, prefix, /*tensors=*/false);
-    auto [known, added] = cache_.try_emplace(light.SerializeAsString());
-    if (added) {
-      try {
-        known->second = changedForm(light);
-      } catch (const std::exception& error) {
-        throw LiftFailed(node.op_type() + " has no form there that the onnx library knows: " + error.what());
-      }
+  std::shared_ptr<const Form> converted(const NodeProto& node, const Around& here) {
+    const ModelProto mini = modelOf(node, here);
+    auto [known, added] = cache_.try_emplace(mini.SerializeAsString());
+    if (!added) return known->second;
+    try {
+      known->second = changedForm(mini);
+    } catch (const std::exception& error) {
+      throw LiftFailed(node.op_type() + " has no form there that the onnx library knows: " + error.what());
     }
-    const bool holdsTensor = std::any_of(node.attribute().begin(), node.attribute().end(),
-                                         [](const AttributeProto& attribute) { return attribute.has_t(); });
-    // The stand-in's form must not take the place of one with the real numbers.
-    return known->second && holdsTensor ? changedForm(modelOf(node, prefix, /*tensors=*/true)) : known->second;
+    return known->second;
   }
 
-  // A model of this node alone. tensors: false puts small stand-ins for tensors in attributes.
-  ModelProto modelOf(const NodeProto& node, const std::string& prefix, bool tensors) {
+  // A model of this node alone.
+  ModelProto modelOf(const NodeProto& node, const Around& here) {
     ModelProto out;
     out.set_ir_version(8);
     auto* import = out.add_opset_import();
@@ -137,51 +167,25 @@ class LiftPlanner {
     copy.set_op_type(node.op_type());
     copy.set_name("node");
     if (holdsBody(node)) throw LiftFailed(node.op_type() + " has a body");
-    for (const auto& attribute : node.attribute()) {
-      auto& added = *copy.add_attribute();
-      added = attribute;
-      added.clear_doc_string();
-      if (added.has_t() && !tensors) standIn(*added.mutable_t());
-    }
+    *copy.mutable_attribute() = node.attribute();
+    for (auto& attribute : *copy.mutable_attribute()) attribute.clear_doc_string();
     for (int i = 0; i < node.input_size(); ++i) {
-      if (node.input(i).empty()) {
-        copy.add_input("");
-        continue;
-      }
-      copy.add_input(inputName(i));
-      describe(*graph.add_input(), inputName(i), typeOf(node.input(i), prefix));
+      copy.add_input(node.input(i).empty() ? "" : inputName(i));
+      if (!node.input(i).empty()) describe(*graph.add_input(), inputName(i), typeOf(node.input(i), here));
     }
     for (int i = 0; i < node.output_size(); ++i) {
-      if (node.output(i).empty()) {
-        copy.add_output("");
-        continue;
-      }
-      copy.add_output(outputName(i));
-      describe(*graph.add_output(), outputName(i), typeOf(node.output(i), prefix));
+      copy.add_output(node.output(i).empty() ? "" : outputName(i));
+      if (!node.output(i).empty()) describe(*graph.add_output(), outputName(i), typeOf(node.output(i), here));
     }
     return out;
   }
 
-  static void standIn(TensorProto& tensor) {
-    const auto type = tensor.data_type();
-    tensor.Clear();
-    tensor.set_data_type(type);
-    tensor.add_dims(1);
-    tensor.set_raw_data(std::string(16, '\0'));
-  }
-
   // From the innermost body outwards.
-  const graph::Value* typeOf(const std::string& name, std::string prefix) const {
-    for (;;) {
-      if (const auto found = types_.find(prefix + name); found != types_.end()) return found->second;
-      if (prefix.empty()) return nullptr;
-      prefix.resize(prefix.size() - 1);  // "5/body/"
-      for (int part = 0; part < 2; ++part) {
-        const auto slash = prefix.rfind('/');
-        prefix.resize(slash == std::string::npos ? 0 : slash);
-      }
-      if (!prefix.empty()) prefix += '/';
+  [[nodiscard]] const graph::Value* typeOf(const std::string& name, const Around& here) const {
+    for (const Around* at = &here; at != nullptr; at = at->outer) {
+      if (const auto found = types_.find(at->prefix + name); found != types_.end()) return found->second;
     }
+    return nullptr;
   }
 
   // Sizes are left open: they may differ from call to call.
@@ -204,7 +208,7 @@ class LiftPlanner {
     const auto& graph = result.graph();
     if (graph.node_size() == 1 && sameNode(graph.node(0), mini.graph().node(0))) return nullptr;
     auto form = std::make_shared<Form>();
-    for (const auto& tensor : graph.initializer()) form->push_back(constantNode(tensor));
+    for (const auto& tensor : graph.initializer()) form->push_back(constantNode(tensor.name(), tensor));
     for (const auto& node : graph.node()) form->push_back(node);
     checkComplete(*form, mini.graph());
     return form;
@@ -241,17 +245,6 @@ class LiftPlanner {
            attributes(a) == attributes(b);
   }
 
-  static NodeProto constantNode(const TensorProto& tensor) {
-    NodeProto node;
-    node.set_op_type("Constant");
-    node.add_output(tensor.name());
-    auto* value = node.add_attribute();
-    value->set_name("value");
-    value->set_type(AttributeProto::TENSOR);
-    *value->mutable_t() = tensor;
-    return node;
-  }
-
   // Every output is made, and nothing is read that neither the old node read nor the new ones make.
   static void checkComplete(const Form& form, const GraphProto& mini) {
     std::set<std::string> made;
@@ -277,8 +270,6 @@ class LiftPlanner {
   GuardedSchemas guarded_;
   std::unordered_map<std::string, std::shared_ptr<const Form>> cache_;
 };
-
-namespace {
 
 // The new nodes in the place of the old one, under its names.
 Form placed(EditableModel& model, const NodeProto& old, const Form& form) {
@@ -328,8 +319,8 @@ void OpsetLift::apply(EditableModel& model) const {
     graph.mutable_node()->ExtractSubrange(0, graph.node_size(), old.data());
     for (NodeProto* node : old) {
       eachBody(*node, [&](GraphProto& body) { self(self, body); });
-      const auto form = forms_.find(node);
-      if (form == forms_.end() || model.isNew(*node)) {
+      const auto form = forms.find(node);
+      if (form == forms.end() || model.isNew(*node)) {
         graph.mutable_node()->AddAllocated(node);
         continue;
       }
@@ -337,16 +328,16 @@ void OpsetLift::apply(EditableModel& model) const {
       for (auto& fresh : placed(model, *replaced, *form->second)) *graph.add_node() = std::move(fresh);
     }
   };
-  ModelProto& proto = model.mutableProto();
+  ModelProto& proto = model.proto();
   lift(lift, *proto.mutable_graph());
   bool found = false;
   for (auto& import : *proto.mutable_opset_import()) {
-    if (!isStandard(import.domain())) continue;
-    import.set_version(target_);
+    if (!isStandardDomain(import.domain())) continue;
+    import.set_version(target);
     found = true;
   }
-  if (!found) model.importDomain("", target_);
-  proto.set_ir_version(std::max<int64_t>(proto.ir_version(), irVersionOf(target_)));
+  if (!found) model.importDomain("", target);
+  proto.set_ir_version(std::max<int64_t>(proto.ir_version(), irVersionOf(target)));
 }
 
 }  // namespace normlens::formats::onnx

@@ -6,7 +6,7 @@
 // Thread: one.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,21 +17,16 @@
 
 namespace normlens::formats::onnx {
 
-class OpsetLift {
- public:
+struct OpsetLift {
   // The new forms of all nodes as they are now; nothing is changed. Errors: Unsupported, why it cannot be done.
   [[nodiscard]] static Result<OpsetLift> plan(EditableModel& model, const Lowered& lowered, int target);
 
   // After EditableModel::finishNodes: new forms in their places, the version set. Nodes made by us are left alone.
   void apply(EditableModel& model) const;
 
- private:
   using Form = std::vector<NodeProto>;  // inputs and outputs are called i0, o0 ...; other names are local to it
-
-  int target_ = 0;
-  std::unordered_map<const NodeProto*, std::shared_ptr<const Form>> forms_;  // of nodes that change
-
-  friend class LiftPlanner;
+  int target = 0;
+  std::unordered_map<const NodeProto*, std::shared_ptr<const Form>> forms;  // of nodes that change
 };
 
 }  // namespace normlens::formats::onnx

@@ -54,11 +54,7 @@ void NodeEdits::drop(const graph::Use& use, std::optional<size_t> sum) {
   const std::string x = EditableModel::nameAt(site);
   NodeMaker nodes(*site.body, opsetOf(*site.body), x + "_dropped", site.node);
   const std::string zeros = nodes.add("Sub", {x, x});
-  if (site.node != nullptr) {
-    model_.addBefore(*site.body, *site.node, nodes.take());
-  } else {
-    model_.addAtEnd(*site.body, nodes.take());
-  }
+  model_.addBefore(*site.body, site.node, nodes.take());
   model_.setInput(site, zeros);
 }
 
@@ -68,11 +64,11 @@ void NodeEdits::replaceOp(const LayerNorm& norm, bool keepsBeta) {
   if (at.node->op_type() != "LayerNormalization") {
     throw EditRefused("'" + norm.name + "' is part of a fused operation, " + at.node->op_type());
   }
-  write(describe(norm, at, keepsBeta));
+  writeOperator(norm, at, keepsBeta);
 }
 
 bool NodeEdits::isInside(const graph::Use& read) const {
-  return read.node != kNone && inputOf(read.node, static_cast<size_t>(read.operand)) < 0;
+  return read.node != kNone && siteInput(read.node, static_cast<size_t>(read.operand)) < 0;
 }
 
 void NodeEdits::leaveOut(NodeId id, size_t operand) {
@@ -82,7 +78,7 @@ void NodeEdits::leaveOut(NodeId id, size_t operand) {
     throw EditRefused("'" + node.name + "' is part of another operation and cannot be left out");
   }
   const std::string y = site.node->output(0), x = EditableModel::nameAt(site);
-  const auto reads = model_.directReadsOf(*site.body, y);
+  const auto reads = model_.readsOf(*site.body, y, /*intoCalls=*/false);
   const bool isOutput = std::any_of(reads.begin(), reads.end(), [](const ReadSite& read) { return !read.node; });
   if (isOutput || model_.isReadByNewNodes(y)) {
     NodeProto identity = *site.node;  // the output of a body keeps its name, and so does what a centering reads
@@ -97,12 +93,12 @@ void NodeEdits::leaveOut(NodeId id, size_t operand) {
   model_.remove(*site.body, *site.node);
 }
 
-int NodeEdits::inputOf(NodeId node, size_t operand) const {
+int NodeEdits::siteInput(NodeId node, size_t operand) const {
   return lowered_.operandSites[static_cast<size_t>(node)].at(operand).input;
 }
 
 ReadSite NodeEdits::siteOf(NodeId node, size_t operand) {
-  return model_.at(lowered_.nodePath[static_cast<size_t>(node)], inputOf(node, operand));
+  return model_.at(lowered_.nodePath[static_cast<size_t>(node)], siteInput(node, operand));
 }
 
 ReadSite NodeEdits::siteOf(const graph::Use& use, const std::string& valueName) {
@@ -139,46 +135,50 @@ graph::DType NodeEdits::dtypeOf(ValueId value, graph::DType otherwise) const {
   return dtype == graph::DType::Unknown ? otherwise : dtype;
 }
 
-NormToWrite NodeEdits::describe(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) const {
-  const auto input = [&](int i) { return i < at.node->input_size() ? at.node->input(i) : std::string(); };
+NormToWrite NodeEdits::describe(const LayerNorm& norm, const ReadSite& at, std::string input) const {
   NormToWrite out;
   out.node = at.node;
   out.body = at.body;
   out.like = *at.node;
-  out.input = input(0);
-  // A function's input has a name also where the call leaves it out.
-  if (norm.gamma != kNoValue) out.gamma = input(1);
-  if (keepsBeta && norm.beta != kNoValue) out.beta = input(2);
+  out.input = std::move(input);
   out.output = at.node->output(0);
   out.eps = norm.eps;
-  fillTypes(norm, out);
-  if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
-  return out;
-}
-
-void NodeEdits::fillTypes(const LayerNorm& norm, NormToWrite& out) const {
   if (norm.axes.empty()) throw EditRefused("the axes of '" + norm.name + "' are not known");
   out.axesCount = static_cast<int64_t>(norm.axes.size());
   const auto& shape = graph_.value(norm.input).shape;
   out.rank = shape ? static_cast<int64_t>(shape->size()) : norm.axes.back() + 1;
   out.dtype = dtypeOf(norm.input, usualType_);
   out.outputType = dtypeOf(norm.output, dtypeOf(norm.gamma, out.dtype));
+  return out;
+}
+
+NormStyle NodeEdits::styleIn(const Body& body) const {
+  return dialect_.styleAt(opsetOf(body), EditableModel::insideFunction(body));
 }
 
 void NodeEdits::write(const NormToWrite& norm) {
-  const int opset = opsetOf(*norm.body);
-  const NormStyle wanted = dialect_.styleAt(opset, EditableModel::insideFunction(*norm.body));
-  writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opset, norm);
+  const NormStyle wanted = styleIn(*norm.body);
+  writeNorm(model_, expressible(wanted, norm) ? wanted : NormStyle::Primitives, opsetOf(*norm.body), norm);
+}
+
+void NodeEdits::writeOperator(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
+  NormToWrite out = describe(norm, at, inputOf(*at.node, 0));
+  // A function's input has a name also where the call leaves it out.
+  if (norm.gamma != kNoValue) out.gamma = inputOf(*at.node, 1);
+  if (keepsBeta && norm.beta != kNoValue) out.beta = inputOf(*at.node, 2);
+  if (const auto* stash = findAttribute(*at.node, "stash_type")) out.stashType = stash->i();
+  write(out);
 }
 
 void NodeEdits::writeOut(const ReadSite& at) {
   NodeProto old = *at.node;
   for (auto& output : *old.mutable_output()) {  // some exporters name the statistics that nobody reads
-    if (model_.directReadsOf(*at.body, output).empty() && !model_.isReadByNewNodes(output)) output.clear();
+    if (model_.readsOf(*at.body, output, /*intoCalls=*/false).empty() && !model_.isReadByNewNodes(output))
+      output.clear();
   }
   NodeMaker nodes(*at.body, opsetOf(*at.body), old.name().empty() ? old.output(0) : old.name(), &old);
   const FusedNorm norm = writeOutFused(nodes, old);
-  model_.addBefore(*at.body, *at.node, nodes.take());
+  model_.addBefore(*at.body, at.node, nodes.take());
   NodeProto plain = old;
   plain.set_op_type("LayerNormalization");
   plain.clear_domain();
@@ -196,11 +196,11 @@ void NodeEdits::writeOut(const ReadSite& at) {
 
 void NodeEdits::replaceFused(const LayerNorm& norm, const ReadSite& at, bool keepsBeta) {
   const bool skip = at.node->op_type() == "SkipLayerNormalization";
-  if (skip && dialect_.styleAt(opsetOf(*at.body), EditableModel::insideFunction(*at.body)) == NormStyle::Ort) {
+  if (skip && styleIn(*at.body) == NormStyle::Ort) {
     return writeSkipNorm(model_, *at.body, *at.node, opsetOf(*at.body), keepsBeta);
   }
   writeOut(at);
-  write(describe(norm, at, keepsBeta));
+  writeOperator(norm, at, keepsBeta);
 }
 
 }  // namespace normlens::formats::onnx

@@ -45,15 +45,17 @@ class NodeEdits final : public EditTarget {
  private:
   // The readers of the node's output read this operand of it, and broadcast it where the shapes differ.
   void leaveOut(graph::NodeId id, size_t operand);
-  [[nodiscard]] int inputOf(graph::NodeId node, size_t operand) const;
+  [[nodiscard]] int siteInput(graph::NodeId node, size_t operand) const;
   ReadSite siteOf(graph::NodeId node, size_t operand);
   ReadSite siteOf(const graph::Use& use, const std::string& valueName);
   ReadSite returnSite(const graph::Use& use);
   [[nodiscard]] int opsetOf(const Body& body) const;
   [[nodiscard]] graph::DType dtypeOf(graph::ValueId value, graph::DType otherwise) const;
-  [[nodiscard]] NormToWrite describe(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta) const;
-  void fillTypes(const analysis::LayerNorm& norm, NormToWrite& out) const;
+  // Of a norm without gamma and beta, in the place of the node.
+  [[nodiscard]] NormToWrite describe(const analysis::LayerNorm& norm, const ReadSite& at, std::string input) const;
+  [[nodiscard]] NormStyle styleIn(const Body& body) const;
   void write(const NormToWrite& norm);
+  void writeOperator(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta);
   // The sum or the look-ups in front of a fused norm become nodes; the norm itself a LayerNormalization.
   void writeOut(const ReadSite& at);
   void replaceFused(const analysis::LayerNorm& norm, const ReadSite& at, bool keepsBeta);
@@ -63,7 +65,6 @@ class NodeEdits final : public EditTarget {
     std::string gamma;
   };
   std::optional<Scaling> scalingOf(const analysis::LayerNorm& norm, const ReadSite& end);
-  void replaceWhole(const analysis::LayerNorm& norm);
   // What the norm's subtraction, or the first node of one that is written anew, reads by now.
   std::string inputName(const analysis::LayerNorm& norm, const Body& body);
   // x - mean becomes x for the norm's own nodes, mean(x^2) - mean(x)^2 the former; whatever only the mean needed is

@@ -32,48 +32,20 @@ std::optional<NodeEdits::Scaling> NodeEdits::scalingOf(const LayerNorm& norm, co
 }
 
 void NodeEdits::replaceDecomposed(const LayerNorm& norm) {
-  if (norm.anew) return replaceWhole(norm);
   const ReadSite end = siteOf(norm.node, 0);
-  const int opset = opsetOf(*end.body);
-  const NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
-  const bool stays = norm.asOne || graph_.node(norm.node).kind == OpKind::RmsNorm;
+  const NormStyle style = styleIn(*end.body);
+  const bool stays = !norm.anew && (norm.asOne || graph_.node(norm.node).kind == OpKind::RmsNorm);
   const auto scaling = style == NormStyle::Primitives || stays ? std::nullopt : scalingOf(norm, end);
-  if (!scaling) return dropSubtraction(norm);
-  NormToWrite out;
-  out.node = scaling->site.node;
-  out.body = scaling->site.body;
-  out.like = *end.node;
-  out.input = inputName(norm, *end.body);
-  out.gamma = scaling->gamma;
-  out.output = scaling->site.node->output(0);
-  out.eps = norm.eps;
-  fillTypes(norm, out);
-  if (!expressible(style, out)) return dropSubtraction(norm);
-  writeNorm(model_, style, opset, out);
-  model_.remove(*end.body, *end.node);
-}
-
-// One norm from the input to the output; what stood between is swept out where nothing else reads it.
-void NodeEdits::replaceWhole(const LayerNorm& norm) {
-  const ReadSite end = siteOf(norm.node, 0);
-  const int opset = opsetOf(*end.body);
-  NormStyle style = dialect_.styleAt(opset, EditableModel::insideFunction(*end.body));
-  NormToWrite out;
-  out.node = end.node;
-  out.body = end.body;
-  out.like = *end.node;
-  out.input = inputName(norm, *end.body);
-  out.output = end.node->output(0);
-  out.eps = norm.eps;
-  fillTypes(norm, out);
-  const auto scaling = style == NormStyle::Primitives ? std::nullopt : scalingOf(norm, end);
+  if (!norm.anew && !scaling) return dropSubtraction(norm);
+  // One norm from the input to the output; what stood between is swept out where nothing else reads it.
+  NormToWrite out = describe(norm, end, inputName(norm, *end.body));
   if (scaling) {
     out.node = scaling->site.node;
     out.gamma = scaling->gamma;
     out.output = scaling->site.node->output(0);
   }
-  if (!expressible(style, out)) style = NormStyle::Primitives;
-  writeNorm(model_, style, opset, out);
+  if (!norm.anew && !expressible(style, out)) return dropSubtraction(norm);
+  write(out);
   if (scaling) model_.remove(*end.body, *end.node);
 }
 

@@ -1,8 +1,8 @@
 #include "core/formats/onnx/edit/node_maker.h"
 
-#include <cstring>
-
 #include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/save/tensor_store.h"
+#include "core/graph/numbers.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -12,11 +12,6 @@ AttributeProto& newAttribute(NodeProto& node, const char* name, AttributeProto::
   attribute->set_name(name);
   attribute->set_type(type);
   return *attribute;
-}
-
-template <class T>
-void setRaw(TensorProto& tensor, std::span<const T> values) {
-  tensor.set_raw_data(values.data(), values.size_bytes());
 }
 
 // "/layer/LayerNorm/Div_output_0" and "ReduceMean" make "/layer/LayerNorm/Div_output_0_ReduceMean".
@@ -48,66 +43,57 @@ const AttributeProto* findAttribute(const NodeProto& node, std::string_view name
 NodeMaker::NodeMaker(Body& body, int opset, std::string base, const NodeProto* like)
     : body_(body), opset_(opset), base_(std::move(base)), like_(like) {}
 
-std::string NodeMaker::add(std::string_view op, const std::vector<std::string>& inputs, std::string output) {
-  const std::string fresh = EditableModel::freshName(body_, nameFor(base_, op));
+std::string inputOf(const NodeProto& node, int i) { return i < node.input_size() ? node.input(i) : std::string(); }
+
+NodeProto constantNode(const std::string& output, TensorProto tensor) {
   NodeProto node;
-  for (const auto& input : inputs) node.add_input(input);
-  node.add_output(output.empty() ? fresh : output);
-  node.set_name(fresh);
-  node.set_op_type(std::string(op));
-  if (like_ != nullptr) *node.mutable_metadata_props() = like_->metadata_props();
-  nodes_.push_back(std::move(node));
-  return nodes_.back().output(0);
+  node.set_op_type("Constant");
+  node.set_name(output);
+  node.add_output(output);
+  *newAttribute(node, "value", AttributeProto::TENSOR).mutable_t() = std::move(tensor);
+  return node;
 }
 
-std::string NodeMaker::constant(TensorProto tensor, const char* what) {
-  const std::string name = EditableModel::freshName(body_, nameFor(base_, what));
-  NodeProto node;
-  node.add_output(name);
-  node.set_name(name);
-  node.set_op_type("Constant");
-  *newAttribute(node, "value", AttributeProto::TENSOR).mutable_t() = std::move(tensor);
+std::string NodeMaker::freshName(std::string_view what) {
+  return EditableModel::freshName(body_, nameFor(base_, what));
+}
+
+std::string NodeMaker::append(NodeProto node) {
   if (like_ != nullptr) *node.mutable_metadata_props() = like_->metadata_props();
   nodes_.push_back(std::move(node));
-  return name;
+  return last().output(0);
+}
+
+std::string NodeMaker::add(std::string_view op, const std::vector<std::string>& inputs, const std::string& output) {
+  NodeProto node;
+  node.set_name(freshName(op));
+  node.set_op_type(std::string(op));
+  for (const auto& input : inputs) node.add_input(input);
+  node.add_output(output.empty() ? node.name() : output);
+  return append(std::move(node));
+}
+
+std::string NodeMaker::constant(const graph::Shape& shape, std::span<const std::byte> bytes, graph::DType dtype,
+                                const char* what) {
+  TensorProto tensor = rawTensor("", dtype, shape, bytes);
+  tensor.clear_name();
+  return append(constantNode(freshName(what), std::move(tensor)));
 }
 
 std::string NodeMaker::ints(const std::vector<int64_t>& values) {
-  TensorProto tensor;
-  tensor.add_dims(static_cast<int64_t>(values.size()));
-  tensor.set_data_type(TensorProto::INT64);
-  setRaw(tensor, std::span<const int64_t>(values));
-  return constant(std::move(tensor), "ints");
+  return constant({static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values)), graph::DType::Int64, "ints");
 }
 
 std::string NodeMaker::index(int64_t value) {
-  TensorProto tensor;
-  tensor.set_data_type(TensorProto::INT64);
-  setRaw(tensor, std::span<const int64_t>(&value, 1));
-  return constant(std::move(tensor), "index");
+  return constant({}, std::as_bytes(std::span(&value, 1)), graph::DType::Int64, "index");
 }
 
 std::string NodeMaker::number(double value, graph::DType dtype) {
-  TensorProto tensor;
-  tensor.set_data_type(toOnnxType(dtype));
-  const auto single = static_cast<float>(value);
-  const uint16_t half = dtype == graph::DType::BFloat16 ? graph::floatToBfloat16(single) : graph::floatToHalf(single);
-  switch (dtype) {
-    case graph::DType::Float64:
-      setRaw(tensor, std::span<const double>(&value, 1));
-      break;
-    case graph::DType::Float32:
-      setRaw(tensor, std::span<const float>(&single, 1));
-      break;
-    default:
-      setRaw(tensor, std::span<const uint16_t>(&half, 1));
-      break;
-  }
-  return constant(std::move(tensor), "number");
+  return constant({}, bytesOf(graph::tensorFromDoubles({}, {value}, dtype)), dtype, "number");
 }
 
-std::string NodeMaker::cast(const std::string& x, graph::DType to, std::string output) {
-  auto y = add("Cast", {x}, std::move(output));
+std::string NodeMaker::cast(const std::string& x, graph::DType to, const std::string& output) {
+  auto y = add("Cast", {x}, output);
   setInt(last(), "to", toOnnxType(to));
   return y;
 }
@@ -115,14 +101,13 @@ std::string NodeMaker::cast(const std::string& x, graph::DType to, std::string o
 std::string NodeMaker::reduceMean(const std::string& x, const std::vector<int64_t>& axes) {
   if (opset_ >= 18) {
     const auto given = ints(axes);
-    auto y = add("ReduceMean", {x, given});
-    setInt(last(), "keepdims", 1);
-    return y;
+    add("ReduceMean", {x, given});
+  } else {
+    add("ReduceMean", {x});
+    setInts(last(), "axes", axes);
   }
-  auto y = add("ReduceMean", {x});
-  setInts(last(), "axes", axes);
   setInt(last(), "keepdims", 1);
-  return y;
+  return last().output(0);
 }
 
 std::string NodeMaker::slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {
@@ -140,16 +125,6 @@ std::string NodeMaker::slice(const std::string& x, int64_t axis, int64_t begin, 
 std::string NodeMaker::concat(const std::vector<std::string>& parts, int64_t axis) {
   auto y = add("Concat", parts);
   setInt(last(), "axis", axis);
-  return y;
-}
-
-std::string NodeMaker::unsqueeze(const std::string& x, int64_t axis) {
-  if (opset_ >= 13) {
-    const auto axes = ints({axis});
-    return add("Unsqueeze", {x, axes});
-  }
-  auto y = add("Unsqueeze", {x});
-  setInts(last(), "axes", {axis});
   return y;
 }
 

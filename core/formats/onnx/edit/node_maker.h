@@ -20,24 +20,26 @@ class NodeMaker {
   NodeMaker(Body& body, int opset, std::string base, const NodeProto* like);
 
   // Any node. An empty output gets a fresh name. The node can be completed through last().
-  std::string add(std::string_view op, const std::vector<std::string>& inputs, std::string output = {});
+  std::string add(std::string_view op, const std::vector<std::string>& inputs, const std::string& output = {});
   [[nodiscard]] NodeProto& last() { return nodes_.back(); }
 
   std::string ints(const std::vector<int64_t>& values);  // a vector constant
   std::string index(int64_t value);                      // a scalar int64 constant
   std::string number(double value, graph::DType dtype);  // a scalar constant of a floating type
-  std::string cast(const std::string& x, graph::DType to, std::string output = {});
+  std::string cast(const std::string& x, graph::DType to, const std::string& output = {});
   // axes: negative ones count from the end (opset 11 and later only).
   std::string reduceMean(const std::string& x, const std::vector<int64_t>& axes);
   std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end);
   std::string concat(const std::vector<std::string>& parts, int64_t axis);
-  std::string unsqueeze(const std::string& x, int64_t axis);
 
   [[nodiscard]] int opset() const { return opset_; }
   [[nodiscard]] std::vector<NodeProto> take() { return std::move(nodes_); }
 
  private:
-  std::string constant(TensorProto tensor, const char* what);
+  std::string freshName(std::string_view what);
+  std::string append(NodeProto node);
+  std::string constant(const graph::Shape& shape, std::span<const std::byte> bytes, graph::DType dtype,
+                       const char* what);
 
   Body& body_;
   int opset_;
@@ -49,6 +51,8 @@ class NodeMaker {
 void setInt(NodeProto& node, const char* name, int64_t value);
 void setInts(NodeProto& node, const char* name, const std::vector<int64_t>& values);
 void setFloat(NodeProto& node, const char* name, float value);
+[[nodiscard]] std::string inputOf(const NodeProto& node, int i);  // empty: not given
+[[nodiscard]] NodeProto constantNode(const std::string& output, TensorProto tensor);
 [[nodiscard]] const AttributeProto* findAttribute(const NodeProto& node, std::string_view name);
 
 }  // namespace normlens::formats::onnx

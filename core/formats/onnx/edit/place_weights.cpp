@@ -2,21 +2,14 @@
 
 #include <algorithm>
 
-#include "core/formats/onnx/read/tensors/dtypes.h"
+#include "core/formats/onnx/edit/node_maker.h"
 #include "core/formats/onnx/save/tensor_store.h"
 
 namespace normlens::formats::onnx {
 namespace {
 
-bool sameOrigin(const Origin& a, const Origin& b) { return a.body == b.body && a.name == b.name; }
-
 bool isConstantNode(const Origin& origin) {
   return origin.kind == Origin::Kind::Node && origin.node->op_type() == "Constant";
-}
-
-// Reads in its bodies are seen.
-bool holdsBodiesOneByOne(const NodeProto& node) {
-  return std::ranges::none_of(node.attribute(), [](const auto& attribute) { return attribute.graphs_size() > 0; });
 }
 
 }  // namespace
@@ -37,7 +30,7 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId co
       Read read{v, model_.at(lowered_.nodePath[node], input), {}};
       if (input < 0) {
         // In a body that nothing is known of: it finds the original as well.
-        if (!versions[v].changed && holdsBodiesOneByOne(*read.site.node)) continue;
+        if (!versions[v].changed) continue;
         throw EditRefused("a read of '" + name + "' has no place of its own in the file");
       }
       read.origin = EditableModel::originOf(*read.site.body, EditableModel::nameAt(read.site));
@@ -55,17 +48,13 @@ void WeightPlacement::place(const WeightVersions& weights) {
 }
 
 void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions) {
-  const auto reads = readsOf(constant, versions);
-  std::vector<bool> done(reads.size(), false);
-  for (size_t i = 0; i < reads.size(); ++i) {
-    if (done[i]) continue;
-    std::vector<Read> here;
-    for (size_t j = i; j < reads.size(); ++j) {
-      if (!sameOrigin(reads[i].origin, reads[j].origin)) continue;
-      here.push_back(reads[j]);
-      done[j] = true;
-    }
-    placeAt(here, versions);
+  auto reads = readsOf(constant, versions);
+  while (!reads.empty()) {
+    const Origin first = reads[0].origin;
+    const auto elsewhere = std::ranges::stable_partition(
+        reads, [&](const Read& read) { return read.origin.body == first.body && read.origin.name == first.name; });
+    placeAt({reads.begin(), elsewhere.begin()}, versions);
+    reads.erase(reads.begin(), elsewhere.begin());
   }
 }
 
@@ -117,33 +106,25 @@ void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
 std::string WeightPlacement::addTensor(const Origin& origin, const graph::TensorView& view) {
   Body& body = *origin.body;
   const std::string name = EditableModel::freshName(body, origin.name + "_centered");
-  auto tensor = rawTensor(name, view.dtype, view.shape, {});
   // Before version 4 of the format an initializer is an input of the model too; a Constant node is not.
   const bool asInitializer = origin.kind == Origin::Kind::Initializer && model_.proto().ir_version() >= 4;
   if (!asInitializer) {
-    NodeProto node;
-    node.set_op_type("Constant");
-    node.set_name(name);
-    node.add_output(name);
-    auto* value = node.add_attribute();
-    value->set_name("value");
-    value->set_type(AttributeProto::TENSOR);
-    tensor.set_raw_data(bytesOf(view).data(), bytesOf(view).size());
-    *value->mutable_t() = std::move(tensor);
-    model_.addAtStart(body, std::move(node));
+    model_.addBehind(body, nullptr, {constantNode(name, rawTensor(name, view.dtype, view.shape, bytesOf(view)))});
     return name;
   }
-  if (&body != &model_.main() || !model_.weights().contains(origin.name)) {
-    tensor.set_raw_data(bytesOf(view).data(), bytesOf(view).size());
-  } else {
-    Weight weight = model_.weights().at(origin.name);
-    weight.view = view;
-    weight.asOpened = false;
-    model_.weights()[name] = std::move(weight);
-    tensor.clear_raw_data();
-    tensor.set_data_location(TensorProto::EXTERNAL);
+  TensorProto& tensor = *body.graph->add_initializer();
+  const auto held = model_.weights().find(origin.name);
+  if (&body != &model_.main() || held == model_.weights().end()) {
+    tensor = rawTensor(name, view.dtype, view.shape, bytesOf(view));
+    return name;
   }
-  *body.graph->add_initializer() = std::move(tensor);
+  tensor = rawTensor(name, view.dtype, view.shape, {});
+  tensor.clear_raw_data();
+  tensor.set_data_location(TensorProto::EXTERNAL);
+  Weight weight = held->second;
+  weight.view = view;
+  weight.asOpened = false;
+  model_.weights()[name] = std::move(weight);
   return name;
 }
 
@@ -156,7 +137,7 @@ void WeightPlacement::redirect(const Read& read, const std::vector<Read>& all, c
   const ReadSite& call = read.origin.calls.back();
   if (EditableModel::nameAt(call) == name) return;
   Body& called = *model_.calledBy(*call.body, *call.node);
-  for (const auto& site : model_.readsOf(called, called.function->input(call.input))) {
+  for (const auto& site : model_.readsOf(called, called.graph->input(call.input).name())) {
     const bool agrees = std::any_of(
         all.begin(), all.end(), [&](const Read& other) { return other.site == site && other.version == read.version; });
     if (!agrees) throw EditRefused("'" + read.origin.name + "' is handed to a function that reads it in two ways");

@@ -71,12 +71,6 @@ class OtherSizes {
   KnownTypes types_;
 };
 
-// The types that the operator takes; a model in which every float has another one stands for a model with these.
-bool isOfItsType(const OnnxSource& source, graph::DType dtype) {
-  using enum graph::DType;
-  return source.everyFloat != Unknown || dtype == Float32 || dtype == Float16 || dtype == BFloat16;
-}
-
 // What can be said at the sizes of the probe.
 std::optional<PlainAdd> plainAdd(const graph::Graph& graph, const graph::Node& add) {
   if (add.operands.size() != 2 || add.outputs.size() != 1) return std::nullopt;
@@ -99,6 +93,11 @@ bool hidesBroadcast(const graph::Shape& shape) { return std::count(shape.begin()
 
 }  // namespace
 
+bool isOfOperatorsType(const OnnxSource& source, graph::DType dtype) {
+  using enum graph::DType;
+  return source.everyFloat != Unknown || dtype == Float32 || dtype == Float16 || dtype == BFloat16;
+}
+
 bool insideFunction(const NodePath& path) {
   return std::any_of(path.begin(), path.end() - 1, [](const NodeStep& step) { return step.body.empty(); });
 }
@@ -112,7 +111,7 @@ PlainAdds findPlainAdds(const OnnxSource& source, const Lowered& lowered, Editab
     const auto& sites = lowered.operandSites[i];
     if (node.kind != graph::OpKind::Add || insideFunction(lowered.nodePath[i])) continue;
     const auto plain = plainAdd(graph, node);
-    if (!plain || !isOfItsType(source, plain->dtype)) continue;
+    if (!plain || !isOfOperatorsType(source, plain->dtype)) continue;
     if (std::ranges::any_of(sites, [](const OperandSite& site) { return site.input < 0; })) continue;
     const NodeProto* proto = model.at(lowered.nodePath[i], 0).node;
     if (proto->op_type() != "Add" || !isStandardDomain(proto->domain())) continue;

@@ -23,6 +23,10 @@ struct PlainAdd {
 // By node of the file. Adds inside local functions are left out.
 using PlainAdds = std::unordered_map<const NodeProto*, PlainAdd>;
 
+// Statistics of halves are taken in float32, as it is written in the operators for norms; those of doubles would be,
+// too. A model in which every float has another type stands for a model with these.
+[[nodiscard]] bool isOfOperatorsType(const OnnxSource& source, graph::DType dtype);
+
 [[nodiscard]] bool insideFunction(const NodePath& path);
 
 // `model`: the copy of `source` that is to be edited, before its first edit.

@@ -23,6 +23,7 @@ using graph::ValueId;
 
 namespace {
 
+constexpr int64_t kOldestOpset = 7;
 constexpr const char* kOverridable = "it is also an input of the model: a caller may give another value";
 
 // Up to IR 3 every initializer had to be listed among the inputs; where only some are, those are meant as inputs.
@@ -39,10 +40,6 @@ std::optional<graph::Shape> declaredSizes(const ::ONNX_NAMESPACE::ValueInfoProto
 
 }  // namespace
 
-std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload) {
-  return (isStandardDomain(domain) ? std::string() : domain) + "\n" + name + "\n" + overload;
-}
-
 const AttributeProto* attributeOf(const NodeProto& node, std::string_view name, const Frame& frame) {
   for (const AttributeProto& attribute : node.attribute()) {
     if (attribute.name() != name) continue;
@@ -55,7 +52,7 @@ const AttributeProto* attributeOf(const NodeProto& node, std::string_view name, 
 
 Lowering::Lowering(const OnnxSource& source, KnownTypes types) : source_(source), types_(std::move(types)) {
   for (const FunctionProto& function : source.skeleton->functions())
-    functions_.emplace(functionKey(function.domain(), function.name(), function.overload()), &function);
+    functions_.emplace(functionKey(function), &function);
 }
 
 Lowered Lowering::run() {
@@ -150,10 +147,8 @@ std::optional<std::vector<int64_t>> Lowering::knownInts(ValueId value) const {
   while (value != kNoValue) {
     const Value& at = out_.graph.value(value);
     if (at.constant != kNone) {
-      if (!out_.graph.constant(at.constant).volatileReason.empty()) return std::nullopt;
-      if (const auto ints = ints_.find(at.constant); ints != ints_.end()) return ints->second;
-      const auto tensor = tensors_.find(at.constant);
-      return tensor == tensors_.end() ? std::nullopt : intsOf(*tensor->second);
+      const auto& constant = out_.graph.constant(at.constant);
+      return constant.volatileReason.empty() ? intsOf(constant.view) : std::nullopt;
     }
     if (at.producer == kNone) return std::nullopt;
     if (out_.graph.node(at.producer).kind != OpKind::Identity) break;
@@ -206,8 +201,8 @@ Value Lowering::describeOutput(const Frame& frame, const std::string& name, cons
   return value;
 }
 
-ValueId Lowering::addConstant(const TensorProto& tensor, graph::TensorView view, const std::string& name,
-                              const Frame& frame, std::string volatileReason) {
+ValueId Lowering::addConstant(graph::TensorView view, const std::string& name, const Frame& frame,
+                              std::string volatileReason) {
   graph::Constant constant;
   constant.name = uniqueName(name, frame);
   constant.view = std::move(view);
@@ -220,7 +215,6 @@ ValueId Lowering::addConstant(const TensorProto& tensor, graph::TensorView view,
   const auto id = out_.graph.value(value).constant;
   out_.constantName.resize(out_.graph.constants.size());
   out_.constantName[static_cast<size_t>(id)] = frame.prefix + name;
-  if (tensor.data_location() != TensorProto::EXTERNAL) tensors_.emplace(id, &tensor);
   noteValue(value, frame.prefix + name, type);
   return value;
 }
@@ -231,7 +225,7 @@ void Lowering::lowerInitializers(const GraphProto& graph, Frame& frame, const Ov
     graph::TensorView view = large != source_.weights->end() ? large->second.view : viewOf(tensor, source_.skeleton);
     const auto input = overridable.find(tensor.name());
     const bool given = input != overridable.end();
-    const ValueId made = addConstant(tensor, std::move(view), tensor.name(), frame, given ? kOverridable : "");
+    const ValueId made = addConstant(std::move(view), tensor.name(), frame, given ? kOverridable : "");
     if (given) out_.graph.values[static_cast<size_t>(made)].declared = input->second;
     frame.values[tensor.name()] = made;
   }
@@ -240,8 +234,7 @@ void Lowering::lowerInitializers(const GraphProto& graph, Frame& frame, const Ov
     view.shape = {sparse.dims().begin(), sparse.dims().end()};
     view.strides = denseStrides(view.shape);
     const std::string& name = sparse.values().name();
-    frame.values[name] =
-        addConstant(TensorProto::default_instance(), std::move(view), name, frame, "it is stored as a sparse tensor");
+    frame.values[name] = addConstant(std::move(view), name, frame, "it is stored as a sparse tensor");
   }
 }
 
@@ -261,21 +254,22 @@ Node Lowering::startNode(const NodeProto& node, Frame& frame, BlockId into) {
   return made;
 }
 
-NodeId Lowering::add(Node node, const std::vector<Operand>& operands, std::vector<Value> outputs,
-                     const std::vector<const std::string*>& outputNames, const std::vector<KnownType>& types,
-                     Frame& frame, int index, std::string part) {
+NodeId Lowering::add(Node node, const std::vector<Operand>& operands, std::vector<Output> outputs, Frame& frame,
+                     int index, std::string part) {
   std::vector<OperandSite> sites;
   for (const Operand& operand : operands) {
     node.operands.push_back(operand.value);
     sites.push_back({operand.input});
   }
-  const NodeId id = out_.graph.addNode(std::move(node), std::move(outputs));
-  for (size_t i = 0; i < outputNames.size(); ++i) {
+  std::vector<Value> values;
+  for (Output& output : outputs) values.push_back(std::move(output.value));
+  const NodeId id = out_.graph.addNode(std::move(node), std::move(values));
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId value = out_.graph.node(id).outputs[i];
-    if (outputNames[i] == nullptr || outputNames[i]->empty())
-      noteValue(value, {}, types[i]);
+    if (outputs[i].name == nullptr || outputs[i].name->empty())
+      noteValue(value, {}, std::move(outputs[i].type));
     else
-      bind(frame, *outputNames[i], value, types[i]);
+      bind(frame, *outputs[i].name, value, std::move(outputs[i].type));
   }
   NodePath path = frame.path;
   path.push_back({index, {}});
@@ -297,16 +291,15 @@ void Lowering::lowerNode(const NodeProto& node, int index, Frame& frame, BlockId
     if (node.op_type() == "Loop" && lowerLoop(node, index, frame, into)) return;
     if (node.op_type() == "Scan" && lowerScan(node, index, frame, into)) return;
   }
-  const OpRule* rule = findOpRule(node.domain(), node.op_type());
-  if (rule == nullptr) return lowerOpaque(node, index, frame, into);
+  // Older operators broadcast by other rules, and nothing can be folded where they are.
+  const auto opset = frame.opsets.find("");
+  const bool tooOld = isStandardDomain(node.domain()) && opset != frame.opsets.end() && opset->second < kOldestOpset;
+  const OpRule* rule = tooOld ? nullptr : findOpRule(node.domain(), node.op_type());
   OpContext op(*this, node, index, frame, into, rule);
-  rule->fill(op);
-  op.finish();
-}
-
-void Lowering::lowerOpaque(const NodeProto& node, int index, Frame& frame, BlockId into) {
-  OpContext op(*this, node, index, frame, into, nullptr);
-  op.allOperands();
+  if (rule == nullptr)
+    op.allOperands();
+  else
+    rule->fill(op);
   op.finish();
 }
 
@@ -323,30 +316,22 @@ void Lowering::lowerConstantNode(const NodeProto& node, Frame& frame) {
     view.data = reinterpret_cast<const std::byte*>(memory->data());
     view.owner = std::move(memory);
   };
-  const TensorProto* tensor = &TensorProto::default_instance();
-  std::optional<std::vector<int64_t>> ints;
   std::string reason;
   if (const auto* value = attributeOf(node, "value", frame); value != nullptr && value->has_t()) {
-    tensor = &value->t();
-    view = viewOf(*tensor, source_.skeleton);
+    view = viewOf(value->t(), source_.skeleton);
   } else if (const auto* number = attributeOf(node, "value_float", frame)) {
     owned(graph::DType::Float32, {}, std::vector<float>{number->f()});
   } else if (const auto* numbers = attributeOf(node, "value_floats", frame)) {
     owned(graph::DType::Float32, {numbers->floats_size()}, numbers->floats());
   } else if (const auto* integer = attributeOf(node, "value_int", frame)) {
-    ints = {integer->i()};
-    owned(graph::DType::Int64, {}, *ints);
+    owned(graph::DType::Int64, {}, std::vector<int64_t>{integer->i()});
   } else if (const auto* integers = attributeOf(node, "value_ints", frame)) {
-    ints.emplace(integers->ints().begin(), integers->ints().end());
-    owned(graph::DType::Int64, {integers->ints_size()}, *ints);
+    owned(graph::DType::Int64, {integers->ints_size()},
+          std::vector<int64_t>(integers->ints().begin(), integers->ints().end()));
   } else {
     reason = "it is not a dense tensor of numbers";
   }
-  const ValueId made = addConstant(*tensor, std::move(view), name, frame, reason);
-  frame.values[name] = made;
-  const auto id = out_.graph.value(made).constant;
-  if (tensor == &TensorProto::default_instance()) tensors_.erase(id);
-  if (ints) ints_.emplace(id, std::move(*ints));
+  frame.values[name] = addConstant(std::move(view), name, frame, reason);
 }
 
 // What is computed from shapes and integer constants alone is bookkeeping that views hide.

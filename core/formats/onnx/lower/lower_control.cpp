@@ -18,52 +18,20 @@ using graph::ValueId;
 
 namespace {
 
-// Calls within calls; and a limit on what they may come to, since each level can call the next one many times.
-constexpr int kMaxCallDepth = 48;
-constexpr size_t kMaxInlinedNodes = 1'000'000;
-
 const GraphProto* bodyOf(const NodeProto& node, std::string_view name, const Frame& frame) {
   const AttributeProto* attribute = attributeOf(node, name, frame);
   return attribute != nullptr && attribute->has_g() ? &attribute->g() : nullptr;
 }
 
-// Names that a body and those around it make.
-struct BoundNames {
-  const BoundNames* outer = nullptr;
-  std::unordered_set<std::string_view> own;
-
-  [[nodiscard]] bool has(const std::string& name) const {
-    return own.contains(name) || (outer != nullptr && outer->has(name));
-  }
-};
-
-// Names that a body reads and neither it nor a body around it makes.
-void freeNames(const GraphProto& body, const BoundNames* outer, std::vector<std::string>& into) {
-  BoundNames bound{outer, {}};
-  for (const auto& input : body.input()) bound.own.insert(input.name());
-  for (const TensorProto& tensor : body.initializer()) bound.own.insert(tensor.name());
-  for (const auto& sparse : body.sparse_initializer()) bound.own.insert(sparse.values().name());
-  const auto read = [&](const std::string& name) {
-    if (!name.empty() && !bound.has(name)) into.push_back(name);
-  };
-  for (const NodeProto& node : body.node()) {
-    for (const std::string& input : node.input()) read(input);
-    eachBody(node, [&](const GraphProto& inner) { freeNames(inner, &bound, into); });
-    for (const std::string& output : node.output()) bound.own.insert(output);
-  }
-  for (const auto& output : body.output()) read(output.name());
-}
-
 }  // namespace
 
 void Lowering::captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const {
-  std::vector<std::string> names;
-  eachBody(node, [&](const GraphProto& body) { freeNames(body, nullptr, names); });
-  std::unordered_set<std::string> seen;
-  for (const std::string& name : names) {
+  std::unordered_set<std::string_view> seen;
+  const auto capture = [&](const std::string& name) {
     const ValueId value = seen.insert(name).second ? find(frame, name) : kNoValue;
     if (value != kNoValue) into.push_back({value, -1});
-  }
+  };
+  eachBody(node, [&](const GraphProto& body) { eachRead(body, capture); });
 }
 
 Frame Lowering::bodyFrame(Frame& outer, int index, const std::string& attribute) {
@@ -76,7 +44,6 @@ Frame Lowering::bodyFrame(Frame& outer, int index, const std::string& attribute)
   frame.scope = outer.scope;
   frame.bound = outer.bound;
   frame.opsets = outer.opsets;
-  frame.depth = outer.depth;
   return frame;
 }
 
@@ -94,14 +61,12 @@ void Lowering::lowerBranch(const GraphProto& body, const char* name, int index, 
 // A node with bodies. Its outputs have no names yet: a body that reads such a name means an outer value.
 NodeId Lowering::addOwner(const NodeProto& node, Node made, const std::vector<Operand>& operands, Frame& frame,
                           int index) {
-  std::vector<Value> outputs;
-  std::vector<KnownType> types;
+  std::vector<Output> outputs;
   for (const std::string& name : node.output()) {
-    types.push_back(name.empty() ? KnownType{} : namedType(frame, name));
-    outputs.push_back(describeOutput(frame, name, types.back()));
+    const KnownType type = name.empty() ? KnownType{} : namedType(frame, name);
+    outputs.push_back({describeOutput(frame, name, type), type});
   }
-  const std::vector<const std::string*> unnamed(outputs.size(), nullptr);
-  return add(std::move(made), operands, std::move(outputs), unnamed, types, frame, index, {});
+  return add(std::move(made), operands, std::move(outputs), frame, index, {});
 }
 
 void Lowering::bindOutputs(const NodeProto& node, NodeId id, Frame& frame) {
@@ -142,9 +107,7 @@ void Lowering::endRepeated(const NodeProto& node, const GraphProto& body, Repeat
     scan.name = printableName(node.name());
     scan.scope = out_.graph.node(id).scope;
     scan.block = parts.block;
-    std::vector<Value> nothing;
-    nothing.push_back(describeOutput(inner, "", {}));
-    add(std::move(scan), {{bodyOutput(i), -1}}, std::move(nothing), {nullptr}, {{}}, frame, parts.index, "scan");
+    add(std::move(scan), {{bodyOutput(i), -1}}, {{describeOutput(inner, "", {}), {}}}, frame, parts.index, "scan");
   }
   if (!parts.returnsCondition) out_.graph.addReturn(parts.block, literal(1));
   for (int i = 0; i < parts.firstScanned; ++i) {
@@ -204,10 +167,8 @@ void Lowering::addSlice(const std::string& name, Operand whole, int64_t axis, Va
   slice.scope = out_.graph.node(scan).scope;
   slice.block = block;
   slice.attributes.emplace_back("axis", axis);
-  std::vector<Value> made;
-  made.push_back(describeOutput(inner, name, type));
-  const NodeId id = add(std::move(slice), {whole, {pass, -1}}, std::move(made), {nullptr}, {type}, frame, index,
-                        "input " + std::to_string(whole.input));
+  const NodeId id = add(std::move(slice), {whole, {pass, -1}}, {{describeOutput(inner, name, type), type}}, frame,
+                        index, "input " + std::to_string(whole.input));
   bind(inner, name, out_.graph.node(id).outputs.front(), std::move(type));
 }
 
@@ -251,25 +212,22 @@ bool Lowering::lowerScan(const NodeProto& node, int index, Frame& frame, BlockId
 
 bool Lowering::lowerCall(const NodeProto& node, int index, Frame& frame, BlockId into) {
   if (functions_.empty()) return false;
-  const auto found = functions_.find(functionKey(node.domain(), node.op_type(), node.overload()));
+  const auto found = functions_.find(functionKey(node));
   if (found == functions_.end() || isRuntimeOp(node, frame.opsets)) return false;
   const FunctionProto& function = *found->second;
-  inlined_ += static_cast<size_t>(function.node_size());
-  if (frame.depth >= kMaxCallDepth || inlined_ > kMaxInlinedNodes) return false;
   if (node.input_size() > function.input_size() || node.output_size() > function.output_size()) return false;
   Frame inner;
   inner.caller = &frame;
   inner.path = frame.path;
   inner.path.push_back({index, {}});
   inner.prefix = frame.prefix + std::to_string(index) + "//";
-  inner.depth = frame.depth + 1;
   inner.opsets = opsetsOf(function.opset_import());
-  for (const AttributeProto& given : function.attribute_proto()) inner.bound[given.name()] = &given;
   for (const std::string& name : function.attribute()) {
     if (const AttributeProto* given = attributeOf(node, name, frame)) inner.bound[name] = given;
   }
-  for (const AttributeProto& given : function.attribute_proto()) {
-    if (const AttributeProto* mine = attributeOf(node, given.name(), frame)) inner.bound[given.name()] = mine;
+  for (const AttributeProto& usual : function.attribute_proto()) {
+    const AttributeProto* given = attributeOf(node, usual.name(), frame);
+    inner.bound[usual.name()] = given != nullptr ? given : &usual;
   }
   for (int i = 0; i < function.input_size(); ++i) {
     const bool given = i < node.input_size() && !node.input(i).empty();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/formats/onnx/lower/lower.h"
+#include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/known_types.h"
 #include "core/formats/onnx/read/scopes.h"
 #include "core/formats/onnx/run/runtime_ops.h"
@@ -31,7 +32,6 @@ struct Frame {
   graph::ScopeId scope = 0;
   std::unordered_map<std::string, const AttributeProto*> bound;  // a function's attributes, as called
   Opsets opsets;
-  int depth = 0;
   bool main = false;
 };
 
@@ -39,6 +39,13 @@ struct Frame {
 struct Operand {
   graph::ValueId value = graph::kNoValue;
   int input = -1;
+};
+
+// An output of a node that is made.
+struct Output {
+  graph::Value value;
+  KnownType type;
+  const std::string* name = nullptr;  // by which others read it from now on; null or empty: none
 };
 
 class Lowering {
@@ -66,9 +73,8 @@ class Lowering {
   graph::Node startNode(const NodeProto& node, Frame& frame, graph::BlockId into);
   // Outer values that a node's bodies read, each once.
   void captured(const NodeProto& node, const Frame& frame, std::vector<Operand>& into) const;
-  graph::NodeId add(graph::Node node, const std::vector<Operand>& operands, std::vector<graph::Value> outputs,
-                    const std::vector<const std::string*>& outputNames, const std::vector<KnownType>& types,
-                    Frame& frame, int index, std::string part);
+  graph::NodeId add(graph::Node node, const std::vector<Operand>& operands, std::vector<Output> outputs, Frame& frame,
+                    int index, std::string part);
 
  private:
   void reserve(const GraphProto& main, Frame& frame);
@@ -78,7 +84,6 @@ class Lowering {
   using Overridable = std::unordered_map<std::string, std::optional<graph::Shape>>;
   void lowerInitializers(const GraphProto& graph, Frame& frame, const Overridable& overridable);
   void lowerConstantNode(const NodeProto& node, Frame& frame);
-  void lowerOpaque(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerIf(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerLoop(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
   bool lowerScan(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
@@ -100,8 +105,8 @@ class Lowering {
   void lowerBranch(const GraphProto& body, const char* name, int index, Frame& frame, graph::NodeId owner);
   bool lowerCall(const NodeProto& node, int index, Frame& frame, graph::BlockId into);
 
-  graph::ValueId addConstant(const TensorProto& tensor, graph::TensorView view, const std::string& name,
-                             const Frame& frame, std::string volatileReason);
+  graph::ValueId addConstant(graph::TensorView view, const std::string& name, const Frame& frame,
+                             std::string volatileReason);
   graph::ValueId bind(Frame& frame, const std::string& name, graph::ValueId value, KnownType type);
   [[nodiscard]] static Frame bodyFrame(Frame& outer, int index, const std::string& attribute);
   std::string uniqueName(const std::string& name, const Frame& frame);
@@ -117,19 +122,15 @@ class Lowering {
   Lowered out_;
   ScopeReader scopes_;
   std::map<std::string, const FunctionProto*> functions_;  // by key
-  std::unordered_map<graph::ConstantId, const TensorProto*> tensors_;
-  std::unordered_map<graph::ConstantId, std::vector<int64_t>> ints_;
-  mutable std::optional<KnownTypes> staticTypes_;  // made when they are asked for
+  mutable std::optional<KnownTypes> staticTypes_;          // made when they are asked for
   mutable std::unordered_map<graph::ValueId, std::optional<std::vector<int64_t>>> folded_;
   std::vector<KnownType> valueTypes_;                // by graph value
   const Frame* main_ = nullptr;                      // its names are made once each
   std::unordered_set<std::string> names_;            // of other graph values
   std::unordered_map<std::string, size_t> numbers_;  // by name: of values that are called so, the last number given
-  size_t inlined_ = 0;
 };
 
 // The attribute, looked up through the call where the node is in a function body; null when absent.
 [[nodiscard]] const AttributeProto* attributeOf(const NodeProto& node, std::string_view name, const Frame& frame);
-[[nodiscard]] std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload);
 
 }  // namespace normlens::formats::onnx

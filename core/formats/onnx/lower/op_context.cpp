@@ -10,7 +10,6 @@ using graph::kNoValue;
 using graph::Node;
 using graph::OpKind;
 using graph::Shape;
-using graph::Value;
 
 OpContext::OpContext(Lowering& lowering, const NodeProto& node, int index, Frame& frame, graph::BlockId into,
                      const OpRule* rule)
@@ -207,11 +206,9 @@ Operand OpContext::part(std::string name, OpKind partKind, std::string_view op, 
   } else {
     node.attributes.emplace_back("inside", true);
   }
-  std::vector<Value> values;
-  values.push_back(
-      lowering_.describeOutput(frame_, outputName == nullptr ? node_.name() + "." + name : *outputName, made));
-  const auto id =
-      lowering_.add(std::move(node), of, std::move(values), {outputName}, {made}, frame_, index_, std::move(name));
+  auto value = lowering_.describeOutput(frame_, outputName == nullptr ? node_.name() + "." + name : *outputName, made);
+  const auto id = lowering_.add(std::move(node), of, {{std::move(value), std::move(made), outputName}}, frame_, index_,
+                                std::move(name));
   return {lowering_.graph().node(id).outputs[0], -1};
 }
 
@@ -233,22 +230,20 @@ void OpContext::finish() {
   }
   while (outputs.size() > 1 && !hasOutput(outputs.back())) outputs.pop_back();
   if (outputs.empty()) outputs.push_back(-1);  // every node makes something
-  std::vector<Value> values;
-  std::vector<const std::string*> names;
-  std::vector<KnownType> types;
-  const std::string nothing;
+  std::vector<Output> made;
   for (const int output : outputs) {
-    names.push_back(hasOutput(output) ? &node_.output(output) : nullptr);
-    types.push_back(names.back() == nullptr ? KnownType{} : lowering_.namedType(frame_, *names.back()));
-    if (types.size() == 1) {
-      if (!types[0].shape() && outputType.shape()) types[0].dims = outputType.dims;
-      if (types[0].dtype == graph::DType::Unknown) types[0].dtype = outputType.dtype;
+    KnownType known = outputTypeAt(output);
+    if (made.empty()) {
+      if (!known.shape() && outputType.shape()) known.dims = outputType.dims;
+      if (known.dtype == graph::DType::Unknown) known.dtype = outputType.dtype;
     }
-    if (!operands.empty() && (types.size() == 1 || node.kind == OpKind::Split))
-      dropStrayRank(node, type(operands[0]), types.back());
-    values.push_back(lowering_.describeOutput(frame_, names.back() == nullptr ? nothing : *names.back(), types.back()));
+    if (!operands.empty() && (made.empty() || node.kind == OpKind::Split))
+      dropStrayRank(node, type(operands[0]), known);
+    const std::string* name = hasOutput(output) ? &node_.output(output) : nullptr;
+    auto value = lowering_.describeOutput(frame_, name == nullptr ? std::string() : *name, known);
+    made.push_back({std::move(value), std::move(known), name});
   }
-  lowering_.add(std::move(node), operands, std::move(values), names, types, frame_, index_, {});
+  lowering_.add(std::move(node), operands, std::move(made), frame_, index_, {});
 }
 
 std::optional<Shape> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b) {

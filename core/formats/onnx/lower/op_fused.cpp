@@ -1,5 +1,4 @@
 // Rows for operators that ONNX Runtime's optimisers fuse: several graph nodes each.
-#include "core/formats/onnx/lower/norm_forms.h"
 #include "core/formats/onnx/lower/op_rule.h"
 
 namespace normlens::formats::onnx {

@@ -25,20 +25,14 @@ Operand transposed(OpContext& op, const Operand& of, const char* name) {
   return op.part(name, OpKind::Permute, "Transpose", {of}, std::move(attributes), std::move(type));
 }
 
-void matmul(OpContext& op) {
-  op.operand(0);
-  op.operand(1);
-}
-
 // alpha * A' B' + beta * C. With B as torch stores it, [out, in], and a bias per output, it is a linear layer.
 void gemm(OpContext& op) {
   const bool transA = op.intOf("transA", 0) != 0, transB = op.intOf("transB", 0) != 0;
   const double alpha = op.floatOf("alpha", 1), beta = op.has(2) ? op.floatOf("beta", 1) : 1;  // of torch.mm: 0, of no C
-  const auto legacy = op.version() < 7 && op.intOf("broadcast", 0) == 0 && op.has(2);
   const bool plain = alpha == 1 && beta == 1;
   // Only what the file itself fixes may decide how many nodes there are.
   const bool vectorBias = !op.has(2) || (op.isConstant(2) && op.rank(2) == 1);
-  if (alpha == 0 || beta == 0 || legacy) op.opaque();
+  if (alpha == 0 || beta == 0) op.opaque();
   const Operand a = transA ? transposed(op, op.in(0), "transposed A") : op.in(0);
   if (transB && plain && vectorBias && op.isConstant(1)) {
     if (op.kind != OpKind::Opaque) op.kind = OpKind::Linear;
@@ -97,13 +91,11 @@ void attention(OpContext& op) {
   if (!plain) op.opaque();
 }
 
-void everything(OpContext& op) { op.allOperands(); }
-
 }  // namespace
 
 const std::vector<OpRule>& linearRules() {
   static const std::vector<OpRule> kRules = {
-      {"MatMul", OpKind::MatMul, matmul},
+      {"MatMul", OpKind::MatMul, firstInputs<2>},
       {"Gemm", OpKind::AddMatMul, gemm},
       {"FusedMatMul", OpKind::MatMul, fusedMatMul, Domain::Runtime},
       {"TransposeMatMul", OpKind::MatMul, fusedMatMul, Domain::Runtime},
@@ -111,9 +103,9 @@ const std::vector<OpRule>& linearRules() {
       {"Conv", OpKind::Conv, conv},
       {"ConvTranspose", OpKind::Conv, convTranspose},
       {"Attention", OpKind::Attention, attention},
-      {"LSTM", OpKind::Recurrent, everything},
-      {"GRU", OpKind::Recurrent, everything},
-      {"RNN", OpKind::Recurrent, everything},
+      {"LSTM", OpKind::Recurrent, allInputs},
+      {"GRU", OpKind::Recurrent, allInputs},
+      {"RNN", OpKind::Recurrent, allInputs},
   };
   return kRules;
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/formats/onnx/lower/norm_forms.h"
 #include "core/formats/onnx/lower/op_rule.h"
 
 namespace normlens::formats::onnx {
@@ -19,13 +18,13 @@ std::vector<int64_t> from(int64_t first, int64_t rank) {
 }
 
 void groupNorm(OpContext& op) {
-  for (int i = 0; i < 3; ++i) op.operand(i);
+  firstInputs<3>(op);
   op.set("groups", op.intOf("num_groups", 0));
   op.set("eps", op.floatOf("epsilon", 1e-5F));
 }
 
 void instanceNorm(OpContext& op) {
-  for (int i = 0; i < 3; ++i) op.operand(i);
+  firstInputs<3>(op);
   op.set("eps", op.floatOf("epsilon", 1e-5F));
 }
 
@@ -57,10 +56,9 @@ void batchNorm(OpContext& op) {
   const auto rank = op.rank(0);
   const bool given = op.version() >= 9 && op.intOf("training_mode", 0) == 0 && !op.hasOutput(1);
   if (given && rank.value_or(0) >= 2 && op.isComputed(3) && op.isComputed(4)) return writtenBatchNorm(op, *rank);
-  for (int i = 0; i < 5; ++i) op.operand(i);
+  firstInputs<5>(op);
   op.set("eps", op.floatOf("epsilon", 1e-5F));
-  const bool oldTraining = op.version() < 7 && op.intOf("is_test", 0) == 0;
-  if (op.intOf("training_mode", 0) != 0 || oldTraining || op.intOf("spatial", 1) == 0 || op.hasOutput(1)) op.opaque();
+  if (op.intOf("training_mode", 0) != 0 || op.intOf("spatial", 1) == 0 || op.hasOutput(1)) op.opaque();
 }
 
 // Before opset 13 all axes from `axis` on were one.
@@ -214,8 +212,7 @@ void layerNorm(OpContext& op) {
 }
 
 void rmsNorm(OpContext& op) {
-  op.operand(0);
-  op.operand(1);
+  firstInputs<2>(op);
   op.set("eps", op.floatOf("epsilon", 1e-5F));
   normAxes(op, op.in(0), op.in(1), op.intOf("axis", -1));
 }

@@ -12,34 +12,16 @@ using graph::OpKind;
 
 bool isInteger(DType dtype) { return dtype != DType::Unknown && !graph::isFloat(dtype); }
 
-// Before opset 7 the second operand had to be told where its axes belong.
-bool oldBroadcast(const OpContext& op) {
-  return op.version() < 7 && op.intOf("broadcast", 0) != 0 && op.hasAttribute("axis");
-}
-
-void binary(OpContext& op) {
-  op.operand(0);
-  op.operand(1);
-  if (oldBroadcast(op)) op.opaque();
-}
-
 void divide(OpContext& op) {
-  binary(op);
+  firstInputs<2>(op);
   if (isInteger(op.inputType(0).dtype)) op.kind = OpKind::Elementwise;  // rounds toward zero
 }
-
-void unary(OpContext& op) { op.operand(0); }
 
 void shape(OpContext& op) {
   op.operand(0);
   for (const char* bound : {"start", "end"}) {
     if (op.hasAttribute(bound)) op.set(bound, op.intOf(bound, 0));
   }
-}
-
-void pointwise(OpContext& op) {
-  op.allOperands();
-  if (oldBroadcast(op)) op.opaque();
 }
 
 void sum(OpContext& op) {
@@ -53,17 +35,12 @@ void sum(OpContext& op) {
   op.operands = {total, op.in(count - 1)};
 }
 
-void where(OpContext& op) {
-  for (int i = 0; i < 3; ++i) op.operand(i);
-}
-
 // Off in inference: the same elements. What the mask holds then differs between versions.
 void dropout(OpContext& op) {
   op.operand(0);
   const auto training = op.constantInts(2);
   const bool trains = op.has(2) && !(training && training->size() == 1 && training->front() == 0);
-  const bool oldTraining = op.version() < 7 && op.intOf("is_test", 0) == 0;
-  if (trains || oldTraining) return op.opaque();
+  if (trains) return op.opaque();
   if (op.hasOutput(1)) op.part("mask", OpKind::ShapeQuery, "Dropout mask", {op.in(0)}, {}, {}, 1);
 }
 
@@ -90,19 +67,19 @@ void constantOfShape(OpContext& op) {
 const std::vector<OpRule>& pointwiseRules() {
   static const std::vector<OpRule> kRules = [] {
     std::vector<OpRule> rules = {
-        {"Add", OpKind::Add, binary},
-        {"Sub", OpKind::Sub, binary},
-        {"Mul", OpKind::Mul, binary},
+        {"Add", OpKind::Add, firstInputs<2>},
+        {"Sub", OpKind::Sub, firstInputs<2>},
+        {"Mul", OpKind::Mul, firstInputs<2>},
         {"Div", OpKind::Div, divide},
-        {"Neg", OpKind::Neg, unary},
+        {"Neg", OpKind::Neg, firstInputs<1>},
         {"Sum", OpKind::Add, sum},
-        {"Where", OpKind::Where, where},
+        {"Where", OpKind::Where, firstInputs<3>},
         {"Cast", OpKind::Cast, cast, Domain::Standard, Function::Cast},
         {"CastLike", OpKind::Cast, castLike, Domain::Standard, Function::Cast},
-        {"Identity", OpKind::Identity, unary},
+        {"Identity", OpKind::Identity, firstInputs<1>},
         {"Dropout", OpKind::Identity, dropout},
-        {"QuickGelu", OpKind::Elementwise, pointwise, Domain::Runtime},
-        {"Gelu", OpKind::Elementwise, pointwise, Domain::Both},
+        {"QuickGelu", OpKind::Elementwise, allInputs, Domain::Runtime},
+        {"Gelu", OpKind::Elementwise, allInputs, Domain::Both},
     };
     for (const char* name : {"Abs",
                              "Acos",
@@ -158,16 +135,16 @@ const std::vector<OpRule>& pointwiseRules() {
                              "Tanh",
                              "ThresholdedRelu",
                              "Xor"})
-      rules.push_back({name, OpKind::Elementwise, pointwise});
+      rules.push_back({name, OpKind::Elementwise, allInputs});
     for (const auto& [name, function] :
          {std::pair{"Max", Function::Maximum}, std::pair{"Pow", Function::Power},
           std::pair{"Sqrt", Function::SquareRoot}, std::pair{"Reciprocal", Function::Reciprocal},
           std::pair{"Relu", Function::Relu}})
-      rules.push_back({name, OpKind::Elementwise, pointwise, Domain::Standard, function});
+      rules.push_back({name, OpKind::Elementwise, allInputs, Domain::Standard, function});
     rules.push_back({"ConstantOfShape", OpKind::ShapeQuery, constantOfShape});
     rules.push_back({"Shape", OpKind::ShapeQuery, shape, Domain::Standard, Function::Sizes});
     for (const char* name : {"Size", "RandomNormalLike", "RandomUniformLike"})
-      rules.push_back({name, OpKind::ShapeQuery, unary});
+      rules.push_back({name, OpKind::ShapeQuery, firstInputs<1>});
     return rules;
   }();
   return kRules;

@@ -113,6 +113,19 @@ class OpContext {
   std::vector<bool> taken_;  // outputs that a part has made
 };
 
+// Rules of operators whose operands are their first inputs, or all of them.
+template <int Count>
+void firstInputs(OpContext& op) {
+  for (int i = 0; i < Count; ++i) op.operand(i);
+}
+inline void allInputs(OpContext& op) { op.allOperands(); }
+
+// The last node becomes a LayerNorm over `axis` and what follows it; opaque where the parts do not fit together.
+void layerNormForm(OpContext& op, const Operand& x, const Operand& gamma, const Operand& beta, double eps,
+                   int64_t axis);
+// Sets "axes" of a norm over `axis` and what follows it, and checks that the scale fits.
+void normAxes(OpContext& op, const Operand& x, const Operand& gamma, int64_t axis);
+
 // nullptr: no row, the operator is opaque.
 [[nodiscard]] const OpRule* findOpRule(const std::string& domain, const std::string& name);
 

@@ -24,7 +24,7 @@ void reshape(OpContext& op) {
   if (!ones.empty()) op.set("ones", std::move(ones));
 }
 
-// Flatten; Squeeze with axes.
+// Flatten; Squeeze with axes; Expand.
 void view(OpContext& op) {
   op.operand(0);
   op.computed(1);
@@ -89,18 +89,12 @@ void depthToSpace(OpContext& op) {
   if (mode != "DCR" && mode != "CRD") op.opaque();
 }
 
-void expand(OpContext& op) {
-  op.operand(0);
-  op.computed(1);
-}
-
 // Repeating axes of size 1 only is an expand; else each position is one of x's. A count may be known at run time only.
 void tile(OpContext& op) {
-  op.operand(0);
-  op.computed(1);
+  view(op);
   const auto counts = op.knownInts(1);
   const auto dims = op.inputType(0).dims;
-  if (op.version() < 6 || !counts || !dims || counts->size() != dims->size()) return op.opaque();
+  if (!counts || !dims || counts->size() != dims->size()) return op.opaque();
   std::vector<int64_t> repeated;
   bool expands = true;
   for (size_t i = 0; i < dims->size(); ++i) {
@@ -198,8 +192,7 @@ void slice(OpContext& op) {
 }
 
 void split(OpContext& op) {
-  op.operand(0);
-  op.computed(1);
+  view(op);
   const int64_t axis = op.intOf("axis", 0);
   op.setAxis(axis, op.rank(0));
   const bool written = op.has(1) || op.hasAttribute("split");
@@ -271,7 +264,7 @@ const std::vector<OpRule>& shapeRules() {
       {"Transpose", OpKind::Permute, transpose},
       {"DepthToSpace", OpKind::Rearrange, depthToSpace},
       {"SpaceToDepth", OpKind::Rearrange, spaceToDepth},
-      {"Expand", OpKind::Expand, expand},
+      {"Expand", OpKind::Expand, view},
       {"Tile", OpKind::Expand, tile},
       {"Slice", OpKind::Slice, slice},
       {"Split", OpKind::Split, split},

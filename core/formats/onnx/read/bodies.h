@@ -1,4 +1,5 @@
-// The graphs that nodes hold: the bodies of If, Loop and Scan, and lists of graphs. Private to formats/onnx.
+// The graphs and tensors that nodes hold: the bodies of If, Loop and Scan, and what attributes have. Private to
+// formats/onnx.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <concepts>
 #include <string>
+#include <vector>
 
 namespace normlens::formats::onnx {
 
@@ -22,12 +24,10 @@ void eachBody(Node& node, const Visit& visit) {
   if constexpr (std::is_const_v<Node>) {
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) give(attribute.g(), attribute.name());
-      for (const auto& body : attribute.graphs()) give(body, attribute.name());
     }
   } else {
     for (auto& attribute : *node.mutable_attribute()) {
       if (attribute.has_g()) give(*attribute.mutable_g(), attribute.name());
-      for (auto& body : *attribute.mutable_graphs()) give(body, attribute.name());
     }
   }
 }
@@ -55,8 +55,57 @@ void eachNode(const ::ONNX_NAMESPACE::ModelProto& model, const Visit& visit) {
 }
 
 [[nodiscard]] inline bool holdsBody(const ::ONNX_NAMESPACE::NodeProto& node) {
-  return std::ranges::any_of(node.attribute(),
-                             [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; });
+  return std::ranges::any_of(node.attribute(), [](const auto& attribute) { return attribute.has_g(); });
+}
+
+// Calls visit(name) for every name that the nodes and outputs of a body read, and of the bodies in it; those that they
+// make themselves too.
+template <class Visit>
+void eachRead(const ::ONNX_NAMESPACE::GraphProto& body, const Visit& visit) {
+  for (const auto& node : body.node()) {
+    for (const auto& input : node.input()) visit(input);
+    eachBody(node, [&](const auto& inner) { eachRead(inner, visit); });
+  }
+  for (const auto& output : body.output()) visit(output.name());
+}
+
+// What a node reads, and its bodies.
+template <class Visit>
+void eachRead(const ::ONNX_NAMESPACE::NodeProto& node, const Visit& visit) {
+  for (const auto& input : node.input()) visit(input);
+  eachBody(node, [&](const auto& body) { eachRead(body, visit); });
+}
+
+// Calls visit(tensor) for every TensorProto that a part of a model holds, at whatever depth.
+template <class Visit>
+void eachTensor(::google::protobuf::Message& part, const Visit& visit) {
+  using namespace ::ONNX_NAMESPACE;
+  const auto* type = part.GetDescriptor();
+  if (type == TensorProto::descriptor()) return visit(static_cast<TensorProto&>(part));
+  const auto* reflection = part.GetReflection();
+  std::vector<const ::google::protobuf::FieldDescriptor*> given;
+  reflection->ListFields(part, &given);
+  for (const auto* field : given) {
+    const auto* held = field->message_type();  // null: a number or a text
+    const bool leadsOn = held == GraphProto::descriptor() || held == NodeProto::descriptor() ||
+                         held == FunctionProto::descriptor() || held == AttributeProto::descriptor() ||
+                         held == TensorProto::descriptor() || held == SparseTensorProto::descriptor();
+    if (!leadsOn) continue;
+    const int count = field->is_repeated() ? reflection->FieldSize(part, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      eachTensor(field->is_repeated() ? *reflection->MutableRepeatedMessage(&part, field, i)
+                                      : *reflection->MutableMessage(&part, field),
+                 visit);
+    }
+  }
+}
+
+// Takes out of a repeated field what keep(item) is false for; the others stay where they are in memory.
+template <class Field, class Keep>
+void keepOnly(Field& field, const Keep& keep) {
+  const auto end =
+      std::stable_partition(field.pointer_begin(), field.pointer_end(), [&](const auto* item) { return keep(*item); });
+  field.DeleteSubrange(static_cast<int>(end - field.pointer_begin()), static_cast<int>(field.pointer_end() - end));
 }
 
 }  // namespace normlens::formats::onnx

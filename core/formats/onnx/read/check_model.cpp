@@ -4,13 +4,13 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
-#include "core/formats/onnx/read/function_calls.h"
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/names.h"
 #include "core/formats/onnx/read/tensors/tensor_data.h"
 
@@ -22,6 +22,8 @@ using ::ONNX_NAMESPACE::FunctionProto;
 
 // Bodies in bodies; protobuf itself gives up at about 33.
 constexpr int kMaxDepth = 32;
+constexpr int kMaxCallDepth = 48;
+constexpr uint64_t kMostInlinedNodes = 250'000;
 constexpr const char* kExportAgain = "export the model again";
 
 tl::unexpected<Error> wrong(std::string message, ErrorCode code = ErrorCode::Unreadable,
@@ -34,22 +36,12 @@ std::string describe(const NodeProto& node) {
                                         : quotedName(node.name()) + " (" + printableName(node.op_type()) + ")");
 }
 
-using FunctionKey = std::array<std::string, 3>;  // domain, name, overload
-
 std::string plainDomain(const std::string& domain) { return isStandardDomain(domain) ? std::string() : domain; }
 
 const std::string* repeatedAttribute(const NodeProto& node) {
-  constexpr int kFew = 8;
   std::set<std::string_view> seen;
-  for (int i = 0; i < node.attribute_size(); ++i) {
-    const std::string& name = node.attribute(i).name();
-    if (node.attribute_size() > kFew) {
-      if (!seen.insert(name).second) return &name;
-      continue;
-    }
-    for (int before = 0; before < i; ++before) {
-      if (node.attribute(before).name() == name) return &name;
-    }
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (!seen.insert(attribute.name()).second) return &attribute.name();
   }
   return nullptr;
 }
@@ -113,10 +105,9 @@ class Checker {
 
   Status functions() {
     for (const FunctionProto& function : model_.functions()) {
-      const FunctionKey key{plainDomain(function.domain()), function.name(), function.overload()};
-      if (!functions_.emplace(key, &function).second)
+      if (!functions_.emplace(functionKey(function), functions_.size()).second)
         return wrong("defines function " + quotedName(function.name()) + " twice");
-      domains_.insert(key[0]);
+      domains_.insert(plainDomain(function.domain()));
     }
     for (const FunctionProto& function : model_.functions()) {
       const std::string what = "function " + quotedName(function.name()) + ": ";
@@ -130,7 +121,52 @@ class Checker {
           return wrong(what + "its output " + quotedName(output) + " is not produced by any node");
       }
     }
-    return checkFunctionCalls(model_);
+    return functionCalls();
+  }
+
+  // What nodes call: the functions, by their number in the model.
+  struct Calls {
+    uint64_t nodes = 0;
+    std::vector<size_t> functions;
+  };
+
+  template <class Nodes>
+  Calls callsOf(const Nodes& list) const {
+    Calls calls;
+    eachNode(list, [&](const NodeProto& node) {
+      ++calls.nodes;
+      if (const auto called = functions_.find(functionKey(node)); called != functions_.end())
+        calls.functions.push_back(called->second);
+    });
+    return calls;
+  }
+
+  // Inference and runtimes write out every call, and each level can call the next one many times. Here the counts grow
+  // by one level in each round; those of functions that call themselves without end.
+  Status functionCalls() const {
+    if (functions_.empty()) return {};
+    std::vector<Calls> callers;
+    for (const FunctionProto& function : model_.functions()) callers.push_back(callsOf(function.node()));
+    callers.push_back(callsOf(model_.graph().node()));
+    callers.back().nodes = 0;  // its own are not written out anew
+    std::vector<uint64_t> all, before(callers.size(), 0);
+    for (int level = 0; all != before; ++level) {
+      if (level > kMaxCallDepth)
+        return wrong("has functions that call themselves, or one another more than " + std::to_string(kMaxCallDepth) +
+                     " deep");
+      if (level > 0) before = std::move(all);
+      all.clear();
+      for (const Calls& caller : callers) {
+        all.push_back(caller.nodes);
+        for (const size_t called : caller.functions)
+          all.back() = std::min(all.back() + before[called], kMostInlinedNodes + 1);
+      }
+    }
+    if (std::ranges::max(all) > kMostInlinedNodes)
+      return wrong("calls functions that come to more than " + std::to_string(kMostInlinedNodes) +
+                       " nodes once they are written out",
+                   ErrorCode::Unsupported);
+    return {};
   }
 
   Status inside(const FunctionProto& function, Names& names) {
@@ -252,18 +288,14 @@ class Checker {
     if (attribute.has_sparse_tensor()) {
       if (auto ok = checkSparse(attribute.sparse_tensor(), what()); !ok) return ok;
     }
-    if (attribute.has_g()) {
-      if (auto ok = graph(attribute.g(), &names, depth + 1); !ok) return ok;
-    }
-    for (const GraphProto& body : attribute.graphs()) {
-      if (auto ok = graph(body, &names, depth + 1); !ok) return ok;
-    }
-    return {};
+    if (attribute.graphs_size() > 0)
+      return wrong("has a list of graphs as an attribute, which no operator takes", ErrorCode::Unsupported);
+    return attribute.has_g() ? graph(attribute.g(), &names, depth + 1) : Status();
   }
 
   const ModelProto& model_;
   std::set<std::string> domains_;
-  std::map<FunctionKey, const FunctionProto*> functions_;
+  std::map<std::string, size_t> functions_;  // by key: their number
 };
 
 }  // namespace
@@ -274,6 +306,16 @@ bool isRuntimeDomain(const std::string& domain) {
   return domain == "ai.onnx.ml" || domain.starts_with("com.microsoft") || domain == "ai.onnx.training" ||
          domain == "ai.onnx.preview" || domain == "ai.onnx.preview.training" || domain == "com.ms.internal.nhwc";
 }
+
+std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload) {
+  return plainDomain(domain) + "\n" + name + "\n" + overload;
+}
+
+std::string functionKey(const FunctionProto& function) {
+  return functionKey(function.domain(), function.name(), function.overload());
+}
+
+std::string functionKey(const NodeProto& call) { return functionKey(call.domain(), call.op_type(), call.overload()); }
 
 Status checkModel(const ModelProto& model) { return Checker(model).run(); }
 

@@ -16,6 +16,10 @@ namespace normlens::formats::onnx {
 
 // "" and "ai.onnx" are one.
 [[nodiscard]] bool isStandardDomain(const std::string& domain);
+// One text for one function: of the function itself, and of a node that may be a call of it.
+[[nodiscard]] std::string functionKey(const std::string& domain, const std::string& name, const std::string& overload);
+[[nodiscard]] std::string functionKey(const ::ONNX_NAMESPACE::FunctionProto& function);
+[[nodiscard]] std::string functionKey(const NodeProto& call);
 // Domains whose operators ONNX Runtime brings along, imported or not.
 [[nodiscard]] bool isRuntimeDomain(const std::string& domain);
 

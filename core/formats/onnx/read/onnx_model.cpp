@@ -7,7 +7,6 @@
 
 #include "core/formats/file/sha256.h"
 #include "core/formats/fold_history.h"
-#include "core/formats/onnx/lower/op_rule.h"
 #include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/names.h"
@@ -26,42 +25,30 @@ bool holdsWeights(int32_t type) {
          dtype == graph::DType::UInt8;
 }
 
-class Counter {
- public:
-  void add(const TensorProto& tensor) {
+void countParameters(const ModelProto& model, ModelFacts& facts) {
+  facts.parameters = facts.parameterBytes = 0;
+  std::map<graph::DType, int64_t> elementsByType;
+  const auto count = [&](const TensorProto& tensor) {
     if (!holdsWeights(tensor.data_type())) return;
     const int64_t elements = graph::elementCount(dimsOf(tensor)).value_or(0);
-    parameters_ += elements;
-    bytes_ += static_cast<int64_t>(rawBytes(tensor).value_or(0));
+    facts.parameters += elements;
+    facts.parameterBytes += static_cast<int64_t>(rawBytes(tensor).value_or(0));
     const graph::DType dtype = fromOnnxType(tensor.data_type());
-    if (graph::isFloat(dtype)) elementsByType_[dtype] += elements;
-  }
-  void write(ModelFacts& facts) const {
-    facts.parameters = parameters_;
-    facts.parameterBytes = bytes_;
-    int64_t most = 0;
-    for (const auto& [dtype, elements] : elementsByType_) {
-      if (elements <= most) continue;
-      most = elements;
-      facts.dtype = dtype;
-    }
-  }
-
- private:
-  int64_t parameters_ = 0, bytes_ = 0;
-  std::map<graph::DType, int64_t> elementsByType_;
-};
-
-void countParameters(const ModelProto& model, ModelFacts& facts) {
-  Counter counter;
-  for (const TensorProto& tensor : model.graph().initializer()) counter.add(tensor);
+    if (graph::isFloat(dtype)) elementsByType[dtype] += elements;
+  };
+  for (const TensorProto& tensor : model.graph().initializer()) count(tensor);
   eachNode(model, [&](const NodeProto& node) {
     if (node.op_type() != "Constant") return;
     for (const auto& attribute : node.attribute()) {
-      if (attribute.has_t()) counter.add(attribute.t());
+      if (attribute.has_t()) count(attribute.t());
     }
   });
-  counter.write(facts);
+  int64_t most = 0;
+  for (const auto& [dtype, elements] : elementsByType) {
+    if (elements <= most) continue;
+    most = elements;
+    facts.dtype = dtype;
+  }
 }
 
 bool isQuantised(const std::string& op) {
@@ -84,33 +71,25 @@ bool isQuantised(const std::string& op) {
 
 std::string noteOf(const ModelProto& model, const ModelFacts& facts) {
   std::set<std::string> strange;
-  bool quantised = false, runsInFloat32 = facts.dtype == graph::DType::BFloat16;
+  bool quantised = false;
   std::set<std::string> own;
-  for (const auto& function : model.functions())
-    own.insert(functionKey(function.domain(), function.name(), function.overload()));
+  for (const auto& function : model.functions()) own.insert(functionKey(function));
   eachNode(model, [&](const NodeProto& node) {
     quantised = quantised || isQuantised(node.op_type());
-    const bool known = isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) ||
-                       own.contains(functionKey(node.domain(), node.op_type(), node.overload()));
+    const bool known =
+        isStandardDomain(node.domain()) || isRuntimeDomain(node.domain()) || own.contains(functionKey(node));
     if (!known) strange.insert(printableName(node.domain() + "::" + node.op_type()));
   });
   if (!strange.empty())
     return "Operators that NormLens does not know (" + *strange.begin() + (strange.size() > 1 ? ", ..." : "") +
            "): the model can be viewed, but not run.";
   if (quantised) return "The model is quantised: its quantised layers are shown but not folded.";
-  if (runsInFloat32) return "bfloat16: runs in float32 on the CPU.";
+  if (facts.dtype == graph::DType::BFloat16) return "bfloat16: runs in float32 on the CPU.";
   return foldHistory([&](const std::string& name) {
     const auto& entries = model.metadata_props();
     const auto found = std::ranges::find_if(entries, [&](const auto& entry) { return entry.key() == name; });
     return found == entries.end() ? std::string() : found->value();
   });
-}
-
-// The model and then the files beside it, in the byte order of their locations, each once.
-int64_t bytesOnDisk(const OnnxSource& source) {
-  int64_t bytes = 0;
-  for (const auto& file : filesOf(source)) bytes += static_cast<int64_t>(file->bytes().size());
-  return bytes;
 }
 
 }  // namespace
@@ -153,7 +132,7 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
   task.report("reading the graph");
   ModelFacts facts;
   facts.path = path;
-  facts.fileBytes = bytesOnDisk(*source);
+  for (const auto& each : filesOf(*source)) facts.fileBytes += static_cast<int64_t>(each->bytes().size());
   facts.modified = (*file)->modified();
   auto model = fromSource(std::move(*source), std::move(facts));
   if (!model) {
@@ -177,9 +156,7 @@ std::string OnnxModel::fileSha256(const std::function<bool()>& goOn) const {
 }
 
 Result<std::unique_ptr<Model>> openOnnx(const std::filesystem::path& path, const Task& task) {
-  auto model = OnnxModel::open(path, task);
-  if (!model) return tl::unexpected(model.error());
-  return std::unique_ptr<Model>(std::move(*model));
+  return OnnxModel::open(path, task);
 }
 
 }  // namespace normlens::formats::onnx

@@ -1,21 +1,21 @@
 #include "core/formats/onnx/read/read_model.h"
 
-#include <google/protobuf/io/coded_stream.h>
-
+#include <algorithm>
 #include <limits>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "core/formats/onnx/read/bodies.h"
 #include "core/formats/onnx/read/check_model.h"
 #include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/sort_nodes.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
 #include "core/formats/onnx/read/tensors/external_data.h"
 #include "core/formats/onnx/read/tensors/split_weights.h"
 #include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
-
-using ::ONNX_NAMESPACE::AttributeProto;
 
 // Tensors of nodes and bodies are read into the skeleton, which has to stay well below protobuf's 2 GB.
 constexpr uint64_t kMaxInlined = uint64_t{512} << 20;
@@ -26,7 +26,8 @@ tl::unexpected<Error> damaged() {
 }
 
 // field: where the data lay in the file.
-Result<Weight> checkLarge(const TensorProto& tensor, const LargeTensor& large, const MappedFile& file) {
+Result<Weight> checkLarge(const TensorProto& tensor, const LargeTensor& large,
+                          const std::shared_ptr<const MappedFile>& file) {
   const std::string what = "initializer " + quotedName(tensor.name());
   const auto expected = rawBytes(tensor);
   if (!expected) return fail(ErrorCode::Unreadable, what + " holds data that its type cannot have");
@@ -40,80 +41,40 @@ Result<Weight> checkLarge(const TensorProto& tensor, const LargeTensor& large, c
     return fail(ErrorCode::Unreadable, what + " has " + std::to_string(large.data.size()) +
                                            " bytes, its dimensions ask for " + std::to_string(*expected));
   Weight weight;
-  weight.view.dtype = fromOnnxType(tensor.data_type());
-  weight.view.shape = dimsOf(tensor);
-  weight.view.strides = denseStrides(weight.view.shape);
+  weight.view = viewWithoutData(tensor, file);
   weight.view.data = large.data.data();
-  weight.storedAt = {{}, static_cast<uint64_t>(large.data.data() - file.bytes().data()), large.data.size()};
+  weight.storedAt = {{}, static_cast<uint64_t>(large.data.data() - file->bytes().data()), large.data.size()};
   weight.field = large.field;
   return weight;
 }
 
 // Reads external tensors of nodes, bodies and functions into the protobuf: only initializers of the main graph have a
 // place of their own in an OnnxSource.
-class Inliner {
- public:
-  explicit Inliner(ExternalFiles& files) : files_(files) {}
-
-  Status tensor(TensorProto& tensor) {
-    if (tensor.data_location() != TensorProto::EXTERNAL) return {};
-    const std::string what = "tensor " + quotedName(tensor.name());
-    const auto weight = files_.load(tensor, what);
-    if (!weight) return tl::unexpected(weight.error());
+Status inlineOthers(ModelProto& model, ExternalFiles& files) {
+  uint64_t inlined = 0;
+  Status status;
+  const auto take = [&](TensorProto& tensor) {
+    if (!status || tensor.data_location() != TensorProto::EXTERNAL) return;
+    const auto weight = files.load(tensor, "tensor " + quotedName(tensor.name()));
+    if (!weight) {
+      status = tl::unexpected(weight.error());
+      return;
+    }
     const uint64_t bytes = weight->storedAt.bytes;
-    inlined_ += bytes;
-    if (inlined_ > kMaxInlined)
-      return fail(ErrorCode::Unsupported, "keeps more than 512 MB of external data in nodes and bodies");
+    inlined += bytes;
+    if (inlined > kMaxInlined) {
+      status = fail(ErrorCode::Unsupported, "keeps more than 512 MB of external data in nodes and bodies");
+      return;
+    }
     tensor.set_raw_data(weight->view.data, static_cast<size_t>(bytes));
     tensor.clear_external_data();
     tensor.clear_data_location();
-    return {};
-  }
-
-  Status graph(GraphProto& graph, bool main) {
-    if (!main) {
-      for (TensorProto& one : *graph.mutable_initializer()) {
-        if (auto ok = tensor(one); !ok) return ok;
-      }
-    }
-    for (auto& sparse : *graph.mutable_sparse_initializer()) {
-      if (auto ok = tensor(*sparse.mutable_values()); !ok) return ok;
-      if (auto ok = tensor(*sparse.mutable_indices()); !ok) return ok;
-    }
-    return nodes(*graph.mutable_node());
-  }
-
-  template <class Nodes>
-  Status nodes(Nodes& list) {
-    for (NodeProto& node : list) {
-      if (auto ok = attributes(*node.mutable_attribute()); !ok) return ok;
-    }
-    return {};
-  }
-
-  template <class Attributes>
-  Status attributes(Attributes& list) {
-    for (AttributeProto& attribute : list) {
-      if (attribute.has_t()) {
-        if (auto ok = tensor(*attribute.mutable_t()); !ok) return ok;
-      }
-      for (TensorProto& one : *attribute.mutable_tensors()) {
-        if (auto ok = tensor(one); !ok) return ok;
-      }
-      if (attribute.has_g()) {
-        if (auto ok = graph(*attribute.mutable_g(), false); !ok) return ok;
-      }
-      for (GraphProto& body : *attribute.mutable_graphs()) {
-        if (auto ok = graph(body, false); !ok) return ok;
-      }
-    }
-    return {};
-  }
-
- private:
-  ExternalFiles& files_;
-  uint64_t inlined_ = 0;
-};
+  };
+  for (auto& sparse : *model.mutable_graph()->mutable_sparse_initializer()) eachTensor(sparse, take);
+  for (NodeProto& node : *model.mutable_graph()->mutable_node()) eachTensor(node, take);
+  for (auto& function : *model.mutable_functions()) eachTensor(function, take);
+  return status;
+}
 
 Status loadWeights(const ModelProto& skeleton, const SplitModel& split, const std::shared_ptr<const MappedFile>& file,
                    ExternalFiles& files, Weights& weights, bool& external) {
@@ -123,31 +84,81 @@ Status loadWeights(const ModelProto& skeleton, const SplitModel& split, const st
     // Large tensors were taken out in the order in which they stand.
     const bool inside =
         next < split.tensors.size() && tensor.external_data_size() == 0 && split.tensors[next].name == tensor.name();
-    auto weight = inside ? checkLarge(tensor, split.tensors[next], *file)
+    auto weight = inside ? checkLarge(tensor, split.tensors[next], file)
                          : files.load(tensor, "initializer " + quotedName(tensor.name()));
     if (!weight) return tl::unexpected(weight.error());
-    if (inside) {
-      weight->view.owner = file;
-      ++next;
-    } else {
-      external = true;
-    }
+    next += inside ? 1 : 0;
+    external = external || !inside;
     weights.emplace(tensor.name(), std::move(*weight));
   }
   return {};
 }
 
-bool parse(const std::string& bytes, ModelProto& model) {
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) return false;
-  // Protobuf's own limit on nesting stays: the stack is not the file's to use up.
-  return model.ParseFromString(bytes);
+using Nodes = ::google::protobuf::RepeatedPtrField<NodeProto>;
+
+// Depth first, without recursion: a file may hold a chain of any length. One that is open already is part of a cycle.
+std::vector<int> orderOf(const Nodes& nodes) {
+  std::unordered_map<std::string_view, int> maker;
+  for (int i = 0; i < nodes.size(); ++i) {
+    for (const std::string& output : nodes[i].output()) maker.try_emplace(output, i);
+  }
+  maker.erase("");
+  enum class State : char { Unseen, Open, Placed };
+  std::vector<State> states(static_cast<size_t>(nodes.size()), State::Unseen);
+  const auto stateOf = [&](int node) -> State& { return states[static_cast<size_t>(node)]; };
+  std::vector<int> order, waiting, makers;
+  for (int i = 0; i < nodes.size(); ++i) {
+    waiting.push_back(i);
+    while (!waiting.empty()) {
+      const int node = waiting.back();
+      if (stateOf(node) != State::Unseen) {
+        waiting.pop_back();
+        if (std::exchange(stateOf(node), State::Placed) == State::Open) order.push_back(node);
+        continue;
+      }
+      stateOf(node) = State::Open;
+      makers.clear();
+      eachRead(nodes[node], [&](const std::string& name) {
+        const auto found = maker.find(name);
+        if (found != maker.end() && stateOf(found->second) == State::Unseen) makers.push_back(found->second);
+      });
+      std::ranges::sort(makers, std::greater());  // the file's first comes first
+      waiting.insert(waiting.end(), makers.begin(), makers.end());
+    }
+  }
+  return order;
+}
+
+bool sortList(Nodes& nodes) {
+  bool moved = false;
+  for (NodeProto& node : nodes) {
+    eachBody(node, [&](GraphProto& body) { moved |= sortList(*body.mutable_node()); });
+  }
+  const std::vector<int> order = orderOf(nodes);
+  if (std::ranges::is_sorted(order)) return moved;
+  std::vector<NodeProto*> taken(order.size());
+  nodes.ExtractSubrange(0, nodes.size(), taken.data());
+  for (const int node : order) nodes.AddAllocated(taken[static_cast<size_t>(node)]);
+  return true;
+}
+
+// Nodes of all graphs, bodies and functions so that each stands behind the nodes whose values it or its bodies read.
+// Tools append nodes where it suits them, and ONNX Runtime does not mind; everything here goes by the order. The file's
+// order stays but for nodes that stand too late: they move up to their first reader. A cycle stays one. False: all
+// stood right.
+bool sortNodes(ModelProto& model) {
+  bool moved = model.has_graph() && sortList(*model.mutable_graph()->mutable_node());
+  for (auto& function : *model.mutable_functions()) moved |= sortList(*function.mutable_node());
+  return moved;
 }
 
 Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Task& task) {
   const auto split = splitWeights(file->bytes());
   if (!split) return damaged();
   auto skeleton = std::make_shared<ModelProto>();
-  if (!parse(split->skeleton, *skeleton)) return damaged();
+  // Protobuf's own limit on nesting stays: the stack is not the file's to use up.
+  const bool large = split->skeleton.size() > static_cast<size_t>(std::numeric_limits<int>::max());
+  if (large || !skeleton->ParseFromString(split->skeleton)) return damaged();
   if (auto go = task.check(); !go) return tl::unexpected(go.error());
   auto checked = checkModel(*skeleton);
   // What is in order pays nothing for being asked.
@@ -158,12 +169,7 @@ Result<OnnxSource> read(const std::shared_ptr<const MappedFile>& file, const Tas
   OnnxSource source;
   if (auto ok = loadWeights(*skeleton, *split, file, files, *weights, source.externalData); !ok)
     return tl::unexpected(ok.error());
-  Inliner inliner(files);
-  if (auto ok = inliner.graph(*skeleton->mutable_graph(), true); !ok) return tl::unexpected(ok.error());
-  for (auto& function : *skeleton->mutable_functions()) {
-    if (auto ok = inliner.nodes(*function.mutable_node()); !ok) return tl::unexpected(ok.error());
-    if (auto ok = inliner.attributes(*function.mutable_attribute_proto()); !ok) return tl::unexpected(ok.error());
-  }
+  if (auto ok = inlineOthers(*skeleton, files); !ok) return tl::unexpected(ok.error());
   source.skeleton = std::move(skeleton);
   source.weights = std::move(weights);
   source.path = file->path();

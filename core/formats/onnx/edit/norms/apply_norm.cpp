@@ -8,30 +8,20 @@
 namespace normlens::formats::onnx {
 namespace {
 
-// The nodes of a norm in order; `principal` is the one that takes the old node's place and name.
-struct Written {
-  std::vector<NodeProto> nodes;
-  size_t principal = 0;
-};
-
 std::string baseName(const NodeProto& node) { return node.name().empty() ? node.output(0) : node.name(); }
 
-void place(EditableModel& model, Body& body, NodeProto& node, const NodeProto& like, Written written) {
-  std::vector<NodeProto> before, behind;
-  NodeProto principal;
-  for (size_t i = 0; i < written.nodes.size(); ++i) {
-    if (i == written.principal) {
-      principal = std::move(written.nodes[i]);
-    } else {
-      (i < written.principal ? before : behind).push_back(std::move(written.nodes[i]));
-    }
-  }
-  principal.set_name(like.name());
-  if (like.has_doc_string()) principal.set_doc_string(like.doc_string());
-  *principal.mutable_metadata_props() = like.metadata_props();
-  model.addBefore(body, node, std::move(before));
-  model.addBehind(body, node, std::move(behind));
-  model.replace(body, node, std::move(principal));
+// The nodes of a norm in order; the one at `principal` takes the old node's place and name.
+void place(EditableModel& model, Body& body, NodeProto& node, const NodeProto& like, std::vector<NodeProto> nodes,
+           size_t principal) {
+  NodeProto made = std::move(nodes[principal]);
+  made.set_name(like.name());
+  if (like.has_doc_string()) made.set_doc_string(like.doc_string());
+  *made.mutable_metadata_props() = like.metadata_props();
+  const auto at = nodes.begin() + static_cast<std::ptrdiff_t>(principal);
+  model.addBehind(body, &node, {at + 1, nodes.end()});
+  nodes.erase(at, nodes.end());
+  model.addBefore(body, &node, std::move(nodes));
+  model.replace(body, node, std::move(made));
 }
 
 graph::DType computeType(const NormToWrite& norm) {
@@ -102,16 +92,15 @@ void writeNorm(EditableModel& model, NormStyle style, int opset, const NormToWri
   NodeOps ops(nodes, style, norm);
   normCode(ops, asOneOp, norm.input, given(norm.gamma), given(norm.beta));
   nodes.last().set_output(0, norm.output);
-  Written written{nodes.take(), 0};
-  if (!asOneOp) written.principal = written.nodes.size() - 1;
-  place(model, *norm.body, *norm.node, norm.like, std::move(written));
+  std::vector<NodeProto> written = nodes.take();
+  const size_t principal = asOneOp ? 0 : written.size() - 1;
+  place(model, *norm.body, *norm.node, norm.like, std::move(written), principal);
 }
 
 void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset, bool keepsBeta) {
-  const auto input = [&](int i) { return i < node.input_size() ? node.input(i) : std::string(); };
-  const std::string beta = keepsBeta ? input(3) : std::string(), bias = input(4);
+  const std::string beta = keepsBeta ? inputOf(node, 3) : std::string(), bias = inputOf(node, 4);
   NodeMaker nodes(body, opset, baseName(node), &node);
-  std::vector<std::string> inputs = {input(0), input(1), input(2)};
+  std::vector<std::string> inputs = {inputOf(node, 0), inputOf(node, 1), inputOf(node, 2)};
   if (!bias.empty()) inputs.push_back(bias);
   const auto y = nodes.add("SkipSimplifiedLayerNormalization", inputs, beta.empty() ? node.output(0) : "");
   NodeProto& fused = nodes.last();
@@ -120,7 +109,7 @@ void writeSkipNorm(EditableModel& model, Body& body, NodeProto& node, int opset,
   *fused.mutable_attribute() = node.attribute();
   if (!beta.empty()) nodes.add("Add", {y, beta}, node.output(0));
   const NodeProto like = node;
-  place(model, body, node, like, {nodes.take(), 0});
+  place(model, body, node, like, nodes.take(), 0);
 }
 
 }  // namespace normlens::formats::onnx

@@ -3,7 +3,6 @@
 namespace normlens::formats::onnx {
 namespace {
 
-std::string inputOf(const NodeProto& node, int i) { return i < node.input_size() ? node.input(i) : std::string(); }
 std::string outputOf(const NodeProto& node, int i) { return i < node.output_size() ? node.output(i) : std::string(); }
 
 // input + skip (+ bias)

@@ -36,9 +36,7 @@ Result<std::unique_ptr<Model>> OnnxModel::singleNorm(int64_t rows, int64_t width
   ModelFacts facts;
   facts.format = facts_.format;
   facts.dtype = dtype;
-  auto made = fromSource(std::move(source), std::move(facts));
-  if (!made) return tl::unexpected(made.error());
-  return std::unique_ptr<Model>(std::move(*made));
+  return fromSource(std::move(source), std::move(facts));
 }
 
 }  // namespace normlens::formats::onnx

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "core/formats/onnx/read/names.h"
-#include "core/formats/onnx/read/tensors/dtypes.h"
 #include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
@@ -106,11 +105,8 @@ Result<Weight> ExternalFiles::load(const TensorProto& tensor, const std::string&
                     quotedName(place->location) + ", which has " + std::to_string(size),
                 kHint);
   Weight weight;
-  weight.view.dtype = fromOnnxType(tensor.data_type());
-  weight.view.shape = dimsOf(tensor);
-  weight.view.strides = denseStrides(weight.view.shape);
+  weight.view = viewWithoutData(tensor, *file);
   weight.view.data = (*file)->bytes().data() + offset;
-  weight.view.owner = *file;
   weight.storedAt = {place->location, offset, *expected};
   return weight;
 }

@@ -1,6 +1,7 @@
 #include "core/formats/onnx/read/tensors/split_weights.h"
 
 #include <algorithm>
+#include <array>
 
 namespace normlens::formats::onnx {
 namespace {
@@ -14,21 +15,12 @@ bool holdsPlainBytes(const WireField& field) {
           field.number == TensorProto::kDoubleDataFieldNumber);
 }
 
-bool holdsOtherData(const WireField& field) {
-  switch (field.number) {
-    case TensorProto::kSegmentFieldNumber:
-    case TensorProto::kExternalDataFieldNumber:
-    case TensorProto::kFloatDataFieldNumber:
-    case TensorProto::kInt32DataFieldNumber:
-    case TensorProto::kStringDataFieldNumber:
-    case TensorProto::kInt64DataFieldNumber:
-    case TensorProto::kRawDataFieldNumber:
-    case TensorProto::kDoubleDataFieldNumber:
-    case TensorProto::kUint64DataFieldNumber:
-      return true;
-    default:
-      return false;
-  }
+// Says nothing of where and how the elements are stored.
+bool isPlain(const WireField& field) {
+  constexpr std::array kPlain = {TensorProto::kDimsFieldNumber, TensorProto::kDataTypeFieldNumber,
+                                 TensorProto::kNameFieldNumber, TensorProto::kDocStringFieldNumber,
+                                 TensorProto::kMetadataPropsFieldNumber};
+  return std::ranges::find(kPlain, static_cast<int>(field.number)) != kPlain.end();
 }
 
 // The tensor without its data, which goes to `large`; false where it has to stay whole: small, stored in pieces, in
@@ -44,13 +36,11 @@ bool takeOut(Bytes tensor, std::string& rest, LargeTensor& large, bool& broken) 
       ++dataFields;
       continue;
     }
-    if (holdsOtherData(*field)) plain = false;
+    const bool isPlace = field->number == TensorProto::kDataLocationFieldNumber;
+    plain = plain && (isPlain(*field) || (isPlace && field->value == 0));
     if (field->number == TensorProto::kNameFieldNumber && field->type == WireType::Delimited)
       large.name.assign(reinterpret_cast<const char*>(field->payload.data()), field->payload.size());
-    if (field->number != TensorProto::kDataLocationFieldNumber)
-      appendBytes(field->whole, rest);
-    else if (field->value != 0)
-      plain = false;
+    if (!isPlace) appendBytes(field->whole, rest);
   }
   broken = reader.broken();
   if (broken || !plain || dataFields != 1 || large.name.empty() || large.data.size() < kLargeTensorBytes) return false;

@@ -22,59 +22,45 @@ uint64_t typedCount(const TensorProto& tensor, uint64_t elements) {
   return elements;
 }
 
-int typedSize(const TensorProto& tensor) {
+// The field that holds the elements of a tensor without raw data.
+struct TypedField {
+  int size = 0;
+  const void* elements = nullptr;  // null: they do not lie there as ours do
+};
+
+TypedField typedField(const TensorProto& tensor) {
   switch (tensor.data_type()) {
     case TensorProto::FLOAT:
     case TensorProto::COMPLEX64:
-      return tensor.float_data_size();
+      return {tensor.float_data_size(), tensor.float_data().data()};
     case TensorProto::DOUBLE:
     case TensorProto::COMPLEX128:
-      return tensor.double_data_size();
+      return {tensor.double_data_size(), tensor.double_data().data()};
     case TensorProto::INT64:
-      return tensor.int64_data_size();
+      return {tensor.int64_data_size(), tensor.int64_data().data()};
     case TensorProto::UINT32:
     case TensorProto::UINT64:
-      return tensor.uint64_data_size();
+      return {tensor.uint64_data_size()};
     case TensorProto::STRING:
-      return tensor.string_data_size();
+      return {tensor.string_data_size()};
+    case TensorProto::INT32:
+      return {tensor.int32_data_size(), tensor.int32_data().data()};
     default:
-      return tensor.int32_data_size();
+      return {tensor.int32_data_size()};
   }
 }
-
-struct OwnedBytes {
-  std::vector<std::byte> bytes;
-};
 
 // int32_data holds one element each of the narrower types.
 template <class T>
 TensorView fromInt32(const TensorProto& tensor, TensorView view) {
-  auto memory = std::make_shared<OwnedBytes>();
-  memory->bytes.resize(static_cast<size_t>(tensor.int32_data_size()) * sizeof(T));
+  auto memory = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(tensor.int32_data_size()) * sizeof(T));
   for (int i = 0; i < tensor.int32_data_size(); ++i) {
     const auto element = static_cast<T>(tensor.int32_data(i));
-    std::memcpy(memory->bytes.data() + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
+    std::memcpy(memory->data() + static_cast<size_t>(i) * sizeof(T), &element, sizeof(T));
   }
-  view.data = memory->bytes.data();
+  view.data = memory->data();
   view.owner = std::move(memory);
   return view;
-}
-
-const void* typedBytes(const TensorProto& tensor) {
-  switch (tensor.data_type()) {
-    case TensorProto::FLOAT:
-    case TensorProto::COMPLEX64:
-      return tensor.float_data().data();
-    case TensorProto::DOUBLE:
-    case TensorProto::COMPLEX128:
-      return tensor.double_data().data();
-    case TensorProto::INT64:
-      return tensor.int64_data().data();
-    case TensorProto::INT32:
-      return tensor.int32_data().data();
-    default:
-      return nullptr;
-  }
 }
 
 template <class T>
@@ -142,18 +128,19 @@ Status checkTensor(const TensorProto& tensor) {
       return wrong("has " + sizes(tensor.raw_data().size(), *expected, " bytes"));
     return {};
   }
-  const auto has = static_cast<uint64_t>(typedSize(tensor));
+  const auto has = static_cast<uint64_t>(typedField(tensor).size);
   const uint64_t wanted = typedCount(tensor, static_cast<uint64_t>(*elements));
   if (has != wanted) return wrong("has " + sizes(has, wanted, " elements"));
   return {};
 }
 
+TensorView viewWithoutData(const TensorProto& tensor, std::shared_ptr<const void> owner) {
+  const Shape shape = dimsOf(tensor);
+  return {nullptr, fromOnnxType(tensor.data_type()), shape, denseStrides(shape), std::move(owner)};
+}
+
 TensorView viewOf(const TensorProto& tensor, std::shared_ptr<const void> owner) {
-  TensorView view;
-  view.dtype = fromOnnxType(tensor.data_type());
-  view.shape = dimsOf(tensor);
-  view.strides = denseStrides(view.shape);
-  view.owner = std::move(owner);
+  TensorView view = viewWithoutData(tensor, std::move(owner));
   if (view.dtype == DType::Unknown || view.dtype == DType::Quantized || tensor.data_location() == TensorProto::EXTERNAL)
     return view;
   if (tensor.has_raw_data()) {
@@ -172,16 +159,16 @@ TensorView viewOf(const TensorProto& tensor, std::shared_ptr<const void> owner) 
     case TensorProto::BOOL:
       return fromInt32<bool>(tensor, std::move(view));
     default:
-      view.data = static_cast<const std::byte*>(typedBytes(tensor));
+      view.data = static_cast<const std::byte*>(typedField(tensor).elements);
       return view;
   }
 }
 
-std::optional<std::vector<int64_t>> intsOf(const TensorProto& tensor) {
-  const TensorView view = viewOf(tensor, nullptr);
-  const auto count = graph::elementCount(view.shape);
-  if (!count || (view.data == nullptr && *count > 0)) return std::nullopt;
-  const auto elements = static_cast<size_t>(*count);
+std::optional<std::vector<int64_t>> intsOf(const TensorView& view) {
+  constexpr int64_t kMost = 4096;
+  const int64_t count = graph::elementCount(view.shape).value_or(kMost + 1);
+  if (count > kMost || (view.data == nullptr && count > 0)) return std::nullopt;
+  const auto elements = static_cast<size_t>(count);
   switch (view.dtype) {
     case DType::Int64:
       return widen<int64_t>(view.data, elements);

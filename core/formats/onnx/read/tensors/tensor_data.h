@@ -23,6 +23,9 @@ inline constexpr int kMostAxes = 64;
 // Bytes that raw_data has to hold; nullopt where dims are negative, overflow, or the type has no fixed size.
 [[nodiscard]] std::optional<uint64_t> rawBytes(const TensorProto& tensor);
 
+// Type and sizes; a view of nothing yet, that keeps `owner` alive.
+[[nodiscard]] graph::TensorView viewWithoutData(const TensorProto& tensor, std::shared_ptr<const void> owner);
+
 // Dims, element type and, for data inside the protobuf, its size. The message goes on after the tensor's name: "has 4
 // bytes, its dimensions ask for 8".
 [[nodiscard]] Status checkTensor(const TensorProto& tensor);
@@ -31,7 +34,7 @@ inline constexpr int kMostAxes = 64;
 // another form than ours (int32_data of float16 ...) are converted into memory of their own. A tensor of a type that
 // TensorView does not know has no data.
 [[nodiscard]] graph::TensorView viewOf(const TensorProto& tensor, std::shared_ptr<const void> owner);
-// The elements of an integer or bool tensor inside the protobuf; nullopt for other types and for external data.
-[[nodiscard]] std::optional<std::vector<int64_t>> intsOf(const TensorProto& tensor);
+// The elements of a dense integer or bool tensor of a moderate size; nullopt for other ones.
+[[nodiscard]] std::optional<std::vector<int64_t>> intsOf(const graph::TensorView& view);
 
 }  // namespace normlens::formats::onnx

@@ -24,38 +24,28 @@ std::optional<WireField> WireReader::next() {
   if (!tag || *tag > UINT32_MAX || (*tag >> 3) == 0) return fail();
   WireField field;
   field.number = static_cast<uint32_t>(*tag >> 3);
-  const auto fixed = [&](size_t width) {
-    if (message_.size() - at_ < width) return false;
-    for (size_t i = width; i-- > 0;) field.value = (field.value << 8) | std::to_integer<uint64_t>(message_[at_ + i]);
-    at_ += width;
-    return true;
-  };
-  switch (*tag & 7) {
-    case 0: {
+  field.type = static_cast<WireType>(*tag & 7);
+  uint64_t length = 0;
+  switch (field.type) {
+    case WireType::Varint:
+    case WireType::Delimited: {
       const auto value = varint();
       if (!value) return fail();
-      field.value = *value;
+      (field.type == WireType::Varint ? field.value : length) = *value;
       break;
     }
-    case 1:
-      field.type = WireType::Fixed64;
-      if (!fixed(8)) return fail();
+    case WireType::Fixed64:
+      length = 8;
       break;
-    case 2: {
-      field.type = WireType::Delimited;
-      const auto length = varint();
-      if (!length || *length > message_.size() - at_) return fail();
-      field.payload = message_.subspan(at_, static_cast<size_t>(*length));
-      at_ += static_cast<size_t>(*length);
-      break;
-    }
-    case 5:
-      field.type = WireType::Fixed32;
-      if (!fixed(4)) return fail();
+    case WireType::Fixed32:
+      length = 4;
       break;
     default:
       return fail();  // groups, which ONNX never had
   }
+  if (length > message_.size() - at_) return fail();
+  field.payload = message_.subspan(at_, static_cast<size_t>(length));
+  at_ += static_cast<size_t>(length);
   field.whole = message_.subspan(start, at_ - start);
   return field;
 }
