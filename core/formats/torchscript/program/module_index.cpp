@@ -81,13 +81,12 @@ std::vector<ObjectPtr> ModuleIndex::instancesOf(const c10::Type& type) const {
 namespace {
 
 bool holds(const c10::IValue& value, const c10::IValue& container) {
-  const auto inside = [&](const c10::IValue& element) { return holds(element, container); };
-  if (value.is(container)) return true;
-  if (value.isTuple()) return std::ranges::any_of(value.toTupleRef().elements(), inside);
-  if (value.isList()) return std::ranges::any_of(value.toListRef(), inside);
-  if (!value.isGenericDict()) return false;
-  const auto dict = value.toGenericDict();
-  return std::any_of(dict.begin(), dict.end(), [&](const auto& entry) { return inside(entry.value()); });
+  bool found = false;
+  value.visit([&](const c10::IValue& inner) {
+    found = found || inner.is(container);
+    return found || inner.isObject();
+  });
+  return found;
 }
 
 }  // namespace
