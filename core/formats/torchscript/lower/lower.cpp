@@ -135,14 +135,9 @@ void Lowering::applyRename(int id) {
 }
 
 void Lowering::lowerNode(int id, graph::BlockId into) {
-  switch (node(id).node->kind()) {
-    case prim::If:
-      return lowerIf(id, into);
-    case prim::Loop:
-      return lowerLoop(id, into);
-    default:
-      break;
-  }
+  const auto kind = node(id).node->kind();
+  if (kind == prim::If) return lowerIf(id, into);
+  if (kind == prim::Loop) return lowerLoop(id, into);
   if (!lowerContainer(id, into)) lowerOp(id, into);
 }
 

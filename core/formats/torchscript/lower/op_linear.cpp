@@ -8,9 +8,7 @@ namespace {
 using graph::OpKind;
 
 void linear(OpContext& op) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
 }
 
 void matmul(OpContext& op) {
@@ -32,9 +30,7 @@ void einsum(OpContext& op) {
 }
 
 void convolution(OpContext& op, std::optional<bool> transposed) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
   const bool known = op.setKnown("groups", op.intOf("groups")) && op.setKnown("transposed", transposed);
   const auto input = op.rankOf("input"), weight = op.rankOf("weight");
   const bool hasBatch = !input || !weight || *input == *weight;

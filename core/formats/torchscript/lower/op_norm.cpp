@@ -26,9 +26,7 @@ void setTrailingAxes(OpContext& op) {
 }
 
 void layerNorm(OpContext& op) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
   setTrailingAxes(op);
   if (!setEps(op)) op.kind = OpKind::Opaque;
 }
@@ -41,9 +39,7 @@ void rmsNorm(OpContext& op) {
 }
 
 void groupNorm(OpContext& op) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
   for (const char* name : {"num_groups", "group"}) op.setKnown("groups", op.intOf(name));
   setEps(op);
 }

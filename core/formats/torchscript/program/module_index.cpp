@@ -40,23 +40,19 @@ void ModuleIndex::addObject(const ObjectPtr& object, const std::string& path) {
 }
 
 void ModuleIndex::addValue(const c10::IValue& value, TensorSite site) {
-  const auto addElement = [&](const c10::IValue& element, int64_t index) {
-    TensorSite inner = site;
-    inner.path += "." + std::to_string(index);
-    inner.elements.push_back(index);
-    addValue(element, std::move(inner));
-  };
   if (value.isObject()) {
     addObject(value.toObject(), site.path);
   } else if (value.isTensor()) {
     if (!value.toTensor().defined()) return;
     sites_[memoryKey(value.toTensor())].push_back(std::move(site));
-  } else if (value.isList()) {
-    const auto list = value.toListRef();
-    for (size_t i = 0; i < list.size(); ++i) addElement(list[i], static_cast<int64_t>(i));
-  } else if (value.isTuple()) {
-    const auto& elements = value.toTupleRef().elements();
-    for (size_t i = 0; i < elements.size(); ++i) addElement(elements[i], static_cast<int64_t>(i));
+  } else if (value.isList() || value.isTuple()) {
+    const auto elements = value.isList() ? value.toListRef() : value.toTupleRef().elements().asArrayRef();
+    for (size_t i = 0; i < elements.size(); ++i) {
+      TensorSite inner = site;
+      inner.path += "." + std::to_string(i);
+      inner.elements.push_back(static_cast<int64_t>(i));
+      addValue(elements[i], std::move(inner));
+    }
   } else if (value.isGenericDict()) {
     // Its tensors have no place that an edit can name; the objects in it count.
     for (const auto& entry : value.toGenericDict()) {

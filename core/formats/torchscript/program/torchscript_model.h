@@ -1,8 +1,8 @@
 // A TorchScript file as a formats::Model. Private to formats/torchscript: includes torch.
 //
 // Split over files: torchscript_model.cpp (opening, facts, probe), run/model_run.cpp, inputs/infer_inputs.cpp,
-// edit/apply.cpp and edit/norms, save/converted.cpp, perturb.cpp and save.cpp. A model made in memory (twin, folded) has no file of its own but keeps
-// the archive it came from, so that save() copies unchanged records as they are.
+// edit/apply.cpp and edit/norms, save/converted.cpp, perturb.cpp and save.cpp. A model made in memory (twin, folded)
+// has no file of its own but keeps the archive it came from, so that save() copies unchanged records as they are.
 #pragma once
 
 #include <torch/script.h>

@@ -175,7 +175,7 @@ void ProgramBuilder::walkNode(Node* node, int frame, int block) {
       if (walkElements(node, frame) || walkNoneCheck(node, frame) || walkKnown(node, frame)) return;
       break;
   }
-  walkPlain(node, frame, block);
+  addOutputs(node, addNode(node, frame, block), frame);
 }
 
 void ProgramBuilder::addOutputs(Node* node, int id, int frame) {
@@ -186,11 +186,6 @@ void ProgramBuilder::addOutputs(Node* node, int id, int frame) {
     program_.nodes[static_cast<size_t>(id)].outputs.push_back(value);
     bind(node->output(i), frame, value);
   }
-}
-
-void ProgramBuilder::walkPlain(Node* node, int frame, int block) {
-  const int id = addNode(node, frame, block);
-  addOutputs(node, id, frame);
 }
 
 void ProgramBuilder::inlineBranch(Node* node, Block* branch, int frame, int block) {

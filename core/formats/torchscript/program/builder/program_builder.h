@@ -67,7 +67,6 @@ class ProgramBuilder {
   void walkIf(torch::jit::Node* node, int frame, int block);
   void walkLoop(torch::jit::Node* node, int frame, int block);
   void addOutputs(torch::jit::Node* node, int id, int frame);
-  void walkPlain(torch::jit::Node* node, int frame, int block);
   void inlineBranch(torch::jit::Node* node, torch::jit::Block* branch, int frame, int block);
   int nestedBlock(torch::jit::Block* torchBlock, int owner, int frame, bool walkIt);
   void bindOutputs(torch::jit::Node* node, int frame, const Values& results);
