@@ -11,7 +11,6 @@
 #include "core/formats/onnx/read/open.h"
 #endif
 #include "core/formats/torchscript/program/open.h"
-#include "core/formats/torchscript/program/torch_version.h"
 
 namespace normlens::formats {
 namespace {

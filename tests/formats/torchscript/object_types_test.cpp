@@ -1,6 +1,4 @@
 // An object of another class than the code reads it as: LibTorch itself would read past its end.
-#include "core/formats/torchscript/program/builder/object_types.h"
-
 #include <deque>
 
 #include "core/formats/archive/archive_writer.h"

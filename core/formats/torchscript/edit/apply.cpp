@@ -1,27 +1,212 @@
-// TorchScriptModel::apply: a FoldPlan carried out on a copy of the module.
-#include <algorithm>
+// TorchScriptModel::apply: a FoldPlan, told in graph ids, carried out on a copy of the module.
+#include <torch/csrc/jit/ir/ir.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "core/formats/edit/edit_refused.h"
 #include "core/formats/edit/plan_translator.h"
-#include "core/formats/torchscript/edit/code_edits.h"
+#include "core/formats/torchscript/edit/apply_new_nodes.h"
 #include "core/formats/torchscript/edit/norms/fast_norm.h"
+#include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/formats/torchscript/edit/place_weights.h"
-#include "core/formats/torchscript/edit/rebuild.h"
 #include "core/formats/torchscript/program/error_text.h"
-#include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
-// Who reads a constant besides forward's nodes.
-WeightVersions::ReadElsewhere readByOthers(const TorchScriptModel& model, const OtherEntries& others) {
-  return [&](graph::ConstantId constant) {
-    const int known = model.lowered().programConstant[static_cast<size_t>(constant)];
-    const auto& sites = model.program().constants[static_cast<size_t>(known)].sites;
-    return std::any_of(sites.begin(), sites.end(), [&](const TensorSite& site) {
-      return site.owner && others.attributes.contains({site.owner.get(), site.attribute});
-    });
+using analysis::LayerNorm;
+using graph::kNoValue;
+using graph::NodeId;
+using graph::OpKind;
+using graph::ValueId;
+
+// The edits of the code; those of the weights are in `frames` and run before these.
+class CodeEdits final : public EditTarget {
+ public:
+  CodeEdits(const TorchScriptModel& model, NormFlavour flavour, FrameEdits& frames)
+      : model_(model), flavour_(flavour), frames_(frames) {}
+
+  [[nodiscard]] bool isInside(const graph::Use& read) const override {
+    return siteOf(read).node == nullptr && (entersFusedNorm(read) || entersSumOfProduct(read));
+  }
+
+  void bypass(NodeId id, size_t operand) override {
+    const auto& node = model_.graph().node(id);
+    const auto& site = siteOf({id, static_cast<int>(operand)});
+    const auto& torchNode = programNode(id);
+    const bool inSum = addsProduct(*torchNode.node) && (node.kind != OpKind::Add || site.node == nullptr);
+    if (inSum) {  // the product inside, or the sum, is left out; the other stays
+      const bool isProduct = site.node == nullptr;
+      inside_.emplace_back(torchNode.frame,
+                           isProduct ? productAlone(torchNode.node) : addWithoutFactor(torchNode.node, site.input));
+      return;
+    }
+    const bool wholeOp = torchNode.outputs.size() == node.outputs.size();
+    if (site.node != torchNode.node || !wholeOp)
+      throw EditRefused("'" + node.name + "' does not read its operand directly");
+    redirected_.insert(model_.lowered().programNode[static_cast<size_t>(id)]);
+    edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
+  }
+
+  void center(const fold::InsertCentering& edit, const graph::Shape& shape) override {
+    // One shared computation per frame and torch value; the order of the reads decides where it goes.
+    std::map<std::pair<int, torch::jit::Value*>, std::vector<OperandSite>> groups;
+    for (const auto& use : edit.uses) {
+      if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+      const auto& site = siteOf(use);
+      if (site.node == nullptr) {
+        centerInside(use, edit, shape);
+        continue;
+      }
+      auto& group = groups[{site.frame, site.node->input(static_cast<size_t>(site.input))}];
+      if (std::ranges::find(group, site) == group.end()) group.push_back(site);
+    }
+    for (auto& [where, reads] : groups) {
+      edits(where.first).push_back(insertCentering(std::move(reads), shape, edit.pattern));
+    }
+  }
+
+  void drop(const graph::Use& use, std::optional<size_t> sum) override {
+    const auto& site = siteOf(use);
+    if (site.node == nullptr) throw EditRefused("an addend that is to be dropped has no place of its own in the code");
+    if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
+    if (sum && isPlainSum(programNode(use.node)) && site.node == programNode(use.node).node) {
+      leftOut_[site.frame].push_back(site.node);
+      return edits(site.frame).push_back(passOn(site.node, static_cast<int>(*sum)));
+    }
+    edits(site.frame).push_back(readZeros(site));
+  }
+
+  void replaceOp(const LayerNorm& norm, bool keepsBeta) override {
+    const auto& node = programNode(norm.node);
+    if (!isLayerNormOp(*node.node)) {
+      throw EditRefused("'" + norm.name + "' is part of a fused operation, " + node.node->kind().toQualString());
+    }
+    replacements_.push_back({norm.node, node.frame, describe(norm, node.node, keepsBeta)});
+  }
+
+  // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
+  // removed.
+  void replaceDecomposed(const LayerNorm& norm) override {
+    const auto& graph = model_.graph();
+    for (const auto& leftOut : norm.leftOut) leaveOut(leftOut);
+    if (norm.anew) return;
+    for (const NodeId member : norm.members) {
+      const auto& node = graph.node(member);
+      const auto& torchNode = programNode(member);
+      if (node.kind == OpKind::Sub && node.operands[0] == norm.input) {
+        leaveOut({member, 0});
+      } else if (node.kind == OpKind::Reduce && graph::stringAttribute(node, "op") == "var") {
+        edits(torchNode.frame).push_back(varianceToMeanSquare(torchNode.node));
+      }
+    }
+  }
+
+  void finish() {
+    for (auto& [frame, edit] : inside_) edits(frame).push_back(std::move(edit));
+    std::optional<FusableNorms> fusable;
+    if (flavour_ == NormFlavour::Fast) fusable.emplace(model_, frames_, redirected_);
+    for (const Replacement& replacement : replacements_) replace(replacement, fusable ? &*fusable : nullptr);
+    for (auto& [frame, nodes] : leftOut_) edits(frame).push_back(removeNodes(std::move(nodes)));
+  }
+
+ private:
+  struct Replacement {
+    NodeId norm;
+    int frame;
+    NormReplacement how;
   };
-}
+
+  // The sum of an op that adds and normalises.
+  [[nodiscard]] bool entersFusedNorm(const graph::Use& use) const {
+    return use.node != graph::kNone && use.operand == 0 && model_.graph().node(use.node).kind == OpKind::LayerNorm &&
+           programNode(use.node).node->outputs().size() == 2;
+  }
+
+  // The product of an op that adds it to something.
+  [[nodiscard]] bool entersSumOfProduct(const graph::Use& use) const {
+    return use.node != graph::kNone && use.operand == 1 && addsProduct(*programNode(use.node).node);
+  }
+
+  // Its operands are its first two inputs, and nothing would tell its result from one of them.
+  [[nodiscard]] bool isPlainSum(const ProgramNode& at) const {
+    if (at.node->kind() != c10::aten::add && at.node->kind() != c10::aten::sub) return false;
+    return std::ranges::none_of(model_.program().nodes, [](const ProgramNode& each) {
+      const auto kind = each.node->kind();
+      return mayMutate(*each.node) || kind == c10::prim::CallMethod || kind == c10::prim::CallFunction;
+    });
+  }
+
+  // After all edits that go by the inputs of the fused op; the op's part that is read is its own then.
+  void centerInside(const graph::Use& use, const fold::InsertCentering& edit, const graph::Shape& shape) {
+    const bool inNorm = entersFusedNorm(use);
+    if (!inNorm && !entersSumOfProduct(use))
+      throw EditRefused("'" + model_.graph().value(edit.value).name +
+                        "' is read out of a list and cannot be centered there");
+    const ProgramNode& at = programNode(use.node);
+    inside_.emplace_back(at.frame, inNorm ? writeOutAddNorm(at.node) : writeOutProduct(at.node));
+    inside_.emplace_back(at.frame, insertCentering({{at.frame, at.node, use.operand}}, shape, edit.pattern));
+  }
+
+  // Last of all edits: what they do to a norm and to what it reads decides whether it can be fused. The fast flavour
+  // takes the add before the norm into its op.
+  void replace(const Replacement& replacement, FusableNorms* fusable) {
+    const NormReplacement& how = replacement.how;
+    auto fused = fusable ? fusable->take(replacement.norm) : std::nullopt;
+    if (!fused) return edits(replacement.frame).push_back(replaceNorm(how));
+    if (!how.beta) fused->beta.reset();
+    fuseNorm(*fused, "normlens::add_rms_norm", frames_);
+    if (!fused->crossesBodies()) return;
+    edits(replacement.frame).push_back(replaceNorm(how));
+    edits(replacement.frame).back().use = BodyUse::Alone;
+  }
+
+  std::vector<BodyEdit>& edits(int frame) { return frames_[static_cast<size_t>(frame)]; }
+
+  [[nodiscard]] const ProgramNode& programNode(NodeId node) const { return model_.programNode(node); }
+  [[nodiscard]] const OperandSite& siteOf(const graph::Use& use) const { return model_.lowered().siteOf(use); }
+
+  [[nodiscard]] graph::DType dtypeOf(ValueId value) const {
+    return value == kNoValue ? graph::DType::Unknown : model_.graph().value(value).dtype;
+  }
+
+  NormReplacement describe(const LayerNorm& norm, torch::jit::Node* node, bool keepsBeta) const {
+    NormReplacement out;
+    out.node = node;
+    out.axes = static_cast<int>(norm.axes.size());
+    // The fast norm works over the last axis only.
+    out.flavour = flavour_ == NormFlavour::Fast && out.axes != 1 ? NormFlavour::Portable : flavour_;
+    out.gamma = norm.gamma != kNoValue;
+    out.beta = norm.beta != kNoValue && keepsBeta;
+    auto input = dtypeOf(norm.input);
+    if (input == graph::DType::Unknown) input = model_.facts().dtype;
+    out.computeInFloat32 = input == graph::DType::Float16 || input == graph::DType::BFloat16;
+    const auto differs = [&](ValueId value) {
+      const auto dtype = dtypeOf(value);
+      return dtype != graph::DType::Unknown && dtype != input;
+    };
+    out.castBack = (differs(norm.gamma) || (out.beta && differs(norm.beta))) && out.flavour != NormFlavour::Primitives;
+    return out;
+  }
+
+  void leaveOut(const LayerNorm::LeftOut& leftOut) {
+    const auto& torchNode = programNode(leftOut.node);
+    const auto& site = siteOf({leftOut.node, static_cast<int>(leftOut.operand)});
+    edits(torchNode.frame).push_back(bypassNode(torchNode.node, site.input));
+  }
+
+  const TorchScriptModel& model_;
+  NormFlavour flavour_;
+  std::map<int, std::vector<torch::jit::Node*>> leftOut_;  // by frame: sums without their addend
+  std::set<int> redirected_;                               // program nodes that read something else, or are left out
+  std::vector<Replacement> replacements_;
+  std::vector<std::pair<int, BodyEdit>> inside_;  // by frame
+  FrameEdits& frames_;
+};
 
 }  // namespace
 
@@ -34,22 +219,23 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
   }
   try {
     const c10::InferenceMode noGradients(false);
-    const OtherEntries& others = program_.others;
     task.report("centering weights");
-    WeightVersions weights(graph(), readByOthers(*this, others));
+    WeightVersions weights(graph(), [this](graph::ConstantId constant) {
+      return std::ranges::any_of(constantTensor(constant).sites,
+                                 [&](const TensorSite& site) { return program_.isReadElsewhere(site); });
+    });
     weights.add(plan);
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
 
     // Reads are redirected first: the code edits may remove the nodes that read.
     FrameEdits frames(program_.frames.size());
     EditsByInstance instances;
-    WeightPlacement(*this, others).place(weights, frames, instances);
-    auto ofCode = codeEdits(*this, plan, norms, flavour, frames);
-    for (size_t f = 0; f < frames.size(); ++f) {
-      std::move(ofCode[f].begin(), ofCode[f].end(), std::back_inserter(frames[f]));
-    }
+    placeWeights(*this, weights, frames, instances);
+    CodeEdits code(*this, flavour, frames);
+    translate(plan, graph(), norms, code);
+    code.finish();
     task.report("rewriting the code");
-    auto model = rebuild(*this, frames, others, std::move(instances));
+    auto model = rebuild(*this, frames, std::move(instances));
     if (!model) return tl::unexpected<Error>(model.error());
     return std::unique_ptr<Model>(std::move(*model));
   } catch (...) {

@@ -62,26 +62,22 @@ class GraphOps {
   Graph& graph_;
 };
 
-// The node of `block` that holds `node`, possibly deep inside; null if none does.
+// The node of `block` that holds `node`, possibly deep inside.
 Node* ancestorIn(Node* node, const torch::jit::Block* block) {
-  while (node != nullptr && node->owningBlock() != block) node = node->owningBlock()->owningNode();
+  while (node->owningBlock() != block) node = node->owningBlock()->owningNode();
   return node;
 }
 
 // The last point from which all reads can be served: before the earliest of them, in the innermost common block.
 Node* pointBefore(const std::vector<Node*>& readers) {
-  for (const auto* block = readers[0]->owningBlock(); block != nullptr;) {
-    Node* first = nullptr;
-    bool all = true;
-    for (Node* reader : readers) {
-      Node* here = ancestorIn(reader, block);
-      all = all && here != nullptr;
-      if (all && (first == nullptr || (here != first && here->isBefore(first)))) first = here;
-    }
-    if (all) return first;
-    block = block->owningNode() == nullptr ? nullptr : block->owningNode()->owningBlock();
+  const torch::jit::Block* block = readers[0]->owningBlock();
+  for (Node* reader : readers) block = ancestorIn(readers[0], block)->findCommonAncestorBlockWith(reader);
+  Node* first = ancestorIn(readers[0], block);
+  for (Node* reader : readers) {
+    Node* here = ancestorIn(reader, block);
+    if (here != first && here->isBefore(first)) first = here;
   }
-  throw EditRefused("a centering at run time has no place before all its uses");
+  return first;
 }
 
 // What an op changes in place is read again by any of its names, callers' too: its own memory is centered for it. No
@@ -110,36 +106,30 @@ Value* zeroLike(Graph& graph, Value* x) {
 
 }  // namespace
 
-BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
-  std::string signature = "center " + pattern.text();
-  for (const int64_t size : shape) signature += "," + std::to_string(size);
-  for (const auto& site : sites) {
-    signature += " " + idOf(site.node) + "." + std::to_string(site.input);
-  }
+BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
+  std::string all = signature("center", pattern.text());
+  for (const int64_t size : shape) all += signature(size);
+  for (const auto& site : sites) all += signature(site.node, site.input);
   const Axes axes = centeringAxes(pattern, shape);
-  return {signature, [sites = std::move(sites), axes](GraphCopy& copy) {
+  return {all, [sites = std::move(sites), axes](GraphCopy& copy) {
             std::vector<Node*> readers;
-            readers.reserve(sites.size());
             for (const auto& site : sites) readers.push_back(copy.at(site.node));
-            Value* x = readers[0]->input(static_cast<size_t>(sites[0].input));
+            Value* x = copy.read(sites[0]);
             const torch::jit::WithInsertPoint here(pointBefore(readers));
             GraphOps ops(*copy.graph());
             Value* centered = CenteringCode(ops, axes).emit(x);
             for (size_t i = 0; i < readers.size(); ++i) {
-              const auto input = static_cast<size_t>(sites[i].input);
-              if (readers[i]->input(input) != x)
-                throw EditRefused("reads to be centered together read different values");
-              redirect(*readers[i], input, centered);
+              if (copy.read(sites[i]) != x) throw EditRefused("reads to be centered together read different values");
+              redirect(*readers[i], static_cast<size_t>(sites[i].input), centered);
             }
           }};
 }
 
-BodyEdit readZeros(ReadSite site) {
-  return {"zeros " + idOf(site.node) + "." + std::to_string(site.input), [=](GraphCopy& copy) {
+BodyEdit readZeros(OperandSite site) {
+  return {signature("zeros", site.node, site.input), [=](GraphCopy& copy) {
             Node& reader = *copy.at(site.node);
-            const auto input = static_cast<size_t>(site.input);
             const torch::jit::WithInsertPoint here(&reader);
-            redirect(reader, input, zeroLike(*copy.graph(), reader.input(input)));
+            redirect(reader, static_cast<size_t>(site.input), zeroLike(*copy.graph(), copy.read(site)));
           }};
 }
 

@@ -2,7 +2,6 @@
 
 #include <torch/csrc/jit/ir/constants.h>
 
-#include <cstdint>
 #include <unordered_set>
 
 namespace normlens::formats::torchscript {
@@ -63,29 +62,18 @@ std::string signatureOf(const std::vector<BodyEdit>& edits) {
   return all;
 }
 
-std::string idOf(const void* object) { return std::to_string(reinterpret_cast<uintptr_t>(object)); }
-
-namespace {
-
-std::string idOf(const ReadSite& site) { return torchscript::idOf(site.node) + "." + std::to_string(site.input); }
-
-size_t inputIndex(const ReadSite& site) { return static_cast<size_t>(site.input); }
-
-void redirect(GraphCopy& copy, const ReadSite& site, Value* to) {
-  Node* node = copy.at(site.node);
-  Node* before = node->input(inputIndex(site))->node();
-  node->replaceInput(inputIndex(site), to);
-  removeUnused(before);
-}
-
-}  // namespace
-
 bool mayMutate(const Node& node) {
   const auto* schema = node.maybeSchema();
   return schema == nullptr ? node.kind().is_aten() : schema->is_mutable();
 }
 
 namespace {
+
+void redirect(GraphCopy& copy, const OperandSite& site, Value* to) {
+  Node* before = copy.read(site)->node();
+  copy.at(site.node)->replaceInput(static_cast<size_t>(site.input), to);
+  removeUnused({before});
+}
 
 bool removable(const Node& node) {
   const auto kind = node.kind();
@@ -94,7 +82,9 @@ bool removable(const Node& node) {
   return !node.hasUses() && !node.hasSideEffects() && !mayMutate(node);
 }
 
-void removeAll(std::vector<Node*> candidates) {
+}  // namespace
+
+void removeUnused(std::vector<Node*> candidates) {
   std::unordered_set<Node*> gone;
   while (!candidates.empty()) {
     Node* node = candidates.back();
@@ -106,44 +96,41 @@ void removeAll(std::vector<Node*> candidates) {
   }
 }
 
-}  // namespace
-
-void removeUnused(Node* node) { removeAll({node}); }
-void removeUnused(std::vector<Node*> nodes) { removeAll(std::move(nodes)); }
+void removeWithSources(Node* node) {
+  std::vector<Node*> sources;
+  for (Value* input : node->inputs()) sources.push_back(input->node());
+  node->destroy();
+  removeUnused(std::move(sources));
+}
 
 BodyEdit bypassNode(Node* node, int input) {
-  return {"bypass " + idOf(ReadSite{node, input}), [=](GraphCopy& copy) {
+  return {signature("bypass", node, input), [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
             // An in-place op without readers would still write; its effect is the edit's now, so it goes as well.
-            std::vector<Node*> sources;
-            for (Value* value : twin->inputs()) sources.push_back(value->node());
-            if (!twin->hasUses()) {
-              twin->destroy();
-              removeAll(std::move(sources));
-            }
+            if (!twin->hasUses()) removeWithSources(twin);
           }};
 }
 
 BodyEdit passOn(Node* node, int input) {
-  return {"pass on " + idOf(ReadSite{node, input}), [=](GraphCopy& copy) {
+  return {signature("pass on", node, input), [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             twin->output(0)->replaceAllUsesWith(twin->input(static_cast<size_t>(input)));
           }};
 }
 
 BodyEdit removeNodes(std::vector<Node*> nodes) {
-  std::string signature = "remove";
-  for (const Node* node : nodes) signature += " " + torchscript::idOf(node);
-  return {signature, [nodes = std::move(nodes)](GraphCopy& copy) {
+  std::string all = "remove ";
+  for (const Node* node : nodes) all += signature(node);
+  return {all, [nodes = std::move(nodes)](GraphCopy& copy) {
             std::vector<Node*> twins;
             for (const Node* node : nodes) twins.push_back(copy.at(node));
             removeUnused(std::move(twins));
           }};
 }
 
-BodyEdit readAttribute(ReadSite site, std::string attribute) {
-  return {"read " + idOf(site) + " " + attribute, [=](GraphCopy& copy) {
+BodyEdit readAttribute(OperandSite site, std::string attribute) {
+  return {signature("read", site.node, site.input, attribute), [=](GraphCopy& copy) {
             const torch::jit::WithInsertPoint here(copy.at(site.node));
             // The class gets the attribute when the copy finds its class: the type is known already.
             Node* get = copy.graph()->create(c10::prim::GetAttr, {copy.graph()->inputs()[0]});
@@ -154,17 +141,15 @@ BodyEdit readAttribute(ReadSite site, std::string attribute) {
           }};
 }
 
-BodyEdit readConstant(ReadSite site, at::Tensor tensor) {
-  const auto* identity = tensor.unsafeGetTensorImpl();
-  return {"read " + idOf(site) + " constant " + torchscript::idOf(identity), [=](GraphCopy& copy) {
+BodyEdit readConstant(OperandSite site, at::Tensor tensor) {
+  return {signature("read", site.node, site.input, "constant", tensor.unsafeGetTensorImpl()), [=](GraphCopy& copy) {
             const torch::jit::WithInsertPoint here(copy.at(site.node));
             redirect(copy, site, copy.graph()->insertConstant(tensor));
           }};
 }
 
 BodyEdit setConstant(Node* node, at::Tensor tensor) {
-  const auto* identity = tensor.unsafeGetTensorImpl();
-  return {"set " + torchscript::idOf(node) + " " + torchscript::idOf(identity), [=](GraphCopy& copy) {
+  return {signature("set", node, tensor.unsafeGetTensorImpl()), [=](GraphCopy& copy) {
             Node* twin = copy.at(node);
             twin->t_(c10::attr::value, tensor);
             twin->output()->inferTypeFrom(tensor);
@@ -172,12 +157,11 @@ BodyEdit setConstant(Node* node, at::Tensor tensor) {
 }
 
 BodyEdit callMethod(Node* call, std::string method) {
-  return {"call " + torchscript::idOf(call) + " " + method,
-          [=](GraphCopy& copy) { copy.at(call)->s_(c10::attr::name, method); }};
+  return {signature("call", call, method), [=](GraphCopy& copy) { copy.at(call)->s_(c10::attr::name, method); }};
 }
 
 BodyEdit callFunction(Node* call, torch::jit::Function* function) {
-  return {"call " + torchscript::idOf(call) + " " + torchscript::idOf(function), [=](GraphCopy& copy) {
+  return {signature("call", call, function), [=](GraphCopy& copy) {
             Node* twin = copy.at(call);
             Node* before = twin->input(0)->node();
             const torch::jit::WithInsertPoint here(twin);
@@ -186,7 +170,7 @@ BodyEdit callFunction(Node* call, torch::jit::Function* function) {
             constant->output()->setType(c10::FunctionType::create(function));
             copy.graph()->insertNode(constant);
             twin->replaceInput(0, constant->output());
-            removeUnused(before);
+            removeUnused({before});
           }};
 }
 

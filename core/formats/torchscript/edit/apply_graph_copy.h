@@ -9,11 +9,13 @@
 
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/torchscript/lower/lower.h"
 
 namespace normlens::formats::torchscript {
 
@@ -24,6 +26,9 @@ class GraphCopy {
   [[nodiscard]] const std::shared_ptr<torch::jit::Graph>& graph() const { return graph_; }
   // The copy of a node; return nodes of blocks included. Throws where the node is of another graph.
   [[nodiscard]] torch::jit::Node* at(const torch::jit::Node* original) const;
+  [[nodiscard]] torch::jit::Value* read(const OperandSite& site) const {
+    return at(site.node)->input(static_cast<size_t>(site.input));
+  }
   // From now on at(original) is another node of the copy, which does its work.
   void substitute(const torch::jit::Node* original, torch::jit::Node* with) { nodes_[original] = with; }
 
@@ -56,14 +61,13 @@ struct BodyEdit {
 
 // The edits' signatures in order; empty without edits.
 [[nodiscard]] std::string signatureOf(const std::vector<BodyEdit>& edits);
-// Identity of an object in a signature.
-[[nodiscard]] std::string idOf(const void* object);
-
-// A place that reads a value: input `input` of `node`.
-struct ReadSite {
-  torch::jit::Node* node = nullptr;
-  int input = 0;
-};
+// A signature: all that decides what an edit does, one after the other; objects by their address.
+template <class... Parts>
+[[nodiscard]] std::string signature(const Parts&... parts) {
+  std::ostringstream text;
+  ((text << parts << ' '), ...);
+  return text.str();
+}
 
 // The node's first output is replaced everywhere by its input.
 [[nodiscard]] BodyEdit bypassNode(torch::jit::Node* node, int input);
@@ -72,8 +76,8 @@ struct ReadSite {
 // Nodes without readers go, with all that only they read.
 [[nodiscard]] BodyEdit removeNodes(std::vector<torch::jit::Node*> nodes);
 // The read is redirected to an attribute of the body's own module, or to a constant of its own.
-[[nodiscard]] BodyEdit readAttribute(ReadSite site, std::string attribute);
-[[nodiscard]] BodyEdit readConstant(ReadSite site, at::Tensor tensor);
+[[nodiscard]] BodyEdit readAttribute(OperandSite site, std::string attribute);
+[[nodiscard]] BodyEdit readConstant(OperandSite site, at::Tensor tensor);
 // A prim::Constant holds another tensor.
 [[nodiscard]] BodyEdit setConstant(torch::jit::Node* node, at::Tensor tensor);
 // A method call goes to another method of the same object; a function call to another function.
@@ -81,8 +85,9 @@ struct ReadSite {
 [[nodiscard]] BodyEdit callFunction(torch::jit::Node* call, torch::jit::Function* function);
 
 // Removes nodes that nobody reads any more, and then whatever only they read. Nodes with effects stay.
-void removeUnused(torch::jit::Node* node);
 void removeUnused(std::vector<torch::jit::Node*> nodes);
+// Removes a node that nobody reads any more, whatever it does, and then what only it read.
+void removeWithSources(torch::jit::Node* node);
 // Writes to an operand (aten::add_, out= ...), or cannot be looked up.
 [[nodiscard]] bool mayMutate(const torch::jit::Node& node);
 

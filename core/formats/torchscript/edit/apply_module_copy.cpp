@@ -58,11 +58,23 @@ void retypeBlock(Block* block) {
   for (Node* node : block->nodes()) retypeNode(node);
 }
 
-c10::FunctionSchema schemaFor(Function& original, const c10::ClassTypePtr& self, const std::string& name) {
+// A method of `self`, or a function, under this name in `unit`.
+Function* copyBody(CompilationUnit& unit, Function& original, const c10::ClassTypePtr& self,
+                   const c10::QualifiedName& name, const std::vector<BodyEdit>& edits) {
+  original.ensure_defined();
+  GraphCopy body(torch::jit::toGraphFunction(original).graph());
+  for (const auto& edit : edits) edit.run(body);
+  if (self) {
+    body.graph()->inputs()[0]->setType(self);
+    retypeBlock(body.graph()->block());
+  }
+  Function* copy = unit.create_function(name, body.graph());
+  if (body.hasNewSignature()) return copy;
   const auto& schema = original.getSchema();
   std::vector<c10::Argument> arguments = schema.arguments();
   if (self && !arguments.empty()) arguments[0] = arguments[0].cloneWithType(self);
-  return schema.cloneWithArguments(std::move(arguments)).cloneWithName(name, schema.overload_name());
+  copy->setSchema(schema.cloneWithArguments(std::move(arguments)).cloneWithName(name.name(), schema.overload_name()));
+  return copy;
 }
 
 // A name that is free in both units, in torch's own way of telling equal names apart.
@@ -76,176 +88,178 @@ c10::QualifiedName mangled(const CompilationUnit& fresh, const CompilationUnit* 
   return candidate;
 }
 
+class ModuleCopier {
+ public:
+  ModuleCopier(std::shared_ptr<CompilationUnit> unit, const EditsByInstance& edits)
+      : unit_(std::move(unit)), edits_(edits) {}
+
+  torch::jit::Module copy(const torch::jit::Module& module) {
+    classify(module._ivalue());
+    for (auto& copied : classes_) {
+      const auto* original = copied.original.get();
+      const bool keepName = !inUse_[original];
+      inUse_[original] = true;  // a second copy of the same class needs a name of its own
+      makeClass(copied, keepName);
+    }
+    return {copyObject(module._ivalue())};
+  }
+
+ private:
+  using ClassId = size_t;
+  struct CopiedClass {
+    c10::ClassTypePtr original;
+    const c10::ivalue::Object* instance = nullptr;  // one of those that get it
+    c10::ClassTypePtr copy;
+  };
+
+  [[nodiscard]] const InstanceEdits& editsOf(const c10::ivalue::Object& object) const {
+    static const InstanceEdits none;
+    const auto found = edits_.find(&object);
+    return found == edits_.end() ? none : found->second;
+  }
+
+  ClassId classify(const ObjectPtr& object) {
+    const auto known = classOf_.find(object.get());
+    if (known != classOf_.end()) return known->second;
+    classOf_[object.get()] = kUnchanged;  // stops at a cycle
+    const std::string signature = signatureFor(object);
+    ClassId id = kUnchanged;
+    if (signature.empty()) {
+      inUse_[object->type().get()] = true;
+    } else {
+      const auto [found, isNew] = classBySignature_.try_emplace(signature, classes_.size());
+      id = found->second;
+      if (isNew) classes_.push_back({object->type(), object.get(), nullptr});
+    }
+    classOf_[object.get()] = id;
+    return id;
+  }
+
+  // Empty: nothing that the class says changes.
+  std::string signatureFor(const ObjectPtr& object) {
+    const auto& edits = editsOf(*object);
+    std::string changes;
+    for (const auto& [name, variants] : edits.methods) {
+      for (const auto& variant : variants) {
+        const auto code = signatureOf(variant.edits);
+        if (variant.name != name || !code.empty())
+          changes += "method " + name + " " + variant.name + ": " + code + "\n";
+      }
+    }
+    for (const auto& attribute : edits.added) changes += "attribute " + attribute.name + "\n";
+    for (size_t slot = 0; slot < object->slots().size(); ++slot) {
+      const auto& value = object->getSlot(slot);
+      if (!isModule(value)) continue;
+      const auto child = classify(value.toObject());
+      if (child != kUnchanged) changes += "child " + std::to_string(slot) + " " + std::to_string(child) + "\n";
+    }
+    return changes.empty() ? changes : signature(object->type().get()) + changes;
+  }
+
+  [[nodiscard]] c10::TypePtr attributeType(const CopiedClass& copied, size_t slot) const {
+    const auto& declared = copied.original->getAttribute(slot);
+    const auto& value = copied.instance->getSlot(slot);
+    if (!isModule(value) || !declared->cast<c10::ClassType>()) return declared;
+    const auto child = classOf_.at(&value.toObjectRef());
+    return child == kUnchanged ? declared : c10::TypePtr(classes_[child].copy);
+  }
+
+  [[nodiscard]] c10::QualifiedName freeName(const c10::ClassTypePtr& original, bool keepName) const {
+    const auto& name = *original->name();
+    if (keepName && !unit_->get_type(name)) return name;
+    const auto old = original->compilation_unit();
+    return mangled(*unit_, old.get(), name);
+  }
+
+  void makeClass(CopiedClass& copied, bool keepName) {
+    const auto& original = copied.original;
+    copied.copy =
+        c10::ClassType::create(freeName(original, keepName), unit_, original->is_module(), original->doc_string());
+    for (size_t slot = 0; slot < original->numAttributes(); ++slot) {
+      copied.copy->addAttribute(original->getAttributeName(slot), attributeType(copied, slot),
+                                original->is_parameter(slot), original->is_buffer(slot));
+    }
+    for (const auto& attribute : editsOf(*copied.instance).added) {
+      copied.copy->addAttribute(attribute.name, c10::TensorType::get(), attribute.parameter, !attribute.parameter);
+    }
+    for (size_t i = 0; i < original->numConstants(); ++i) {
+      copied.copy->addConstant(original->getConstantName(i), original->getConstant(i));
+    }
+    unit_->register_type(copied.copy);
+    copyMethods(copied);
+  }
+
+  void copyMethods(CopiedClass& copied) {
+    const auto& edits = editsOf(*copied.instance);
+    const auto& type = copied.copy;
+    std::unordered_map<Function*, Function*> twins;
+    const auto copyAs = [&](Function* original, const std::string& name, const std::vector<BodyEdit>& changes) {
+      return copyBody(*unit_, *original, type, c10::QualifiedName(*type->name(), name), changes);
+    };
+    for (Function* method : copied.original->methods()) {
+      const auto edited = edits.methods.find(method->name());
+      const std::vector<MethodVariant> unchanged = {{method->name(), {}}};
+      for (const auto& variant : edited == edits.methods.end() ? unchanged : edited->second) {
+        Function* twin = copyAs(method, variant.name, variant.edits);
+        type->addMethod(twin);
+        if (variant.name == method->name()) twins[method] = twin;
+      }
+    }
+    const auto twinOf = [&](Function* original) -> Function* {
+      if (original == nullptr) return nullptr;
+      Function*& twin = twins[original];
+      if (twin == nullptr) twin = copyAs(original, original->name(), {});
+      return twin;
+    };
+    for (const auto& property : copied.original->properties()) {
+      Function* getter = twinOf(property.getter);
+      type->addProperty(property.name, getter, twinOf(property.setter));
+    }
+    for (Function* hook : copied.original->getForwardPreHooks()) type->addForwardPreHook(twinOf(hook));
+    for (Function* hook : copied.original->getForwardHooks()) type->addForwardHook(twinOf(hook));
+  }
+
+  ObjectPtr copyObject(const ObjectPtr& object) {
+    ObjectPtr& copied = objects_[object.get()];
+    if (copied) return copied;
+    const ClassId id = classOf_.at(object.get());
+    const auto type = id == kUnchanged ? object->type() : classes_[id].copy;
+    const auto unit = id == kUnchanged ? object->compilation_unit() : unit_;
+    const ObjectPtr made = c10::ivalue::Object::create(c10::StrongTypePtr(unit, type), type->numAttributes());
+    copied = made;  // the map may grow below
+    const auto& edits = editsOf(*object);
+    for (size_t slot = 0; slot < object->slots().size(); ++slot) {
+      const auto replaced = edits.values.find(object->type()->getAttributeName(slot));
+      made->setSlot(slot, replaced != edits.values.end() ? replaced->second : copyValue(object->getSlot(slot)));
+    }
+    size_t slot = object->type()->numAttributes();
+    for (const auto& attribute : edits.added) made->setSlot(slot++, attribute.tensor);
+    return made;
+  }
+
+  c10::IValue copyValue(const c10::IValue& value) {
+    return isModule(value) ? c10::IValue(copyObject(value.toObject())) : value;
+  }
+
+  std::shared_ptr<CompilationUnit> unit_;
+  const EditsByInstance& edits_;
+  std::unordered_map<const c10::ivalue::Object*, ClassId> classOf_;
+  std::unordered_map<std::string, ClassId> classBySignature_;
+  std::vector<CopiedClass> classes_;                       // submodules' classes before those that hold them
+  std::unordered_map<const c10::ClassType*, bool> inUse_;  // original classes that some instance keeps
+  std::unordered_map<const c10::ivalue::Object*, ObjectPtr> objects_;
+};
+
 }  // namespace
 
-ModuleCopier::ModuleCopier(std::shared_ptr<CompilationUnit> unit, const EditsByInstance& edits)
-    : unit_(std::move(unit)), edits_(edits) {}
-
-const InstanceEdits& ModuleCopier::editsOf(const c10::ivalue::Object& object) const {
-  static const InstanceEdits none;
-  const auto found = edits_.find(&object);
-  return found == edits_.end() ? none : found->second;
-}
-
-torch::jit::Module ModuleCopier::copy(const torch::jit::Module& module) {
-  classify(module._ivalue());
-  for (auto& copied : classes_) {
-    const auto* original = copied.original.get();
-    const bool keepName = !inUse_[original];
-    inUse_[original] = true;  // a second copy of the same class needs a name of its own
-    makeClass(copied, keepName);
-  }
-  return {copyObject(module._ivalue())};
-}
-
-ModuleCopier::ClassId ModuleCopier::classify(const ObjectPtr& object) {
-  const auto known = classOf_.find(object.get());
-  if (known != classOf_.end()) return known->second;
-  classOf_[object.get()] = kUnchanged;  // stops at a cycle
-  const std::string signature = signatureFor(object);
-  ClassId id = kUnchanged;
-  if (signature.empty()) {
-    inUse_[object->type().get()] = true;
-  } else {
-    const auto [found, isNew] = classBySignature_.try_emplace(signature, classes_.size());
-    id = found->second;
-    if (isNew) classes_.push_back({object->type(), object.get(), nullptr});
-  }
-  classOf_[object.get()] = id;
-  return id;
-}
-
-// Empty: nothing that the class says changes.
-std::string ModuleCopier::signatureFor(const ObjectPtr& object) {
-  const auto& edits = editsOf(*object);
-  std::string changes;
-  for (const auto& [name, variants] : edits.methods) {
-    for (const auto& variant : variants) {
-      const auto code = signatureOf(variant.edits);
-      if (variant.name != name || !code.empty()) changes += "method " + name + " " + variant.name + ": " + code + "\n";
-    }
-  }
-  for (const auto& attribute : edits.added) changes += "attribute " + attribute.name + "\n";
-  for (size_t slot = 0; slot < object->slots().size(); ++slot) {
-    const auto& value = object->getSlot(slot);
-    if (!isModule(value)) continue;
-    const auto child = classify(value.toObject());
-    if (child != kUnchanged) changes += "child " + std::to_string(slot) + " " + std::to_string(child) + "\n";
-  }
-  return changes.empty() ? changes : idOf(object->type().get()) + "\n" + changes;
-}
-
-c10::TypePtr ModuleCopier::attributeType(const CopiedClass& copied, size_t slot) const {
-  const auto& declared = copied.original->getAttribute(slot);
-  const auto& value = copied.instance->getSlot(slot);
-  if (!isModule(value) || !declared->cast<c10::ClassType>()) return declared;
-  const auto child = classOf_.at(&value.toObjectRef());
-  return child == kUnchanged ? declared : c10::TypePtr(classes_[child].copy);
-}
-
-c10::QualifiedName ModuleCopier::freeName(const c10::ClassTypePtr& original, bool keepName) const {
-  const auto& name = *original->name();
-  if (keepName && !unit_->get_type(name)) return name;
-  const auto old = original->compilation_unit();
-  return mangled(*unit_, old.get(), name);
-}
-
-void ModuleCopier::makeClass(CopiedClass& copied, bool keepName) {
-  const auto& original = copied.original;
-  copied.copy =
-      c10::ClassType::create(freeName(original, keepName), unit_, original->is_module(), original->doc_string());
-  for (size_t slot = 0; slot < original->numAttributes(); ++slot) {
-    copied.copy->addAttribute(original->getAttributeName(slot), attributeType(copied, slot),
-                              original->is_parameter(slot), original->is_buffer(slot));
-  }
-  for (const auto& attribute : editsOf(*copied.instance).added) {
-    copied.copy->addAttribute(attribute.name, c10::TensorType::get(), attribute.parameter, !attribute.parameter);
-  }
-  for (size_t i = 0; i < original->numConstants(); ++i) {
-    copied.copy->addConstant(original->getConstantName(i), original->getConstant(i));
-  }
-  unit_->register_type(copied.copy);
-  copyMethods(copied);
-  copyHooks(copied);
-}
-
-void ModuleCopier::copyMethods(CopiedClass& copied) {
-  const auto& edits = editsOf(*copied.instance);
-  std::unordered_map<Function*, Function*> twins;
-  for (Function* method : copied.original->methods()) {
-    const auto edited = edits.methods.find(method->name());
-    const std::vector<MethodVariant> unchanged = {{method->name(), {}}};
-    for (const auto& variant : edited == edits.methods.end() ? unchanged : edited->second) {
-      Function* twin = copyBody(*method, copied.copy, variant.name, variant.edits);
-      copied.copy->addMethod(twin);
-      if (variant.name == method->name()) twins[method] = twin;
-    }
-  }
-  const auto twinOf = [&](Function* original) -> Function* {
-    if (original == nullptr) return nullptr;
-    const auto found = twins.find(original);
-    return found != twins.end() ? found->second : copyBody(*original, copied.copy, original->name(), {});
-  };
-  for (const auto& property : copied.original->properties()) {
-    Function* getter = twinOf(property.getter);
-    copied.copy->addProperty(property.name, getter, twinOf(property.setter));
-  }
-}
-
-void ModuleCopier::copyHooks(CopiedClass& copied) {
-  std::unordered_map<Function*, Function*> twins;
-  const auto twinOf = [&](Function* hook) {
-    Function*& twin = twins[hook];
-    if (twin == nullptr) twin = copyBody(*hook, copied.copy, hook->name(), {});
-    return twin;
-  };
-  for (Function* hook : copied.original->getForwardPreHooks()) copied.copy->addForwardPreHook(twinOf(hook));
-  for (Function* hook : copied.original->getForwardHooks()) copied.copy->addForwardHook(twinOf(hook));
-}
-
-Function* ModuleCopier::copyBody(Function& original, const c10::ClassTypePtr& self, const std::string& name,
-                                 const std::vector<BodyEdit>& edits) {
-  original.ensure_defined();
-  GraphCopy body(torch::jit::toGraphFunction(original).graph());
-  for (const auto& edit : edits) edit.run(body);
-  body.graph()->inputs()[0]->setType(self);
-  retypeBlock(body.graph()->block());
-  Function* copy = unit_->create_function(c10::QualifiedName(*self->name(), name), body.graph());
-  if (!body.hasNewSignature()) copy->setSchema(schemaFor(original, self, name));
-  return copy;
-}
-
-ObjectPtr ModuleCopier::copyObject(const ObjectPtr& object) {
-  ObjectPtr& copied = objects_[object.get()];
-  if (copied) return copied;
-  const ClassId id = classOf_.at(object.get());
-  const auto type = id == kUnchanged ? object->type() : classes_[id].copy;
-  const auto unit = id == kUnchanged ? object->compilation_unit() : unit_;
-  const ObjectPtr made = c10::ivalue::Object::create(c10::StrongTypePtr(unit, type), type->numAttributes());
-  copied = made;  // the map may grow below
-  const auto& edits = editsOf(*object);
-  for (size_t slot = 0; slot < object->slots().size(); ++slot) {
-    const auto replaced = edits.values.find(object->type()->getAttributeName(slot));
-    made->setSlot(slot, replaced != edits.values.end() ? replaced->second : copyValue(object->getSlot(slot)));
-  }
-  size_t slot = object->type()->numAttributes();
-  for (const auto& attribute : edits.added) made->setSlot(slot++, attribute.tensor);
-  return made;
-}
-
-c10::IValue ModuleCopier::copyValue(const c10::IValue& value) {
-  return isModule(value) ? c10::IValue(copyObject(value.toObject())) : value;
+torch::jit::Module copyModule(const torch::jit::Module& module, const std::shared_ptr<CompilationUnit>& unit,
+                              const EditsByInstance& edits) {
+  return ModuleCopier(unit, edits).copy(module);
 }
 
 Function* copyFunction(CompilationUnit& unit, const CompilationUnit& old, Function& original,
                        const std::vector<BodyEdit>& edits) {
-  original.ensure_defined();
-  GraphCopy body(torch::jit::toGraphFunction(original).graph());
-  for (const auto& edit : edits) edit.run(body);
-  const auto name = mangled(unit, &old, original.qualname());
-  Function* copy = unit.create_function(name, body.graph());
-  if (!body.hasNewSignature()) copy->setSchema(schemaFor(original, nullptr, name.name()));
-  return copy;
+  return copyBody(unit, original, nullptr, mangled(unit, &old, original.qualname()), edits);
 }
 
 }  // namespace normlens::formats::torchscript

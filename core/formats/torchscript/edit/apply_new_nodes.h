@@ -16,11 +16,11 @@ namespace normlens::formats::torchscript {
 
 // x - mean(groups of x) once, before the first of the reads, for all of them. `shape`: of x in the probe run, to find
 // the axes that the pattern means. Throws EditRefused where the groups cannot be said without fixing a free size.
-[[nodiscard]] BodyEdit insertCentering(std::vector<ReadSite> sites, const graph::Shape& shape,
+[[nodiscard]] BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape,
                                        const ops::Pattern& pattern);
 
 // 0 in the place of what is read there: of the same type and shape, or a number of the same kind.
-[[nodiscard]] BodyEdit readZeros(ReadSite site);
+[[nodiscard]] BodyEdit readZeros(OperandSite site);
 
 struct NormReplacement {
   torch::jit::Node* node = nullptr;  // isLayerNormOp
@@ -44,5 +44,16 @@ struct NormReplacement {
 
 // A variance taken of a zero-mean value becomes its mean square (decomposed norms; aten::var over given axes).
 [[nodiscard]] BodyEdit varianceToMeanSquare(torch::jit::Node* variance);
+
+// aten::addcmul and addcdiv, also in place: the graph has them as a product (or quotient) and a sum. Each edit leaves
+// the ops that are still wanted; from then on those are what the node stands for. Whatever goes by the op's own inputs
+// comes before.
+[[nodiscard]] bool addsProduct(const torch::jit::Node& node);
+// The product is a node of its own; input 1 of the sum reads it.
+[[nodiscard]] BodyEdit writeOutProduct(torch::jit::Node* node);
+// self + value * input
+[[nodiscard]] BodyEdit addWithoutFactor(torch::jit::Node* node, int input);
+// The product alone: `value` is 1, and self is no longer added.
+[[nodiscard]] BodyEdit productAlone(torch::jit::Node* node);
 
 }  // namespace normlens::formats::torchscript

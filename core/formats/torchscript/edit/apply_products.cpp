@@ -1,4 +1,4 @@
-#include "core/formats/torchscript/edit/apply_products.h"
+#include "core/formats/torchscript/edit/apply_new_nodes.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -25,17 +25,14 @@ Value* sum(Graph& graph, const Node& node, Value* addend) {
 }
 
 BodyEdit rewrite(const std::string& what, Node* original, const std::function<Value*(Graph&, const Node&)>& make) {
-  return {what + " " + idOf(original), [original, make](GraphCopy& copy) {
+  return {signature(what, original), [original, make](GraphCopy& copy) {
             Node* node = copy.at(original);
             if (!addsProduct(*node)) return;  // an earlier edit has left the sum
             const torch::jit::WithInsertPoint here(node);
             Value* made = make(*copy.graph(), *node);
             node->output(0)->replaceAllUsesWith(made);
             copy.substitute(original, made->node());
-            std::vector<Node*> sources;
-            for (Value* input : node->inputs()) sources.push_back(input->node());
-            node->destroy();
-            removeUnused(std::move(sources));
+            removeWithSources(node);
           }};
 }
 

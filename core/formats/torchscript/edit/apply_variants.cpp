@@ -36,16 +36,15 @@ std::vector<int> deepSignatures(const Program& program, const FrameEdits& edits,
     ids[f] = numbers.try_emplace(all, static_cast<int>(numbers.size()) + 1).first->second;
     const Frame& frame = program.frames[f];
     if (frame.parent == kNone) continue;
-    below[static_cast<size_t>(frame.parent)] += "(" + idOf(frame.call) + " " + std::to_string(ids[f]) + ")";
+    below[static_cast<size_t>(frame.parent)] += signature("(", frame.call, ids[f]);
   }
   return ids;
 }
 
 class VariantBuilder {
  public:
-  VariantBuilder(const Program& program, const FrameEdits& edits, const OtherEntries& others,
-                 torch::jit::CompilationUnit& unit)
-      : program_(program), others_(others), unit_(unit), children_(program.frames.size()) {
+  VariantBuilder(const Program& program, const FrameEdits& edits, torch::jit::CompilationUnit& unit)
+      : program_(program), unit_(unit), children_(program.frames.size()) {
     std::map<std::string, int> numbers;
     for (const BodyUse use : {BodyUse::Together, BodyUse::Alone}) {
       Edited& edited = use == BodyUse::Together ? together_ : alone_;
@@ -90,7 +89,7 @@ class VariantBuilder {
   };
 
   void findVariants() {
-    for (const auto& key : others_.methods) methods_[key].try_emplace(0, Variant{&together_, 0, false, {}});
+    for (const auto& key : program_.others.methods) methods_[key].try_emplace(0, Variant{&together_, 0, false, {}});
     std::vector<bool> standsAlone(program_.frames.size(), false);
     for (size_t f = 0; f < program_.frames.size(); ++f) {
       const auto& own = together_.edits[f];
@@ -174,7 +173,6 @@ class VariantBuilder {
   }
 
   const Program& program_;
-  const OtherEntries& others_;
   torch::jit::CompilationUnit& unit_;
   Edited together_, alone_;
   std::vector<std::vector<size_t>> children_;
@@ -184,9 +182,12 @@ class VariantBuilder {
 
 }  // namespace
 
-void spreadToMethods(const Program& program, const FrameEdits& frameEdits, const OtherEntries& others,
-                     torch::jit::CompilationUnit& unit, EditsByInstance& edits) {
-  VariantBuilder(program, frameEdits, others, unit).fill(edits);
+Result<std::unique_ptr<TorchScriptModel>> rebuild(const TorchScriptModel& model, const FrameEdits& frames,
+                                                  EditsByInstance instances) {
+  const auto unit = std::make_shared<torch::jit::CompilationUnit>();
+  VariantBuilder(model.program(), frames, *unit).fill(instances);
+  const ModuleSource& source = model.source();
+  return TorchScriptModel::fromModule(source.with(copyModule(source.module, unit, instances)), model.facts());
 }
 
 }  // namespace normlens::formats::torchscript

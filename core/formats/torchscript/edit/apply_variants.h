@@ -6,17 +6,21 @@
 // as well, edited as for calls from outside (BodyUse). Functions are copied for the callers that want an edit.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/formats/torchscript/edit/apply_module_copy.h"
+#include "core/formats/torchscript/program/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
 
 // By frame of the program: what happens to its body.
 using FrameEdits = std::vector<std::vector<BodyEdit>>;
 
-// Adds the method edits to `edits`; copies of functions go into `unit`. Throws EditRefused.
-void spreadToMethods(const Program& program, const FrameEdits& frameEdits, const OtherEntries& others,
-                     torch::jit::CompilationUnit& unit, EditsByInstance& edits);
+// A model with edits in it, made of an opened one. `instances`: what the edits of the weights have put into the
+// modules. Tensors that did not change are shared, and so is state that the model writes: a run writes copies. Throws
+// EditRefused, c10::Error.
+[[nodiscard]] Result<std::unique_ptr<TorchScriptModel>> rebuild(const TorchScriptModel& model, const FrameEdits& frames,
+                                                                EditsByInstance instances);
 
 }  // namespace normlens::formats::torchscript

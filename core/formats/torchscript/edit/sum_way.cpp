@@ -54,9 +54,9 @@ bool mayRename(const Frame& body) {
   return isPlainCall(body) && body.call->input(0)->type()->kind() != c10::TypeKind::InterfaceType;
 }
 
-SumReader argumentFor(const Frame& body, const Value& parameter) {
-  const size_t shift = body.call->kind() == prim::CallFunction ? 1 : 0;
-  return {body.parent, body.call, parameter.offset() + shift};
+OperandSite argumentFor(const Frame& body, const Value& parameter) {
+  const int shift = body.call->kind() == prim::CallFunction ? 1 : 0;
+  return {body.parent, body.call, static_cast<int>(parameter.offset()) + shift};
 }
 
 SumTracer::SumTracer(const TorchScriptModel& model) : model_(model) {
@@ -79,7 +79,7 @@ int SumTracer::programNode(int frame, const Node& node) const {
 bool SumTracer::keepsRows(int frame, const Node& view) const {
   const int at = programNode(frame, view);
   if (at == kNone) return false;
-  const ProgramNode& node = model_.program().nodes[static_cast<size_t>(at)];
+  const ProgramNode& node = model_.program().node(at);
   const auto shapeOf = [&](int value) -> std::optional<graph::Shape> {
     const graph::ValueId id = model_.lowered().graphValue[static_cast<size_t>(value)];
     return id == graph::kNoValue ? std::nullopt : model_.graph().value(id).shape;
@@ -111,7 +111,7 @@ bool SumTracer::passBack(int frame, Value*& value, Elements& elements, Origin& o
 
 // Over a call: into the body that makes the value, or past one that hands its argument back.
 bool SumTracer::passCall(int body, Value*& value, Elements& elements, Origin& origin) const {
-  const Frame& callee = model_.program().frames[static_cast<size_t>(body)];
+  const Frame& callee = model_.program().frame(body);
   auto inner = originOf(body, callee.graph->outputs()[0], elements);
   if (!inner) return false;
   std::copy(inner->passed.begin(), inner->passed.end(), std::back_inserter(origin.passed));
@@ -123,12 +123,12 @@ bool SumTracer::passCall(int body, Value*& value, Elements& elements, Origin& or
   }
   // What such a body makes of the shape would have to be done outside of it.
   if (!inner->body.views.empty()) return false;
-  value = callee.call->input(argumentFor(callee, *inner->parameter).input);
+  value = callee.call->input(static_cast<size_t>(argumentFor(callee, *inner->parameter).input));
   return true;
 }
 
 std::optional<SumTracer::Origin> SumTracer::originOf(int frame, Value* value, Elements& elements) const {
-  const auto& graph = *model_.program().frames[static_cast<size_t>(frame)].graph;
+  const auto& graph = *model_.program().frame(frame).graph;
   Origin origin;
   origin.body.frame = frame;
   while (origin.body.from == nullptr && origin.parameter == nullptr) {
@@ -149,17 +149,17 @@ std::optional<SumTracer::Origin> SumTracer::originOf(int frame, Value* value, El
   return origin;
 }
 
-std::optional<SumWay> SumTracer::wayTo(const SumReader& reader) const {
+std::optional<SumWay> SumTracer::wayTo(const OperandSite& reader) const {
   SumWay way;
   std::vector<BodyOnWay> below;  // from the reader's body upwards
   Elements elements;
-  SumReader read = reader;
+  OperandSite read = reader;
   for (;;) {
-    auto origin = originOf(read.frame, read.node->input(read.input), elements);
+    auto origin = originOf(read.frame, read.node->input(static_cast<size_t>(read.input)), elements);
     if (!origin) return std::nullopt;
     origin->body.to = read.node;
     std::copy(origin->passed.begin(), origin->passed.end(), std::back_inserter(way.passed));
-    const Frame& frame = model_.program().frames[static_cast<size_t>(read.frame)];
+    const Frame& frame = model_.program().frame(read.frame);
     if (origin->parameter == nullptr) {
       way.bodies = std::move(origin->made);
       way.common = way.bodies.size();

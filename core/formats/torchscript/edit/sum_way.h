@@ -25,13 +25,6 @@ struct SumWay {
   std::vector<int> passed;        // program nodes that the value goes through, the add among them
 };
 
-// A value that a node reads.
-struct SumReader {
-  int frame = 0;
-  torch::jit::Node* node = nullptr;
-  size_t input = 0;
-};
-
 // The body is that of a method or function which its caller waits for.
 [[nodiscard]] bool isPlainCall(const Frame& body);
 
@@ -39,7 +32,7 @@ struct SumReader {
 [[nodiscard]] bool mayRename(const Frame& body);
 
 // Where the caller of such a body reads what the body has as this parameter.
-[[nodiscard]] SumReader argumentFor(const Frame& body, const torch::jit::Value& parameter);
+[[nodiscard]] OperandSite argumentFor(const Frame& body, const torch::jit::Value& parameter);
 
 // Thread: one at a time; the model must outlive it.
 class SumTracer {
@@ -47,7 +40,7 @@ class SumTracer {
   explicit SumTracer(const TorchScriptModel& model);
 
   // nullopt where the value is not, on every way there, an add of two tensors out of place with alpha 1.
-  [[nodiscard]] std::optional<SumWay> wayTo(const SumReader& reader) const;
+  [[nodiscard]] std::optional<SumWay> wayTo(const OperandSite& reader) const;
   // kNone: the walk has made no node of it.
   [[nodiscard]] int programNode(int frame, const torch::jit::Node& node) const;
 

@@ -83,9 +83,9 @@ Lowered Lowering::run() {
   for (size_t i = 0; i < params.size(); ++i) {
     const int param = params[i];
     graph::Value made = describe(param, recordOf(param), program_.inputs[i].name);
-    if (isOneNumber(*program_.values[static_cast<size_t>(param)].value->type())) made.declared.emplace();
+    if (isOneNumber(*program_.value(param).value->type())) made.declared.emplace();
     const graph::ValueId id = out_.graph.addParam(0, std::move(made));
-    items_[static_cast<size_t>(param)] = Item{Item::Kind::Value, id, nullptr};
+    items_[static_cast<size_t>(param)] = Item{id, nullptr};
     out_.programValue.push_back(param);
     out_.graphValue[static_cast<size_t>(param)] = id;
   }
@@ -101,7 +101,7 @@ void Lowering::addResults() {
   const ProgramBlock& top = program_.blocks[0];
   for (size_t i = 0; i < top.returns.size(); ++i) {
     std::vector<Operand> results;
-    const OperandSite site{0, top.block->return_node(), static_cast<int>(i)};
+    const OperandSite site{0, top.block->return_node(), static_cast<int>(i), top.returns[i]};
     flatten(itemOf(top.returns[i]), site, results);
     std::vector<std::string> names;
     addNames(itemOf(top.returns[i]), {}, false, names);
@@ -120,7 +120,7 @@ void Lowering::addReturn(graph::BlockId block, const Operand& operand) {
 }
 
 void Lowering::lowerBlock(int block, graph::BlockId into) {
-  for (const int id : program_.blocks[static_cast<size_t>(block)].nodes) {
+  for (const int id : program_.block(block).nodes) {
     lowerNode(id, into);
     applyRename(id);
   }
@@ -135,20 +135,15 @@ void Lowering::applyRename(int id) {
 }
 
 void Lowering::lowerNode(int id, graph::BlockId into) {
-  switch (node(id).node->kind()) {
-    case prim::If:
-      return lowerIf(id, into);
-    case prim::Loop:
-      return lowerLoop(id, into);
-    default:
-      break;
-  }
+  const auto kind = node(id).node->kind();
+  if (kind == prim::If) return lowerIf(id, into);
+  if (kind == prim::Loop) return lowerLoop(id, into);
   if (!lowerContainer(id, into)) lowerOp(id, into);
 }
 
 graph::ScopeId Lowering::scopeOf(int frame) {
   graph::ScopeId& known = scopeOfFrame_[static_cast<size_t>(frame)];
-  if (known == graph::kNone) known = scopeAt(program_.frames[static_cast<size_t>(frame)].path);
+  if (known == graph::kNone) known = scopeAt(program_.frame(frame).path);
   return known;
 }
 
@@ -175,7 +170,7 @@ Lowering::GraphNode Lowering::startNode(int programNode, graph::BlockId into) {
   const ProgramNode& at = node(programNode);
   GraphNode made;
   made.op = at.node->kind().toQualString();
-  made.name = program_.frames[static_cast<size_t>(at.frame)].path;
+  made.name = program_.frame(at.frame).path;
   made.scope = scopeOf(at.frame);
   made.block = into;
   made.source = sourceOf(at.node);
@@ -205,7 +200,7 @@ std::optional<size_t> Lowering::elementsTakenFrom(int listValue) const {
     if (at.node->kind() == prim::ListUnpack) {
       count = std::max(count, at.outputs.size());
     } else if (at.node->kind() == c10::aten::__getitem__) {
-      const auto& index = program_.values[static_cast<size_t>(at.inputs[1])].known;
+      const auto& index = program_.value(at.inputs[1]).known;
       if (!index || !index->isInt() || index->toInt() < 0) return std::nullopt;
       count = std::max(count, static_cast<size_t>(index->toInt()) + 1);
     } else {
@@ -261,18 +256,12 @@ void Lowering::lowerOp(int id, graph::BlockId into) {
     const int value = at.outputs[o];
     const auto count = context.mayTakeListApart ? elementsTakenFrom(value) : std::nullopt;
     const ValueRecord* record = recordOf(value);
-    if (!count) {
-      outputs.push_back(describe(value, record));
-      outputValues.push_back(value);
-      counts.push_back(0);
-      continue;
-    }
-    for (size_t i = 0; i < *count; ++i) {
-      outputs.push_back(
-          describe(value, record != nullptr && i < record->elements.size() ? &record->elements[i] : nullptr));
+    for (size_t i = 0; i < count.value_or(1); ++i) {
+      const bool seen = record != nullptr && i < record->elements.size();
+      outputs.push_back(describe(value, !count ? record : seen ? &record->elements[i] : nullptr));
       outputValues.push_back(value);
     }
-    counts.push_back(*count);
+    counts.push_back(count.value_or(0));
   }
   // A rule that relies on separate outputs cannot hold where the list stays whole.
   if (context.mayTakeListApart && std::ranges::find(counts, size_t{0}) != counts.end()) made.kind = OpKind::Opaque;
@@ -317,17 +306,14 @@ void Lowering::bindOutputs(int id, graph::NodeId made, size_t first, const std::
     const auto& outputs = out_.graph.node(made).outputs;
     if (counts[i] == 0) {
       out_.graphValue[value] = outputs[next];
-      items_[value] = Item{Item::Kind::Value, outputs[next++], nullptr};
+      items_[value] = Item{outputs[next++], nullptr};
       continue;
     }
     auto list = std::make_shared<ListState>();
     list->block = at.block;
     list->madeBy = id;
-    for (size_t k = 0; k < counts[i]; ++k) {
-      list->elements.push_back({Item::Kind::Value, outputs[next++], nullptr});
-      list->sites.push_back({});
-    }
-    items_[value] = Item{Item::Kind::List, kNoValue, std::move(list)};
+    for (size_t k = 0; k < counts[i]; ++k) list->elements.push_back({{outputs[next++], nullptr}});
+    items_[value] = Item{kNoValue, std::move(list)};
   }
 }
 

@@ -5,6 +5,7 @@
 // dtypes and the attributes that need a rank. Private to formats/torchscript.
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "core/formats/torchscript/program/program.h"
@@ -21,6 +22,9 @@ struct OperandSite {
   int frame = 0;
   torch::jit::Node* node = nullptr;
   int input = 0;
+  int value = kNone;  // the program value that is read there; kNone: not known
+
+  auto operator<=>(const OperandSite&) const = default;
 };
 
 struct Lowered {
@@ -39,6 +43,12 @@ struct Lowered {
   std::vector<int> programConstant;
   // By program value: the graph value; graph::kNoValue where it was flattened away or is bookkeeping of lists.
   std::vector<graph::ValueId> graphValue;
+
+  [[nodiscard]] const OperandSite& siteOf(const graph::Use& use) const {
+    const auto& sites = use.node != graph::kNone ? operandSites[static_cast<size_t>(use.node)]
+                                                 : returnSites[static_cast<size_t>(use.block)];
+    return sites[static_cast<size_t>(use.operand)];
+  }
 };
 
 // records may be null: no shapes then.

@@ -23,7 +23,7 @@ const ValueRecord* Lowering::recordOf(int value) const {
 
 std::string Lowering::uniqueName(const std::string& wanted, int frame) {
   if (names_.emplace(wanted, 0).second) return wanted;
-  const std::string& path = program_.frames[static_cast<size_t>(frame)].path;
+  const std::string& path = program_.frame(frame).path;
   const std::string scoped = path.empty() ? wanted : path + "/" + wanted;
   if (names_.emplace(scoped, 0).second) return scoped;
   while (true) {
@@ -34,13 +34,13 @@ std::string Lowering::uniqueName(const std::string& wanted, int frame) {
 
 // A graph value for a program value, or for one element of a list value (then `record` is the element's).
 graph::Value Lowering::describe(int programValue, const ValueRecord* record) {
-  const ProgramValue& from = program_.values[static_cast<size_t>(programValue)];
+  const ProgramValue& from = program_.value(programValue);
   return describe(programValue, record, from.value == nullptr ? "value" : from.value->debugName());
 }
 
 graph::Value Lowering::describe(int programValue, const ValueRecord* record, const std::string& name) {
   graph::Value value;
-  value.name = uniqueName(name, program_.values[static_cast<size_t>(programValue)].frame);
+  value.name = uniqueName(name, program_.value(programValue).frame);
   value.opaqueReason = program_.inPlace.opaqueReason[static_cast<size_t>(programValue)];
   if (record != nullptr && (record->kind == ValueRecord::Kind::Tensor || record->kind == ValueRecord::Kind::Scalar)) {
     value.dtype = record->dtype;
@@ -50,7 +50,7 @@ graph::Value Lowering::describe(int programValue, const ValueRecord* record, con
 }
 
 std::string Lowering::moduleHolding(int value) const {
-  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  const ProgramValue& from = program_.value(value);
   if (from.constant == kNone) return {};
   const auto& sites = program_.constants[static_cast<size_t>(from.constant)].sites;
   const TensorSite& site = sites.at(static_cast<size_t>(from.site));
@@ -59,7 +59,7 @@ std::string Lowering::moduleHolding(int value) const {
 }
 
 graph::ValueId Lowering::constantValue(int programValue) {
-  const int index = program_.values[static_cast<size_t>(programValue)].constant;
+  const int index = program_.value(programValue).constant;
   graph::ValueId& known = constants_[static_cast<size_t>(index)];
   if (known != kNoValue) return known;
   const ConstantTensor& from = program_.constants[static_cast<size_t>(index)];
@@ -80,65 +80,50 @@ graph::ValueId Lowering::constantValue(int programValue) {
 }
 
 graph::ValueId Lowering::literalValue(const c10::IValue& number) {
-  const double value = number.isBool()  ? (number.toBool() ? 1.0 : 0.0)
-                       : number.isInt() ? static_cast<double>(number.toInt())
-                                        : number.toDouble();
-  const graph::ValueId id = out_.graph.addLiteral(value);
-  out_.graph.values[static_cast<size_t>(id)].name = uniqueName("literal." + std::to_string(id), 0);
-  out_.graph.values[static_cast<size_t>(id)].dtype = number.isBool()  ? graph::DType::Bool
-                                                     : number.isInt() ? graph::DType::Int64
-                                                                      : graph::DType::Float64;
+  const at::Scalar scalar = number.toScalar();
+  const graph::ValueId id = out_.graph.addLiteral(scalar.toDouble());
+  graph::Value& made = out_.graph.values[static_cast<size_t>(id)];
+  made.name = uniqueName("literal." + std::to_string(id), 0);
+  made.dtype = dtypeOf(scalar.type());
   out_.programValue.push_back(kNone);
   return id;
 }
 
 Item Lowering::itemOfKnown(int programValue) {
-  const ProgramValue& value = program_.values[static_cast<size_t>(programValue)];
-  Item item;
-  if (value.constant != kNone) {
-    item.kind = Item::Kind::Value;
-    item.value = constantValue(programValue);
-    out_.graphValue[static_cast<size_t>(programValue)] = item.value;
-  } else if (isNumber(*value.known)) {
-    item.kind = Item::Kind::Value;
-    item.value = literalValue(*value.known);
-  }
-  return item;
+  const ProgramValue& value = program_.value(programValue);
+  if (value.constant == kNone) return {isNumber(*value.known) ? literalValue(*value.known) : kNoValue, nullptr};
+  return {out_.graphValue[static_cast<size_t>(programValue)] = constantValue(programValue), nullptr};
 }
 
 Item Lowering::asItIs(const Item& item) {
-  const bool isWhole = item.kind == Item::Kind::List && item.list->whole != kNoValue;
-  return isWhole ? Item{Item::Kind::Value, item.list->whole, nullptr} : item;
+  return item.list && item.list->whole != kNoValue ? Item{item.list->whole, nullptr} : item;
 }
 
 Item Lowering::itemOf(int programValue) {
   auto& item = items_[static_cast<size_t>(programValue)];
   if (!item) {
-    item = program_.values[static_cast<size_t>(programValue)].known ? itemOfKnown(programValue) : Item{};
+    item = program_.value(programValue).known ? itemOfKnown(programValue) : Item{};
   }
   return asItIs(*item);
 }
 
 void Lowering::flatten(const Item& container, const OperandSite& site, std::vector<Operand>& into) {
   const Item item = asItIs(container);
-  if (item.kind != Item::Kind::List) {
-    into.push_back({item.kind == Item::Kind::Value ? item.value : kNoValue, site});
-    return;
-  }
-  for (size_t i = 0; i < item.list->elements.size(); ++i) flatten(item.list->elements[i], item.list->sites[i], into);
+  if (!item.list) return into.push_back({item.value, site});
+  for (const auto& [element, place, key] : item.list->elements) flatten(element, place, into);
 }
 
 std::vector<Operand> Lowering::operandsOf(int id, size_t input) {
   const ProgramNode& at = node(id);
   std::vector<Operand> operands;
-  const OperandSite site{at.frame, at.node, static_cast<int>(input)};
+  const OperandSite site{at.frame, at.node, static_cast<int>(input), at.inputs[input]};
   // Tensors in a list that the file holds: read as a whole.
   flatten(itemOf(at.inputs[input]), site, operands);
   return operands;
 }
 
 std::optional<c10::IValue> Lowering::literalOf(int value) const {
-  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  const ProgramValue& from = program_.value(value);
   if (from.known) {
     if (from.known->isTensor() || from.known->isObject()) return std::nullopt;
     return from.known;
@@ -147,12 +132,11 @@ std::optional<c10::IValue> Lowering::literalOf(int value) const {
   if (from.producer == kNone || node(from.producer).node->kind() != prim::ListConstruct) return std::nullopt;
   const auto& item = items_[static_cast<size_t>(value)];
   const auto& elements = node(from.producer).inputs;
-  if (!item || asItIs(*item).kind != Item::Kind::List || item->list->elements.size() != elements.size())
-    return std::nullopt;
+  if (!item || !asItIs(*item).list || item->list->elements.size() != elements.size()) return std::nullopt;
   if (changedList(value) != nullptr) return std::nullopt;
   c10::impl::GenericList list(node(from.producer).node->output()->type()->containedType(0));
   for (const int element : elements) {
-    const auto& known = program_.values[static_cast<size_t>(element)].known;
+    const auto& known = program_.value(element).known;
     if (!known || known->isTensor() || known->isObject()) return std::nullopt;
     list.push_back(*known);
   }
@@ -161,24 +145,24 @@ std::optional<c10::IValue> Lowering::literalOf(int value) const {
 
 std::optional<size_t> Lowering::listSize(int value) const {
   const auto& item = items_[static_cast<size_t>(value)];
-  if (!item || asItIs(*item).kind != Item::Kind::List) return std::nullopt;
+  if (!item || !asItIs(*item).list) return std::nullopt;
   return item->list->elements.size();
 }
 
 const ListState* Lowering::changedList(int value) const {
-  const ProgramValue& from = program_.values[static_cast<size_t>(value)];
+  const ProgramValue& from = program_.value(value);
   const auto& item = items_[static_cast<size_t>(value)];
-  if (!item || item->kind != Item::Kind::List) return nullptr;
+  if (!item || !item->list) return nullptr;
   if (item->list->whole != kNoValue) return item->list.get();
   const auto* made = from.producer == kNone ? nullptr : node(from.producer).node;
   if (made == nullptr || made->kind() != prim::ListConstruct) return nullptr;
-  const auto isOriginal = [&](const OperandSite& site) { return site.node == made; };
-  return std::ranges::all_of(item->list->sites, isOriginal) ? nullptr : item->list.get();
+  const auto isOriginal = [&](const ListState::Element& element) { return element.site.node == made; };
+  return std::ranges::all_of(item->list->elements, isOriginal) ? nullptr : item->list.get();
 }
 
 graph::Value Lowering::described(const Item& item) const {
   const Item now = asItIs(item);
-  return now.kind == Item::Kind::Value ? out_.graph.value(now.value) : graph::Value();
+  return now.value == kNoValue ? graph::Value() : out_.graph.value(now.value);
 }
 
 }  // namespace normlens::formats::torchscript

@@ -9,22 +9,25 @@
 #include <vector>
 
 #include "core/formats/torchscript/lower/lower.h"
+#include "core/formats/torchscript/program/memory_sharing.h"
 
 namespace normlens::formats::torchscript {
 
 struct ListState;
 
-// What a program value stands for in the graph.
+// What a program value stands for in the graph: a value or a list. Neither: None, strings, modules.
 struct Item {
-  enum class Kind : uint8_t { Nothing, Value, List } kind = Kind::Nothing;  // Nothing: None, strings, modules
   graph::ValueId value = graph::kNoValue;
   std::shared_ptr<ListState> list;  // a list, tuple or dict whose elements are known one by one
 };
 
 struct ListState {
-  std::vector<Item> elements;
-  std::vector<OperandSite> sites;  // where each element was put in
-  std::vector<std::string> keys;   // of a dict, one per element ("": no known string); empty otherwise
+  struct Element {
+    Item item;
+    OperandSite site = {};  // where it was put in
+    std::string key = {};   // in a dict; empty: no known string
+  };
+  std::vector<Element> elements;
   bool isDict = false;
   int block = 0;       // program block it was made in: only there may it grow
   int madeBy = kNone;  // program node
@@ -60,7 +63,7 @@ class Lowering {
   // For the rules of op_*.cpp. `node` is a program node, `input` one of its inputs.
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
-  [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
+  [[nodiscard]] const ProgramNode& node(int id) const { return program_.node(id); }
   // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
   std::vector<Operand> operandsOf(int id, size_t input);
   Operand addPart(int node, graph::BlockId into, OpPart part, const std::vector<Operand>& operands);
@@ -95,8 +98,6 @@ class Lowering {
   void freezeBehind(int written, int forNode, graph::BlockId into);
   void freeze(const std::shared_ptr<ListState>& list, int programValue, int forNode, graph::BlockId into);
   void freezeInside(const ListState& list, int forNode, graph::BlockId into);
-  [[nodiscard]] std::optional<Item> elementTakenAs(int programValue) const;
-  [[nodiscard]] std::vector<int> sourcesOf(int programValue, bool inside) const;
   void applyRename(int node);
 
   graph::ScopeId scopeOf(int frame);
@@ -115,16 +116,21 @@ class Lowering {
   Operand single(const Item& given, int programValue, const OperandSite& site, int forNode, graph::BlockId into);
   // Control flow passes tuples on element by element, as their type says.
   static void addLeaves(const c10::TypePtr& type, Leaf leaf, std::vector<Leaf>& into);
-  [[nodiscard]] std::vector<Leaf> leavesOf(int programValue) const;
+  using Types = std::vector<c10::TypePtr>;
+  [[nodiscard]] Types typesOf(const std::vector<int>& programValues) const;
+  [[nodiscard]] std::vector<Leaf> leavesOf(const std::vector<int>& programValues, const Types& types) const;
   void addLeafOperands(const c10::TypePtr& type, const Item& given, int programValue, const OperandSite& site,
                        int forNode, graph::BlockId into, std::vector<Operand>& operands);
   Item takeApart(const Item& item, size_t count, int forNode, graph::BlockId into);
   Item assemble(const c10::TypePtr& type, std::span<const graph::ValueId> values, size_t& next, int block);
-  std::vector<graph::Value> describeLeaves(const std::vector<Leaf>& leaves);
-  void noteLeaves(std::span<const graph::ValueId> values, const std::vector<Leaf>& leaves);
-  void bindLeaves(const std::vector<int>& programValues, std::span<const graph::ValueId> values, int block);
+  // `leaves`: of these program values, which are `values` in the graph.
+  void bindLeaves(const std::vector<int>& programValues, const Types& types, const std::vector<Leaf>& leaves,
+                  std::span<const graph::ValueId> values, int block);
+  void addReturns(const ProgramBlock& from, const Types& types, int forNode, graph::BlockId block);
   graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
                         std::vector<graph::Value> outputs, const std::vector<int>& outputValues);
+  graph::NodeId addNode(GraphNode node, int programNode, const std::vector<Operand>& operands,
+                        const std::vector<Leaf>& leaves);
   GraphNode startNode(int programNode, graph::BlockId into);
   void addReturn(graph::BlockId block, const Operand& operand);
   [[nodiscard]] std::optional<size_t> elementsTakenFrom(int listValue) const;
@@ -141,7 +147,8 @@ class Lowering {
   std::unordered_map<std::string, int> names_;
   std::unordered_map<std::string, graph::ScopeId> scopes_;
   std::vector<graph::ScopeId> scopeOfFrame_;
-  std::vector<int> rewrittenAs_;  // by program value: the one that it is after an in-place op; kNone: itself
+  std::optional<MemorySharing> sharing_;  // where it was needed
+  std::vector<int> rewrittenAs_;          // by program value: the one that it is after an in-place op; kNone: itself
 };
 
 }  // namespace normlens::formats::torchscript

@@ -49,6 +49,7 @@ OpContext::OpContext(Lowering& lowering, int node, const OpRule* rule, graph::Bl
       node_(node),
       at_(lowering.node(node)),
       schema_(at_.node->maybeSchema()),
+      name_(rule == nullptr ? std::string_view() : rule->name.substr(rule->name.find("::") + 2)),
       into_(into),
       used_(at_.inputs.size(), false) {}
 
@@ -67,6 +68,16 @@ int OpContext::valueOf(std::string_view argument) const {
   return input < 0 ? kNone : at_.inputs[static_cast<size_t>(input)];
 }
 
+std::optional<c10::IValue> OpContext::literalOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  return value == kNone ? std::nullopt : lowering_.literalOf(value);
+}
+
+const ValueRecord* OpContext::recordOf(std::string_view argument) const {
+  const int value = valueOf(argument);
+  return value == kNone ? nullptr : lowering_.recordOf(value);
+}
+
 void OpContext::operand(std::string_view argument) {
   const int input = find(argument);
   if (input < 0) {
@@ -82,6 +93,13 @@ void OpContext::operand(std::string_view argument) {
     kind = graph::OpKind::Opaque;
     operands.insert(operands.end(), found.begin(), found.end());
   }
+}
+
+bool OpContext::operandOf(std::initializer_list<std::string_view> arguments) {
+  const auto* found = std::ranges::find_if(arguments, [&](std::string_view argument) { return has(argument); });
+  if (found == arguments.end()) return false;
+  operand(*found);
+  return true;
 }
 
 Operand OpContext::take(std::string_view argument) {
@@ -113,22 +131,12 @@ void OpContext::operandList(std::string_view argument) {
   if (!lowering_.listSize(at_.inputs[static_cast<size_t>(input)])) kind = graph::OpKind::Opaque;
 }
 
-void OpContext::allOperands() {
-  for (size_t i = 0; i < at_.inputs.size(); ++i) {
-    if (used_[i] || lowering_.literalOf(at_.inputs[i])) continue;
-    used_[i] = true;
-    for (const Operand& found : lowering_.operandsOf(node_, i)) {
-      if (found.value != graph::kNoValue) operands.push_back(found);
-    }
-  }
-}
-
-void OpContext::tensorOperands() {
+void OpContext::allOperands(bool numbers) {
   for (size_t i = 0; i < at_.inputs.size(); ++i) {
     const auto type = at_.node->input(i)->type();
     const bool number = type->isSubtypeOf(*c10::NumberType::get()) || type->kind() == c10::TypeKind::BoolType ||
-                        type->str() == "int[]" || type->str() == "List[int]";
-    if (number || used_[i] || lowering_.literalOf(at_.inputs[i])) continue;
+                        type->isSubtypeOf(*c10::ListType::ofInts());
+    if ((number && !numbers) || used_[i] || lowering_.literalOf(at_.inputs[i])) continue;
     used_[i] = true;
     for (const Operand& found : lowering_.operandsOf(node_, i)) {
       if (found.value != graph::kNoValue) operands.push_back(found);
@@ -137,51 +145,36 @@ void OpContext::tensorOperands() {
 }
 
 bool OpContext::isNone(std::string_view argument) const {
-  const int value = valueOf(argument);
-  if (value == kNone) return true;
-  const auto literal = lowering_.literalOf(value);
-  return literal && literal->isNone();
-}
-
-bool OpContext::isLiteral(std::string_view argument) const {
-  const int value = valueOf(argument);
-  return value != kNone && lowering_.literalOf(value).has_value();
+  const auto literal = literalOf(argument);
+  return !has(argument) || (literal && literal->isNone());
 }
 
 std::optional<int64_t> OpContext::intOf(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  const auto literal = literalOf(argument);
   if (!literal || !literal->isInt()) return std::nullopt;
   return literal->toInt();
 }
 
 std::optional<double> OpContext::numberOf(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
-  if (!literal) return std::nullopt;
-  if (literal->isInt()) return static_cast<double>(literal->toInt());
-  if (literal->isDouble()) return literal->toDouble();
-  if (literal->isBool()) return literal->toBool() ? 1.0 : 0.0;
-  return std::nullopt;
+  const auto literal = literalOf(argument);
+  const bool isNumber = literal && (literal->isInt() || literal->isDouble() || literal->isBool());
+  return isNumber ? std::optional(literal->toScalar().toDouble()) : std::nullopt;
 }
 
 std::optional<bool> OpContext::boolOf(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  const auto literal = literalOf(argument);
   if (!literal || !literal->isBool()) return std::nullopt;
   return literal->toBool();
 }
 
 std::optional<std::string> OpContext::stringOf(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  const auto literal = literalOf(argument);
   if (!literal || !literal->isString()) return std::nullopt;
   return literal->toStringRef();
 }
 
 std::optional<std::vector<int64_t>> OpContext::intsOf(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto literal = value == kNone ? std::nullopt : lowering_.literalOf(value);
+  const auto literal = literalOf(argument);
   return literal ? intsIn(*literal) : std::nullopt;
 }
 
@@ -200,14 +193,10 @@ std::optional<std::vector<std::optional<int64_t>>> OpContext::knownIntsOf(std::s
   return numbers;
 }
 
-std::optional<graph::Shape> OpContext::shapeOf(std::string_view argument) const {
-  const int value = valueOf(argument);
-  return value == kNone ? std::nullopt : shapeIn(lowering_.recordOf(value));
-}
+std::optional<graph::Shape> OpContext::shapeOf(std::string_view argument) const { return shapeIn(recordOf(argument)); }
 
 graph::DType OpContext::dtypeOfInput(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
+  const auto* record = recordOf(argument);
   return record == nullptr ? graph::DType::Unknown : record->dtype;
 }
 
@@ -242,36 +231,29 @@ std::optional<std::vector<int64_t>> OpContext::axesOf(std::string_view argument,
   return axes;
 }
 
-std::string_view OpContext::overload() const {
-  return schema_ == nullptr ? std::string_view() : std::string_view(schema_->overload_name());
+std::vector<graph::Value> OpContext::elementsOf(std::string_view argument) const {
+  const auto* record = recordOf(argument);
+  std::vector<graph::Value> found;
+  if (record == nullptr) return found;
+  if (const auto* list = lowering_.changedList(valueOf(argument))) {
+    for (const auto& element : list->elements) found.push_back(lowering_.described(element.item));
+  } else {
+    for (const ValueRecord& element : record->elements) {
+      found.emplace_back().dtype = element.dtype;
+      found.back().shape = shapeIn(&element);
+    }
+  }
+  return found;
 }
 
 std::vector<std::optional<graph::Shape>> OpContext::shapesOfList(std::string_view argument) const {
-  const int value = valueOf(argument);
-  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
   std::vector<std::optional<graph::Shape>> shapes;
-  if (record == nullptr) return shapes;
-  if (const auto* list = lowering_.changedList(value)) {
-    for (const Item& element : list->elements) shapes.push_back(lowering_.described(element).shape);
-    return shapes;
-  }
-  for (const ValueRecord& element : record->elements) shapes.push_back(shapeIn(&element));
+  for (const graph::Value& element : elementsOf(argument)) shapes.push_back(element.shape);
   return shapes;
 }
 
-bool OpContext::maskedBy(std::string_view argument, size_t element) const {
-  const int value = valueOf(argument);
-  const auto* record = value == kNone ? nullptr : lowering_.recordOf(value);
-  const auto* list = value == kNone ? nullptr : lowering_.changedList(value);
-  const size_t count = list != nullptr ? list->elements.size() : record != nullptr ? record->elements.size() : 0;
-  if (element >= count) return false;
-  const graph::DType dtype =
-      list != nullptr ? lowering_.described(list->elements[element]).dtype : record->elements[element].dtype;
-  return dtype == graph::DType::Bool || dtype == graph::DType::UInt8;
-}
-
 void OpContext::setAxis(std::string_view argument, std::optional<int64_t> rank) {
-  if (const auto axis = axisOf(argument, rank)) set("axis", *axis);
+  setKnown("axis", axisOf(argument, rank));
 }
 
 void OpContext::addRemainingLiterals() {

@@ -30,8 +30,8 @@ Position position(const OpContext& op, std::string_view argument, std::optional<
 }
 
 void setCut(OpContext& op, const Position& start, const Position& end) {
-  if (start.at) op.set("start", *start.at);
-  if (end.at) op.set("end", *end.at);
+  op.setKnown("start", start.at);
+  op.setKnown("end", end.at);
   if (start.fromEnd || end.fromEnd) op.set("from_end", true);
 }
 
@@ -42,7 +42,7 @@ void slice(OpContext& op) {
   }
   op.operand("self");
   const auto axis = op.axisOf("dim", op.rankOf("self"));
-  if (axis) op.set("axis", *axis);
+  op.setKnown("axis", axis);
   const bool toTheEnd = op.isNone("end") || op.intOf("end") == std::numeric_limits<int64_t>::max();
   const Position start = op.isNone("start") ? Position{0} : position(op, "start", axis);
   const Position end = toTheEnd ? Position{sizeOf(op, axis), true} : position(op, "end", axis);
@@ -53,13 +53,13 @@ void slice(OpContext& op) {
     return;
   }
   setCut(op, start, end);
-  if (step) op.set("step", *step);
+  op.setKnown("step", step);
 }
 
 void narrow(OpContext& op) {
   op.operand("self");
   const auto axis = op.axisOf("dim", op.rankOf("self"));
-  if (axis) op.set("axis", *axis);
+  op.setKnown("axis", axis);
   const Position start = position(op, "start", axis);
   const auto length = op.fixedIntOf("length");
   setCut(op, start, {start.at && length ? std::optional(*start.at + *length) : std::nullopt, start.fromEnd});
@@ -73,9 +73,9 @@ void select(OpContext& op) {
   }
   op.operand("self");
   const auto axis = op.axisOf("dim", op.rankOf("self"));
-  if (axis) op.set("axis", *axis);
+  op.setKnown("axis", axis);
   const Position index = position(op, "index", axis);
-  if (index.at) op.set("index", *index.at);
+  op.setKnown("index", index.at);
   if (index.fromEnd) op.set("from_end", true);
 }
 

@@ -18,10 +18,7 @@ void normOf(OpContext& op, const Operand& x) {
   op.operand("bias");
   op.standsInModuleOf("weight");
   setLastAxis(op);
-  if (const auto eps = op.numberOf("eps"))
-    op.set("eps", *eps);
-  else
-    op.kind = OpKind::Opaque;
+  if (!op.setKnown("eps", op.numberOf("eps"))) op.kind = OpKind::Opaque;
 }
 
 void norm(OpContext& op) { normOf(op, op.take("x")); }

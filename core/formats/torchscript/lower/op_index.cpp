@@ -40,15 +40,16 @@ Indexed indexedAxes(OpContext& op) {
   }
   op.set("axis", static_cast<int64_t>(axes.front()));
   const auto data = op.rankOf("self");
-  const auto shapes = op.shapesOfList("indices");
+  const auto indices = op.elementsOf("indices");
   Indexed indexed{static_cast<int64_t>(axes.size()), 0};
   for (const size_t axis : axes) {
-    const auto& shape = axis < shapes.size() ? shapes[axis] : std::nullopt;
+    const graph::Value picked = axis < indices.size() ? indices[axis] : graph::Value();
+    const auto& shape = picked.shape;
     const auto rank = shape ? std::optional(static_cast<int64_t>(shape->size())) : std::nullopt;
     indexed.made = indexed.made && rank ? std::optional(std::max(*indexed.made, *rank)) : std::nullopt;
     // A mask of bools picks another number of elements. One mask of some of the axes picks positions of all of these
     // together; one axis takes their place.
-    if (!op.maskedBy("indices", axis)) continue;
+    if (picked.dtype != graph::DType::Bool && picked.dtype != graph::DType::UInt8) continue;
     if (axes.size() == 1 && rank && data && *rank < *data)
       indexed = {*rank, 1};
     else
@@ -73,12 +74,15 @@ void indexPut(OpContext& op) {
   const Indexed indexed = indexedAxes(op);
   const auto adds = op.boolOf("accumulate");
   if (!adds) op.kind = OpKind::Opaque;
-  if (indexed.made) op.set("made", *indexed.made);
+  op.setKnown("made", indexed.made);
   op.set("reduction", std::string(adds == true ? "add" : "none"));
 }
 
 // Only what is linear in the values: not the largest or a product.
-void reduce(OpContext& op, const std::optional<std::string>& how) {
+void reduce(OpContext& op) {
+  const std::optional<std::string> how = op.has("reduce")              ? op.stringOf("reduce")
+                                         : op.name().ends_with("_add") ? "add"
+                                                                       : "none";
   const bool sums = how == "add" || how == "sum";
   if (!sums && how != "mean" && how != "none") op.kind = OpKind::Opaque;
   const bool ofUpdates = op.has("include_self") && op.boolOf("include_self") != true;
@@ -86,30 +90,23 @@ void reduce(OpContext& op, const std::optional<std::string>& how) {
 }
 
 // Whole slices, one for each number of an index of one axis.
-void indexRows(OpContext& op, const char* values, const std::optional<std::string>& how) {
+void indexRows(OpContext& op) {
   op.operand("self");
-  op.operand(values);
+  op.operand(op.has("source") ? "source" : "value");
   op.operand("index");
   op.setAxis("dim", op.rankOf("self"));
   op.set("made", int64_t{1});
-  reduce(op, how);
+  reduce(op);
 }
-void indexAdd(OpContext& op) { indexRows(op, "source", "add"); }
-void indexCopy(OpContext& op) { indexRows(op, "source", "none"); }
-void indexFill(OpContext& op) { indexRows(op, "value", "none"); }
-void indexReduce(OpContext& op) { indexRows(op, "source", op.stringOf("reduce")); }
 
-void scatterElements(OpContext& op, const std::optional<std::string>& how) {
+void scatterElements(OpContext& op) {
   op.operand("self");
   op.operand(op.has("src") ? "src" : "value");
   op.operand("index");
   op.setAxis("dim", op.rankOf("self"));
   op.set("elements", true);
-  reduce(op, how);
+  reduce(op);
 }
-void scatter(OpContext& op) { scatterElements(op, op.has("reduce") ? op.stringOf("reduce") : "none"); }
-void scatterAdd(OpContext& op) { scatterElements(op, "add"); }
-void scatterReduce(OpContext& op) { scatterElements(op, op.stringOf("reduce")); }
 
 void maskedScatter(OpContext& op) {
   op.operand("self");
@@ -118,15 +115,14 @@ void maskedScatter(OpContext& op) {
 }
 
 // A window of an axis, or one position of it; where it is does not matter to the others.
-void windowScatter(OpContext& op, int64_t made) {
+template <int64_t made>
+void windowScatter(OpContext& op) {
   op.operand("self");
   op.operand("src");
   op.setAxis("dim", op.rankOf("self"));
   op.set("made", made);
   op.set("reduction", std::string("none"));
 }
-void selectScatter(OpContext& op) { windowScatter(op, 0); }
-void sliceScatter(OpContext& op) { windowScatter(op, 1); }
 
 }  // namespace
 
@@ -135,15 +131,15 @@ const std::vector<OpRule>& indexRules() {
       {"aten::index_select", OpKind::Gather, indexSelect},
       {"aten::index", OpKind::Gather, index},
       {"aten::index_put", OpKind::Scatter, indexPut},
-      {"aten::index_add", OpKind::Scatter, indexAdd},
-      {"aten::index_copy", OpKind::Scatter, indexCopy},
-      {"aten::index_fill", OpKind::Scatter, indexFill},
-      {"aten::index_reduce", OpKind::Scatter, indexReduce},
-      {"aten::scatter", OpKind::Scatter, scatter},
-      {"aten::scatter_add", OpKind::Scatter, scatterAdd},
-      {"aten::scatter_reduce", OpKind::Scatter, scatterReduce},
-      {"aten::select_scatter", OpKind::Scatter, selectScatter},
-      {"aten::slice_scatter", OpKind::Scatter, sliceScatter},
+      {"aten::index_add", OpKind::Scatter, indexRows},
+      {"aten::index_copy", OpKind::Scatter, indexRows},
+      {"aten::index_fill", OpKind::Scatter, indexRows},
+      {"aten::index_reduce", OpKind::Scatter, indexRows},
+      {"aten::scatter", OpKind::Scatter, scatterElements},
+      {"aten::scatter_add", OpKind::Scatter, scatterElements},
+      {"aten::scatter_reduce", OpKind::Scatter, scatterElements},
+      {"aten::select_scatter", OpKind::Scatter, windowScatter<0>},
+      {"aten::slice_scatter", OpKind::Scatter, windowScatter<1>},
       {"aten::masked_scatter", OpKind::MaskedCopy, maskedScatter},
   };
   return kRules;

@@ -8,51 +8,33 @@ namespace {
 using graph::OpKind;
 
 void linear(OpContext& op) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
 }
 
 void matmul(OpContext& op) {
   op.operand("self");
-  for (const char* name : {"other", "mat2", "vec", "tensor"}) {
-    if (op.has(name)) return op.operand(name);
-  }
-  op.kind = OpKind::Opaque;
+  if (!op.operandOf({"other", "mat2", "vec", "tensor"})) op.kind = OpKind::Opaque;
 }
 
 void addMatMul(OpContext& op) {
   op.operand("self");
-  for (const char* name : {"mat1", "batch1", "mat"}) {
-    if (op.has(name)) op.operand(name);
-  }
-  for (const char* name : {"mat2", "batch2", "vec"}) {
-    if (op.has(name)) op.operand(name);
-  }
-  if (op.operands.size() != 3 || !op.isLiteral("beta") || !op.isLiteral("alpha")) op.kind = OpKind::Opaque;
+  const bool product = op.operandOf({"mat1", "batch1", "mat"}) && op.operandOf({"mat2", "batch2", "vec"});
+  if (!product || !op.isLiteral("beta") || !op.isLiteral("alpha")) op.kind = OpKind::Opaque;
 }
 
 void einsum(OpContext& op) {
   op.operandList("tensors");
   const auto text = op.stringOf("equation");
-  const auto plain = text ? plainEquation(*text, op.shapesOfList("tensors")) : std::nullopt;
-  if (plain) op.set("equation", *plain);
+  op.setKnown("equation", text ? plainEquation(*text, op.shapesOfList("tensors")) : std::nullopt);
   if (op.operands.empty()) op.kind = OpKind::Opaque;
 }
 
 void convolution(OpContext& op, std::optional<bool> transposed) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
-  if (const auto groups = op.intOf("groups")) op.set("groups", *groups);
-  if (!transposed) {
-    op.kind = OpKind::Opaque;
-    return;
-  }
-  op.set("transposed", *transposed);
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
+  const bool known = op.setKnown("groups", op.intOf("groups")) && op.setKnown("transposed", transposed);
   const auto input = op.rankOf("input"), weight = op.rankOf("weight");
-  if (input && weight && *input != *weight) op.kind = OpKind::Opaque;  // no batch axis
-  if (!op.intOf("groups")) op.kind = OpKind::Opaque;
+  const bool hasBatch = !input || !weight || *input == *weight;
+  if (!known || !hasBatch) op.kind = OpKind::Opaque;
 }
 
 void conv(OpContext& op) { convolution(op, false); }
@@ -85,7 +67,7 @@ void encoderLayer(OpContext& op) {
   op.set("inner_reason", std::string("it is inside an operation that computes a whole layer of an encoder; traced with "
                                      "gradients enabled, or after torch.backends.mha.set_fastpath_enabled(False), the "
                                      "file has the norm as an operation of its own"));
-  if (const auto eps = op.numberOf("eps")) op.set("eps", *eps);
+  op.setKnown("eps", op.numberOf("eps"));
 }
 
 void recurrent(OpContext& op) {
@@ -94,7 +76,7 @@ void recurrent(OpContext& op) {
     return;
   }
   op.operand("input");
-  op.tensorOperands();
+  op.allOperands(/*numbers=*/false);
   if (op.boolOf("train") != false && op.numberOf("dropout") != 0.0) op.kind = OpKind::Opaque;
 }
 

@@ -15,9 +15,7 @@ std::vector<int64_t> trailing(int64_t rank, int64_t count) {
   return axes;
 }
 
-void setEps(OpContext& op) {
-  if (const auto eps = op.numberOf("eps")) op.set("eps", *eps);
-}
+bool setEps(OpContext& op) { return op.setKnown("eps", op.numberOf("eps")); }
 
 // As many of the last axes as there are sizes listed. Which sizes, x says itself: weight.shape and x.shape[-1:] will
 // do.
@@ -28,12 +26,9 @@ void setTrailingAxes(OpContext& op) {
 }
 
 void layerNorm(OpContext& op) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
   setTrailingAxes(op);
-  setEps(op);
-  if (!op.numberOf("eps")) op.kind = OpKind::Opaque;
+  if (!setEps(op)) op.kind = OpKind::Opaque;
 }
 
 void rmsNorm(OpContext& op) {
@@ -44,12 +39,8 @@ void rmsNorm(OpContext& op) {
 }
 
 void groupNorm(OpContext& op) {
-  op.operand("input");
-  op.operand("weight");
-  op.operand("bias");
-  for (const char* name : {"num_groups", "group"}) {
-    if (const auto groups = op.intOf(name)) op.set("groups", *groups);
-  }
+  for (const char* name : {"input", "weight", "bias"}) op.operand(name);
+  for (const char* name : {"num_groups", "group"}) op.setKnown("groups", op.intOf(name));
   setEps(op);
 }
 
@@ -80,7 +71,7 @@ void softmax(OpContext& op) {
 }
 
 // mean, sum, max ... over `dim`, or over everything where there is no such argument or it is None.
-void reduce(OpContext& op, const char* name) {
+void reduce(OpContext& op, std::string_view name) {
   op.operand("self");
   op.set("op", std::string(name));
   const auto rank = op.rankOf("self");
@@ -88,30 +79,24 @@ void reduce(OpContext& op, const char* name) {
   const bool all = op.isNone("dim") || (listed && listed->empty());
   if (all) {
     if (rank) op.set("axes", trailing(*rank, *rank));
-  } else if (const auto axes = op.axesOf("dim", rank)) {
-    op.set("axes", *axes);
+  } else {
+    op.setKnown("axes", op.axesOf("dim", rank));
   }
-  if (!op.has("keepdim")) {
-    op.set("keepdim", false);
-  } else if (const auto keep = op.boolOf("keepdim")) {
-    op.set("keepdim", *keep);
-  }
+  op.setKnown("keepdim", op.has("keepdim") ? op.boolOf("keepdim") : std::optional(false));
 }
 
-void linearReduce(OpContext& op, const char* name) {
-  reduce(op, name);
+void meanOrSum(OpContext& op) {
+  reduce(op, op.name());
   if (roundsOnTheWayIn(op)) op.kind = OpKind::Opaque;
 }
-void mean(OpContext& op) { linearReduce(op, "mean"); }
-void sum(OpContext& op) { linearReduce(op, "sum"); }
 void otherReduce(OpContext& op) { reduce(op, "other"); }
 
 // unbiased: divides by n - 1.
-void variance(OpContext& op, const char* name) {
+void variance(OpContext& op, std::string_view name) {
   reduce(op, name);
   const auto correction = op.numberOf("correction");
   if (op.has("unbiased")) {
-    if (const auto unbiased = op.boolOf("unbiased")) op.set("unbiased", *unbiased);
+    op.setKnown("unbiased", op.boolOf("unbiased"));
   } else if (op.has("correction")) {
     const bool none = op.isNone("correction");
     if (none || correction == 1.0)
@@ -124,45 +109,38 @@ void variance(OpContext& op, const char* name) {
     op.set("unbiased", true);
   }
 }
-void var(OpContext& op) { variance(op, "var"); }
-void stdev(OpContext& op) { variance(op, "std"); }
+void spread(OpContext& op) { variance(op, op.name()); }
 
-// Two reductions of one input: the spread is the first output, the mean the second.
-void spreadAndMean(OpContext& op, const char* spread) {
-  variance(op, spread);
-  static_cast<void>(
-      op.part(OpKind::Reduce, std::string("aten::") + spread, op.operands, op.attributes, OpContext::kFirstOutput));
+// var_mean, std_mean: two reductions of one input, the spread is the first output, the mean the second.
+void spreadAndMean(OpContext& op) {
+  const std::string name(op.name().substr(0, op.name().find('_')));
+  variance(op, name);
+  static_cast<void>(op.part(OpKind::Reduce, "aten::" + name, op.operands, op.attributes, OpContext::kFirstOutput));
   op.operands.clear();
   op.attributes.clear();
   reduce(op, "mean");
 }
-void varianceAndMean(OpContext& op) { spreadAndMean(op, "var"); }
-void deviationAndMean(OpContext& op) { spreadAndMean(op, "std"); }
 
 // max(x), max(x, dim) reduce; max(x, y) is pointwise.
 void maxOrMin(OpContext& op) {
   if (!op.has("other")) return reduce(op, "other");
   op.kind = OpKind::Elementwise;
+  if (op.name() == "max") op.function = Function::Maximum;
   op.operand("self");
   op.operand("other");
 }
-void maxOf(OpContext& op) {
-  maxOrMin(op);
-  if (op.kind == OpKind::Elementwise) op.function = Function::Maximum;
-}
 
-void mixTrailing(OpContext& op, int64_t count) {
+template <int64_t count>
+void mixTrailing(OpContext& op) {
   op.operand(op.has("self") ? "self" : "input");
   const auto rank = op.rankOf(op.has("self") ? "self" : "input");
   if (rank && *rank >= count) op.set("axes", trailing(*rank, count));
 }
-void mix1(OpContext& op) { mixTrailing(op, 1); }
-void mix2(OpContext& op) { mixTrailing(op, 2); }
-void mix3(OpContext& op) { mixTrailing(op, 3); }
 
 // To a size that the file may write.
-void adaptivePool(OpContext& op, int64_t count) {
-  mixTrailing(op, count);
+template <int64_t count>
+void adaptivePool(OpContext& op) {
+  mixTrailing<count>(op);
   const auto rank = op.rankOf(op.has("self") ? "self" : "input");
   const auto sizes = op.intsOf("output_size");
   if (!rank || *rank < count || !sizes || static_cast<int64_t>(sizes->size()) != count) return;
@@ -172,9 +150,6 @@ void adaptivePool(OpContext& op, int64_t count) {
   }
   if (!ones.empty()) op.set("ones", std::move(ones));
 }
-void adaptivePool1(OpContext& op) { adaptivePool(op, 1); }
-void adaptivePool2(OpContext& op) { adaptivePool(op, 2); }
-void adaptivePool3(OpContext& op) { adaptivePool(op, 3); }
 
 // Element i of a list with one number per pooled axis, or one for all.
 std::optional<int64_t> along(const std::vector<int64_t>& list, size_t i) {
@@ -183,8 +158,9 @@ std::optional<int64_t> along(const std::vector<int64_t>& list, size_t i) {
 }
 
 // A window of one position at every position leaves its axis alone.
-void averagePool(OpContext& op, int64_t count) {
-  mixTrailing(op, count);
+template <int64_t count>
+void averagePool(OpContext& op) {
+  mixTrailing<count>(op);
   const auto rank = op.rankOf(op.has("self") ? "self" : "input");
   const auto kernel = op.intsOf("kernel_size"), stride = op.intsOf("stride"), padding = op.intsOf("padding");
   if (!rank || *rank < count || !kernel || !stride || !padding) return;
@@ -196,9 +172,6 @@ void averagePool(OpContext& op, int64_t count) {
   }
   op.attributes.back().second = pooled;
 }
-void averagePool1(OpContext& op) { averagePool(op, 1); }
-void averagePool2(OpContext& op) { averagePool(op, 2); }
-void averagePool3(OpContext& op) { averagePool(op, 3); }
 
 void cumulativeSum(OpContext& op) {
   op.operand("self");
@@ -223,12 +196,12 @@ const std::vector<OpRule>& normRules() {
       {"aten::_softmax", OpKind::Softmax, softmax},
       {"aten::log_softmax", OpKind::Softmax, softmax},
       {"aten::_log_softmax", OpKind::Softmax, softmax},
-      {"aten::mean", OpKind::Reduce, mean},
-      {"aten::sum", OpKind::Reduce, sum},
-      {"aten::var", OpKind::Reduce, var},
-      {"aten::std", OpKind::Reduce, stdev},
-      {"aten::var_mean", OpKind::Reduce, varianceAndMean},
-      {"aten::std_mean", OpKind::Reduce, deviationAndMean},
+      {"aten::mean", OpKind::Reduce, meanOrSum},
+      {"aten::sum", OpKind::Reduce, meanOrSum},
+      {"aten::var", OpKind::Reduce, spread},
+      {"aten::std", OpKind::Reduce, spread},
+      {"aten::var_mean", OpKind::Reduce, spreadAndMean},
+      {"aten::std_mean", OpKind::Reduce, spreadAndMean},
       {"aten::amax", OpKind::Reduce, otherReduce},
       {"aten::amin", OpKind::Reduce, otherReduce},
       {"aten::argmax", OpKind::Reduce, otherReduce},
@@ -240,27 +213,27 @@ const std::vector<OpRule>& normRules() {
       {"aten::any", OpKind::Reduce, otherReduce},
       {"aten::all", OpKind::Reduce, otherReduce},
       {"aten::median", OpKind::Reduce, otherReduce},
-      {"aten::max", OpKind::Reduce, maxOf},
+      {"aten::max", OpKind::Reduce, maxOrMin},
       {"aten::min", OpKind::Reduce, maxOrMin},
-      {"aten::avg_pool1d", OpKind::Mix, averagePool1},
-      {"aten::avg_pool2d", OpKind::Mix, averagePool2},
-      {"aten::avg_pool3d", OpKind::Mix, averagePool3},
-      {"aten::adaptive_avg_pool1d", OpKind::Mix, adaptivePool1},
-      {"aten::adaptive_avg_pool2d", OpKind::Mix, adaptivePool2},
-      {"aten::adaptive_avg_pool3d", OpKind::Mix, adaptivePool3},
-      {"aten::upsample_linear1d", OpKind::Mix, mix1},
-      {"aten::upsample_bilinear2d", OpKind::Mix, mix2},
-      {"aten::_upsample_bilinear2d_aa", OpKind::Mix, mix2},
-      {"aten::upsample_bicubic2d", OpKind::Mix, mix2},
-      {"aten::_upsample_bicubic2d_aa", OpKind::Mix, mix2},
-      {"aten::_upsample_lanczos2d_aa", OpKind::Mix, mix2},
-      {"aten::upsample_trilinear3d", OpKind::Mix, mix3},
-      {"aten::upsample_nearest1d", OpKind::Mix, mix1},
-      {"aten::upsample_nearest2d", OpKind::Mix, mix2},
-      {"aten::upsample_nearest3d", OpKind::Mix, mix3},
-      {"aten::_upsample_nearest_exact1d", OpKind::Mix, mix1},
-      {"aten::_upsample_nearest_exact2d", OpKind::Mix, mix2},
-      {"aten::_upsample_nearest_exact3d", OpKind::Mix, mix3},
+      {"aten::avg_pool1d", OpKind::Mix, averagePool<1>},
+      {"aten::avg_pool2d", OpKind::Mix, averagePool<2>},
+      {"aten::avg_pool3d", OpKind::Mix, averagePool<3>},
+      {"aten::adaptive_avg_pool1d", OpKind::Mix, adaptivePool<1>},
+      {"aten::adaptive_avg_pool2d", OpKind::Mix, adaptivePool<2>},
+      {"aten::adaptive_avg_pool3d", OpKind::Mix, adaptivePool<3>},
+      {"aten::upsample_linear1d", OpKind::Mix, mixTrailing<1>},
+      {"aten::upsample_bilinear2d", OpKind::Mix, mixTrailing<2>},
+      {"aten::_upsample_bilinear2d_aa", OpKind::Mix, mixTrailing<2>},
+      {"aten::upsample_bicubic2d", OpKind::Mix, mixTrailing<2>},
+      {"aten::_upsample_bicubic2d_aa", OpKind::Mix, mixTrailing<2>},
+      {"aten::_upsample_lanczos2d_aa", OpKind::Mix, mixTrailing<2>},
+      {"aten::upsample_trilinear3d", OpKind::Mix, mixTrailing<3>},
+      {"aten::upsample_nearest1d", OpKind::Mix, mixTrailing<1>},
+      {"aten::upsample_nearest2d", OpKind::Mix, mixTrailing<2>},
+      {"aten::upsample_nearest3d", OpKind::Mix, mixTrailing<3>},
+      {"aten::_upsample_nearest_exact1d", OpKind::Mix, mixTrailing<1>},
+      {"aten::_upsample_nearest_exact2d", OpKind::Mix, mixTrailing<2>},
+      {"aten::_upsample_nearest_exact3d", OpKind::Mix, mixTrailing<3>},
       {"aten::cumsum", OpKind::Mix, cumulativeSum},
   };
   return kRules;

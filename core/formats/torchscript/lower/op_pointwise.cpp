@@ -9,29 +9,23 @@ namespace {
 using graph::Function;
 using graph::OpKind;
 
-// a + alpha * b, a - alpha * b; of tensors and numbers.
-void addLike(OpContext& op) {
-  const char* second = op.has("other") ? "other" : "b";
+// Of tensors and numbers.
+void mul(OpContext& op) {
   op.operand(op.has("self") ? "self" : "a");
-  op.operand(second);
-  if (op.has("alpha")) {
-    const auto alpha = op.numberOf("alpha");
-    if (alpha)
-      op.set("alpha", *alpha);
-    else
-      op.kind = OpKind::Opaque;
-  }
+  op.operand(op.has("other") ? "other" : "b");
+}
+
+// a + alpha * b, a - alpha * b.
+void addLike(OpContext& op) {
+  mul(op);
+  if (op.has("alpha") && !op.setKnown("alpha", op.numberOf("alpha"))) op.kind = OpKind::Opaque;
 }
 
 // rsub(x, y) = y - alpha * x.
 void reversedSub(OpContext& op) {
   op.operand("other");
   op.operand("self");
-  const auto alpha = op.numberOf("alpha");
-  if (alpha)
-    op.set("alpha", *alpha);
-  else
-    op.kind = OpKind::Opaque;
+  if (!op.setKnown("alpha", op.numberOf("alpha"))) op.kind = OpKind::Opaque;
 }
 
 // a + w (b - a) = (1 - w) a + w b
@@ -46,21 +40,13 @@ void lerp(OpContext& op) {
   op.set("alpha", *weight);
 }
 
-void mul(OpContext& op) {
-  op.operand(op.has("self") ? "self" : "a");
-  op.operand(op.has("other") ? "other" : "b");
-}
-
 void div(OpContext& op) {
   mul(op);
   if (op.has("rounding_mode") && !op.isNone("rounding_mode")) op.kind = OpKind::Elementwise;
 }
 
 void unary(OpContext& op) {
-  for (const char* name : {"self", "input", "a"}) {
-    if (op.has(name)) return op.operand(name);
-  }
-  op.kind = OpKind::Opaque;
+  if (!op.operandOf({"self", "input", "a"})) op.kind = OpKind::Opaque;
 }
 
 // Everything that is read at run time; numbers in the file stay attributes.
@@ -72,7 +58,7 @@ void power(OpContext& op) {
 }
 
 // self + value * (a op b). The product of halves is not one that a half could hold.
-void addProduct(OpContext& op, OpKind inner, const char* name) {
+void addProduct(OpContext& op) {
   const auto value = op.numberOf("value");
   const auto dtype = op.dtypeOfInput("self");
   const bool wide = dtype == graph::DType::Float32 || dtype == graph::DType::Float64;
@@ -85,11 +71,11 @@ void addProduct(OpContext& op, OpKind inner, const char* name) {
   const Operand first = op.take("tensor1"), second = op.take("tensor2");
   if (first.value == graph::kNoValue || second.value == graph::kNoValue) return op.allOperands();
   op.operand("self");
-  op.operands.push_back(op.part(inner, name, {first, second}, {}, OpContext::kInside));
+  const bool divides = op.name().starts_with("addcdiv");
+  op.operands.push_back(op.part(divides ? OpKind::Div : OpKind::Mul, divides ? "aten::div" : "aten::mul",
+                                {first, second}, {}, OpContext::kInside));
   op.set("alpha", *value);
 }
-void addcmul(OpContext& op) { addProduct(op, OpKind::Mul, "aten::mul"); }
-void addcdiv(OpContext& op) { addProduct(op, OpKind::Div, "aten::div"); }
 
 void where(OpContext& op) {
   if (!op.has("self")) {
@@ -120,22 +106,12 @@ void cast(OpContext& op) {
   if (before != graph::DType::Unknown && before == after) op.kind = OpKind::Identity;
 }
 
-void shapeQuery(OpContext& op) {
-  for (const char* name : {"self", "a", "input"}) {
-    if (op.has(name)) {
-      op.operand(name);
-      break;
-    }
-  }
-}
+void shapeQuery(OpContext& op) { op.operandOf({"self", "a", "input"}); }
 
 // A new tensor of one number, in the shape of another one or in sizes of its own.
 void filled(OpContext& op, std::optional<double> number) {
   shapeQuery(op);
-  if (number)
-    op.set("fill", *number);
-  else
-    op.kind = OpKind::Opaque;
+  if (!op.setKnown("fill", number)) op.kind = OpKind::Opaque;
 }
 void zeros(OpContext& op) { filled(op, 0.0); }
 void ones(OpContext& op) { filled(op, 1.0); }
@@ -144,10 +120,7 @@ void full(OpContext& op) { filled(op, op.numberOf("fill_value")); }
 // fill_(x, value), zero_(x): nothing of x is read, so a centered copy of it would not do.
 void fill(OpContext& op) {
   const auto number = op.has("value") ? op.numberOf("value") : std::optional(0.0);
-  if (number)
-    op.set("fill", *number);
-  else
-    op.kind = OpKind::Opaque;
+  if (!op.setKnown("fill", number)) op.kind = OpKind::Opaque;
 }
 
 // copy_(x, src): what src is, broadcast to x's shape. Where it changes the type, it may round.
@@ -164,18 +137,22 @@ void copy(OpContext& op) {
 const std::vector<OpRule>& pointwiseRules() {
   static const std::vector<OpRule> kRules = [] {
     std::vector<OpRule> rules = {
-        {"aten::add", OpKind::Add, addLike},      {"aten::sub", OpKind::Sub, addLike},
-        {"aten::subtract", OpKind::Sub, addLike}, {"aten::rsub", OpKind::Sub, reversedSub},
-        {"aten::mul", OpKind::Mul, mul},          {"aten::multiply", OpKind::Mul, mul},
-        {"aten::div", OpKind::Div, div},          {"aten::divide", OpKind::Div, div},
-        {"aten::true_divide", OpKind::Div, div},  {"aten::neg", OpKind::Neg, unary},
-        {"aten::negative", OpKind::Neg, unary},   {"aten::lerp", OpKind::Add, lerp},
-        {"aten::where", OpKind::Where, where},    {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
-        {"aten::addcmul", OpKind::Add, addcmul},  {"aten::addcdiv", OpKind::Add, addcdiv},
-        {"aten::copy", OpKind::Expand, copy},     {"aten::fill", OpKind::ShapeQuery, fill},
+        {"aten::add", OpKind::Add, addLike},
+        {"aten::sub", OpKind::Sub, addLike},
+        {"aten::rsub", OpKind::Sub, reversedSub},
+        {"aten::mul", OpKind::Mul, mul},
+        {"aten::div", OpKind::Div, div},
+        {"aten::neg", OpKind::Neg, unary},
+        {"aten::lerp", OpKind::Add, lerp},
+        {"aten::where", OpKind::Where, where},
+        {"aten::masked_fill", OpKind::MaskedFill, maskedFill},
+        {"aten::addcmul", OpKind::Add, addProduct},
+        {"aten::addcdiv", OpKind::Add, addProduct},
+        {"aten::copy", OpKind::Expand, copy},
+        {"aten::fill", OpKind::ShapeQuery, fill},
         {"aten::zero", OpKind::ShapeQuery, fill},
+        {"aten::pow", OpKind::Elementwise, power, Function::Power},
     };
-    rules.push_back({"aten::pow", OpKind::Elementwise, power, Function::Power});
     for (const char* name : {"aten::to", "aten::_to_copy", "aten::type_as"})
       rules.push_back({name, OpKind::Cast, cast, Function::Cast});
     for (const auto& [name, function] :
@@ -192,24 +169,24 @@ const std::vector<OpRule>& pointwiseRules() {
           "aten::_unwrap_optional", "aten::lift_fresh_copy", "aten::alias_copy", "aten::detach_copy"})
       rules.push_back({name, OpKind::Identity, unary});
     for (const char* name :
-         {"aten::relu6",       "aten::gelu",         "aten::silu",        "aten::mish",        "aten::elu",
-          "aten::celu",        "aten::selu",         "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",
-          "aten::hardsigmoid", "aten::softplus",     "aten::threshold",   "aten::sigmoid",     "aten::tanh",
-          "aten::log_sigmoid", "aten::exp",          "aten::exp2",        "aten::expm1",       "aten::log",
-          "aten::log2",        "aten::log10",        "aten::log1p",       "aten::abs",         "aten::sign",
-          "aten::sgn",         "aten::floor",        "aten::ceil",        "aten::round",       "aten::trunc",
-          "aten::fix",         "aten::frac",         "aten::sin",         "aten::cos",         "aten::tan",
-          "aten::asin",        "aten::acos",         "aten::atan",        "aten::sinh",        "aten::cosh",
-          "aten::asinh",       "aten::acosh",        "aten::atanh",       "aten::erf",         "aten::erfc",
-          "aten::erfinv",      "aten::logit",        "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",
-          "aten::clip",        "aten::minimum",      "aten::fmax",        "aten::fmin",        "aten::fmod",
-          "aten::remainder",   "aten::floor_divide", "aten::floordiv",    "aten::atan2",       "aten::hypot",
-          "aten::eq",          "aten::ne",           "aten::lt",          "aten::le",          "aten::gt",
-          "aten::ge",          "aten::logical_and",  "aten::logical_or",  "aten::logical_not", "aten::logical_xor",
-          "aten::bitwise_and", "aten::bitwise_or",   "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",
-          "aten::isinf",       "aten::isfinite",     "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",
-          "aten::sinc",        "aten::__and__",      "aten::__or__",      "aten::__xor__",     "aten::__not__",
-          "aten::hardshrink",  "aten::softshrink",   "aten::heaviside",   "aten::lgamma",      "aten::special_expit"})
+         {"aten::relu6",       "aten::gelu",        "aten::silu",        "aten::mish",        "aten::elu",
+          "aten::celu",        "aten::selu",        "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",
+          "aten::hardsigmoid", "aten::softplus",    "aten::threshold",   "aten::sigmoid",     "aten::tanh",
+          "aten::log_sigmoid", "aten::exp",         "aten::exp2",        "aten::expm1",       "aten::log",
+          "aten::log2",        "aten::log10",       "aten::log1p",       "aten::abs",         "aten::sign",
+          "aten::sgn",         "aten::floor",       "aten::ceil",        "aten::round",       "aten::trunc",
+          "aten::frac",        "aten::sin",         "aten::cos",         "aten::tan",         "aten::asin",
+          "aten::acos",        "aten::atan",        "aten::sinh",        "aten::cosh",        "aten::asinh",
+          "aten::acosh",       "aten::atanh",       "aten::erf",         "aten::erfc",        "aten::erfinv",
+          "aten::logit",       "aten::clamp",       "aten::clamp_min",   "aten::clamp_max",   "aten::minimum",
+          "aten::fmax",        "aten::fmin",        "aten::fmod",        "aten::remainder",   "aten::floor_divide",
+          "aten::floordiv",    "aten::atan2",       "aten::hypot",       "aten::eq",          "aten::ne",
+          "aten::lt",          "aten::le",          "aten::gt",          "aten::ge",          "aten::logical_and",
+          "aten::logical_or",  "aten::logical_not", "aten::logical_xor", "aten::bitwise_and", "aten::bitwise_or",
+          "aten::bitwise_not", "aten::bitwise_xor", "aten::isnan",       "aten::isinf",       "aten::isfinite",
+          "aten::nan_to_num",  "aten::xlogy",       "aten::copysign",    "aten::sinc",        "aten::__and__",
+          "aten::__or__",      "aten::__xor__",     "aten::__not__",     "aten::hardshrink",  "aten::softshrink",
+          "aten::heaviside",   "aten::lgamma"})
       rules.push_back({name, OpKind::Elementwise, pointwise});
     // clang-format off
     for (const char* name :

@@ -2,6 +2,7 @@
 // Private to lower*.cpp and op_*.cpp.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,17 +31,17 @@ class OpContext {
   graph::Function function;
   std::vector<Operand> operands;
   graph::Attributes attributes;
-  // How many values a list output is split into; nullopt: one value for the whole list.
+  // A list output may be one value for each element that is read of it.
   bool mayTakeListApart = false;
 
   // Adds the tensor (or number) of an argument; an absent or None argument is kNoValue.
   void operand(std::string_view argument);
+  // The same of the first of these arguments that the op has; false: it has none.
+  bool operandOf(std::initializer_list<std::string_view> arguments);
   // All tensors of a list argument.
   void operandList(std::string_view argument);
-  // Everything that the op reads at run time.
-  void allOperands();
-  // All tensor arguments, without run-time numbers.
-  void tensorOperands();
+  // Everything that the op reads at run time; `numbers`: sizes and the like, too.
+  void allOperands(bool numbers = true);
   // One that is to be an operand of a part.
   [[nodiscard]] Operand take(std::string_view argument);
   // A node in front of the op's own, for what the op does first; it makes the op's first output or a value that exists
@@ -55,10 +56,18 @@ class OpContext {
   void standsInModuleOf(std::string_view argument);
   [[nodiscard]] const std::string& module() const { return module_; }
   void set(std::string name, graph::Attribute value) { attributes.emplace_back(std::move(name), std::move(value)); }
+  // The same where the value is known; says whether it is.
+  template <class T>
+  bool setKnown(std::string name, std::optional<T> value) {
+    if (value) set(std::move(name), std::move(*value));
+    return value.has_value();
+  }
 
+  // "index_add", of the op in place too.
+  [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] bool has(std::string_view argument) const { return find(argument) >= 0; }
   [[nodiscard]] bool isNone(std::string_view argument) const;  // absent counts
-  [[nodiscard]] bool isLiteral(std::string_view argument) const;
+  [[nodiscard]] bool isLiteral(std::string_view argument) const { return literalOf(argument).has_value(); }
   [[nodiscard]] std::optional<int64_t> intOf(std::string_view argument) const;
   [[nodiscard]] std::optional<double> numberOf(std::string_view argument) const;
   [[nodiscard]] std::optional<bool> boolOf(std::string_view argument) const;
@@ -83,11 +92,9 @@ class OpContext {
   [[nodiscard]] std::optional<int64_t> axisOf(std::string_view argument, std::optional<int64_t> rank) const;
   [[nodiscard]] std::optional<std::vector<int64_t>> axesOf(std::string_view argument,
                                                            std::optional<int64_t> rank) const;
-  [[nodiscard]] std::string_view overload() const;
-  // Sizes of the tensors of a list argument, as far as known.
+  // Types and sizes of the tensors of a list argument, as far as known.
+  [[nodiscard]] std::vector<graph::Value> elementsOf(std::string_view argument) const;
   [[nodiscard]] std::vector<std::optional<graph::Shape>> shapesOfList(std::string_view argument) const;
-  // The element of a list argument is (or may be) a mask: bools or bytes.
-  [[nodiscard]] bool maskedBy(std::string_view argument, size_t element) const;
   // Sets "axis" where it is known.
   void setAxis(std::string_view argument, std::optional<int64_t> rank);
 
@@ -100,11 +107,14 @@ class OpContext {
  private:
   [[nodiscard]] int find(std::string_view argument) const;  // input index, -1 when the schema has no such argument
   [[nodiscard]] int valueOf(std::string_view argument) const;
+  [[nodiscard]] std::optional<c10::IValue> literalOf(std::string_view argument) const;
+  [[nodiscard]] const ValueRecord* recordOf(std::string_view argument) const;
 
   Lowering& lowering_;
   int node_;
   const ProgramNode& at_;
   const c10::FunctionSchema* schema_;
+  std::string_view name_;
   graph::BlockId into_;
   size_t outputsInParts_ = 0;
   std::string module_;

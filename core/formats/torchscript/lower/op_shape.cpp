@@ -84,20 +84,18 @@ std::vector<int64_t> identity(int64_t rank) {
 
 void permute(OpContext& op) {
   op.operand("self");
-  if (const auto perm = op.axesOf("dims", op.rankOf("self"))) op.set("perm", *perm);
+  op.setKnown("perm", op.axesOf("dims", op.rankOf("self")));
 }
 
-void transposeAxes(OpContext& op, const char* first, const char* second) {
+void transpose(OpContext& op) {
   op.operand("self");
   const auto rank = op.rankOf("self");
-  const auto a = op.axisOf(first, rank), b = op.axisOf(second, rank);
+  const auto a = op.axisOf("dim0", rank), b = op.axisOf("dim1", rank);
   if (!rank || !a || !b) return;
   auto perm = identity(*rank);
   if (*rank > 0) std::swap(perm[static_cast<size_t>(*a)], perm[static_cast<size_t>(*b)]);
   op.set("perm", perm);
 }
-void transpose(OpContext& op) { transposeAxes(op, "dim0", "dim1"); }
-void swapAxes(OpContext& op) { transposeAxes(op, "axis0", "axis1"); }
 
 // t(), .T: all axes in reverse order.
 void reverseAxes(OpContext& op) {
@@ -168,7 +166,7 @@ void pixelUnshuffle(OpContext& op) {
 void concat(OpContext& op) {
   op.operandList("tensors");
   const auto rank = op.outputShape() ? std::optional(static_cast<int64_t>(op.outputShape()->size())) : std::nullopt;
-  op.setAxis(op.has("dim") ? "dim" : "axis", rank);
+  op.setAxis("dim", rank);
   // torch skips empty tensors of rank 1: such a concat joins along an axis they do not have.
   for (const auto& shape : op.shapesOfList("tensors")) {
     if (rank && shape && static_cast<int64_t>(shape->size()) != *rank) op.kind = OpKind::Opaque;
@@ -247,18 +245,13 @@ const std::vector<OpRule>& shapeRules() {
         {"aten::repeat_interleave", OpKind::Mix, repeatInterleave},
         {"aten::permute", OpKind::Permute, permute},
         {"aten::transpose", OpKind::Permute, transpose},
-        {"aten::swapdims", OpKind::Permute, transpose},
-        {"aten::swapaxes", OpKind::Permute, swapAxes},
         {"aten::t", OpKind::Permute, reverseAxes},
         {"aten::numpy_T", OpKind::Permute, reverseAxes},
         {"aten::mT", OpKind::Permute, swapLastTwo},
         {"aten::pixel_shuffle", OpKind::Rearrange, pixelShuffle},
         {"aten::pixel_unshuffle", OpKind::Rearrange, pixelUnshuffle},
         {"aten::movedim", OpKind::Permute, moveAxes},
-        {"aten::moveaxis", OpKind::Permute, moveAxes},
         {"aten::cat", OpKind::Concat, concat},
-        {"aten::concat", OpKind::Concat, concat},
-        {"aten::concatenate", OpKind::Concat, concat},
         {"aten::stack", OpKind::Stack, stack},
         {"aten::hstack", OpKind::Concat, horizontalStack},
         {"aten::vstack", OpKind::Concat, verticalStack},

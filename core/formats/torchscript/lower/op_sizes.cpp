@@ -22,7 +22,10 @@ struct ListedSize {
   std::optional<int64_t> number;  // in every run
   std::optional<SizeRead> read;
 };
-using ListedSizes = std::vector<ListedSize>;
+struct ListedSizes {
+  std::vector<ListedSize> sizes;
+  bool fixedLength = true;  // in every run
+};
 
 // A number and the same number as a tensor, as tracers write it.
 bool isCopy(std::string_view op) {
@@ -45,7 +48,7 @@ class SizeReader {
   explicit SizeReader(Lowering& lowering) : lowering_(lowering) {}
 
   std::optional<int64_t> number(int value, int depth = 0) {
-    const ProgramValue& from = lowering_.program().values[static_cast<size_t>(value)];
+    const ProgramValue& from = lowering_.program().value(value);
     if (from.known) return numberIn(*from.known);
     if (from.producer == kNone || depth > kDeepest) return std::nullopt;
     const ProgramNode& at = lowering_.node(from.producer);
@@ -79,7 +82,7 @@ class SizeReader {
   std::optional<ListedSizes> listed(int list, int depth = 0) {
     if (const auto literal = lowering_.literalOf(list); literal && literal->isIntList()) {
       ListedSizes all;
-      for (const int64_t size : literal->toIntVector()) all.push_back({size, std::nullopt});
+      for (const int64_t size : literal->toIntVector()) all.sizes.push_back({size, std::nullopt});
       return all;
     }
     const ProgramNode* at = producerOf(list);
@@ -87,52 +90,27 @@ class SizeReader {
     const std::string_view op = at->node->kind().toQualString();
     ListedSizes all;
     if (op == "prim::ListConstruct") {
-      for (const int element : at->inputs) all.push_back({number(element), readBy(element)});
+      for (const int element : at->inputs) all.sizes.push_back({number(element), readBy(element)});
       return all;
     }
     if (isShape(list)) return sizesOf(valueRead(list));
     if (op == "aten::add" && at->inputs.size() == 2) {
-      const auto first = listed(at->inputs[0], depth + 1), second = listed(at->inputs[1], depth + 1);
+      auto first = listed(at->inputs[0], depth + 1);
+      const auto second = listed(at->inputs[1], depth + 1);
       if (!first || !second) return std::nullopt;
-      all = *first;
-      all.insert(all.end(), second->begin(), second->end());
-      return all;
+      first->sizes.insert(first->sizes.end(), second->sizes.begin(), second->sizes.end());
+      first->fixedLength = first->fixedLength && second->fixedLength;
+      return first;
     }
     return op == "aten::slice" && at->inputs.size() == 4 ? sliced(*at, depth) : std::nullopt;
-  }
-
-  // How many numbers a list has in every run.
-  std::optional<int64_t> length(int list, int depth = 0) {
-    if (const auto literal = lowering_.literalOf(list); literal && literal->isIntList())
-      return static_cast<int64_t>(literal->toIntVector().size());
-    const ProgramNode* at = producerOf(list);
-    if (at == nullptr || depth > kDeepest || lowering_.changedList(list) != nullptr) return std::nullopt;
-    const std::string_view op = at->node->kind().toQualString();
-    if (op == "prim::ListConstruct") return static_cast<int64_t>(at->inputs.size());
-    if (isShape(list)) {
-      const graph::ValueId read = valueRead(list);
-      const bool ofWeight = read != graph::kNoValue && lowering_.graph().value(read).constant != graph::kNone;
-      const graph::Shape* shape = ofWeight ? shapeOf(read) : nullptr;
-      return shape == nullptr ? std::nullopt : std::optional(static_cast<int64_t>(shape->size()));
-    }
-    if (op == "aten::add" && at->inputs.size() == 2) {
-      const auto first = length(at->inputs[0], depth + 1), second = length(at->inputs[1], depth + 1);
-      return first && second ? std::optional(*first + *second) : std::nullopt;
-    }
-    if (op != "aten::slice" || at->inputs.size() != 4 || number(at->inputs[3]) != 1) return std::nullopt;
-    const auto end = lowering_.literalOf(at->inputs[2]);
-    const bool last = number(at->inputs[1]) == -1 && end && end->isNone();
-    if (last && isShape(at->inputs[0])) return 1;
-    const auto of = length(at->inputs[0], depth + 1);
-    const auto cut = of ? sliced(*at, depth) : std::nullopt;
-    return cut ? std::optional(static_cast<int64_t>(cut->size())) : std::nullopt;
   }
 
   std::optional<ListedSizes> sizesOf(graph::ValueId value) {
     const graph::Shape* shape = shapeOf(value);
     if (shape == nullptr) return std::nullopt;
     ListedSizes all;
-    for (size_t i = 0; i < shape->size(); ++i) all.push_back({fixedSize({value, i}), SizeRead{value, i}});
+    for (size_t i = 0; i < shape->size(); ++i) all.sizes.push_back({fixedSize({value, i}), SizeRead{value, i}});
+    all.fixedLength = lowering_.graph().value(value).constant != graph::kNone;  // another run's x may have another rank
     return all;
   }
 
@@ -151,7 +129,7 @@ class SizeReader {
   }
 
   [[nodiscard]] const ProgramNode* producerOf(int value) const {
-    const int producer = lowering_.program().values[static_cast<size_t>(value)].producer;
+    const int producer = lowering_.program().value(value).producer;
     return producer == kNone ? nullptr : &lowering_.node(producer);
   }
 
@@ -163,7 +141,7 @@ class SizeReader {
 
   // What the size (or sizes) is read off.
   graph::ValueId valueRead(int size) {
-    const auto read = lowering_.operandsOf(lowering_.program().values[static_cast<size_t>(size)].producer, 0);
+    const auto read = lowering_.operandsOf(lowering_.program().value(size).producer, 0);
     return read.size() == 1 ? read[0].value : graph::kNoValue;
   }
 
@@ -188,9 +166,9 @@ class SizeReader {
   }
 
   std::optional<ListedSizes> sliced(const ProgramNode& at, int depth) {
-    const auto of = listed(at.inputs[0], depth + 1);
+    auto of = listed(at.inputs[0], depth + 1);
     if (!of || number(at.inputs[3]) != 1) return std::nullopt;
-    const auto size = static_cast<int64_t>(of->size());
+    const auto size = static_cast<int64_t>(of->sizes.size());
     const auto bound = [&](int value, int64_t otherwise) -> std::optional<int64_t> {
       const auto literal = lowering_.literalOf(value);
       if (literal && literal->isNone()) return otherwise;
@@ -199,7 +177,12 @@ class SizeReader {
     };
     const auto from = bound(at.inputs[1], 0), to = bound(at.inputs[2], size);
     if (!from || !to) return std::nullopt;
-    return *from < *to ? ListedSizes(of->begin() + *from, of->begin() + *to) : ListedSizes();
+    // x.shape[-1:] has one, whatever the rank.
+    const auto end = lowering_.literalOf(at.inputs[2]);
+    const bool last = isShape(at.inputs[0]) && number(at.inputs[1]) == -1 && end && end->isNone();
+    of->sizes = {of->sizes.begin() + *from, of->sizes.begin() + std::max(*from, *to)};
+    of->fixedLength = of->fixedLength || last;
+    return of;
   }
 
   Lowering& lowering_;
@@ -217,7 +200,7 @@ std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argu
   const auto sizes = value == kNone ? std::nullopt : SizeReader(lowering_).listed(value);
   if (!sizes) return std::nullopt;
   std::vector<int64_t> numbers;
-  for (const ListedSize& size : *sizes) {
+  for (const ListedSize& size : sizes->sizes) {
     if (!size.number) return std::nullopt;
     numbers.push_back(*size.number);
   }
@@ -231,7 +214,8 @@ bool OpContext::isSizeFixed(size_t operand, int64_t axis) const {
 std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
   if (const auto ints = intsOf(argument)) return static_cast<int64_t>(ints->size());
   const int value = valueOf(argument);
-  return value == kNone ? std::nullopt : SizeReader(lowering_).length(value);
+  const auto listed = value == kNone ? std::nullopt : SizeReader(lowering_).listed(value);
+  return listed && listed->fixedLength ? std::optional(static_cast<int64_t>(listed->sizes.size())) : std::nullopt;
 }
 
 void OpContext::markComputedAxes(std::string_view sizes) {
@@ -244,8 +228,8 @@ void OpContext::markComputedAxes(std::string_view sizes) {
   std::vector<int64_t> computedAxes, written, ones;
   std::optional<int64_t> rest;
   for (size_t i = 0; i < y->size(); ++i) {
-    const bool known = listed && listed->size() == y->size();
-    const ListedSize size = known ? (*listed)[i] : ListedSize{};
+    const bool known = listed && listed->sizes.size() == y->size();
+    const ListedSize size = known ? listed->sizes[i] : ListedSize{};
     if (size.number == -1) rest = static_cast<int64_t>(i);
     if (size.number && size.number != -1) written.push_back(static_cast<int64_t>(i));
     if (size.number == 1) ones.push_back(static_cast<int64_t>(i));

@@ -158,18 +158,10 @@ void flatten(const IValue& value, Tensors& outputs) {
     for (const IValue& element : value.toListRef()) flatten(element, outputs);
   } else if (value.isGenericDict()) {
     for (const auto& entry : value.toGenericDict()) flatten(entry.value(), outputs);
-  } else if (value.isInt()) {
-    add(at::scalar_tensor(value.toInt(), at::kLong));
-  } else if (value.isDouble()) {
-    add(at::scalar_tensor(value.toDouble(), at::kDouble));
-  } else if (value.isBool()) {
-    add(at::scalar_tensor(value.toBool(), at::kBool));
+  } else if (value.isInt() || value.isDouble() || value.isBool()) {
+    add(at::scalar_tensor(value.toScalar(), value.toScalar().type()));
   }
 }
-
-}  // namespace
-
-namespace {
 
 // "in_1.0.k": the number of an argument, and where in it; nullopt: not named so.
 std::optional<std::pair<size_t, std::string>> placeIn(std::string_view name) {

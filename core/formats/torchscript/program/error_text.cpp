@@ -1,5 +1,7 @@
 #include "core/formats/torchscript/program/error_text.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 
 #include "core/base/plain_error.h"
@@ -62,6 +64,11 @@ std::string firstLine(std::string_view text) {
     return said;
   }
   return "no reason given";
+}
+
+std::string shortText(const std::exception& error) {
+  const auto* torchs = dynamic_cast<const c10::Error*>(&error);
+  return firstLine(torchs == nullptr ? error.what() : torchs->what_without_backtrace());
 }
 
 Error torchEditError(const std::string& failed) {

@@ -1,8 +1,7 @@
 // One short line out of torch's many, and its exceptions as errors. Private to formats/torchscript.
 #pragma once
 
-#include <c10/util/Exception.h>
-
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -13,9 +12,8 @@ namespace normlens::formats::torchscript {
 // The first line that says something, without trailing blanks, at most 200 characters. Want of memory and defects of
 // LibTorch are said in our words, and no addresses.
 [[nodiscard]] std::string firstLine(std::string_view text);
-[[nodiscard]] inline std::string shortText(const c10::Error& error) {
-  return firstLine(error.what_without_backtrace());
-}
+// The same of what an exception says, without torch's backtrace.
+[[nodiscard]] std::string shortText(const std::exception& error);
 
 // formats::editError that leaves out torch's backtrace.
 [[nodiscard]] Error torchEditError(const std::string& failed);

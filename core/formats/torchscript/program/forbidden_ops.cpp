@@ -99,7 +99,7 @@ std::optional<Error> forbiddenCall(const Program& program) {
   for (const ProgramNode& node : program.nodes) {
     const std::string_view op = node.node->kind().toQualString();
     if (whyForbidden(op).empty()) continue;
-    const Frame& frame = program.frames[static_cast<size_t>(node.frame)];
+    const Frame& frame = program.frame(node.frame);
     const std::string where = frame.method + (frame.path.empty() ? "" : " of " + frame.path);
     return Error{ErrorCode::Unsupported, "the model " + callOf(op) + " (" + where + ")" + std::string(kNeverRun), {}};
   }

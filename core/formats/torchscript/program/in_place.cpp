@@ -32,7 +32,7 @@ class InPlaceAnalysis {
     for (const Write& write : writes_) {
       const std::vector<int> group = sharing.sharingWith(write.value);
       if (writesContainer(write)) noteContainers(write, group);
-      const bool isKnown = program_.values[static_cast<size_t>(write.value)].known.has_value();
+      const bool isKnown = program_.value(write.value).known.has_value();
       if (isKnown || !writesContainer(write)) judge(write, group);
     }
     for (ConstantTensor& constant : program_.constants) {
@@ -47,8 +47,8 @@ class InPlaceAnalysis {
     int value;
   };
 
-  [[nodiscard]] const ProgramBlock& block(int id) const { return program_.blocks[static_cast<size_t>(id)]; }
-  [[nodiscard]] const ProgramNode& node(int id) const { return program_.nodes[static_cast<size_t>(id)]; }
+  [[nodiscard]] const ProgramBlock& block(int id) const { return program_.block(id); }
+  [[nodiscard]] const ProgramNode& node(int id) const { return program_.node(id); }
 
   void findWrites() {
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
@@ -60,7 +60,7 @@ class InPlaceAnalysis {
       for (size_t a = 0; a < n.inputs.size(); ++a) {
         const bool isStatistic = updates && schema->arguments().at(a).name().starts_with("running_");
         if (!writesInto(*n.node, a) && !isStatistic) continue;
-        const auto& known = program_.values[static_cast<size_t>(n.inputs[a])].known;
+        const auto& known = program_.value(n.inputs[a]).known;
         if (known && known->isNone()) continue;
         writes_.push_back({static_cast<int>(i), n.inputs[a]});
       }
@@ -75,7 +75,7 @@ class InPlaceAnalysis {
     if (op.find("batch_norm") == std::string_view::npos) return false;
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       if (n.node->schema().arguments().at(i).name() != "training") continue;
-      const auto& known = program_.values[static_cast<size_t>(n.inputs[i])].known;
+      const auto& known = program_.value(n.inputs[i]).known;
       return !known || !known->isBool() || known->toBool();
     }
     return op.find("no_training") == std::string_view::npos && op.find("functional") == std::string_view::npos;
@@ -83,7 +83,7 @@ class InPlaceAnalysis {
 
   // Lists that grow are followed by the lowering itself; here it is tensors, and containers that the file holds.
   [[nodiscard]] bool writesContainer(const Write& write) const {
-    const ProgramValue& value = program_.values[static_cast<size_t>(write.value)];
+    const ProgramValue& value = program_.value(write.value);
     const auto kind = value.known ? value.known->type()->kind() : value.value->type()->kind();
     return kind != c10::TypeKind::TensorType;
   }
@@ -95,10 +95,10 @@ class InPlaceAnalysis {
 
   // What of the file may be the container that is written, or hold it.
   void noteContainers(const Write& write, const std::vector<int>& group) {
-    const ProgramValue& written = program_.values[static_cast<size_t>(write.value)];
+    const ProgramValue& written = program_.value(write.value);
     const auto wanted = written.known ? written.known->type() : written.value->type();
     for (const int member : group) {
-      const ProgramValue& value = program_.values[static_cast<size_t>(member)];
+      const ProgramValue& value = program_.value(member);
       if (value.known && (value.known->isObject() || !mayHold(*value.known->type(), *wanted))) continue;
       if (!value.known && !mayHold(*value.value->type(), *wanted)) continue;
       if (value.known) {
@@ -116,8 +116,7 @@ class InPlaceAnalysis {
 
   // A parameter of the model.
   [[nodiscard]] bool isInput(int value) const {
-    return definingBlock_[static_cast<size_t>(value)] == 0 &&
-           program_.values[static_cast<size_t>(value)].producer == kNone;
+    return definingBlock_[static_cast<size_t>(value)] == 0 && program_.value(value).producer == kNone;
   }
 
   // The block that makes each value; kNone for known values, which exist before the run.
@@ -220,7 +219,7 @@ class InPlaceAnalysis {
     bool safe = isMadeForBranch(write.value, writer.block);
     std::vector<int> names;
     for (const int member : group) {
-      const ProgramValue& value = program_.values[static_cast<size_t>(member)];
+      const ProgramValue& value = program_.value(member);
       if (isInput(member)) program_.writesInputs = true;
       if (value.known) {
         noteWrittenState(value);
@@ -249,7 +248,7 @@ class InPlaceAnalysis {
   [[nodiscard]] Attributes attributesRead(const ProgramValue& value) const {
     if (value.producer == kNone || node(value.producer).node->kind() != prim::GetAttr) return {};
     const torch::jit::Node& reader = *node(value.producer).node;
-    const auto& owner = program_.values[static_cast<size_t>(node(value.producer).inputs[0])].known;
+    const auto& owner = program_.value(node(value.producer).inputs[0]).known;
     Attributes read;
     if (owner && owner->isObject()) {
       read.insert({&owner->toObjectRef(), reader.s(c10::attr::name)});

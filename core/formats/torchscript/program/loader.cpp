@@ -4,10 +4,12 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <vector>
 
 #include "core/base/run_watch.h"
 #include "core/formats/torchscript/edit/norms/fast_norm.h"
-#include "core/formats/torchscript/program/builder/object_types.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/file_devices.h"
 #include "core/formats/torchscript/program/forbidden_ops.h"
@@ -67,6 +69,74 @@ std::string runningRecord(const Archive& archive) {
   return {};
 }
 
+// Whether the objects of a loaded module are of the classes that its code reads them as. LibTorch builds what data.pkl
+// names and reads an attribute of an object by its number in the declared class: an object of another class, with fewer
+// attributes, is read past its end.
+class ObjectTypes {
+ public:
+  // The first attribute that holds an object of another class, in words; nullopt: none does.
+  std::optional<std::string> misplaced(const c10::IValue& root) {
+    push(root, root.type(), "");
+    while (!open_.empty() && !problem_) {
+      const Place place = std::move(open_.back());
+      open_.pop_back();
+      visit(place);
+    }
+    return problem_;
+  }
+
+ private:
+  struct Place {
+    c10::IValue value;
+    c10::TypePtr type;  // declared
+    std::string name;
+  };
+
+  void push(const c10::IValue& value, const c10::TypePtr& type, std::string name) {
+    open_.push_back({value, type, std::move(name)});
+  }
+  void visit(const Place& place) {
+    if (const auto optional = place.type->cast<c10::OptionalType>()) {
+      if (!place.value.isNone()) push(place.value, optional->getElementType(), place.name);
+    } else if (place.type->cast<c10::ClassType>() || place.type->cast<c10::InterfaceType>()) {
+      visitObject(place);
+    } else if (const auto list = place.type->cast<c10::ListType>()) {
+      if (!place.value.isList()) return;
+      for (const c10::IValue& item : place.value.toListRef()) push(item, list->getElementType(), place.name);
+    } else if (const auto dict = place.type->cast<c10::DictType>()) {
+      if (!place.value.isGenericDict()) return;
+      for (const auto& entry : place.value.toGenericDict()) push(entry.value(), dict->getValueType(), place.name);
+    } else if (const auto tuple = place.type->cast<c10::TupleType>()) {
+      visitTuple(place, *tuple);
+    }
+  }
+  void visitTuple(const Place& place, const c10::TupleType& type) {
+    if (!place.value.isTuple()) return;
+    const auto& items = place.value.toTupleRef().elements();
+    if (items.size() != type.elements().size()) return misplaced(place);
+    for (size_t i = 0; i < items.size(); ++i) push(items[i], type.elements()[i], place.name);
+  }
+  void visitObject(const Place& place) {
+    if (place.value.isNone() || place.value.isCapsule()) return;
+    if (!place.value.isObject() || !place.value.type()->isSubtypeOf(*place.type)) return misplaced(place);
+    const auto object = place.value.toObject();
+    if (!seen_.insert(object.get()).second) return;
+    const auto type = object->type();
+    if (object->slots().size() < type->numAttributes()) return misplaced(place);
+    for (size_t i = 0; i < type->numAttributes(); ++i) {
+      const std::string& attribute = type->getAttributeName(i);
+      push(object->getSlot(i), type->getAttribute(i), place.name.empty() ? attribute : place.name + "." + attribute);
+    }
+  }
+  void misplaced(const Place& place) {
+    problem_ = "'" + place.name + "' holds what is no " + place.type->annotation_str();
+  }
+
+  std::vector<Place> open_;
+  std::unordered_set<const c10::ivalue::Object*> seen_;
+  std::optional<std::string> problem_;
+};
+
 }  // namespace
 
 Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
@@ -97,17 +167,15 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, b
     loaded.source.archive = archive;
     loaded.source.extraFiles = extraFilesOf(*archive);
     loaded.source.module = load(archive, loaded.source.extraFiles);
-    if (const auto problem = misplacedObject(loaded.source.module))
+    if (const auto problem = ObjectTypes().misplaced(loaded.source.module._ivalue()))
       return fail(ErrorCode::Unreadable, path + " is a damaged TorchScript archive: " + *problem,
                   "copy or export the file again");
     runOnCpu(*loaded.source.module._ivalue()->compilation_unit());
     loaded.wasTraining = loaded.source.module.hasattr("training") && loaded.source.module.is_training();
     if (loaded.wasTraining) loaded.source.module.eval();  // else a part in training mode (dropout as noise) is meant so
     return loaded;
-  } catch (const c10::Error& error) {
-    return failed(shortText(error), error.what_without_backtrace());
   } catch (const std::exception& error) {
-    return failed(firstLine(error.what()), error.what());
+    return failed(shortText(error), error.what());
   }
 }
 

@@ -64,7 +64,7 @@ void MemorySharing::connect(int from, int to) {
 
 // Numbers, strings and None share nothing.
 bool MemorySharing::holdsMemory(int value, const c10::TypePtr& type) const {
-  const auto& known = program_.values[static_cast<size_t>(value)].known;
+  const auto& known = program_.value(value).known;
   if (known)
     return known->isTensor() || known->isList() || known->isTuple() || known->isGenericDict() || known->isObject();
   switch (type->kind()) {
@@ -92,11 +92,8 @@ void MemorySharing::addNode(const ProgramNode& node) {
 }
 
 void MemorySharing::addBlocks(const ProgramNode& node) {
-  const auto block = [&](size_t i) -> const ProgramBlock& {
-    return program_.blocks[static_cast<size_t>(node.blocks[i])];
-  };
   if (node.node->kind() == prim::Loop) {
-    const ProgramBlock& body = block(0);
+    const ProgramBlock& body = program_.block(node.blocks[0]);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       for (const int source : {node.inputs[i + 2], body.returns[i + 1]}) {
         connect(source, node.outputs[i]);
@@ -105,8 +102,8 @@ void MemorySharing::addBlocks(const ProgramNode& node) {
     }
     return;
   }
-  for (size_t b = 0; b < node.blocks.size(); ++b) {
-    const auto& returns = block(b).returns;
+  for (const int block : node.blocks) {
+    const auto& returns = program_.block(block).returns;
     for (size_t i = 0; i < std::min(node.outputs.size(), returns.size()); ++i) connect(returns[i], node.outputs[i]);
   }
 }
@@ -158,32 +155,40 @@ void MemorySharing::addTiedConstants() {
   }
 }
 
-std::vector<bool> MemorySharing::reachable(const Links& links, const std::vector<int>& from) {
-  std::vector<bool> seen(links.size(), false);
-  std::vector<int> open = from;
-  for (const int value : from) seen[static_cast<size_t>(value)] = true;
-  while (!open.empty()) {
-    const int at = open.back();
-    open.pop_back();
-    for (const int next : links[static_cast<size_t>(at)]) {
-      if (seen[static_cast<size_t>(next)]) continue;
-      seen[static_cast<size_t>(next)] = true;
-      open.push_back(next);
+template <class MayPass>
+std::vector<int> MemorySharing::sharingWith(int value, const MayPass& mayPass) const {
+  const auto reachable = [&](const Links& links, const std::vector<int>& from) {
+    std::vector<bool> seen(links.size(), false);
+    std::vector<int> open = from, found;
+    for (const int start : from) seen[static_cast<size_t>(start)] = true;
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      found.push_back(at);
+      for (const int next : links[static_cast<size_t>(at)]) {
+        if (seen[static_cast<size_t>(next)] || !mayPass(next)) continue;
+        seen[static_cast<size_t>(next)] = true;
+        open.push_back(next);
+      }
     }
-  }
-  return seen;
+    std::ranges::sort(found);
+    return found;
+  };
+  // From all of its origins: an attribute that is read, changed and set again has no first one.
+  return reachable(onward_, reachable(origins_, {value}));
 }
 
 std::vector<int> MemorySharing::sharingWith(int value) const {
-  const auto listed = [](const std::vector<bool>& marks) {
-    std::vector<int> values;
-    for (size_t v = 0; v < marks.size(); ++v) {
-      if (marks[v]) values.push_back(static_cast<int>(v));
-    }
-    return values;
-  };
-  // From all of its origins: an attribute that is read, changed and set again has no first one.
-  return listed(reachable(onward_, listed(reachable(origins_, {value}))));
+  return sharingWith(value, [](int) { return true; });
+}
+
+std::vector<int> MemorySharing::containersSharingWith(int value) const {
+  return sharingWith(value, [&](int other) {
+    const ProgramValue& at = program_.value(other);
+    if (at.known) return !at.known->isTensor();
+    const auto optional = at.value->type()->cast<c10::OptionalType>();
+    return (optional ? optional->getElementType() : at.value->type())->kind() != c10::TypeKind::TensorType;
+  });
 }
 
 }  // namespace normlens::formats::torchscript

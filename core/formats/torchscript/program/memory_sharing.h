@@ -21,6 +21,8 @@ class MemorySharing {
 
   // All values that may share memory with this one, itself included, ascending.
   [[nodiscard]] std::vector<int> sharingWith(int value) const;
+  // Of a list or dict: the containers that it may be, may be a part of or may hold; not by way of tensors in them.
+  [[nodiscard]] std::vector<int> containersSharingWith(int value) const;
 
  private:
   void connect(int from, int to);
@@ -33,7 +35,8 @@ class MemorySharing {
   [[nodiscard]] bool holdsMemory(int value, const c10::TypePtr& type) const;
 
   using Links = std::vector<std::vector<int>>;
-  static std::vector<bool> reachable(const Links& links, const std::vector<int>& from);
+  template <class MayPass>
+  [[nodiscard]] std::vector<int> sharingWith(int value, const MayPass& mayPass) const;
 
   const Program& program_;
   Links onward_;   // by value: where its memory flows

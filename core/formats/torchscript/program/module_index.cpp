@@ -40,23 +40,19 @@ void ModuleIndex::addObject(const ObjectPtr& object, const std::string& path) {
 }
 
 void ModuleIndex::addValue(const c10::IValue& value, TensorSite site) {
-  const auto addElement = [&](const c10::IValue& element, int64_t index) {
-    TensorSite inner = site;
-    inner.path += "." + std::to_string(index);
-    inner.elements.push_back(index);
-    addValue(element, std::move(inner));
-  };
   if (value.isObject()) {
     addObject(value.toObject(), site.path);
   } else if (value.isTensor()) {
     if (!value.toTensor().defined()) return;
     sites_[memoryKey(value.toTensor())].push_back(std::move(site));
-  } else if (value.isList()) {
-    const auto list = value.toListRef();
-    for (size_t i = 0; i < list.size(); ++i) addElement(list[i], static_cast<int64_t>(i));
-  } else if (value.isTuple()) {
-    const auto& elements = value.toTupleRef().elements();
-    for (size_t i = 0; i < elements.size(); ++i) addElement(elements[i], static_cast<int64_t>(i));
+  } else if (value.isList() || value.isTuple()) {
+    const auto elements = value.isList() ? value.toListRef() : value.toTupleRef().elements().asArrayRef();
+    for (size_t i = 0; i < elements.size(); ++i) {
+      TensorSite inner = site;
+      inner.path += "." + std::to_string(i);
+      inner.elements.push_back(static_cast<int64_t>(i));
+      addValue(elements[i], std::move(inner));
+    }
   } else if (value.isGenericDict()) {
     // Its tensors have no place that an edit can name; the objects in it count.
     for (const auto& entry : value.toGenericDict()) {
@@ -81,13 +77,12 @@ std::vector<ObjectPtr> ModuleIndex::instancesOf(const c10::Type& type) const {
 namespace {
 
 bool holds(const c10::IValue& value, const c10::IValue& container) {
-  const auto inside = [&](const c10::IValue& element) { return holds(element, container); };
-  if (value.is(container)) return true;
-  if (value.isTuple()) return std::ranges::any_of(value.toTupleRef().elements(), inside);
-  if (value.isList()) return std::ranges::any_of(value.toListRef(), inside);
-  if (!value.isGenericDict()) return false;
-  const auto dict = value.toGenericDict();
-  return std::any_of(dict.begin(), dict.end(), [&](const auto& entry) { return inside(entry.value()); });
+  bool found = false;
+  value.visit([&](const c10::IValue& inner) {
+    found = found || inner.is(container);
+    return found || inner.isObject();
+  });
+  return found;
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class ModelWalk {
     for (const ProgramNode& node : program.nodes) read.insert(node.inputs.begin(), node.inputs.end());
     for (const ProgramBlock& block : program.blocks) read.insert(block.returns.begin(), block.returns.end());
     for (const int value : read) {
-      const auto& known = program.values[static_cast<size_t>(value)].known;
+      const auto& known = program.value(value).known;
       if (!known || known->isTensor() || !holdsTensor(*known)) continue;
       others_.attributes.merge(index_.attributesHolding(*known));
     }
@@ -117,10 +117,8 @@ Result<Program> buildProgram(const torch::jit::Module& module) {
       written.insert(walk.written().begin(), walk.written().end());
     }
     return fail(ErrorCode::Unsupported, "the model's attributes are written in too many ways to follow");
-  } catch (const c10::Error& error) {
-    return fail(ErrorCode::Unsupported, "the model's code cannot be followed: " + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unsupported, "the model's code cannot be followed: " + firstLine(error.what()));
+    return fail(ErrorCode::Unsupported, "the model's code cannot be followed: " + shortText(error));
   }
 }
 

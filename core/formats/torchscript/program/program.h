@@ -122,6 +122,15 @@ struct Program {
   bool writesState = false;   // an in-place op or SetAttr changes the module's own tensors or attributes
   std::set<const c10::StorageImpl*> writtenMemory;  // of the module's own tensors, by any of its methods
   std::vector<at::Tensor> writtenLiterals;          // tensors that stand in the code and are written
+
+  [[nodiscard]] const Frame& frame(int id) const { return frames[static_cast<size_t>(id)]; }
+  [[nodiscard]] const ProgramValue& value(int id) const { return values[static_cast<size_t>(id)]; }
+  [[nodiscard]] const ProgramNode& node(int id) const { return nodes[static_cast<size_t>(id)]; }
+  [[nodiscard]] const ProgramBlock& block(int id) const { return blocks[static_cast<size_t>(id)]; }
+  // By something else than forward()'s nodes.
+  [[nodiscard]] bool isReadElsewhere(const TensorSite& site) const {
+    return site.owner && others.attributes.contains({site.owner.get(), site.attribute});
+  }
 };
 
 // Errors: Unsupported when the module has no forward(), or calls itself.

@@ -1,82 +1,51 @@
 #include <torch/script.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "core/formats/torchscript/program/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
 
 using graph::DType;
 
+namespace {
+
+using Types = std::pair<at::ScalarType, DType>;
+constexpr std::array kTypes = {
+    Types{at::kBool, DType::Bool},
+    Types{at::kByte, DType::UInt8},
+    Types{at::kChar, DType::Int8},
+    Types{at::kShort, DType::Int16},
+    Types{at::kInt, DType::Int32},
+    Types{at::kLong, DType::Int64},
+    Types{at::kHalf, DType::Float16},
+    Types{at::kBFloat16, DType::BFloat16},
+    Types{at::kFloat, DType::Float32},
+    Types{at::kDouble, DType::Float64},
+    Types{at::kComplexFloat, DType::Complex64},
+    Types{at::kComplexDouble, DType::Complex128},
+};
+
+}  // namespace
+
 DType dtypeOf(at::ScalarType type) {
-  switch (type) {
-    case at::kBool:
-      return DType::Bool;
-    case at::kByte:
-      return DType::UInt8;
-    case at::kChar:
-      return DType::Int8;
-    case at::kShort:
-      return DType::Int16;
-    case at::kInt:
-      return DType::Int32;
-    case at::kLong:
-      return DType::Int64;
-    case at::kHalf:
-      return DType::Float16;
-    case at::kBFloat16:
-      return DType::BFloat16;
-    case at::kFloat:
-      return DType::Float32;
-    case at::kDouble:
-      return DType::Float64;
-    case at::kComplexFloat:
-      return DType::Complex64;
-    case at::kComplexDouble:
-      return DType::Complex128;
-    case at::kQInt8:
-    case at::kQUInt8:
-    case at::kQInt32:
-      return DType::Quantized;
-    default:
-      return DType::Unknown;
-  }
+  if (c10::isQIntType(type)) return DType::Quantized;
+  const auto* found = std::ranges::find(kTypes, type, &Types::first);
+  return found == kTypes.end() ? DType::Unknown : found->second;
 }
 
 at::ScalarType scalarTypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::Bool:
-      return at::kBool;
-    case DType::UInt8:
-      return at::kByte;
-    case DType::Int8:
-      return at::kChar;
-    case DType::Int16:
-      return at::kShort;
-    case DType::Int32:
-      return at::kInt;
-    case DType::Int64:
-      return at::kLong;
-    case DType::Float16:
-      return at::kHalf;
-    case DType::BFloat16:
-      return at::kBFloat16;
-    case DType::Float32:
-      return at::kFloat;
-    case DType::Float64:
-      return at::kDouble;
-    case DType::Complex64:
-      return at::kComplexFloat;
-    case DType::Complex128:
-      return at::kComplexDouble;
-    default:
-      return at::kFloat;
-  }
+  const auto* found = std::ranges::find(kTypes, dtype, &Types::second);
+  return found == kTypes.end() ? at::kFloat : found->first;
 }
 
 graph::TensorView viewOf(const at::Tensor& tensor) {
   graph::TensorView view;
   if (!tensor.defined()) return view;
   const auto kept = std::make_shared<at::Tensor>(tensor);
-  view.dtype = tensor.is_quantized() ? DType::Quantized : dtypeOf(tensor.scalar_type());
+  view.dtype = dtypeOf(tensor.scalar_type());
   view.shape = tensor.sizes().vec();
   // Elements of other layouts and devices cannot be read through a pointer: the view then has a shape only.
   if (tensor.layout() == at::kStrided && tensor.device().is_cpu() && !tensor.is_conj() && !tensor.is_neg()) {

@@ -1,5 +1,7 @@
 #include "core/formats/torchscript/program/torchscript_model.h"
 
+#include <torch/version.h>
+
 #include <algorithm>
 #include <future>
 #include <map>
@@ -20,10 +22,17 @@
 namespace normlens::formats::torchscript {
 namespace {
 
+using ElementsByType = std::map<graph::DType, int64_t>;
+
+void takeMostCommon(const ElementsByType& elements, ModelFacts& facts) {
+  const auto most = std::ranges::max_element(elements, {}, &ElementsByType::value_type::second);
+  if (most != elements.end()) facts.dtype = most->first;
+}
+
 // Counts every parameter and buffer once, and finds the floating type most of them have.
 void countParameters(const torch::jit::Module& module, ModelFacts& facts) {
   std::unordered_set<std::string> seen;
-  std::map<graph::DType, int64_t> elementsByType;
+  ElementsByType elementsByType;
   const auto count = [&](const at::Tensor& tensor, bool isParameter) {
     if (!tensor.defined() || !seen.insert(memoryKey(tensor)).second) return;
     if (tensor.is_floating_point()) elementsByType[dtypeOf(tensor.scalar_type())] += tensor.numel();
@@ -33,32 +42,20 @@ void countParameters(const torch::jit::Module& module, ModelFacts& facts) {
   };
   for (const at::Tensor& tensor : module.parameters()) count(tensor, true);
   for (const at::Tensor& tensor : module.buffers()) count(tensor, false);
-  int64_t most = 0;
-  for (const auto& [dtype, elements] : elementsByType) {
-    if (elements > most) {
-      most = elements;
-      facts.dtype = dtype;
-    }
-  }
+  takeMostCommon(elementsByType, facts);
 }
 
 // A frozen module holds its weights as graph constants.
 void countConstants(const Program& program, ModelFacts& facts) {
   if (facts.parameters > 0) return;
-  std::map<graph::DType, int64_t> elementsByType;
+  ElementsByType elementsByType;
   for (const ConstantTensor& constant : program.constants) {
     if (!constant.tensor.is_floating_point()) continue;
     facts.parameters += constant.tensor.numel();
     facts.parameterBytes += static_cast<int64_t>(constant.tensor.nbytes());
     elementsByType[dtypeOf(constant.tensor.scalar_type())] += constant.tensor.numel();
   }
-  int64_t most = 0;
-  for (const auto& [dtype, elements] : elementsByType) {
-    if (elements > most) {
-      most = elements;
-      facts.dtype = dtype;
-    }
-  }
+  takeMostCommon(elementsByType, facts);
 }
 
 // A trace writes the mode of its day into the op.
@@ -86,6 +83,12 @@ std::string noteOf(const Program& program, const torch::jit::ExtraFilesMap& extr
   return note;
 }
 
+// What a probe saw, as a model in another floating type would have shown it.
+void retype(ValueRecord& record, graph::DType to) {
+  if (graph::isFloat(record.dtype)) record.dtype = to;
+  for (auto& element : record.elements) retype(element, to);
+}
+
 }  // namespace
 
 TorchScriptModel::TorchScriptModel(ModuleSource source, Program program, ModelFacts facts)
@@ -106,7 +109,7 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::fromModule(ModuleSou
     return std::unique_ptr<TorchScriptModel>(
         new TorchScriptModel(std::move(source), std::move(*program), std::move(facts)));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Unsupported, "the model's graph cannot be read: " + firstLine(error.what()));
+    return fail(ErrorCode::Unsupported, "the model's graph cannot be read: " + shortText(error));
   }
 }
 
@@ -162,7 +165,7 @@ Status TorchScriptModel::probe(const Tensors& inputs, const Task& task) {
 }
 
 // Literals may be numbered differently where their types were rewritten; nodes and blocks correspond one to one.
-void TorchScriptModel::adoptProbe(const TorchScriptModel& twin) {
+void TorchScriptModel::adoptProbe(const TorchScriptModel& twin, graph::DType floats) {
   const Program& other = twin.program_;
   if (!twin.records_ || other.nodes.size() != program_.nodes.size() || other.blocks.size() != program_.blocks.size())
     return;
@@ -171,6 +174,7 @@ void TorchScriptModel::adoptProbe(const TorchScriptModel& twin) {
   const auto adopt = [&](const std::vector<int>& mine, const std::vector<int>& theirs) {
     for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
       records.values[static_cast<size_t>(mine[i])] = twin.records_->values[static_cast<size_t>(theirs[i])];
+      if (floats != graph::DType::Unknown) retype(records.values[static_cast<size_t>(mine[i])], floats);
     }
   };
   for (size_t i = 0; i < program_.nodes.size(); ++i) adopt(program_.nodes[i].outputs, other.nodes[i].outputs);
@@ -184,5 +188,7 @@ Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path
   if (!model) return tl::unexpected(model.error());
   return std::unique_ptr<Model>(std::move(*model));
 }
+
+std::string torchVersion() { return TORCH_VERSION; }
 
 }  // namespace normlens::formats::torchscript

@@ -1,8 +1,8 @@
 // A TorchScript file as a formats::Model. Private to formats/torchscript: includes torch.
 //
-// Split over files: torchscript_model.cpp (opening, facts, probe, running), infer_inputs*.cpp, apply*.cpp (folding),
-// converted.cpp, perturb*.cpp, save*.cpp. A model made in memory (twin, folded) has no file of its own but keeps
-// the archive it came from, so that save() copies unchanged records as they are.
+// Split over files: torchscript_model.cpp (opening, facts, probe), run/model_run.cpp, inputs/infer_inputs.cpp,
+// edit/apply.cpp and edit/norms, save/converted.cpp, perturb.cpp and save.cpp. A model made in memory (twin, folded)
+// has no file of its own but keeps the archive it came from, so that save() copies unchanged records as they are.
 #pragma once
 
 #include <torch/script.h>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/formats/archive/archive_reader.h"
 #include "core/formats/model.h"
@@ -20,17 +21,23 @@
 
 namespace normlens::formats::torchscript {
 
-// What apply() changed, for save(); defined and filled by the writing side (apply*.cpp).
-struct SaveEdits;
-
 // A module in memory with everything needed to write it again.
 struct ModuleSource {
   torch::jit::Module module;               // on the CPU, eval mode; never changed after it got here
   torch::jit::ExtraFilesMap extraFiles;    // names without the "extra/" prefix
   std::shared_ptr<const Archive> archive;  // the opened file; kept by copies, may be null in tests
-  std::shared_ptr<const SaveEdits> edits;  // null: as opened
+  // Owners of classes and functions that the module still uses but does not own.
+  std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> keptAlive;
   at::ScalarType defaultType =
       at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
+
+  // The same with a module that was made from this one.
+  [[nodiscard]] ModuleSource with(torch::jit::Module made) const {
+    ModuleSource other = *this;
+    other.keptAlive.push_back(module._ivalue()->compilation_unit());
+    other.module = std::move(made);
+    return other;
+  }
 };
 
 class TorchScriptModel final : public Model, public NormFuser {
@@ -57,7 +64,7 @@ class TorchScriptModel final : public Model, public NormFuser {
                                           const Task& task) const override;
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
 
-  // In converted.cpp, perturb*.cpp, apply*.cpp, save*.cpp.
+  // In save/ and edit/.
   [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
@@ -74,12 +81,20 @@ class TorchScriptModel final : public Model, public NormFuser {
   // The inputs as forward() takes them: whatever runs the model begins here, and ends here where it must not be run.
   // Errors: Unsupported, BadInput.
   [[nodiscard]] Result<std::vector<c10::IValue>> argumentsFor(const Tensors& inputs) const;
-  // Takes over what a probe of `twin` found. The two have the same program; element types may differ, shapes do not.
-  void adoptProbe(const TorchScriptModel& twin);
+  // Takes over what a probe of `twin` found. The two have the same program; `floats`: the type of all that is of a
+  // floating type there, Unknown: its own.
+  void adoptProbe(const TorchScriptModel& twin, graph::DType floats = graph::DType::Unknown);
 
   [[nodiscard]] const ModuleSource& source() const { return source_; }
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Lowered& lowered() const { return lowered_; }
+  // What a node and a constant of the graph are in the program.
+  [[nodiscard]] const ProgramNode& programNode(graph::NodeId node) const {
+    return program_.node(lowered_.programNode[static_cast<size_t>(node)]);
+  }
+  [[nodiscard]] const ConstantTensor& constantTensor(graph::ConstantId constant) const {
+    return program_.constants[static_cast<size_t>(lowered_.programConstant[static_cast<size_t>(constant)])];
+  }
 
  private:
   TorchScriptModel(ModuleSource source, Program program, ModelFacts facts);

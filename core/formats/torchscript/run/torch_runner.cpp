@@ -4,7 +4,7 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 
 #include "core/formats/torchscript/program/error_text.h"
-#include "core/formats/torchscript/program/torch_version.h"
+#include "core/formats/torchscript/program/open.h"
 #include "core/formats/torchscript/run/captured_pass.h"
 #include "core/formats/torchscript/run/cuda_library.h"
 #include "core/formats/torchscript/run/device_copy.h"

@@ -1,11 +1,12 @@
 // TorchScriptModel::perturbed: the model with every weight moved by up to half a unit in its last place.
+#include <ATen/Dispatch.h>
+
 #include <algorithm>
 
 #include "core/base/parallel.h"
 #include "core/formats/rounding_noise.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
-#include "core/formats/torchscript/save/save_edits.h"
 #include "core/formats/torchscript/save/tensor_rewrite.h"
 
 namespace normlens::formats::torchscript {
@@ -29,23 +30,11 @@ void perturb(const at::Tensor& from, const at::Tensor& to, uint64_t seed) {
 }
 
 at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
+  const auto type = dense.scalar_type();
+  if (!graph::isFloat(dtypeOf(type))) return dense.clone();  // of eight bits
   at::Tensor out = at::empty_like(dense);
-  switch (dense.scalar_type()) {
-    case at::kDouble:
-      perturb<double>(dense, out, seed);
-      break;
-    case at::kFloat:
-      perturb<float>(dense, out, seed);
-      break;
-    case at::kHalf:
-      perturb<at::Half>(dense, out, seed);
-      break;
-    case at::kBFloat16:
-      perturb<at::BFloat16>(dense, out, seed);
-      break;
-    default:
-      return dense.clone();
-  }
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, type, "perturb",
+                                  [&] { perturb<scalar_t>(dense, out, seed); });
   return out;
 }
 
@@ -57,16 +46,12 @@ Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const 
     RewriteRules rules;
     rules.copyOthers = program_.writesState;
     rules.memory = [&](const at::Tensor& dense) { return perturbedCopy(dense, scrambled(seed) + drawn++); };
-    ModuleSource made{rewriteTensors(source_.module, rules), source_.extraFiles, source_.archive,
-                      keepAlive(source_.edits, source_.module), source_.defaultType};
-    auto model = fromModule(std::move(made), facts_);
+    auto model = fromModule(source_.with(rewriteTensors(source_.module, rules)), facts_);
     if (!model) return tl::unexpected<Error>(model.error());
     (*model)->adoptProbe(*this);
     return std::unique_ptr<Model>(std::move(*model));
-  } catch (const c10::Error& error) {
-    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + firstLine(error.what()));
+    return fail(ErrorCode::Internal, "the weights cannot be perturbed: " + shortText(error));
   }
 }
 

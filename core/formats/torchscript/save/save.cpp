@@ -13,9 +13,7 @@
 #include "core/formats/archive/pickle_scan.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/file_devices.h"
-#include "core/formats/torchscript/program/module_index.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
-#include "core/formats/torchscript/save/save_edits.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -24,7 +22,11 @@ namespace {
 class TensorMemory {
  public:
   explicit TensorMemory(const torch::jit::Module& module, const Program& program) {
-    add(*module._ivalue());
+    std::unordered_set<const c10::ivalue::Object*> seen;
+    c10::IValue(module._ivalue()).visit([&](const c10::IValue& value) {
+      if (value.isTensor()) add(value.toTensor());
+      return value.isObject() && !seen.insert(&value.toObjectRef()).second;
+    });
     for (const auto& constant : program.constants) add(constant.tensor);
   }
 
@@ -42,19 +44,7 @@ class TensorMemory {
     if (storage.nbytes() > 0) ranges_[static_cast<const char*>(storage.data())] = storage.nbytes();
   }
 
-  void add(const c10::ivalue::Object& object) {
-    if (!seen_.insert(&object).second) return;
-    for (const auto& value : object.slots()) {
-      if (value.isTensor()) add(value.toTensor());
-      if (value.isTensorList()) {
-        for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
-      }
-      if (isModule(value)) add(value.toObjectRef());
-    }
-  }
-
   std::map<const char*, size_t> ranges_;
-  std::unordered_set<const c10::ivalue::Object*> seen_;
 };
 
 void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap& extraFiles,
@@ -71,13 +61,6 @@ void serialize(const torch::jit::Module& module, const torch::jit::ExtraFilesMap
 }
 
 constexpr std::string_view kCapturedFolder = "archive/";
-
-// Every unit whose code the serializer may print.
-std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> unitsOf(const ModuleSource& source) {
-  auto units = source.edits ? source.edits->keptAlive : decltype(SaveEdits::keptAlive)();
-  units.push_back(source.module._ivalue()->compilation_unit());
-  return units;
-}
 
 // The pickles, with their tensors on the device that the file's are on. `made` keeps what is new.
 void keepDevices(std::vector<RecordToWrite>& records, const Archive& archive, std::deque<std::string>& made) {
@@ -164,7 +147,9 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     const TensorMemory memory(source_.module, program_);
     CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
     {
-      const FileDevicesInCode devices(unitsOf(source_));
+      auto units = source_.keptAlive;
+      units.push_back(source_.module._ivalue()->compilation_unit());
+      const FileDevicesInCode devices(std::move(units));
       serialize(source_.module, source_.extraFiles, archive);
     }
     auto records = archive.records();
@@ -175,10 +160,8 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     const int threads = hardwareThreads();
     return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), threads,
                         [&] { return source_.archive ? unchanged(*source_.archive, threads) : Status(); });
-  } catch (const c10::Error& error) {
-    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + firstLine(error.what()));
+    return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
   }
 }
 

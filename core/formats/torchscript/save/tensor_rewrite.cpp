@@ -2,10 +2,10 @@
 
 #include <torch/csrc/jit/api/function_impl.h>
 
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/formats/torchscript/edit/apply_module_copy.h"
 #include "core/formats/torchscript/program/each_node.h"
@@ -29,43 +29,24 @@ class TensorTwins {
       return tensor;
     }
     if (!tensor.is_floating_point() && !rules_.copyOthers) return tensor;
-    const auto& memory = memoryOf(tensor);
-    at::Tensor twin =
-        at::empty({0}, memory.content.options())
-            .set_(memory.content.storage(), memory.own ? memory.content.storage_offset() : tensor.storage_offset(),
-                  tensor.sizes(), memory.own ? memory.strides : tensor.strides().vec());
+    const at::Tensor& memory = memoryOf(tensor);
+    at::Tensor twin = at::empty({0}, memory.options())
+                          .set_(memory.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
     if (twin.is_floating_point()) twin.set_requires_grad(tensor.requires_grad());
     return twin;
   }
 
  private:
-  struct Memory {
-    at::Tensor content;            // dense vector
-    bool own = false;              // content is this view's elements only
-    std::vector<int64_t> strides;  // of the view in `content`, if own
-  };
-
-  const Memory& memoryOf(const at::Tensor& tensor) {
-    const auto item = static_cast<int64_t>(tensor.element_size());
-    const auto elements = static_cast<int64_t>(tensor.storage().nbytes()) / item;
-    // A small window into a large storage is copied by itself, unless writing to one view may have to show in another.
-    const bool own = !rules_.copyOthers && elements > 2 * tensor.numel() + 64;
-    const std::string key = (own ? "view " + memoryKey(tensor) : "") + "|" +
-                            idOf(tensor.storage().unsafeGetStorageImpl()) + "|" +
-                            std::to_string(static_cast<int>(tensor.scalar_type()));
-    auto [found, isNew] = memories_.try_emplace(key);
-    if (!isNew) return found->second;
-    const auto flat =
-        own ? tensor.detach().contiguous().view({-1})
-            : at::empty({0}, tensor.options().requires_grad(false)).set_(tensor.storage(), 0, {elements}, {1});
-    found->second.content = tensor.is_floating_point() ? rules_.memory(flat) : flat.clone();
-    found->second.own = own;
-    if (own) found->second.strides = tensor.contiguous().strides().vec();
-    return found->second;
+  const at::Tensor& memoryOf(const at::Tensor& tensor) {
+    at::Tensor& memory = memories_[{tensor.storage().unsafeGetStorageImpl(), tensor.scalar_type()}];
+    if (memory.defined()) return memory;
+    const auto elements = static_cast<int64_t>(tensor.storage().nbytes() / tensor.element_size());
+    const auto flat = at::empty({0}, tensor.options().requires_grad(false)).set_(tensor.storage(), 0, {elements}, {1});
+    return memory = tensor.is_floating_point() ? rules_.memory(flat) : flat.clone();
   }
 
   const RewriteRules& rules_;
-  std::map<std::string, Memory> memories_;
+  std::map<std::pair<const c10::StorageImpl*, at::ScalarType>, at::Tensor> memories_;  // dense vectors
 };
 
 class Rewriter {
@@ -75,7 +56,7 @@ class Rewriter {
 
   torch::jit::Module run() {
     visit(module_._ivalue());
-    return ModuleCopier(unit_, edits_).copy(module_);
+    return copyModule(module_, unit_, edits_);
   }
 
  private:
@@ -96,45 +77,18 @@ class Rewriter {
     }
   }
 
-  // nullopt: no tensor inside.
+  // nullopt: no tensor inside. Objects stay what they are.
   std::optional<c10::IValue> rewritten(const c10::IValue& value) {
-    if (value.isTensor()) return c10::IValue(twins_.of(value.toTensor()));
-    if (value.isTensorList()) {
-      c10::List<at::Tensor> out;
-      for (const at::Tensor& element : value.toTensorVector()) out.push_back(twins_.of(element));
-      return out;
-    }
-    if (value.isTuple()) return rewrittenTuple(value);
-    if (value.isGenericDict()) return rewrittenDict(value);
-    return std::nullopt;
-  }
-
-  std::optional<c10::IValue> rewrittenTuple(const c10::IValue& value) {
-    auto elements = value.toTupleRef().elements().vec();
+    c10::IValue::HashIdentityIValueMap copies;
     bool any = false;
-    for (auto& element : elements) {
-      if (auto changed = rewritten(element)) {
-        element = std::move(*changed);
-        any = true;
-      }
-    }
-    if (!any) return std::nullopt;
-    const auto type = value.type()->cast<c10::TupleType>();
-    return type && type->name() ? c10::ivalue::Tuple::createNamed(std::move(elements), type)
-                                : c10::ivalue::Tuple::create(std::move(elements));
-  }
-
-  std::optional<c10::IValue> rewrittenDict(const c10::IValue& value) {
-    const auto dict = value.toGenericDict();
-    auto out = dict.copy();
-    bool any = false;
-    for (const auto& entry : dict) {
-      if (auto changed = rewritten(entry.value())) {
-        out.insert_or_assign(entry.key(), std::move(*changed));
-        any = true;
-      }
-    }
-    return any ? std::optional<c10::IValue>(out) : std::nullopt;
+    value.visit([&](const c10::IValue& inner) {
+      if (inner.isObject()) copies.try_emplace(inner, inner);
+      if (!inner.isTensor()) return inner.isObject();
+      any = true;
+      if (!copies.contains(inner)) copies.emplace(inner, twins_.of(inner.toTensor()));
+      return true;
+    });
+    return any ? std::optional(value.deepcopy(copies)) : std::nullopt;
   }
 
   bool needsRewriting(Function& function) {
@@ -145,13 +99,10 @@ class Rewriter {
   }
 
   bool holdsTensors(Block& block) {
-    for (Node* node : block.nodes()) {
-      if (node->kind() == c10::prim::Constant && constantHoldsTensors(*node)) return true;
-      if (node->hasAttribute(c10::attr::Subgraph) && holdsTensors(*node->g(c10::attr::Subgraph)->block())) return true;
-      const auto blocks = node->blocks();
-      if (std::any_of(blocks.begin(), blocks.end(), [&](Block* inner) { return holdsTensors(*inner); })) return true;
-    }
-    return false;
+    bool any = false;
+    eachNode(block,
+             [&](Node& node) { any = any || (node.kind() == c10::prim::Constant && constantHoldsTensors(node)); });
+    return any;
   }
 
   bool constantHoldsTensors(Node& node) {

@@ -73,7 +73,7 @@ class BodyFusion {
     both->setSourceRange(add->sourceRange());
     for (Value* output : both->outputs()) output->setType(c10::TensorType::get());
     add->output()->replaceAllUsesWith(both->output(0));
-    removeUnused(add);
+    removeUnused({add});
     return both->output(1);
   }
 
@@ -106,12 +106,7 @@ class BodyFusion {
   void replaceReader(GraphCopy& copy, Value* y) const {
     Node* reader = copy.at(body_.to);
     reader->output(0)->replaceAllUsesWith(y);
-    std::vector<Node*> sources;
-    for (Value* input : reader->inputs()) sources.push_back(input->node());
-    reader->destroy();
-    std::sort(sources.begin(), sources.end());
-    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-    removeUnused(sources);
+    removeWithSources(reader);
   }
 
   FusedNorm fused_;
@@ -123,16 +118,13 @@ class BodyFusion {
 // Names all that decides what the body's edit does.
 std::string signatureOf(const FusedNorm& fused, size_t body, const std::string& op) {
   const BodyOnWay& at = fused.way.bodies[body];
-  std::string text = "fuse " + op + " " + std::to_string(body) + " " + std::to_string(fused.way.bodies.size()) + " " +
-                     std::to_string(std::bit_cast<uint64_t>(fused.eps));
-  for (const void* node : std::array<const void*, 3>{fused.norm, at.from, at.to}) text += " " + idOf(node);
-  for (const Node* view : at.views) text += " " + idOf(view);
-  text += fused.holder ? " holder " + std::to_string(*fused.holder) : " beside";
+  std::string text = signature("fuse", op, body, fused.way.bodies.size(), std::bit_cast<uint64_t>(fused.eps),
+                               fused.norm, at.from, at.to);
+  for (const Node* view : at.views) text += signature(view);
+  text += fused.holder ? signature("holder", *fused.holder) : "beside ";
   for (const auto& number : {fused.gamma, fused.beta}) {
-    text += " /";
-    if (!number) continue;
-    text += std::to_string(number->input);
-    for (const auto& name : number->names) text += "." + name;
+    text += number ? signature("/", number->input) : "/ ";
+    for (const auto& name : number ? number->names : std::vector<std::string>()) text += signature(name);
   }
   return text;
 }
@@ -161,15 +153,13 @@ bool canReadBefore(const Value& value, const Node& place) {
          std::all_of(inputs.begin(), inputs.end(), [&](const Value* input) { return canReadBefore(*input, place); });
 }
 
-std::vector<std::pair<int, BodyEdit>> fuseNorm(const FusedNorm& fused, const std::string& op) {
-  std::vector<std::pair<int, BodyEdit>> edits;
+void fuseNorm(const FusedNorm& fused, const std::string& op, FrameEdits& frames) {
   const auto& bodies = fused.way.bodies;
   for (size_t body = 0; body < bodies.size(); ++body) {
     const BodyUse use = fused.crossesBodies() ? BodyUse::Together : BodyUse::Any;
-    edits.emplace_back(bodies[body].frame, BodyEdit{signatureOf(fused, body, op), BodyFusion(fused, body, op), use,
-                                                    body != fused.way.common});
+    frames[static_cast<size_t>(bodies[body].frame)].push_back(
+        {signatureOf(fused, body, op), BodyFusion(fused, body, op), use, body != fused.way.common});
   }
-  return edits;
 }
 
 }  // namespace normlens::formats::torchscript

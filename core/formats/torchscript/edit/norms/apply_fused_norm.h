@@ -4,10 +4,9 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/formats/torchscript/edit/apply_graph_copy.h"
+#include "core/formats/torchscript/edit/apply_variants.h"
 #include "core/formats/torchscript/edit/sum_way.h"
 
 namespace normlens::formats::torchscript {
@@ -40,7 +39,7 @@ struct FusedNorm {
 // The value can be had at an earlier place as well.
 [[nodiscard]] bool canReadBefore(const torch::jit::Value& value, const torch::jit::Node& place);
 
-// By frame: `op` makes the sum and the normalised value where the add was.
-[[nodiscard]] std::vector<std::pair<int, BodyEdit>> fuseNorm(const FusedNorm& fused, const std::string& op);
+// Adds to the frames' edits: `op` makes the sum and the normalised value where the add was.
+void fuseNorm(const FusedNorm& fused, const std::string& op, FrameEdits& frames);
 
 }  // namespace normlens::formats::torchscript

@@ -107,32 +107,21 @@ void fastAddNorm(Graph& graph, Node& node, const NormReplacement& norm) {
   }
 }
 
-void checkExpressible(const NormReplacement& norm) {
-  switch (norm.flavour) {
-    case NormFlavour::Portable:
-    case NormFlavour::Primitives:
-    case NormFlavour::Fast:
-      return;
-    default:
-      throw EditRefused("this norm flavour exists for ONNX files only");
-  }
-}
-
 }  // namespace
 
 BodyEdit replaceNorm(const NormReplacement& norm) {
-  checkExpressible(norm);
-  const auto flag = [](bool value) { return value ? "1" : "0"; };
-  const std::string signature = "norm " + idOf(norm.node) + " " + std::to_string(static_cast<int>(norm.flavour)) + " " +
-                                std::to_string(norm.axes) + flag(norm.gamma) + flag(norm.beta) +
-                                flag(norm.computeInFloat32) + flag(norm.castBack);
-  return {signature, [norm](GraphCopy& copy) {
+  const auto flavour = norm.flavour;
+  if (flavour != NormFlavour::Portable && flavour != NormFlavour::Primitives && flavour != NormFlavour::Fast)
+    throw EditRefused("this norm flavour exists for ONNX files only");
+  return {signature("norm", norm.node, static_cast<int>(norm.flavour), norm.axes, norm.gamma, norm.beta,
+                    norm.computeInFloat32, norm.castBack),
+          [norm](GraphCopy& copy) {
             Node* node = copy.at(norm.node);
             Graph& graph = *copy.graph();
             const torch::jit::WithInsertPoint here(node);
             if (norm.flavour == NormFlavour::Fast && !norm.castBack && is(*node, "normlens::add_layer_norm")) {
               fastAddNorm(graph, *node, norm);
-              return removeUnused(node);
+              return removeUnused({node});
             }
             const NormParts parts = partsOf(graph, *node);
             GraphOps ops(graph, parts, norm);
@@ -141,7 +130,7 @@ BodyEdit replaceNorm(const NormReplacement& norm) {
             Value* y = normCode(ops, norm.flavour != NormFlavour::Primitives, parts.x, given(norm.gamma, parts.gamma),
                                 given(addsBeta, parts.beta));
             node->output(normOutput(*node))->replaceAllUsesWith(y);
-            removeUnused(node);
+            removeUnused({node});
           }};
 }
 
@@ -152,7 +141,7 @@ bool isLayerNormOp(const Node& node) {
 
 BodyEdit writeOutAddNorm(Node* fused) {
   return {
-      "write out " + idOf(fused), [fused](GraphCopy& copy) {
+      signature("write out", fused), [fused](GraphCopy& copy) {
         Node* node = copy.at(fused);
         Graph& graph = *copy.graph();
         const torch::jit::WithInsertPoint here(node);
@@ -165,14 +154,14 @@ BodyEdit writeOutAddNorm(Node* fused) {
 }
 
 BodyEdit varianceToMeanSquare(Node* variance) {
-  return {"mean square " + idOf(variance), [=](GraphCopy& copy) {
+  return {signature("mean square", variance), [=](GraphCopy& copy) {
             Node* node = copy.at(variance);
             Graph& graph = *copy.graph();
             const torch::jit::WithInsertPoint here(node);
             Value* square = graph.insert(aten::pow, {node->input(0), int64_t{2}});
             Value* mean = graph.insert(aten::mean, {square, node->namedInput("dim"), node->namedInput("keepdim")});
             node->output(0)->replaceAllUsesWith(mean);
-            removeUnused(node);
+            removeUnused({node});
           }};
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/formats/torchscript/edit/norms/norm_inputs.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
@@ -10,6 +9,20 @@ namespace {
 
 using graph::kNoValue;
 using graph::ValueId;
+
+struct NormInputs {
+  size_t gamma = 0;
+  std::optional<size_t> beta;
+};
+
+// nullopt: it is no norm that can be fused.
+std::optional<NormInputs> normInputs(const torch::jit::Node& node) {
+  const std::string_view op = node.kind().toQualString();
+  if (op == "aten::layer_norm") return NormInputs{.gamma = 2, .beta = 3};
+  if (op == "aten::rms_norm") return NormInputs{.gamma = 2, .beta = std::nullopt};
+  if (op == "normlens::layer_norm" || op == "normlens::rms_norm") return NormInputs{.gamma = 1, .beta = 2};
+  return std::nullopt;
+}
 
 bool isGiven(const graph::Node& norm, size_t operand) {
   return operand < norm.operands.size() && norm.operands[operand] != kNoValue;
@@ -23,7 +36,7 @@ bool hasConstantsOfItsType(const graph::Graph& graph, const graph::Node& norm) {
 }
 
 const TensorSite* siteOf(const Program& program, int value) {
-  const ProgramValue& known = program.values[static_cast<size_t>(value)];
+  const ProgramValue& known = program.value(value);
   if (known.constant == kNone) return nullptr;
   return &program.constants[static_cast<size_t>(known.constant)].sites.at(static_cast<size_t>(known.site));
 }
@@ -49,13 +62,14 @@ std::optional<std::vector<std::string>> namesTo(const Frame& from, const TensorS
 }  // namespace
 
 // A call whose body is only the norm, or only such a call, stands for the norm.
-SumReader FusableNorms::outermostReader(const SumReader& norm) const {
-  SumReader reader = norm;
+OperandSite FusableNorms::outermostReader(const OperandSite& norm) const {
+  OperandSite reader = norm;
   for (;;) {
-    const Frame& frame = model_.program().frames[static_cast<size_t>(reader.frame)];
+    const Frame& frame = model_.program().frame(reader.frame);
+    const auto input = static_cast<size_t>(reader.input);
     if (!isPlainCall(frame) || !untouched(reader.frame)) return reader;
-    if (!isReaderAlone(*frame.graph, *reader.node, reader.input)) return reader;
-    reader = argumentFor(frame, *reader.node->input(reader.input));
+    if (!isReaderAlone(*frame.graph, *reader.node, input)) return reader;
+    reader = argumentFor(frame, *reader.node->input(input));
   }
 }
 
@@ -63,7 +77,7 @@ bool FusableNorms::sumsLike(const SumWay& way, ValueId input) const {
   const auto& graph = model_.graph();
   const BodyOnWay& first = way.bodies.front();
   const int at = tracer_.programNode(first.frame, *first.from);
-  const ProgramNode& add = model_.program().nodes[static_cast<size_t>(at)];
+  const ProgramNode& add = model_.program().node(at);
   const auto valueOf = [&](int value) { return model_.lowered().graphValue[static_cast<size_t>(value)]; };
   const ValueId sum = valueOf(add.outputs[0]), a = valueOf(add.inputs[0]), b = valueOf(add.inputs[1]);
   return sum != kNoValue && a != kNoValue && b != kNoValue && graph::sameTypeAndShape(graph, a, sum) &&
@@ -74,25 +88,22 @@ bool FusableNorms::canMoveUp(const SumWay& way, int norm) const {
   const auto& program = model_.program();
   const BodyOnWay& first = way.bodies.front();
   const int add = tracer_.programNode(first.frame, *first.from);
-  const auto nodeAt = [&](int id) -> const ProgramNode& { return program.nodes[static_cast<size_t>(id)]; };
-  if (add >= norm || nodeAt(add).block != nodeAt(norm).block) return false;
+  if (add >= norm || program.node(add).block != program.node(norm).block) return false;
   for (int id = add + 1; id < norm; ++id) {
-    if (!onlyComputes(*nodeAt(id).node)) return false;
+    if (!onlyComputes(*program.node(id).node)) return false;
   }
   // Code that runs in a fork of its own is not edited.
-  for (int f = way.bodies[way.common].frame; program.frames[static_cast<size_t>(f)].call != nullptr;) {
-    const Frame& frame = program.frames[static_cast<size_t>(f)];
-    if (!isPlainCall(frame)) return false;
-    f = frame.parent;
+  for (int f = way.bodies[way.common].frame; program.frame(f).call != nullptr; f = program.frame(f).parent) {
+    if (!isPlainCall(program.frame(f))) return false;
   }
   return true;
 }
 
 // Reads of constants in this body are those of the original: a function gets them from its caller.
 bool FusableNorms::readsUntouched(int frame) const {
-  for (;; frame = model_.program().frames[static_cast<size_t>(frame)].parent) {
+  for (;; frame = model_.program().frame(frame).parent) {
     if (!untouched(frame)) return false;
-    if (model_.program().frames[static_cast<size_t>(frame)].self) return true;
+    if (model_.program().frame(frame).self) return true;
   }
 }
 
@@ -111,7 +122,7 @@ bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, Fused
   }
   if (!numbers.empty() && !readsUntouched(norm.frame)) return false;
   for (size_t body = 0; body <= way.common; ++body) {
-    const Frame& frame = program.frames[static_cast<size_t>(way.bodies[body].frame)];
+    const Frame& frame = program.frame(way.bodies[body].frame);
     const bool holdsAll = std::all_of(numbers.begin(), numbers.end(), [&](FusedNumber* number) {
       const TensorSite* site = siteOf(program, norm.inputs[number->input]);
       if (site == nullptr || !site->owner || !site->elements.empty()) return false;
@@ -128,27 +139,26 @@ bool FusableNorms::findNumbers(const SumWay& way, const ProgramNode& norm, Fused
 
 // The reader of the file calls a fused op after the module that holds its gamma, else after the body that it stands in.
 bool FusableNorms::keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const {
-  const auto& frames = model_.program().frames;
-  const TensorSite* site = gamma ? siteOf(model_.program(), norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;
+  const Program& program = model_.program();
+  const TensorSite* site = gamma ? siteOf(program, norm.inputs[normInputs(*norm.node)->gamma]) : nullptr;
   const size_t dot = site != nullptr && site->owner ? site->path.rfind('.') : std::string::npos;
-  const std::string& around = frames[static_cast<size_t>(way.bodies.front().frame)].path;
-  return frames[static_cast<size_t>(norm.frame)].path ==
-         (dot != std::string::npos ? site->path.substr(0, dot) : around);
+  const std::string& around = program.frame(way.bodies.front().frame).path;
+  return program.frame(norm.frame).path == (dot != std::string::npos ? site->path.substr(0, dot) : around);
 }
 
 std::optional<FusedNorm> FusableNorms::take(graph::NodeId norm) {
   const auto& node = model_.graph().node(norm);
   const int index = model_.lowered().programNode[static_cast<size_t>(norm)];
-  const ProgramNode& place = model_.program().nodes[static_cast<size_t>(index)];
+  const ProgramNode& place = model_.programNode(norm);
   const auto axes = graph::intsAttribute(node, "axes");
   const auto eps = graph::floatAttribute(node, "eps");
   const auto inputs = normInputs(*place.node);
   if (!inputs || !axes || axes->size() != 1 || !eps) return std::nullopt;
-  if (!hasConstantsOfItsType(model_.graph(), node) || others_.reads.contains(index)) return std::nullopt;
+  if (!hasConstantsOfItsType(model_.graph(), node) || reads_.contains(index)) return std::nullopt;
 
   auto way = tracer_.wayTo(outermostReader({place.frame, place.node, 0}));
   if (!way || !sumsLike(*way, node.operands[0]) || !canMoveUp(*way, index)) return std::nullopt;
-  if (std::any_of(way->passed.begin(), way->passed.end(), [&](int at) { return others_.reads.contains(at); })) {
+  if (std::any_of(way->passed.begin(), way->passed.end(), [&](int at) { return reads_.contains(at); })) {
     return std::nullopt;
   }
   FusedNorm fused;

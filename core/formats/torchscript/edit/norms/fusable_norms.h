@@ -15,16 +15,14 @@
 
 namespace normlens::formats::torchscript {
 
-// What other edits of the same plan do.
-struct OtherEdits {
-  std::vector<bool> untouched;  // by frame: none changes its body; empty: there are no other edits
-  std::set<int> reads;          // program nodes that are to read something else, or are left out
-};
-
 class FusableNorms {
  public:
-  explicit FusableNorms(const TorchScriptModel& model, OtherEdits others = {})
-      : model_(model), others_(std::move(others)), tracer_(model) {}
+  // `edits`: what else is done to the bodies, by now; `reads`: the program nodes that read something else by that, or
+  // are left out.
+  FusableNorms(const TorchScriptModel& model, const FrameEdits& edits, std::set<int> reads)
+      : model_(model), reads_(std::move(reads)), tracer_(model) {
+    for (const auto& ofBody : edits) untouched_.push_back(ofBody.empty());
+  }
 
   // `norm`: a LayerNorm or RmsNorm of the graph; its shapes and types are those of the probe. nullopt unless
   // - it is over the last axis of a plain sum of two values of its own type and shape, gamma and beta too have that
@@ -36,10 +34,8 @@ class FusableNorms {
   [[nodiscard]] std::optional<FusedNorm> take(graph::NodeId norm);
 
  private:
-  [[nodiscard]] bool untouched(int frame) const {
-    return others_.untouched.empty() || others_.untouched[static_cast<size_t>(frame)];
-  }
-  [[nodiscard]] SumReader outermostReader(const SumReader& norm) const;
+  [[nodiscard]] bool untouched(int frame) const { return untouched_[static_cast<size_t>(frame)]; }
+  [[nodiscard]] OperandSite outermostReader(const OperandSite& norm) const;
   [[nodiscard]] bool sumsLike(const SumWay& way, graph::ValueId input) const;
   [[nodiscard]] bool canMoveUp(const SumWay& way, int norm) const;
   [[nodiscard]] bool readsUntouched(int frame) const;
@@ -47,7 +43,8 @@ class FusableNorms {
   [[nodiscard]] bool keepsName(const SumWay& way, const ProgramNode& norm, bool gamma) const;
 
   const TorchScriptModel& model_;
-  OtherEdits others_;
+  std::set<int> reads_;
+  std::vector<bool> untouched_;  // by frame
   SumTracer tracer_;
   std::set<int> taken_;  // adds
 };

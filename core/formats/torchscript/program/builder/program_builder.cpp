@@ -33,27 +33,19 @@ Program ProgramBuilder::build(const ObjectPtr& self, const std::string& method) 
   if (body == nullptr) throw std::runtime_error("the module has no " + method + "() method");
   body->ensure_defined();
   ofForward_ = isForward(*self, method);
-  Frame top;
-  top.self = self;
-  top.path = index_.pathOf(*self);
-  top.className = shortClassName(*self);
-  top.method = method;
-  top.graph = body->graph();
+  const Frame top{kNone, nullptr, self, index_.pathOf(*self), shortClassName(*self), method, body->graph()};
   const int block = addBlock(top.graph->block(), kNone, 0);
   const auto inputs = top.graph->inputs();
   const auto& schema = function->getSchema();
   std::vector<std::string> names;
   program_.frames.push_back(top);  // enter() would push it: the parameters need its number first
   environments_.emplace_back();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (i == 0) {
-      bind(inputs[0], 0, addKnown(inputs[0], 0, c10::IValue(top.self), {}));
-    } else {
-      const int id = addValue(inputs[i], 0);
-      bind(inputs[i], 0, id);
-      program_.blocks[0].params.push_back(id);
-      names.push_back(inputName(inputs[i], schema.arguments().at(i)));
-    }
+  bind(inputs[0], 0, addKnown(inputs[0], 0, c10::IValue(top.self), {}));
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const int id = addValue(inputs[i], 0);
+    bind(inputs[i], 0, id);
+    program_.blocks[0].params.push_back(id);
+    names.push_back(inputName(inputs[i], schema.arguments().at(i)));
   }
   walkNodes(top.graph->block(), 0, block);
   program_.blocks[0].returns = lookUpAll(top.graph->outputs(), 0);
@@ -183,7 +175,7 @@ void ProgramBuilder::walkNode(Node* node, int frame, int block) {
       if (walkElements(node, frame) || walkNoneCheck(node, frame) || walkKnown(node, frame)) return;
       break;
   }
-  walkPlain(node, frame, block);
+  addOutputs(node, addNode(node, frame, block), frame);
 }
 
 void ProgramBuilder::addOutputs(Node* node, int id, int frame) {
@@ -194,11 +186,6 @@ void ProgramBuilder::addOutputs(Node* node, int id, int frame) {
     program_.nodes[static_cast<size_t>(id)].outputs.push_back(value);
     bind(node->output(i), frame, value);
   }
-}
-
-void ProgramBuilder::walkPlain(Node* node, int frame, int block) {
-  const int id = addNode(node, frame, block);
-  addOutputs(node, id, frame);
 }
 
 void ProgramBuilder::inlineBranch(Node* node, Block* branch, int frame, int block) {

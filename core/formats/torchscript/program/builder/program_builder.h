@@ -45,9 +45,7 @@ class ProgramBuilder {
     environments_[static_cast<size_t>(frame)][value] = id;
   }
   [[nodiscard]] Values lookUpAll(at::ArrayRef<torch::jit::Value*> values, int frame) const;
-  [[nodiscard]] const std::optional<c10::IValue>& knownOf(int value) const {
-    return program_.values[static_cast<size_t>(value)].known;
-  }
+  [[nodiscard]] const std::optional<c10::IValue>& knownOf(int value) const { return program_.value(value).known; }
 
   [[nodiscard]] bool isForward(const c10::ivalue::Object& self, const std::string& method) const;
   // All instances that a value may be.
@@ -69,7 +67,6 @@ class ProgramBuilder {
   void walkIf(torch::jit::Node* node, int frame, int block);
   void walkLoop(torch::jit::Node* node, int frame, int block);
   void addOutputs(torch::jit::Node* node, int id, int frame);
-  void walkPlain(torch::jit::Node* node, int frame, int block);
   void inlineBranch(torch::jit::Node* node, torch::jit::Block* branch, int frame, int block);
   int nestedBlock(torch::jit::Block* torchBlock, int owner, int frame, bool walkIt);
   void bindOutputs(torch::jit::Node* node, int frame, const Values& results);

@@ -25,17 +25,16 @@ bool ProgramBuilder::isForward(const c10::ivalue::Object& self, const std::strin
 }
 
 std::vector<ObjectPtr> ProgramBuilder::instancesBehind(int value) const {
-  const ProgramValue& at = program_.values[static_cast<size_t>(value)];
+  const ProgramValue& at = program_.value(value);
   if (at.known) return at.known->isObject() ? std::vector{at.known->toObject()} : std::vector<ObjectPtr>();
-  const ProgramNode* made = at.producer == kNone ? nullptr : &program_.nodes[static_cast<size_t>(at.producer)];
+  const ProgramNode* made = at.producer == kNone ? nullptr : &program_.node(at.producer);
   std::vector<ObjectPtr> found;
   const auto append = [&](const std::vector<ObjectPtr>& more) { found.insert(found.end(), more.begin(), more.end()); };
   if (made != nullptr && made->node->kind() == prim::ModuleContainerIndex) {
     for (const ObjectPtr& container : instancesBehind(made->inputs[0])) append(submodulesOf(*container));
   } else if (made != nullptr && made->node->kind() == prim::If) {
-    for (const int block : made->blocks) {
-      append(instancesBehind(program_.blocks[static_cast<size_t>(block)].returns[static_cast<size_t>(at.output)]));
-    }
+    for (const int block : made->blocks)
+      append(instancesBehind(program_.block(block).returns[static_cast<size_t>(at.output)]));
   } else if (made == nullptr || made->node->kind() != prim::CreateObject) {
     append(index_.instancesOf(*at.value->type()));
   }
@@ -56,15 +55,8 @@ bool ProgramBuilder::walkCallMethod(Node* node, int frame, int block) {
   torch::jit::Function* function = self->type()->findMethod(name);
   auto* body = function == nullptr ? nullptr : torch::jit::tryToGraphFunction(*function);
   if (body == nullptr) return false;
-  Frame callee;
-  callee.parent = frame;
-  callee.call = node;
-  callee.self = self;
-  callee.path = index_.pathOf(*self);
-  callee.className = shortClassName(*self);
-  callee.method = name;
-  callee.graph = body->graph();
-  bindOutputs(node, frame, enter(std::move(callee), arguments, block));
+  const Frame callee{frame, node, self, index_.pathOf(*self), shortClassName(*self), name, body->graph()};
+  bindOutputs(node, frame, enter(callee, arguments, block));
   return true;
 }
 
@@ -72,32 +64,20 @@ bool ProgramBuilder::walkCallFunction(Node* node, int frame, int block) {
   const auto type = node->input(0)->type()->cast<c10::FunctionType>();
   auto* body = type ? torch::jit::tryToGraphFunction(*type->function()) : nullptr;
   if (body == nullptr) return false;
-  const Frame& caller = program_.frames[static_cast<size_t>(frame)];
-  Frame callee;
-  callee.parent = frame;
-  callee.call = node;
-  callee.path = caller.path;
-  callee.className = caller.className;
-  callee.method = body->name();
-  callee.graph = body->graph();
-  const Values arguments = lookUpAll(node->inputs().slice(1), frame);
-  bindOutputs(node, frame, enter(std::move(callee), arguments, block));
+  const Frame& caller = program_.frame(frame);
+  const Frame callee{frame, node, nullptr, caller.path, caller.className, body->name(), body->graph()};
+  bindOutputs(node, frame, enter(callee, lookUpAll(node->inputs().slice(1), frame), block));
   return true;
 }
 
 // A fork's body runs at the place of the fork.
 bool ProgramBuilder::walkFork(Node* node, int frame, int block) {
   if (!node->hasAttribute(c10::attr::Subgraph) || node->outputs().size() != 1) return false;
-  const Frame& caller = program_.frames[static_cast<size_t>(frame)];
-  Frame callee;
-  callee.parent = frame;
-  callee.call = node;
-  callee.path = caller.path;
-  callee.className = caller.className;
-  callee.method = "fork";
-  callee.graph = node->g(c10::attr::Subgraph);
-  if (callee.graph->outputs().size() != 1) return false;
-  bindOutputs(node, frame, enter(std::move(callee), lookUpAll(node->inputs(), frame), block));
+  const auto body = node->g(c10::attr::Subgraph);
+  if (body->outputs().size() != 1) return false;
+  const Frame& caller = program_.frame(frame);
+  const Frame callee{frame, node, nullptr, caller.path, caller.className, "fork", body};
+  bindOutputs(node, frame, enter(callee, lookUpAll(node->inputs(), frame), block));
   return true;
 }
 

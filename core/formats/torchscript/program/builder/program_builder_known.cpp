@@ -15,7 +15,7 @@ using torch::jit::Value;
 }  // namespace
 
 void ProgramBuilder::walkConstant(Node* node, int frame) {
-  const auto& graph = program_.frames[static_cast<size_t>(frame)].graph;
+  const auto& graph = program_.frame(frame).graph;
   auto known = torch::jit::toIValue(node->output());
   // Functions and other constants without a value are only named by the call that uses them.
   if (!known) return bind(node->output(), frame, addValue(node->output(), frame));
@@ -86,12 +86,8 @@ bool ProgramBuilder::walkElements(Node* node, int frame) {
   const int container = lookUp(node->input(0), frame);
   const auto known = knownOf(container);
   if (!known || (!known->isList() && !known->isTuple())) return false;
-  std::vector<c10::IValue> elements;
-  if (known->isList()) {
-    elements = known->toListRef().vec();
-  } else {
-    elements = known->toTupleRef().elements().vec();
-  }
+  const std::vector<c10::IValue> elements =
+      known->isList() ? known->toListRef().vec() : known->toTupleRef().elements().vec();
   const TensorSite site = containerSite(node->input(0)->node(), frame);
   const auto bindElement = [&](Value* output, int64_t index) {
     TensorSite inner = site;
@@ -119,7 +115,7 @@ bool ProgramBuilder::walkNoneCheck(Node* node, int frame) {
   for (const size_t side : {size_t{0}, size_t{1}}) {
     const int value = lookUp(node->input(side), frame), none = lookUp(node->input(1 - side), frame);
     if (!knownOf(none) || !knownOf(none)->isNone()) continue;
-    const ProgramValue& subject = program_.values[static_cast<size_t>(value)];
+    const ProgramValue& subject = program_.value(value);
     const bool notNone = subject.known ? !subject.known->isNone() : neverNone(subject.value->type());
     if (!subject.known && !notNone) return false;
     const bool result = (node->kind() == aten::__isnot__) == notNone;

@@ -22,9 +22,7 @@ bool isScalarLike(const c10::IValue& value) {
 
 // Scalars, and containers of scalars that an op may look into.
 bool mayEvaluate(const c10::IValue& value) {
-  if (isScalarLike(value)) return true;
-  if (value.isList()) return std::ranges::all_of(value.toListRef(), isScalarLike);
-  return false;
+  return isScalarLike(value) || (value.isList() && std::ranges::all_of(value.toListRef(), isScalarLike));
 }
 
 }  // namespace
@@ -65,10 +63,9 @@ bool neverNone(const c10::TypePtr& type) {
 }
 
 bool alwaysRaises(const torch::jit::Block& block) {
-  for (const torch::jit::Node* node : block.nodes()) {
-    if (node->kind() == c10::prim::RaiseException) return true;
-  }
-  return false;
+  const auto nodes = block.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const torch::jit::Node* node) { return node->kind() == c10::prim::RaiseException; });
 }
 
 }  // namespace normlens::formats::torchscript
