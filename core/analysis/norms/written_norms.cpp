@@ -24,9 +24,30 @@ using Symbol = RowPolynomial::Symbol;
 
 namespace {
 
-constexpr size_t kMostNodes = 64;  // of one norm, its views included
+constexpr size_t kMostNodes = 64;    // from the root of a norm on, its views included
+constexpr size_t kMostAround = 256;  // with what these are made of
 constexpr double kExact = 1e-12;
 constexpr double kNear = 4e-6;  // with a 1/n in float32
+
+// A norm goes on behind such a node.
+bool mayGoOn(OpKind kind) {
+  switch (kind) {
+    case OpKind::Add:
+    case OpKind::Sub:
+    case OpKind::Mul:
+    case OpKind::Div:
+    case OpKind::Neg:
+    case OpKind::Elementwise:
+    case OpKind::Identity:
+    case OpKind::Cast:
+    case OpKind::Reshape:
+    case OpKind::Permute:
+    case OpKind::Expand:
+      return true;
+    default:
+      return false;
+  }
+}
 
 class Matcher {
  public:
@@ -59,21 +80,43 @@ class Matcher {
     bool gamma = false, beta = false;
   };
 
+  // What stands near the root: what goes on from it, and what that is made of. Others may read the base, too.
+  [[nodiscard]] std::set<NodeId> nodesAround() const {
+    const auto isNear = [&](NodeId id) { return id != kNone && graph_.node(id).block == graph_.node(root_).block; };
+    std::vector<NodeId> queue{root_};
+    std::set<NodeId> found{root_};
+    const auto take = [&](NodeId id) {
+      if (isNear(id) && found.insert(id).second) queue.push_back(id);
+    };
+    for (size_t next = 0; next < queue.size() && queue.size() < kMostNodes; ++next) {
+      const Node& node = graph_.node(queue[next]);
+      if (!mayGoOn(node.kind) && queue[next] != root_) continue;
+      for (const ValueId made : node.outputs) {
+        for (const graph::Use& use : graph_.value(made).uses) take(use.node);
+      }
+    }
+    for (size_t next = 0; next < queue.size() && queue.size() < kMostAround; ++next) {
+      for (const ValueId operand : graph_.node(queue[next]).operands) {
+        if (operand != kNoValue && operand != base_.value) take(graph_.value(operand).producer);
+      }
+    }
+    return found;
+  }
+
   // In execution order, so that what a node reads has been followed before it.
   void followAll() {
-    const graph::BlockId block = graph_.node(root_).block;
+    const std::set<NodeId> around = nodesAround();
     std::set<NodeId> waiting;
     const auto readersOf = [&](ValueId value) {
       for (const graph::Use& use : graph_.value(value).uses) {
-        if (use.node != kNone && graph_.node(use.node).block == block) waiting.insert(use.node);
+        if (around.contains(use.node)) waiting.insert(use.node);
       }
     };
     readersOf(base_.value);
-    for (size_t followed = 0; !waiting.empty() && followed < kMostNodes;) {
+    while (!waiting.empty()) {
       const NodeId id = *waiting.begin();
       waiting.erase(waiting.begin());
       if (!values_.follow(id)) continue;
-      ++followed;
       const ValueId made = graph_.node(id).outputs[0];
       noteEnd(made);
       readersOf(made);
