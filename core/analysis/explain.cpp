@@ -23,14 +23,10 @@ std::string shortOp(const std::string& op) {
   return colon == std::string::npos ? op : op.substr(colon + 1);
 }
 
-// The nearest leaf that stands in the way, and the claims from the root to it.
-struct Blocker {
-  std::vector<ClaimId> path;
-};
-
-std::optional<Blocker> nearestBlocker(const Claims& claims, int norm) {
+// The claims from the root to the nearest leaf that stands in the way; empty: none does.
+std::vector<ClaimId> nearestBlocker(const Claims& claims, int norm) {
   const ClaimId root = claims.root(norm);
-  if (root == kNone) return std::nullopt;
+  if (root == kNone) return {};
   std::map<ClaimId, ClaimId> from{{root, kNone}};
   std::deque<std::pair<ClaimId, bool>> queue{{root, claims.rootTolerant(norm)}};
   while (!queue.empty()) {
@@ -40,15 +36,15 @@ std::optional<Blocker> nearestBlocker(const Claims& claims, int norm) {
     if (tolerant && claim.droppable) continue;
     const bool noticed = claim.kind == Claim::Kind::Constant && !claim.tolerated() && !tolerant;
     if (claim.kind == Claim::Kind::Refused || noticed) {
-      Blocker found;
-      for (ClaimId at = id; at != kNone; at = from[at]) found.path.insert(found.path.begin(), at);
-      return found;
+      std::vector<ClaimId> path;
+      for (ClaimId at = id; at != kNone; at = from[at]) path.insert(path.begin(), at);
+      return path;
     }
     for (const Need& need : claim.needs) {
       if (from.emplace(need.claim, id).second) queue.emplace_back(need.claim, need.throughTolerantUse);
     }
   }
-  return std::nullopt;
+  return {};
 }
 
 // "with γ between 0.61 and 1.38", of a norm whose output is not zero-mean for that reason.
@@ -119,16 +115,16 @@ void explainBlocked(Analysis& analysis, int index) {
     verdict.reason = whyNoPattern(analysis.scales.graph(), norm.input);
     return;
   }
-  const auto blocker = nearestBlocker(analysis.claims, index);
-  if (!blocker) {
+  const auto path = nearestBlocker(analysis.claims, index);
+  if (path.empty()) {
     verdict.reason = "A centering would have to serve this LayerNorm alone, and costs what folding it saves.";
     return;
   }
-  for (const ClaimId id : blocker->path) {
+  for (const ClaimId id : path) {
     const NodeId node = analysis.scales.graph().value(analysis.claims[id].value).producer;
     if (node != kNone && verdict.blockerPath.back() != node) verdict.blockerPath.push_back(node);
   }
-  verdict.reason = blockedSentence(analysis, analysis.claims[blocker->path.back()]);
+  verdict.reason = blockedSentence(analysis, analysis.claims[path.back()]);
 }
 
 }  // namespace

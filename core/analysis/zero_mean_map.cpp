@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "core/analysis/claims/reached.h"
+
 namespace normlens::analysis {
 namespace {
 
@@ -43,53 +45,26 @@ Edits editsOf(const Plan& plan) {
 }
 
 // Which claims hold once the edits are made: everything does until something it needs does not.
-class Holding {
- public:
-  Holding(const Analysis& analysis, const Edits& edits)
-      : graph_(analysis.scales.graph()), claims_(analysis.claims.all()), edits_(edits), holds_(claims_.size(), true) {
-    settle();
-  }
-
-  [[nodiscard]] bool operator[](size_t claim) const { return holds_[claim]; }
-
- private:
-  [[nodiscard]] bool holdsByItself(const Claim& claim) const {
+std::vector<bool> holding(const Analysis& analysis, const Edits& edits) {
+  const auto& claims = analysis.claims.all();
+  const auto holdsByItself = [&](const Claim& claim) {
     if (claim.kind == Claim::Kind::Refused) return false;
     if (claim.kind != Claim::Kind::Constant && claim.kind != Claim::Kind::Joint) return true;
-    return edits_.centered.contains({graph_.value(claim.value).constant, claim.pattern});
-  }
-
-  [[nodiscard]] bool served(const Need& need) const {
-    return need.throughTolerantUse && edits_.forTolerantUses.contains(need.claim);
-  }
-
-  void settle() {
-    std::vector<std::vector<size_t>> dependents(claims_.size());
-    std::vector<size_t> fallen;
-    for (size_t i = 0; i < claims_.size(); ++i) {
-      for (const Need& need : claims_[i].needs) {
-        if (!served(need)) dependents[static_cast<size_t>(need.claim)].push_back(i);
-      }
-      if (holdsByItself(claims_[i])) continue;
-      holds_[i] = false;
-      fallen.push_back(i);
+    return edits.centered.contains({analysis.scales.graph().value(claim.value).constant, claim.pattern});
+  };
+  std::vector<std::pair<int, int>> reads;
+  std::vector<int> fallen;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    for (const Need& need : claims[i].needs) {
+      const bool served = need.throughTolerantUse && edits.forTolerantUses.contains(need.claim);
+      if (!served) reads.emplace_back(need.claim, static_cast<int>(i));
     }
-    while (!fallen.empty()) {
-      const size_t claim = fallen.back();
-      fallen.pop_back();
-      for (const size_t dependent : dependents[claim]) {
-        if (!holds_[dependent]) continue;
-        holds_[dependent] = false;
-        fallen.push_back(dependent);
-      }
-    }
+    if (!holdsByItself(claims[i])) fallen.push_back(static_cast<int>(i));
   }
-
-  const graph::Graph& graph_;
-  const std::vector<Claim>& claims_;
-  const Edits& edits_;
-  std::vector<bool> holds_;
-};
+  auto holds = reachedFrom(std::move(fallen), {claims.size(), reads}, claims.size());
+  holds.flip();
+  return holds;
+}
 
 // The constants that a node reads directly or through a chain of transposes and reshapes.
 std::set<ConstantId> constantsBehind(const graph::Graph& graph, NodeId node) {
@@ -182,7 +157,7 @@ ZeroMeanMap zeroMeanMap(const Analysis& analysis, const Plan& plan) {
   const auto& graph = analysis.scales.graph();
   const auto& claims = analysis.claims.all();
   const Edits planned = editsOf(plan);
-  const Holding now(analysis, {}), after(analysis, planned);
+  const auto now = holding(analysis, {}), after = holding(analysis, planned);
   std::map<ValueId, int> best;  // 0 not, 1 after the plan, 2 now
   for (size_t i = 0; i < claims.size(); ++i) {
     const ValueId value = claims[i].value;

@@ -141,7 +141,8 @@ Work columnWork(const CenterJob& job, LoopNest nest, Strange& strange) {
             const int64_t count = std::min(width, columns - column);
             const Offset start{nest.in + within.in + column, nest.out + within.out + column};
             std::vector<double> means(static_cast<size_t>(count), 0.0);
-            forEachOffset(nest.summed, start, [&](Offset row) { addToSums(at.in + row.in, means.data(), count); });
+            forEachOffset(nest.summed, start,
+                          [&](Offset row) { addScaledRow(at.in + row.in, means.data(), count, 1); });
             for (double& mean : means) {
               mean /= static_cast<double>(rows);
               noteMean(mean, strange);
@@ -174,22 +175,7 @@ Work elementWork(const CenterJob& job, const LoopNest& nest, Strange& strange) {
 }
 
 template <class T>
-Work zeroWork(const CenterJob& job, const LoopNest& nest, Strange& strange) {
-  std::vector<LoopDim> loops = nest.kept;
-  loops.insert(loops.end(), nest.summed.begin(), nest.summed.end());
-  sortAndMergeLoops(loops);
-  const Pointers<T> at(job);
-  return {1, [=, &strange](int64_t) {
-            forEachOffset(loops, {nest.in, nest.out}, [&](Offset x) {
-              noteMean(widen(elementAt(at.in, x.in)), strange);
-              at.out[x.out] = narrow<T>(0.0);
-            });
-          }};
-}
-
-template <class T>
 Work centerWork(const CenterJob& job, LoopNest nest, Strange& strange) {
-  if (!job.pattern.sumsAnything()) return zeroWork<T>(job, nest, strange);
   sortAndMergeLoops(nest.kept);
   sortAndMergeLoops(nest.summed);
   const auto unitStride = [](const std::vector<LoopDim>& loops) {

@@ -1,6 +1,6 @@
 #include "core/fold/row_kernels.h"
 
-#include <bit>
+#include "core/graph/half.h"
 
 // Instruction sets are chosen through the loader's indirect functions, which run before a sanitizer is ready.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
@@ -14,48 +14,15 @@
 namespace normlens::fold {
 namespace {
 
-NORMLENS_INLINE float halfToFloat(uint16_t bits) {
-  // Exponent and mantissa moved into place are the value times 2^-112, subnormals included; infinities and NaNs get
-  // their exponent back by hand.
-  const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7fffU) << 13;
-  const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
-  const uint32_t finite = std::bit_cast<uint32_t>(scaled);
-  const uint32_t special = magnitude | 0x7f800000U;
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
-  return std::bit_cast<float>(((bits & 0x7c00U) == 0x7c00U ? special : finite) | sign);
-}
-
-NORMLENS_INLINE uint16_t floatToHalf(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = (bits >> 16) & 0x8000U;
-  const uint32_t magnitude = bits & 0x7fffffffU;
-  // Normal: drop 13 bits, to nearest and ties to even. Subnormal: adding 1/2 makes the float unit round to 2^-24.
-  const uint32_t normal = (magnitude + 0xfffU + ((magnitude >> 13) & 1U) - (112U << 23)) >> 13;
-  const uint32_t tiny = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3f000000U;
-  uint32_t half = magnitude < 0x38800000U ? tiny : normal;
-  half = magnitude >= 0x477ff000U ? 0x7c00U : half;
-  half = magnitude > 0x7f800000U ? 0x7e00U : half;
-  return static_cast<uint16_t>(half | sign);
-}
-
-NORMLENS_INLINE uint16_t floatToBfloat16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t rounded = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  const uint32_t quietNan = (bits >> 16) | 0x40U;
-  return static_cast<uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quietNan : rounded);
-}
-
 NORMLENS_INLINE double toDouble(float x) { return static_cast<double>(x); }
 NORMLENS_INLINE double toDouble(double x) { return x; }
-NORMLENS_INLINE double toDouble(Half x) { return static_cast<double>(halfToFloat(x.bits)); }
-NORMLENS_INLINE double toDouble(BFloat16 x) {
-  return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16));
-}
+NORMLENS_INLINE double toDouble(Half x) { return static_cast<double>(graph::inlined::halfToFloat(x.bits)); }
+NORMLENS_INLINE double toDouble(BFloat16 x) { return static_cast<double>(graph::inlined::bfloat16ToFloat(x.bits)); }
 
 NORMLENS_INLINE void store(double x, float* y) { *y = static_cast<float>(x); }
 NORMLENS_INLINE void store(double x, double* y) { *y = x; }
-NORMLENS_INLINE void store(double x, Half* y) { y->bits = floatToHalf(static_cast<float>(x)); }
-NORMLENS_INLINE void store(double x, BFloat16* y) { y->bits = floatToBfloat16(static_cast<float>(x)); }
+NORMLENS_INLINE void store(double x, Half* y) { y->bits = graph::inlined::floatToHalf(static_cast<float>(x)); }
+NORMLENS_INLINE void store(double x, BFloat16* y) { y->bits = graph::inlined::floatToBfloat16(static_cast<float>(x)); }
 
 // An element at any address.
 template <class T>
@@ -126,12 +93,6 @@ NORMLENS_INLINE void subtractOne(const T* row, T* __restrict y, int64_t n, doubl
 }
 
 template <class T>
-NORMLENS_INLINE void addUp(const T* row, double* __restrict sums, int64_t n) {
-  const auto* __restrict x = loose(row);
-  for (int64_t i = 0; i < n; ++i) sums[i] += toDouble(x[i]);
-}
-
-template <class T>
 NORMLENS_INLINE void subtractEach(const T* row, T* __restrict y, int64_t n, const double* __restrict means) {
   const auto* __restrict x = loose(row);
   for (int64_t i = 0; i < n; ++i) store(toDouble(x[i]) - means[i], &y[i]);
@@ -161,11 +122,6 @@ NORMLENS_CLONES void subtractFromRow(const BFloat16* x, BFloat16* y, int64_t n, 
   subtractOne(x, y, n, mean);
 }
 
-NORMLENS_CLONES void addToSums(const float* x, double* sums, int64_t n) { addUp(x, sums, n); }
-NORMLENS_CLONES void addToSums(const double* x, double* sums, int64_t n) { addUp(x, sums, n); }
-NORMLENS_CLONES void addToSums(const Half* x, double* sums, int64_t n) { addUp(x, sums, n); }
-NORMLENS_CLONES void addToSums(const BFloat16* x, double* sums, int64_t n) { addUp(x, sums, n); }
-
 NORMLENS_CLONES void subtractMeans(const float* x, float* y, int64_t n, const double* means) {
   subtractEach(x, y, n, means);
 }
@@ -194,11 +150,11 @@ double narrow<double>(double x) {
 }
 template <>
 Half narrow<Half>(double x) {
-  return {floatToHalf(static_cast<float>(x))};
+  return {graph::inlined::floatToHalf(static_cast<float>(x))};
 }
 template <>
 BFloat16 narrow<BFloat16>(double x) {
-  return {floatToBfloat16(static_cast<float>(x))};
+  return {graph::inlined::floatToBfloat16(static_cast<float>(x))};
 }
 
 }  // namespace normlens::fold

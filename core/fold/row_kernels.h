@@ -40,12 +40,6 @@ void subtractFromRow(const double* x, double* y, int64_t n, double mean);
 void subtractFromRow(const Half* x, Half* y, int64_t n, double mean);
 void subtractFromRow(const BFloat16* x, BFloat16* y, int64_t n, double mean);
 
-// sums[i] += x[i].
-void addToSums(const float* x, double* sums, int64_t n);
-void addToSums(const double* x, double* sums, int64_t n);
-void addToSums(const Half* x, double* sums, int64_t n);
-void addToSums(const BFloat16* x, double* sums, int64_t n);
-
 // y[i] = x[i] - means[i].
 void subtractMeans(const float* x, float* y, int64_t n, const double* means);
 void subtractMeans(const double* x, double* y, int64_t n, const double* means);

@@ -1,12 +1,11 @@
 #include "core/graph/types.h"
 
 #include <array>
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "core/base/small_vector.h"
+#include "core/graph/half.h"
 
 namespace normlens::graph {
 namespace {
@@ -163,37 +162,9 @@ bool isZero(const TensorView& view, int64_t most) {
   return eachElement(view, *count, [&](const std::byte* at) { return read(at) == 0.0; });
 }
 
-float bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-
-uint16_t floatToBfloat16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return static_cast<uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<uint16_t>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
-}
-
-float halfToFloat(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000U) << 16;
-  const uint32_t exponent = (bits >> 10) & 0x1fU;
-  const uint32_t mantissa = bits & 0x3ffU;
-  if (exponent == 0) {
-    const float magnitude = std::ldexp(static_cast<float>(mantissa), -24);
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
-}
-
-uint16_t floatToHalf(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000U);
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | 0x7e00U);
-  const float magnitude = std::fabs(value);
-  if (magnitude >= 65520.0F) return static_cast<uint16_t>(sign | 0x7c00U);
-  if (magnitude < 6.103515625e-5F) {  // subnormal: a multiple of 2^-24
-    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::lrint(std::ldexp(magnitude, 24))));
-  }
-  const uint32_t rounded = (bits & 0x7fffffffU) + 0xfffU + ((bits >> 13) & 1U);
-  return static_cast<uint16_t>(sign | static_cast<uint16_t>((rounded - (112U << 23)) >> 13));
-}
+float halfToFloat(uint16_t bits) { return inlined::halfToFloat(bits); }
+float bfloat16ToFloat(uint16_t bits) { return inlined::bfloat16ToFloat(bits); }
+uint16_t floatToHalf(float value) { return inlined::floatToHalf(value); }
+uint16_t floatToBfloat16(float value) { return inlined::floatToBfloat16(value); }
 
 }  // namespace normlens::graph

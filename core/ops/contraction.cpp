@@ -193,17 +193,6 @@ std::optional<Contraction> attention(const Graph& graph, const Node& node) {
   return c;
 }
 
-bool has(const std::vector<Label>& labels, int id) {
-  return std::any_of(labels.begin(), labels.end(), [id](const Label& l) { return l.id == id; });
-}
-
-std::vector<int64_t> sizes(const std::vector<Label>& labels) {
-  std::vector<int64_t> out;
-  out.reserve(labels.size());
-  for (const Label& label : labels) out.push_back(label.size);
-  return out;
-}
-
 // y's pattern as `mine` has to satisfy it: its own labels keep their sums, shared ones keep their region.
 std::optional<Pattern> operandPattern(const Contraction& c, const FactorsPerDim& out, const std::vector<Label>& mine,
                                       const std::vector<Label>& other) {
@@ -252,6 +241,17 @@ std::optional<Pattern> widenedFromBias(const Graph& graph, const Node& node, con
 
 }  // namespace
 
+bool has(const std::vector<Label>& labels, int id) {
+  return std::any_of(labels.begin(), labels.end(), [id](const Label& l) { return l.id == id; });
+}
+
+std::vector<int64_t> sizesOf(const std::vector<Label>& labels) {
+  std::vector<int64_t> out;
+  out.reserve(labels.size());
+  for (const Label& label : labels) out.push_back(label.size);
+  return out;
+}
+
 std::optional<Contraction> contractionOf(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case OpKind::Linear:
@@ -275,7 +275,7 @@ ZeroMean contractionZeroMean(const Graph& graph, const Node& node, int output, c
   if (output != 0) return ZeroMean::refused("nothing is known of its output's mean");  // an attention's probabilities
   const auto c = contractionOf(graph, node);
   if (!c) return ZeroMean::refused("its form or shapes are not understood");
-  const auto out = alignTo(pattern, sizes(c->labelsOut));
+  const auto out = alignTo(pattern, sizesOf(c->labelsOut));
   if (!out) return ZeroMean::refused("the norm's channels do not line up with its output");
   // The weight first: an edit there is free.
   auto which = c->b;
@@ -306,7 +306,7 @@ Shift contractionShift(const Graph& graph, const Node& node, int operand, const 
   if (!first && operand != c->b) return Shift::refused("it reads the shifted values");
   const auto& mine = first ? c->labelsA : c->labelsB;
   const auto& other = first ? c->labelsB : c->labelsA;
-  const auto dims = alignTo(pattern, sizes(mine));
+  const auto dims = alignTo(pattern, sizesOf(mine));
   if (!dims) return Shift::refused("the shift does not line up with its operand");
   FactorsPerDim out;
   for (const Label& label : c->labelsOut) {

@@ -27,6 +27,9 @@ struct Contraction {
   std::vector<Label> labelsA, labelsB, labelsOut;
 };
 
+[[nodiscard]] bool has(const std::vector<Label>& labels, int id);
+[[nodiscard]] std::vector<int64_t> sizesOf(const std::vector<Label>& labels);
+
 // The contraction that a node computes; nullopt for other kinds, unknown shapes or forms not covered.
 [[nodiscard]] std::optional<Contraction> contractionOf(const graph::Graph& graph, const graph::Node& node);
 

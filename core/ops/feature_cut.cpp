@@ -34,17 +34,11 @@ bool isWeight(const Graph& graph, ValueId value) {
   return false;
 }
 
-bool has(const std::vector<Label>& labels, int id) {
-  return std::any_of(labels.begin(), labels.end(), [id](const Label& label) { return label.id == id; });
-}
-
 // Every label that the region restricts is the weight's own.
 bool regionOfWeight(const Graph& graph, const Node& node, const Pattern& pattern) {
   const auto c = contractionOf(graph, node);
   if (!c || c->b < 0) return false;
-  std::vector<int64_t> sizes;
-  for (const Label& label : c->labelsOut) sizes.push_back(label.size);
-  const auto dims = alignTo(pattern, sizes);
+  const auto dims = alignTo(pattern, sizesOf(c->labelsOut));
   if (!dims) return false;
   const bool weightA = isWeight(graph, node.operands[static_cast<size_t>(c->a)]);
   const bool weightB = isWeight(graph, node.operands[static_cast<size_t>(c->b)]);

@@ -30,10 +30,7 @@ NORMLENS_RULE(gather);
 SizeRule reshapeSize, permuteSize, expandSize, gatherSize;
 
 // rules_window.cpp
-NORMLENS_RULE(slice);
-NORMLENS_RULE(select);
-NORMLENS_RULE(unbind);
-NORMLENS_RULE(split);
+NORMLENS_RULE(cut);  // Slice, Select, Split, Unbind
 NORMLENS_RULE(pad);
 SizeRule windowSize, selectSize, padSize;
 

@@ -83,6 +83,8 @@ struct OpRow {
 
 // a + b or a - b: without a factor alpha in front of b.
 [[nodiscard]] bool plainAlpha(const graph::Node& node);
+// c + alpha * (a @ b): without a factor beta in front of c.
+[[nodiscard]] bool plainBeta(const graph::Node& node);
 
 // y = x - mean(x, axes, keepdim): the operand index of x in `node` and the pattern of the mean.
 struct ExplicitCentering {

@@ -45,10 +45,6 @@ const Node* soleProducer(const Graph& graph, ValueId value) {
   return sole ? &graph.node(made.producer) : nullptr;
 }
 
-bool scalesBy(const Node& node, std::string_view name) {
-  return graph::floatAttribute(node, name).value_or(1.0) != 1.0 || graph::intAttribute(node, name).value_or(1) != 1;
-}
-
 // Constants that only this linear reads, of the shapes that a linear's have.
 bool ownConstants(const Graph& graph, const LinearForm& form) {
   const auto own = [&](ValueId id) {
@@ -70,7 +66,7 @@ std::optional<LinearForm> linearForm(const Graph& graph, ValueId value) {
   if (node->kind == OpKind::Linear) {
     form = {operand(0), operand(1), 0, operand(2)};
   } else if (node->kind == OpKind::AddMatMul) {
-    if (scalesBy(*node, "alpha") || scalesBy(*node, "beta")) return std::nullopt;
+    if (!plainAlpha(*node) || !plainBeta(*node)) return std::nullopt;
     form = {operand(1), operand(2), 1, operand(0)};
   } else {
     if (node->kind == OpKind::Add && plainAlpha(*node)) {
@@ -78,7 +74,7 @@ std::optional<LinearForm> linearForm(const Graph& graph, ValueId value) {
       form.bias = operand(biasSide);
       node = operand(1 - biasSide) == kNoValue ? nullptr : soleProducer(graph, operand(1 - biasSide));
     }
-    if (node == nullptr || node->kind != OpKind::MatMul || scalesBy(*node, "alpha")) return std::nullopt;
+    if (node == nullptr || node->kind != OpKind::MatMul || !plainAlpha(*node)) return std::nullopt;
     form = {operand(0), operand(1), 1, form.bias};
   }
   return form.weight != kNoValue && ownConstants(graph, form) ? std::optional(form) : std::nullopt;

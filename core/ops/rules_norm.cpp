@@ -50,10 +50,17 @@ std::optional<ChannelShift> channelShift(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-bool plainAlpha(const Node& node) {
-  return graph::floatAttribute(node, "alpha").value_or(1.0) == 1.0 &&
-         graph::intAttribute(node, "alpha").value_or(1) == 1;
+namespace {
+
+bool isOne(const Node& node, std::string_view attribute) {
+  return graph::floatAttribute(node, attribute).value_or(1.0) == 1.0 &&
+         graph::intAttribute(node, attribute).value_or(1) == 1;
 }
+
+}  // namespace
+
+bool plainAlpha(const Node& node) { return isOne(node, "alpha"); }
+bool plainBeta(const Node& node) { return isOne(node, "beta"); }
 
 std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Node& node) {
   if (node.kind != OpKind::Sub || node.operands.size() < 2) return std::nullopt;

@@ -88,109 +88,65 @@ Shift windowShift(const Graph& graph, const Node& node, AxisView view, std::opti
   return Shift::carried({{out, std::move(left)}});
 }
 
-std::optional<int64_t> startOf(const Node& node) {
+// Select and Unbind take one index of the axis, which is gone.
+bool dropsAxis(const Node& node) { return node.kind == OpKind::Select || node.kind == OpKind::Unbind; }
+
+// Where the window of an output starts; nullopt: a run decides, or it is none.
+std::optional<int64_t> startOf(const Graph& graph, const Node& node, int output, size_t axis) {
+  if (node.kind == OpKind::Unbind) return output;
+  if (node.kind == OpKind::Split) {
+    int64_t offset = 0;
+    for (int i = 0; i < output; ++i) {
+      const Shape* shape = shapeOf(graph, node.outputs[static_cast<size_t>(i)]);
+      if (shape == nullptr || axis >= shape->size()) return std::nullopt;
+      offset += (*shape)[axis];
+    }
+    return offset;
+  }
   if (graph::intAttribute(node, "step").value_or(1) != 1) return std::nullopt;
-  const auto start = graph::intAttribute(node, "start");
+  const auto start = graph::intAttribute(node, node.kind == OpKind::Select ? "index" : "start");
   return start && *start >= 0 ? start : std::nullopt;
 }
 
-int64_t offsetOfOutput(const Graph& graph, const Node& node, int output, size_t axis) {
-  int64_t offset = 0;
-  for (int i = 0; i < output; ++i) {
-    const Shape* shape = shapeOf(graph, node.outputs[static_cast<size_t>(i)]);
-    if (shape == nullptr || axis >= shape->size()) return -1;
-    offset += (*shape)[axis];
-  }
-  return offset;
+std::optional<AxisView> viewOfCut(const Graph& graph, const Node& node, int output, const Pattern& pattern,
+                                  bool ofInput) {
+  auto view = viewOf(graph, node, 0, output, pattern, ofInput);
+  if (!view || view->axis >= view->in->size()) return std::nullopt;
+  return view->out->size() + (dropsAxis(node) ? 1 : 0) == view->in->size() ? std::move(view) : std::nullopt;
 }
+
+int64_t lengthOf(const Node& node, const AxisView& view) { return dropsAxis(node) ? 1 : (*view.out)[view.axis]; }
 
 }  // namespace
 
-ZeroMean sliceZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  auto view = viewOf(graph, node, 0, output, pattern, false);
-  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
-  const int64_t length = (*view->out)[view->axis];
-  return windowZeroMean(graph, node, std::move(*view), startOf(node), length, node.operands[0]);
-}
-Shift sliceShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  auto view = viewOf(graph, node, 0, 0, pattern, true);
-  if (operand != 0 || !view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
-  const int64_t length = (*view->out)[view->axis];
-  return windowShift(graph, node, std::move(*view), startOf(node), length, node.outputs[0]);
+ZeroMean cutZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+  auto view = viewOfCut(graph, node, output, pattern, false);
+  if (!view) return ZeroMean::refused(kNoShape);
+  if (dropsAxis(node)) view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), Factors{});
+  const auto start = startOf(graph, node, output, view->axis);
+  const int64_t length = lengthOf(node, *view);
+  return windowZeroMean(graph, node, std::move(*view), start, length, node.operands[0]);
 }
 
-namespace {
-
-std::optional<int64_t> indexOf(const Node& node, int output) {
-  if (node.kind == OpKind::Unbind) return output;
-  const auto index = graph::intAttribute(node, "index");
-  return index && *index >= 0 ? index : std::nullopt;
-}
-
-ZeroMean pickZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  auto view = viewOf(graph, node, 0, output, pattern, false);
-  if (!view || view->axis >= view->in->size() || view->dims.size() + 1 != view->in->size())
-    return ZeroMean::refused(kNoShape);
-  view->dims.insert(view->dims.begin() + static_cast<std::ptrdiff_t>(view->axis), Factors{});
-  return windowZeroMean(graph, node, std::move(*view), indexOf(node, output), 1, node.operands[0]);
-}
-
-Shift pickShift(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  auto view = viewOf(graph, node, 0, output, pattern, true);
-  if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
-  return windowShift(graph, node, std::move(*view), indexOf(node, output), 1,
-                     node.outputs[static_cast<size_t>(output)]);
-}
-
-// One shift result for a node with several outputs: absorbed where it reaches none of them.
-template <class PerOutput>
-Shift overOutputs(const Node& node, PerOutput perOutput) {
+// Absorbed where it reaches no output.
+Shift cutShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+  if (operand != 0)
+    return Shift::refused(node.kind == OpKind::Select ? "the shifted values are its index"
+                                                      : "it reads the shifted values");
   Shift all = Shift::absorbed();
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    Shift one = perOutput(static_cast<int>(i));
+    const auto output = static_cast<int>(i);
+    auto view = viewOfCut(graph, node, output, pattern, true);
+    if (!view) return Shift::refused(kNoShape);
+    const auto start = startOf(graph, node, output, view->axis);
+    const int64_t length = lengthOf(node, *view);
+    Shift one = windowShift(graph, node, std::move(*view), start, length, node.outputs[i]);
     if (one.verdict == Shift::Verdict::Refused) return one;
     if (one.verdict == Shift::Verdict::Absorbed) continue;
     all.verdict = Shift::Verdict::Carried;
     std::move(one.outputs.begin(), one.outputs.end(), std::back_inserter(all.outputs));
   }
   return all;
-}
-
-}  // namespace
-
-ZeroMean selectZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  return pickZeroMean(graph, node, output, pattern);
-}
-Shift selectShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  if (operand != 0) return Shift::refused("the shifted values are its index");
-  return pickShift(graph, node, 0, pattern);
-}
-
-ZeroMean unbindZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  return pickZeroMean(graph, node, output, pattern);
-}
-Shift unbindShift(const Graph& graph, const Node& node, int, const Pattern& pattern) {
-  return overOutputs(node, [&](int output) { return pickShift(graph, node, output, pattern); });
-}
-
-ZeroMean splitZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
-  auto view = viewOf(graph, node, 0, output, pattern, false);
-  if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
-  const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
-  const int64_t length = (*view->out)[view->axis];
-  return windowZeroMean(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
-                        node.operands[0]);
-}
-Shift splitShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  if (operand != 0) return Shift::refused("it reads the shifted values");
-  return overOutputs(node, [&](int output) {
-    auto view = viewOf(graph, node, 0, output, pattern, true);
-    if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
-    const int64_t offset = offsetOfOutput(graph, node, output, view->axis);
-    const int64_t length = (*view->out)[view->axis];
-    return windowShift(graph, node, std::move(*view), offset < 0 ? std::nullopt : std::optional(offset), length,
-                       node.outputs[static_cast<size_t>(output)]);
-  });
 }
 
 namespace {

@@ -2,7 +2,7 @@
 // where something is nearly a LayerNorm.
 #include <gtest/gtest.h>
 
-#include "core/analysis/norms/algebraic_norm.h"
+#include "core/analysis/norms/norms.h"
 #include "core/analysis/norms/whole_norm.h"
 #include "tests/analysis/found_norms.h"
 

@@ -2,6 +2,8 @@
 // one.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "tests/analysis/found_norms.h"
 
 namespace normlens::analysis {
@@ -140,6 +142,25 @@ TEST(DecomposedNorms, TwoPassesWithSumsInsteadOfMeans) {
   EXPECT_EQ(norm.folded, 1U) << norm.reason;
   EXPECT_EQ(norm.centerings, 0);
   EXPECT_LT(norm.difference, 1e-12);
+}
+
+// As the layers of a decoder norm what the encoder gives them, each for itself.
+TEST(DecomposedNorms, ManyOfOneValueAreAllFound) {
+  const std::string layer = R"(
+  %m#: float64[2, 5, 1] = Reduce(%x) {op = "mean", axes = [2], keepdim = true}
+  %c#: float64[2, 5, 8] = Sub(%x, %m#)
+  %q#: float64[2, 5, 8] = Mul(%c#, %c#)
+  %v#: float64[2, 5, 1] = Reduce(%q#) {op = "mean", axes = [2], keepdim = true}
+  %e#: float64[2, 5, 1] = Add(%v#, 1e-05)
+  %r#: float64[2, 5, 1] = Elementwise(%e#) function SquareRoot
+  %y#: float64[2, 5, 8] = Div(%c#, %r#))";
+  constexpr size_t kLayers = 40;
+  std::string text = "graph {\n  input %x: float64[2, 5, 8]", outputs = "%x";
+  for (size_t i = 0; i < kLayers; ++i) {
+    text += std::regex_replace(layer, std::regex("#"), std::to_string(i));
+    outputs += ", %y" + std::to_string(i);
+  }
+  EXPECT_EQ(findNorms(parsed(text + "\n  return " + outputs + "\n}")).layerNorms.size(), kLayers);
 }
 
 // A subtraction of the mean before an RMSNorm in one op.

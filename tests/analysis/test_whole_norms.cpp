@@ -50,7 +50,7 @@ TEST(WholeNorms, GammaAndBetaBehindANormArePartOfIt) {
     ASSERT_EQ(norms.size(), 1U) << text;
     const WholeNorm& norm = norms[0].norm;
     EXPECT_EQ(norm.centers, text == kLayer);
-    EXPECT_EQ(norm.nodes.size(), graph.nodes.size());
+    EXPECT_EQ(norm.members.size(), graph.nodes.size());
     EXPECT_EQ(graph.value(norm.input).name, "x");
     EXPECT_EQ(graph.value(norm.gamma).name, "g");
     EXPECT_EQ(graph.value(norm.beta).name, "b");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/grouped.h"
+#include "core/analysis/claims/reached.h"
 
 namespace normlens::analysis {
 
@@ -161,31 +161,11 @@ Grouped<int> readersOf(const std::vector<Step>& steps) {
 // The steps from which a leaf of this kind is reached.
 template <class IsBad>
 std::vector<bool> reaching(const std::vector<Step>& steps, const Grouped<int>& readers, IsBad isBad) {
-  std::vector<bool> reached(steps.size(), false);
-  std::vector<int> queue;
+  std::vector<int> bad;
   for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
-    if (!steps[static_cast<size_t>(i)].leaf || !isBad(i)) continue;
-    reached[static_cast<size_t>(i)] = true;
-    queue.push_back(i);
+    if (steps[static_cast<size_t>(i)].leaf && isBad(i)) bad.push_back(i);
   }
-  while (!queue.empty()) {
-    const int at = queue.back();
-    queue.pop_back();
-    for (const int reader : readers[static_cast<size_t>(at)]) {
-      if (reached[static_cast<size_t>(reader)]) continue;
-      reached[static_cast<size_t>(reader)] = true;
-      queue.push_back(reader);
-    }
-  }
-  return reached;
-}
-
-graph::Uses readsOfNorm(const Graph& graph, const LayerNorm& norm) {
-  graph::Uses out;
-  for (const Use& use : graph.value(norm.input).uses) {
-    if (std::find(norm.members.begin(), norm.members.end(), use.node) != norm.members.end()) out.push_back(use);
-  }
-  return out;
+  return reachedFrom(std::move(bad), readers, steps.size());
 }
 
 // The edits of the practical criterion: what lies behind the norms that it holds for.
@@ -200,7 +180,7 @@ class PaperEdits {
         centered_(claims.all().size()) {}
 
   void add(const LayerNorm& norm, int first) {
-    const graph::Uses reads = readsOfNorm(graph_, norm);
+    const graph::Uses reads = readsOfInput(graph_, norm);
     visit({first, &reads});
     while (!queue_.empty()) {
       const int at = queue_.back();

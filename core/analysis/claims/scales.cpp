@@ -27,11 +27,6 @@ bool allFinite(const std::vector<double>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
 }
 
-// c + alpha * (a @ b): without a factor beta in front of c.
-bool plainBeta(const Node& node) {
-  return graph::floatAttribute(node, "beta").value_or(1.0) == 1.0 && graph::intAttribute(node, "beta").value_or(1) == 1;
-}
-
 class Absorber {
  public:
   explicit Absorber(const Graph& graph) : original_(graph), out_{&graph, std::nullopt, {}} {}
@@ -218,7 +213,7 @@ class Absorber {
       case OpKind::AddMatMul:
         // What is added to a bias would be multiplied by beta.
         return step.scale.isAlong(rank - 1) && hasWeight(2, 2) && part(operandOf(id, 2), 1, factor, edit) &&
-               bias(operandOf(id, 0), step, step.once && plainBeta(node), edit);
+               bias(operandOf(id, 0), step, step.once && ops::plainBeta(node), edit);
       case OpKind::Conv:
         return step.scale.isAlong(1) && hasWeight(1, rank) && !graph::boolAttribute(node, "transposed") &&
                part(operandOf(id, 1), 0, factor, edit) && bias(operandOf(id, 2), step, step.once, edit);

@@ -133,7 +133,7 @@ void ShiftTolerance::settleReadings(int id) {
 
 const ShiftTolerance::Readings& ShiftTolerance::readings(ValueId value, const Pattern& shift) {
   const auto first = static_cast<int>(entries_.size());
-  const int id = index_.number(value, shift);
+  const int id = index_.number({value, shift});
   if (id >= first) {
     while (entries_.size() < index_.size()) expand(static_cast<int>(entries_.size()));
     settle(first);

@@ -142,11 +142,12 @@ class ShiftFinder {
       case OpKind::Linear:
         return use.operand == 0 && addPart({use.node, 1, kNone}, 1, {use.node, 2, kNone}, node.outputs[0]);
       case OpKind::AddMatMul:
-        return use.operand == 1 && plainProduct(node) &&
+        return use.operand == 1 && ops::plainAlpha(node) && ops::plainBeta(node) &&
                addPart({use.node, 2, kNone}, 0, {use.node, 0, kNone}, node.outputs[0]);
       case OpKind::MatMul: {
         const NodeId add = soleReader(node.outputs[0], OpKind::Add);
-        if (use.operand != 0 || !plainProduct(node) || add == kNone || !ops::plainAlpha(graph_.node(add))) return false;
+        if (use.operand != 0 || !ops::plainAlpha(node) || add == kNone || !ops::plainAlpha(graph_.node(add)))
+          return false;
         const int bias = graph_.node(add).operands[0] == node.outputs[0] ? 1 : 0;
         if (!graph::sameTypeAndShape(graph_, node.outputs[0], graph_.node(add).outputs[0])) return false;
         out_.between.push_back(node.outputs[0]);
@@ -155,12 +156,6 @@ class ShiftFinder {
       default:
         return false;
     }
-  }
-
-  [[nodiscard]] static bool plainProduct(const Node& node) {
-    const bool plainBeta =
-        graph::floatAttribute(node, "beta").value_or(1.0) == 1.0 && graph::intAttribute(node, "beta").value_or(1) == 1;
-    return plainBeta && ops::plainAlpha(node);
   }
 
   // inputAxis: of the weight operand, the one that is summed with the channels.

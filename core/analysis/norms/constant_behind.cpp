@@ -1,6 +1,6 @@
 #include "core/analysis/norms/constant_behind.h"
 
-#include "core/analysis/norms/written_parts.h"
+#include "core/analysis/norms/written_nodes.h"
 
 namespace normlens::analysis {
 

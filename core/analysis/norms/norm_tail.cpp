@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/analysis/norms/written_parts.h"
+#include "core/analysis/norms/written_nodes.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
 

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
 #include <set>
 
-#include "core/analysis/norms/algebraic_norm.h"
-#include "core/analysis/norms/decomposed_norm.h"
-#include "core/analysis/norms/decomposed_rms_norm.h"
+#include "core/analysis/norms/written_norms.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 
@@ -25,15 +22,14 @@ namespace {
 
 LayerNorm fromOp(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const auto operand = [&](size_t i) { return i < node.operands.size() ? node.operands[i] : kNoValue; };
   LayerNorm norm;
   if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
   norm.members = {id};
   norm.input = node.operands.at(0);
   norm.output = node.outputs.at(0);
-  norm.gamma = operand(1);
-  norm.beta = operand(2);
+  norm.gamma = graph::operandAt(node, 1);
+  norm.beta = graph::operandAt(node, 2);
   norm.eps = graph::floatAttribute(node, "eps").value_or(0);
   norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
   if (const auto* shape = ops::shapeOf(graph, norm.input)) {
@@ -74,16 +70,17 @@ LayerNorm innerNorm(const Graph& graph, NodeId id, size_t gamma) {
 
 bool isInside(const Graph& graph, const LayerNorm& norm) { return graph.node(norm.node).kind == OpKind::Opaque; }
 
-OtherNorm otherFromOp(const Graph& graph, NodeId id, std::string_view kind) {
+OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   OtherNorm norm;
-  norm.kind = kind;
+  norm.kind = node.kind == OpKind::RmsNorm ? "RMSNorm" : graph::opKindName(node.kind);
   if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
   norm.members = {id};
   norm.input = graph::operandAt(node, 0);
   norm.output = node.outputs.at(0);
   norm.gamma = graph::operandAt(node, 1);
+  norm.beta = graph::operandAt(node, 2);
   norm.axes = graph::intsAttribute(node, "axes").value_or(std::vector<int64_t>{});
   norm.eps = graph::floatAttribute(node, "eps").value_or(0);
   return norm;
@@ -100,23 +97,9 @@ bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
   });
 }
 
-bool mayEndNorm(OpKind kind) {
-  return kind == OpKind::Div || kind == OpKind::Mul || kind == OpKind::Add || kind == OpKind::Sub;
-}
-
-std::optional<std::string_view> otherNormKind(OpKind kind) {
-  switch (kind) {
-    case OpKind::GroupNorm:
-      return "GroupNorm";
-    case OpKind::InstanceNorm:
-      return "InstanceNorm";
-    case OpKind::BatchNorm:
-      return "BatchNorm";
-    case OpKind::RmsNorm:
-      return "RMSNorm";
-    default:
-      return std::nullopt;
-  }
+bool isOtherNorm(OpKind kind) {
+  return kind == OpKind::GroupNorm || kind == OpKind::InstanceNorm || kind == OpKind::BatchNorm ||
+         kind == OpKind::RmsNorm;
 }
 
 // Module path or node name where it is unique, with a number behind it otherwise; op#k where there is none.
@@ -132,17 +115,9 @@ class Names {
   std::map<std::string, int> seen_;
 };
 
-// Behind the others, in execution order among them.
-void addAlgebraicNorms(const Graph& graph, Norms& norms) {
-  std::set<NodeId> taken;
-  for (const LayerNorm& norm : norms.layerNorms) taken.insert(norm.members.begin(), norm.members.end());
-  for (const OtherNorm& norm : norms.others) taken.insert(norm.members.begin(), norm.members.end());
-  auto more = algebraicNorms(graph, taken);
-  if (more.empty()) return;
-  std::move(more.begin(), more.end(), std::back_inserter(norms.layerNorms));
-  std::map<NodeId, size_t> position;
-  for (const NodeId id : graph.executionOrder()) position.emplace(id, position.size());
-  std::ranges::stable_sort(norms.layerNorms, {}, [&](const LayerNorm& norm) { return position.at(norm.node); });
+template <class Found>
+void sortByExecution(const std::map<NodeId, size_t>& position, std::vector<Found>& norms) {
+  std::ranges::stable_sort(norms, {}, [&](const Found& norm) { return position.at(norm.node); });
 }
 
 }  // namespace
@@ -160,27 +135,24 @@ bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
 }
 
 Norms findNorms(const Graph& graph) {
-  Norms out;
+  Norms out = writtenNorms(graph);
+  std::set<NodeId> ends;
+  for (const LayerNorm& norm : out.layerNorms) ends.insert(norm.node);
+  std::map<NodeId, size_t> position;
   for (const NodeId id : graph.executionOrder()) {
+    position.emplace(id, position.size());
     const Node& node = graph.node(id);
     if (node.kind == OpKind::LayerNorm) {
       out.layerNorms.push_back(fromOp(graph, id));
-    } else if (mayEndNorm(node.kind)) {
-      if (auto norm = matchDecomposedNorm(graph, id)) {
-        out.layerNorms.push_back(std::move(*norm));
-      } else if (auto other = matchDecomposedRmsNorm(graph, id)) {
-        out.others.push_back(std::move(*other));
-      }
-    } else if (auto norm = node.kind == OpKind::RmsNorm ? matchCenteredRmsNorm(graph, id) : std::nullopt) {
-      out.layerNorms.push_back(std::move(*norm));
-    } else if (const auto kind = otherNormKind(node.kind)) {
-      out.others.push_back(otherFromOp(graph, id, *kind));
+    } else if (isOtherNorm(node.kind) && !ends.contains(id)) {
+      out.others.push_back(otherFromOp(graph, id));
     } else if (node.kind == OpKind::Opaque) {
       const auto gammas = graph::intsAttribute(node, "inner_norms").value_or(std::vector<int64_t>{});
       for (const int64_t gamma : gammas) out.layerNorms.push_back(innerNorm(graph, id, static_cast<size_t>(gamma)));
     }
   }
-  addAlgebraicNorms(graph, out);
+  sortByExecution(position, out.layerNorms);
+  sortByExecution(position, out.others);
   for (LayerNorm& norm : out.layerNorms) {
     if (norm.blockedReason.empty() && !isOverKnownSizes(graph, norm))
       norm.blockedReason = "over how many values it is taken is known at run time only";
@@ -208,6 +180,14 @@ std::string writtenInBetween(const Graph& graph, const std::vector<NodeId>& memb
   std::erase(read, output);
   const auto written = std::ranges::find_if(read, [&](ValueId id) { return !graph.value(id).opaqueReason.empty(); });
   return written == read.end() ? std::string() : graph.value(*written).opaqueReason;
+}
+
+graph::Uses readsOfInput(const Graph& graph, const LayerNorm& norm) {
+  graph::Uses reads;
+  for (const graph::Use& use : graph.value(norm.input).uses) {
+    if (std::ranges::find(norm.members, use.node) != norm.members.end()) reads.push_back(use);
+  }
+  return reads;
 }
 
 bool isClosed(const Graph& graph, const std::vector<NodeId>& members, ValueId output,

@@ -13,6 +13,19 @@ namespace normlens::analysis {
 enum class NormForm : uint8_t { Op, Decomposed, Fused };
 [[nodiscard]] std::string_view normFormName(NormForm form);
 
+// What all norms have in common: y = gamma * norm(x) + beta over the axes `axes` of x, with eps.
+struct NormParts {
+  NormForm form = NormForm::Op;
+  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the one that ends it
+  std::vector<graph::NodeId> members;  // all nodes of it, in execution order
+  graph::ValueId input = graph::kNoValue;
+  graph::ValueId output = graph::kNoValue;
+  graph::ValueId gamma = graph::kNoValue;
+  graph::ValueId beta = graph::kNoValue;
+  std::vector<int64_t> axes;  // empty when the shape is not known
+  double eps = 0;
+};
+
 // y = gamma * (x - mean(x)) / sqrt(var(x) + eps) + beta over the axes `axes` of x: the last ones, or where it is
 // decomposed the channels of an image [batch, channels, height, width].
 //
@@ -24,8 +37,8 @@ enum class NormForm : uint8_t { Op, Decomposed, Fused };
 //                        c * (gamma * rsqrt(max(0, mean(x^2) - mean(x)^2) + eps))
 // Or as Keras does, multiplied out: x * k + (beta - mean * k), k = gamma * rsqrt(...).
 // Or with everything behind c in one op, RmsNorm(c, gamma), which stays when the norm is folded.
-// Or in any other way that computes the same (algebraic_norm.h), perhaps of a view of x.
-struct LayerNorm {
+// Or in any other way that computes the same (written_norms.h), perhaps of a view of x.
+struct LayerNorm : NormParts {
   // A node that folding replaces by one of its operands.
   struct LeftOut {
     graph::NodeId node = graph::kNone;
@@ -34,14 +47,8 @@ struct LayerNorm {
 
   std::string name;  // unique in the file
   int index = 0;     // execution order among the LayerNorms
-  NormForm form = NormForm::Op;
-  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the division, sum or RmsNorm that ends it
-  std::vector<graph::NodeId> members;  // all nodes of it, in execution order
-  graph::ValueId input = graph::kNoValue;
-  graph::ValueId output = graph::kNoValue;
-  graph::ValueId centered = graph::kNoValue;  // decomposed: c, the value that folding replaces by the input
   // Decomposed: mean(x^2) - mean(x)^2, of which the mean square stays, and what adds the mean's share of a norm that is
-  // multiplied out.
+  // multiplied out. What subtracts from the input itself is replaced by the input, too.
   std::vector<LeftOut> leftOut;
   // Decomposed, and no rule of its single ops shows that it does not notice a shift of x: it is looked at as one. Its
   // output may have gamma and beta in it.
@@ -52,10 +59,6 @@ struct LayerNorm {
   graph::ValueId innerGamma = graph::kNoValue;  // decomposed: the gamma that its output has in it
   graph::ValueId innerBeta = graph::kNoValue;   // and the beta
   std::vector<int64_t> normalizedShape;         // empty when the shape is not known
-  std::vector<int64_t> axes;
-  graph::ValueId gamma = graph::kNoValue;
-  graph::ValueId beta = graph::kNoValue;
-  double eps = 0;
   std::string blockedReason;  // not empty: cannot be folded whatever its input (mean output is used ...)
 };
 
@@ -66,17 +69,9 @@ struct LayerNorm {
 //             \------------------------------------> Div / Mul <--+--> Mul gamma
 // Casts of x that round nothing, and a cast back before or behind gamma, belong to it; gamma may stand inside, at the
 // root, and be made of constants (1 + gamma).
-struct OtherNorm {
+struct OtherNorm : NormParts {
   std::string name;
-  std::string kind;  // GroupNorm, InstanceNorm, BatchNorm, RMSNorm
-  NormForm form = NormForm::Op;
-  graph::NodeId node = graph::kNone;   // the op; of a decomposed norm the last one
-  std::vector<graph::NodeId> members;  // all nodes of it, in execution order
-  graph::ValueId input = graph::kNoValue;
-  graph::ValueId output = graph::kNoValue;
-  graph::ValueId gamma = graph::kNoValue;
-  std::vector<int64_t> axes;  // of an RMSNorm; empty when the shape is not known
-  double eps = 0;
+  std::string kind;        // GroupNorm, InstanceNorm, BatchNorm, RMSNorm
   bool exactMeans = true;  // false: a sum is multiplied by a rounded 1/n
 };
 
@@ -94,6 +89,9 @@ struct Norms {
 // not.
 [[nodiscard]] std::string writtenInBetween(const graph::Graph& graph, const std::vector<graph::NodeId>& members,
                                            graph::ValueId input, graph::ValueId output);
+
+// How the members read the norm's input.
+[[nodiscard]] graph::Uses readsOfInput(const graph::Graph& graph, const LayerNorm& norm);
 
 // Nobody but the members reads what they make, except for `output` and for sizes of what `sizesOf` make.
 [[nodiscard]] bool isClosed(const graph::Graph& graph, const std::vector<graph::NodeId>& members, graph::ValueId output,

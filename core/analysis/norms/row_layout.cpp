@@ -9,6 +9,8 @@ LayoutAxis axisFromEnd(const RowLayout& layout, size_t fromEnd) {
   return fromEnd < layout.size() ? layout[layout.size() - 1 - fromEnd] : LayoutAxis{.alwaysOne = true};
 }
 
+bool repeats(const LayoutAxis& axis) { return axis.size == 1 || axis.stride == 0; }
+
 struct SpreadAxis {
   LayoutAxis axis;
   Spread spread = Spread::Uniform;
@@ -19,20 +21,33 @@ std::optional<LayoutAxis> axisTogether(SpreadAxis a, SpreadAxis b, int64_t size,
   if (size == 1) return LayoutAxis{1, 0, a.axis.alwaysOne && b.axis.alwaysOne};
   if (a.spread < b.spread) std::swap(a, b);
   const bool same = a.axis.size == b.axis.size && a.axis.stride == b.axis.stride;
-  const bool spansIt = a.axis.size == size;
-  if (b.spread == Spread::Uniform) return spansIt ? std::optional(a.axis) : std::nullopt;
+  const auto whereItSpans = [&](const LayoutAxis& axis) {
+    return axis.size == size ? std::optional(axis) : std::nullopt;
+  };
+  if (b.spread == Spread::Uniform) return whereItSpans(a.axis);
   if (a.spread == b.spread) return same ? std::optional(a.axis) : std::nullopt;
+  if (a.spread == Spread::PerPlace) {
+    if (repeats(a.axis) == repeats(b.axis)) return std::nullopt;
+    return whereItSpans(repeats(a.axis) ? b.axis : a.axis);
+  }
   const bool acrossRows = a.axis.stride % width == 0;
-  const bool repeats = b.axis.size == 1 || b.axis.stride == 0;
-  return spansIt && (acrossRows ? same : a.axis.stride < width && repeats) ? std::optional(a.axis) : std::nullopt;
+  const bool together = acrossRows == (b.spread == Spread::PerRow);  // b, too, changes along this axis
+  const bool fits = together ? same : (acrossRows || a.axis.stride < width) && repeats(b.axis);
+  return fits ? whereItSpans(a.axis) : std::nullopt;
 }
 
 }  // namespace
 
-RowLayout contiguousLayout(const graph::Shape& shape) {
+RowLayout rowsOver(const graph::Shape& shape, const std::vector<int64_t>& axes) {
   RowLayout out(shape.size());
   int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) out[i] = {shape[i], shape[i] == 1 ? 0 : stride, false};
+  for (const bool inRow : {true, false}) {
+    for (size_t i = shape.size(); i-- > 0;) {
+      if ((std::ranges::find(axes, static_cast<int64_t>(i)) != axes.end()) != inRow) continue;
+      out[i] = {shape[i], shape[i] == 1 ? 0 : stride, false};
+      stride *= shape[i];
+    }
+  }
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Where the elements of a view lie in the value that it is a view of, and the numbers of its rows beside them. A row is
-// a run of `width` neighbours of that value. Private to core/analysis.
+// a run of `width` neighbours of that value, as laid out by rowsOver(). Private to core/analysis.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ struct LayoutAxis {
 };
 using RowLayout = std::vector<LayoutAxis>;
 
-[[nodiscard]] RowLayout contiguousLayout(const graph::Shape& shape);
+// Of a value itself, with the axes that a row runs over innermost.
+[[nodiscard]] RowLayout rowsOver(const graph::Shape& shape, const std::vector<int64_t>& axes);
 // Those of the axes that have size 1 have it for every input; others are not listed rightly.
 void markAlwaysOne(RowLayout& layout, const std::vector<int64_t>& axes);
 [[nodiscard]] RowLayout permuted(const RowLayout& layout, const std::vector<int64_t>& perm);
@@ -27,8 +28,8 @@ void markAlwaysOne(RowLayout& layout, const std::vector<int64_t>& axes);
 // alone.
 [[nodiscard]] std::optional<RowLayout> reduced(const RowLayout& layout, const std::vector<int64_t>& axes,
                                                int64_t width);
-// One number for all, one per row, or one per element.
-enum class Spread : uint8_t { Uniform, PerRow, PerElement };
+// One number for all, one per row, one per place in a row, or one per element.
+enum class Spread : uint8_t { Uniform, PerRow, PerPlace, PerElement };
 struct LaidOut {
   const RowLayout& layout;
   Spread spread = Spread::Uniform;

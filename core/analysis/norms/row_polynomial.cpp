@@ -8,35 +8,27 @@ namespace {
 
 constexpr size_t kMostTerms = 32;
 constexpr int kHighestPower = 8;
-constexpr size_t kElement = 0, kMean = 1, kMeanSquare = 2;
+constexpr size_t kElement = 0, kMean = 1, kMeanSquare = 2, kGamma = 4, kBeta = 5;
 
 }  // namespace
 
-RowPolynomial RowPolynomial::number(double value) {
-  RowPolynomial out;
-  out.add({}, value);
-  return out;
-}
+RowPolynomial::RowPolynomial(double value) { add({}, value); }
 
-RowPolynomial RowPolynomial::symbol(Symbol symbol) {
+RowPolynomial::RowPolynomial(Symbol symbol) {
   Powers powers{};
   powers.at(static_cast<size_t>(symbol)) = 1;
-  RowPolynomial out;
-  out.add(powers, 1);
+  add(powers, 1);
+}
+
+RowPolynomial RowPolynomial::centered() {
+  RowPolynomial out(Symbol::Element);
+  out.add({0, 1}, -1);
   return out;
 }
 
 RowPolynomial RowPolynomial::variance() {
-  RowPolynomial out;
-  out.add({0, 0, 1, 0}, 1);
-  out.add({0, 2, 0, 0}, -1);
-  return out;
-}
-
-RowPolynomial RowPolynomial::normalized() {
-  RowPolynomial out;
-  out.add({1, 0, 0, 1}, 1);
-  out.add({0, 1, 0, 1}, -1);
+  RowPolynomial out(Symbol::MeanSquare);
+  out.add({0, 2}, -1);
   return out;
 }
 
@@ -82,6 +74,7 @@ std::optional<RowPolynomial> RowPolynomial::meanOverRow() const {
     Powers mean = powers;
     mean[kElement] = 0;
     if (powers[kElement] < 0 || powers[kElement] > 2) return std::nullopt;
+    if (powers[kGamma] != 0 || powers[kBeta] != 0) return std::nullopt;
     if (powers[kElement] > 0) ++mean[powers[kElement] == 1 ? kMean : kMeanSquare];
     out.add(mean, coefficient);
   }
@@ -99,8 +92,9 @@ double RowPolynomial::constantTerm() const {
   return found == terms_.end() ? 0 : found->second;
 }
 
-bool RowPolynomial::perElement() const {
-  return std::ranges::any_of(terms_, [](const auto& term) { return term.first[kElement] != 0; });
+bool RowPolynomial::has(Symbol symbol) const {
+  const auto at = static_cast<size_t>(symbol);
+  return std::ranges::any_of(terms_, [at](const auto& term) { return term.first[at] != 0; });
 }
 
 bool RowPolynomial::vanishesWithoutMean() const {

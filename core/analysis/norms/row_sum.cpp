@@ -34,13 +34,14 @@ std::optional<RowSum> reduction(const graph::Graph& graph, const Node& node) {
   const Shape* shape = ops::shapeOf(graph, node.operands[0]);
   const auto axes = graph::intsAttribute(node, "axes");
   const auto op = graph::stringAttribute(node, "op");
-  if (shape == nullptr || !axes || !(op == "mean" || op == "sum")) return std::nullopt;
-  RowSum sum{node.operands[0], *axes, 1, {}};
   const bool keepdim = graph::boolAttribute(node, "keepdim");
+  const bool variance = op == "var" && keepdim && !graph::boolAttribute(node, "unbiased", true);
+  if (shape == nullptr || !axes || !(op == "mean" || op == "sum" || variance)) return std::nullopt;
+  RowSum sum{.data = node.operands[0], .axes = *axes, .ofSquaredDistance = variance};
   for (int64_t axis = 0; axis < static_cast<int64_t>(shape->size()); ++axis) {
     if (keepdim || !contains(sum.axes, axis)) sum.order.push_back(axis);
   }
-  if (op == "mean") return sum;
+  if (op != "sum") return sum;
   return withFactor(std::move(sum), *shape, 1);
 }
 
@@ -54,7 +55,7 @@ std::optional<RowSum> product(const graph::Graph& graph, const Node& node) {
   if (shape == nullptr || weight == nullptr || shape->size() < 2 || !number || !alone || scaled) return std::nullopt;
   if (weight->empty() || weight->size() > 2) return std::nullopt;
   const auto last = static_cast<int64_t>(shape->size()) - 1;
-  RowSum sum{node.operands[0], {last}, 1, std::vector<int64_t>(static_cast<size_t>(last))};
+  RowSum sum{.data = node.operands[0], .axes = {last}, .order = std::vector<int64_t>(static_cast<size_t>(last))};
   std::iota(sum.order.begin(), sum.order.end(), 0);
   if (weight->size() == 2) sum.order.push_back(-1);
   return withFactor(std::move(sum), *shape, *number);
@@ -75,7 +76,7 @@ std::optional<RowSum> einsum(const graph::Graph& graph, const Node& node) {
     return terms[0].find(letter) == std::string::npos && result.find(letter) == std::string::npos;
   };
   if (std::ranges::any_of(terms[1], unknown)) return std::nullopt;
-  RowSum sum{node.operands[0], {}, 1, {}};
+  RowSum sum{.data = node.operands[0]};
   for (size_t i = 0; i < terms[0].size(); ++i) {
     if (terms[0].find(terms[0][i]) != i) return std::nullopt;
     if (result.find(terms[0][i]) == std::string::npos) sum.axes.push_back(static_cast<int64_t>(i));

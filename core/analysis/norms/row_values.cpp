@@ -5,7 +5,7 @@
 
 #include "core/analysis/norms/norm_tail.h"
 #include "core/analysis/norms/row_sum.h"
-#include "core/analysis/norms/written_parts.h"
+#include "core/analysis/norms/written_nodes.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/rules.h"
@@ -57,25 +57,31 @@ std::vector<int64_t> onesOf(const graph::Graph& graph, const Node& reshape) {
   return ones;
 }
 
-// max(v, 0), relu(v)
-bool limitsBelow(const graph::Graph& graph, const Node& node) {
-  if (node.function == Function::Relu) return true;
-  return node.function == Function::Maximum && node.operands.size() == 2 && numberOf(graph, node.operands[1]) == 0.0;
+// max(v, 0), relu(v) -> v; kNoValue: another function.
+ValueId limitedBelow(const graph::Graph& graph, const Node& node) {
+  if (node.function == Function::Relu) return node.operands[0];
+  if (node.function != Function::Maximum || node.operands.size() != 2) return kNoValue;
+  if (numberOf(graph, node.operands[0]) == 0.0) return node.operands[1];
+  return numberOf(graph, node.operands[1]) == 0.0 ? node.operands[0] : kNoValue;
 }
 
 }  // namespace
 
 Spread RowValue::spread() const {
-  if (is.perElement()) return Spread::PerElement;
-  return is.asNumber() ? Spread::Uniform : Spread::PerRow;
+  const bool byRow = is.has(Symbol::Mean) || is.has(Symbol::MeanSquare) || is.has(Symbol::Scale);
+  const bool byPlace = is.has(Symbol::Gamma) || is.has(Symbol::Beta);
+  if (is.has(Symbol::Element) || (byRow && byPlace)) return Spread::PerElement;
+  return byRow ? Spread::PerRow : byPlace ? Spread::PerPlace : Spread::Uniform;
 }
 
-RowValues::RowValues(const graph::Graph& graph, ValueId base, int64_t width, NodeId root)
-    : graph_(graph), width_(width), root_(root), dtype_(graph.value(base).dtype) {
-  RowLayout layout = contiguousLayout(*graph.value(base).shape);
-  const Node* made = producerOf(graph, base);
+RowValues::RowValues(const graph::Graph& graph, const RowBase& base, NodeId root)
+    : graph_(graph), base_(base), root_(root), dtype_(graph.value(base.value).dtype) {
+  const Shape& shape = *graph.value(base.value).shape;
+  for (const int64_t axis : base.axes) width_ *= shape.at(static_cast<size_t>(axis));
+  RowLayout layout = rowsOver(shape, base.axes);
+  const Node* made = producerOf(graph, base.value);
   if (made != nullptr && made->kind == OpKind::Reshape) markAlwaysOne(layout, onesOf(graph, *made));
-  known_.emplace(base, RowValue{RowPolynomial::symbol(Symbol::Element), std::move(layout)});
+  known_.emplace(base.value, RowValue{RowPolynomial(Symbol::Element), std::move(layout)});
 }
 
 const RowValue* RowValues::find(ValueId value) const {
@@ -87,7 +93,7 @@ bool RowValues::follow(NodeId id) {
   const Node& node = graph_.node(id);
   if (node.outputs.size() != 1) return false;
   const auto& made = graph_.value(node.outputs[0]);
-  if (!made.shape || made.dtype != dtype_ || !made.opaqueReason.empty()) return false;
+  if (!made.shape || !hasType(made.dtype)) return false;
   auto value = compute(node);
   if (!value || value->layout.size() != made.shape->size()) return false;
   for (size_t i = 0; i < made.shape->size(); ++i) {
@@ -95,6 +101,10 @@ bool RowValues::follow(NodeId id) {
   }
   known_.insert_or_assign(node.outputs[0], std::move(*value));
   return true;
+}
+
+bool RowValues::hasType(graph::DType dtype) const {
+  return base_.throughCasts ? graph::castIsExact(dtype_, dtype) : dtype == dtype_;
 }
 
 std::optional<RowValue> RowValues::valueOf(ValueId value) const {
@@ -107,7 +117,7 @@ std::optional<RowValue> RowValues::uniform(ValueId id) const {
   const Shape* shape = ops::shapeOf(graph_, id);
   if (shape == nullptr) return std::nullopt;
   const auto numbered = [&](double number, bool ofAnySize) {
-    return RowValue{RowPolynomial::number(number), repeatedEverywhere(*shape, ofAnySize)};
+    return RowValue{RowPolynomial(number), repeatedEverywhere(*shape, ofAnySize)};
   };
   if (const auto literal = graph_.value(id).literal) return numbered(*literal, false);
   if (const auto same = sameEverywhere(graph_, id)) return numbered(*same, false);
@@ -131,7 +141,8 @@ std::optional<RowValue> RowValues::uniform(ValueId id) const {
 
 std::optional<RowValue> RowValues::compute(const Node& node) {
   if (node.operands.empty()) return std::nullopt;
-  const auto first = valueOf(node.operands[0]);
+  const ValueId limited = limitedBelow(graph_, node);
+  const auto first = valueOf(limited != kNoValue ? limited : node.operands[0]);
   switch (node.kind) {
     case OpKind::Add:
     case OpKind::Sub:
@@ -153,6 +164,14 @@ std::optional<RowValue> RowValues::compute(const Node& node) {
     case OpKind::Permute:
     case OpKind::Expand:
       return first ? view(node, *first) : std::nullopt;
+    case OpKind::Cast: {
+      // The scale is rounded by who computes it in a wider type.
+      const bool exact = graph::castIsExact(graph_.value(node.operands[0]).dtype, graph_.value(node.outputs[0]).dtype);
+      const bool scale = first && first->spread() == Spread::PerRow && first->is.has(Symbol::Scale);
+      return base_.throughCasts && (exact || scale) ? first : std::nullopt;
+    }
+    case OpKind::RmsNorm:
+      return first ? rmsNorm(node, *first) : std::nullopt;
     default:
       return std::nullopt;
   }
@@ -185,20 +204,58 @@ std::optional<RowValue> RowValues::view(const Node& node, RowValue x) const {
   return x;
 }
 
+// Where a constant may be gamma or beta it is; with one number in all places it may be no more than that, too.
 std::optional<RowValue> RowValues::binary(const Node& node) {
   if (node.operands.size() != 2 || !ops::plainAlpha(node)) return std::nullopt;
+  for (const size_t side : {size_t{0}, size_t{1}}) {
+    const ValueId constant = node.operands[side];
+    const RowValue* other = find(node.operands[1 - side]);
+    const auto symbol = other == nullptr || find(constant) != nullptr ? std::nullopt : symbolBeside(node, *other);
+    const auto place = symbol ? perPlace(constant, *symbol) : std::nullopt;
+    auto made = place ? combined(node, side == 0 ? *place : *other, side == 0 ? *other : *place) : std::nullopt;
+    if (!made) continue;
+    (symbol == Symbol::Gamma ? gamma_ : beta_) = constant;
+    return made;
+  }
   const auto a = valueOf(node.operands[0]), b = valueOf(node.operands[1]);
-  if (!a || !b) return std::nullopt;
-  auto layout =
-      together({a->layout, a->spread()}, {b->layout, b->spread()}, *graph_.value(node.outputs[0]).shape, width_);
+  return a && b ? combined(node, *a, *b) : std::nullopt;
+}
+
+// Gamma is a factor of x less its mean, or of what has the scale in it; beta an addend of the latter.
+std::optional<Symbol> RowValues::symbolBeside(const Node& node, const RowValue& other) {
+  const bool scaled = other.is.has(Symbol::Scale);
+  if (node.kind == OpKind::Add || node.kind == OpKind::Sub) return scaled ? std::optional(Symbol::Beta) : std::nullopt;
+  const bool multiplies = node.kind == OpKind::Mul && (scaled || isNear(other.is, RowPolynomial::centered()));
+  return multiplies ? std::optional(Symbol::Gamma) : std::nullopt;
+}
+
+// One number for each place in a row, made of constants. A symbol stands for one constant.
+std::optional<RowValue> RowValues::perPlace(ValueId id, Symbol symbol) const {
+  const ValueId met = symbol == Symbol::Gamma ? gamma_ : beta_;
+  const Shape* shape = id == kNoValue ? nullptr : ops::shapeOf(graph_, id);
+  const RowLayout& whole = known_.at(base_.value).layout;
+  if (shape == nullptr || shape->size() > whole.size() || graph::elementCount(*shape) == 1) return std::nullopt;
+  if ((met != kNoValue && met != id) || !isOfConstants(graph_, id)) return std::nullopt;
+  RowLayout layout(shape->size());
+  for (size_t i = 0; i < shape->size(); ++i) {
+    const LayoutAxis& own = whole[whole.size() - shape->size() + i];
+    if ((*shape)[i] == 1) continue;
+    if ((*shape)[i] != own.size || own.stride >= width_) return std::nullopt;
+    layout[i] = own;
+  }
+  return RowValue{RowPolynomial(symbol), std::move(layout)};
+}
+
+std::optional<RowValue> RowValues::combined(const Node& node, const RowValue& a, const RowValue& b) const {
+  auto layout = together({a.layout, a.spread()}, {b.layout, b.spread()}, *graph_.value(node.outputs[0]).shape, width_);
   if (!layout) return std::nullopt;
   std::optional<RowPolynomial> made;
   if (node.kind == OpKind::Add || node.kind == OpKind::Sub) {
-    made = a->is.plus(b->is, node.kind == OpKind::Add ? 1 : -1);
+    made = a.is.plus(b.is, node.kind == OpKind::Add ? 1 : -1);
   } else if (node.kind == OpKind::Mul) {
-    made = a->is.times(b->is);
-  } else if (const auto inverse = b->is.inverse()) {
-    made = a->is.times(*inverse);
+    made = a.is.times(b.is);
+  } else if (const auto inverse = b.is.inverse()) {
+    made = a.is.times(*inverse);
   }
   return made ? std::optional(RowValue{std::move(*made), std::move(*layout)}) : std::nullopt;
 }
@@ -208,8 +265,13 @@ std::optional<RowValue> RowValues::sum(const Node& node) const {
   const RowValue* x = sum ? find(sum->data) : nullptr;
   if (x == nullptr) return std::nullopt;
   const auto kept = reduced(x->layout, sum->axes, width_);
-  const auto mean = kept ? x->is.meanOverRow() : std::nullopt;
-  const auto made = mean ? mean->times(RowPolynomial::number(sum->factor)) : std::nullopt;
+  std::optional<RowPolynomial> mean;
+  if (!sum->ofSquaredDistance) {
+    mean = x->is.meanOverRow();
+  } else if (x->is.distanceTo(RowPolynomial(Symbol::Element)) == 0) {
+    mean = RowPolynomial::variance();
+  }
+  const auto made = kept && mean ? mean->times(RowPolynomial(sum->factor)) : std::nullopt;
   const Shape& shape = *graph_.value(node.outputs[0]).shape;
   if (!made || sum->order.size() != shape.size()) return std::nullopt;
   RowLayout layout;
@@ -220,8 +282,20 @@ std::optional<RowValue> RowValues::sum(const Node& node) const {
   return RowValue{*made, std::move(layout)};
 }
 
+// Of what is centered over the same axes.
+std::optional<RowValue> RowValues::rmsNorm(const Node& node, const RowValue& x) {
+  const auto eps = graph::floatAttribute(node, "eps");
+  const bool fits = &node == &graph_.node(root_) && graph::intsAttribute(node, "axes") == base_.axes;
+  if (!eps || !fits || !isNear(x.is, RowPolynomial::centered())) return std::nullopt;
+  rootFound_ = Root{.eps = *eps};
+  gamma_ = graph::operandAt(node, 1);
+  auto made = x.is.times(RowPolynomial(Symbol::Scale));
+  if (made && gamma_ != kNoValue) made = made->times(RowPolynomial(Symbol::Gamma));
+  return made ? std::optional(RowValue{std::move(*made), x.layout}) : std::nullopt;
+}
+
 std::optional<RowPolynomial> RowValues::function(const Node& node, const RowPolynomial& x) {
-  if (node.kind == OpKind::Neg) return x.times(RowPolynomial::number(-1));
+  if (node.kind == OpKind::Neg) return x.times(RowPolynomial(-1));
   if (squareBase(graph_, node) != kNoValue) return x.times(x);
   if (node.function == Function::Reciprocal) return x.inverse();
   const bool mayTakeRoot = &node == &graph_.node(root_);
@@ -232,16 +306,20 @@ std::optional<RowPolynomial> RowValues::function(const Node& node, const RowPoly
     const auto inverse = inverseRoot(x);
     return inverse ? inverse->inverse() : std::nullopt;
   }
-  const bool limited = limitsBelow(graph_, node) && isNear(x, RowPolynomial::variance());
+  const bool limited = limitedBelow(graph_, node) != kNoValue && isNear(x, RowPolynomial::variance());
   return limited ? std::optional(x) : std::nullopt;
 }
 
 std::optional<RowPolynomial> RowValues::inverseRoot(const RowPolynomial& radicand) {
   const double eps = radicand.constantTerm();
-  const auto wanted = RowPolynomial::variance().plus(RowPolynomial::number(eps));
-  if (!(eps > 0) || !isNear(radicand, *wanted)) return std::nullopt;
-  eps_ = eps;
-  return RowPolynomial::symbol(Symbol::Scale);
+  if (!(eps > 0)) return std::nullopt;
+  for (const bool ofMeanSquare : {false, true}) {
+    const auto squares = ofMeanSquare ? RowPolynomial(Symbol::MeanSquare) : RowPolynomial::variance();
+    if (!isNear(radicand, *squares.plus(RowPolynomial(eps)))) continue;
+    rootFound_ = Root{eps, ofMeanSquare};
+    return RowPolynomial(Symbol::Scale);
+  }
+  return std::nullopt;
 }
 
 bool RowValues::isNear(const RowPolynomial& value, const RowPolynomial& wanted) {
@@ -273,7 +351,7 @@ std::optional<double> RowValues::count(ValueId sizes) const {
 // Of the sizes of axes that are those of rows.
 std::optional<double> RowValues::product(const Node& query, const std::vector<double>& elements) const {
   const RowValue* value = find(query.operands[0]);
-  if (value == nullptr || !value->is.perElement()) return std::nullopt;
+  if (value == nullptr || !value->is.has(Symbol::Element)) return std::nullopt;
   double all = 1;
   for (const double element : elements) {
     const auto axis = ops::axisQueried(query, static_cast<int64_t>(element), value->layout.size());

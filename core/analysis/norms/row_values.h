@@ -1,9 +1,11 @@
 // Follows what a graph computes from one value and the means over its rows: views, arithmetic, means, squares and the
-// root of the variance plus eps. What it cannot follow it does not know. Private to core/analysis.
+// root of the variance, or of the mean square, plus eps. What it cannot follow it does not know. Private to
+// core/analysis.
 #pragma once
 
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "core/analysis/norms/row_layout.h"
 #include "core/analysis/norms/row_polynomial.h"
@@ -17,29 +19,49 @@ struct RowValue {
   [[nodiscard]] Spread spread() const;
 };
 
+// The value whose rows are followed.
+struct RowBase {
+  graph::ValueId value = graph::kNoValue;
+  std::vector<int64_t> axes;  // that a row runs over, ascending: at least 2 elements
+  bool throughCasts = false;  // casts that round no element of it are followed, too
+
+  bool operator==(const RowBase&) const = default;
+};
+
 class RowValues {
  public:
-  // width: the elements of a row, at least 2; the base's last axes hold a row. root: the node that may take the root of
-  // the variance plus eps.
-  RowValues(const graph::Graph& graph, graph::ValueId base, int64_t width, graph::NodeId root);
+  // root: the node that may take the root, or the RmsNorm.
+  RowValues(const graph::Graph& graph, const RowBase& base, graph::NodeId root);
 
   // Takes note of what the node makes; false: it is not known.
   bool follow(graph::NodeId node);
-  // nullptr: not known. Of nodes that have been followed, and of constants.
+  // nullptr: not known. Of nodes that have been followed.
   [[nodiscard]] const RowValue* find(graph::ValueId value) const;
-  // What makes one number of all elements, of constants and sizes: nodes that belong to no row.
-  [[nodiscard]] std::optional<RowValue> uniform(graph::ValueId value) const;
-  // Of the root that has been followed; nullopt: none.
-  [[nodiscard]] std::optional<double> eps() const { return eps_; }
+
+  struct Root {
+    double eps = 0;
+    bool ofMeanSquare = false;  // not of the variance
+  };
+  [[nodiscard]] const std::optional<Root>& root() const { return rootFound_; }
+  [[nodiscard]] int64_t width() const { return width_; }
+  // The constant that a symbol stands for; kNoValue: none has been met.
+  [[nodiscard]] graph::ValueId gamma() const { return gamma_; }
+  [[nodiscard]] graph::ValueId beta() const { return beta_; }
   // A mean was taken with a rounded 1/n.
   [[nodiscard]] bool rounded() const { return rounded_; }
 
  private:
+  [[nodiscard]] bool hasType(graph::DType dtype) const;
   [[nodiscard]] std::optional<RowValue> valueOf(graph::ValueId value) const;
+  [[nodiscard]] std::optional<RowValue> uniform(graph::ValueId value) const;
   std::optional<RowValue> compute(const graph::Node& node);
   [[nodiscard]] std::optional<RowValue> view(const graph::Node& node, RowValue x) const;
   std::optional<RowValue> binary(const graph::Node& node);
+  std::optional<RowPolynomial::Symbol> symbolBeside(const graph::Node& node, const RowValue& other);
+  [[nodiscard]] std::optional<RowValue> perPlace(graph::ValueId value, RowPolynomial::Symbol symbol) const;
+  [[nodiscard]] std::optional<RowValue> combined(const graph::Node& node, const RowValue& a, const RowValue& b) const;
   [[nodiscard]] std::optional<RowValue> sum(const graph::Node& node) const;
+  std::optional<RowValue> rmsNorm(const graph::Node& node, const RowValue& x);
   std::optional<RowPolynomial> function(const graph::Node& node, const RowPolynomial& x);
   std::optional<RowPolynomial> inverseRoot(const RowPolynomial& radicand);
   [[nodiscard]] std::optional<double> count(graph::ValueId sizes) const;
@@ -47,11 +69,13 @@ class RowValues {
   bool isNear(const RowPolynomial& value, const RowPolynomial& wanted);
 
   const graph::Graph& graph_;
-  int64_t width_;
+  RowBase base_;
   graph::NodeId root_;
+  int64_t width_ = 1;
   graph::DType dtype_;
   std::unordered_map<graph::ValueId, RowValue> known_;
-  std::optional<double> eps_;
+  graph::ValueId gamma_ = graph::kNoValue, beta_ = graph::kNoValue;
+  std::optional<Root> rootFound_;
   bool rounded_ = false;
 };
 

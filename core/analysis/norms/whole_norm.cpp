@@ -17,14 +17,14 @@ void takeTail(const Graph& graph, WholeNorm& norm, bool withBeta) {
   const std::vector<int64_t> normalized(shape->end() - static_cast<std::ptrdiff_t>(norm.axes.size()), shape->end());
   const NormTail tail = tailOf(graph, norm.output, normalized, graph.value(norm.input).dtype,
                                {.gamma = norm.gamma == kNoValue, .beta = withBeta});
-  norm.nodes.insert(norm.nodes.end(), tail.nodes.begin(), tail.nodes.end());
+  norm.members.insert(norm.members.end(), tail.nodes.begin(), tail.nodes.end());
   if (tail.gamma != kNoValue) norm.gamma = tail.gamma;
   norm.beta = tail.beta;
   norm.output = tail.output;
 }
 
 bool isMember(const WholeNorm& norm, graph::NodeId node) {
-  return std::ranges::find(norm.nodes, node) != norm.nodes.end();
+  return std::ranges::find(norm.members, node) != norm.members.end();
 }
 
 bool isJoinable(const Graph& graph, const WholeNorm& norm, bool leadingOnes) {
@@ -45,37 +45,22 @@ bool isJoinable(const Graph& graph, const WholeNorm& norm, bool leadingOnes) {
             (leadingOnes && std::all_of(own->begin(), trailing, [](int64_t size) { return size == 1; })));
   };
   return graph.value(norm.output).dtype == dtype && fits(norm.gamma) && fits(norm.beta) &&
-         isClosed(graph, norm.nodes, norm.output, norm.nodes);
+         isClosed(graph, norm.members, norm.output, norm.members);
 }
 
 }  // namespace
 
 WholeNorm wholeNorm(const Graph& graph, const LayerNorm& norm) {
-  WholeNorm whole{.centers = true,
-                  .form = norm.form,
-                  .node = norm.node,
-                  .nodes = norm.members,
-                  .input = norm.input,
-                  .gamma = norm.form == NormForm::Decomposed ? norm.innerGamma : norm.gamma,
-                  .beta = norm.form == NormForm::Decomposed ? norm.innerBeta : norm.beta,
-                  .output = norm.output,
-                  .axes = norm.axes,
-                  .eps = norm.eps};
-  if (norm.form == NormForm::Decomposed) takeTail(graph, whole, true);
+  WholeNorm whole{norm, true};
+  if (norm.form != NormForm::Decomposed) return whole;
+  whole.gamma = norm.innerGamma;
+  whole.beta = norm.innerBeta;
+  takeTail(graph, whole, true);
   return whole;
 }
 
 WholeNorm wholeNorm(const Graph& graph, const OtherNorm& norm, bool withBeta) {
-  WholeNorm whole{.centers = false,
-                  .form = norm.form,
-                  .node = norm.node,
-                  .nodes = norm.members,
-                  .input = norm.input,
-                  .gamma = norm.gamma,
-                  .output = norm.output,
-                  .axes = norm.axes,
-                  .eps = norm.eps};
-  if (norm.form != NormForm::Decomposed) whole.beta = graph::operandAt(graph.node(norm.node), 2);
+  WholeNorm whole{norm, false};
   takeTail(graph, whole, withBeta);
   return whole;
 }

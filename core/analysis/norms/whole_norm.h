@@ -9,18 +9,9 @@
 
 namespace normlens::analysis {
 
-// y = gamma * norm(x) + beta over the axes `axes` of x.
-struct WholeNorm {
+// With all nodes that it is made of.
+struct WholeNorm : NormParts {
   bool centers = false;  // a LayerNorm; false: an RMSNorm
-  NormForm form = NormForm::Op;
-  graph::NodeId node = graph::kNone;  // the norm's own
-  std::vector<graph::NodeId> nodes;   // all that it is made of
-  graph::ValueId input = graph::kNoValue;
-  graph::ValueId gamma = graph::kNoValue;
-  graph::ValueId beta = graph::kNoValue;
-  graph::ValueId output = graph::kNoValue;
-  std::vector<int64_t> axes;
-  double eps = 0;
 };
 
 [[nodiscard]] WholeNorm wholeNorm(const graph::Graph& graph, const LayerNorm& norm);

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "core/base/grouped.h"
+#include "core/analysis/claims/reached.h"
 #include "core/ops/rules.h"
 
 namespace normlens::analysis {
@@ -48,7 +48,7 @@ class Checker {
   // Every claim on the way to the norm's leaves still holds where it is read.
   bool holds(int norm) const {
     const ClaimId root = claims_.root(norm);
-    return holdsAt({root, claims_.rootTolerant(norm), readsOf(norms_[static_cast<size_t>(norm)])}) &&
+    return holdsAt({root, claims_.rootTolerant(norm), readsOfInput(graph_, norms_[static_cast<size_t>(norm)])}) &&
            !spoiled_[static_cast<size_t>(root)];
   }
 
@@ -56,27 +56,15 @@ class Checker {
   // A claim that is good by what it needs is spoiled where a need does not hold, or is spoiled itself.
   void findSpoiled() {
     const size_t count = claims_.all().size();
-    spoiled_.assign(count, false);
     std::vector<std::pair<int, ClaimId>> reads;
-    std::vector<ClaimId> queue;
-    const auto spoil = [&](ClaimId id) {
-      if (spoiled_[static_cast<size_t>(id)]) return;
-      spoiled_[static_cast<size_t>(id)] = true;
-      queue.push_back(id);
-    };
+    std::vector<ClaimId> spoiled;
     for (ClaimId id = 0; id < static_cast<ClaimId>(count); ++id) {
       if (!good_[static_cast<size_t>(id)]) continue;
-      for (const Need& need : claims_[id].needs) {
-        reads.emplace_back(need.claim, id);
-        if (!holdsAt(need)) spoil(id);
-      }
+      const auto& needs = claims_[id].needs;
+      for (const Need& need : needs) reads.emplace_back(need.claim, id);
+      if (!std::ranges::all_of(needs, [this](const Need& need) { return holdsAt(need); })) spoiled.push_back(id);
     }
-    const Grouped<ClaimId> readers(count, reads);
-    while (!queue.empty()) {
-      const ClaimId id = queue.back();
-      queue.pop_back();
-      for (const ClaimId reader : readers[static_cast<size_t>(id)]) spoil(reader);
-    }
+    spoiled_ = reachedFrom(std::move(spoiled), {count, reads}, count);
   }
 
   void addConstants(const Claim& claim, const fold::CenterConstant& edit) {
@@ -85,14 +73,6 @@ class Checker {
       return;
     }
     for (const auto& member : claim.joint) centerings_[member.value].push_back({member.pattern, edit.uses, true});
-  }
-
-  graph::Uses readsOf(const LayerNorm& norm) const {
-    graph::Uses out;
-    for (const Use& use : graph_.value(norm.input).uses) {
-      if (std::find(norm.members.begin(), norm.members.end(), use.node) != norm.members.end()) out.push_back(use);
-    }
-    return out;
   }
 
   bool holdsAt(const Need& need) const {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <map>
 
+#include "core/analysis/claims/reached.h"
 #include "core/analysis/plan/min_cut.h"
 #include "core/analysis/plan/plan_conflicts.h"
-#include "core/base/grouped.h"
 #include "core/graph/queries.h"
 
 namespace normlens::analysis {
@@ -210,33 +210,19 @@ bool Planner::holds(const Solution& solution, int norm) const {
 // raw(c) is good unless something not zero-mean reaches it past the cuts.
 void Planner::propagate(Solution& solution) const {
   const size_t count = claims_.all().size();
-  solution.good.assign(count, true);
-  struct Reader {
-    ClaimId claim;
-    bool tolerant;
-  };
-  std::vector<std::pair<int, Reader>> reads;
-  std::vector<ClaimId> queue;
+  std::vector<std::pair<int, int>> reads;
+  std::vector<int> bad;
   for (size_t c = 0; c < count; ++c) {
     const Claim& claim = claims_.all()[c];
     for (const Need& need : claim.needs) {
-      reads.push_back({need.claim, {static_cast<ClaimId>(c), need.throughTolerantUse}});
+      const bool cut = need.throughTolerantUse && solution.cuts[static_cast<size_t>(need.claim)] != CutKind::None;
+      if (!cut) reads.emplace_back(need.claim, static_cast<int>(c));
     }
-    if (claim.kind == Claim::Kind::Refused || (claim.kind == Claim::Kind::Constant && !claim.tolerated())) {
-      solution.good[c] = false;
-      queue.push_back(static_cast<ClaimId>(c));
-    }
+    if (claim.kind == Claim::Kind::Refused || (claim.kind == Claim::Kind::Constant && !claim.tolerated()))
+      bad.push_back(static_cast<int>(c));
   }
-  const Grouped<Reader> readers(count, reads);
-  while (!queue.empty()) {
-    const auto bad = static_cast<size_t>(queue.back());
-    queue.pop_back();
-    for (const auto& [reader, tolerant] : readers[bad]) {
-      if ((tolerant && solution.cuts[bad] != CutKind::None) || !solution.good[static_cast<size_t>(reader)]) continue;
-      solution.good[static_cast<size_t>(reader)] = false;
-      queue.push_back(reader);
-    }
-  }
+  solution.good = reachedFrom(std::move(bad), {count, reads}, count);
+  solution.good.flip();
 }
 
 // A price at which even the smallest copy costs more than all norms together save.

@@ -99,7 +99,7 @@ std::vector<bool> membersOf(const Graph& graph, const analysis::Norms& norms, co
   std::vector<bool> members(graph.nodes.size(), false);
   for (const auto& norm : norms.others) members[static_cast<size_t>(norm.node)] = true;
   for (const auto& [name, norm] : measured) {
-    for (const NodeId node : norm.nodes) members[static_cast<size_t>(node)] = true;
+    for (const NodeId node : norm.members) members[static_cast<size_t>(node)] = true;
   }
   return members;
 }

@@ -107,7 +107,7 @@ const char* NormJoiner::operatorFor(bool centers, const Body& body) const {
 bool NormJoiner::standsTogether(const WholeNorm& norm, NodeId end) const {
   const NodePath& place = lowered_.nodePath[static_cast<size_t>(end)];
   return std::ranges::all_of(
-      norm.nodes, [&](NodeId node) { return inOneBody(lowered_.nodePath[static_cast<size_t>(node)], place); });
+      norm.members, [&](NodeId node) { return inOneBody(lowered_.nodePath[static_cast<size_t>(node)], place); });
 }
 
 // Not a part of an operator that does more.

@@ -62,7 +62,7 @@ class NormFinder {
  private:
   [[nodiscard]] bool standsTogether(const WholeNorm& norm, const ProgramNode& end) const {
     const Node* first = end.node;
-    for (const NodeId member : norm.nodes) {
+    for (const NodeId member : norm.members) {
       const ProgramNode& place = model_.programNode(member);
       if (place.frame != end.frame || place.node->owningBlock() != end.node->owningBlock()) return false;
       if (place.node->isBefore(first)) first = place.node;
