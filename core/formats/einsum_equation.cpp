@@ -6,33 +6,32 @@
 namespace normlens::formats {
 namespace {
 
-// Splits an equation into the letters of each operand and of the result; spaces dropped. Lower and upper case letters
-// that are free to stand for an ellipsis follow.
 struct Equation {
   std::vector<std::string> inputs;
   std::optional<std::string> output;
 };
 
-bool isLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+// Letters and at most one "...".
+bool isTerm(std::string term) {
+  if (const size_t dots = term.find("..."); dots != std::string::npos) term.erase(dots, 3);
+  return std::ranges::all_of(term, [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); });
+}
 
-Equation parseEquation(const std::string& text) {
+// The letters of each operand and of the result.
+std::optional<Equation> parsed(std::string text) {
+  std::erase(text, ' ');
   Equation equation;
-  equation.inputs.emplace_back();
-  bool inOutput = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == ' ') continue;
-    if (c == '-') {
-      inOutput = true;
-      equation.output.emplace();
-      ++i;  // the '>'
-    } else if (c == ',') {
-      equation.inputs.emplace_back();
-    } else {
-      (inOutput ? *equation.output : equation.inputs.back()) += c;
-    }
+  if (const size_t arrow = text.find("->"); arrow != std::string::npos) {
+    equation.output = text.substr(arrow + 2);
+    text.erase(arrow);
   }
-  return equation;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    equation.inputs.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  const bool good = std::ranges::all_of(equation.inputs, isTerm) && isTerm(equation.output.value_or(""));
+  return good ? std::optional(std::move(equation)) : std::nullopt;
 }
 
 // The letters that stand for "..." in an operand of this rank: the last `count` of `pool`, as ellipses align right.
@@ -43,43 +42,21 @@ std::optional<std::string> expanded(const std::string& term, const std::string& 
   return term.substr(0, dots) + pool.substr(pool.size() - static_cast<size_t>(count)) + term.substr(dots + 3);
 }
 
-bool isTerm(std::string_view term) {
-  bool dots = false;
-  for (size_t i = 0; i < term.size(); ++i) {
-    if (!dots && term.substr(i, 3) == "...") {
-      dots = true;
-      i += 2;
-    } else if (term[i] != ' ' && !isLetter(term[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
-bool isEquation(std::string_view text) {
-  const size_t arrow = text.find("->");
-  if (arrow != std::string_view::npos && !isTerm(text.substr(arrow + 2))) return false;
-  std::string_view inputs = text.substr(0, arrow);
-  for (size_t comma = inputs.find(','); comma != std::string_view::npos; comma = inputs.find(',')) {
-    if (!isTerm(inputs.substr(0, comma))) return false;
-    inputs.remove_prefix(comma + 1);
-  }
-  return isTerm(inputs);
-}
+bool isEquation(std::string_view text) { return parsed(std::string(text)).has_value(); }
 
 std::optional<std::string> plainEquation(const std::string& text,
                                          const std::vector<std::optional<graph::Shape>>& shapes) {
-  if (!isEquation(text)) return std::nullopt;
-  Equation equation = parseEquation(text);
+  auto equation = parsed(text);
+  if (!equation) return std::nullopt;
   std::string pool;
   for (char c = 'A'; c <= 'Z'; ++c) {
     if (text.find(c) == std::string::npos) pool += c;
   }
   int64_t widest = 0;
-  for (size_t i = 0; i < equation.inputs.size(); ++i) {
-    std::string& term = equation.inputs[i];
+  for (size_t i = 0; i < equation->inputs.size(); ++i) {
+    std::string& term = equation->inputs[i];
     if (term.find("...") == std::string::npos) continue;
     if (i >= shapes.size() || !shapes[i]) return std::nullopt;
     const int64_t count = static_cast<int64_t>(shapes[i]->size()) - static_cast<int64_t>(term.size() - 3);
@@ -89,20 +66,20 @@ std::optional<std::string> plainEquation(const std::string& text,
     widest = std::max(widest, count);
   }
   std::string output;
-  if (equation.output) {
-    auto plain = expanded(*equation.output, pool, widest);
+  if (equation->output) {
+    auto plain = expanded(*equation->output, pool, widest);
     if (!plain) return std::nullopt;
     output = std::move(*plain);
   } else {  // letters that occur once, in alphabetical order, behind those of the ellipsis
     std::multiset<char> letters;
-    for (const std::string& term : equation.inputs) letters.insert(term.begin(), term.end());
+    for (const std::string& term : equation->inputs) letters.insert(term.begin(), term.end());
     output = pool.substr(pool.size() - static_cast<size_t>(widest));
     for (const char c : std::set<char>(letters.begin(), letters.end())) {
       if (letters.count(c) == 1 && output.find(c) == std::string::npos) output += c;
     }
   }
   std::string plain;
-  for (const std::string& term : equation.inputs) plain += (plain.empty() ? "" : ",") + term;
+  for (const std::string& term : equation->inputs) plain += (plain.empty() ? "" : ",") + term;
   return plain + "->" + output;
 }
 

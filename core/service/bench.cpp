@@ -7,7 +7,6 @@
 
 #include "core/analysis/norms/norms.h"
 #include "core/formats/formats.h"
-#include "core/run/measure/memory_ceiling.h"
 #include "core/run/measure/sweep.h"
 #include "core/service/describe/describe_bench.h"
 
@@ -122,7 +121,6 @@ class Measurement {
   }
 
   [[nodiscard]] Result<formats::Tensors> inputsAt(const run::SweepPoint& at) const {
-    const run::MemoryCeiling ceiling;
     try {
       return run::inputsAt(at.sizes, models_.specs, models_.inputs);
     } catch (const std::bad_alloc&) {
@@ -155,10 +153,7 @@ class Measurement {
                                 describeMeasured(soFar, namesA_, namesB, point);
                                 tell(point);
                               }};
-    std::optional<run::MemoryCeiling> ceiling;  // CUDA maps more than there is
-    if (at.settings.device == formats::Device::Cpu) ceiling.emplace();
     const auto report = run::benchModels(models_.a, b.model, *inputs, options, task_);
-    ceiling.reset();
     if (!report) return tl::unexpected(report.error());
     describeMeasured(*report, namesA_, namesB, point);
     point.complete = report->complete;

@@ -17,11 +17,11 @@ namespace {
 // Only of a verification that is not exact.
 std::string whyNotProved(const run::Verification& verification) {
   if (!verification.exact) {
-    const std::string& why = verification.fileReason.empty() ? verification.algebraReason : verification.fileReason;
+    const std::string& why = verification.file.reason.empty() ? verification.algebra.reason : verification.file.reason;
     return "the fold could not be verified" + (why.empty() ? "" : ": " + why);
   }
-  if (verification.algebra && !verification.algebraReason.empty())
-    return "the proof in float64 failed: " + verification.algebraReason;
+  if (verification.algebra.worst && !verification.algebra.reason.empty())
+    return "the proof in float64 failed: " + verification.algebra.reason;
   std::string why = "the folded model gives other outputs";
   if (!verification.firstDiverging.empty()) why += "; the first LayerNorm to differ is " + verification.firstDiverging;
   return why;
@@ -197,7 +197,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     const auto verification = state_->verify(foldPlan, task);
     if (!verification) return tl::unexpected(verification.error());
     result.verify = describeVerification(*verification);
-    state_->noteRanks(verification->ranksMatter);
+    state_->noteRanks(verification->algebra.ranksMatter);
     result.ok = verification->exact.value_or(false);
     if (!result.ok) {
       result.reason = whyNotProved(*verification);

@@ -3,10 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
-#include "core/base/machine.h"
-#include "core/run/measure/memory_ceiling.h"
 #include "tests/support/fake_model.h"
 
 namespace normlens::run {
@@ -137,20 +134,6 @@ TEST(Bench, SaysWhatADeviceCannotDo) {
   const auto report = benchModels(FakeModel(), nullptr, FakeModel::sample(), options, {});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::Unsupported);
-}
-
-TEST(Ceiling, AnAllocationBeyondWhatIsThereFails) {
-  const auto available = availableMemory();
-  if (!available) GTEST_SKIP() << "this kernel does not tell what is available";
-  const MemoryCeiling ceiling;
-  const auto tooMuch = static_cast<size_t>(*available) + (size_t{1} << 30);
-  // NOLINTBEGIN(cppcoreguidelines-no-malloc): what is asked for is that there is none
-  void* memory = std::malloc(tooMuch);
-  EXPECT_EQ(memory, nullptr);
-  std::free(memory);
-  // NOLINTEND(cppcoreguidelines-no-malloc)
-  const std::vector<char> enough(size_t{1} << 20);
-  EXPECT_EQ(enough.size(), size_t{1} << 20);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/run/compare/norm_diff.h"
 #include "core/run/tensors.h"
 #include "tests/support/fake_model.h"
 #include "tests/support/worst_of.h"
@@ -142,16 +141,6 @@ TEST(Diff, OutputsAreComparedInOrder) {
   EXPECT_EQ((*diffs)[1].name, "out_1");
   EXPECT_EQ(worstOf(*diffs).maxRel, 0.5);
   EXPECT_FALSE(compareOutputs(a, {{"out_0", vec({1})}}));
-}
-
-TEST(NormDiff, NamesTheFirstNormThatDiffers) {
-  const test::FakeModel model(test::Fault::NotCentered);
-  const auto folded = model.apply({}, test::FakeModel::norms(), formats::NormFlavour::Portable, {});
-  const auto rows = compareNorms(model, test::FakeModel::norms(), **folded, test::FakeModel::sample(), {});
-  ASSERT_TRUE(rows);
-  ASSERT_EQ(rows->size(), 1U);
-  EXPECT_EQ(firstDiverging(*rows, 1e-5), "ln");
-  EXPECT_EQ(firstDiverging(*rows, kInf), "");
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <limits>
 
 #include "core/run/tensors.h"
 #include "tests/support/npz_files.h"
@@ -51,16 +50,11 @@ TEST(Npy, ReadsEveryType) {
       {"|i1", raw<int8_t>({-3, 7}), DType::Int8, {-3, 7}},
       {"|u1", raw<uint8_t>({200, 7}), DType::UInt8, {200, 7}},
       {"<i2", raw<int16_t>({-300, 7}), DType::Int16, {-300, 7}},
-      {"<u2", raw<uint16_t>({60000, 7}), DType::Int32, {60000, 7}},
       {"<i4", raw<int32_t>({-70000, 7}), DType::Int32, {-70000, 7}},
-      {"<u4", raw<uint32_t>({4000000000U, 7}), DType::Int64, {4e9, 7}},
       {"<i8", raw<int64_t>({-(int64_t{1} << 40), 7}), DType::Int64, {-1099511627776.0, 7}},
-      {"<u8", raw<uint64_t>({uint64_t{1} << 40, 7}), DType::Int64, {1099511627776.0, 7}},
       {"<f2", raw<uint16_t>({0x3c00, 0xc000}), DType::Float16, {1, -2}},
       {"<f4", raw<float>({1.5F, -2}), DType::Float32, {1.5, -2}},
       {"<f8", raw<double>({1.5, -2}), DType::Float64, {1.5, -2}},
-      {">i2", std::string("\x01\x02\xff\xff", 4), DType::Int16, {258, -1}},
-      {">f4", std::string("\x3f\xc0\0\0\xc0\0\0\0", 8), DType::Float32, {1.5, -2}},
   };
   for (const Row& row : rows) {
     const auto view = parseNpy(npy(dictionary(row.descr, "(2,)"), row.data));
@@ -114,8 +108,8 @@ TEST(Npy, MalformedFilesAreNamed) {
       {npy(dictionary("", "(1,)"), four), "its element type '' is not supported"},
       {npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (4,), }", four),
        "it holds records of several fields; save plain arrays"},
-      {npy(dictionary("<u8", "(1,)"), raw<uint64_t>({std::numeric_limits<uint64_t>::max()})),
-       "it holds unsigned numbers that do not fit int64"},
+      {npy(dictionary("<u2", "(1,)"), four), "its element type '<u2' is not supported"},
+      {npy(dictionary(">f4", "(1,)"), four), "its element type '>f4' is not supported"},
   };
   for (const Row& row : rows) {
     const auto view = parseNpy(row.file);

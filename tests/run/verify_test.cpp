@@ -22,19 +22,19 @@ TEST(Verify, ARightFoldIsProved) {
   const auto result = verifyFake(FakeModel());
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->exact, true);
-  ASSERT_TRUE(result->algebra && result->file);
-  EXPECT_LE(result->algebra->maxRel, 1e-12);
-  EXPECT_EQ(result->algebraReason, "");
-  EXPECT_EQ(result->algebraRuns, 4);  // the sample, two draws and a second size
-  EXPECT_TRUE(result->secondSize);
+  ASSERT_TRUE(result->algebra.worst && result->file.worst);
+  EXPECT_LE(result->algebra.worst->maxRel, 1e-12);
+  EXPECT_EQ(result->algebra.reason, "");
+  EXPECT_EQ(result->algebra.runs, 4);  // the sample, two draws and a second size
+  EXPECT_TRUE(result->algebra.otherSize);
   EXPECT_EQ(result->fileType, graph::DType::Float32);
-  EXPECT_GE(result->noiseFloor, 4 * machineEpsilon(graph::DType::Float32));
-  EXPECT_EQ(result->fileLimit, 6 * result->noiseFloor);
-  EXPECT_LE(result->file->maxRel, result->fileLimit);
-  EXPECT_EQ(result->algebraLimit, 1e-10);
-  EXPECT_FALSE(result->nearer);
-  EXPECT_GT(result->file->maxRel, 0);
-  EXPECT_EQ(result->outputs.size(), 1U);
+  EXPECT_GE(result->file.noiseFloor, 4 * machineEpsilon(graph::DType::Float32));
+  EXPECT_EQ(result->file.limit, 6 * result->file.noiseFloor);
+  EXPECT_LE(result->file.worst->maxRel, result->file.limit);
+  EXPECT_EQ(result->algebra.limit, 1e-10);
+  EXPECT_FALSE(result->file.nearer);
+  EXPECT_GT(result->file.worst->maxRel, 0);
+  EXPECT_EQ(result->file.outputs.size(), 1U);
   EXPECT_EQ(result->firstDiverging, "");
 }
 
@@ -42,7 +42,7 @@ TEST(Verify, AWrongFoldIsRefutedAndTheNormIsNamed) {
   const auto result = verifyFake(FakeModel(Fault::NotCentered));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, false);
-  EXPECT_GT(result->algebra->maxRel, 0.01);
+  EXPECT_GT(result->algebra.worst->maxRel, 0.01);
   EXPECT_EQ(result->firstDiverging, "ln");
 }
 
@@ -50,49 +50,49 @@ TEST(Verify, AnErrorBelowTheNoiseOfTheFileIsRefutedByTheAlgebra) {
   const auto result = verifyFake(FakeModel(Fault::SlightlyOff));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, false);
-  EXPECT_LE(result->file->maxRel, 6 * result->noiseFloor);
-  EXPECT_GT(result->algebra->maxRel, 1e-10);
+  EXPECT_LE(result->file.worst->maxRel, 6 * result->file.noiseFloor);
+  EXPECT_GT(result->algebra.worst->maxRel, 1e-10);
 }
 
 TEST(Verify, NarrowArithmeticIsAFailureThatNamesTheOp) {
   const auto result = verifyFake(FakeModel(Fault::Narrow));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, false);
-  EXPECT_EQ(result->algebraReason, "aten::to computes in less than float64");
+  EXPECT_EQ(result->algebra.reason, "aten::to computes in less than float64");
 }
 
 TEST(Verify, WithoutFloat64TheFilesDecide) {
   const auto result = verifyFake(FakeModel(Fault::NoFloat64));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, true);
-  EXPECT_FALSE(result->algebra);
-  EXPECT_EQ(result->algebraReason, "quantised weights have no float64 copy");
-  EXPECT_TRUE(result->file);
+  EXPECT_FALSE(result->algebra.worst);
+  EXPECT_EQ(result->algebra.reason, "quantised weights have no float64 copy");
+  EXPECT_TRUE(result->file.worst);
 }
 
 TEST(Verify, TheNoiseOfOneOutputExcusesNoOther) {
   const auto result = verifyFake(FakeModel(Fault::FlippingIndex));
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->outputs.size(), 2U);
+  EXPECT_EQ(result->file.outputs.size(), 2U);
   EXPECT_EQ(result->exact, false);
-  EXPECT_GT(result->file->maxRel, 0.01);
-  EXPECT_LT(result->noiseFloor, 1e-5);
+  EXPECT_GT(result->file.worst->maxRel, 0.01);
+  EXPECT_LT(result->file.noiseFloor, 1e-5);
 }
 
 TEST(Verify, WhatSumsLoseIsNotHeldAgainstAFoldWhoseAlgebraIsProved) {
   const auto result = verifyFake(FakeModel(Fault::Cancelling));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, true);
-  EXPECT_GT(result->file->maxRel, 1e-5);
-  EXPECT_GT(result->noiseFloor, 1e-5);
+  EXPECT_GT(result->file.worst->maxRel, 1e-5);
+  EXPECT_GT(result->file.noiseFloor, 1e-5);
 }
 
 TEST(Verify, AFloat64CopyThatDrawsOtherNumbersExcusesNothing) {
   const auto result = verifyFake(FakeModel(Fault::OtherDraws));
   ASSERT_TRUE(result);
-  EXPECT_LE(result->algebra->maxRel, 1e-10);
+  EXPECT_LE(result->algebra.worst->maxRel, 1e-10);
   EXPECT_EQ(result->exact, false);
-  EXPECT_LT(result->noiseFloor, 1e-5);
+  EXPECT_LT(result->file.noiseFloor, 1e-5);
 }
 
 TEST(Verify, NumbersThatAreHugeHideNothing) {
@@ -100,8 +100,8 @@ TEST(Verify, NumbersThatAreHugeHideNothing) {
     const auto result = verifyFake(FakeModel(fault));
     ASSERT_TRUE(result);
     EXPECT_EQ(result->exact, false);
-    EXPECT_GT(result->algebra->maxRel, 1e-4);
-    EXPECT_EQ(result->algebraLimit, 1e-10);
+    EXPECT_GT(result->algebra.worst->maxRel, 1e-4);
+    EXPECT_EQ(result->algebra.limit, 1e-10);
   }
 }
 
@@ -109,43 +109,43 @@ TEST(Verify, TheOriginalsOwnNoiseInFloat64IsNotHeldAgainstAFold) {
   const auto right = verifyFake(FakeModel(Fault::Noisy)), wrong = verifyFake(FakeModel(Fault::NoisyAndOff));
   ASSERT_TRUE(right && wrong);
   EXPECT_EQ(right->exact, true);
-  EXPECT_GT(right->algebra->maxRel, 1e-10);
-  EXPECT_LE(right->algebra->maxRel, right->algebraLimit);
-  EXPECT_LT(right->algebraLimit, 1e-7);
+  EXPECT_GT(right->algebra.worst->maxRel, 1e-10);
+  EXPECT_LE(right->algebra.worst->maxRel, right->algebra.limit);
+  EXPECT_LT(right->algebra.limit, 1e-7);
   EXPECT_EQ(wrong->exact, false);
-  EXPECT_GT(wrong->algebra->maxRel, wrong->algebraLimit);
+  EXPECT_GT(wrong->algebra.worst->maxRel, wrong->algebra.limit);
 }
 
 TEST(Verify, AFoldThatIsNearerToExactThanItsOriginalIsNotRefused) {
   const auto result = verifyFake(FakeModel(Fault::LargeMean, graph::DType::Float16));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, true);
-  EXPECT_GT(result->file->maxRel, result->fileLimit);
-  ASSERT_TRUE(result->nearer);
-  EXPECT_GT(result->nearer->original, 0.1);
-  EXPECT_LT(result->nearer->folded, 0.01);
+  EXPECT_GT(result->file.worst->maxRel, result->file.limit);
+  ASSERT_TRUE(result->file.nearer);
+  EXPECT_GT(result->file.nearer->original, 0.1);
+  EXPECT_LT(result->file.nearer->folded, 0.01);
 }
 
 TEST(Verify, WhatTheOriginalRefusesIsNotCounted) {
   const auto result = verifyFake(FakeModel(Fault::OnlySample));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, true);
-  EXPECT_EQ(result->algebraRuns, 1);
-  EXPECT_FALSE(result->secondSize);
+  EXPECT_EQ(result->algebra.runs, 1);
+  EXPECT_FALSE(result->algebra.otherSize);
 }
 
 TEST(Verify, OutputsThatAreNotANumberProveNothing) {
   const auto result = verifyFake(FakeModel(Fault::NotANumber));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, std::nullopt);
-  EXPECT_NE(result->fileReason.find("not finite anywhere"), std::string::npos);
+  EXPECT_NE(result->file.reason.find("not finite anywhere"), std::string::npos);
 }
 
 TEST(Verify, FlagsThatAgreeProveNothing) {
   const auto result = verifyFake(FakeModel(Fault::OnlyFlags));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, std::nullopt);
-  EXPECT_NE(result->fileReason.find("nothing is proved"), std::string::npos);
+  EXPECT_NE(result->file.reason.find("nothing is proved"), std::string::npos);
 }
 
 TEST(Verify, EachModelRunsOnceForEachComparison) {
@@ -162,40 +162,40 @@ TEST(Verify, AFoldedModelThatFailsIsRefuted) {
   const auto result = verifyFake(FakeModel(Fault::FoldedFails));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, false);
-  EXPECT_EQ(result->algebraReason, "the folded model fails where the original runs: no such op");
-  EXPECT_EQ(result->fileReason, result->algebraReason);
+  EXPECT_EQ(result->algebra.reason, "the folded model fails where the original runs: no such op");
+  EXPECT_EQ(result->file.reason, result->algebra.reason);
 }
 
 TEST(Verify, AnotherOutputShapeIsRefuted) {
   const auto result = verifyFake(FakeModel(Fault::FoldedShape));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, false);
-  EXPECT_EQ(result->fileReason, "'out_0' is float32[3,4] in one model and float32[12] in the other");
+  EXPECT_EQ(result->file.reason, "'out_0' is float32[3,4] in one model and float32[12] in the other");
 }
 
 TEST(Verify, AModelOfOneSizeIsProvedAtThatSize) {
   const auto result = verifyFake(FakeModel(Fault::FixedSize));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, true);
-  EXPECT_FALSE(result->secondSize);
-  EXPECT_EQ(result->algebraRuns, 3);
+  EXPECT_FALSE(result->algebra.otherSize);
+  EXPECT_EQ(result->algebra.runs, 3);
 }
 
 TEST(Verify, OfAModelThatDoesNotRunNothingIsDecided) {
   const auto result = verifyFake(FakeModel(Fault::OriginalFails));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->exact, std::nullopt);
-  EXPECT_FALSE(result->algebra || result->file);
-  EXPECT_EQ(result->algebraReason, "the float64 copy does not run: this model does not run");
-  EXPECT_EQ(result->fileReason, "the model does not run on these inputs: this model does not run");
+  EXPECT_FALSE(result->algebra.worst || result->file.worst);
+  EXPECT_EQ(result->algebra.reason, "the float64 copy does not run: this model does not run");
+  EXPECT_EQ(result->file.reason, "the model does not run on these inputs: this model does not run");
 }
 
 TEST(Verify, AFloat64FileIsJudgedByTheLimitOfTheAlgebra) {
   const auto right = verifyFake(FakeModel(Fault::BarelyOff, graph::DType::Float64));
   ASSERT_TRUE(right);
   EXPECT_EQ(right->exact, true);
-  EXPECT_GT(right->file->maxRel, 6 * right->noiseFloor);
-  EXPECT_LE(right->file->maxRel, right->fileLimit);
+  EXPECT_GT(right->file.worst->maxRel, 6 * right->file.noiseFloor);
+  EXPECT_LE(right->file.worst->maxRel, right->file.limit);
   const auto wrong = verifyFake(FakeModel(Fault::SlightlyOff, graph::DType::Float64));
   ASSERT_TRUE(wrong);
   EXPECT_EQ(wrong->exact, false);
@@ -216,7 +216,7 @@ TEST(Verify, NothingIsDecidedForWantOfMemory) {
       const auto result = verifyFake(model);
       if (result) {  // a draw or a size that the original did without
         EXPECT_EQ(result->exact, true) << failAt;
-        EXPECT_TRUE(result->algebra && result->file) << failAt;
+        EXPECT_TRUE(result->algebra.worst && result->file.worst) << failAt;
       } else {
         EXPECT_EQ(result.error().code, ErrorCode::RunFailed) << failAt;
         EXPECT_EQ(result.error().message,

@@ -19,8 +19,6 @@ namespace {
 constexpr int kMaxDepth = 1000;  // torch's own unpickler frees nested values recursively
 constexpr const char* kTooDeep = "its objects are nested more than 1000 deep";
 constexpr size_t kKeptItems = 64;
-// Opcodes of LibTorch's unpickler; it stops at any other.
-constexpr std::string_view kLibTorchReads = "\x80.(NKMJGXcqrhj)t]}ldaesubRQ\x81\x85\x86\x87\x88\x89\x8a\x8d";
 
 class Scanner {
  public:
@@ -219,10 +217,9 @@ class Scanner {
     dict->kind = Thing::Kind::Dict;
     push(std::move(dict));
   }
-  void setItems() { putInto(popToMark()); }
 
-  void longInt(size_t lengthBytes) {
-    const uint64_t count = takeInt(lengthBytes);
+  void longInt() {
+    const uint64_t count = takeInt(1);
     if (count > 8) {
       take(count);
       return push(makeThing(Thing::Kind::Other));
@@ -236,62 +233,41 @@ class Scanner {
   bool step() {
     opcodeAt_ = at_;
     const char opcode = take(1)[0];
-    if (loads() && kLibTorchReads.find(opcode) == std::string_view::npos)
-      throw BrokenPickle{"the pickle has an opcode that LibTorch does not read"};
     // clang-format off
     // NOLINTBEGIN(bugprone-branch-clone): one row for each opcode
     switch (opcode) {
       case '\x80': take(1); break;                                                             // PROTO
-      case '\x95': take(8); break;                                                             // FRAME
       case '.': return false;                                                                  // STOP
       case '(': push(makeThing(Thing::Kind::Mark)); break;                                          // MARK
-      case '0': pop(); break;                                                                  // POP
-      case '1': popToMark(); break;                                                            // POP_MARK
-      case '2': top(); push(stack_.back()); break;                                             // DUP
       case 'N': case '\x88': case '\x89': push(makeThing(Thing::Kind::Other)); break;               // NONE, TRUE, FALSE
       case 'K': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(1)))); break;     // BININT1
       case 'M': push(makeThing(Thing::Kind::Int, {}, static_cast<int64_t>(takeInt(2)))); break;     // BININT2
       case 'J': push(makeThing(Thing::Kind::Int, {}, static_cast<int32_t>(takeInt(4)))); break;     // BININT
-      case '\x8a': longInt(1); break;                                                          // LONG1
-      case '\x8b': longInt(4); break;                                                          // LONG4
-      case 'I': case 'L': case 'F': takeLine(); push(makeThing(Thing::Kind::Other)); break;         // text numbers
-      case 'S': case 'V': push(makeThing(Thing::Kind::String, takeLine())); break;                  // text strings
+      case '\x8a': longInt(); break;                                                          // LONG1
       case 'G': take(8); push(makeThing(Thing::Kind::Other)); break;                                // BINFLOAT
       case 'X': pushString(takeInt(4)); break;                                                 // BINUNICODE
-      case 'T': pushString(takeInt(4)); break;                                                 // BINSTRING
-      case 'U': case '\x8c': pushString(takeInt(1)); break;                                    // SHORT_BIN...
-      case '\x8d': case '\x8e': pushString(takeInt(8)); break;                                 // BINUNICODE8, BINBYTES8
-      case 'B': pushString(takeInt(4)); break;                                                 // BINBYTES
-      case 'C': pushString(takeInt(1)); break;                                                 // SHORT_BINBYTES
+      case '\x8d': pushString(takeInt(8)); break;                                             // BINUNICODE8
       case 'c': { std::string module = takeLine(); pushGlobal(module, takeLine()); break; }    // GLOBAL
-      case '\x93': { const ThingPtr name = pop(); pushGlobal(pop()->text, name->text); break; }  // STACK_GLOBAL
       case 'q': memoise(takeInt(1)); break;                                                    // BINPUT
       case 'r': memoise(takeInt(4)); break;                                                    // LONG_BINPUT
-      case '\x94': memoise(memo_.size()); break;                                               // MEMOIZE
       case 'h': recall(takeInt(1)); break;                                                     // BINGET
       case 'j': recall(takeInt(4)); break;                                                     // LONG_BINGET
-      case 'p': case 'g': textMemo(opcode); break;                                             // PUT, GET
       case ')': push(tuple({})); break;                                                        // EMPTY_TUPLE
       case 't': push(tuple(popToMark())); break;                                               // TUPLE
       case '\x85': case '\x86': case '\x87': smallTuple(static_cast<size_t>(opcode - '\x84')); break;  // TUPLE1..3
-      case ']': case '\x8f': push(holding({})); break;                                         // EMPTY_LIST, EMPTY_SET
+      case ']': push(holding({})); break;                                                      // EMPTY_LIST
       case '}': pushDict(); break;                                                             // EMPTY_DICT
       case 'l': collect(Thing::Kind::Other); break;                                            // LIST
       case 'd': collect(Thing::Kind::Dict); break;                                             // DICT
       case 'a': { const ThingPtr item = pop(); putInto({item}); break; }                       // APPEND
       case 's': { const ThingPtr value = pop(); const ThingPtr key = pop(); putInto({key, value}); break; }  // SETITEM
-      case 'e': case 'u': case '\x90': setItems(); break;                                      // APPENDS, SETITEMS, ADDITEMS
+      case 'e': case 'u': putInto(popToMark()); break;                                         // APPENDS, SETITEMS
       case 'b': build(); break;                                                                // BUILD
       case 'R': reduce(); break;                                                               // REDUCE
       case '\x81': newObject(); break;                                                        // NEWOBJ
-      case '\x92': { pop(); reduce(); break; }                                                 // NEWOBJ_EX
       case 'Q': persistentId(); break;                                                         // BINPERSID
-      case 'P': takeLine(); push(makeThing(Thing::Kind::Other)); break;                             // PERSID
-      case 'i': { std::string module = takeLine(); pushGlobal(module, takeLine()); pop();
-                  push(holding(popToMark())); break; }                                        // INST
-      case 'o': collect(Thing::Kind::Other); break;                                            // OBJ
       default:
-        throw BrokenPickle{"the pickle has an unknown opcode"};
+        throw BrokenPickle{"the pickle has an opcode that LibTorch does not read"};
     }
     // NOLINTEND(bugprone-branch-clone)
     // clang-format on
@@ -302,13 +278,6 @@ class Scanner {
     const auto text = take(length);
     constexpr size_t kKeptText = 4096;  // longer ones are neither storage keys nor types
     push(text.size() <= kKeptText ? stringThing(std::string(text)) : makeThing(Thing::Kind::Other));
-  }
-  void textMemo(char opcode) {
-    const std::string slot = takeLine();
-    if (slot.empty() || slot.size() > 9 || !std::ranges::all_of(slot, [](unsigned char c) { return std::isdigit(c); }))
-      throw BrokenPickle{"the pickle has an invalid memo slot"};
-    const auto number = static_cast<uint64_t>(std::stol(slot));
-    opcode == 'p' ? memoise(number) : recall(number);
   }
   void smallTuple(size_t count) {
     std::vector<ThingPtr> items(count);

@@ -84,12 +84,6 @@ bool isZipStart(std::string_view head) {
          (head.substr(0, count) == kLocal.substr(0, count) || head.substr(0, count) == kEmptyArchive.substr(0, count));
 }
 
-bool containsHtml(std::string_view head) {
-  std::string lower(head.substr(0, 256));
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower.find("<!doctype html") != std::string::npos || lower.find("<html") != std::string::npos;
-}
-
 }  // namespace
 
 FileKind detectKind(std::span<const std::byte> bytes) {
@@ -98,11 +92,9 @@ FileKind detectKind(std::span<const std::byte> bytes) {
   const std::string_view head = asText(bytes, kHead), whole = asText(bytes, bytes.size());
   if (isZipStart(head)) return FileKind::Zip;
   if (head.starts_with("version https://git-lfs.github.com/spec")) return FileKind::GitLfsPointer;
-  if (head.starts_with("GGUF")) return FileKind::Gguf;
-  if (head.starts_with("\x89HDF\r\n\x1a\n")) return FileKind::Hdf5;
   if (looksLikeSafetensors(bytes)) return FileKind::Safetensors;
   if (looksLikePickle(head, whole)) return FileKind::Pickle;
-  if (looksLikeText(head)) return containsHtml(head) ? FileKind::Html : FileKind::Text;
+  if (looksLikeText(head)) return FileKind::Text;
   if (looksLikeOnnx(whole)) return FileKind::Onnx;
   return FileKind::Unknown;
 }
@@ -126,19 +118,12 @@ Error notReadable(const std::filesystem::path& path, FileKind kind, const std::s
     case FileKind::Safetensors:
       return {ErrorCode::Unsupported, file + " looks like safetensors, which hold weights but no graph; it is " + model,
               kExportHint};
-    case FileKind::Gguf:
-      return {ErrorCode::Unsupported, file + " is a GGUF file, which holds weights but no graph; it is " + model,
-              kExportHint};
-    case FileKind::Hdf5:
-      return {ErrorCode::Unsupported, file + " is an HDF5 file (Keras weights?), " + model, kExportHint};
     case FileKind::GitLfsPointer:
       return {ErrorCode::Unreadable, file + " is a git-lfs pointer, not the model itself",
               "fetch the real file with 'git lfs pull'"};
-    case FileKind::Html:
-      return {ErrorCode::Unreadable, file + " is a web page, " + model + ": the download seems to have failed",
-              "download the file again"};
     case FileKind::Text:
-      return {ErrorCode::Unreadable, file + " is plain text, " + model, "check the path"};
+      return {ErrorCode::Unreadable, file + " is plain text, " + model,
+              "check the path and that the download did not fail"};
     default:
       return {ErrorCode::Unreadable, file + " is " + model + ": its content is of no known kind",
               "check the path, or export the model again"};

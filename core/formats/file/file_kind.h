@@ -17,10 +17,7 @@ enum class FileKind : uint8_t {
   Onnx,    // a protobuf whose first fields are those of an ONNX model
   Pickle,  // a bare pickle: old torch.save, or anything else pickled
   Safetensors,
-  Gguf,
-  Hdf5,  // Keras and others
   GitLfsPointer,
-  Html,
   Text,
   Unknown,
 };

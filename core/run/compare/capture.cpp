@@ -4,25 +4,19 @@
 
 namespace normlens::run {
 
-using graph::ValueId;
+Captured captured(const std::vector<graph::ValueId>& values, const formats::Tensors& tensors) {
+  Captured all;
+  for (size_t i = 0; i < values.size() && i < tensors.size(); ++i) all[values[i]] = tensors[i].view;
+  return all;
+}
 
-Result<Captured> capture(const formats::Model& model, std::vector<ValueId> values, const formats::Tensors& inputs,
-                         const Task& task) {
+Result<Captured> capture(const formats::Model& model, std::vector<graph::ValueId> values,
+                         const formats::Tensors& inputs, const Task& task) {
   std::ranges::sort(values);
   values.erase(std::ranges::unique(values).begin(), values.end());
-  auto tensors = model.runCapturing(inputs, values, task);
-  if (!tensors) return tl::unexpected(tensors.error());
-  Captured captured;
-  if (tensors->size() == values.size()) {
-    for (size_t i = 0; i < values.size(); ++i) captured[values[i]] = (*tensors)[i].view;
-    return captured;
-  }
-  // Some were not reached (a branch not taken): the names tell which.
-  for (const formats::NamedTensor& tensor : *tensors) {
-    const auto value = std::ranges::find(values, tensor.name, [&](ValueId id) { return model.graph().value(id).name; });
-    if (value != values.end()) captured[*value] = tensor.view;
-  }
-  return captured;
+  return model.runCapturing(inputs, values, task).map([&](const formats::Tensors& tensors) {
+    return captured(values, tensors);
+  });
 }
 
 }  // namespace normlens::run

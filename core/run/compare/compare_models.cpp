@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/run/compare/norm_diff.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
 
@@ -176,11 +175,10 @@ class Comparison {
 
   void nameDiverging() {
     const double above = options_.limit.value_or(divergenceLimit(a_.facts().dtype));
-    std::vector<TensorDiff> norms;
-    for (const DiffRow& row : result_.rows) {
-      if (row.kind == SiteKind::NormOutput) norms.push_back(row.diff);
-    }
-    result_.firstDiverging = firstDiverging(norms, above);
+    const auto first = std::ranges::find_if(result_.rows, [&](const DiffRow& row) {
+      return row.kind == SiteKind::NormOutput && !(row.diff.maxRel <= above);
+    });
+    if (first != result_.rows.end()) result_.firstDiverging = first->name;
   }
 
   const Model& a_;
@@ -199,6 +197,15 @@ class Comparison {
 Result<ModelDiff> diffModels(const Model& a, const std::vector<analysis::LayerNorm>& normsOfA, const Model& b,
                              const std::vector<Tensors>& batches, const DiffOptions& options, const Task& task) {
   return Comparison(a, normsOfA, b, batches, options, task).run();
+}
+
+std::string firstDiverging(const Model& a, const std::vector<analysis::LayerNorm>& normsOfA, const Model& b,
+                           const Tensors& inputs, double limit, const Task& task) {
+  task.report("looking for the first norm that differs");
+  const Task quiet{.onProgress = {}, .stop = task.stop};
+  const DiffOptions options{.reference = nullptr, .values = {}, .limit = limit};
+  const auto diff = diffModels(a, normsOfA, b, {inputs}, options, quiet);
+  return diff ? diff->firstDiverging : std::string();
 }
 
 Result<std::vector<Tensors>> batchesLike(const Tensors& sample, int count, uint64_t seed) {

@@ -53,6 +53,12 @@ struct DiffOptions {
                                            const formats::Model& b, const std::vector<formats::Tensors>& batches,
                                            const DiffOptions& options, const Task& task);
 
+// The first norm of `a` whose output has max_rel above the limit on these inputs; empty: none, or they were not
+// compared.
+[[nodiscard]] std::string firstDiverging(const formats::Model& a, const std::vector<analysis::LayerNorm>& normsOfA,
+                                         const formats::Model& b, const formats::Tensors& inputs, double limit,
+                                         const Task& task);
+
 // The sample and count - 1 others of its kind, seeded. Error: those of drawLike().
 [[nodiscard]] Result<std::vector<formats::Tensors>> batchesLike(const formats::Tensors& sample, int count,
                                                                 uint64_t seed);

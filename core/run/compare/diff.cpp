@@ -223,11 +223,9 @@ Result<std::vector<TensorDiff>> compareOutputs(const formats::Tensors& a, const 
   return diffs;
 }
 
-void Worst::include(const TensorDiff& diff) { include(Worst{diff.maxAbs, diff.maxRel}); }
-
-void Worst::include(const Worst& other) {
-  maxAbs = std::max(maxAbs, other.maxAbs);
-  maxRel = std::max(maxRel, other.maxRel);
+void Worst::include(const TensorDiff& diff) {
+  maxAbs = std::max(maxAbs, diff.maxAbs);
+  maxRel = std::max(maxRel, diff.maxRel);
 }
 
 }  // namespace normlens::run

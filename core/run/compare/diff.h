@@ -38,7 +38,6 @@ struct TensorDiff {
 struct Worst {
   double maxAbs = 0, maxRel = 0;
   void include(const TensorDiff& diff);
-  void include(const Worst& other);
 };
 
 // Of the elements in which a and b differ: how far each of the two is from a third one. Errors: those of

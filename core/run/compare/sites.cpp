@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <unordered_map>
 
 #include "core/run/tensors.h"
@@ -261,6 +262,20 @@ std::vector<Site> valueSites(const Graph& a, const std::vector<ValueId>& values,
     if (!site.partners.empty()) sites.push_back(std::move(site));
   }
   std::ranges::stable_sort(sites, {}, &Site::step);
+  return sites;
+}
+
+std::vector<Site> sitesOf(const Graph& a, const std::vector<analysis::LayerNorm>& norms,
+                          const std::vector<ValueId>& values, const Graph& b) {
+  const auto isWanted = [&](ValueId value) { return std::ranges::find(values, value) != values.end(); };
+  std::vector<Site> sites = normSites(a, norms, b);
+  std::erase_if(sites, [&](const Site& site) {
+    const auto norm = std::ranges::find(norms, site.norm, &analysis::LayerNorm::index);
+    return site.kind != SiteKind::NormOutput || !isWanted(norm->output);
+  });
+  std::vector<ValueId> others = values;
+  for (const analysis::LayerNorm& norm : norms) std::erase(others, norm.output);
+  std::ranges::move(valueSites(a, others, b), std::back_inserter(sites));
   return sites;
 }
 

@@ -47,6 +47,10 @@ struct Site {
 [[nodiscard]] std::vector<Site> valueSites(const graph::Graph& a, const std::vector<graph::ValueId>& values,
                                            const graph::Graph& b);
 
+// Of these values of `a`: the outputs of its norms as normSites() has them, all others as valueSites() has them.
+[[nodiscard]] std::vector<Site> sitesOf(const graph::Graph& a, const std::vector<analysis::LayerNorm>& norms,
+                                        const std::vector<graph::ValueId>& values, const graph::Graph& b);
+
 // The site's tensors, made comparable.
 struct SitePair {
   graph::TensorView a, b;

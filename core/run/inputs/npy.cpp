@@ -4,10 +4,9 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <cstring>
-#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/run/tensors.h"
 
@@ -23,19 +22,16 @@ constexpr size_t kMaxRank = 64;
 
 tl::unexpected<Error> bad(std::string what) { return fail(ErrorCode::Unreadable, std::move(what)); }
 
-// How NumPy's kind letter and byte width are read. `stored`: the type of the bytes; `wide`: what it becomes.
-struct TypeRow {
-  std::string_view code;
-  DType dtype;
-  size_t storedBytes;
-};
-constexpr std::array kTypes = {
-    TypeRow{"b1", DType::Bool, 1},    TypeRow{"?", DType::Bool, 1},     TypeRow{"i1", DType::Int8, 1},
-    TypeRow{"i2", DType::Int16, 2},   TypeRow{"i4", DType::Int32, 4},   TypeRow{"i8", DType::Int64, 8},
-    TypeRow{"u1", DType::UInt8, 1},   TypeRow{"u2", DType::Int32, 2},   TypeRow{"u4", DType::Int64, 4},
-    TypeRow{"u8", DType::Int64, 8},   TypeRow{"f2", DType::Float16, 2}, TypeRow{"f4", DType::Float32, 4},
-    TypeRow{"f8", DType::Float64, 8},
-};
+// By NumPy's kind letter and width.
+constexpr std::array<std::pair<std::string_view, DType>, 9> kTypes = {{{"b1", DType::Bool},
+                                                                       {"i1", DType::Int8},
+                                                                       {"i2", DType::Int16},
+                                                                       {"i4", DType::Int32},
+                                                                       {"i8", DType::Int64},
+                                                                       {"u1", DType::UInt8},
+                                                                       {"f2", DType::Float16},
+                                                                       {"f4", DType::Float32},
+                                                                       {"f8", DType::Float64}}};
 
 struct Header {
   std::string descr;
@@ -44,93 +40,44 @@ struct Header {
   size_t dataOffset = 0;
 };
 
-// Reads the one-line Python dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
-class HeaderReader {
- public:
-  explicit HeaderReader(std::string_view text) : text_(text) {}
+// What follows a key in a dictionary as Python writes it.
+std::string_view valueOf(std::string_view dictionary, std::string_view key) {
+  const std::string quoted = "'" + std::string(key) + "':";
+  const size_t at = dictionary.find(quoted);
+  if (at == std::string_view::npos) return {};
+  const size_t start = dictionary.find_first_not_of(' ', at + quoted.size());
+  return start == std::string_view::npos ? std::string_view() : dictionary.substr(start);
+}
 
-  std::optional<Header> read() {
-    Header header;
-    bool descr = false, order = false, shape = false;
-    if (!take('{')) return std::nullopt;
-    while (!take('}')) {
-      const auto key = quoted();
-      if (!key || !take(':')) return std::nullopt;
-      bool good = false;
-      if (*key == "descr") {
-        good = descr = readDescr(header.descr);
-      } else if (*key == "fortran_order") {
-        good = order = readBool(header.fortran);
-      } else if (*key == "shape") {
-        good = shape = readShape(header.shape);
-      }
-      if (!good) return std::nullopt;
-      if (!take(',') && !peek('}')) return std::nullopt;
-    }
-    if (!descr || !order || !shape) return std::nullopt;
-    return header;
-  }
+// What stands between these two; nullopt: the text does not begin so.
+std::optional<std::string_view> between(char open, char close, std::string_view text) {
+  const size_t end = text.find(close, 1);
+  if (end == std::string_view::npos || text.front() != open) return std::nullopt;
+  return text.substr(1, end - 1);
+}
 
- private:
-  void skipBlank() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+std::optional<graph::Shape> shapeIn(std::string_view list) {
+  graph::Shape shape;
+  while (true) {
+    list.remove_prefix(std::min(list.find_first_not_of(" ,"), list.size()));
+    if (list.empty()) return shape;
+    int64_t size = 0;
+    const auto [end, status] = std::from_chars(list.data(), list.data() + list.size(), size);
+    if (status != std::errc() || size < 0 || shape.size() == kMaxRank) return std::nullopt;
+    shape.push_back(size);
+    list.remove_prefix(static_cast<size_t>(end - list.data()));
   }
-  bool peek(char c) {
-    skipBlank();
-    return at_ < text_.size() && text_[at_] == c;
-  }
-  bool take(char c) {
-    if (!peek(c)) return false;
-    ++at_;
-    return true;
-  }
-  bool takeWord(std::string_view word) {
-    skipBlank();
-    if (text_.substr(at_, word.size()) != word) return false;
-    at_ += word.size();
-    return true;
-  }
-  std::optional<std::string> quoted() {
-    skipBlank();
-    if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) return std::nullopt;
-    const size_t end = text_.find(text_[at_], at_ + 1);
-    if (end == std::string_view::npos) return std::nullopt;
-    std::string value(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    return value;
-  }
-  bool readDescr(std::string& out) {
-    if (peek('[')) {  // a record of several fields: named in the error, so the rest is not read
-      out = "record";
-      at_ = text_.find(']', at_);
-      return take(']');
-    }
-    const auto value = quoted();
-    if (value) out = *value;
-    return value.has_value();
-  }
-  bool readBool(bool& out) {
-    out = takeWord("True");
-    return out || takeWord("False");
-  }
-  bool readShape(graph::Shape& out) {
-    if (!take('(')) return false;
-    while (!take(')')) {
-      skipBlank();
-      int64_t size = 0;
-      const char* begin = text_.data() + at_;
-      const auto [end, status] = std::from_chars(begin, text_.data() + text_.size(), size);
-      if (status != std::errc() || size < 0 || out.size() == kMaxRank) return false;
-      at_ += static_cast<size_t>(end - begin);
-      out.push_back(size);
-      if (!take(',') && !peek(')')) return false;
-    }
-    return true;
-  }
+}
 
-  std::string_view text_;
-  size_t at_ = 0;
-};
+// The one-line dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+std::optional<Header> parsed(std::string_view dictionary) {
+  const std::string_view descr = valueOf(dictionary, "descr"), order = valueOf(dictionary, "fortran_order");
+  const auto name = descr.starts_with('[') ? "record" : between('\'', '\'', descr);
+  const auto sizes = between('(', ')', valueOf(dictionary, "shape"));
+  const auto shape = sizes ? shapeIn(*sizes) : std::nullopt;
+  if (!name || !shape || !(order.starts_with("True") || order.starts_with("False"))) return std::nullopt;
+  return Header{std::string(*name), order.starts_with("True"), *shape};
+}
 
 Result<Header> readHeader(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
@@ -144,59 +91,20 @@ Result<Header> readHeader(std::span<const std::byte> file) {
   size_t length = 0;
   for (size_t i = 0; i < lengthBytes; ++i) length |= byte(8 + i) << (8 * i);
   if (length > text.size() - start) return bad("its NumPy header is cut off");
-  auto header = HeaderReader(text.substr(start, length)).read();
+  auto header = parsed(text.substr(start, length));
   if (!header) return bad("its NumPy header is not understood");
   header->dataOffset = start + length;
   return *header;
 }
 
-const TypeRow* findType(std::string_view code) {
-  const auto* row = std::ranges::find(kTypes, code, &TypeRow::code);
-  return row == kTypes.end() ? nullptr : row;
-}
-
-Result<const TypeRow*> typeOf(std::string_view descr) {
-  const bool marked = !descr.empty() && std::string_view("<>=|").find(descr.front()) != std::string_view::npos;
-  const std::string_view code = marked ? descr.substr(1) : descr;
-  if (!code.empty() && code.front() == 'O') return bad("it holds Python objects, which are never unpickled");
+Result<DType> typeOf(std::string_view descr) {
   if (descr == "record") return bad("it holds records of several fields; save plain arrays");
-  const TypeRow* row = findType(code);
-  if (!row) return bad("its element type '" + std::string(descr) + "' is not supported");
-  return row;
-}
-
-void swapBytes(std::vector<std::byte>& bytes, size_t width) {
-  for (size_t at = 0; at + width <= bytes.size(); at += width) {
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                 bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
-  }
-}
-
-template <class From, class To>
-Result<std::vector<std::byte>> widened(const std::vector<std::byte>& in) {
-  std::vector<std::byte> out(in.size() / sizeof(From) * sizeof(To));
-  for (size_t i = 0; i < in.size() / sizeof(From); ++i) {
-    From from;
-    std::memcpy(&from, in.data() + i * sizeof(From), sizeof(From));
-    if (!std::in_range<To>(from)) return bad("it holds unsigned numbers that do not fit int64");
-    const To to = static_cast<To>(from);
-    std::memcpy(out.data() + i * sizeof(To), &to, sizeof(To));
-  }
-  return out;
-}
-
-Result<std::vector<std::byte>> toSupported(std::string_view descr, std::vector<std::byte> bytes) {
-  if (descr.ends_with("u2")) return widened<uint16_t, int32_t>(bytes);
-  if (descr.ends_with("u4")) return widened<uint32_t, int64_t>(bytes);
-  if (descr.ends_with("u8")) return widened<uint64_t, int64_t>(bytes);
-  return bytes;
-}
-
-std::string_view codeOf(DType dtype) {
-  for (const TypeRow& row : kTypes) {
-    if (row.dtype == dtype && row.storedBytes == graph::dtypeBytes(dtype) && row.code.front() != 'u') return row.code;
-  }
-  return dtype == DType::UInt8 ? "u1" : "";
+  if (descr.ends_with('O')) return bad("it holds Python objects, which are never unpickled");
+  const auto known = std::ranges::find(kTypes, descr.substr(std::min<size_t>(1, descr.size())),
+                                       &std::pair<std::string_view, DType>::first);
+  if (known == kTypes.end() || descr.front() == '>')
+    return bad("its element type '" + std::string(descr) + "' is not supported");
+  return known->second;
 }
 
 }  // namespace
@@ -207,11 +115,10 @@ Result<graph::TensorView> parseNpy(std::span<const std::byte> file) {
   const auto type = typeOf(header->descr);
   if (!type) return tl::unexpected(type.error());
   const auto count = graph::elementCount(header->shape);
-  const size_t width = (*type)->storedBytes;
+  const size_t width = graph::dtypeBytes(*type);
   const size_t available = file.size() - header->dataOffset;
   if (!count || static_cast<uint64_t>(*count) > available / width) {
-    return bad("it says " + describe((*type)->dtype, header->shape) + " but holds only " + std::to_string(available) +
-               " bytes");
+    return bad("it says " + describe(*type, header->shape) + " but holds only " + std::to_string(available) + " bytes");
   }
   // Strides are products of sizes, of an array without elements, too.
   graph::Shape strides = header->shape;
@@ -219,29 +126,22 @@ Result<graph::TensorView> parseNpy(std::span<const std::byte> file) {
   if (!graph::elementCount(strides)) return bad("its shape is larger than any array's");
   const auto data = file.subspan(header->dataOffset, static_cast<size_t>(*count) * width);
   std::vector<std::byte> bytes(data.begin(), data.end());
-  if (header->descr.front() == '>') swapBytes(bytes, width);
-  auto supported = toSupported(header->descr, std::move(bytes));
-  if (!supported) return tl::unexpected(supported.error());
-  if (!header->fortran || header->shape.size() < 2) {
-    return ownedTensor((*type)->dtype, header->shape, std::move(*supported));
-  }
-  graph::Shape reversed(header->shape.rbegin(), header->shape.rend());
-  graph::TensorView view = ownedTensor((*type)->dtype, std::move(reversed), std::move(*supported));
+  if (!header->fortran) return ownedTensor(*type, header->shape, std::move(bytes));
+  graph::TensorView view = ownedTensor(*type, {header->shape.rbegin(), header->shape.rend()}, std::move(bytes));
   std::ranges::reverse(view.shape);
   std::ranges::reverse(view.strides);
-  auto dense = denseBytes(view);
-  if (!dense) return tl::unexpected(dense.error());
-  return ownedTensor(view.dtype, view.shape, std::move(*dense));
+  return denseBytes(view).map(
+      [&](std::vector<std::byte>&& dense) { return ownedTensor(view.dtype, view.shape, std::move(dense)); });
 }
 
 Result<std::string> npyHeader(DType dtype, const graph::Shape& shape) {
-  const std::string_view code = codeOf(dtype);
-  if (code.empty()) {
+  const auto known = std::ranges::find(kTypes, dtype, &std::pair<std::string_view, DType>::second);
+  if (known == kTypes.end()) {
     return fail(ErrorCode::Unsupported,
                 "an array of type " + std::string(graph::dtypeName(dtype)) + " cannot be written as .npy");
   }
-  std::string header = "{'descr': '" + std::string(graph::dtypeBytes(dtype) == 1 ? "|" : "<") + std::string(code) +
-                       "', 'fortran_order': False, 'shape': (";
+  std::string header = "{'descr': '" + std::string(graph::dtypeBytes(dtype) == 1 ? "|" : "<") +
+                       std::string(known->first) + "', 'fortran_order': False, 'shape': (";
   for (const int64_t size : shape) header += std::to_string(size) + (shape.size() == 1 ? "," : ", ");
   header += "), }";
   constexpr size_t kPrefix = 10, kAlign = 64;  // the data starts at a multiple of 64

@@ -1,7 +1,7 @@
 // One .npy array (NumPy format 1 to 3) and back.
 //
-// Types: bool, int8 to int64, uint8, uint16 and uint32 (read as the next larger signed type), uint64 where the values
-// fit int64, float16, float32, float64; either byte order; C or Fortran order (turned into C). Nothing is unpickled.
+// Types: bool, int8 to int64, uint8, float16, float32, float64, little-endian; C or Fortran order (turned into C).
+// Nothing is unpickled.
 // Errors: one plain sentence without the file's name. Thread: pure functions.
 #pragma once
 

@@ -69,9 +69,7 @@ ValueId centeredBy(const Graph& graph, const Node& node) {
   const NodeId mean = graph.value(node.operands[1]).producer;
   if (mean == graph::kNone) return graph::kNoValue;
   const Node& reduce = graph.nodes[static_cast<size_t>(mean)];
-  const auto op = std::ranges::find(reduce.attributes, "op", [](const auto& a) { return std::string_view(a.first); });
-  const bool takesMean = reduce.kind == OpKind::Reduce && op != reduce.attributes.end() &&
-                         std::holds_alternative<std::string>(op->second) && std::get<std::string>(op->second) == "mean";
+  const bool takesMean = reduce.kind == OpKind::Reduce && graph::stringAttribute(reduce, "op") == "mean";
   return takesMean && reduce.operands.front() == node.operands[0] ? node.operands[0] : graph::kNoValue;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/run/compare/norm_diff.h"
+#include "core/run/compare/compare_models.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/inputs/other_sizes.h"
 #include "core/run/proof/trial_run.h"
@@ -40,8 +40,9 @@ class AlgebraProof {
 
   Result<AlgebraOutcome> prove() {
     outcome_.limit = options_.algebraLimit;
-    const auto draws = drawsLike(sample_, options_.randomDraws, options_.seed);
+    auto draws = batchesLike(sample_, options_.randomDraws + 1, options_.seed);
     if (!draws) return tl::unexpected(draws.error());
+    draws->erase(draws->begin());
     if (const Status done = compareOnSample(); !done) return tl::unexpected(done.error());
     if (!outcome_.worst) return std::move(outcome_);
     if (const Status done = compareOnOthers(*draws); !done) return tl::unexpected(done.error());
@@ -219,9 +220,8 @@ class AlgebraProof {
   }
 
   void nameDiverging() {
-    task_.report("looking for the first norm that differs");
-    const auto norms = compareNorms(twins_.original(), change_.norms, twins_.changed(), refutedOn_, task_);
-    const std::string first = norms ? firstDiverging(*norms, outcome_.limit) : std::string();
+    const std::string first =
+        firstDiverging(twins_.original(), change_.norms, twins_.changed(), refutedOn_, outcome_.limit, task_);
     if (!first.empty()) outcome_.firstDiverging = first;
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/run/compare/compare_models.h"
 #include "core/run/proof/trial_run.h"
 #include "core/run/tensors.h"
 
@@ -33,9 +34,8 @@ class FileProof {
       : change_(change), options_(options), task_(task), type_(change.original.facts().dtype) {}
 
   Result<FileOutcome> compare(const Tensors& sample, bool proved) {
-    auto sets = drawsLike(sample, options_.fileDraws, options_.seed);
+    const auto sets = batchesLike(sample, options_.fileDraws + 1, options_.seed);
     if (!sets) return tl::unexpected(sets.error());
-    sets->insert(sets->begin(), sample);
     for (const Tensors& inputs : *sets) {
       task_.report("comparing in " + std::string(graph::dtypeName(type_)), 0.5);
       if (const Status done = compareOn(inputs); !done) return tl::unexpected(done.error());

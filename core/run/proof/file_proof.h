@@ -3,23 +3,9 @@
 // The noise is that of the elements in which the two differ. Private to core/run. Thread: one thread.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "core/run/proof/verify.h"
 
 namespace normlens::run {
-
-struct FileOutcome {
-  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Of the output farthest above its limit
-  std::string reason;
-  double noiseFloor = 0, limit = 0;  // of that output, relative as worst->maxRel
-  std::optional<FromExact> nearer;
-  std::vector<TensorDiff> outputs;  // of the sample
-  bool passes = false;
-  bool telling = false;  // floating-point numbers were compared
-};
 
 // `proved`: by the algebra, so that the original's float64 copy says what is exact. Errors: cancelled, want of memory,
 // a sample that cannot be drawn like.

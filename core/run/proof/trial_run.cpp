@@ -1,7 +1,6 @@
 #include "core/run/proof/trial_run.h"
 
 #include "core/base/plain_error.h"
-#include "core/run/inputs/draw.h"
 
 namespace normlens::run {
 
@@ -27,16 +26,6 @@ Status unlessMemoryWanted(std::string_view told) {
 
 std::string failsWhereOriginalRuns(const TrialRun& changed) {
   return "the folded model fails where the original runs: " + changed.error;
-}
-
-Result<std::vector<Tensors>> drawsLike(const Tensors& sample, int count, uint64_t seed) {
-  std::vector<Tensors> sets;
-  for (int i = 0; i < count; ++i) {
-    auto drawn = drawLike(sample, shapesOf(sample), seed + static_cast<uint64_t>(i));
-    if (!drawn) return tl::unexpected(drawn.error());
-    sets.push_back(std::move(*drawn));
-  }
-  return sets;
 }
 
 }  // namespace normlens::run

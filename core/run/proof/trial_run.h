@@ -25,7 +25,4 @@ struct TrialRun {
 // What is told of a changed model that fails where the original runs.
 [[nodiscard]] std::string failsWhereOriginalRuns(const TrialRun& changed);
 
-// Inputs of the sample's kind and size. Error: they cannot be drawn (BadInput).
-[[nodiscard]] Result<std::vector<formats::Tensors>> drawsLike(const formats::Tensors& sample, int count, uint64_t seed);
-
 }  // namespace normlens::run

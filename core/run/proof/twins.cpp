@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/run/compare/norm_diff.h"
 #include "core/run/proof/deciding_values.h"
 #include "core/run/proof/trial_run.h"
 
@@ -15,12 +14,6 @@ using graph::ValueId;
 
 bool contains(const std::vector<ValueId>& values, ValueId value) {
   return std::ranges::find(values, value) != values.end();
-}
-
-Captured captured(const std::vector<ValueId>& values, const Tensors& tensors) {
-  Captured all;
-  for (size_t i = 0; i < values.size() && i < tensors.size(); ++i) all[values[i]] = tensors[i].view;
-  return all;
 }
 
 }  // namespace
@@ -48,7 +41,7 @@ void Twins::chooseSites() {
   std::vector<ValueId> values = deciding_;
   std::ranges::copy_if(change_->keptOutputs, std::back_inserter(values),
                        [&](ValueId kept) { return !contains(deciding_, kept); });
-  sites_ = sitesOf(*original_, change_->norms, values, *changed_);
+  sites_ = sitesOf(original_->graph(), change_->norms, values, changed_->graph());
   for (const Site& site : sites_) {
     seenOfOriginal_.push_back(site.value);
     seenOfChanged_.insert(seenOfChanged_.end(), site.partners.begin(), site.partners.end());

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/run/compare/norm_diff.h"
+#include "core/run/compare/compare_models.h"
 #include "core/run/proof/algebra_proof.h"
 #include "core/run/proof/file_proof.h"
 
@@ -12,18 +12,20 @@ namespace {
 using formats::Model;
 using formats::Tensors;
 
-void decide(Verification& result, bool refuted, bool told) {
-  const auto vacuous = std::ranges::find_if(result.outputs, &TensorDiff::vacuous);
-  if (refuted) {
+void decide(Verification& result) {
+  const AlgebraOutcome& algebra = result.algebra;
+  FileOutcome& file = result.file;
+  const auto vacuous = std::ranges::find_if(file.outputs, &TensorDiff::vacuous);
+  if ((algebra.worst && !algebra.passes()) || (file.worst && !file.passes)) {
     result.exact = false;
-  } else if (vacuous != result.outputs.end()) {
-    result.fileReason = "'" + vacuous->name + "' is not finite anywhere, in the original as in the folded model, " +
-                        "which proves nothing";
-  } else if (result.file && !told) {
-    result.fileReason =
+  } else if (vacuous != file.outputs.end()) {
+    file.reason = "'" + vacuous->name + "' is not finite anywhere, in the original as in the folded model, " +
+                  "which proves nothing";
+  } else if (file.worst && !algebra.telling && !file.telling) {
+    file.reason =
         "no output holds a floating-point number on these inputs, nor could what decides them be "
         "compared: nothing is proved";
-  } else if (result.file) {
+  } else if (file.worst) {
     result.exact = true;  // where float64 is impossible the files alone decide
   }
 }
@@ -102,28 +104,14 @@ Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& 
   auto file = compareFiles(change, sample, options, algebra->passes(), task);
   if (!file) return tl::unexpected(file.error());
   if (file->worst && !file->passes && algebra->firstDiverging.empty()) {
-    task.report("looking for the first norm that differs");
-    const auto norms = compareNorms(change.original, change.norms, change.changed, sample, task);
-    if (norms) algebra->firstDiverging = firstDiverging(*norms, file->limit);
+    algebra->firstDiverging = firstDiverging(change.original, change.norms, change.changed, sample, file->limit, task);
   }
   Verification result;
-  const bool refuted = (algebra->worst && !algebra->passes()) || (file->worst && !file->passes);
-  const bool told = algebra->telling || file->telling;
-  result.algebra = algebra->worst;
-  result.algebraLimit = algebra->limit;
-  result.algebraReason = std::move(algebra->reason);
-  result.algebraRuns = algebra->runs;
-  result.secondSize = algebra->otherSize;
-  result.ranksMatter = algebra->ranksMatter;
-  result.file = file->worst;
-  result.fileReason = std::move(file->reason);
-  result.fileType = change.original.facts().dtype;
-  result.noiseFloor = file->noiseFloor;
-  result.fileLimit = file->limit;
-  result.nearer = file->nearer;
-  result.outputs = std::move(file->outputs);
   result.firstDiverging = std::move(algebra->firstDiverging);
-  decide(result, refuted, told);
+  result.algebra = std::move(*algebra);
+  result.file = std::move(*file);
+  result.fileType = change.original.facts().dtype;
+  decide(result);
   return result;
 }
 

@@ -10,7 +10,7 @@
 // that; one in float64 at the algebra's limit, too. Weights that move do not show what sums lose where numbers cancel:
 // an output above its floor, with the algebra proved, is also given how far the original is from its own float64 copy,
 // and passes where the folded model is nearer to that. Where float64 is impossible (quantised weights, unknown ops) the
-// files alone decide, and algebraReason says why.
+// files alone decide, and algebra.reason says why.
 // Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
 // them are compared as well, and where nothing else was compared nothing is proved.
 //
@@ -68,22 +68,37 @@ struct FromExact {
   double original = 0, folded = 0;
 };
 
-struct Verification {
-  std::optional<Worst> algebra;  // nullopt: not possible, algebraReason says why
-  double algebraLimit = 0;       // of algebra->maxRel
-  std::string algebraReason;     // also set where float64 was measured and something is wrong with it
-  int algebraRuns = 0;           // input sets compared: none that the original refuses
-  bool secondSize = false;       // some of them of another size
-  bool ranksMatter = false;      // it differs on inputs with another number of axes, which the model takes, too
-  std::optional<Worst> file;     // nullopt: not possible, fileReason says why
-  std::string fileReason;
-  graph::DType fileType = graph::DType::Unknown;
-  double noiseFloor = 0;            // of the output that is farthest above its limit, which `file` is about, too
-  double fileLimit = 0;             // of file->maxRel; it may be above where the folded model is nearer
-  std::optional<FromExact> nearer;  // set where the folded model is nearer to exact arithmetic than the original
+struct AlgebraOutcome {
+  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Where it is refuted: of the row that refutes
+  double limit = 0;            // of worst->maxRel
+  std::string reason;          // also set where float64 was measured and something is wrong with it
+  bool refuted = false;
+  int runs = 0;              // input sets compared: none that the original refuses
+  bool otherSize = false;    // some of them of another size
+  bool ranksMatter = false;  // it differs on inputs with another number of axes, which the model takes, too
+  bool telling = false;      // floating-point numbers of outputs, or what decides them, were compared
+  std::string firstDiverging;
+
+  [[nodiscard]] bool passes() const { return worst && !refuted && reason.empty(); }
+};
+
+struct FileOutcome {
+  std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Of the output farthest above its limit
+  std::string reason;
+  double noiseFloor = 0;            // of that output
+  double limit = 0;                 // of worst->maxRel; it may be above where the changed model is nearer
+  std::optional<FromExact> nearer;  // set where the changed model is nearer to exact arithmetic than the original
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
-  std::optional<bool> exact;        // true proved, false refuted, nullopt not decided
-  std::string firstDiverging;       // name of a LayerNorm; only where exact is false
+  bool passes = false;
+  bool telling = false;  // floating-point numbers were compared
+};
+
+struct Verification {
+  AlgebraOutcome algebra;
+  FileOutcome file;
+  graph::DType fileType = graph::DType::Unknown;
+  std::optional<bool> exact;   // true proved, false refuted, nullopt not decided
+  std::string firstDiverging;  // name of a LayerNorm; only where exact is false
   // Replaced norms in branches and loops that the sample did not take: nothing that was run says anything about them.
   std::vector<std::string> notRun;
 };

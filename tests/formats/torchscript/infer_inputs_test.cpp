@@ -1,8 +1,6 @@
 // Inputs guessed for modules that keep no example.
-#include <algorithm>
 #include <chrono>
 
-#include "core/formats/torchscript/inputs/sizes_instead.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 
 namespace normlens::formats::torchscript::test {
@@ -60,21 +58,6 @@ def forward(self, x):
   ASSERT_TRUE(specs) << specs.error().message;
   EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 20, 20}));
   EXPECT_EQ((*specs)[0].freeAxes, (std::vector<int>{0}));
-}
-
-TEST(InferInputs, AnImageThatViewsCutIntoPatches) {
-  torch::jit::Module top("Top");
-  top.register_parameter("w", draw({8, 48}, 1), false);
-  top.register_parameter("positions", draw({1, 25, 8}, 2), false);
-  top.define(R"(
-def forward(self, x):
-  b, c, h, w = x.shape
-  y = x.reshape(b, c, h // 4, 4, w // 4, 4).permute(0, 2, 4, 3, 5, 1).reshape(b, (h // 4) * (w // 4), 16 * c)
-  return torch.linear(y, self.w) + self.positions
-)");
-  const auto specs = unprobed(top)->inferInputs();
-  ASSERT_TRUE(specs) << specs.error().message;
-  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 20, 20}));
 }
 
 TEST(InferInputs, WidthsAndMasks) {
@@ -179,23 +162,6 @@ def forward(self, ids):
   EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 11}));
 }
 
-// Windows of 6, patches of 4, a table of positions for the windows: only a side of 48 fits.
-TEST(InferInputs, AnImageThatIsCutIntoWindows) {
-  torch::jit::Module top("Top");
-  top.register_parameter("patch", draw({8, 3, 4, 4}, 1), false);
-  top.register_parameter("positions", draw({1, 4, 36, 8}, 2), false);
-  top.define(R"(
-def forward(self, x):
-  y = torch.conv2d(x, self.patch, None, [4, 4]).permute(0, 2, 3, 1)
-  b, h, w, c = y.shape
-  y = y.reshape(b, h // 6, 6, w // 6, 6, c).transpose(2, 3).reshape(b, (h // 6) * (w // 6), 36, c)
-  return y + self.positions
-)");
-  const auto specs = unprobed(top)->inferInputs();
-  ASSERT_TRUE(specs) << specs.error().message;
-  EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 48, 48}));
-}
-
 TEST(InferInputs, SeveralInputsOfDifferentShapes) {
   torch::jit::Module top("Top");
   top.register_parameter("a", draw({6, 10}, 1), false);
@@ -223,21 +189,6 @@ def forward(self, x):
   EXPECT_EQ((*specs)[0].shape, (graph::Shape{2, 3, 44, 52}));
 }
 
-TEST(InferInputs, SizesThatNumbersAskFor) {
-  const auto asks = [](int64_t size, const std::vector<int64_t>& numbers, int64_t wanted) {
-    const auto sizes = sizesInstead(size, numbers, 1024);
-    return std::ranges::find(sizes, wanted) != sizes.end();
-  };
-  EXPECT_TRUE(asks(7, {2, 7, 11}, 11)) << "itself";
-  EXPECT_TRUE(asks(7, {14, 22}, 11)) << "a multiple of it";
-  EXPECT_TRUE(asks(32, {65, 197}, 56)) << "patches of 4 and a token";
-  EXPECT_TRUE(asks(7, {8, 17}, 16)) << "it and a token";
-  EXPECT_FALSE(asks(7, {5}, 5)) << "nothing that it could be";
-  EXPECT_TRUE(sizesInstead(int64_t{1} << 20, {int64_t{1} << 40, int64_t{1} << 39}, 1024).empty());
-  EXPECT_EQ(sizesInstead(7, {7, 1, 9}, 1024).front(), 9);
-  EXPECT_EQ(sizesInstead(7, {7, 1, 9}, 1024).back(), 1) << "it hides what would go wrong with others";
-}
-
 TEST(InferInputs, GivesUpInTimeAndSaysWhatWasTried) {
   torch::jit::Module top("Top");
   top.register_parameter("w", draw({6, 10}, 1), false);
@@ -246,10 +197,10 @@ TEST(InferInputs, GivesUpInTimeAndSaysWhatWasTried) {
   const auto specs = unprobed(top)->inferInputs();
   ASSERT_FALSE(specs);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(6));
-  EXPECT_NE(specs.error().message.find("x=float64[2, 7, 10] came furthest: "), std::string::npos)
+  EXPECT_NE(specs.error().message.find("x=float64[2,7,10] came furthest: "), std::string::npos)
       << specs.error().message;
   EXPECT_NE(specs.error().message.find("never"), std::string::npos) << specs.error().message;
-  EXPECT_NE(specs.error().hint.find("--input 'x="), std::string::npos) << specs.error().hint;
+  EXPECT_NE(specs.error().hint.find("--input 'x=float64[2,7,10]'"), std::string::npos) << specs.error().hint;
 }
 
 TEST(InferInputs, SaysWhatItCannotMakeUp) {

@@ -40,9 +40,9 @@ run::Verification verified(const std::string& end, bool right) {
 void expectJudged(const std::string& end) {
   SCOPED_TRACE(end);
   const auto right = verified(end, true), wrong = verified(end, false);
-  EXPECT_EQ(right.exact, true) << right.fileReason;
+  EXPECT_EQ(right.exact, true) << right.file.reason;
   EXPECT_EQ(wrong.exact, false);
-  EXPECT_GT(wrong.algebra->maxRel, 1e-3);
+  EXPECT_GT(wrong.algebra.worst->maxRel, 1e-3);
 }
 
 TEST(VerifyOutputs, FlagsAreProvedByWhatTheyAreComparedFrom) { expectJudged("  return y > -1000.0\n"); }
@@ -60,7 +60,7 @@ TEST(VerifyOutputs, AFoldedNormIsComparedWhereNoOutputShowsIt) {
   EXPECT_EQ(verified(hidden, true).exact, true);
   const auto wrong = verified(hidden, false);
   EXPECT_EQ(wrong.exact, false);
-  EXPECT_GT(wrong.algebra->maxRel, 1e-3);
+  EXPECT_GT(wrong.algebra.worst->maxRel, 1e-3);
   EXPECT_FALSE(wrong.firstDiverging.empty());
 }
 
@@ -74,7 +74,7 @@ def forward(self, x):
 )"),
                               true, {draw({5, 6}, 5)});
   EXPECT_EQ(wrong.exact, false);
-  EXPECT_GT(wrong.algebra->maxRel, 1e-3);
+  EXPECT_GT(wrong.algebra.worst->maxRel, 1e-3);
   EXPECT_FALSE(wrong.firstDiverging.empty());
 }
 
@@ -113,9 +113,10 @@ TEST(VerifyOutputs, AFoldThatLosesFewerDigitsThanTheOriginalPasses) {
     ASSERT_TRUE(folded) << folded.error().message;
     const auto result = run::verifyFold({*model, **folded, plan, norms}, {{"in_0", viewOf(x)}}, {}, {});
     ASSERT_TRUE(result) << result.error().message;
-    EXPECT_EQ(result->exact, true) << mean << ": " << result->algebra->maxRel << ", " << result->file->maxRel;
-    ASSERT_TRUE(result->nearer) << mean << ": " << result->file->maxRel << " of " << result->fileLimit;
-    EXPECT_LT(result->nearer->folded, result->nearer->original / 100);
+    EXPECT_EQ(result->exact, true) << mean << ": " << result->algebra.worst->maxRel << ", "
+                                   << result->file.worst->maxRel;
+    ASSERT_TRUE(result->file.nearer) << mean << ": " << result->file.worst->maxRel << " of " << result->file.limit;
+    EXPECT_LT(result->file.nearer->folded, result->file.nearer->original / 100);
   }
 }
 

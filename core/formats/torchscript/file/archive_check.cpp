@@ -109,7 +109,7 @@ class ArchiveChecker {
     const auto text = archive_.read(data, kMaxPickle);
     if (!text) return tl::unexpected(text.error());
     const auto scan = scanPickle(*text);
-    if (!scan) return damaged("data.pkl: " + scan.error().message);
+    if (!scan) return otherKind("a pickled checkpoint that is not looked into (" + scan.error().message + ")");
     for (const std::string& global : scan->globals) {
       const bool harmless = global.starts_with("torch._utils ") || global.starts_with("collections ") ||
                             (global.starts_with("torch ") && global.find("__torch__") == std::string::npos) ||

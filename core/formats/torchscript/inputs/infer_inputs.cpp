@@ -6,33 +6,15 @@
 #include "core/base/plural.h"
 #include "core/formats/torchscript/file/traced_inputs.h"
 #include "core/formats/torchscript/inputs/input_search.h"
-#include "core/formats/torchscript/inputs/mentioned_numbers.h"
 #include "core/formats/torchscript/program/arguments.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
 
 namespace normlens::formats::torchscript {
 namespace {
 
-// Shapes for inputs of which the graph says nothing; sizes that the code itself insists on come first.
-std::vector<graph::Shape> shapesForUnknown(const Program& program) {
-  std::vector<graph::Shape> shapes;
-  for (const int64_t size : mentionedBetween(program, 8, 1 << 16)) {
-    if (shapes.size() < 12) shapes.insert(shapes.end(), {{2, size}, {1, size}, {2, 1, size}});
-  }
-  for (const graph::Shape& shape : {graph::Shape{2, 7, 8},
-                                    {2, 8},
-                                    {2, 3, 32, 32},
-                                    {2, 7},
-                                    {2, 8, 9},
-                                    {4},
-                                    {2, 7, 16},
-                                    {2, 7, 32},
-                                    {2, 7, 64},
-                                    {2, 3, 16},
-                                    {}})
-    shapes.push_back(shape);
-  return shapes;
-}
+// Shapes for inputs of which the graph says nothing.
+const std::vector<graph::Shape> kUnknown = {{2, 7, 8},  {2, 8},     {2, 3, 32, 32}, {2, 7},     {2, 8, 9}, {4},
+                                            {2, 7, 16}, {2, 7, 32}, {2, 7, 64},     {2, 3, 16}, {}};
 
 class InputInference {
  public:
@@ -40,136 +22,91 @@ class InputInference {
       : model_(model),
         floats_(model.facts().dtype),
         slots_(std::move(slots)),
-        unknown_(shapesForUnknown(model.program())),
         trials_(model.program(), schema, floats_),
-        search_(trials_, slots_, unknown_, floats_) {}
+        search_(trials_, model.program(), slots_, kUnknown, floats_) {}
 
   Result<std::vector<InputSpec>> run() {
     if (auto traced = fromTrace()) return finish(std::move(*traced));
     if (auto found = search_.run(guesses())) return finish(settled(std::move(*found)));
+    std::string words;
+    for (const InputSpec& spec : search_.furthest()) words += " --input '" + textOf({spec}) + "'";
     return fail(ErrorCode::BadInput,
                 "no workable inputs could be guessed from the graph; of " + plural(trials_.made(), "set") +
-                    " tried in " + formatted("%.1f s", trials_.elapsed().count()) + ", " + search_.furthest(),
-                "give inputs with --inputs FILE.npz or --input '" + (slots_.empty() ? "in_0" : slots_[0].name) +
-                    "=float32[2,3,32,32]'");
+                    " tried in " + formatted("%.1f s", trials_.elapsed().count()) + ", " + textOf(search_.furthest()) +
+                    " came furthest: " + search_.whyFurthestFailed(),
+                "give inputs with --inputs FILE.npz, or in the way of" + words);
   }
 
  private:
   std::optional<InputCandidate> fromTrace() {
     if (model_.source().archive == nullptr) return std::nullopt;
     const auto traced = readTracedInputs(*model_.source().archive);
-    size_t needed = 0;
-    InputCandidate candidate(slots_.size());
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i].optional) continue;
-      if (!slots_[i].isTensor() || needed == traced.size()) return std::nullopt;
-      const TracedInput& example = traced[needed++];
-      InputSpec spec;
-      spec.name = slots_[i].name;
+    InputCandidate candidate;
+    for (const InputSlot& slot : slots_) {
+      if (slot.optional) continue;
+      if (!slot.isTensor() || candidate.size() == traced.size()) return std::nullopt;
+      const TracedInput& example = traced[candidate.size()];
+      InputSpec& spec = candidate.emplace_back(specOf(slot, example.shape, example.dtype));
       spec.dtype = graph::isFloat(example.dtype) ? floats_ : example.dtype;
-      spec.shape = example.shape;
       spec.assumed = "the shape " + shapeText(example.shape) + " of the example that the file was traced with";
-      if (!graph::isFloat(spec.dtype) && spec.dtype != graph::DType::Bool) {
-        setRange(spec, slots_[i].guess);
-        const std::string& reason = slots_[i].guess.reason;
-        spec.assumed += "; " + (reason.empty() ? "values 0 and 1" : reason);
-      }
-      candidate[i] = std::move(spec);
+      if (!graph::isFloat(spec.dtype) && spec.dtype != graph::DType::Bool)
+        spec.assumed += "; " + (slot.guess.reason.empty() ? "values 0 and 1" : slot.guess.reason);
     }
-    if (needed == 0) return std::nullopt;
+    if (candidate.empty()) return std::nullopt;
     auto relaxed = settled(candidate);
-    return trials_.works(givenOnes(relaxed)) ? std::optional(std::move(relaxed)) : std::nullopt;
+    return trials_.works(relaxed) ? std::optional(std::move(relaxed)) : std::nullopt;
   }
 
   // Relaxes the values until the results are finite; as they are where nothing helps.
   InputCandidate settled(InputCandidate candidate) {
-    if (trials_.worksFinite(givenOnes(candidate))) return candidate;
+    if (trials_.worksFinite(candidate)) return candidate;
     // A mask of random zeros can switch off a whole row; an index may be shifted before it is used.
     auto ones = candidate, small = candidate;
-    for (auto& spec : ones) {
-      if (spec && !graph::isFloat(spec->dtype) && spec->high == 1) spec->low = 1;
+    for (InputSpec& spec : ones) {
+      if (!graph::isFloat(spec.dtype) && spec.high == 1) spec.low = 1;
     }
-    for (auto& spec : small) {
-      if (spec && !graph::isFloat(spec->dtype) && spec->low == 0) spec->high = std::min(spec->high, 1.0);
+    for (InputSpec& spec : small) {
+      if (!graph::isFloat(spec.dtype) && spec.low == 0) spec.high = std::min(spec.high, 1.0);
     }
     for (auto* relaxed : {&ones, &small}) {
       if (textOf(*relaxed) == textOf(candidate)) continue;
-      if (trials_.worksFinite(givenOnes(*relaxed))) return std::move(*relaxed);
+      if (trials_.worksFinite(*relaxed)) return std::move(*relaxed);
     }
     return candidate;
   }
 
-  // The k-th shape of every input together; inputs of which nothing is known follow the first one's.
+  // The k-th shape of every required input together; inputs of which nothing is known follow the first one's.
   [[nodiscard]] std::vector<InputCandidate> guesses() const {
-    size_t tries = unknown_.size();
+    size_t tries = kUnknown.size();
     for (const InputSlot& slot : slots_) tries = std::max(tries, slot.guess.shapes.size());
     std::vector<InputCandidate> candidates;
-    for (const auto& given : givenSlots()) {
-      for (const bool unknownAreInts : {false, true}) {
-        for (const int64_t number : numbersToTry()) {
-          for (size_t k = 0; k < tries; ++k) candidates.push_back(guess(given, k, number, unknownAreInts));
-        }
-      }
+    for (const graph::DType unknown : {floats_, graph::DType::Int64}) {
+      for (size_t k = 0; k < tries; ++k) candidates.push_back(guess(k, unknown));
     }
     return candidates;
   }
 
-  // Which inputs to give: all that are required; where no tensor is, an argument that may be left out beside them.
-  [[nodiscard]] std::vector<std::vector<bool>> givenSlots() const {
-    std::vector<bool> required;
-    for (const InputSlot& slot : slots_) required.push_back(!slot.optional);
-    std::vector<std::vector<bool>> choices;
-    const bool hasTensor = std::ranges::any_of(slots_, [](const InputSlot& s) { return !s.optional && s.isTensor(); });
-    for (size_t i = 0; i < slots_.size() && !hasTensor; ++i) {
-      if (!slots_[i].optional || (i > 0 && slots_[i - 1].argument == slots_[i].argument)) continue;
-      choices.push_back(required);
-      for (size_t k = i; k < slots_.size() && slots_[k].argument == slots_[i].argument; ++k) choices.back()[k] = true;
-    }
-    choices.push_back(required);
-    return choices;
-  }
-
-  // Values for whole-number arguments: what the code compares them with, then 2.
-  [[nodiscard]] std::vector<int64_t> numbersToTry() const {
-    std::vector<int64_t> numbers;
+  [[nodiscard]] InputCandidate guess(size_t k, graph::DType unknown) const {
+    const auto shapeOf = [&](const InputSlot& slot) {
+      const auto& shapes = slot.guess.shapes.empty() ? kUnknown : slot.guess.shapes;
+      return shapes[std::min(k, shapes.size() - 1)];
+    };
+    const auto leading = std::ranges::find_if(
+        slots_, [](const InputSlot& slot) { return !slot.optional && !slot.guess.shapes.empty(); });
+    InputCandidate candidate;
     for (const InputSlot& slot : slots_) {
-      if (slot.isTensor()) continue;
-      for (const int64_t number : comparedWith(model_.program(), model_.program().blocks[0].params[slot.argument])) {
-        if (numbers.size() < 4) numbers.push_back(number);
-      }
-    }
-    numbers.push_back(2);
-    return numbers;
-  }
-
-  [[nodiscard]] InputCandidate guess(const std::vector<bool>& given, size_t k, int64_t number,
-                                     bool unknownAreInts) const {
-    graph::Shape leading;
-    for (size_t i = 0; i < slots_.size() && leading.empty(); ++i) {
-      const auto& shapes = slots_[i].guess.shapes;
-      if (given[i] && !shapes.empty()) leading = shapes[std::min(k, shapes.size() - 1)];
-    }
-    InputCandidate candidate(slots_.size());
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (!given[i]) continue;
-      const InputSlot& slot = slots_[i];
-      InputSpec& spec = candidate[i].emplace();
-      spec.name = slot.name;
+      if (slot.optional) continue;
       if (slot.isTensor()) {
-        const auto& shapes = slot.guess.shapes.empty() ? unknown_ : slot.guess.shapes;
-        const bool follows = slot.guess.shapes.empty() && !leading.empty();
-        spec.shape = follows ? leading : shapes[std::min(k, shapes.size() - 1)];
-        const bool maybeInts = slot.guess.shapes.empty() && unknownAreInts;
-        spec.dtype = slot.guess.dtype != graph::DType::Unknown ? slot.guess.dtype
-                     : maybeInts                               ? graph::DType::Int64
-                                                               : floats_;
-        if (!graph::isFloat(spec.dtype)) setRange(spec, slot.guess);
-      } else if (slot.kind == c10::TypeKind::IntType) {
-        spec.dtype = graph::DType::Int64;
-        spec.low = spec.high = static_cast<double>(number);
-      } else {
-        spec.dtype = slot.kind == c10::TypeKind::BoolType ? graph::DType::Bool : graph::DType::Float64;
+        const bool follows = slot.guess.shapes.empty() && leading != slots_.end();
+        candidate.push_back(specOf(slot, shapeOf(follows ? *leading : slot), unknown));
+        continue;
       }
+      const bool whole = slot.kind == c10::TypeKind::IntType, yesOrNo = slot.kind == c10::TypeKind::BoolType;
+      candidate.push_back(specOf(slot, {},
+                                 whole     ? graph::DType::Int64
+                                 : yesOrNo ? graph::DType::Bool
+                                           : graph::DType::Float64));
+      if (whole) candidate.back().low = candidate.back().high = 2;
     }
     return candidate;
   }
@@ -185,22 +122,15 @@ class InputInference {
                    (slot.guess.reason.empty() ? std::string(", which runs") : ", from " + slot.guess.reason);
   }
 
-  Result<std::vector<InputSpec>> finish(InputCandidate candidate) {
-    std::vector<std::vector<int>> fixedAxes;
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (!candidate[i]) continue;
-      sayWhatWasAssumed(*candidate[i], slots_[i]);
-      fixedAxes.push_back(fixedAxesOf(slots_[i].guess, candidate[i]->shape));
-    }
-    auto specs = givenOnes(candidate);
-    trials_.findFreeAxes(specs, fixedAxes);
+  InputCandidate finish(InputCandidate specs) {
+    for (InputSpec& spec : specs) sayWhatWasAssumed(spec, slotOf(slots_, spec));
+    trials_.findFreeAxes(specs);
     return specs;
   }
 
   const TorchScriptModel& model_;
   graph::DType floats_;
   std::vector<InputSlot> slots_;
-  std::vector<graph::Shape> unknown_;
   InputTrials trials_;
   InputSearch search_;
 };

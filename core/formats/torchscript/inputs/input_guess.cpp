@@ -60,19 +60,6 @@ std::vector<int64_t> sidesOfPositionTables(const Graph& graph, int64_t kernel) {
   return sides;
 }
 
-// Images whose patches have so many numbers: cut by views and a permutation, they reach a layer of that width.
-std::vector<Shape> imagesOfPatches(const Graph& graph, int64_t width) {
-  std::vector<Shape> shapes;
-  for (const int64_t channels : {3, 1}) {
-    const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(width) / channels)));
-    if (side < 2 || side * side * channels != width) continue;
-    std::vector<int64_t> sides = sidesOfPositionTables(graph, side);
-    for (const int64_t count : {4, 7, 8}) sides.push_back(count * side);
-    for (const int64_t whole : sides) shapes.push_back({kBatch, channels, whole, whole});
-  }
-  return shapes;
-}
-
 class Guesser {
  public:
   Guesser(const Graph& graph, ValueId input) : graph_(graph) { open_.insert(input); }
@@ -86,21 +73,21 @@ class Guesser {
       auto uses = graph_.value(value).uses;
       std::ranges::sort(uses, {}, &graph::Use::node);
       for (const graph::Use& use : uses) {
-        if (use.node != graph::kNone) read(graph_.node(use.node), static_cast<size_t>(use.operand), value);
+        if (use.node != graph::kNone) read(graph_.node(use.node), static_cast<size_t>(use.operand));
       }
     }
     return std::move(guess_);
   }
 
  private:
-  void read(const Node& node, size_t operand, ValueId value) {
+  void read(const Node& node, size_t operand) {
     switch (node.kind) {
       case OpKind::Gather:
         if (operand == 1) index(node);
         return;
       case OpKind::Linear:
         if (const auto weight = constantShape(graph_, node, 1); weight && operand == 0)
-          demand(rowsOrPatches({weight->back()}), "the width of " + constantName(graph_, node, 1));
+          demand(withTrailing({weight->back()}), "the width of " + constantName(graph_, node, 1));
         return;
       case OpKind::MatMul:
       case OpKind::AddMatMul:
@@ -112,38 +99,23 @@ class Guesser {
       case OpKind::LayerNorm:
       case OpKind::RmsNorm:
         if (const auto weight = constantShape(graph_, node, 1); weight && operand == 0)
-          demand(rowsOrPatches(*weight), "the normalized shape of " + constantName(graph_, node, 1));
+          demand(withTrailing(*weight), "the normalized shape of " + constantName(graph_, node, 1));
         return;
       case OpKind::BatchNorm:
         if (const auto mean = constantShape(graph_, node, 3); mean && mean->size() == 1)
           demand({{kBatch, (*mean)[0], 16, 16}, {kBatch, (*mean)[0], 9}, {kBatch, (*mean)[0]}},
-                 "the channels of a batch norm", 1);
+                 "the channels of a batch norm");
         return;
       case OpKind::Recurrent:
         recurrent(node, operand);
         return;
-      case OpKind::Add:
-      case OpKind::Sub:
-      case OpKind::Mul:
-      case OpKind::Div:
-        addConstant(node, operand);
-        break;
       default:
-        break;
+        follow(node, operand);
     }
-    follow(node, operand, value);
-  }
-
-  [[nodiscard]] std::vector<Shape> rowsOrPatches(const Shape& trailing) const {
-    auto shapes = withTrailing(trailing);
-    if (trailing.size() != 1) return shapes;
-    const auto images = imagesOfPatches(graph_, trailing[0]);
-    shapes.insert(shapes.end(), images.begin(), images.end());
-    return shapes;
   }
 
   // Ops behind which the elements are still the input's.
-  void follow(const Node& node, size_t operand, ValueId /*value*/) {
+  void follow(const Node& node, size_t operand) {
     switch (node.kind) {
       case OpKind::Identity:
       case OpKind::Cast:
@@ -223,7 +195,7 @@ class Guesser {
     last.front() = kBatch;
     last.back() = channels;
     shapes.push_back(std::move(last));
-    demand(std::move(shapes), "the channels of " + constantName(graph_, node, 1), 1);
+    demand(std::move(shapes), "the channels of " + constantName(graph_, node, 1));
   }
 
   void recurrent(const Node& node, size_t operand) {
@@ -236,43 +208,19 @@ class Guesser {
     }
   }
 
-  void addConstant(const Node& node, size_t operand) {
-    const auto other = constantShape(graph_, node, 1 - operand);
-    if (!other || other->size() < 2 || !guess_.shapes.empty()) return;
-    Shape shape = *other;
-    if (shape.size() > 2 && shape.front() == 1) shape.front() = kBatch;
-    if (shape.size() == 2) shape.insert(shape.begin(), kBatch);
-    weak_.push_back(std::move(shape));
-  }
-
   // The first demand in execution order counts.
-  void demand(std::vector<Shape> shapes, std::string reason, int fixedAxis = -1) {
+  void demand(std::vector<Shape> shapes, std::string reason) {
     if (!guess_.shapes.empty()) return;
-    guess_.fixedAxes = {fixedAxis};
-    const Shape& first = shapes.front();
-    guess_.fixedSize = fixedAxis < 0 ? first.back() : first[static_cast<size_t>(fixedAxis)];
     guess_.shapes = std::move(shapes);
-    guess_.shapes.insert(guess_.shapes.begin(), weak_.begin(), weak_.end());
     guess_.reason = std::move(reason);
   }
 
   const Graph& graph_;
   std::set<ValueId> open_;
-  std::vector<Shape> weak_;  // from constants added to the input before anything telling was met
   InputGuess guess_;
 };
 
 }  // namespace
-
-std::vector<int> fixedAxesOf(const InputGuess& guess, const Shape& shape) {
-  std::vector<int> axes;
-  const auto rank = static_cast<int>(shape.size());
-  for (const int axis : guess.fixedAxes) {
-    const int at = axis < 0 ? axis + rank : axis;
-    if (0 <= at && at < rank && shape[static_cast<size_t>(at)] == guess.fixedSize) axes.push_back(axis);
-  }
-  return axes;
-}
 
 InputGuess guessInput(const Graph& graph, ValueId input) { return Guesser(graph, input).run(); }
 

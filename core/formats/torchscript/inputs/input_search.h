@@ -1,7 +1,9 @@
-// Inputs that forward() takes, found by trying: first guesses, then what mends those that came furthest.
-// Private to formats/torchscript: includes torch.
+// Inputs that forward() takes, found by trying: guesses, then what may mend those that came furthest, with sizes,
+// values and types of which the place where they failed tells. Private to formats/torchscript: includes torch.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,35 +16,29 @@ namespace normlens::formats::torchscript {
 class InputSearch {
  public:
   // What is passed must outlive the search. `unknown`: shapes for inputs of which the graph says nothing.
-  InputSearch(InputTrials& trials, const std::vector<InputSlot>& slots, const std::vector<graph::Shape>& unknown,
-              graph::DType floats)
-      : trials_(trials), slots_(slots), unknown_(unknown), floats_(floats) {}
+  InputSearch(InputTrials& trials, const Program& program, const std::vector<InputSlot>& slots,
+              const std::vector<graph::Shape>& unknown, graph::DType floats);
 
   // The first that works, of these or of what their failures suggest; nullopt: none was found in time.
   std::optional<InputCandidate> run(const std::vector<InputCandidate>& guesses);
-  // Of the trial that came furthest: what was tried, and why it failed.
-  [[nodiscard]] const std::string& furthest() const { return furthest_; }
+  // The trial that came furthest, and why it failed.
+  [[nodiscard]] const InputCandidate& furthest() const { return furthest_; }
+  [[nodiscard]] const std::string& whyFurthestFailed() const { return whyFurthestFailed_; }
 
  private:
-  // A candidate that failed, and what it suggests.
-  struct Failed {
-    InputCandidate candidate;
-    InputFault fault;
-    size_t guess = 0;                                    // the one that it comes from, by repairs
-    std::optional<std::vector<InputCandidate>> repairs;  // made when they are first asked for
-    size_t next = 0;
-  };
-
+  using Untried = std::multimap<size_t, InputCandidate, std::greater<>>;  // by how far those came that they mend
   bool works(const InputCandidate& candidate, size_t guess, size_t atLeast);
-  Failed* best(std::optional<size_t> ofGuess);
+  void mend(const InputCandidate& failed, const Interpreter::Fault& fault, Untried& into) const;
 
   InputTrials& trials_;
   const std::vector<InputSlot>& slots_;
   const std::vector<graph::Shape>& unknown_;
   graph::DType floats_;
+  std::vector<int64_t> mentioned_;  // numbers that the code insists on
   std::set<std::string> seen_;
-  std::vector<Failed> failed_;
-  std::string furthest_;
+  std::vector<Untried> untried_;  // by the guess that they come from
+  InputCandidate furthest_;
+  std::string whyFurthestFailed_;
   size_t furthestReached_ = 0;
 };
 

@@ -47,36 +47,36 @@ Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model) {
   return slots;
 }
 
-std::vector<InputSpec> givenOnes(const InputCandidate& candidate) {
-  std::vector<InputSpec> specs;
-  for (const auto& spec : candidate) {
-    if (spec) specs.push_back(*spec);
-  }
-  return specs;
+const InputSlot& slotOf(const std::vector<InputSlot>& slots, const InputSpec& spec) {
+  return *std::ranges::find(slots, spec.name, &InputSlot::name);
 }
 
-std::string shapeText(const graph::Shape& shape) {
+InputSpec specOf(const InputSlot& slot, const graph::Shape& shape, graph::DType dtype) {
+  InputSpec spec;
+  spec.name = slot.name;
+  spec.dtype = slot.guess.dtype == graph::DType::Unknown ? dtype : slot.guess.dtype;
+  spec.shape = shape;
+  if (!graph::isFloat(spec.dtype))
+    spec.high = static_cast<double>(std::max<int64_t>(0, slot.guess.highest.value_or(1)));
+  return spec;
+}
+
+std::string shapeText(const graph::Shape& shape, const char* separator) {
   std::string text;
-  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  for (const int64_t size : shape) text += (text.empty() ? "" : separator) + std::to_string(size);
   return "[" + text + "]";
 }
 
 std::string textOf(const InputCandidate& candidate) {
   std::string text;
-  for (const auto& spec : candidate) {
-    if (!spec) continue;
-    text += (text.empty() ? "" : ", ") + spec->name + "=" + std::string(graph::dtypeName(spec->dtype)) +
-            shapeText(spec->shape);
-    if (!graph::isFloat(spec->dtype) && spec->dtype != graph::DType::Bool)
-      text += ":" + std::to_string(static_cast<int64_t>(spec->low)) + ".." +
-              std::to_string(static_cast<int64_t>(spec->high));
+  for (const InputSpec& spec : candidate) {
+    text += (text.empty() ? "" : " ") + spec.name + "=" + std::string(graph::dtypeName(spec.dtype)) +
+            shapeText(spec.shape, ",");
+    if (!graph::isFloat(spec.dtype) && spec.dtype != graph::DType::Bool)
+      text +=
+          ":" + std::to_string(static_cast<int64_t>(spec.low)) + ".." + std::to_string(static_cast<int64_t>(spec.high));
   }
   return text.empty() ? "no inputs" : text;
-}
-
-void setRange(InputSpec& spec, const InputGuess& guess) {
-  spec.low = 0;
-  spec.high = guess.highest ? static_cast<double>(std::max<int64_t>(0, *guess.highest)) : 1;
 }
 
 }  // namespace normlens::formats::torchscript

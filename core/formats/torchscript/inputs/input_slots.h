@@ -22,16 +22,18 @@ struct InputSlot {
   [[nodiscard]] bool isTensor() const { return kind == c10::TypeKind::TensorType; }
 };
 
-// One spec per slot; nullopt: left out.
-using InputCandidate = std::vector<std::optional<InputSpec>>;
+// Specs for some of the slots, in their order.
+using InputCandidate = std::vector<InputSpec>;
 
 // Required ones, and tensors that may be left out. Error: a required input for which nothing can be made up.
 [[nodiscard]] Result<std::vector<InputSlot>> inputSlots(const TorchScriptModel& model);
-[[nodiscard]] std::vector<InputSpec> givenOnes(const InputCandidate& candidate);
-[[nodiscard]] std::string shapeText(const graph::Shape& shape);
-// "x=float32[2, 8], ids=int64[2, 7]:0..9": as --input takes them.
+// That of the same name.
+[[nodiscard]] const InputSlot& slotOf(const std::vector<InputSlot>& slots, const InputSpec& spec);
+// Values for a slot: `dtype` where its guess knows none; of integers indices of the smallest table it reaches, else
+// zeros and ones.
+[[nodiscard]] InputSpec specOf(const InputSlot& slot, const graph::Shape& shape, graph::DType dtype);
+[[nodiscard]] std::string shapeText(const graph::Shape& shape, const char* separator = ", ");
+// "x=float32[2,8] ids=int64[2,7]:0..9": each as --input takes it.
 [[nodiscard]] std::string textOf(const InputCandidate& candidate);
-// What is drawn for an integer tensor of this slot: indices of the smallest table it reaches, else zeros and ones.
-void setRange(InputSpec& spec, const InputGuess& guess);
 
 }  // namespace normlens::formats::torchscript

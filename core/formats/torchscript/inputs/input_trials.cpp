@@ -1,12 +1,11 @@
 #include "core/formats/torchscript/inputs/input_trials.h"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <set>
 
 #include "core/formats/torchscript/program/arguments.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
+#include "core/formats/torchscript/run/torch_runner.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -35,18 +34,6 @@ bool isFinite(const c10::IValue& value) {
   }
   return true;
 }
-
-// Without matrix products, what is left is too small to be shared out among threads that others may be using, too.
-class OneThread {
- public:
-  OneThread() : before_(at::get_num_threads()) { at::set_num_threads(1); }
-  ~OneThread() { at::set_num_threads(before_); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-
- private:
-  int before_;
-};
 
 // Another size to try in place of this one: batches grow by one, sides of images stay even, lengths shrink.
 std::vector<int64_t> otherSizes(int64_t size, bool batch, bool spatial) {
@@ -93,7 +80,8 @@ bool InputTrials::searchedEnough() const {
 }
 
 bool InputTrials::works(const std::vector<InputSpec>& specs) {
-  const OneThread small;
+  // Without matrix products, what is left is too small to be shared out among threads that others may be using, too.
+  const ThreadCount one(1);
   return run(specs, shapes_).has_value();
 }
 
@@ -102,63 +90,52 @@ bool InputTrials::worksFinite(const std::vector<InputSpec>& specs) {
   return results && std::ranges::all_of(*results, isFinite);
 }
 
-std::vector<InputTrials::Group> InputTrials::groupsOf(const std::vector<InputSpec>& specs,
-                                                      const std::vector<std::vector<int>>& fixedAxes) {
-  std::vector<Group> groups;
-  const auto add = [&](size_t input, size_t axis, bool batch) {
-    const int64_t size = specs[input].shape[axis];
-    const auto same =
-        std::ranges::find_if(groups, [&](const Group& group) { return group.size == size && group.batch == batch; });
-    Group& group = same == groups.end() ? groups.emplace_back() : *same;
-    group.size = size;
-    group.batch = batch;
-    group.places.push_back({input, axis});
-  };
+std::vector<SizeGroup> InputTrials::groupsOf(const std::vector<InputSpec>& specs) {
+  std::vector<SizeGroup> groups;
   for (size_t i = 0; i < specs.size(); ++i) {
-    const auto rank = static_cast<int>(specs[i].shape.size());
-    for (int axis = 0; axis < rank; ++axis) {
-      const bool fixed = i < fixedAxes.size() && std::ranges::any_of(fixedAxes[i], [&](int wanted) {
-                           return wanted == axis || wanted + rank == axis;
-                         });
-      if (!fixed) add(i, static_cast<size_t>(axis), axis == 0);
+    for (size_t axis = 0; axis < specs[i].shape.size(); ++axis) {
+      const int64_t size = specs[i].shape[axis];
+      const bool batch = axis == 0;
+      const auto same = std::ranges::find_if(
+          groups, [&](const SizeGroup& group) { return group.size == size && group.batch == batch; });
+      SizeGroup& group = same == groups.end() ? groups.emplace_back(SizeGroup{size, batch, {}}) : *same;
+      group.places.push_back({i, axis});
     }
   }
-  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) { return a.batch > b.batch; });
+  std::ranges::stable_sort(groups, [](const SizeGroup& a, const SizeGroup& b) { return a.batch > b.batch; });
   return groups;
 }
 
-void InputTrials::resize(std::vector<InputSpec>& specs, const Group& group, int64_t size) {
-  for (const Place& place : group.places) specs[place.input].shape[place.axis] = size;
+// nullopt: they do not work so.
+std::optional<std::vector<InputSpec>> InputTrials::resized(std::vector<InputSpec> specs, const SizeGroup& group,
+                                                           int64_t size) {
+  for (const auto& place : group.places) specs[place.input].shape[place.axis] = size;
+  return works(specs) ? std::optional(std::move(specs)) : std::nullopt;
 }
 
-void InputTrials::findFreeAxes(std::vector<InputSpec>& specs, const std::vector<std::vector<int>>& fixedAxes) {
+void InputTrials::findFreeAxes(std::vector<InputSpec>& specs) {
   std::set<int64_t> taken;
-  for (const Group& group : groupsOf(specs, fixedAxes)) {
-    if (outOfTime()) return;
+  auto left = groupsOf(specs);
+  for (size_t i = 0; i < left.size() && !outOfTime(); ++i) {
+    const SizeGroup group = left[i];
     const bool spatial = std::ranges::any_of(
-        group.places, [&](const Place& place) { return specs[place.input].shape.size() >= 4 && place.axis >= 2; });
-    std::optional<int64_t> other;
-    for (const int64_t size : otherSizes(group.size, group.batch, spatial)) {
-      auto changed = specs;
-      resize(changed, group, size);
-      if (works(changed)) {
-        other = size;
-        break;
-      }
+        group.places, [&](const auto& place) { return specs[place.input].shape.size() >= 4 && place.axis >= 2; });
+    const auto sizes = otherSizes(group.size, group.batch, spatial);
+    const auto other =
+        std::ranges::find_if(sizes, [&](int64_t size) { return resized(specs, group, size).has_value(); });
+    if (other == sizes.end()) {
+      for (size_t k = 0; k < group.places.size() && group.places.size() > 1; ++k)
+        left.push_back({group.size, group.batch, {group.places[k]}});
+      continue;
     }
-    if (!other) continue;
-    for (const Place& place : group.places) specs[place.input].freeAxes.push_back(static_cast<int>(place.axis));
+    for (const auto& place : group.places) specs[place.input].freeAxes.push_back(static_cast<int>(place.axis));
     // Keep the size that is known to be sensible unless it hides something: 1, or equal to another free size.
     int64_t chosen = group.size;
-    if (chosen < 2 || taken.count(chosen) != 0) {
-      for (int64_t size = *other; size < *other + 4; ++size) {
-        auto changed = specs;
-        resize(changed, group, size);
-        if (size >= 2 && taken.count(size) == 0 && works(changed)) {
-          specs = std::move(changed);
-          chosen = size;
-          break;
-        }
+    for (int64_t size = *other; size < *other + 4 && (chosen < 2 || taken.contains(chosen)); ++size) {
+      if (size < 2 || taken.contains(size)) continue;
+      if (auto changed = resized(specs, group, size)) {
+        specs = std::move(*changed);
+        chosen = size;
       }
     }
     taken.insert(chosen);

@@ -7,10 +7,19 @@
 #include <vector>
 
 #include "core/formats/model.h"
-#include "core/formats/torchscript/inputs/input_fault.h"
 #include "core/formats/torchscript/run/interpreter.h"
 
 namespace normlens::formats::torchscript {
+
+// Axes of inputs that have one size; first axes are apart.
+struct SizeGroup {
+  struct Place {
+    size_t input, axis;
+  };
+  int64_t size = 0;
+  bool batch = false;
+  std::vector<Place> places;
+};
 
 class InputTrials {
  public:
@@ -24,15 +33,16 @@ class InputTrials {
   // One forward pass with inputs drawn from the specs (always the same draw); its outputs are not computed in full.
   bool works(const std::vector<InputSpec>& specs);
   // Of a trial by works() that failed.
-  [[nodiscard]] InputFault fault() const { return inputFault(program_, shapes_.fault()); }
+  [[nodiscard]] const Interpreter::Fault& fault() const { return shapes_.fault(); }
   // Computed in full, and every floating output is finite.
   bool worksFinite(const std::vector<InputSpec>& specs);
   [[nodiscard]] const std::string& lastError() const { return lastError_; }
 
-  // Marks the axes whose size can be changed, batch first, then groups of axes of one size, and makes the free sizes
-  // pairwise different and at least 2. The specs must work; they work afterwards. fixedAxes, by input: not tried;
-  // negative ones count from the end.
-  void findFreeAxes(std::vector<InputSpec>& specs, const std::vector<std::vector<int>>& fixedAxes);
+  // Batches first.
+  [[nodiscard]] static std::vector<SizeGroup> groupsOf(const std::vector<InputSpec>& specs);
+  // Marks the axes whose size can be changed, those of one size together where they can be, and makes the free sizes
+  // pairwise different and at least 2. The specs must work; they work afterwards.
+  void findFreeAxes(std::vector<InputSpec>& specs);
 
   // Trials cost a forward pass each: after some seconds no more are made. A large model gets a few all the same.
   [[nodiscard]] bool searchedEnough() const;
@@ -41,20 +51,8 @@ class InputTrials {
   [[nodiscard]] std::chrono::duration<double> elapsed() const { return std::chrono::steady_clock::now() - start_; }
 
  private:
-  struct Place {
-    size_t input;
-    size_t axis;
-  };
-  struct Group {
-    int64_t size = 0;
-    bool batch = false;
-    std::vector<Place> places;
-  };
-
   std::optional<std::vector<c10::IValue>> run(const std::vector<InputSpec>& specs, Interpreter& interpreter);
-  [[nodiscard]] static std::vector<Group> groupsOf(const std::vector<InputSpec>& specs,
-                                                   const std::vector<std::vector<int>>& fixedAxes);
-  static void resize(std::vector<InputSpec>& specs, const Group& group, int64_t size);
+  std::optional<std::vector<InputSpec>> resized(std::vector<InputSpec> specs, const SizeGroup& group, int64_t size);
 
   const Program& program_;
   Interpreter shapes_;

@@ -21,22 +21,6 @@ using c10::IValue;
 
 constexpr int kInstrumentedPasses = 5;
 
-// Threads of one op. Process-wide, so restored.
-class ThreadCount {
- public:
-  explicit ThreadCount(int wanted) : before_(at::get_num_threads()) {
-    if (wanted > 0 && wanted != before_) at::set_num_threads(wanted);
-  }
-  ~ThreadCount() {
-    if (at::get_num_threads() != before_) at::set_num_threads(before_);
-  }
-  ThreadCount(const ThreadCount&) = delete;
-  ThreadCount& operator=(const ThreadCount&) = delete;
-
- private:
-  int before_;
-};
-
 std::vector<int> graphNodes(const Lowered& lowered, size_t programNodes) {
   std::vector<int> byProgramNode(programNodes, graph::kNone);
   for (size_t i = 0; i < lowered.programNode.size(); ++i) {
@@ -185,6 +169,14 @@ DefaultType::DefaultType(at::ScalarType type) : before_(c10::get_default_dtype()
 }
 
 DefaultType::~DefaultType() { c10::set_default_dtype(before_); }
+
+ThreadCount::ThreadCount(int wanted) : before_(at::get_num_threads()) {
+  if (wanted > 0 && wanted != before_) at::set_num_threads(wanted);
+}
+
+ThreadCount::~ThreadCount() {
+  if (at::get_num_threads() != before_) at::set_num_threads(before_);
+}
 
 Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                            const RunSettings& settings) {

@@ -22,6 +22,18 @@ class DefaultType {
   caffe2::TypeMeta before_;
 };
 
+// Threads of one op; 0: as many as there are. Process-wide, so restored.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int wanted);
+  ~ThreadCount();
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  int before_;
+};
+
 // `model` outlives the runner. Errors: Unsupported, BadInput.
 [[nodiscard]] Result<std::unique_ptr<Runner>> makeRunner(const TorchScriptModel& model, const Tensors& inputs,
                                                          const RunSettings& settings);
