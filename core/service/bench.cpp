@@ -153,6 +153,12 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
               "float32, float16, bfloat16 or float64");
 }
 
+Result<std::vector<run::SweepPoint>> pointsOf(const BenchParams& params) {
+  const auto settings = settingsOf(params);
+  if (!settings) return tl::unexpected(settings.error());
+  return run::sweepPoints(params.sweep, *settings);
+}
+
 class Measurement {
  public:
   Measurement(BenchModels& models, const BenchParams& params, const BenchListener& listener, const Task& task)
@@ -269,18 +275,12 @@ class Measurement {
 }  // namespace
 
 Status checkBenchParams(const BenchParams& params) {
-  const auto settings = settingsOf(params);
-  if (!settings) return tl::unexpected(settings.error());
-  const auto points = run::sweepPoints(params.sweep, *settings);
-  if (!points) return tl::unexpected(points.error());
-  return {};
+  return pointsOf(params).map([](const auto&) {});
 }
 
 Result<BenchResult> measureModels(BenchModels models, const BenchParams& params, const BenchListener& listener,
                                   const Task& task) {
-  const auto settings = settingsOf(params);
-  if (!settings) return tl::unexpected(settings.error());
-  const auto points = run::sweepPoints(params.sweep, *settings);
+  const auto points = pointsOf(params);
   if (!points) return tl::unexpected(points.error());
   if (points->front().norm && !models.fold) {
     return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model",

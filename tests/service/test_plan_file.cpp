@@ -81,20 +81,6 @@ TEST(PlanFile, messagesAreOneLine) {
   EXPECT_NE(read.error().message.find("unknown edit 'a?b'"), std::string::npos) << read.error().message;
 }
 
-// Written when inputs still had torch's numbered names.
-TEST(PlanFile, olderPlansCallInputsByTorchsNames) {
-  Planned made = planned();
-  made.plan.edits = {fold::InsertCentering{
-      made.graph.inputs()[0], ops::Pattern::overAxes({2, 5, 8}, std::vector<int64_t>{2}), made.graph.values[0].uses}};
-  std::string text = planToJson(made.plan, made.graph, made.norms, "abc");
-  const size_t at = text.find("\"x\"");
-  ASSERT_NE(at, std::string::npos) << text;
-  text.replace(at, 3, "\"x.1\"");
-  const auto read = planFromJson(text, made.graph, made.norms, "abc");
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(std::get<fold::InsertCentering>(read->edits[0]).value, made.graph.inputs()[0]);
-}
-
 TEST(PlanFile, anotherModelIsRefused) {
   const Planned made = planned();
   const auto read = planFromJson(planToJson(made.plan, made.graph, made.norms, "abc"), made.graph, made.norms, "def");
