@@ -1,9 +1,9 @@
 # How a test program becomes entries of CTest: one for each of its cases, asked of the program when CTest starts.
 
-# normlens_test(<name> SOURCES ... LINK <targets>): a GoogleTest program. Its label is what it starts: torch, onnx, or
-# neither (quick).
+# normlens_test(<name> SOURCES ... LINK <targets> [AFTER fixture]): a GoogleTest program. Its label is what it starts:
+# torch, onnx, or neither (quick). AFTER: a fixture of CTest that its cases need.
 function(normlens_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "AFTER" "SOURCES;LINK" ${ARGN})
   set(label quick)
   if("${ARG_LINK}" MATCHES "normlens(::|_)onnx")
     set(label onnx)
@@ -12,7 +12,11 @@ function(normlens_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} normlens_warnings GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST PROPERTIES LABELS ${label})
+  set(properties LABELS ${label})
+  if(ARG_AFTER)
+    list(APPEND properties FIXTURES_REQUIRED ${ARG_AFTER})
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${name}: " DISCOVERY_MODE PRE_TEST PROPERTIES ${properties})
 endfunction()
 
 # normlens_qt_test(<name> SOURCES ... LINK <targets> [LABELS ...] [TIMEOUT seconds]): a Qt Test program, offscreen.

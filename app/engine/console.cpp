@@ -49,21 +49,8 @@ std::string oneLine(std::string text) {
 }  // namespace
 
 Exit exitFor(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Usage:
-      return Exit::Usage;
-    case ErrorCode::Refused:
-    case ErrorCode::Cancelled:
-      return Exit::NotDone;
-    case ErrorCode::Unreadable:
-    case ErrorCode::Unsupported:
-    case ErrorCode::BadInput:
-    case ErrorCode::RunFailed:
-    case ErrorCode::WriteFailed:
-    case ErrorCode::Internal:
-      return Exit::Unreadable;
-  }
-  return Exit::Unreadable;
+  if (code == ErrorCode::Usage) return Exit::Usage;
+  return code == ErrorCode::Refused || code == ErrorCode::Cancelled ? Exit::NotDone : Exit::Unreadable;
 }
 
 Error defect(const std::exception& error) {

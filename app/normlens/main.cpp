@@ -1,16 +1,20 @@
 // The window. `normlens VERB ...` is handed to the engine before Qt is touched.
+#include <unistd.h>
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QElapsedTimer>
+
 #include <algorithm>
+#include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
 
-#include "app/normlens/run_verb.h"
-#include "app/normlens/thread_waits.h"
 #include "ui/client/engine_command.h"
 #include "ui/session/project/recovery.h"
 #include "ui/theme/theme.h"
@@ -106,6 +110,34 @@ bool anyStartsWith(int argc, char** argv, std::initializer_list<std::string_view
 bool hasDisplay() {
   return !qEnvironmentVariableIsEmpty("DISPLAY") || !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") ||
          !qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
+}
+
+// Lets a thread of OpenMP that has nothing to do sleep after a hundredth of its usual wait. It would otherwise wait for
+// the others in a loop for milliseconds, which on a machine with other work (a window that is drawn, a container with
+// two of many cores) is time that they could have: a proof took up to ten times as long. Leaves what the user has set.
+void letWaitingThreadsSleep() {
+  constexpr const char* kTurns = "3000";  // of GNU OpenMP's waiting loop, which takes 300,000 by itself
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", kTurns, /*overwrite=*/0);
+}
+
+// What can only be a verb: lower-case letters and hyphens. A model's path has a dot or a slash in it.
+bool looksLikeVerb(std::string_view argument) {
+  return !argument.empty() && argument.front() != '-' &&
+         std::all_of(argument.begin(), argument.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+}
+
+// Replaces the process by the normlens-engine beside it, with the same arguments. Returns only on failure, with the
+// exit status.
+int becomeEngine(char** arguments) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path engine = self.parent_path() / "normlens-engine";
+  if (!error) {
+    execv(engine.c_str(), arguments);
+  }
+  std::fprintf(stderr, "normlens: the engine %s could not be started (%s); install it beside normlens.\n",
+               engine.c_str(), std::strerror(errno));
+  return kUsage;
 }
 
 int takeScreenshot(ui::MainWindow& window, const CommandLine& line) {

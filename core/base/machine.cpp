@@ -51,16 +51,8 @@ class Nvml {
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  [[nodiscard]] std::string name() const {
-    std::array<char, 128> text{};
-    const auto get = device_ ? call<int(void*, char*, unsigned)>("nvmlDeviceGetName") : nullptr;
-    return get && get(device_, text.data(), static_cast<unsigned>(text.size())) == 0 ? text.data() : std::string();
-  }
-  [[nodiscard]] std::string driver() const {
-    std::array<char, 128> text{};
-    const auto get = device_ ? call<int(char*, unsigned)>("nvmlSystemGetDriverVersion") : nullptr;
-    return get && get(text.data(), static_cast<unsigned>(text.size())) == 0 ? text.data() : std::string();
-  }
+  [[nodiscard]] std::string name() const { return text("nvmlDeviceGetName", device_); }
+  [[nodiscard]] std::string driver() const { return text("nvmlSystemGetDriverVersion"); }
   static constexpr int kMultiprocessors = 1;  // NVML_CLOCK_SM
   static constexpr int kMemory = 2;           // NVML_CLOCK_MEM
   [[nodiscard]] double megahertz(int clock) const {
@@ -73,6 +65,13 @@ class Nvml {
   template <class Signature>
   [[nodiscard]] Signature* call(const char* symbol) const {
     return functionIn<Signature>(library_, symbol);
+  }
+
+  template <class... Of>
+  [[nodiscard]] std::string text(const char* symbol, Of... of) const {
+    std::array<char, 128> text{};
+    const auto get = device_ ? call<int(Of..., char*, unsigned)>(symbol) : nullptr;
+    return get && get(of..., text.data(), static_cast<unsigned>(text.size())) == 0 ? text.data() : std::string();
   }
 
   // With one GPU there is nothing to choose, and starting CUDA takes long.

@@ -7,27 +7,6 @@
 #include <system_error>
 
 namespace normlens {
-namespace {
-
-// "[json.exception.out_of_range.403] key 'schema' not found"
-std::string plainJsonError(std::string_view text) {
-  text.remove_prefix(text.find("] ") + 2);
-  if (text.starts_with("parse error")) {
-    const size_t at = text.find(" at "), end = text.find(':');
-    return "it is no JSON" + (at < end ? std::string(text.substr(at, end - at)) : std::string());
-  }
-  if (text.starts_with("key ")) return "it has no " + std::string(text.substr(4, text.rfind('\'') - 3));
-  if (text.starts_with("type must be ")) {
-    const size_t but = text.find(", but is ");
-    if (but != std::string_view::npos)
-      return "a value is of type " + std::string(text.substr(but + 9)) + " instead of " +
-             std::string(text.substr(13, but - 13));
-  }
-  return std::string(text);
-}
-
-}  // namespace
-
 bool isWantOfMemory(const std::exception& error) {
   if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
     return system->code() == std::errc::resource_unavailable_try_again;  // of a thread's stack
@@ -38,8 +17,9 @@ bool isWantOfMemory(const std::exception& error) {
 
 std::string plainError(const std::exception& error) {
   if (isWantOfMemory(error)) return std::string(kNoMemory);
-  const std::string_view text = error.what();
-  return text.starts_with("[json.exception.") ? plainJsonError(text) : std::string(text);
+  std::string_view text = error.what();
+  if (text.starts_with("[json.exception.")) text.remove_prefix(text.find("] ") + 2);
+  return std::string(text);
 }
 
 Error withMemoryLimit(Error error) {

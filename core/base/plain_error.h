@@ -12,7 +12,7 @@ namespace normlens {
 inline constexpr std::string_view kNoMemory = "there is not enough memory";
 
 [[nodiscard]] bool isWantOfMemory(const std::exception& error);
-// For want of memory, and for what nlohmann's JSON says ("it has no 'schema'"); what() as it is otherwise.
+// For want of memory; else what() as it is, without the tag of nlohmann's JSON.
 [[nodiscard]] std::string plainError(const std::exception& error);
 
 // Of what was told of an error, whatever came before it.

@@ -1,29 +1,14 @@
 #include "core/base/result.h"
 
+#include <array>
+
 namespace normlens {
 
 const char* errorCodeName(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Usage:
-      return "usage";
-    case ErrorCode::Unreadable:
-      return "unreadable";
-    case ErrorCode::Unsupported:
-      return "unsupported";
-    case ErrorCode::BadInput:
-      return "bad_input";
-    case ErrorCode::RunFailed:
-      return "run_failed";
-    case ErrorCode::WriteFailed:
-      return "write_failed";
-    case ErrorCode::Refused:
-      return "refused";
-    case ErrorCode::Cancelled:
-      return "cancelled";
-    case ErrorCode::Internal:
-      return "internal";
-  }
-  return "internal";
+  static constexpr std::array kNames = {"usage",        "unreadable", "unsupported", "bad_input", "run_failed",
+                                        "write_failed", "refused",    "cancelled",   "internal"};
+  static_assert(kNames.size() == static_cast<size_t>(ErrorCode::Internal) + 1);
+  return kNames.at(static_cast<size_t>(code));
 }
 
 }  // namespace normlens

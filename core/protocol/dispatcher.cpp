@@ -1,126 +1,126 @@
 #include "core/protocol/dispatcher.h"
 
+#include <algorithm>
 #include <exception>
-#include <mutex>
 #include <thread>
 
 #include "core/base/plain_error.h"
 #include "core/protocol/progress_throttle.h"
-#include "core/protocol/session.h"
 
 namespace normlens::protocol {
 namespace {
 
-RpcFailure failure(RpcError code, std::string message) { return {code, std::move(message), {}, {}}; }
+tl::unexpected<RpcFailure> refuse(RpcError code, std::string message) {
+  return tl::unexpected(RpcFailure{code, std::move(message), {}, {}});
+}
+
+const Error kStopped{ErrorCode::Cancelled, "stopped on request", {}};
 
 }  // namespace
 
-namespace detail {
-
-RpcFailure invalidParams(std::string_view method, const Error& error) {
-  return failure(RpcError::InvalidParams, std::string(method) + ": " + error.message);
+tl::unexpected<RpcFailure> Dispatcher::invalidParams(std::string_view method, const Error& error) {
+  return refuse(RpcError::InvalidParams, std::string(method) + ": " + error.message);
 }
-
-}  // namespace detail
-
-ReplyOnce::~ReplyOnce() {
-  if (answered()) return;
-  try {
-    failure(RpcFailure{RpcError::InternalError, "the engine dropped this request without an answer", {}, {}});
-  } catch (const std::exception&) {
-    // The stream is gone: there is nobody left to tell.
-  }
-}
-
-void ReplyOnce::result(const nlohmann::json& result) {
-  if (answered()) return;
-  succeeded_ = true;
-  send(resultBody(id_, result), true);
-}
-
-void ReplyOnce::failure(const RpcFailure& failure) {
-  if (!answered()) send(failureBody(id_, failure), false);
-}
-
-void ReplyOnce::send(std::string body, bool withResult) { std::exchange(send_, nullptr)(std::move(body), withResult); }
-
-Dispatcher::Dispatcher(Transport transport) : session_(std::make_shared<Session>(std::move(transport))) {}
-Dispatcher::~Dispatcher() = default;
 
 ServeEnd Dispatcher::serve(std::chrono::milliseconds patience) {
-  std::thread worker([this, session = session_] {
-    work();
-    session->workerEnded();
-  });
+  std::thread worker([this] { work(); });
   FrameDecoder decoder;
   std::optional<int64_t> shutdownId;
   while (!shutdownId) {
-    const std::string chunk = session_->read();
+    const std::string chunk = transport_.read();
     if (chunk.empty()) break;
     decoder.feed(chunk);
-    while (const auto frame = decoder.next()) {
-      if (*frame) {
-        receive(**frame, shutdownId);
-      } else {
-        session_->log(frame->error().message);
-      }
-      if (shutdownId) break;
+    while (!shutdownId) {
+      const auto frame = decoder.next();
+      if (!frame) break;
+      *frame ? receive(**frame, shutdownId) : transport_.log(frame->error().message);
     }
   }
-  session_->close(/*cancelAll=*/true);
-  const bool idle = session_->waitUntilIdle(patience);
-  if (idle) {
-    worker.join();
-  } else {
-    worker.detach();
-  }
-  if (shutdownId) session_->replyTo(*shutdownId).result(nullptr);
-  if (!idle) return ServeEnd::Stuck;
+  const bool ended = stopAll(patience);
+  ended ? worker.join() : worker.detach();
+  if (shutdownId) answer(*shutdownId, resultBody(*shutdownId, nullptr));
+  if (!ended) return ServeEnd::Stuck;
   return shutdownId ? ServeEnd::Shutdown : ServeEnd::StreamEnded;
 }
 
-// Reader thread.
+// ---- reader thread
+
 void Dispatcher::receive(std::string_view body, std::optional<int64_t>& shutdownId) {
   auto message = parseMessage(body);
   if (!message) {
-    session_->log(message.error().failure.message);
-    session_->send(failureBody(message.error().id, message.error().failure));
+    transport_.log(message.error().failure.message);
+    send(failureBody(message.error().id, message.error().failure));
   } else if (message->isReply()) {
-    session_->log("a reply came that nobody asked for");
+    transport_.log("a reply came that nobody asked for");
   } else if (message->method == methods::kCancel) {
     const auto id = message->params.is_object() ? message->params.find("id") : message->params.end();
-    if (id != message->params.end() && id->is_number_integer()) session_->cancel(id->get<int64_t>());
+    if (id != message->params.end() && id->is_number_integer()) cancel(id->get<int64_t>());
   } else if (!message->isRequest()) {
-    session_->log("an unknown notification came: " + message->method);
+    transport_.log("an unknown notification came: " + message->method);
   } else if (message->method == methods::kShutdown) {
     shutdownId = message->id;
   } else if (message->method == methods::kPing) {
-    session_->replyTo(*message->id).result(nullptr);
+    answer(*message->id, resultBody(*message->id, nullptr));
   } else {
-    session_->enqueue(std::move(*message));
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back({*message->id, std::move(message->method), std::move(message->params), {}});
+    changed_.notify_all();
   }
 }
 
-// Worker thread.
+// A waiting request is answered here, so that it need not wait for the running one.
+void Dispatcher::cancel(int64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_ != nullptr && running_->id == id) running_->stop.request_stop();
+    const auto waiting = std::ranges::find(waiting_, id, &Request::id);
+    if (waiting == waiting_.end()) return;
+    waiting_.erase(waiting);
+  }
+  answer(id, tl::unexpected(rpcFailure(kStopped)));
+}
+
+// False: the running request goes on all the same.
+bool Dispatcher::stopAll(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  if (running_ != nullptr) running_->stop.request_stop();
+  for (Request& request : waiting_) request.stop.request_stop();
+  changed_.notify_all();
+  return changed_.wait_for(lock, patience, [&] { return workerEnded_; });
+}
+
+// ---- worker thread
+
 void Dispatcher::work() {
-  bool initialized = false;
-  while (auto request = session_->next()) {
-    handle(request->id, request->method, request->params, request->stop, initialized);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closed_ || !waiting_.empty(); });
+    if (waiting_.empty()) break;
+    const Request request = std::move(waiting_.front());
+    waiting_.pop_front();
+    running_ = &request;
+    lock.unlock();
+    const Answer made = answerTo(request);
+    lock.lock();
+    running_ = nullptr;  // before the answer goes out: the client may use the id again as soon as it has read it
+    lock.unlock();
+    answer(request.id, made);
+    lock.lock();
   }
+  workerEnded_ = true;
+  changed_.notify_all();
 }
 
-void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::json& params,
-                        const std::stop_token& stop, bool& initialized) {
-  ReplyOnce reply = session_->replyTo(id);
-  const auto refuse = [&](RpcError code, std::string message) { reply.failure(failure(code, std::move(message))); };
-  if (stop.stop_requested()) return refuse(RpcError::RequestCancelled, "stopped on request");
-  const bool first = method == methods::kInitialize;
-  if (first == initialized) {
+Dispatcher::Answer Dispatcher::answerTo(const Request& request) {
+  if (request.stop.stop_requested()) return tl::unexpected(rpcFailure(kStopped));
+  const bool first = request.method == methods::kInitialize;
+  if (first == initialized_) {
     return first ? refuse(RpcError::InvalidRequest, "the engine is initialized already")
-                 : refuse(RpcError::NotInitialized, "send initialize before " + method);
+                 : refuse(RpcError::NotInitialized, "send initialize before " + request.method);
   }
-  const auto handler = handlers_.find(method);
-  if (handler == handlers_.end()) return refuse(RpcError::MethodNotFound, "no method " + method);
+  const auto handler = handlers_.find(request.method);
+  if (handler == handlers_.end()) return refuse(RpcError::MethodNotFound, "no method " + request.method);
 
   ProgressThrottle throttle;
   std::mutex reporting;  // a handler may report from several threads
@@ -128,21 +128,34 @@ void Dispatcher::handle(int64_t id, const std::string& method, const nlohmann::j
                       [&](std::string_view stage, double fraction) {
                         const std::lock_guard lock(reporting);
                         if (!throttle.admit(stage, ProgressThrottle::Clock::now())) return;
-                        const Progress progress{id, std::string(stage), fraction};
-                        session_->send(notificationBody(methods::kProgress, toJson(progress)));
+                        const Progress progress{request.id, std::string(stage), fraction};
+                        send(notificationBody(methods::kProgress, toJson(progress)));
                       },
-                  .stop = stop};
+                  .stop = request.stop.get_token()};
   const Notify notify = [&](std::string_view notification, const nlohmann::json& about) {
-    session_->send(notificationBody(notification, about));
+    send(notificationBody(notification, about));
   };
   try {
-    handler->second({id, params, task, notify}, reply);
+    Answer made = handler->second({request.id, request.params, task, notify});
+    if (first && made) initialized_ = true;
+    return made;
   } catch (const std::exception& error) {
-    const std::string why = method + " failed: " + plainError(error);
-    reply.failure(isWantOfMemory(error) ? rpcFailure({ErrorCode::RunFailed, why, {}})
-                                        : failure(RpcError::InternalError, why));
+    std::string why = request.method + " failed: " + plainError(error);
+    if (isWantOfMemory(error)) return tl::unexpected(rpcFailure({ErrorCode::RunFailed, std::move(why), {}}));
+    return refuse(RpcError::InternalError, std::move(why));
   }
-  if (first && reply.succeeded()) initialized = true;
+}
+
+// ---- both
+
+void Dispatcher::answer(int64_t id, const Answer& made) {
+  const Answered answered{id, made.has_value()};
+  send(made ? *made : failureBody(id, made.error()), &answered);
+}
+
+void Dispatcher::send(std::string_view body, const Answered* answers) {
+  const std::lock_guard lock(writing_);
+  transport_.write(body, answers);
 }
 
 }  // namespace normlens::protocol

@@ -9,14 +9,18 @@
 // while one runs. Transport::write is called from both threads, one call at a time. Bind everything before serve().
 //
 // Order of life: "initialize" first; until it has succeeded every other request is refused with NotInitialized.
-// Every request is answered exactly once (see ReplyOnce), a cancelled one with RequestCancelled. Progress that a
+// Every request is answered exactly once, a cancelled one with RequestCancelled. Progress that a
 // handler reports through its Task goes out as $/progress, at most 20 a second.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
-#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -35,37 +39,12 @@ struct Answered {
 };
 
 struct Transport {
-  // Some bytes as soon as there are any; empty at the end of the stream. May block.
+  // Some bytes of frames as soon as there are any; empty at the end of the stream. May block.
   std::function<std::string()> read;
-  // All of this frame, now. answers: null where it answers no request.
-  std::function<void(std::string_view frame, const Answered* answers)> write;
-  // One line for a person: what was skipped and why. May be empty.
+  // Sends the frame of this body, now. answers: null where it answers no request.
+  std::function<void(std::string_view body, const Answered* answers)> write;
+  // One line for a person: what was skipped and why.
   std::function<void(std::string_view)> log;
-};
-
-// The right and the duty to answer one request. Dropped without an answer, it answers with InternalError.
-class ReplyOnce {
- public:
-  using Send = std::function<void(std::string body, bool withResult)>;
-  ReplyOnce(int64_t id, Send send) : id_(id), send_(std::move(send)) {}
-  ReplyOnce(ReplyOnce&& other) noexcept : id_(other.id_), send_(std::exchange(other.send_, nullptr)) {}
-  ReplyOnce& operator=(ReplyOnce&&) = delete;
-  ReplyOnce(const ReplyOnce&) = delete;
-  ReplyOnce& operator=(const ReplyOnce&) = delete;
-  ~ReplyOnce();
-
-  // Precondition: not answered yet; a second answer is dropped.
-  void result(const nlohmann::json& result);
-  void failure(const RpcFailure& failure);
-  [[nodiscard]] bool answered() const { return send_ == nullptr; }
-  [[nodiscard]] bool succeeded() const { return succeeded_; }  // answered with a result
-
- private:
-  void send(std::string body, bool withResult);
-
-  int64_t id_;
-  Send send_;  // null once used
-  bool succeeded_ = false;
 };
 
 // How serve() ended.
@@ -77,8 +56,7 @@ enum class ServeEnd {
 
 class Dispatcher {
  public:
-  explicit Dispatcher(Transport transport);
-  ~Dispatcher();
+  explicit Dispatcher(Transport transport) : transport_(std::move(transport)) {}
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
@@ -97,49 +75,60 @@ class Dispatcher {
 
  private:
   struct Request {
+    int64_t id = 0;
+    std::string method;
+    nlohmann::json params;
+    std::stop_source stop;
+  };
+  struct Call {
     int64_t id;
     const nlohmann::json& params;
     const Task& task;
     const Notify& notify;
   };
-  using Handler = std::function<void(const Request& request, ReplyOnce& reply)>;
-  class Session;  // what the two threads share
+  using Answer = tl::expected<std::string, RpcFailure>;  // a value: the body that holds the result
+  using Handler = std::function<Answer(const Call& call)>;
 
+  static tl::unexpected<RpcFailure> invalidParams(std::string_view method, const Error& error);
   void receive(std::string_view body, std::optional<int64_t>& shutdownId);
+  void cancel(int64_t id);
+  bool stopAll(std::chrono::milliseconds patience);
   void work();
-  void handle(int64_t id, const std::string& method, const nlohmann::json& params, const std::stop_token& stop,
-              bool& initialized);
+  Answer answerTo(const Request& request);
+  void answer(int64_t id, const Answer& made);
+  void send(std::string_view body, const Answered* answers = nullptr);
 
+  Transport transport_;
   std::map<std::string, Handler, std::less<>> handlers_;
-  std::shared_ptr<Session> session_;
+  bool initialized_ = false;  // the worker's
+  std::mutex writing_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Request> waiting_;
+  const Request* running_ = nullptr;
+  bool closed_ = false;
+  bool workerEnded_ = false;
 };
-
-// ---- implementation of the templates
-
-namespace detail {
-RpcFailure invalidParams(std::string_view method, const Error& error);
-}  // namespace detail
 
 template <Message Params, class Reply, class Function>
 void Dispatcher::bind(const Method<Params, Reply>& method, Function function) {
-  handlers_[std::string(method.name)] = [name = method.name, function = std::move(function)](const Request& request,
-                                                                                             ReplyOnce& reply) {
-    const auto& params = request.params;
-    const Result<Params> decoded = decode<Params>(params.is_null() ? nlohmann::json::object() : params);
-    if (!decoded) return reply.failure(detail::invalidParams(name, decoded.error()));
+  handlers_[std::string(method.name)] = [name = method.name,
+                                         function = std::move(function)](const Call& call) -> Answer {
+    const Result<Params> decoded = decode<Params>(call.params.is_null() ? nlohmann::json::object() : call.params);
+    if (!decoded) return invalidParams(name, decoded.error());
     const auto result = [&] {
       if constexpr (std::is_invocable_v<Function, const Params&, const Task&>) {
-        return function(*decoded, request.task);
+        return function(*decoded, call.task);
       } else {
-        return function(*decoded, request.task, request.id, request.notify);
+        return function(*decoded, call.task, call.id, call.notify);
       }
     }();
-    if (!result) return reply.failure(rpcFailure(result.error()));
+    if (!result) return tl::unexpected(rpcFailure(result.error()));
     if constexpr (std::is_void_v<Reply>) {
-      reply.result(nullptr);
+      return resultBody(call.id, nullptr);
     } else {
       static_assert(Message<Reply>);
-      reply.result(toJson(static_cast<const Reply&>(*result)));
+      return resultBody(call.id, toJson(static_cast<const Reply&>(*result)));
     }
   };
 }

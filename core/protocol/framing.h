@@ -5,9 +5,9 @@
 //   while (auto frame = decoder.next()) {
 //     if (*frame) handle(**frame); else log(frame->error());
 //   }
-// Anything that is not a frame (a library's print, a header without a length) is skipped up to the next header and
-// reported once as an Error (BadInput); a frame over the cap is skipped without being stored (Unsupported). Header
-// names are read without regard to case, a bare "\n" ends a line as well as "\r\n". Thread: one thread per decoder.
+// Anything that is not a frame as encodeFrame() writes it (a library's print, a header without a length) is skipped up
+// to the next header and reported as an Error (BadInput); a frame over the cap is skipped without being stored
+// (Unsupported). Thread: one thread per decoder.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,6 @@
 namespace normlens::protocol {
 
 inline constexpr uint64_t kMaxFrameBytes = uint64_t{1} << 30;
-inline constexpr size_t kMaxHeaderBytes = 8192;
 
 [[nodiscard]] std::string encodeFrame(std::string_view body);
 
@@ -36,8 +35,7 @@ class FrameDecoder {
   [[nodiscard]] std::string_view pending() const { return std::string_view(buffer_).substr(begin_); }
   void consume(size_t bytes);
   void skipOversized();
-  std::optional<Result<std::string>> takeHeader();
-  std::optional<Result<std::string>> rejectHeader(std::string message);
+  Status takeHeader();
 
   uint64_t maxFrameBytes_;
   std::string buffer_;

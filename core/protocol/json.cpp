@@ -12,7 +12,7 @@ FieldError FieldError::under(const std::string& parent) const {
 
 namespace detail {
 
-nlohmann::json encodeDouble(double value) {
+nlohmann::json encodeValue(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;
@@ -68,7 +68,7 @@ void decodeValue(const nlohmann::json& in, std::string& out) {
   out = in.get<std::string>();
 }
 
-nlohmann::json encodeRanges(const IndexRanges& ranges) {
+nlohmann::json encodeValue(const IndexRanges& ranges) {
   nlohmann::json list = nlohmann::json::array();
   for (const IndexRange& range : ranges.ranges()) list.push_back({range.first, range.last});
   return list;
@@ -138,8 +138,6 @@ Result<nlohmann::json> parseJson(std::string_view text, const JsonLimits& limits
   if (json.is_discarded()) return fail(ErrorCode::BadInput, "is not JSON");
   return json;
 }
-
-nlohmann::json numberToJson(double value) { return detail::encodeDouble(value); }
 
 std::string dumpJson(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -7,7 +7,6 @@
 // wrong type is an error that names the field by its path. Numbers that JSON cannot say are the strings "inf", "-inf"
 // and "nan", both ways. std::optional maps to null, std::pair to a list of two.
 //
-// Also usable as nlohmann's own conversions (json j = params; j.get_to(params)), which throw FieldError.
 // Thread: pure functions.
 #pragma once
 
@@ -42,20 +41,25 @@ class FieldError : public std::runtime_error {
 
 namespace detail {
 
-nlohmann::json encodeDouble(double value);
+nlohmann::json encodeValue(double value);
+nlohmann::json encodeValue(const IndexRanges& ranges);  // a list of pairs: first and last of each range
 void decodeValue(const nlohmann::json& in, bool& out);
 void decodeValue(const nlohmann::json& in, int& out);
 void decodeValue(const nlohmann::json& in, int64_t& out);
 void decodeValue(const nlohmann::json& in, double& out);
 void decodeValue(const nlohmann::json& in, std::string& out);
-// A list of pairs: first and last of each range.
-nlohmann::json encodeRanges(const IndexRanges& ranges);
 void decodeValue(const nlohmann::json& in, IndexRanges& out);
 void requireObject(const nlohmann::json& in);
 void requireList(const nlohmann::json& in, std::optional<size_t> size);
 
 template <class T>
 nlohmann::json encodeValue(const T& value);
+template <class T>
+nlohmann::json encodeValue(const std::vector<T>& values);
+template <class T>
+nlohmann::json encodeValue(const std::optional<T>& value);
+template <class A, class B>
+nlohmann::json encodeValue(const std::pair<A, B>& value);
 template <class T>
 void decodeValue(const nlohmann::json& in, std::vector<T>& out);
 template <class T>
@@ -66,40 +70,29 @@ template <Message T>
 void decodeValue(const nlohmann::json& in, T& out);
 
 template <class T>
-nlohmann::json encodeList(const std::vector<T>& values) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const T& value : values) list.push_back(encodeValue(value));
-  return list;
-}
-template <class T>
-nlohmann::json encodeOptional(const std::optional<T>& value) {
-  return value ? encodeValue(*value) : nlohmann::json(nullptr);
-}
-template <class A, class B>
-nlohmann::json encodePair(const std::pair<A, B>& value) {
-  return nlohmann::json::array({encodeValue(value.first), encodeValue(value.second)});
-}
-
-template <class T>
 nlohmann::json encodeValue(const T& value) {
   if constexpr (Message<T>) {
     nlohmann::json object = nlohmann::json::object();
     visitFields(value,
                 [&](std::string_view name, const auto& field) { object[std::string(name)] = encodeValue(field); });
     return object;
-  } else if constexpr (std::same_as<T, double>) {
-    return encodeDouble(value);
-  } else if constexpr (std::same_as<T, IndexRanges>) {
-    return encodeRanges(value);
-  } else if constexpr (requires { encodeList(value); }) {
-    return encodeList(value);
-  } else if constexpr (requires { encodeOptional(value); }) {
-    return encodeOptional(value);
-  } else if constexpr (requires { encodePair(value); }) {
-    return encodePair(value);
   } else {
-    return nlohmann::json(value);
+    return value;
   }
+}
+template <class T>
+nlohmann::json encodeValue(const std::vector<T>& values) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const T& value : values) list.push_back(encodeValue(value));
+  return list;
+}
+template <class T>
+nlohmann::json encodeValue(const std::optional<T>& value) {
+  return value ? encodeValue(*value) : nlohmann::json(nullptr);
+}
+template <class A, class B>
+nlohmann::json encodeValue(const std::pair<A, B>& value) {
+  return nlohmann::json::array({encodeValue(value.first), encodeValue(value.second)});
 }
 
 // Decodes one member or element; an error below it gets `path` put in front.
@@ -145,9 +138,10 @@ void decodeValue(const nlohmann::json& in, T& out) {
 
 }  // namespace detail
 
-template <Message T>
-[[nodiscard]] nlohmann::json toJson(const T& message) {
-  return detail::encodeValue(message);
+// Of a message, or of what one may hold: a number, a list, an optional.
+template <class T>
+[[nodiscard]] nlohmann::json toJson(const T& value) {
+  return detail::encodeValue(value);
 }
 
 // Error code: BadInput, one sentence that names the field.
@@ -161,18 +155,6 @@ template <Message T>
     return fail(ErrorCode::BadInput, error.what());
   }
 }
-
-template <Message T>
-void to_json(nlohmann::json& out, const T& message) {
-  out = detail::encodeValue(message);
-}
-template <Message T>
-void from_json(const nlohmann::json& in, T& message) {
-  detail::decodeValue(in, message);
-}
-
-// A finite number, or the string "inf", "-inf" or "nan".
-[[nodiscard]] nlohmann::json numberToJson(double value);
 
 // What one document may hold. A document is parsed without recursion, but copied and destroyed with one call a level.
 struct JsonLimits {

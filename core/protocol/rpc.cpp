@@ -5,7 +5,11 @@
 namespace normlens::protocol {
 namespace {
 
-nlohmann::json envelope() { return {{"jsonrpc", "2.0"}}; }
+nlohmann::json call(std::string_view method, const nlohmann::json& params) {
+  nlohmann::json body = {{"jsonrpc", "2.0"}, {"method", method}};
+  if (!params.is_null()) body["params"] = params;
+  return body;
+}
 
 std::string textField(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
@@ -37,30 +41,21 @@ RpcFailure rpcFailure(const Error& error) {
 }
 
 std::string requestBody(int64_t id, std::string_view method, const nlohmann::json& params) {
-  nlohmann::json body = envelope();
+  nlohmann::json body = call(method, params);
   body["id"] = id;
-  body["method"] = method;
-  if (!params.is_null()) body["params"] = params;
   return dumpJson(body);
 }
 
 std::string notificationBody(std::string_view method, const nlohmann::json& params) {
-  nlohmann::json body = envelope();
-  body["method"] = method;
-  if (!params.is_null()) body["params"] = params;
-  return dumpJson(body);
+  return dumpJson(call(method, params));
 }
 
-std::string resultBody(int64_t id, const nlohmann::json& result) {
-  nlohmann::json body = envelope();
-  body["id"] = id;
-  body["result"] = result;
-  return dumpJson(body);
+std::string resultBody(int64_t id, nlohmann::json result) {
+  return dumpJson({{"jsonrpc", "2.0"}, {"id", id}, {"result", std::move(result)}});
 }
 
 std::string failureBody(std::optional<int64_t> id, const RpcFailure& failure) {
-  nlohmann::json body = envelope();
-  body["id"] = id ? nlohmann::json(*id) : nlohmann::json(nullptr);
+  nlohmann::json body = {{"jsonrpc", "2.0"}, {"id", toJson(id)}};
   body["error"] = {{"code", static_cast<int>(failure.code)}, {"message", failure.message}};
   if (!failure.errorCode.empty()) body["error"]["data"] = {{"code", failure.errorCode}, {"hint", failure.hint}};
   return dumpJson(body);

@@ -37,7 +37,7 @@ struct RpcMessage {
 // Bodies of frames (see encodeFrame).
 [[nodiscard]] std::string requestBody(int64_t id, std::string_view method, const nlohmann::json& params);
 [[nodiscard]] std::string notificationBody(std::string_view method, const nlohmann::json& params);
-[[nodiscard]] std::string resultBody(int64_t id, const nlohmann::json& result);
+[[nodiscard]] std::string resultBody(int64_t id, nlohmann::json result);
 [[nodiscard]] std::string failureBody(std::optional<int64_t> id, const RpcFailure& failure);  // no id: null
 
 // What a body could not be read as: ParseError (not JSON) or InvalidRequest, with the id where it has a usable one.

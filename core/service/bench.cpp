@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <map>
 #include <new>
+#include <optional>
 
 #include "core/analysis/norms/norms.h"
+#include "core/base/machine.h"
 #include "core/formats/formats.h"
+#include "core/run/measure/bench.h"
+#include "core/run/measure/norm_work.h"
 #include "core/run/measure/sweep.h"
-#include "core/service/describe/describe_bench.h"
 
 namespace normlens::service {
 namespace {
@@ -19,12 +23,93 @@ using protocol::BenchResult;
 
 constexpr std::chrono::milliseconds kTellEvery{100};
 
-SideNames namesOf(const formats::Model& model, std::string name) {
-  return {std::move(name), run::normNodes(model.graph(), analysis::findNorms(model.graph()))};
+// What its ops are measured against: the model's graph, and which of its nodes are norms.
+struct SideNames {
+  std::string model;
+  std::vector<bool> normNodes;  // by node
+};
+
+constexpr double kMsPerSecond = 1000;
+
+protocol::LatencyStats latency(const run::LatencyStats& stats, int64_t batch) {
+  const double perSecond = stats.medianMs > 0 ? kMsPerSecond * static_cast<double>(batch) / stats.medianMs : 0;
+  return {stats.medianMs, stats.meanMs, stats.p5Ms, stats.p95Ms, stats.p99Ms, perSecond};
 }
 
-std::vector<run::NormWork> workOf(const formats::Model& model) {
-  return run::normWork(model.graph(), analysis::findNorms(model.graph()));
+bool isNorm(const formats::OpTime& op, const SideNames& names) {
+  if (run::isNormOp(op.op)) return true;
+  return op.node != graph::kNone && static_cast<size_t>(op.node) < names.normNodes.size() &&
+         names.normNodes[static_cast<size_t>(op.node)];
+}
+
+void describeOps(const std::vector<formats::OpTime>& ops, const SideNames& names, protocol::BenchSide& out) {
+  std::map<std::pair<std::string, bool>, protocol::OpShare> shares;
+  double all = 0, norms = 0;
+  for (const formats::OpTime& op : ops) {
+    const bool norm = isNorm(op, names);
+    protocol::OpShare& share = shares[{op.op, norm}];
+    share.op = op.op;
+    share.norm = norm;
+    share.count += 1;
+    share.ms += op.ms;
+    all += op.ms;
+    if (norm) norms += op.ms;
+  }
+  for (auto& [key, share] : shares) out.ops.push_back(std::move(share));
+  std::ranges::stable_sort(out.ops, std::ranges::greater(), &protocol::OpShare::ms);
+  if (all > 0) out.norm_share = norms / all;
+}
+
+protocol::BenchSide describeSide(const run::SideReport& side, const SideNames& names, int64_t batch) {
+  protocol::BenchSide out;
+  out.model = names.model;
+  out.runtime = side.runtime;
+  out.latency = latency(side.latency, batch);
+  out.samples_ms = side.samples;
+  out.peak_bytes = side.peakBytes;
+  out.peak_reason = side.peakReason;
+  out.ops_reason = side.opsReason;
+  describeOps(side.ops, names, out);
+  return out;
+}
+
+void describeMeasured(const run::BenchReport& report, const SideNames& a, const SideNames& b,
+                      protocol::BenchPoint& point) {
+  point.clock = report.a.clock;
+  point.threads = report.a.threads;
+  point.a = describeSide(report.a, a, point.batch);
+  point.b.reset();
+  if (report.b) point.b = describeSide(*report.b, b, point.batch);
+  point.rounds.clear();
+  for (const run::RoundMedians& round : report.rounds) point.rounds.emplace_back(round.aMs, round.bMs);
+  point.warmed_up = report.warmedUp;
+  point.other_cores = report.otherCores;
+  point.crowded = report.crowded;
+  if (!report.b) return;
+  point.speedup = report.speedup.median;
+  point.ci_low = report.speedup.low;
+  point.ci_high = report.speedup.high;
+  point.noise = report.speedup.noise;
+  const double saved = point.a.latency.median_ms - point.b->latency.median_ms;
+  point.break_even.reset();
+  if (point.fold_ms && !point.noise && saved > 0) point.break_even = *point.fold_ms / saved;
+}
+
+std::vector<protocol::NormWork> workOf(const formats::Model& model) {
+  std::vector<protocol::NormWork> out;
+  for (const run::NormWork& one : run::normWork(model.graph(), analysis::findNorms(model.graph()))) {
+    out.push_back({one.name, std::string(run::normKindName(one.kind)), one.rows, one.width, one.reductions, one.flops,
+                   one.bytes});
+  }
+  return out;
+}
+
+protocol::BenchMachine describeMachine(const MachineFacts& facts, const ClockRates& before, const ClockRates& after) {
+  return {facts.cpu, facts.cores, before.cpuMhz, after.cpuMhz, facts.gpu, facts.driver, before.gpuMhz, after.gpuMhz};
+}
+
+SideNames namesOf(const formats::Model& model, std::string name) {
+  return {std::move(name), run::normNodes(model.graph(), analysis::findNorms(model.graph()))};
 }
 
 // Norms that are written out are found once shapes are known. A model that cannot be probed is told without them.
@@ -67,9 +152,15 @@ Result<formats::RunSettings> settingsOf(const BenchParams& params) {
               "float32, float16, bfloat16 or float64");
 }
 
+Result<std::vector<run::SweepPoint>> pointsOf(const BenchParams& params) {
+  const auto settings = settingsOf(params);
+  if (!settings) return tl::unexpected(settings.error());
+  return run::sweepPoints(params.sweep, *settings);
+}
+
 class Measurement {
  public:
-  Measurement(const BenchModels& models, const BenchParams& params, const BenchListener& listener, const Task& task)
+  Measurement(BenchModels& models, const BenchParams& params, const BenchListener& listener, const Task& task)
       : models_(models), params_(params), listener_(listener), task_(task) {}
 
   Result<BenchResult> run(const std::vector<run::SweepPoint>& points) {
@@ -78,8 +169,8 @@ class Measurement {
     const ClockReader clocks;
     const auto before = clocks.read();
     std::optional<Error> firstError;
-    needShapes(models_.a, models_.inputs, task_);
-    namesA_ = namesOf(models_.a, models_.aName);
+    needShapes(*models_.a.model, models_.inputs, task_);
+    namesA_ = namesOf(*models_.a.model, params_.a);
     count_ = static_cast<int>(points.size());
     for (const run::SweepPoint& at : points) {
       index_ = static_cast<int>(result.points.size());
@@ -104,7 +195,9 @@ class Measurement {
     result.machine = describeMachine(facts, before, clocks.read());
     result.versions = versions();
     result.taken = utcNow();
-    addWork(result);
+    // At the shapes of the inputs as they were given, whatever was swept.
+    result.work_a = workOf(*models_.a.model);
+    if (models_.b.model != nullptr) result.work_b = workOf(*models_.b.model);
     return result;
   }
 
@@ -115,8 +208,8 @@ class Measurement {
     point.device = formats::deviceName(at.settings.device);
     point.cuda_graph = at.settings.cudaGraph;
     const bool asInFile = at.settings.dtype == graph::DType::Unknown;
-    point.dtype = graph::dtypeName(asInFile ? models_.a.facts().dtype : at.settings.dtype);
-    if (models_.b != nullptr) point.norm = at.norm ? formats::normFlavourName(*at.norm) : models_.norm;
+    point.dtype = graph::dtypeName(asInFile ? models_.a.model->facts().dtype : at.settings.dtype);
+    if (models_.b.model != nullptr) point.norm = at.norm ? formats::normFlavourName(*at.norm) : models_.b.norm;
     return point;
   }
 
@@ -132,15 +225,16 @@ class Measurement {
     const auto inputs = inputsAt(at);
     if (!inputs) return tl::unexpected(inputs.error());
     if (!inputs->empty() && !inputs->front().view.shape.empty()) point.batch = inputs->front().view.shape.front();
-    FoldedModel b{models_.b, models_.foldMs.value_or(0)};
+    BenchModel flavour;
     if (at.norm) {
       auto folded = models_.fold(*at.norm);
       if (!folded) return tl::unexpected(folded.error());
-      b = *folded;
+      flavour = std::move(*folded);
     }
-    if (at.norm || models_.foldMs) point.fold_ms = b.foldMs;
+    BenchModel& b = at.norm ? flavour : models_.b;
+    if (models_.fold) point.fold_ms = b.foldMs;
     if (b.model) needShapes(*b.model, models_.inputs, task_);
-    const SideNames namesB = b.model ? namesOf(*b.model, models_.bName) : SideNames{};
+    const SideNames namesB = b.model ? namesOf(*b.model, params_.b) : SideNames{};
     auto last = std::chrono::steady_clock::time_point();
     run::BenchOptions options{.rounds = params_.rounds,
                               .iterations = params_.iterations,
@@ -153,7 +247,7 @@ class Measurement {
                                 describeMeasured(soFar, namesA_, namesB, point);
                                 tell(point);
                               }};
-    const auto report = run::benchModels(models_.a, b.model, *inputs, options, task_);
+    const auto report = run::benchModels(*models_.a.model, b.model, *inputs, options, task_);
     if (!report) return tl::unexpected(report.error());
     describeMeasured(*report, namesA_, namesB, point);
     point.complete = report->complete;
@@ -165,13 +259,7 @@ class Measurement {
     if (listener_) listener_(index_, count_, point);
   }
 
-  // At the shapes of the inputs as they were given, whatever was swept.
-  void addWork(BenchResult& result) const {
-    result.work_a = describeWork(workOf(models_.a));
-    if (models_.b != nullptr) result.work_b = describeWork(workOf(*models_.b));
-  }
-
-  const BenchModels& models_;
+  BenchModels& models_;
   const BenchParams& params_;
   const BenchListener& listener_;
   const Task& task_;
@@ -182,18 +270,12 @@ class Measurement {
 }  // namespace
 
 Status checkBenchParams(const BenchParams& params) {
-  const auto settings = settingsOf(params);
-  if (!settings) return tl::unexpected(settings.error());
-  const auto points = run::sweepPoints(params.sweep, *settings);
-  if (!points) return tl::unexpected(points.error());
-  return {};
+  return pointsOf(params).map([](const auto&) {});
 }
 
-Result<BenchResult> measureModels(const BenchModels& models, const BenchParams& params, const BenchListener& listener,
+Result<BenchResult> measureModels(BenchModels models, const BenchParams& params, const BenchListener& listener,
                                   const Task& task) {
-  const auto settings = settingsOf(params);
-  if (!settings) return tl::unexpected(settings.error());
-  const auto points = run::sweepPoints(params.sweep, *settings);
+  const auto points = pointsOf(params);
   if (!points) return tl::unexpected(points.error());
   if (points->front().norm && !models.fold) {
     return fail(ErrorCode::Usage, "norm flavours are swept by folding the first model",

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,22 +12,21 @@
 
 namespace normlens::service {
 
-struct FoldedModel {
-  formats::Model* model = nullptr;
-  double foldMs = 0;
+// A side of a measurement.
+struct BenchModel {
+  formats::Model* model = nullptr;       // probed where its shapes are not known; null: there is none
+  std::unique_ptr<formats::Model> made;  // what keeps it alive where nobody else does
+  std::string norm;                      // flavour of a fold; empty: it is none
+  double foldMs = 0;                     // what the fold took
 };
 
 struct BenchModels {
-  formats::Model& a;             // both are probed where their shapes are not known
-  formats::Model* b = nullptr;   // null: A alone
-  std::string aName, bName;      // as the answer calls them
-  std::optional<double> foldMs;  // what it took to make B; nullopt: B is no fold that was made here
-  std::string norm;              // flavour of B; empty where it is not known
-  // B in another flavour, kept until the next call. Empty: norm flavours cannot be swept.
-  std::function<Result<FoldedModel>(formats::NormFlavour)> fold;
+  BenchModel a, b;
+  // A in another flavour. Empty: B is no fold of A, and norm flavours cannot be swept.
+  std::function<Result<BenchModel>(formats::NormFlavour)> fold;
   const formats::Tensors& inputs;  // of A
   // What they look like, one per input, for sweeps over sizes that have names there; may be empty.
-  std::vector<formats::InputSpec> specs{};
+  const std::vector<formats::InputSpec>& specs;
 };
 
 // Told after each round at most ten times a second, and when a point is complete.
@@ -38,8 +37,7 @@ using BenchListener = std::function<void(int index, int points, const protocol::
 
 // A point that fails says so in its `error` and the rest goes on. Stopped, what was measured comes back with
 // `cancelled` set. Errors: Usage; that of the first point where none could be measured; Cancelled before anything was.
-[[nodiscard]] Result<protocol::BenchResult> measureModels(const BenchModels& models,
-                                                          const protocol::BenchParams& params,
+[[nodiscard]] Result<protocol::BenchResult> measureModels(BenchModels models, const protocol::BenchParams& params,
                                                           const BenchListener& listener, const Task& task);
 
 }  // namespace normlens::service

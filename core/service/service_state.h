@@ -72,7 +72,7 @@ struct Service::State {
 
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
     auto info = describePlan(model->graph(), *analysis, planned.plan);
-    if (planned.times) info.prices = describePrices(*planned.times);
+    info.prices = planned.prices;
     return info;
   }
 
@@ -129,32 +129,12 @@ struct Service::State {
             strict};
   }
 
-  // A model beside the open one, and what keeps that of a file alive.
-  struct Subject {
-    formats::Model* model = nullptr;
-    std::unique_ptr<formats::Model> opened;
-  };
-  // Of a file, or the folded model where path is empty.
-  [[nodiscard]] Result<Subject> other(const std::string& path, const Task& task) const {
-    if (path.empty()) {
-      if (folded) return Subject{folded.get(), nullptr};
-      return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
-    }
-    auto opened = formats::openModel(path, task, strict);
-    if (!opened) return tl::unexpected(opened.error());
-    formats::Model* file = opened->get();
-    return Subject{file, std::move(*opened)};
-  }
+  // A model beside the open one: of a file, or the folded one where path is empty.
+  [[nodiscard]] Result<BenchModel> other(const std::string& path, const Task& task) const;
   // A side of a measurement by its name, see protocol::BenchParams; empty: none. See bench_sides.cpp.
-  struct Side {
-    formats::Model* model = nullptr;
-    std::unique_ptr<formats::Model> made;  // what keeps it alive where it is not the open model or its last fold
-    std::string norm;                      // flavour of a fold; empty: it is none
-    double foldMs = 0;                     // what the fold took
-  };
-  [[nodiscard]] Result<Side> side(const std::string& name, const Task& task) const;
-  [[nodiscard]] Result<Side> foldedIn(formats::NormFlavour wanted, const Task& task) const;
-  [[nodiscard]] Result<Side> fusedSide(const Task& task) const;
+  [[nodiscard]] Result<BenchModel> side(const std::string& name, const Task& task) const;
+  [[nodiscard]] Result<BenchModel> foldedIn(formats::NormFlavour wanted, const Task& task) const;
+  [[nodiscard]] Result<BenchModel> fusedSide(const Task& task) const;
 
   [[nodiscard]] Result<run::Verification> verify(const fold::FoldPlan& foldPlan, const Task& task) const {
     run::VerifyOptions options;

@@ -46,27 +46,13 @@ Result<protocol::BenchResult> Service::bench(const protocol::BenchParams& params
   if (a->model == nullptr) return fail(ErrorCode::Usage, "there is no model to measure", "name one");
   auto b = state_->side(params.b, task);
   if (!b) return tl::unexpected(b.error());
-  BenchModels models{.a = *a->model,
-                     .b = b->model,
-                     .aName = params.a,
-                     .bName = params.b,
-                     .foldMs = std::nullopt,
-                     .norm = b->norm,
-                     .fold = {},
-                     .inputs = state_->inputs.tensors,
-                     .specs = state_->inputs.specs};
-  State::Side otherFlavour;
+  std::function<Result<BenchModel>(formats::NormFlavour)> fold;
   if (params.a == "original" && !b->norm.empty()) {
-    models.foldMs = b->foldMs;
-    models.fold = [&](formats::NormFlavour flavour) -> Result<FoldedModel> {
-      auto folded = state_->foldedIn(flavour, task);
-      if (!folded) return tl::unexpected(folded.error());
-      otherFlavour = std::move(*folded);
-      return FoldedModel{otherFlavour.model, otherFlavour.foldMs};
-    };
+    fold = [&](formats::NormFlavour flavour) { return state_->foldedIn(flavour, task); };
   }
   const SourceHash::Rest rest(*state_->hash);
-  return measureModels(models, params, listener, task);
+  return measureModels({std::move(*a), std::move(*b), fold, state_->inputs.tensors, state_->inputs.specs}, params,
+                       listener, task);
 }
 
 Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, const Task& task) {

@@ -1,8 +1,8 @@
-#include "app/engine/verbs/diff_gate.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "app/engine/verbs/diff_report.h"
 
 namespace normlens::engine {
 namespace {

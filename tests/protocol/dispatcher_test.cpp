@@ -189,16 +189,6 @@ TEST_F(DispatcherTest, CancelOfAnUnknownOrMalformedIdIsIgnored) {
   EXPECT_FALSE(client_.takeReply().failure);
 }
 
-TEST_F(DispatcherTest, AnIdInUseIsRefused) {
-  initialize();
-  client_.request(2, methods::kAnalyze);
-  waitUntilRunning();
-  client_.request(2, methods::kZeroMeanGraph);
-  EXPECT_EQ(client_.takeReply().failure->code, RpcError::InvalidRequest);
-  released_ = true;
-  EXPECT_FALSE(client_.takeReply().failure);
-}
-
 TEST_F(DispatcherTest, ProgressIsThrottledAndNamesItsRequest) {
   initialize();
   client_.request(2, methods::kBench, {{"rounds", 100000}});
@@ -264,26 +254,6 @@ TEST_F(DispatcherTest, TheEndOfTheStreamStopsWhatRuns) {
   server_.join();
   EXPECT_EQ(end_, ServeEnd::StreamEnded);
   EXPECT_FALSE(running_);
-}
-
-TEST(ReplyOnceTest, ADroppedReplyAnswersWithAnError) {
-  std::vector<std::string> sent;
-  {
-    const ReplyOnce reply(3, [&](const std::string& body, bool /*withResult*/) { sent.push_back(body); });
-  }
-  ASSERT_EQ(sent.size(), 1U);
-  EXPECT_EQ(parseMessage(sent[0])->failure->code, RpcError::InternalError);
-}
-
-TEST(ReplyOnceTest, AnswersOnceAlsoAfterAMove) {
-  std::vector<std::string> sent;
-  {
-    ReplyOnce first(3, [&](const std::string& body, bool /*withResult*/) { sent.push_back(body); });
-    ReplyOnce second(std::move(first));
-    second.result(1);
-    second.result(2);
-  }
-  EXPECT_EQ(sent.size(), 1U);
 }
 
 TEST(ProgressThrottleTest, TwentyASecond) {

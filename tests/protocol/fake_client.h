@@ -16,7 +16,7 @@ class FakeClient {
  public:
   Transport transport() {
     return {.read = [this] { return read(); },
-            .write = [this](std::string_view frame, const Answered* /*answers*/) { write(frame); },
+            .write = [this](std::string_view body, const Answered* /*answers*/) { write(encodeFrame(body)); },
             .log = [this](std::string_view line) { log(line); }};
   }
 

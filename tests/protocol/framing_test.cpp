@@ -61,29 +61,12 @@ TEST(Framing, OneByteAtATime) {
   EXPECT_TRUE(seen.errors.empty());
 }
 
-TEST(Framing, TakesOtherSpellings) {
-  EXPECT_EQ(decodeAll("content-length:3\r\n\r\nabc").bodies, std::vector<std::string>{"abc"});
-  EXPECT_EQ(decodeAll("Content-Length: 3\n\nabc").bodies, std::vector<std::string>{"abc"});
-  EXPECT_EQ(decodeAll("Content-Type: application/json\r\nContent-Length: 3\r\n\r\nabc").bodies,
-            std::vector<std::string>{"abc"});
-}
-
 TEST(Framing, BadHeadersAreReportedAndTheNextFrameIsRead) {
-  struct Row {
-    const char* stream;
-    const char* error;
-  };
-  const Row rows[] = {
-      {"a library prints\nContent-Length: 4\r\n\r\ngood", "something that is no message came"},
-      {"no newline Content-Length: 4\r\n\r\ngood", "something that is no message came"},
-      {"Content-Type: x\r\n\r\nContent-Length: 4\r\n\r\ngood", "a header without Content-Length came"},
-      {"Content-Length: -1\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size: '-1'"},
-      {"Content-Length: 12x\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size: '12x'"},
-      {"Content-Length: 99999999999999999999\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size"},
-      {"Content-Length:\r\n\r\nContent-Length: 4\r\n\r\ngood", "Content-Length is no size: ''"},
-  };
-  for (const Row& row : rows) {
-    const std::string stream = row.stream;
+  for (const std::string noise :
+       {"a library prints\n", "no newline ", "Content-Type: x\r\n\r\n", "Content-Length: -1\r\n\r\n",
+        "Content-Length: 12x\r\n\r\n", "Content-Length: 99999999999999999999\r\n\r\n", "Content-Length:\r\n\r\n",
+        "content-length: 4\r\n\r\n", "Content-Length: 4\n\n"}) {
+    const std::string stream = noise + encodeFrame("good");
     for (size_t cut = 0; cut <= stream.size(); ++cut) {
       FrameDecoder decoder;
       Seen seen;
@@ -93,7 +76,7 @@ TEST(Framing, BadHeadersAreReportedAndTheNextFrameIsRead) {
       drain(decoder, seen);
       EXPECT_EQ(seen.bodies, std::vector<std::string>{"good"}) << stream << " cut at " << cut;
       ASSERT_GE(seen.errors.size(), 1U) << stream;
-      EXPECT_EQ(seen.errors[0].find(row.error), 0U) << seen.errors[0];
+      EXPECT_EQ(seen.errors[0].find("something that is no message came"), 0U) << seen.errors[0];
     }
   }
 }

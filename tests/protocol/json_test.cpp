@@ -181,12 +181,6 @@ TEST(Json, TextThatIsNotUtf8DoesNotThrow) {
   EXPECT_NE(dumpJson(toJson(scope)).find("bad\xEF\xBF\xBD"), std::string::npos);
 }
 
-TEST(Json, WorksAsNlohmannConversion) {
-  const json object = NormParams{.norm = 4};
-  EXPECT_EQ(object.get<NormParams>().norm, 4);
-  EXPECT_THROW((void)json(3).get<NormParams>(), FieldError);
-}
-
 TEST(Json, ADocumentBeyondItsLimitsIsRefusedUnparsed) {
   struct Row {
     std::string text, problem;  // no problem: it is within them

@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "core/protocol/framing.h"
-
 namespace normlens::engine {
 
 Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confine::Limits& limits,
@@ -75,10 +73,17 @@ void ServeSide::closeRequests() {
 bool ServeSide::relay(std::string& out) {
   std::array<char, 1 << 16> bytes{};
   const ssize_t got = ::read(replies_.get(), bytes.data(), bytes.size());
-  if (got > 0) frames_.feed({bytes.data(), static_cast<size_t>(got)}, out);
   if (got == 0) replies_.reset();
-  for (const protocol::Answered& answer : frames_.takeAnswered()) answered_(*this, answer);
-  return got > 0;
+  if (got <= 0) return false;
+  frames_.feed({bytes.data(), static_cast<size_t>(got)});
+  while (const auto frame = frames_.next()) {
+    if (!*frame) continue;
+    std::string_view body = **frame;
+    const auto answer = takeMark(body);
+    out += protocol::encodeFrame(body);
+    if (answer) answered_(*this, *answer);
+  }
+  return true;
 }
 
 }  // namespace normlens::engine

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "app/engine/serve/frame_relay.h"
 #include "app/engine/serve/serve_worker.h"
 #include "core/confine/worker.h"
+#include "core/protocol/framing.h"
 #include "core/protocol/rpc.h"
 
 namespace normlens::engine {
@@ -26,7 +26,8 @@ struct Pending {
 
 class ServeSide {
  public:
-  using Answered = std::function<void(ServeSide& side, const protocol::Answered& answer)>;  // its frame was handed on
+  // The frame was handed on: known from frames that came whole, not from a word of the worker beside.
+  using Answered = std::function<void(ServeSide& side, const protocol::Answered& answer)>;
   [[nodiscard]] static Result<std::unique_ptr<ServeSide>> start(Journal journal, const confine::Limits& limits,
                                                                 confine::Grants grants, Answered answered);
 
@@ -43,9 +44,9 @@ class ServeSide {
   void send(std::string_view body);
   void push();
   void closeRequests();
-  // Whole frames of replies; false: there are none now.
+  // Some bytes of replies; those frames that are whole go to `out`, and what is none is dropped: a worker may die in
+  // the middle of one. False: nothing has come.
   bool relay(std::string& out);
-  [[nodiscard]] FrameRelay& frames() { return frames_; }
 
   std::list<Pending> pending;
   std::string modelPath = "the engine";  // what sentences are about
@@ -60,7 +61,8 @@ class ServeSide {
   std::string outgoing_;
   size_t queued_ = 0;
   bool closing_ = false, broken_ = false;
-  FrameRelay frames_;
+  static constexpr uint64_t kMostReply = uint64_t{256} << 20;  // bytes: more than a window takes
+  protocol::FrameDecoder frames_{kMostReply};
   Answered answered_;
 };
 

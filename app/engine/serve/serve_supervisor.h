@@ -1,4 +1,15 @@
-// What superviseServe() runs. Thread: one; it waits in poll() alone.
+// The half of `serve` that talks to the client and never loads a model: a confined process for each opened model, with
+// what the requests name handed through its door.
+//
+//   client ── stdin ──▶ supervisor ── requests ──▶ worker (confined)
+//          ◀─ stdout ──            ◀── replies ───
+// Requests are answered in order by one worker. A worker that dies (a crash, a limit, a request that was cancelled and
+// did not stop) costs the request that it was at: this is answered with one sentence, and the next worker opens the
+// model again, sets the inputs, analyses and folds, as far as the client had come. If it died looking at the model
+// (guessing inputs, the probe run), the next one analyses without running it. An `open` beside an open model gets a
+// worker of its own; the older one goes when it has succeeded.
+//
+// Thread: one, the only one of its process; it waits in poll() alone.
 #pragma once
 
 #include <chrono>
@@ -19,8 +30,9 @@ namespace normlens::engine {
 
 class ServeSupervisor {
  public:
-  // replies: what the client reads. usual: where an `open` asks for none.
+  // replies: what the client reads. usual: limits, where an `open` asks for none.
   ServeSupervisor(int replies, const confine::Limits& usual) : client_(replies), usual_(usual), limits_(usual) {}
+  // Until the client is gone or asks for the end.
   [[nodiscard]] Exit run();
 
  private:
@@ -30,10 +42,8 @@ class ServeSupervisor {
   // ---- the client (supervise_serve.cpp)
   void wait();
   std::vector<ServeSide*> sides();
-  [[nodiscard]] bool mayRelay(ServeSide& side);
-  [[nodiscard]] bool othersAreBetween(const ServeSide* side);
+  void relaySome(ServeSide& side);
   void say(std::string_view body);
-  void tellOwn();
   void tellClient();
   void endClient();
   [[nodiscard]] bool done();
@@ -52,9 +62,6 @@ class ServeSupervisor {
   void answered(ServeSide& from, const protocol::Answered& answer);
   void watchOver();
   void replaceCurrent();
-  void relayRest(ServeSide& side);
-  void drain(ServeSide& side);
-  void endFrames(ServeSide& side);
   void loseNext(const confine::Worker::End& end);
   void loseCurrent(const confine::Worker::End& end);
   void loseModel(const std::string& file, std::list<Pending>& unanswered);
@@ -65,7 +72,8 @@ class ServeSupervisor {
   confine::Limits limits_;  // as the last `open` asked for
   StopSignals signals_;
   protocol::FrameDecoder heard_;
-  std::string outgoing_, own_;
+  std::string outgoing_;
+  size_t told_ = 0;          // bytes of it
   std::list<Pending> held_;  // not handed to a worker yet
   ClientState state_;
   Side current_;

@@ -2,20 +2,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <utility>
 
 #include "app/engine/bindings.h"
-#include "app/engine/serve/frame_relay.h"
 #include "app/engine/verbs.h"
 #include "core/base/run_watch.h"
 
 namespace normlens::engine {
 namespace {
 
+constexpr std::string_view kResult = "result ", kFailure = "failure ";
 constexpr int kNotAsBefore = 4;  // the journal's requests are not answered as they were
 
 std::string readSome(int descriptor) {
@@ -55,8 +57,8 @@ class JournalThenClient {
     for (size_t left = left_; left > 0; left = left_) left_.wait(left);  // else a ping would be taken for one of these
     return readSome(requests_);
   }
-  void write(std::string_view frame, const protocol::Answered* answers) {
-    if (left_ == 0) return writeAll(replies_, FrameRelay::marked(frame, answers));
+  void write(std::string_view body, const protocol::Answered* answers) {
+    if (left_ == 0) return writeAll(replies_, protocol::encodeFrame(marked(body, answers)));
     if (answers == nullptr) return;
     if (!answers->withResult) ::_exit(kNotAsBefore);  // the next one is brought back less far
     if (left_.fetch_sub(1) == 1) watchPage().ready = 1;
@@ -71,6 +73,23 @@ class JournalThenClient {
 
 }  // namespace
 
+std::string marked(std::string_view body, const protocol::Answered* answers) {
+  std::string text;
+  if (answers != nullptr) text.append(answers->withResult ? kResult : kFailure).append(std::to_string(answers->id));
+  return text.append("\n").append(body);
+}
+
+std::optional<protocol::Answered> takeMark(std::string_view& body) {
+  std::string_view mark = body.substr(0, body.find('\n'));
+  body.remove_prefix(std::min(mark.size() + 1, body.size()));
+  const bool withResult = mark.starts_with(kResult);
+  if (!withResult && !mark.starts_with(kFailure)) return std::nullopt;
+  mark.remove_prefix(withResult ? kResult.size() : kFailure.size());
+  protocol::Answered answered{0, withResult};
+  const bool isNumber = std::from_chars(mark.data(), mark.data() + mark.size(), answered.id).ec == std::errc();
+  return isNumber ? std::optional(answered) : std::nullopt;
+}
+
 int serveWorker(int requests, int replies, const Journal& journal, confine::Confinement level) {
   JournalThenClient stream(requests, replies, journal);
   service::Service service;
@@ -81,7 +100,7 @@ int serveWorker(int requests, int replies, const Journal& journal, confine::Conf
   };
   protocol::Dispatcher dispatcher(
       {.read = [&] { return stream.read(); },
-       .write = [&](std::string_view frame, const protocol::Answered* answers) { stream.write(frame, answers); },
+       .write = [&](std::string_view body, const protocol::Answered* answers) { stream.write(body, answers); },
        .log = log});
   bindMethods(dispatcher, service, level);
   const protocol::ServeEnd end = dispatcher.serve();

@@ -1,10 +1,13 @@
 // The half of `serve` that opens and runs models: answers requests in a confined process.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/confine/walls.h"
+#include "core/protocol/dispatcher.h"
 
 namespace normlens::engine {
 
@@ -17,5 +20,10 @@ struct Journal {
 
 // Blocks until the requests end; marks the watch page as ready once the journal is done. Returns the process's status.
 [[nodiscard]] int serveWorker(int requests, int replies, const Journal& journal, confine::Confinement level);
+
+// What a worker sends: the body, behind a line that says what it answers, so that who hands it on need not read it.
+[[nodiscard]] std::string marked(std::string_view body, const protocol::Answered* answers);
+// Takes that line off; nullopt: it answers nothing.
+[[nodiscard]] std::optional<protocol::Answered> takeMark(std::string_view& body);
 
 }  // namespace normlens::engine

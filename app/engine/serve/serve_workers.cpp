@@ -1,6 +1,5 @@
 // The workers of `serve`: how they begin, take each other's place and are lost.
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "app/engine/serve/serve_supervisor.h"
@@ -13,7 +12,6 @@ namespace {
 namespace methods = protocol::methods;
 
 constexpr std::chrono::milliseconds kCancelPatience{700};
-constexpr size_t kMostInPipe = size_t{2} << 20;
 
 Error sentence(const ServeSide& side, const confine::Worker::End& end) {
   if (!end.byItself) return inFile(side.modelPath, end.error);
@@ -21,12 +19,10 @@ Error sentence(const ServeSide& side, const confine::Worker::End& end) {
 }
 
 // The client sees the stream end, as it would if this process had died.
-[[noreturn]] void giveUp(const std::string& why) {
-  logServe(why + "; the engine ends");
+[[noreturn]] void giveUp() {
+  logServe("no process for models can be started on this machine; the engine ends");
   std::_Exit(static_cast<int>(Exit::Unreadable));
 }
-
-[[noreturn]] void giveUpModels() { giveUp("no process for models can be started on this machine"); }
 
 }  // namespace
 
@@ -65,43 +61,23 @@ void ServeSupervisor::watchOver() {
     const bool tooLong = running.cancelled && Clock::now() > *running.cancelled + kCancelPatience;
     if (tooLong) side->worker().kill(confine::Worker::Reason::Stopped);
   }
-  if (next_ && othersAreBetween(next_.get())) {
+  if (next_) {
     if (auto end = next_->worker().ended()) loseNext(*end);
   }
-  if (ending_ || !othersAreBetween(current_.get())) return;
+  if (ending_) return;
   if (auto end = current_->worker().ended()) loseCurrent(*end);
 }
 
-// The new worker has answered its `open`, the older one everything: what is left of both lies in their pipes.
+// The new worker has answered its `open`, the older one everything: what is left of the one that goes lies in its pipe.
 void ServeSupervisor::replaceCurrent() {
   const bool opened = *std::exchange(nextOpened_, std::nullopt);
-  std::array inTurn{current_.get(), next_.get()};
-  if (!next_->frames().between()) std::ranges::reverse(inTurn);
-  for (ServeSide* side : inTurn) relayRest(*side);
-  endFrames(opened ? *current_ : *next_);
+  relaySome(opened ? *current_ : *next_);
   if (opened) current_ = std::move(next_);
   next_.reset();
 }
 
-// No more than a pipe holds: one that goes on writing is not waited for.
-void ServeSupervisor::relayRest(ServeSide& side) {
-  const size_t most = outgoing_.size() + kMostInPipe;
-  while (outgoing_.size() < most && side.relay(outgoing_)) {
-  }
-}
-
-void ServeSupervisor::drain(ServeSide& side) {
-  while (side.replies() >= 0 && side.relay(outgoing_)) {
-  }
-  endFrames(side);
-}
-
-void ServeSupervisor::endFrames(ServeSide& side) {
-  if (!side.frames().end(outgoing_) && !ending_) giveUp("a reply of " + side.modelPath + " broke off too early");
-}
-
 void ServeSupervisor::loseNext(const confine::Worker::End& end) {
-  drain(*next_);
+  relaySome(*next_);
   if (nextOpened_.value_or(false)) {
     replaceCurrent();
     return loseCurrent(end);
@@ -112,14 +88,14 @@ void ServeSupervisor::loseNext(const confine::Worker::End& end) {
 }
 
 void ServeSupervisor::loseCurrent(const confine::Worker::End& end) {
-  drain(*current_);
+  relaySome(*current_);
   const Side lost = std::move(current_);
   std::list<Pending> unanswered = std::move(lost->pending);
   using Kind = RunWatch::Kind;
   const bool looking = !end.byItself && (end.during == Kind::Trial || end.during == Kind::Probe);
   std::string notRun = lost->journal().notRun;
   if (!lost->ready()) {
-    if (!state_.hasModel()) giveUpModels();
+    if (!state_.hasModel()) giveUp();
     state_.dropLast();  // bringing it back ended the next one as well
   } else if (!unanswered.empty() && unanswered.front().cancelled) {
     answer(unanswered.front().id, {ErrorCode::Cancelled, "stopped on request", {}});
@@ -148,7 +124,7 @@ void ServeSupervisor::loseModel(const std::string& file, std::list<Pending>& una
 }
 
 void ServeSupervisor::bringBack(std::string notRun, ServeSide& lost, std::list<Pending> unanswered) {
-  if (!startWorker(state_.journal(std::move(notRun)), std::move(lost.worker().grants()))) giveUpModels();
+  if (!startWorker(state_.journal(std::move(notRun)), std::move(lost.worker().grants()))) giveUp();
   current_->opened = state_.hasModel();
   current_->modelPath = lost.modelPath;
   for (Pending& request : unanswered) {

@@ -1,5 +1,3 @@
-#include "app/engine/serve/supervise_serve.h"
-
 #include <poll.h>
 #include <unistd.h>
 
@@ -10,8 +8,8 @@
 #include <csignal>
 #include <cstdio>
 
-#include "app/engine/serve/request_files.h"
 #include "app/engine/serve/serve_supervisor.h"
+#include "app/engine/verbs.h"
 #include "core/base/printable.h"
 #include "core/protocol/methods.h"
 
@@ -23,6 +21,36 @@ namespace methods = protocol::methods;
 constexpr std::chrono::milliseconds kTick{100};
 constexpr std::chrono::milliseconds kEndPatience{2500};  // a little more than the worker's own
 constexpr size_t kMostWaiting = size_t{1} << 20;         // bytes for a client that does not read
+
+// A parameter that is a path. Where it may be something else ("folded", or nothing), a file of that name is granted
+// too.
+struct PathParameter {
+  std::string_view method, name;
+  bool written = false;
+};
+constexpr std::array kPaths = {
+    PathParameter{methods::kOpen, "path"},
+    PathParameter{methods::kOpen, "inputs"},
+    PathParameter{methods::kReadGraph, "path"},
+    PathParameter{methods::kWeightDigests, "path"},
+    PathParameter{methods::kSetInputs, "npz"},
+    PathParameter{methods::kBench, "a"},
+    PathParameter{methods::kBench, "b"},
+    PathParameter{methods::kDiff, "against"},
+    PathParameter{methods::kTensorPair, "against"},
+    PathParameter{methods::kExport, "path", true},
+    PathParameter{methods::kSaveTensor, "path", true},
+};
+
+// Which files a client's request names: what the process that answers it may be handed.
+void grantFilesOf(std::string_view method, const nlohmann::json& params, confine::Grants& grants) {
+  if (!params.is_object()) return;
+  for (const PathParameter& path : kPaths) {
+    const auto given = path.method == method ? params.find(path.name) : params.end();
+    if (given == params.end() || !given->is_string()) continue;
+    path.written ? grants.toWrite(given->get<std::string>()) : grants.toRead(given->get<std::string>());
+  }
+}
 
 }  // namespace
 
@@ -48,7 +76,7 @@ void ServeSupervisor::wait() {
   for (ServeSide* side : sides()) {
     add(side->worker().door(), POLLIN);
     add(side->worker().noise(), POLLIN);
-    add(mayRelay(*side) ? side->replies() : -1, POLLIN);
+    add(outgoing_.size() < kMostWaiting ? side->replies() : -1, POLLIN);
     add(side->unsent() ? side->requests() : -1, POLLOUT);
   }
   ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
@@ -56,8 +84,7 @@ void ServeSupervisor::wait() {
   size_t at = 3;
   for (ServeSide* side : sides()) {
     // Before the door: what is asked there after an answer belongs to the next request.
-    while (events[at + 2].revents != 0 && mayRelay(*side) && side->relay(outgoing_)) {
-    }
+    if (events[at + 2].revents != 0) relaySome(*side);
     if (events[at].revents != 0) side->worker().serveDoor();
     if (events[at + 1].revents != 0) side->worker().readNoise();
     if (events[at + 3].revents != 0) side->push();
@@ -65,7 +92,6 @@ void ServeSupervisor::wait() {
   }
   if (events[1].revents != 0) hear();
   settle();
-  tellOwn();
 }
 
 std::vector<ServeSide*> ServeSupervisor::sides() {
@@ -73,25 +99,25 @@ std::vector<ServeSide*> ServeSupervisor::sides() {
   if (next_) all.push_back(next_.get());
   return all;
 }
-// One frame after the other, and no more than the client takes.
-bool ServeSupervisor::mayRelay(ServeSide& side) { return outgoing_.size() < kMostWaiting && othersAreBetween(&side); }
 
-bool ServeSupervisor::othersAreBetween(const ServeSide* side) {
-  return std::ranges::all_of(sides(), [&](ServeSide* other) { return other == side || other->frames().between(); });
+// As much as a pipe holds: one that goes on writing is not waited for.
+void ServeSupervisor::relaySome(ServeSide& side) {
+  constexpr int kReads = 32;
+  for (int i = 0; i < kReads && side.relay(outgoing_); ++i) {
+  }
 }
-// What is said here goes between the frames of the workers.
-void ServeSupervisor::say(std::string_view body) { own_ += protocol::encodeFrame(body); }
 
-void ServeSupervisor::tellOwn() {
-  if (othersAreBetween(nullptr)) outgoing_ += std::exchange(own_, {});
-}
+void ServeSupervisor::say(std::string_view body) { outgoing_ += protocol::encodeFrame(body); }
 
 void ServeSupervisor::tellClient() {
   // So few that a pipe that can be written to takes them all: a client that does not read stops nobody here.
-  const ssize_t written = ::write(client_, outgoing_.data(), std::min<size_t>(outgoing_.size(), PIPE_BUF));
-  if (written > 0) outgoing_.erase(0, static_cast<size_t>(written));
+  const ssize_t written =
+      ::write(client_, outgoing_.data() + told_, std::min<size_t>(outgoing_.size() - told_, PIPE_BUF));
+  if (written > 0) told_ += static_cast<size_t>(written);
+  if (told_ > outgoing_.size() / 2) outgoing_.erase(0, std::exchange(told_, 0));
   if (written >= 0 || errno == EINTR || errno == EAGAIN) return;
   outgoing_.clear();  // nobody reads any more
+  told_ = 0;
   endClient();
 }
 
@@ -106,10 +132,9 @@ bool ServeSupervisor::done() {
   if (!ending_) return false;
   if (!ended_ && current_->worker().ended()) {
     ended_ = true;
-    drain(*current_);
+    relaySome(*current_);
   }
-  const bool told = outgoing_.empty() && own_.empty();
-  return (ended_ && told) || Clock::now() > *ending_ + kEndPatience;
+  return (ended_ && outgoing_.empty()) || Clock::now() > *ending_ + kEndPatience;
 }
 
 // ---- the client's requests
@@ -204,11 +229,13 @@ void ServeSupervisor::answer(int64_t id, const Error& error) {
 
 void ServeSupervisor::answerPing(int64_t id) { say(protocol::resultBody(id, nullptr)); }
 
-Exit superviseServe(Console& console, const confine::Limits& limits) {
-  std::signal(SIGPIPE, SIG_IGN);
-  const int frames = console.ownStdout();  // carries frames only
-  if (frames < 0) return console.fail(Error{ErrorCode::Internal, "stdout cannot be used for frames", {}});
-  return ServeSupervisor(frames, limits).run();
+Declared declareServe(CLI::App&, const confine::Limits& limits) {
+  return {{}, {}, [&limits](Console& console) {
+            std::signal(SIGPIPE, SIG_IGN);
+            const int frames = console.ownStdout();  // carries frames only
+            if (frames < 0) return console.fail(Error{ErrorCode::Internal, "stdout cannot be used for frames", {}});
+            return ServeSupervisor(frames, limits).run();
+          }};
 }
 
 }  // namespace normlens::engine

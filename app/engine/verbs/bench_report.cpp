@@ -13,32 +13,16 @@ namespace {
 using nlohmann::json;
 using protocol::BenchPoint;
 using protocol::BenchResult;
-using protocol::numberToJson;
-
-json orNull(const std::optional<double>& value) { return value ? numberToJson(*value) : json(nullptr); }
-
-json opEntries(const std::vector<protocol::OpShare>& ops) {
-  json list = json::array();
-  for (const auto& op : ops) {
-    list.push_back({{"op", op.op}, {"count", op.count}, {"ms", numberToJson(op.ms)}, {"norm", op.norm}});
-  }
-  return list;
-}
+using protocol::toJson;
 
 json sideEntry(const protocol::BenchSide& side) {
-  const protocol::LatencyStats& latency = side.latency;
-  json entry = {{"model", side.model},
+  json entry = toJson(side.latency);
+  entry.update({{"model", side.model},
                 {"runtime", side.runtime},
-                {"median_ms", numberToJson(latency.median_ms)},
-                {"mean_ms", numberToJson(latency.mean_ms)},
-                {"p5_ms", numberToJson(latency.p5_ms)},
-                {"p95_ms", numberToJson(latency.p95_ms)},
-                {"p99_ms", numberToJson(latency.p99_ms)},
                 {"n", side.samples_ms.size()},
-                {"peak_bytes", side.peak_bytes ? json(*side.peak_bytes) : json(nullptr)},
-                {"throughput", numberToJson(latency.throughput)},
-                {"norm_share", orNull(side.norm_share)},
-                {"ops", opEntries(side.ops)}};
+                {"peak_bytes", toJson(side.peak_bytes)},
+                {"norm_share", toJson(side.norm_share)},
+                {"ops", toJson(side.ops)}});
   if (!side.peak_reason.empty()) entry["peak_reason"] = side.peak_reason;
   if (!side.ops_reason.empty()) entry["ops_reason"] = side.ops_reason;
   return entry;
@@ -52,23 +36,21 @@ void addMeasured(json& object, const BenchPoint& point) {
   object["b"] = point.b ? sideEntry(*point.b) : json(nullptr);
   object["speedup"] = nullptr;
   if (point.b) {
-    object["speedup"] = {{"median", numberToJson(point.speedup)},
-                         {"ci95", json::array({numberToJson(point.ci_low), numberToJson(point.ci_high)})},
+    object["speedup"] = {{"median", toJson(point.speedup)},
+                         {"ci95", json::array({toJson(point.ci_low), toJson(point.ci_high)})},
                          {"noise", point.noise}};
   }
-  json rounds = json::array();
-  for (const auto& [a, b] : point.rounds) rounds.push_back({numberToJson(a), numberToJson(b)});
-  object["rounds"] = rounds;
+  object["rounds"] = toJson(point.rounds);
   object["mixed"] = point.b && nameOf(point.a.runtime) != nameOf(point.b->runtime);
   object["clock"] = point.clock;
   object["threads"] = point.threads;
   object["cuda_graph"] = point.cuda_graph;
   object["warmed_up"] = point.warmed_up;
-  object["other_cores"] = numberToJson(point.other_cores);
+  object["other_cores"] = toJson(point.other_cores);
   object["crowded"] = point.crowded;
   object["complete"] = point.complete;
-  object["fold_ms"] = orNull(point.fold_ms);
-  object["break_even"] = orNull(point.break_even);
+  object["fold_ms"] = toJson(point.fold_ms);
+  object["break_even"] = toJson(point.break_even);
   if (json papers = paperSpeedups(point); !papers.empty()) object["papers"] = std::move(papers);
 }
 
@@ -105,12 +87,6 @@ json breakEvenSize(const std::vector<BenchPoint>& points) {
   return *valuesOf(*first).begin();
 }
 
-json workEntries(const std::vector<protocol::NormWork>& work) {
-  json list = json::array();
-  for (const auto& norm : work) list.push_back(protocol::toJson(norm));
-  return list;
-}
-
 }  // namespace
 
 json benchReport(const BenchResult& result, const std::vector<protocol::InputSpec>& inputs, bool sweep,
@@ -119,13 +95,12 @@ json benchReport(const BenchResult& result, const std::vector<protocol::InputSpe
   json report;
   addPoint(report, first == nullptr ? result.points.front() : *first, result.machine);
   report["complete"] = !result.cancelled;
-  report["inputs"] = json::array();
-  for (const auto& input : inputs) report["inputs"].push_back(protocol::toJson(input));
+  report["inputs"] = toJson(inputs);
   report["break_even_size"] = sweep ? breakEvenSize(result.points) : json(nullptr);
-  report["work"] = {{"a", workEntries(result.work_a)}, {"b", workEntries(result.work_b)}};
+  report["work"] = {{"a", toJson(result.work_a)}, {"b", toJson(result.work_b)}};
   const auto isFold = [](const BenchPoint& point) { return point.fold_ms.has_value(); };
   if (std::ranges::any_of(result.points, isFold)) report["papers_folds"] = paperFolds();
-  report["machine"] = protocol::toJson(result.machine);
+  report["machine"] = toJson(result.machine);
   report["versions"] = result.versions;
   report["taken"] = result.taken;
   report["command"] = command;

@@ -2,7 +2,6 @@
 #include <sstream>
 
 #include "app/engine/verbs.h"
-#include "app/engine/verbs/diff_gate.h"
 #include "app/engine/verbs/diff_report.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/number_check.h"

@@ -1,6 +1,7 @@
 #include "app/engine/verbs/diff_report.h"
 
 #include <algorithm>
+#include <boost/algorithm/string/join.hpp>
 #include <iterator>
 #include <optional>
 
@@ -12,7 +13,7 @@ namespace normlens::engine {
 namespace {
 
 using nlohmann::json;
-using protocol::numberToJson;
+using protocol::toJson;
 using run::DiffRow;
 using run::SiteKind;
 
@@ -22,29 +23,28 @@ json ulpEntry(const run::UlpHistogram& ulps) {
 }
 
 json topEntry(const run::TopAgreement& top) {
-  return {{"rows", top.rows},
-          {"top1", numberToJson(top.first())},
-          {"top5", top.hasMany ? numberToJson(top.many()) : json(nullptr)}};
+  return {
+      {"rows", top.rows}, {"top1", toJson(top.first())}, {"top5", top.hasMany ? toJson(top.many()) : json(nullptr)}};
 }
 
 json rowEntry(const DiffRow& row) {
   json entry = {{"name", row.name},
-                {"max_abs", numberToJson(row.diff.maxAbs)},
-                {"max_rel", numberToJson(row.diff.maxRel)},
-                {"mean_abs", numberToJson(row.diff.meanAbs)},
-                {"cosine", numberToJson(row.diff.cosine)},
+                {"max_abs", toJson(row.diff.maxAbs)},
+                {"max_rel", toJson(row.diff.maxRel)},
+                {"mean_abs", toJson(row.diff.meanAbs)},
+                {"cosine", toJson(row.diff.cosine)},
                 {"shape", row.shape},
                 {"dtype", graph::dtypeName(row.dtype)},
                 {"aligned", run::alignmentName(row.alignment)},
                 {"batch", row.batch},
-                {"rounding", row.rounding ? numberToJson(*row.rounding) : json(nullptr)},
+                {"rounding", toJson(row.rounding)},
                 {"ulp", row.ulps ? ulpEntry(*row.ulps) : json(nullptr)},
                 {"vacuous", row.diff.vacuous},
                 {"worst", nullptr}};
   if (row.diff.worst >= 0) {
     entry["worst"] = {{"index", run::indexOf(row.diff.worst, row.shape, row.dtype)},
-                      {"a", numberToJson(row.diff.worstA)},
-                      {"b", numberToJson(row.diff.worstB)}};
+                      {"a", toJson(row.diff.worstA)},
+                      {"b", toJson(row.diff.worstB)}};
   }
   if (row.kind == SiteKind::Output) {
     entry["top_k"] = row.top ? topEntry(*row.top) : json(nullptr);
@@ -149,6 +149,22 @@ const DiffColumn* firstDone(const std::vector<DiffColumn>& columns) {
   return done == columns.end() ? nullptr : &*done;
 }
 
+std::vector<const DiffRow*> outputsOf(const run::ModelDiff& diff) {
+  std::vector<const DiffRow*> outputs;
+  for (const DiffRow& row : diff.rows) {
+    if (row.kind == run::SiteKind::Output) outputs.push_back(&row);
+  }
+  return outputs;
+}
+
+bool hasElements(const DiffRow* row) { return graph::elementCount(row->shape).value_or(1) > 0; }
+
+std::string namesOf(const std::vector<const DiffRow*>& rows) {
+  std::vector<std::string> names;
+  for (const DiffRow* row : rows) names.push_back(row->name);
+  return boost::algorithm::join(names, ", ");
+}
+
 }  // namespace
 
 json diffReport(const std::vector<DiffColumn>& columns, uint64_t seed) {
@@ -175,6 +191,20 @@ std::vector<std::string> diffLines(const std::vector<DiffColumn>& columns) {
     lines.push_back("first norm that differs: " + done->diff->firstDiverging);
   }
   return lines;
+}
+
+std::string whyAbove(const std::vector<DiffColumn>& columns, double limit) {
+  const DiffColumn* done = firstDone(columns);
+  if (done == nullptr) return "the models could not be compared, so --fail-above cannot pass";
+  auto outputs = outputsOf(*done->diff);
+  if (std::ranges::none_of(outputs, hasElements))
+    return "no output has elements, so --fail-above has nothing to compare";
+  if (std::ranges::any_of(outputs, [&](const DiffRow* row) { return !(row->diff.maxRel <= limit); }))
+    return "the outputs differ by more than --fail-above";
+  std::erase_if(outputs, [](const DiffRow* row) { return !row->diff.vacuous; });
+  if (outputs.empty()) return {};
+  return "not finite anywhere, in both models, so --fail-above has nothing to compare in: " + namesOf(outputs) +
+         "; give other inputs, or compare in a wider --dtype";
 }
 
 }  // namespace normlens::engine

@@ -1,11 +1,10 @@
-#include <chrono>
-
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/output_path.h"
 #include "app/engine/verbs/reports.h"
 #include "app/engine/verbs/verify_text.h"
 #include "core/base/plural.h"
+#include "core/base/stopwatch.h"
 
 namespace normlens::engine {
 namespace {
@@ -32,9 +31,9 @@ Exit endWithout(const FuseOutcome& outcome, Exit exit, Console& console) {
 
 Status writeTo(FuseOutcome& outcome, const std::string& path, const Task& task) {
   task.report("writing " + path);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   if (Status saved = outcome.fusing.model->save(path, task); !saved) return saved;
-  outcome.save_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  outcome.save_ms = watch.ms();
   outcome.output = path;
   return {};
 }

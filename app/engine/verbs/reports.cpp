@@ -8,30 +8,17 @@ namespace normlens::engine {
 namespace {
 
 using nlohmann::json;
-using protocol::numberToJson;
+using protocol::toJson;
 
-json conditions(const std::vector<protocol::SizeCondition>& all) {
-  json out = json::array();
-  for (const auto& each : all) out.push_back(protocol::toJson(each));
-  return out;
-}
+json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
-  return {{"name", norm.name},
-          {"index", norm.index},
-          {"form", norm.form},
-          {"scope", norm.scope},
-          {"normalized_shape", norm.normalized_shape},
-          {"eps", numberToJson(norm.eps)},
-          {"verdict", norm.verdict},
-          {"reason", norm.reason},
-          {"edits", edits},
-          {"centerings", norm.centerings},
-          {"holds_if", conditions(norm.holds_if)},
-          {"would_fold_if", conditions(norm.would_fold_if)},
-          {"paper", norm.paper},
-          {"paper_practical", norm.paper_practical},
-          {"paper_strict", norm.paper_strict}};
+  json entry = toJson(norm);
+  for (const char* forTheWindow : {"node", "shared_with", "blocker_path", "gamma_min", "gamma_max", "beta_min",
+                                   "beta_max", "has_gamma", "has_beta"})
+    entry.erase(forTheWindow);
+  entry["edits"] = edits;
+  return entry;
 }
 
 std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& analysis) {
@@ -47,26 +34,23 @@ constexpr double kAlgebraLimit = 1e-10;  // of the contract; another one is told
 json verifyEntry(const protocol::VerifyResult& verify) {
   json algebra = {{"reason", verify.algebra_reason}};
   if (verify.algebra_done) {
-    algebra = {{"max_abs", numberToJson(verify.algebra.max_abs)}, {"max_rel", numberToJson(verify.algebra.max_rel)}};
-    if (verify.algebra.limit > kAlgebraLimit) algebra["limit"] = numberToJson(verify.algebra.limit);
+    algebra = {{"max_abs", toJson(verify.algebra.max_abs)}, {"max_rel", toJson(verify.algebra.max_rel)}};
+    if (verify.algebra.limit > kAlgebraLimit) algebra["limit"] = toJson(verify.algebra.limit);
     if (verify.sample_only) algebra["sample_only"] = true;
     if (!verify.algebra_reason.empty()) algebra["reason"] = verify.algebra_reason;
   }
   json file = nullptr;
   if (verify.file_done) {
     file = {{"dtype", verify.file_dtype},
-            {"max_abs", numberToJson(verify.file.max_abs)},
-            {"max_rel", numberToJson(verify.file.max_rel)},
-            {"noise_floor", numberToJson(verify.noise_floor)}};
-    if (verify.file_dtype == "float64") file["limit"] = numberToJson(verify.file.limit);
-    if (verify.nearer) {
-      file["nearer"] = {{"original", numberToJson(verify.nearer->original)},
-                        {"folded", numberToJson(verify.nearer->folded)}};
-    }
+            {"max_abs", toJson(verify.file.max_abs)},
+            {"max_rel", toJson(verify.file.max_rel)},
+            {"noise_floor", toJson(verify.noise_floor)}};
+    if (verify.file_dtype == "float64") file["limit"] = toJson(verify.file.limit);
+    if (verify.nearer) file["nearer"] = toJson(*verify.nearer);
   } else if (!verify.file_reason.empty()) {
     file = {{"reason", verify.file_reason}};
   }
-  json entry = {{"algebra", algebra}, {"file", file}, {"exact", verify.exact ? json(*verify.exact) : json(nullptr)}};
+  json entry = {{"algebra", algebra}, {"file", file}, {"exact", toJson(verify.exact)}};
   if (!verify.first_diverging.empty()) entry["first_diverging"] = verify.first_diverging;
   if (!verify.not_run.empty()) entry["not_run"] = verify.not_run;
   return entry;
@@ -75,23 +59,22 @@ json verifyEntry(const protocol::VerifyResult& verify) {
 }  // namespace
 
 json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis) {
-  json norms = json::array(), others = json::array(), inputs = json::array();
+  json norms = json::array(), others = json::array();
   const auto edits = editsByNorm(analysis);
   for (size_t i = 0; i < analysis.norms.size(); ++i) norms.push_back(normEntry(analysis.norms[i], edits[i]));
   for (const auto& other : analysis.other_norms) {
     others.push_back({{"name", other.name}, {"kind", other.kind}, {"form", other.form}});
   }
-  for (const auto& input : analysis.inputs) inputs.push_back(protocol::toJson(input));
   const std::string& note = model.note.empty() ? analysis.note : model.note;
   const auto isOp = [](const protocol::GraphNode& node) { return node.role != "I" && node.role != "G"; };
   return {{"format", model.format},
           {"nodes", std::ranges::count_if(model.graph.nodes, isOp)},
           {"layer_norms", norms},
           {"other_norms", others},
-          {"totals", protocol::toJson(analysis.totals)},
-          {"inputs", inputs},
-          {"probe_error", analysis.probe_error.empty() ? json(nullptr) : json(analysis.probe_error)},
-          {"note", note.empty() ? json(nullptr) : json(note)}};
+          {"totals", toJson(analysis.totals)},
+          {"inputs", toJson(analysis.inputs)},
+          {"probe_error", orNull(analysis.probe_error)},
+          {"note", orNull(note)}};
 }
 
 json foldReport(const FoldOutcome& outcome) {
@@ -104,15 +87,15 @@ json foldReport(const FoldOutcome& outcome) {
           {"bytes_centered", plan.bytes_centered},
           {"shifts_absorbed", plan.shifts_absorbed},
           {"bytes_grown", plan.bytes_grown},
-          {"gap", numberToJson(plan.gap)},
-          {"prices", plan.prices.rows > 0 ? protocol::toJson(plan.prices) : json(nullptr)},
-          {"output", outcome.output ? json(*outcome.output) : json(nullptr)},
-          {"reason", outcome.fold.reason.empty() ? json(nullptr) : json(outcome.fold.reason)},
-          {"holds_if", conditions(outcome.fold.holds_if)},
-          {"note", outcome.note.empty() ? json(nullptr) : json(outcome.note)},
-          {"load_ms", numberToJson(outcome.times.load_ms)},
-          {"fold_ms", numberToJson(outcome.times.fold_ms)},
-          {"save_ms", numberToJson(outcome.times.save_ms)},
+          {"gap", toJson(plan.gap)},
+          {"prices", plan.prices.rows > 0 ? toJson(plan.prices) : json(nullptr)},
+          {"output", toJson(outcome.output)},
+          {"reason", orNull(outcome.fold.reason)},
+          {"holds_if", toJson(outcome.fold.holds_if)},
+          {"note", orNull(outcome.note)},
+          {"load_ms", toJson(outcome.times.load_ms)},
+          {"fold_ms", toJson(outcome.times.fold_ms)},
+          {"save_ms", toJson(outcome.times.save_ms)},
           {"verify", outcome.fold.verify ? verifyEntry(*outcome.fold.verify) : json(nullptr)}};
 }
 
@@ -123,11 +106,11 @@ json fuseReport(const FuseOutcome& outcome) {
           {"joined_names", fusing.joined},
           {"fused", fusing.fused.size()},
           {"fused_names", fusing.fused},
-          {"output", outcome.output ? json(*outcome.output) : json(nullptr)},
-          {"reason", fusing.reason.empty() ? json(nullptr) : json(fusing.reason)},
-          {"load_ms", numberToJson(outcome.load_ms)},
-          {"fuse_ms", numberToJson(fusing.fuse_ms)},
-          {"save_ms", numberToJson(outcome.save_ms)},
+          {"output", toJson(outcome.output)},
+          {"reason", orNull(fusing.reason)},
+          {"load_ms", toJson(outcome.load_ms)},
+          {"fuse_ms", toJson(fusing.fuse_ms)},
+          {"save_ms", toJson(outcome.save_ms)},
           {"verify", fusing.verify ? verifyEntry(*fusing.verify) : json(nullptr)}};
 }
 

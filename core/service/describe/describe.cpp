@@ -169,10 +169,6 @@ protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis
   return out;
 }
 
-protocol::NormPrices describePrices(const NormTimes& times) {
-  return {times.rows, times.width, times.layerNorm, times.rmsNorm, times.centering};
-}
-
 protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& analysis, const analysis::Plan& plan) {
   protocol::PlanInfo info;
   info.policy = policyName(plan.policy);

@@ -5,7 +5,6 @@
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
 #include "core/run/proof/verify.h"
-#include "core/service/plans/norm_times.h"
 
 namespace normlens::service {
 
@@ -16,7 +15,6 @@ namespace normlens::service {
                                                   std::string probeError);
 [[nodiscard]] std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs);
 [[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
-[[nodiscard]] protocol::NormPrices describePrices(const NormTimes& times);
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
                                               const analysis::Plan& plan);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "core/run/compare/tensor_parts.h"
-#include "core/service/group_walk.h"
 
 namespace normlens::service {
 namespace {
@@ -46,49 +46,45 @@ double rounded(double value, graph::DType dtype) {
   }
 }
 
-class Moments {
+// The group of a pattern in which each element lies, element by element in row-major order. Groups are numbered by
+// their kept factors, outermost first.
+class GroupWalk {
  public:
-  void add(double x) {
-    low_ = std::min(low_, x);
-    high_ = std::max(high_, x);
-    sum_ += x;
-    squares_ += x * x;
-    ++count_;
-  }
-  void into(protocol::TensorFigures& figures) const {
-    if (count_ == 0) return;
-    const auto count = static_cast<double>(count_);
-    figures.min = low_;
-    figures.max = high_;
-    figures.mean = sum_ / count;
-    figures.deviation = std::sqrt(std::max(0.0, squares_ / count - figures.mean * figures.mean));
-  }
-
- private:
-  double low_ = std::numeric_limits<double>::infinity(), high_ = -low_;
-  double sum_ = 0, squares_ = 0;
-  int64_t count_ = 0;
-};
-
-// Which of `cells` nearly equal parts of `size` places a place lies in, place by place and round again.
-class CellWalk {
- public:
-  CellWalk(int64_t size, int64_t cells) : size_(size), cells_(cells) {}
-  [[nodiscard]] int64_t cell() const { return cell_; }
-  // True when it begins anew.
-  bool advance() {
-    share_ += cells_;
-    while (share_ >= size_) {
-      share_ -= size_;
-      ++cell_;
+  explicit GroupWalk(const ops::Pattern& pattern) {
+    int64_t stride = 1;
+    for (size_t f = pattern.factors.size(); f-- > 0;) {
+      const auto& factor = pattern.factors[f];
+      places_.push_back({factor, factor.summed ? 0 : stride, 0});
+      if (!factor.summed) stride *= factor.extent();
     }
-    if (++at_ < size_) return false;
-    at_ = cell_ = share_ = 0;
-    return true;
+    groups_ = stride;
+  }
+
+  [[nodiscard]] int64_t groups() const { return groups_; }
+
+  // Of the next element; -1: outside the pattern's region.
+  int64_t next() {
+    int64_t group = 0;
+    for (const Place& place : places_) {
+      if (place.at < place.factor.begin || place.at >= place.factor.end) group = -1;
+      if (group < 0) break;
+      group += (place.at - place.factor.begin) * place.stride;
+    }
+    for (Place& place : places_) {
+      if (++place.at < place.factor.size) break;
+      place.at = 0;
+    }
+    return group;
   }
 
  private:
-  int64_t size_, cells_, at_ = 0, cell_ = 0, share_ = 0;
+  struct Place {
+    ops::Factor factor;
+    int64_t stride;  // in groups; 0 where the factor is summed
+    int64_t at;
+  };
+  std::vector<Place> places_;  // innermost first
+  int64_t groups_ = 1;
 };
 
 // The elements as a matrix (axis 0 down, all others across) in cells of nearly equal size, element by element.
@@ -96,17 +92,18 @@ class HeatGrid {
  public:
   explicit HeatGrid(const graph::Shape& shape) {
     const int64_t count = graph::elementCount(shape).value_or(0);
-    const int64_t rows = shape.size() < 2 || count == 0 ? 1 : shape.front();
-    const int64_t columns = count / rows;
-    rows_ = std::min(rows, kHeatRows);
-    columns_ = std::min(columns, kHeatColumns);
-    down_ = CellWalk(rows, rows_);
-    across_ = CellWalk(columns, columns_);
+    height_ = shape.size() < 2 || count == 0 ? 1 : shape.front();
+    width_ = count / height_;
+    rows_ = std::min(height_, kHeatRows);
+    columns_ = std::min(width_, kHeatColumns);
   }
   // The cell of the next element.
   size_t next() {
-    const int64_t cell = down_.cell() * columns_ + across_.cell();
-    if (across_.advance()) down_.advance();
+    const int64_t cell = down_ * columns_ + column_ * columns_ / width_;
+    if (++column_ == width_) {
+      column_ = 0;
+      down_ = ++row_ * rows_ / height_;
+    }
     return static_cast<size_t>(cell);
   }
   [[nodiscard]] int rows() const { return static_cast<int>(rows_); }
@@ -114,26 +111,37 @@ class HeatGrid {
   [[nodiscard]] size_t cells() const { return static_cast<size_t>(rows_ * columns_); }
 
  private:
-  int64_t rows_ = 1, columns_ = 0;
-  CellWalk down_{1, 1}, across_{1, 1};
+  int64_t height_, width_, rows_, columns_;
+  int64_t row_ = 0, column_ = 0;
+  int64_t down_ = 0;  // of the cells that the row lies in
 };
 
-// Histogram and heat map, filled element by element.
+// Figures, histogram and heat map, filled element by element.
 class Picture {
  public:
   Picture(size_t cells, double low, double high)
-      : low_(low), scale_(high > low ? kBins / (high - low) : 0), bins_(kBins), sums_(cells), counts_(cells) {}
+      : low_(low), scale_(high > low ? kBins / (high - low) : 0), sums_(cells), counts_(cells) {
+    figures_.histogram.resize(kBins);
+    figures_.min = std::numeric_limits<double>::infinity();
+    figures_.max = -figures_.min;
+  }
 
   void add(size_t cell, double x) {
-    moments_.add(x);
-    ++bins_[static_cast<size_t>(std::clamp<int64_t>(static_cast<int64_t>((x - low_) * scale_), 0, kBins - 1))];
+    figures_.min = std::min(figures_.min, x);
+    figures_.max = std::max(figures_.max, x);
+    sum_ += x;
+    squares_ += x * x;
+    ++figures_
+          .histogram[static_cast<size_t>(std::clamp<int64_t>(static_cast<int64_t>((x - low_) * scale_), 0, kBins - 1))];
     sums_[cell] += x;
     ++counts_[cell];
   }
+  // Precondition: something was added.
   [[nodiscard]] protocol::TensorFigures figures() const {
-    protocol::TensorFigures figures;
-    moments_.into(figures);
-    figures.histogram = bins_;
+    protocol::TensorFigures figures = figures_;
+    const auto count = static_cast<double>(std::accumulate(counts_.begin(), counts_.end(), int64_t{0}));
+    figures.mean = sum_ / count;
+    figures.deviation = std::sqrt(std::max(0.0, squares_ / count - figures.mean * figures.mean));
     for (size_t i = 0; i < sums_.size(); ++i) {
       figures.heat.push_back(counts_[i] > 0 ? sums_[i] / static_cast<double>(counts_[i]) : 0);
     }
@@ -142,8 +150,8 @@ class Picture {
 
  private:
   double low_, scale_;
-  Moments moments_;
-  std::vector<int64_t> bins_;
+  double sum_ = 0, squares_ = 0;
+  protocol::TensorFigures figures_;
   std::vector<double> sums_;
   std::vector<int64_t> counts_;
 };

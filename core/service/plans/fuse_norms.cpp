@@ -1,9 +1,9 @@
 #include "core/service/plans/fuse_norms.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/analysis/norms/norms.h"
+#include "core/base/stopwatch.h"
 #include "core/formats/norm_fuser.h"
 #include "core/run/proof/verify.h"
 #include "core/service/describe/describe.h"
@@ -76,12 +76,12 @@ Status prove(const formats::Model& model, const formats::Tensors& inputs, const 
 }  // namespace
 
 Result<Fusing> fuseNorms(const formats::Model& model, const formats::Tensors& inputs, bool verify, const Task& task) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const analysis::Norms norms = analysis::findNorms(model.graph());
   auto made = makeFused(model, norms, inputs, task);
   if (!made) return tl::unexpected(made.error());
   Fusing fusing;
-  fusing.fuse_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  fusing.fuse_ms = watch.ms();
   fusing.norms = static_cast<int>(norms.layerNorms.size() + static_cast<size_t>(std::ranges::count(
                                                                 norms.others, "RMSNorm", &analysis::OtherNorm::kind)));
   fusing.joined = std::move(made->joined);

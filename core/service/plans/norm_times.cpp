@@ -8,8 +8,8 @@
 
 namespace normlens::service {
 
-Result<NormTimes> timeNorms(const formats::Model& like, int64_t rows, int64_t width, formats::NormFlavour flavour,
-                            const Task& task) {
+Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows, int64_t width,
+                                       formats::NormFlavour flavour, const Task& task) {
   task.report("measuring what norms cost here");
   const auto single = like.singleNorm(rows, width, like.facts().dtype);
   if (!single) return tl::unexpected(single.error());
@@ -40,9 +40,10 @@ Result<NormTimes> timeNorms(const formats::Model& like, int64_t rows, int64_t wi
   const auto adding = run::benchModels(**replaced, centered->get(), *inputs, options, task);
   if (!adding) return tl::unexpected(adding.error());
   constexpr double kMicrosecondsPerMs = 1000;
-  return NormTimes{rows, width, replacing->a.latency.medianMs * kMicrosecondsPerMs,
-                   replacing->b->latency.medianMs * kMicrosecondsPerMs,
-                   std::max(0.0, adding->b->latency.medianMs - adding->a.latency.medianMs) * kMicrosecondsPerMs};
+  return protocol::NormPrices{
+      rows, width, replacing->a.latency.medianMs * kMicrosecondsPerMs,
+      replacing->b->latency.medianMs * kMicrosecondsPerMs,
+      std::max(0.0, adding->b->latency.medianMs - adding->a.latency.medianMs) * kMicrosecondsPerMs};
 }
 
 }  // namespace normlens::service

@@ -3,19 +3,13 @@
 #pragma once
 
 #include "core/formats/model.h"
+#include "core/protocol/messages.h"
 
 namespace normlens::service {
 
-// Medians over one tensor of [rows, width], in microseconds.
-struct NormTimes {
-  int64_t rows = 0, width = 0;
-  double layerNorm = 0;
-  double rmsNorm = 0;
-  double centering = 0;  // x - mean(x): what it adds to a pass
-};
-
-// In the runtime of `like`, with its most common type. Errors: RunFailed, Unsupported, Cancelled.
-[[nodiscard]] Result<NormTimes> timeNorms(const formats::Model& like, int64_t rows, int64_t width,
-                                          formats::NormFlavour flavour, const Task& task);
+// Over one tensor of [rows, width], in the runtime of `like`, with its most common type. Errors: RunFailed,
+// Unsupported, Cancelled.
+[[nodiscard]] Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows, int64_t width,
+                                                     formats::NormFlavour flavour, const Task& task);
 
 }  // namespace normlens::service

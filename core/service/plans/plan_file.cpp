@@ -199,26 +199,19 @@ class FromJson {
     return operand;
   }
   [[nodiscard]] graph::ConstantId constantNamed(const std::string& name) const {
-    for (size_t i = 0; i < graph_.constants.size(); ++i) {
-      if (graph_.constants[i].name == name) return static_cast<graph::ConstantId>(i);
-    }
-    throw std::runtime_error("no tensor '" + name + "'");
+    const auto found = std::ranges::find(graph_.constants, name, &graph::Constant::name);
+    if (found == graph_.constants.end()) throw std::runtime_error("no tensor '" + name + "'");
+    return static_cast<graph::ConstantId>(found - graph_.constants.begin());
   }
-  // Older plans call an input by torch's numbered name, "x.1".
   [[nodiscard]] graph::ValueId valueNamed(const std::string& name) const {
     const auto found = std::ranges::find(graph_.values, name, &graph::Value::name);
-    if (found != graph_.values.end()) return static_cast<graph::ValueId>(found - graph_.values.begin());
-    const std::string base = name.substr(0, name.rfind('.'));
-    for (const graph::ValueId input : graph_.inputs()) {
-      if (graph_.value(input).name == base) return input;
-    }
-    throw std::runtime_error("no value '" + name + "'");
+    if (found == graph_.values.end()) throw std::runtime_error("no value '" + name + "'");
+    return static_cast<graph::ValueId>(found - graph_.values.begin());
   }
   [[nodiscard]] int normNamed(const std::string& name) const {
-    for (const auto& norm : norms_) {
-      if (norm.name == name) return norm.index;
-    }
-    throw std::runtime_error("no LayerNorm '" + name + "'");
+    const auto found = std::ranges::find(norms_, name, &analysis::LayerNorm::name);
+    if (found == norms_.end()) throw std::runtime_error("no LayerNorm '" + name + "'");
+    return found->index;
   }
 
   const Graph& graph_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/service/plans/norm_times.h"
+
 namespace normlens::service {
 namespace {
 
@@ -87,7 +89,7 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
   return options;
 }
 
-Result<NormTimes> PlanMaker::timesOf(formats::NormFlavour norm, const Task& task) {
+Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const Task& task) {
   if (const auto known = times_.find(norm); known != times_.end()) return known->second;
   const Size size = largestNorm(model_.graph(), analysis_.norms.layerNorms);
   auto times = timeNorms(model_, size.rows, size.width, norm, task);
@@ -96,17 +98,17 @@ Result<NormTimes> PlanMaker::timesOf(formats::NormFlavour norm, const Task& task
 }
 
 Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::NormFlavour norm, const Task& task) {
-  if (fromFile_) return PricedPlan{fromFoldPlan(*fromFile_, model_.graph()), std::nullopt};
+  if (fromFile_) return PricedPlan{fromFoldPlan(*fromFile_, model_.graph()), {}};
   auto options = optionsFor(params);
   if (!options) return tl::unexpected(options.error());
   options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
   if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy)) {
-    return PricedPlan{makePlan(analysis_, *options), std::nullopt};
+    return PricedPlan{makePlan(analysis_, *options), {}};
   }
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
-  options->prices =
-      analysis::elementPrices(times->layerNorm, times->rmsNorm, times->centering, times->rows * times->width);
+  options->prices = analysis::elementPrices(times->layer_norm_us, times->rms_norm_us, times->centering_us,
+                                            times->rows * times->width);
   return PricedPlan{makePlan(analysis_, *options), *times};
 }
 

@@ -10,7 +10,6 @@
 #include "core/fold/plan.h"
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
-#include "core/service/plans/norm_times.h"
 
 namespace normlens::service {
 
@@ -18,7 +17,7 @@ namespace normlens::service {
 
 struct PricedPlan {
   analysis::Plan plan;
-  std::optional<NormTimes> times;  // where the plan's prices were measured
+  protocol::NormPrices prices;  // as they were measured; without rows where they were not
 };
 
 // Thread: one. Both outlive it.
@@ -37,13 +36,13 @@ class PlanMaker {
 
  private:
   [[nodiscard]] Result<analysis::PlanOptions> optionsFor(const protocol::PlanParams& params) const;
-  [[nodiscard]] Result<NormTimes> timesOf(formats::NormFlavour norm, const Task& task);
+  [[nodiscard]] Result<protocol::NormPrices> timesOf(formats::NormFlavour norm, const Task& task);
 
   const formats::Model& model_;
   const analysis::Analysis& analysis_;
   std::optional<fold::FoldPlan> fromFile_;
   bool moveShifts_ = true;
-  std::map<formats::NormFlavour, NormTimes> times_;  // measured once each
+  std::map<formats::NormFlavour, protocol::NormPrices> times_;  // measured once each
 };
 
 }  // namespace normlens::service

@@ -27,7 +27,8 @@ protocol::Transport standardStreams() {
     const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer);
     return count > 0 ? std::string(buffer, static_cast<size_t>(count)) : std::string();
   };
-  transport.write = [](std::string_view frame, const protocol::Answered* /*answers*/) {
+  transport.write = [](std::string_view body, const protocol::Answered* /*answers*/) {
+    const std::string frame = protocol::encodeFrame(body);
     std::fwrite(frame.data(), 1, frame.size(), stdout);
     std::fflush(stdout);
   };

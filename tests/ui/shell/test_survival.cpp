@@ -87,9 +87,9 @@ class TestSurvival final : public QObject {
     QTest::newRow("not JSON") << "the message is not JSON";
     QTest::newRow("not an object") << "the message is not an object";
     QTest::newRow("id is a text") << "id must be a whole number";
-    QTest::newRow("text without end") << "a header has no end";
-    QTest::newRow("lines without end") << "a header has no end";
-    QTest::newRow("empty lines without end") << "a header without Content-Length";
+    QTest::newRow("text without end") << "something that is no message came";
+    QTest::newRow("lines without end") << "something that is no message came";
+    QTest::newRow("empty lines without end") << "something that is no message came";
     QTest::newRow("frames without end") << "the message is not JSON";
   }
   void anEngineThatSpeaksNonsenseIsEnded() {
