@@ -1,6 +1,5 @@
 // What folding has saved after so many runs: less than nothing at first, since folding took its time.
 #include <QCoreApplication>
-#include <QLineSeries>
 #include <algorithm>
 
 #include "ui/charts/bench_charts.h"
@@ -16,17 +15,6 @@ QString tr(const char* words) { return QCoreApplication::translate("BenchCharts"
 constexpr double kBeyond = 2;             // the axis ends at this many times the break-even
 constexpr double kRunsWithoutOne = 1000;  // and here where there is none
 
-void addLine(QChart& chart, const QString& name, const QPen& pen, const QList<QPointF>& points, QAbstractAxis* x,
-             QAbstractAxis* y) {
-  auto* line = new QLineSeries(&chart);
-  line->setName(name);
-  line->setPen(pen);
-  line->append(points);
-  chart.addSeries(line);
-  line->attachAxis(x);
-  line->attachAxis(y);
-}
-
 }  // namespace
 
 void fillBreakEvenChart(QChart& chart, const BenchPicture& picture, const Theme& theme) {
@@ -37,10 +25,10 @@ void fillBreakEvenChart(QChart& chart, const BenchPicture& picture, const Theme&
   const double runs = crossing > 0 ? std::max(2.0, kBeyond * crossing) : kRunsWithoutOne;
   const double end = saved * runs - fold;
   const double low = std::min(-fold, end) * 1.05, high = std::max({end * 1.05, -low * 0.1});
-  auto* x = addNumberAxis(chart, Qt::AlignBottom, 0, runs, tr("runs"), theme);
-  auto* y = addNumberAxis(chart, Qt::AlignLeft, low, high, tr("saved, ms"), theme);
+  const Axes axes{addNumberAxis(chart, Qt::AlignBottom, 0, runs, tr("runs"), theme),
+                  addNumberAxis(chart, Qt::AlignLeft, low, high, tr("saved, ms"), theme)};
   const auto add = [&](const QString& name, const QPen& pen, const QList<QPointF>& points) {
-    addLine(chart, name, pen, points, x, y);
+    addLine(chart, axes, name, pen, points);
   };
   add(tr("nothing saved"), solidPen(theme.control, 1), {{0, 0}, {runs, 0}});
   add(tr("saved by folding"), solidPen(secondColor(theme)), {{0, -fold}, {runs, end}});

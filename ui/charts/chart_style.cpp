@@ -37,6 +37,22 @@ QPen dashedPen(const QColor& color, double width) {
   return pen;
 }
 
+void addSeries(QChart& chart, const Axes& axes, QAbstractSeries* series, const QString& name) {
+  series->setName(name);
+  chart.addSeries(series);
+  series->attachAxis(axes.x);
+  series->attachAxis(axes.y);
+}
+
+QLineSeries* addLine(QChart& chart, const Axes& axes, const QString& name, const QPen& pen,
+                     const QList<QPointF>& points) {
+  auto* line = new QLineSeries;
+  line->setPen(pen);
+  line->append(points);
+  addSeries(chart, axes, line, name);
+  return line;
+}
+
 void styleChart(QChart& chart, const Theme& theme) {
   chart.setAnimationOptions(QChart::NoAnimation);
   chart.setBackgroundRoundness(0);

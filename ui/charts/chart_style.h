@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QChart>
+#include <QLineSeries>
 #include <QPen>
 #include <QValueAxis>
 
@@ -19,6 +20,16 @@ namespace normlens::ui {
 
 // Property of a series whose points stand for places and have no value to tell.
 inline constexpr const char* kPlaceOnly = "placeOnly";
+
+// What a series is drawn over.
+struct Axes {
+  QAbstractAxis* x;
+  QAbstractAxis* y;
+};
+// The chart takes the series.
+void addSeries(QChart& chart, const Axes& axes, QAbstractSeries* series, const QString& name);
+QLineSeries* addLine(QChart& chart, const Axes& axes, const QString& name, const QPen& pen,
+                     const QList<QPointF>& points);
 
 // Background, margins, legend. Call before the axes are made.
 void styleChart(QChart& chart, const Theme& theme);

@@ -47,8 +47,6 @@ QPointF nearest(const QXYSeries& series, double x) {
   });
 }
 
-QString nameOf(const QLegendMarker& marker) { return marker.label(); }
-
 // Those of areas and bars come without a filling.
 void fillMarker(QLegendMarker& marker) {
   if (auto* bar = qobject_cast<QBarLegendMarker*>(&marker)) {
@@ -84,14 +82,12 @@ void ChartView::showChart(std::unique_ptr<QChart> next) {
   setBackgroundBrush(next->backgroundBrush());
   setChart(next.release());
   whole_.clear();
-  for (QAbstractAxis* axis : chart()->axes()) {
-    if (const auto* numbers = qobject_cast<QValueAxis*>(axis)) {
-      whole_.insert(static_cast<int>(axis->orientation()), {numbers->min(), numbers->max()});
-    }
-  }
+  for (const QValueAxis* axis : numberAxes()) whole_.insert(axis->orientation(), {axis->min(), axis->max()});
   for (QAbstractSeries* series : chart()->series()) watchSeries(series);
   placeLegend();
-  watchLegend();
+  for (QLegendMarker* marker : chart()->legend()->markers()) {
+    connect(marker, &QLegendMarker::clicked, this, [this, marker] { toggleSeries(marker->label()); });
+  }
   applyHidden();
   applyZoom();
 }
@@ -106,12 +102,6 @@ void ChartView::placeLegend() {
 void ChartView::resizeEvent(QResizeEvent* event) {
   placeLegend();
   QChartView::resizeEvent(event);
-}
-
-void ChartView::watchLegend() {
-  for (QLegendMarker* marker : chart()->legend()->markers()) {
-    connect(marker, &QLegendMarker::clicked, this, [this, marker] { toggleSeries(nameOf(*marker)); });
-  }
 }
 
 void ChartView::toggleSeries(const QString& name) {
@@ -139,7 +129,7 @@ void ChartView::applyHidden() {
   for (QLegendMarker* marker : chart()->legend()->markers()) {
     fillMarker(*marker);
     QColor color = marker->labelBrush().color();
-    color.setAlphaF(hidden_.contains(nameOf(*marker)) ? kHiddenOpacity : 1);
+    color.setAlphaF(hidden_.contains(marker->label()) ? kHiddenOpacity : 1);
     marker->setLabelBrush(color);
   }
 }
@@ -197,15 +187,13 @@ void ChartView::zoomAt(const QPoint& position, double factor) {
   if (chart() == nullptr) return;
   const QRectF plot = chart()->plotArea();
   const QPointF at = chart()->mapFromScene(mapToScene(position));
-  for (QAbstractAxis* axis : chart()->axes()) {
-    auto* numbers = qobject_cast<QValueAxis*>(axis);
-    if (numbers == nullptr) continue;
-    const bool across = axis->orientation() == Qt::Horizontal;
+  for (QValueAxis* numbers : numberAxes()) {
+    const bool across = numbers->orientation() == Qt::Horizontal;
     const double part =
         std::clamp(across ? (at.x() - plot.left()) / plot.width() : (plot.bottom() - at.y()) / plot.height(), 0.0, 1.0);
     const double span = numbers->max() - numbers->min();
     const double fixed = numbers->min() + part * span;
-    const auto [low, high] = whole_.value(static_cast<int>(axis->orientation()));
+    const auto [low, high] = whole_.value(numbers->orientation());
     numbers->setRange(std::max(low, fixed - part * span / factor), std::min(high, fixed + (1 - part) * span / factor));
   }
   keepZoom();
@@ -213,32 +201,30 @@ void ChartView::zoomAt(const QPoint& position, double factor) {
 
 void ChartView::keepZoom() {
   zoom_.clear();
-  for (QAbstractAxis* axis : chart()->axes()) {
-    const auto* numbers = qobject_cast<QValueAxis*>(axis);
-    if (numbers == nullptr) continue;
-    const auto whole = whole_.value(static_cast<int>(axis->orientation()));
-    if (numbers->min() > whole.first || numbers->max() < whole.second) {
-      zoom_.insert(static_cast<int>(axis->orientation()), {numbers->min(), numbers->max()});
-    }
+  for (const QValueAxis* axis : numberAxes()) {
+    const auto [low, high] = whole_.value(axis->orientation());
+    if (axis->min() > low || axis->max() < high) zoom_.insert(axis->orientation(), {axis->min(), axis->max()});
   }
 }
 
 void ChartView::applyZoom() {
-  for (QAbstractAxis* axis : chart()->axes()) {
-    auto* numbers = qobject_cast<QValueAxis*>(axis);
-    const auto range = zoom_.constFind(static_cast<int>(axis->orientation()));
-    if (numbers != nullptr && range != zoom_.constEnd()) numbers->setRange(range->first, range->second);
+  for (QValueAxis* axis : numberAxes()) {
+    const auto [low, high] = zoom_.value(axis->orientation(), whole_.value(axis->orientation()));
+    axis->setRange(low, high);
   }
 }
 
 void ChartView::resetZoom() {
   zoom_.clear();
-  if (chart() == nullptr) return;
+  if (chart() != nullptr) applyZoom();
+}
+
+QList<QValueAxis*> ChartView::numberAxes() const {
+  QList<QValueAxis*> axes;
   for (QAbstractAxis* axis : chart()->axes()) {
-    auto* numbers = qobject_cast<QValueAxis*>(axis);
-    const auto whole = whole_.constFind(static_cast<int>(axis->orientation()));
-    if (numbers != nullptr && whole != whole_.constEnd()) numbers->setRange(whole->first, whole->second);
+    if (auto* numbers = qobject_cast<QValueAxis*>(axis)) axes << numbers;
   }
+  return axes;
 }
 
 void ChartView::wheelEvent(QWheelEvent* event) {

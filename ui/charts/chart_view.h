@@ -11,7 +11,7 @@
 class QAbstractSeries;
 class QBarSet;
 class QLabel;
-class QLegendMarker;
+class QValueAxis;
 class QXYSeries;
 
 namespace normlens::ui {
@@ -43,17 +43,17 @@ class ChartView final : public QChartView {
 
  private:
   void placeLegend();
-  void watchLegend();
   void watchSeries(QAbstractSeries* series);
   void applyHidden();
   void applyZoom();
+  [[nodiscard]] QList<QValueAxis*> numberAxes() const;
   void keepZoom();
   void tell(const QString& words);
 
   QLabel* hover_;
-  QSet<QString> hidden_;                     // names of series
-  QHash<int, QPair<double, double>> zoom_;   // by orientation; empty: all is shown
-  QHash<int, QPair<double, double>> whole_;  // the ranges of the chart as it was made
+  QSet<QString> hidden_;                                 // names of series
+  QHash<Qt::Orientation, QPair<double, double>> zoom_;   // empty: all is shown
+  QHash<Qt::Orientation, QPair<double, double>> whole_;  // the ranges of the chart as it was made
 };
 
 }  // namespace normlens::ui

@@ -1,7 +1,6 @@
 // Latency over rounds, and the distribution of all runs.
 #include <QAreaSeries>
 #include <QCoreApplication>
-#include <QLineSeries>
 #include <algorithm>
 #include <cmath>
 
@@ -16,21 +15,10 @@ namespace {
 QString tr(const char* words) { return QCoreApplication::translate("BenchCharts", words); }
 
 constexpr int kBins = 40;
+constexpr int kMostDots = 60;          // rounds of a line whose points are marked
 constexpr double kMost = 0.99;         // of the runs lie below the axis' end: a few disturbed ones must not push it out
 constexpr double kDisturbed = 3;       // times the median
 constexpr double kFewDisturbed = 0.1;  // of the rounds
-
-void addLine(QChart& chart, const QString& name, const QPen& pen, const QList<QPointF>& points, QAbstractAxis* x,
-             QAbstractAxis* y) {
-  auto* line = new QLineSeries(&chart);
-  line->setName(name);
-  line->setPen(pen);
-  line->setPointsVisible(points.size() <= 60 && pen.style() == Qt::SolidLine);
-  line->append(points);
-  chart.addSeries(line);
-  line->attachAxis(x);
-  line->attachAxis(y);
-}
 
 QList<QPointF> rounds(const protocol::BenchPoint& point, double std::pair<double, double>::*side) {
   QList<QPointF> points;
@@ -95,20 +83,23 @@ QList<QPointF> histogram(const std::vector<double>& values, const Range& range) 
   return outline;
 }
 
-void addHistogram(QChart& chart, const QString& name, const QColor& color, const QList<QPointF>& outline,
-                  QAbstractAxis* x, QAbstractAxis* y) {
-  auto* upper = new QLineSeries(&chart);
+void addHistogram(QChart& chart, const Axes& axes, const QString& name, const QColor& color,
+                  const QList<QPointF>& outline) {
+  auto* upper = new QLineSeries;
   upper->append(outline);
   auto* area = new QAreaSeries(upper);
   upper->setParent(area);
-  area->setName(name);
   QColor fill = color;
   fill.setAlpha(70);
   area->setBrush(fill);
   area->setPen(solidPen(color, 1.5));
-  chart.addSeries(area);
-  area->attachAxis(x);
-  area->attachAxis(y);
+  addSeries(chart, axes, area, name);
+}
+
+// The folded model of an earlier run.
+void addEarlier(QChart& chart, const Axes& axes, const protocol::BenchPoint& earlier, const Theme& theme,
+                const QList<QPointF>& points) {
+  addLine(chart, axes, tr("%1, earlier").arg(sideNames(earlier).second), dashedPen(secondColor(theme)), points);
 }
 
 double highest(const QList<QList<QPointF>>& lines) {
@@ -130,15 +121,15 @@ void fillLatencyChart(QChart& chart, const BenchPicture& picture, const Theme& t
   const Range range = rangeOf(lines);
   double last = 2;
   for (const auto& line : lines) last = std::max(last, static_cast<double>(line.size()));
-  auto* x = addNumberAxis(chart, Qt::AlignBottom, 1, last, tr("round"), theme);
-  auto* y = addNumberAxis(chart, Qt::AlignLeft, range.low, range.high, latencyTitle(lines, range), theme);
+  const Axes axes{addNumberAxis(chart, Qt::AlignBottom, 1, last, tr("round"), theme),
+                  addNumberAxis(chart, Qt::AlignLeft, range.low, range.high, latencyTitle(lines, range), theme)};
   const auto [nameA, nameB] = sideNames(point);
-  addLine(chart, nameA, solidPen(firstColor(theme)), lines[0], x, y);
-  if (point.b) addLine(chart, nameB, solidPen(secondColor(theme)), lines[1], x, y);
-  if (earlier != nullptr && earlier->b) {
-    addLine(chart, tr("%1, earlier").arg(sideNames(*earlier).second), dashedPen(secondColor(theme)), lines.last(), x,
-            y);
-  }
+  const auto add = [&](const QString& name, const QColor& color, const QList<QPointF>& points) {
+    addLine(chart, axes, name, solidPen(color), points)->setPointsVisible(points.size() <= kMostDots);
+  };
+  add(nameA, firstColor(theme), lines[0]);
+  if (point.b) add(nameB, secondColor(theme), lines[1]);
+  if (earlier != nullptr && earlier->b) addEarlier(chart, axes, *earlier, theme, lines.last());
 }
 
 void fillDistributionChart(QChart& chart, const BenchPicture& picture, const Theme& theme) {
@@ -156,15 +147,12 @@ void fillDistributionChart(QChart& chart, const BenchPicture& picture, const The
   range.high += std::max((range.high - range.low) * 0.02, range.high * 1e-3);
   QList<QList<QPointF>> outlines;
   for (const auto* side : sides) outlines << histogram(side->samples_ms, range);
-  auto* x = addNumberAxis(chart, Qt::AlignBottom, range.low, range.high, tr("ms"), theme);
-  auto* y = addNumberAxis(chart, Qt::AlignLeft, 0, highest(outlines) * 1.05, tr("runs"), theme);
+  const Axes axes{addNumberAxis(chart, Qt::AlignBottom, range.low, range.high, tr("ms"), theme),
+                  addNumberAxis(chart, Qt::AlignLeft, 0, highest(outlines) * 1.05, tr("runs"), theme)};
   const auto [nameA, nameB] = sideNames(point);
-  addHistogram(chart, nameA, firstColor(theme), outlines[0], x, y);
-  if (point.b) addHistogram(chart, nameB, secondColor(theme), outlines[1], x, y);
-  if (earlier != nullptr && earlier->b) {
-    addLine(chart, tr("%1, earlier").arg(sideNames(*earlier).second), dashedPen(secondColor(theme)), outlines.last(), x,
-            y);
-  }
+  addHistogram(chart, axes, nameA, firstColor(theme), outlines[0]);
+  if (point.b) addHistogram(chart, axes, nameB, secondColor(theme), outlines[1]);
+  if (earlier != nullptr && earlier->b) addEarlier(chart, axes, *earlier, theme, outlines.last());
 }
 
 }  // namespace normlens::ui

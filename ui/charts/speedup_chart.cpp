@@ -2,7 +2,6 @@
 #include <QBarCategoryAxis>
 #include <QCoreApplication>
 #include <QLegendMarker>
-#include <QLineSeries>
 #include <QScatterSeries>
 #include <algorithm>
 #include <cmath>
@@ -85,34 +84,14 @@ class Places {
   std::vector<Place> all_;
 };
 
-struct Axes {
-  QAbstractAxis* x;
-  QAbstractAxis* y;
-};
-
-QLineSeries* addLine(QChart& chart, const QString& name, const QPen& pen, const QList<QPointF>& points,
-                     const Axes& axes) {
-  auto* line = new QLineSeries(&chart);
-  line->setName(name);
-  line->setPen(pen);
-  line->append(points);
-  chart.addSeries(line);
-  line->attachAxis(axes.x);
-  line->attachAxis(axes.y);
-  return line;
-}
-
-QScatterSeries* addDots(QChart& chart, const QString& name, const QColor& color, const QList<QPointF>& points,
-                        const Axes& axes) {
-  auto* dots = new QScatterSeries(&chart);
-  dots->setName(name);
+QScatterSeries* addDots(QChart& chart, const Axes& axes, const QString& name, const QColor& color,
+                        const QList<QPointF>& points) {
+  auto* dots = new QScatterSeries;
   dots->setColor(color);
   dots->setBorderColor(Qt::transparent);
   dots->setMarkerSize(8);
   dots->append(points);
-  chart.addSeries(dots);
-  dots->attachAxis(axes.x);
-  dots->attachAxis(axes.y);
+  addSeries(chart, axes, dots, name);
   return dots;
 }
 
@@ -126,8 +105,7 @@ void addBars(QChart& chart, const QString& name, const QColor& color, const std:
   for (const Speedup& value : values) {
     if (!std::isfinite(value.high)) continue;
     const double x = places.of(value.place.category);
-    auto* bar = addLine(chart, name, solidPen(color, 1.5), {{x, value.low}, {x, value.high}}, axes);
-    hideInLegend(chart, bar);
+    hideInLegend(chart, addLine(chart, axes, name, solidPen(color, 1.5), {{x, value.low}, {x, value.high}}));
   }
 }
 
@@ -143,7 +121,7 @@ void addFailed(QChart& chart, const QColor& color, const std::vector<Place>& fai
                const QValueAxis& y, const Axes& axes) {
   QList<QPointF> points;
   for (const Place& place : failed) points << QPointF(places.of(place.category), y.min());
-  auto* marks = addDots(chart, tr("failed"), color, points, axes);
+  auto* marks = addDots(chart, axes, tr("failed"), color, points);
   marks->setMarkerShape(QScatterSeries::MarkerShapeTriangle);
   marks->setMarkerSize(10);
   marks->setProperty(kPlaceOnly, true);
@@ -190,17 +168,17 @@ void fillSpeedupChart(QChart& chart, const BenchPicture& picture, const Theme& t
                           theme);
   const Axes axes{x, y};
   const double last = static_cast<double>(places.names().size()) - 0.5;
-  addLine(chart, tr("equally fast"), solidPen(theme.control, 1), {{-0.5, 1}, {last, 1}}, axes);
-  if (!paper.isEmpty()) addLine(chart, picture.paper->label, dashedPen(referenceColor(theme)), paper, axes);
+  addLine(chart, axes, tr("equally fast"), solidPen(theme.control, 1), {{-0.5, 1}, {last, 1}});
+  if (!paper.isEmpty()) addLine(chart, axes, picture.paper->label, dashedPen(referenceColor(theme)), paper);
   if (!before.measured.empty()) {
-    addLine(chart, tr("earlier"), dashedPen(secondColor(theme)), medians(before.measured, places), axes);
+    addLine(chart, axes, tr("earlier"), dashedPen(secondColor(theme)), medians(before.measured, places));
   }
   const QString name = tr("speed-up");
   if (now.measured.size() > 1) {
-    hideInLegend(chart, addLine(chart, name, solidPen(secondColor(theme)), medians(now.measured, places), axes));
+    hideInLegend(chart, addLine(chart, axes, name, solidPen(secondColor(theme)), medians(now.measured, places)));
   }
   addBars(chart, name, secondColor(theme), now.measured, places, axes);
-  addDots(chart, name, secondColor(theme), medians(now.measured, places), axes);
+  addDots(chart, axes, name, secondColor(theme), medians(now.measured, places));
   if (!now.failed.empty()) addFailed(chart, theme.blocked, now.failed, places, *y, axes);
 }
 

@@ -66,6 +66,43 @@ QColor inkOn(QChar letter) {
   return letter == u'L' || letter == u'R' || letter == u'O' ? QColor(Qt::white) : QColor(0x1B1F24);
 }
 
+struct ClassWords {
+  char16_t letter;
+  const char* word;
+  const char* meaning;
+};
+
+constexpr ClassWords kClasses[] = {
+    {u'L', QT_TRANSLATE_NOOP("ClassMark", "Linear"),
+     QT_TRANSLATE_NOOP(
+         "ClassMark",
+         "General linear layer: its weight can be centered once, in the file, so that its output has zero mean.")},
+    {u'S', QT_TRANSLATE_NOOP("ClassMark", "Scalar op"),
+     QT_TRANSLATE_NOOP(
+         "ClassMark", "Scaling or view: multiplies all channels alike or rearranges them, so a zero mean stays zero.")},
+    {u'R', QT_TRANSLATE_NOOP("ClassMark", "Residual add"),
+     QT_TRANSLATE_NOOP("ClassMark", "Residual add: zero-mean when both of its addends are zero-mean.")},
+    {u'Z', QT_TRANSLATE_NOOP("ClassMark", "Zero-mean"),
+     QT_TRANSLATE_NOOP("ClassMark", "Its output already has zero mean for every input.")},
+    {u'O', QT_TRANSLATE_NOOP("ClassMark", "Opaque"),
+     QT_TRANSLATE_NOOP("ClassMark",
+                       "Opaque: nothing is known of the mean of its output. A LayerNorm that it reaches with no linear "
+                       "layer in between needs centering.")},
+    {u'A', QT_TRANSLATE_NOOP("ClassMark", "Centering"),
+     QT_TRANSLATE_NOOP("ClassMark",
+                       "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several "
+                       "norms.")},
+    {u'N', QT_TRANSLATE_NOOP("ClassMark", "Chosen norm"),
+     QT_TRANSLATE_NOOP("ClassMark", "The LayerNorm you are looking at.")},
+};
+
+QString wordsOf(QChar letter, const char* ClassWords::*which) {
+  for (const ClassWords& each : kClasses) {
+    if (letter == each.letter) return QCoreApplication::translate("ClassMark", each.*which);
+  }
+  return {};
+}
+
 }  // namespace
 
 void paintClassMark(QPainter& painter, const QRectF& area, QChar letter, const Theme& theme) {
@@ -83,55 +120,8 @@ void paintClassMark(QPainter& painter, const QRectF& area, QChar letter, const T
   painter.restore();
 }
 
-QString classWord(QChar letter) {
-  switch (letter.toLatin1()) {
-    case 'L':
-      return QCoreApplication::translate("ClassMark", "Linear");
-    case 'S':
-      return QCoreApplication::translate("ClassMark", "Scalar op");
-    case 'R':
-      return QCoreApplication::translate("ClassMark", "Residual add");
-    case 'Z':
-      return QCoreApplication::translate("ClassMark", "Zero-mean");
-    case 'O':
-      return QCoreApplication::translate("ClassMark", "Opaque");
-    case 'A':
-      return QCoreApplication::translate("ClassMark", "Centering");
-    case 'N':
-      return QCoreApplication::translate("ClassMark", "Chosen norm");
-    default:
-      return {};
-  }
-}
+QString classWord(QChar letter) { return wordsOf(letter, &ClassWords::word); }
 
-QString classMeaning(QChar letter) {
-  switch (letter.toLatin1()) {
-    case 'L':
-      return QCoreApplication::translate(
-          "ClassMark",
-          "General linear layer: its weight can be centered once, in the file, so that its output has zero mean.");
-    case 'S':
-      return QCoreApplication::translate(
-          "ClassMark", "Scaling or view: multiplies all channels alike or rearranges them, so a zero mean stays zero.");
-    case 'R':
-      return QCoreApplication::translate("ClassMark",
-                                         "Residual add: zero-mean when both of its addends are zero-mean.");
-    case 'Z':
-      return QCoreApplication::translate("ClassMark", "Its output already has zero mean for every input.");
-    case 'O':
-      return QCoreApplication::translate(
-          "ClassMark",
-          "Opaque: nothing is known of the mean of its output. A LayerNorm that it reaches with no linear layer in "
-          "between needs centering.");
-    case 'A':
-      return QCoreApplication::translate(
-          "ClassMark",
-          "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several norms.");
-    case 'N':
-      return QCoreApplication::translate("ClassMark", "The LayerNorm you are looking at.");
-    default:
-      return {};
-  }
-}
+QString classMeaning(QChar letter) { return wordsOf(letter, &ClassWords::meaning); }
 
 }  // namespace normlens::ui

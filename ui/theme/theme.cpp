@@ -1,11 +1,12 @@
 #include "ui/theme/theme.h"
 
 #include <QApplication>
+#include <QFile>
 #include <QFontDatabase>
+#include <QRegularExpression>
 #include <QStyleFactory>
 #include <QWidget>
-
-#include "ui/theme/style_sheet.h"
+#include <algorithm>
 
 namespace normlens::ui {
 
@@ -23,8 +24,6 @@ int scaledPixels(int pixels) {
   const int base = QFont().pixelSize();
   return base > 0 ? qRound(pixels * static_cast<double>(base) / kBaseFontPixels) : pixels;
 }
-
-QString uiFamily() { return firstInstalled({QStringLiteral("Inter"), QStringLiteral("Inter Variable")}); }
 
 QPalette paletteFor(const Theme& theme) {
   QPalette palette;
@@ -54,25 +53,66 @@ QPalette paletteFor(const Theme& theme) {
   return palette;
 }
 
+QString withTextScaled(const QString& sheet, double scale) {
+  static const QRegularExpression size(QStringLiteral("font-size: (\\d+)px"));
+  QString scaled;
+  qsizetype done = 0;
+  for (auto found = size.globalMatch(sheet); found.hasNext();) {
+    const QRegularExpressionMatch match = found.next();
+    scaled +=
+        sheet.mid(done, match.capturedStart(1) - done) + QString::number(qRound(match.captured(1).toInt() * scale));
+    done = match.capturedEnd(1);
+  }
+  return scaled + sheet.mid(done);
+}
+
+// resources/style/normlens.qss with each "@name" become the theme's colour of that name, and the sizes of text taken
+// times `textScale`. Empty if the resource is not linked in.
+QString styleSheetFor(const Theme& theme, double textScale) {
+  QFile file(QStringLiteral(":/normlens/style/normlens.qss"));
+  if (!file.open(QIODevice::ReadOnly)) return {};
+  QString sheet = QString::fromUtf8(file.readAll());
+  // Longer names first, so that "@text" does not eat the head of "@textSoft".
+  const std::pair<const char*, QColor> colors[] = {
+      {"@accentHover", theme.accentHover},
+      {"@accentText", theme.accentText},
+      {"@accent", theme.accent},
+      {"@onAccent", theme.onAccent},
+      {"@chrome", theme.chrome},
+      {"@panel", theme.panel},
+      {"@canvas", theme.canvas},
+      {"@textSoft", theme.textSoft},
+      {"@textFaint", theme.textFaint},
+      {"@text", theme.text},
+      {"@hairline", theme.hairline},
+      {"@control", theme.control},
+      {"@hover", theme.hover},
+      {"@selection", theme.selection},
+      {"@goodBack", theme.goodBack},
+      {"@good", theme.good},
+      {"@blockedBack", theme.blockedBack},
+      {"@blocked", theme.blocked},
+      {"@linearLine", theme.linearLine},
+      {"@opaqueLine", theme.opaqueLine},
+      {"@centeringLine", theme.classes.centering},
+      {"@chosen", theme.classes.chosen},
+  };
+  for (const auto& [name, color] : colors) sheet.replace(QLatin1String(name), color.name());
+  return withTextScaled(sheet, textScale);
+}
+
+constexpr QLatin1String kSchemeNames[] = {QLatin1String("system"), QLatin1String("light"),
+                                          QLatin1String("dark")};  // by ColorScheme
+
 }  // namespace
 
 ColorScheme colorSchemeFromName(const QString& name) {
-  if (name == QLatin1String("light")) return ColorScheme::Light;
-  if (name == QLatin1String("dark")) return ColorScheme::Dark;
-  return ColorScheme::FollowDesktop;
+  const auto* found = std::find(std::begin(kSchemeNames), std::end(kSchemeNames), name);
+  return found == std::end(kSchemeNames) ? ColorScheme::FollowDesktop
+                                         : static_cast<ColorScheme>(found - std::begin(kSchemeNames));
 }
 
-QString colorSchemeName(ColorScheme scheme) {
-  switch (scheme) {
-    case ColorScheme::Light:
-      return QStringLiteral("light");
-    case ColorScheme::Dark:
-      return QStringLiteral("dark");
-    case ColorScheme::FollowDesktop:
-      break;
-  }
-  return QStringLiteral("system");
-}
+QString colorSchemeName(ColorScheme scheme) { return kSchemeNames[static_cast<size_t>(scheme)]; }
 
 Theme lightTheme() {
   Theme t;
@@ -133,24 +173,14 @@ Theme darkTheme() {
 }
 
 QColor Theme::classColor(QChar letter) const {
-  switch (letter.toLatin1()) {
-    case 'L':
-      return classes.linear;
-    case 'S':
-      return classes.scalar;
-    case 'R':
-      return classes.residual;
-    case 'Z':
-      return classes.zeroMean;
-    case 'O':
-      return classes.opaque;
-    case 'A':
-      return classes.centering;
-    case 'N':
-      return classes.chosen;
-    default:
-      return textFaint;
+  constexpr std::pair<char16_t, QColor ClassColors::*> kColors[] = {
+      {u'L', &ClassColors::linear},   {u'S', &ClassColors::scalar}, {u'R', &ClassColors::residual},
+      {u'Z', &ClassColors::zeroMean}, {u'O', &ClassColors::opaque}, {u'A', &ClassColors::centering},
+      {u'N', &ClassColors::chosen}};
+  for (const auto& [each, color] : kColors) {
+    if (letter == each) return classes.*color;
   }
+  return textFaint;
 }
 
 Theme themeOf(const QPalette& palette) { return desktopIsDark(palette) ? darkTheme() : lightTheme(); }
@@ -163,7 +193,8 @@ bool desktopIsDark(const QPalette& desktopPalette) {
 
 QFont uiFont(int pixels, QFont::Weight weight) {
   QFont font;
-  if (const QString family = uiFamily(); !family.isEmpty()) font.setFamily(family);
+  const QString family = firstInstalled({QStringLiteral("Inter"), QStringLiteral("Inter Variable")});
+  if (!family.isEmpty()) font.setFamily(family);
   font.setPixelSize(scaledPixels(pixels));
   font.setWeight(weight);
   return font;
@@ -183,10 +214,8 @@ QFont monoFont(int pixels, QFont::Weight weight) {
 void applyTheme(QApplication& application, const Theme& theme, int basePixels) {
   application.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   application.setPalette(paletteFor(theme));
-  QFont font;
-  if (const QString family = uiFamily(); !family.isEmpty()) font.setFamily(family);
+  QFont font = uiFont();
   font.setPixelSize(basePixels);
-  font.setWeight(QFont::Normal);
   application.setFont(font);
   application.setStyleSheet(styleSheetFor(theme, static_cast<double>(basePixels) / kBaseFontPixels));
 }

@@ -2,97 +2,100 @@
 
 #include <QCoreApplication>
 #include <QWidget>
+#include <tuple>
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 
 namespace normlens::ui {
 
-const QVector<Policy>& policies() {
-  static const QVector<Policy> all = {
-      {"free", QT_TRANSLATE_NOOP("Policy", "Free"),
-       QT_TRANSLATE_NOOP("Policy", "Only edits of weights: nothing is added at run time.")},
-      {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
-       QT_TRANSLATE_NOOP(
-           "Policy", "Centers at run time where that saves more time than it costs; the file grows by at most 10%.")},
-      {"all", QT_TRANSLATE_NOOP("Policy", "All"),
-       QT_TRANSLATE_NOOP("Policy",
-                         "Folds every LayerNorm that can be folded, even where a centering of its own is needed.")},
-      {"paper", QT_TRANSLATE_NOOP("Policy", "As in the paper"),
-       QT_TRANSLATE_NOOP(
-           "Policy",
-           "Folds what the paper's criterion allows; where γ or β matter the proof fails, and shows by how much.")},
-  };
-  return all;
-}
+namespace {
 
-const QVector<NormFlavour>& normFlavours() {
-  static const QVector<NormFlavour> all = {
-      {"portable", QT_TRANSLATE_NOOP("Flavour", "Portable: rms_norm of the framework"),
-       QT_TRANSLATE_NOOP(
-           "Flavour", "The framework's own: torch 2.4 or later; ONNX opset 23 where the model can be lifted to it.")},
-      {"primitives", QT_TRANSLATE_NOOP("Flavour", "Primitives: for older runtimes"),
-       QT_TRANSLATE_NOOP("Flavour", "Written out as multiplications, a mean and a square root; runs everywhere.")},
-      {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: fused kernels"),
-       QT_TRANSLATE_NOOP(
-           "Flavour",
-           "TorchScript: normlens::rms_norm, which needs libnormlens_ops.so. ONNX: ONNX Runtime's fused norms.")},
-  };
-  return all;
-}
+constexpr NamedWay kPolicies[] = {
+    {"free", QT_TRANSLATE_NOOP("Policy", "Free"),
+     QT_TRANSLATE_NOOP("Policy", "Only edits of weights: nothing is added at run time.")},
+    {"balanced", QT_TRANSLATE_NOOP("Policy", "Balanced"),
+     QT_TRANSLATE_NOOP("Policy",
+                       "Centers at run time where that saves more time than it costs; the file grows by at most 10%.")},
+    {"all", QT_TRANSLATE_NOOP("Policy", "All"),
+     QT_TRANSLATE_NOOP("Policy",
+                       "Folds every LayerNorm that can be folded, even where a centering of its own is needed.")},
+    {"paper", QT_TRANSLATE_NOOP("Policy", "As in the paper"),
+     QT_TRANSLATE_NOOP(
+         "Policy",
+         "Folds what the paper's criterion allows; where γ or β matter the proof fails, and shows by how much.")},
+};
+
+constexpr NamedWay kFlavours[] = {
+    {"portable", QT_TRANSLATE_NOOP("Flavour", "Portable: rms_norm of the framework"),
+     QT_TRANSLATE_NOOP("Flavour",
+                       "The framework's own: torch 2.4 or later; ONNX opset 23 where the model can be lifted to it.")},
+    {"primitives", QT_TRANSLATE_NOOP("Flavour", "Primitives: for older runtimes"),
+     QT_TRANSLATE_NOOP("Flavour", "Written out as multiplications, a mean and a square root; runs everywhere.")},
+    {"fast", QT_TRANSLATE_NOOP("Flavour", "Fast: fused kernels"),
+     QT_TRANSLATE_NOOP(
+         "Flavour",
+         "TorchScript: normlens::rms_norm, which needs libnormlens_ops.so. ONNX: ONNX Runtime's fused norms.")},
+};
+
+constexpr NamedWay kThemes[] = {{"system", QT_TRANSLATE_NOOP("Theme", "As the desktop"), ""},
+                                {"light", QT_TRANSLATE_NOOP("Theme", "Light"), ""},
+                                {"dark", QT_TRANSLATE_NOOP("Theme", "Dark"), ""}};
+
+}  // namespace
+
+std::span<const NamedWay> normFlavours() { return kFlavours; }
 
 Actions::Actions(QWidget* window) : QObject(window) {
-  open = add(QStringLiteral("open"), tr("Open"), QKeySequence::Open,
-             tr("Open a TorchScript or ONNX model, or a project."));
-  saveProject = add(QStringLiteral("saveProject"), tr("Save project"), QKeySequence::Save,
+  open = add("open", tr("Open"), QKeySequence::Open, tr("Open a TorchScript or ONNX model, or a project."));
+  saveProject = add("saveProject", tr("Save project"), QKeySequence::Save,
                     tr("Save plan, inputs, view and measurements beside the path of the model."));
-  saveProjectAs = add(QStringLiteral("saveProjectAs"), tr("Save project as"),
-                      QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S), tr("Save the project under another name."));
-  fold = add(QStringLiteral("fold"), tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
+  saveProjectAs = add("saveProjectAs", tr("Save project as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
+                      tr("Save the project under another name."));
+  fold = add("fold", tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
              tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms, and prove the result."));
-  verify = add(QStringLiteral("verify"), tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
+  verify = add("verify", tr("Verify"), QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Run the proof again: original against folded, in float64 and in the file's own type."));
-  measure = add(QStringLiteral("measure"), tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
+  measure = add("measure", tr("Measure"), QKeySequence(Qt::CTRL | Qt::Key_M),
                 tr("Time the two models of the Benchmark panel in alternating rounds."));
-  exportModel = add(QStringLiteral("export"), tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E),
-                    tr("Write the folded model to a file."));
-  undo = add(QStringLiteral("undo"), tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
-  redo = add(QStringLiteral("redo"), tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z),
-             tr("Do the change of the plan again."));
+  exportModel =
+      add("export", tr("Export"), QKeySequence(Qt::CTRL | Qt::Key_E), tr("Write the folded model to a file."));
+  undo = add("undo", tr("Undo"), QKeySequence::Undo, tr("Take back the last change of the plan."));
+  redo =
+      add("redo", tr("Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), tr("Do the change of the plan again."));
   redo->setShortcuts({redo->shortcut(), QKeySequence(Qt::CTRL | Qt::Key_Y)});
-  compareFolded = add(QStringLiteral("compareFolded"), tr("Compare with the folded model"),
-                      QKeySequence(Qt::CTRL | Qt::Key_D), tr("Original and folded graph side by side."));
-  compareWith = add(QStringLiteral("compareWith"), tr("Compare with…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
+  compareFolded = add("compareFolded", tr("Compare with the folded model"), QKeySequence(Qt::CTRL | Qt::Key_D),
+                      tr("Original and folded graph side by side."));
+  compareWith = add("compareWith", tr("Compare with…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_D),
                     tr("The graph of another file beside this one."));
-  find = add(QStringLiteral("find"), tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
-  findNext = add(QStringLiteral("findNext"), tr("Find next"), QKeySequence(Qt::Key_F3),
-                 tr("Go to the next of what the search found."));
-  findPrevious = add(QStringLiteral("findPrevious"), tr("Find previous"), QKeySequence(Qt::SHIFT | Qt::Key_F3),
+  find = add("find", tr("Find"), QKeySequence::Find, tr("Find a norm, a module or an operator."));
+  findNext = add("findNext", tr("Find next"), QKeySequence(Qt::Key_F3), tr("Go to the next of what the search found."));
+  findPrevious = add("findPrevious", tr("Find previous"), QKeySequence(Qt::SHIFT | Qt::Key_F3),
                      tr("Go to the previous of what the search found."));
-  command = add(QStringLiteral("command"), tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
+  command = add("command", tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
                 tr("Run a command, or go to a LayerNorm or a panel, by a few letters of its name."));
-  explain = add(QStringLiteral("explain"), tr("Explain this"), QKeySequence(Qt::Key_F1),
+  explain = add("explain", tr("Explain this"), QKeySequence(Qt::Key_F1),
                 tr("Open the lesson that explains what is under the pointer."));
-  stop = add(QStringLiteral("stop"), tr("Stop what is running"), QKeySequence(Qt::Key_Escape),
-             tr("Stop the running job."));
-  restartEngine = add(QStringLiteral("restartEngine"), tr("Restart engine"), {},
+  stop = add("stop", tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
+  restartEngine = add("restartEngine", tr("Restart engine"), {},
                       tr("Start the engine anew and open the model again; the plan is kept."));
-  closeModel = add(QStringLiteral("closeModel"), tr("Close model"), QKeySequence::Close, tr("Back to the start page."));
-  toggleInspector = add(QStringLiteral("toggleInspector"), tr("Inspector"), QKeySequence(Qt::CTRL | Qt::Key_I),
-                        tr("Show or hide the inspector."));
-  toggleBottom = add(QStringLiteral("toggleBottom"), tr("Bottom panel"), QKeySequence(Qt::CTRL | Qt::Key_J),
+  closeModel = add("closeModel", tr("Close model"), QKeySequence::Close, tr("Back to the start page."));
+  toggleInspector =
+      add("toggleInspector", tr("Inspector"), QKeySequence(Qt::CTRL | Qt::Key_I), tr("Show or hide the inspector."));
+  toggleBottom = add("toggleBottom", tr("Bottom panel"), QKeySequence(Qt::CTRL | Qt::Key_J),
                      tr("Show or hide plan, proof, benchmark and log."));
   for (QAction* toggle : {toggleInspector, toggleBottom}) {
     toggle->setCheckable(true);
     toggle->setChecked(true);
   }
-  preferences = add(QStringLiteral("preferences"), tr("Preferences"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
+  preferences = add("preferences", tr("Preferences"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
                     tr("Theme, text size, precision and the engine's command."));
   addPlanActions();
   addPanels();
-  addPolicies(window);
-  addFlavours(window);
-  addThemes(window);
+  std::tie(foldMenu, policyGroup) = addWays(tr("Policy"), tr("Policy"), "Policy", kPolicies);
+  std::tie(exportMenu, flavourGroup) =
+      addWays(tr("Norm flavour"), tr("Norm in the exported file"), "Flavour", normFlavours());
+  std::tie(themeMenu, themeGroup) = addWays(tr("Appearance"), {}, "Theme", kThemes);
   addMenus(window);
 }
 
@@ -149,7 +152,7 @@ void Actions::addPanels() {
   int number = 0;  // Alt+1 to Alt+9, then Alt+0
   for (const Panel& row : rows) {
     number = (number + 1) % 10;
-    QAction* action = add(QLatin1String(row.name), row.title, QKeySequence(Qt::ALT | (Qt::Key_0 + number)), row.tip);
+    QAction* action = add(row.name, row.title, QKeySequence(Qt::ALT | (Qt::Key_0 + number)), row.tip);
     action->setData(static_cast<int>(row.panel));
     panels << action;
   }
@@ -157,22 +160,20 @@ void Actions::addPanels() {
 
 void Actions::addPlanActions() {
   suggestBest =
-      add(QStringLiteral("suggestBest"), tr("Suggest best"), {},
+      add("suggestBest", tr("Suggest best"), {},
           tr("Let the planner choose, with what norms and centerings cost measured on the engine's machine."));
-  foldAll = add(QStringLiteral("foldAll"), tr("Fold all"), {},
+  foldAll = add("foldAll", tr("Fold all"), {},
                 tr("Fold every LayerNorm that can be folded, even where it needs a centering of its own."));
-  resetPlan = add(QStringLiteral("resetPlan"), tr("Reset"), {},
-                  tr("Take back every choice: the plan as it was after the analysis."));
-  foldNorm = add(QStringLiteral("foldNorm"), tr("Fold this LayerNorm"), QKeySequence(Qt::CTRL | Qt::Key_L),
+  resetPlan = add("resetPlan", tr("Reset"), {}, tr("Take back every choice: the plan as it was after the analysis."));
+  foldNorm = add("foldNorm", tr("Fold this LayerNorm"), QKeySequence(Qt::CTRL | Qt::Key_L),
                  tr("Fold the selected LayerNorm, or keep it where the plan folds it."));
-  centerHere =
-      add(QStringLiteral("centerHereAction"), tr("Center here"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
-          tr("Ask what centering the selected value at run time would free."));
+  centerHere = add("centerHereAction", tr("Center here"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
+                   tr("Ask what centering the selected value at run time would free."));
 }
 
-QAction* Actions::add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip) {
+QAction* Actions::add(const char* name, const QString& text, const QKeySequence& keys, const QString& tip) {
   auto* action = new QAction(text, this);
-  action->setObjectName(name);
+  action->setObjectName(QLatin1String(name));
   action->setShortcut(keys);
   action->setToolTip(keys.isEmpty() ? tip
                                     : QStringLiteral("%1 (%2)").arg(tip, keys.toString(QKeySequence::NativeText)));
@@ -181,48 +182,25 @@ QAction* Actions::add(const QString& name, const QString& text, const QKeySequen
   return action;
 }
 
-void Actions::addPolicies(QWidget* window) {
-  foldMenu = new QMenu(tr("Policy"), window);
-  foldMenu->setToolTipsVisible(true);
-  foldMenu->addSection(tr("Policy"));
-  policyGroup = new QActionGroup(this);
-  for (const Policy& policy : policies()) {
-    QAction* action = foldMenu->addAction(QCoreApplication::translate("Policy", policy.title));
-    action->setObjectName(QStringLiteral("policy_") + QLatin1String(policy.name));
-    action->setToolTip(QCoreApplication::translate("Policy", policy.meaning));
+std::pair<QMenu*, QActionGroup*> Actions::addWays(const QString& title, const QString& section, const char* context,
+                                                  std::span<const NamedWay> ways) {
+  auto* menu = new QMenu(title, static_cast<QWidget*>(parent()));
+  menu->setToolTipsVisible(true);
+  if (!section.isEmpty()) menu->addSection(section);
+  auto* group = new QActionGroup(this);
+  for (const NamedWay& way : ways) {
+    QAction* action = menu->addAction(QCoreApplication::translate(context, way.title));
+    action->setObjectName(QStringLiteral("%1_%2").arg(QString::fromLatin1(context).toLower(), QLatin1String(way.name)));
+    action->setToolTip(QCoreApplication::translate(context, way.meaning));
     action->setCheckable(true);
-    action->setData(QString::fromLatin1(policy.name));
-    policyGroup->addAction(action);
+    action->setData(QString::fromLatin1(way.name));
+    group->addAction(action);
   }
+  return {menu, group};
 }
 
-void Actions::addFlavours(QWidget* window) {
-  exportMenu = new QMenu(tr("Norm flavour"), window);
-  exportMenu->setToolTipsVisible(true);
-  exportMenu->addSection(tr("Norm in the exported file"));
-  flavourGroup = new QActionGroup(this);
-  for (const NormFlavour& flavour : normFlavours()) {
-    QAction* action = exportMenu->addAction(QCoreApplication::translate("Flavour", flavour.title));
-    action->setObjectName(QStringLiteral("flavour_") + QLatin1String(flavour.name));
-    action->setToolTip(QCoreApplication::translate("Flavour", flavour.meaning));
-    action->setCheckable(true);
-    action->setData(QString::fromLatin1(flavour.name));
-    flavourGroup->addAction(action);
-  }
-}
-
-void Actions::addThemes(QWidget* window) {
-  themeMenu = new QMenu(tr("Appearance"), window);
-  themeGroup = new QActionGroup(this);
-  const QPair<QString, QString> themes[] = {{QStringLiteral("system"), tr("As the desktop")},
-                                            {QStringLiteral("light"), tr("Light")},
-                                            {QStringLiteral("dark"), tr("Dark")}};
-  for (const auto& [name, title] : themes) {
-    QAction* action = themeMenu->addAction(title);
-    action->setCheckable(true);
-    action->setData(name);
-    themeGroup->addAction(action);
-  }
+void setChosen(const QActionGroup& group, const QString& data) {
+  for (QAction* action : group.actions()) action->setChecked(action->data().toString() == data);
 }
 
 void Actions::update(Session& session) {
@@ -239,7 +217,7 @@ void Actions::update(Session& session) {
   exportModel->setEnabled(folded && session.foldResult()->ok && idle);
   exportMenu->setEnabled(settled);
   flavourGroup->setEnabled(settled);  // not while the other one is folded or measured
-  updatePlan(session);
+  updatePlan(session, alive);
   stop->setEnabled(session.busy());
   for (QAction* save : {saveProject, saveProjectAs}) save->setEnabled(analysed);
   closeModel->setEnabled(!session.path().isEmpty());
@@ -247,17 +225,12 @@ void Actions::update(Session& session) {
   compareWith->setEnabled(session.document() != nullptr && idle);
   for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
   explain->setEnabled(!session.path().isEmpty());
-  for (QAction* action : policyGroup->actions()) {
-    action->setChecked(action->data().toString() == text(session.choices()->params().policy));
-  }
-  for (QAction* action : flavourGroup->actions()) {
-    action->setChecked(action->data().toString() == text(session.flavour()));
-  }
+  setChosen(*policyGroup, text(session.choices()->params().policy));
+  setChosen(*flavourGroup, text(session.flavour()));
 }
 
-void Actions::updatePlan(Session& session) {
-  const bool analysed = session.analysis().has_value();
-  const bool alive = session.engine()->state() != EngineClient::State::Dead && session.served();
+void Actions::updatePlan(Session& session, bool alive) {
+  const bool asked = session.analysis().has_value() && alive;
   const QUndoStack& stack = *session.choices()->undoStack();
   const QString undone = stack.undoText(), redone = stack.redoText();
   undo->setEnabled(stack.canUndo());
@@ -266,13 +239,13 @@ void Actions::updatePlan(Session& session) {
   redo->setText(redone.isEmpty() ? tr("Redo") : tr("Redo: %1").arg(redone));
   undo->setToolTip(undone.isEmpty() ? tr("Take back the last change of the plan.") : tr("Take back: %1").arg(undone));
   redo->setToolTip(redone.isEmpty() ? tr("Do the change of the plan again.") : tr("Do again: %1").arg(redone));
-  const bool some = analysed && alive && session.analysis()->totals.layer_norms > 0;
+  const bool some = asked && session.analysis()->totals.layer_norms > 0;
   for (QAction* action : {suggestBest, foldAll, resetPlan}) action->setEnabled(some);
   const Selection& selection = session.selection()->current();
-  const bool norm = analysed && alive && selection.norm >= 0;
+  const bool norm = asked && selection.norm >= 0;
   foldNorm->setEnabled(norm);
   foldNorm->setText(norm && session.folds(selection.norm) ? tr("Keep this LayerNorm") : tr("Fold this LayerNorm"));
-  centerHere->setEnabled(analysed && alive && (norm || selection.node >= 0 || selection.value >= 0));
+  centerHere->setEnabled(asked && (norm || selection.node >= 0 || selection.value >= 0));
 }
 
 QList<QAction*> Actions::searchable() const {

@@ -5,27 +5,24 @@
 #include <QActionGroup>
 #include <QMenu>
 #include <QObject>
+#include <span>
 
 namespace normlens::ui {
 
 class Session;
 
-// Norm flavours of the exported file. First: the default.
-struct NormFlavour {
+// One of several ways: a policy of the plan, a flavour of the norm in the exported file.
+struct NamedWay {
   const char* name;
   const char* title;
   const char* meaning;
 };
-[[nodiscard]] const QVector<NormFlavour>& normFlavours();
+[[nodiscard]] std::span<const NamedWay> normFlavours();  // first: the default; words of the context "Flavour"
 
-struct Policy {
-  const char* name;
-  const char* title;
-  const char* meaning;
-};
-[[nodiscard]] const QVector<Policy>& policies();
+// Checks the action of the group that has this data.
+void setChosen(const QActionGroup& group, const QString& data);
 
-// The places of the window that an action leads to.
+// The places of the window that an action leads to: two at the left, then those of BottomPanel::Tab in its order.
 enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Learn, Log };
 
 // Owned by the window; the names are those of what they do.
@@ -81,11 +78,11 @@ class Actions final : public QObject {
   void addPlanActions();
   void addPanels();
   void addMenus(QWidget* window);
-  void updatePlan(Session& session);
-  QAction* add(const QString& name, const QString& text, const QKeySequence& keys, const QString& tip);
-  void addPolicies(QWidget* window);
-  void addFlavours(QWidget* window);
-  void addThemes(QWidget* window);
+  void updatePlan(Session& session, bool alive);
+  QAction* add(const char* name, const QString& text, const QKeySequence& keys, const QString& tip);
+  // A menu and its group, of which one action is checked.
+  std::pair<QMenu*, QActionGroup*> addWays(const QString& title, const QString& section, const char* context,
+                                           std::span<const NamedWay> ways);
 
   QList<QAction*> all_;  // in the order in which they were made
 };

@@ -2,14 +2,12 @@
 
 #include <QCloseEvent>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMimeData>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QTimer>
 #include <QUrl>
-#include <QVBoxLayout>
 
 #include "ui/client/engine_client.h"
 #include "ui/session/project/project_keeper.h"
@@ -27,6 +25,7 @@
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/frame/tool_bar.h"
 #include "ui/window/inspector/inspector.h"
+#include "ui/window/parts.h"
 #include "ui/window/workspace/compare_view.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/welcome_page.h"
@@ -47,6 +46,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   engine_->setCommand(options_.engine);
   build();
   connectActions();
+  connectEngine();
   connectSession();
   connectViews();
   connectTheme();
@@ -54,10 +54,7 @@ MainWindow::MainWindow(const WindowOptions& options, QWidget* parent)
   connectProject();
   if (options_.rememberLayout) preferences_ = preferencesFromSettings();
   preferences_.scheme = options_.scheme;
-  session_->setDigits(preferences_.digits);
-  session_->measurements()->setDevice(preferences_.device);
-  session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
-  project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
+  usePreferences();
   if (options_.rememberLayout) {
     restoreGeometry(QSettings().value(QStringLiteral("window/geometry")).toByteArray());
     workspace_->restoreSizes();
@@ -76,14 +73,11 @@ MainWindow::~MainWindow() {
 void MainWindow::build() {
   auto* central = new QWidget(this);
   central->setObjectName(QStringLiteral("central"));
-  auto* layout = new QVBoxLayout(central);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(central);
   tools_ = new ToolBar(actions_, central);
   story_ = new StoryBar(central);
   info_ = new InfoBar(central);
-  pages_ = new QStackedWidget(central);
-  pages_->setObjectName(QStringLiteral("pages"));
+  pages_ = describe(new QStackedWidget(central), "pages");
   pages_->setFocusPolicy(Qt::ClickFocus);
   welcome_ = new WelcomePage(pages_);
   workspace_ = new Workspace(session_, actions_, pages_);
@@ -121,8 +115,14 @@ void MainWindow::connectActions() {
     workspace_->inspector()->centerSelected();
   });
   connect(actions_->stop, &QAction::triggered, session_, &Session::cancel);
-  connect(actions_->restartEngine, &QAction::triggered, this, [this] { nextAction(NextAction::Restart); });
-  connect(actions_->closeModel, &QAction::triggered, this, &MainWindow::closeModel);
+  connect(actions_->restartEngine, &QAction::triggered, this, [this] {
+    info_->dismiss();
+    session_->recover();
+  });
+  connect(actions_->closeModel, &QAction::triggered, this, [this] {
+    info_->dismiss();
+    closeModel();
+  });
   connect(actions_->find, &QAction::triggered, tools_->search(), &SearchBox::begin);
   connect(actions_->compareFolded, &QAction::triggered, this, [this] { showComparison({}); });
   connect(actions_->compareWith, &QAction::triggered, this, &MainWindow::askForComparison);
@@ -165,9 +165,7 @@ void MainWindow::connectViews() {
 }
 
 void MainWindow::connectTheme() {
-  for (QAction* action : actions_->themeGroup->actions()) {
-    action->setChecked(action->data().toString() == colorSchemeName(options_.scheme));
-  }
+  setChosen(*actions_->themeGroup, colorSchemeName(options_.scheme));
   connect(actions_->themeGroup, &QActionGroup::triggered, this, [this](QAction* action) {
     Preferences chosen = preferences_;
     chosen.scheme = colorSchemeFromName(action->data().toString());
@@ -184,75 +182,57 @@ void MainWindow::openFile(const QString& path) {
   const QFileInfo info(path);
   info_->dismiss();
   session_->open(info.exists() ? info.absoluteFilePath() : path);
-  pages_->setCurrentWidget(workspace_);
-  refresh();
-}
-
-QFileDialog* MainWindow::makeModelDialog(const QString& title) {
-  auto* dialog = new QFileDialog(this, title);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setFileMode(QFileDialog::ExistingFile);
-  dialog->setNameFilters({tr("Models and projects (*.pt *.pth *.ts *.onnx *.normlens)"), tr("All files (*)")});
-  const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
-                                                  : QFileInfo(session_->path()).absolutePath();
-  if (!last.isEmpty()) dialog->setDirectory(last);
-  return dialog;
+  showPage(workspace_);
 }
 
 void MainWindow::askForModel() {
-  QFileDialog* dialog = makeModelDialog(tr("Open a model"));
-  dialog->setObjectName(QStringLiteral("openDialog"));
-  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), QFileInfo(path).absolutePath());
+  const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
+                                                  : folderOf(session_->path());
+  const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.onnx *.normlens)"), tr("All files (*)")};
+  askForFile(this, {QStringLiteral("openDialog"), tr("Open a model"), filters, last}, [this](const QString& path) {
+    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), folderOf(path));
     openFile(path);
   });
-  dialog->open();
 }
 
 void MainWindow::askForComparison() {
-  QFileDialog* dialog = makeModelDialog(tr("Compare with"));
-  dialog->setObjectName(QStringLiteral("compareDialog"));
-  connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::showComparison);
-  dialog->open();
+  askForFile(this, {QStringLiteral("compareDialog"), tr("Compare with"), modelFilters(), folderOf(session_->path())},
+             [this](const QString& path) { showComparison(path); });
 }
 
 void MainWindow::showComparison(const QString& path) {
   if (compare_ == nullptr) {
     compare_ = new CompareView(session_, pages_);
     pages_->addWidget(compare_);
-    connect(compare_, &CompareView::closed, this, [this] {
-      pages_->setCurrentWidget(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_);
-      refresh();
-    });
+    connect(compare_, &CompareView::closed, this, &MainWindow::showWork);
   }
-  pages_->setCurrentWidget(compare_);
+  showPage(compare_);
   compare_->compareWith(path);
+}
+
+void MainWindow::showPage(QWidget* page) {
+  pages_->setCurrentWidget(page);
   refresh();
 }
+
+void MainWindow::showWork() { showPage(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_); }
 
 void MainWindow::askForExport(bool force) {
   if (!session_->foldResult()) return;
   const QFileInfo model(session_->path());
-  auto* dialog = new QFileDialog(this, tr("Export the folded model"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("exportDialog"));
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setDirectory(model.absolutePath());
-  dialog->setDefaultSuffix(model.suffix());
-  dialog->setNameFilter(tr("Models (*.%1)").arg(model.suffix()));
-  dialog->selectFile(QStringLiteral("%1.folded.%2").arg(model.completeBaseName(), model.suffix()));
-  connect(dialog, &QFileDialog::fileSelected, this,
-          [this, force](const QString& path) { session_->exportTo(path, force); });
-  dialog->open();
+  const FileQuestion question{QStringLiteral("exportDialog"),
+                              tr("Export the folded model"),
+                              {tr("Models (*.%1)").arg(model.suffix())},
+                              model.absolutePath(),
+                              model.completeBaseName() + QStringLiteral(".folded")};
+  askForFile(this, question, [this, force](const QString& path) { session_->exportTo(path, force); });
 }
 
 void MainWindow::closeModel() {
   session_->close();
-  info_->dismiss();
   welcome_->refresh();
-  pages_->setCurrentWidget(welcome_);
+  showWork();
   pages_->setFocus();
-  refresh();
 }
 
 void MainWindow::showEvent(QShowEvent* event) {

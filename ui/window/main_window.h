@@ -14,7 +14,6 @@
 #include "ui/window/frame/preferences.h"
 #include "ui/window/frame/story.h"
 
-class QFileDialog;
 class QStackedWidget;
 
 namespace normlens::ui {
@@ -71,13 +70,15 @@ class MainWindow final : public QMainWindow {
  private:
   void build();
   void connectActions();
-  void connectSession();  // main_window_engine.cpp
+  void connectEngine();   // main_window_engine.cpp
+  void connectSession();  // the same
   void connectViews();
   void connectCommands();  // main_window_commands.cpp
   void connectProject();   // main_window_project.cpp
   void connectTheme();
   void refresh();  // actions, story, status: after any change of the session
-  QFileDialog* makeModelDialog(const QString& title);
+  void showPage(QWidget* page);
+  void showWork();  // the open model, or the welcome page
   void openProjectFile(const QString& path);
   void askForModel();
   void saveProject();
@@ -101,13 +102,13 @@ class MainWindow final : public QMainWindow {
   void showSilence(int seconds);
   void dismissWhenWorkBegins();
   void showFoldResult();
-  void showExport();
+  void showWritten(const QString& path, const QString& words);
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void showPanel(ActionPanel panel);
   void showLesson();
   void showPreferences();
-  void leavePreferences();
   void applyPreferences(const Preferences& preferences);
+  void usePreferences();
   void applyLook();
 
   WindowOptions options_;

@@ -36,7 +36,10 @@ void MainWindow::connectCommands() {
     connect(panel, &QAction::triggered, this,
             [this, panel] { showPanel(static_cast<ActionPanel>(panel->data().toInt())); });
   }
-  connect(preferencesPage_, &PreferencesPage::closed, this, &MainWindow::leavePreferences);
+  connect(preferencesPage_, &PreferencesPage::closed, this, [this] {
+    showWork();
+    pages_->setFocus();
+  });
   connect(preferencesPage_, &PreferencesPage::changed, this,
           [this] { applyPreferences(preferencesPage_->preferences()); });
   connect(preferencesPage_, &PreferencesPage::engineCommandChanged, this, [this] {
@@ -89,78 +92,41 @@ void MainWindow::showLesson() {
 
 void MainWindow::showPanel(ActionPanel panel) {
   if (session_->path().isEmpty()) return;
-  pages_->setCurrentWidget(workspace_);
-  const auto bottom = [&](BottomPanel::Tab tab) {
-    actions_->toggleBottom->setChecked(true);
-    workspace_->bottom()->showTab(tab);
-    workspace_->bottom()->focusTab();
-  };
-  switch (panel) {
-    case ActionPanel::NormList:
-      workspace_->norms()->showNorms();
-      break;
-    case ActionPanel::Modules:
-      workspace_->norms()->showModules();
-      break;
-    case ActionPanel::Plan:
-      bottom(BottomPanel::Plan);
-      break;
-    case ActionPanel::NormTable:
-      bottom(BottomPanel::Norms);
-      break;
-    case ActionPanel::Inputs:
-      bottom(BottomPanel::Inputs);
-      break;
-    case ActionPanel::Proof:
-      bottom(BottomPanel::Proof);
-      break;
-    case ActionPanel::Differences:
-      bottom(BottomPanel::Differences);
-      break;
-    case ActionPanel::Benchmark:
-      bottom(BottomPanel::Benchmark);
-      break;
-    case ActionPanel::Learn:
-      bottom(BottomPanel::Learn);
-      break;
-    case ActionPanel::Log:
-      bottom(BottomPanel::Log);
-      break;
-  }
-  refresh();
+  showPage(workspace_);
+  if (panel == ActionPanel::NormList) return workspace_->norms()->showNorms();
+  if (panel == ActionPanel::Modules) return workspace_->norms()->showModules();
+  actions_->toggleBottom->setChecked(true);
+  workspace_->bottom()->showTab(
+      static_cast<BottomPanel::Tab>(static_cast<int>(panel) - static_cast<int>(ActionPanel::Plan)));
+  workspace_->bottom()->focusTab();
 }
 
 void MainWindow::showPreferences() {
   preferencesPage_->setPreferences(preferences_);
-  pages_->setCurrentWidget(preferencesPage_);
+  showPage(preferencesPage_);
   preferencesPage_->setFocus();
-  refresh();
-}
-
-void MainWindow::leavePreferences() {
-  pages_->setCurrentWidget(session_->path().isEmpty() ? static_cast<QWidget*>(welcome_) : workspace_);
-  pages_->setFocus();
-  refresh();
 }
 
 void MainWindow::applyPreferences(const Preferences& preferences) {
   const bool look = preferences.scheme != preferences_.scheme || preferences.fontPixels != preferences_.fontPixels;
   preferences_ = preferences;
   if (options_.rememberLayout) savePreferences(preferences_);
+  usePreferences();
+  if (look) applyLook();
+}
+
+void MainWindow::usePreferences() {
   session_->setDigits(preferences_.digits);
   session_->measurements()->setDevice(preferences_.device);
   session_->setLimits(preferences_.timeLimitSeconds, bytesOf(preferences_.memoryLimitGb));
   project_->setInterval(options_.recoveryFolder.isEmpty() ? 0 : preferences_.autosaveSeconds);
-  if (look) applyLook();
 }
 
 void MainWindow::applyLook() {
   const ColorScheme scheme = preferences_.scheme;
   const bool dark = scheme == ColorScheme::Dark || (scheme == ColorScheme::FollowDesktop && options_.desktopDark);
   applyTheme(*qApp, dark ? darkTheme() : lightTheme(), preferences_.fontPixels);
-  for (QAction* action : actions_->themeGroup->actions()) {
-    action->setChecked(action->data().toString() == colorSchemeName(scheme));
-  }
+  setChosen(*actions_->themeGroup, colorSchemeName(scheme));
 }
 
 }  // namespace normlens::ui

@@ -3,6 +3,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QStackedWidget>
+#include <algorithm>
 #include <utility>
 
 #include "ui/client/engine_client.h"
@@ -12,7 +13,6 @@
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
-#include "ui/window/bottom/log_page.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/search_box.h"
 #include "ui/window/frame/status_strip.h"
@@ -32,16 +32,16 @@ constexpr QLatin1String kEngineTopic("engine");
 
 }  // namespace
 
-void MainWindow::connectSession() {
-  LogPage* log = workspace_->bottom()->log();
-  connect(engine_, &EngineClient::logged, log, &LogPage::add);
+void MainWindow::connectEngine() {
+  BottomPanel* bottom = workspace_->bottom();
+  connect(engine_, &EngineClient::logged, bottom, &BottomPanel::log);
   connect(engine_, &EngineClient::stateChanged, this, &MainWindow::refresh);
-  connect(engine_, &EngineClient::ready, this, [this, log] {
+  connect(engine_, &EngineClient::ready, this, [this, bottom] {
     const protocol::EngineInfo& info = engine_->info();
-    log->add(tr("Engine %1 ready, torch %2, on %3.").arg(text(info.version), text(info.torch), text(info.device)));
+    bottom->log(tr("Engine %1 ready, torch %2, on %3.").arg(text(info.version), text(info.torch), text(info.device)));
     info_->dismissAbout(kEngineTopic);
     if (!info.unconfined.empty() && !std::exchange(toldUnconfined_, true)) {
-      log->add(text(info.unconfined));
+      bottom->log(text(info.unconfined));
       info_->show(InfoBar::Tone::Error, tr("Models are not fully confined on the engine's machine."),
                   text(info.unconfined));
     }
@@ -49,18 +49,14 @@ void MainWindow::connectSession() {
   });
   connect(engine_, &EngineClient::silenceChanged, this, &MainWindow::showSilence);
   connect(session_, &Session::engineLost, this, &MainWindow::showEngineLost);
-  connect(session_, &Session::problem, this, [this, log](const QString& message, const QString& hint) {
-    log->add(message);
+  connect(session_, &Session::problem, this, [this, bottom](const QString& message, const QString& hint) {
+    bottom->log(message);
     info_->show(InfoBar::Tone::Error, message, hint);
   });
-  connect(session_, &Session::openFailed, this, [this] {
-    if (session_->model()) return refresh();
-    session_->close();
-    welcome_->refresh();
-    pages_->setCurrentWidget(welcome_);
-    pages_->setFocus();
-    refresh();
-  });
+}
+
+void MainWindow::connectSession() {
+  connect(session_, &Session::openFailed, this, [this] { session_->model() ? refresh() : closeModel(); });
   connect(session_, &Session::modelChanged, this, [this] {
     fillSearch();
     if (!session_->model()) return;
@@ -86,10 +82,14 @@ void MainWindow::connectSession() {
   connect(session_->measurements(), &Measurements::changed, this, [this] {
     if (session_->measurements()->last()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
-  connect(session_, &Session::exportDone, this, &MainWindow::showExport);
+  connect(session_, &Session::exportDone, this, [this] {
+    const protocol::ExportResult& done = *session_->exported();
+    showWritten(
+        text(done.path),
+        tr("Wrote %1 (%2 in %3).").arg(text(done.path), formatBytes(done.bytes), formatMilliseconds(done.save_ms)));
+  });
   connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
-    info_->show(InfoBar::Tone::Message, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)), {}, tr("Copy path"),
-                [path] { QGuiApplication::clipboard()->setText(path); });
+    showWritten(path, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)));
   });
   for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged,
                             &Session::foldChanged, &Session::jobChanged, &Session::exportDone}) {
@@ -122,7 +122,7 @@ void MainWindow::refresh() {
 }
 
 void MainWindow::showEngineLost(const QString& reason) {
-  workspace_->bottom()->log()->add(reason);
+  workspace_->bottom()->log(reason);
   const bool open = !session_->path().isEmpty(), reopens = open && session_->reopens();
   QString hint = open ? tr("The window, the plan and the path of the model are kept.") : QString();
   if (options_.engine.isEmpty()) {
@@ -145,7 +145,7 @@ void MainWindow::showSilence(int seconds) {
   refresh();
   if (seconds == 0) return info_->dismissAbout(kEngineTopic);
   if (seconds == EngineClient::kSilence) {
-    workspace_->bottom()->log()->add(tr("The engine has not answered for %1 s.").arg(seconds));
+    workspace_->bottom()->log(tr("The engine has not answered for %1 s.").arg(seconds));
   } else if (!info_->isAbout(kEngineTopic)) {
     return;
   }
@@ -172,70 +172,45 @@ void MainWindow::showFoldResult() {
   info_->show(InfoBar::Tone::Error, why, hint);
 }
 
-void MainWindow::showExport() {
-  const QString path = text(session_->exported()->path);
-  info_->show(
-      InfoBar::Tone::Message,
-      tr("Wrote %1 (%2 in %3).")
-          .arg(path, formatBytes(session_->exported()->bytes), formatMilliseconds(session_->exported()->save_ms)),
-      {}, tr("Copy path"), [path] { QGuiApplication::clipboard()->setText(path); });
+void MainWindow::showWritten(const QString& path, const QString& words) {
+  info_->show(InfoBar::Tone::Message, words, {}, tr("Copy path"),
+              [path] { QGuiApplication::clipboard()->setText(path); });
 }
 
 void MainWindow::nextAction(NextAction action) {
+  const auto& norms = session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>();
+  const auto blocked = std::find_if(norms.begin(), norms.end(), [](const protocol::NormInfo& norm) {
+    return verdictFromName(norm.verdict) == Verdict::Blocked;
+  });
   switch (action) {
     case NextAction::Open:
-      actions_->open->trigger();
-      break;
+      return actions_->open->trigger();
     case NextAction::Fold:
-      actions_->fold->trigger();
-      break;
+      return actions_->fold->trigger();
     case NextAction::Export:
-      actions_->exportModel->trigger();
-      break;
+      return actions_->exportModel->trigger();
     case NextAction::Measure:
-      actions_->measure->trigger();
-      break;
+      return actions_->measure->trigger();
     case NextAction::Restart:
-      info_->dismiss();
-      session_->recover();
-      break;
+      return actions_->restartEngine->trigger();
     case NextAction::Resume:
-      session_->resume();
-      break;
+      return session_->resume();
     case NextAction::ShowProof:
-      workspace_->bottom()->showTab(BottomPanel::Proof);
-      break;
+      return workspace_->bottom()->showTab(BottomPanel::Proof);
     case NextAction::ShowBlocked:
-      for (const protocol::NormInfo& norm : session_->analysis()->norms) {
-        if (verdictFromName(norm.verdict) != Verdict::Blocked) continue;
-        session_->selection()->selectNorm(norm.index);
-        break;
-      }
-      break;
+      if (blocked != norms.end()) session_->selection()->selectNorm(blocked->index);
+      return;
     case NextAction::None:
-      break;
+      return;
   }
 }
 
 void MainWindow::showStep(int step) {
-  switch (step) {
-    case StoryModel:
-      session_->selection()->clear();
-      break;
-    case StoryFoldable:
-      workspace_->norms()->showNorms();
-      break;
-    case StoryPlan:
-      workspace_->bottom()->showTab(BottomPanel::Plan);
-      break;
-    case StoryProved:
-      workspace_->bottom()->showTab(BottomPanel::Proof);
-      break;
-    default:
-      workspace_->bottom()->showTab(BottomPanel::Benchmark);
-      break;
-  }
-  if (step >= StoryPlan) actions_->toggleBottom->setChecked(true);
+  if (step == StoryModel) return session_->selection()->clear();
+  if (step == StoryFoldable) return workspace_->norms()->showNorms();
+  constexpr BottomPanel::Tab kTabs[] = {BottomPanel::Plan, BottomPanel::Proof, BottomPanel::Benchmark};
+  workspace_->bottom()->showTab(kTabs[step - StoryPlan]);
+  actions_->toggleBottom->setChecked(true);
 }
 
 void MainWindow::fillSearch() {
@@ -253,8 +228,8 @@ void MainWindow::fillSearch() {
       entries.push_back({Target::Norm, norm.index, text(norm.name), verdictBadge(verdict), verdictIcon(verdict)});
     }
   }
-  tools_->search()->setEntries(std::move(entries));
-  tools_->search()->setIndex(&session_->index());
+  tools_->search()->model()->setEntries(std::move(entries));
+  tools_->search()->model()->setIndex(&session_->index());
 }
 
 void MainWindow::goTo(int target, int id) {

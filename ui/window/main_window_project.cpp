@@ -1,5 +1,4 @@
 // MainWindow: projects. Opening and saving them, work that was put aside, and a model that changed.
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QStackedWidget>
 
@@ -11,6 +10,7 @@
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/main_window.h"
+#include "ui/window/parts.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -81,41 +81,25 @@ void MainWindow::openProjectFile(const QString& path) {
 // The same plan on what the file holds: by way of a project, so that it is told what does not fit any more.
 void MainWindow::useModel(UseModel use, const QString& path) {
   (project_->*use)(path);
-  pages_->setCurrentWidget(workspace_);
-  refresh();
+  showPage(workspace_);
 }
 
 void MainWindow::askForModelOf(UseModel use) {
-  auto* dialog = new QFileDialog(this, tr("Where is the model?"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("locateDialog"));
-  dialog->setFileMode(QFileDialog::ExistingFile);
-  dialog->setNameFilters({tr("Models (*.pt *.pth *.ts *.onnx)"), tr("All files (*)")});
-  connect(dialog, &QFileDialog::fileSelected, this, [this, use](const QString& path) { useModel(use, path); });
-  dialog->open();
+  askForFile(this, {QStringLiteral("locateDialog"), tr("Where is the model?"), modelFilters(), {}},
+             [this, use](const QString& path) { useModel(use, path); });
 }
 
-void MainWindow::saveProject() {
-  if (project_->path().isEmpty()) {
-    askForProject();
-  } else {
-    writeProject(project_->path());
-  }
-}
+void MainWindow::saveProject() { project_->path().isEmpty() ? askForProject() : writeProject(project_->path()); }
 
 void MainWindow::askForProject() {
   if (!session_->analysis()) return;
   const QFileInfo model(session_->path());
-  auto* dialog = new QFileDialog(this, tr("Save the project"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("projectDialog"));
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setDirectory(model.absolutePath());
-  dialog->setDefaultSuffix(QStringLiteral("normlens"));
-  dialog->setNameFilter(tr("NormLens projects (*.normlens)"));
-  dialog->selectFile(model.completeBaseName() + QStringLiteral(".normlens"));
-  connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::writeProject);
-  dialog->open();
+  const FileQuestion question{QStringLiteral("projectDialog"),
+                              tr("Save the project"),
+                              {tr("NormLens projects (*.normlens)")},
+                              model.absolutePath(),
+                              model.completeBaseName()};
+  askForFile(this, question, [this](const QString& path) { writeProject(path); });
 }
 
 void MainWindow::writeProject(const QString& path) {

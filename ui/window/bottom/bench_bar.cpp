@@ -2,15 +2,14 @@
 
 #include <QCheckBox>
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QLineEdit>
 #include <QSpinBox>
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/bottom/side_choice.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -20,24 +19,17 @@ constexpr int kMostCount = 10'000;
 constexpr int kNarrowest = 760, kRoomForLabels = 960;  // pixels
 constexpr int kDeviceLetters = 1, kTypeLetters = 5;    // an icon's room comes on top
 
-void describe(QWidget* field, const char* name, const QString& tip) {
-  field->setObjectName(QLatin1String(name));
-  field->setToolTip(tip);
-  field->setAccessibleName(tip);
-}
-
 }  // namespace
 
 BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
-  row_ = new QHBoxLayout(this);
-  row_->setContentsMargins(16, 5, 12, 5);
-  row_->setSpacing(6);
-  start_ = new PushButton(tr("Measure"), PushButton::Look::Outlined, this);
-  describe(start_, "benchStart", tr("Run both models in turn and time them."));
-  stop_ = new PushButton(tr("Stop"), PushButton::Look::Outlined, this);
-  describe(stop_, "benchStop", tr("Stop; what was measured stays."));
-  row_->addWidget(start_);
-  row_->addWidget(stop_);
+  row_ = makeRow(this, 6, {16, 5, 12, 5});
+  const auto button = [&](const QString& words, const char* name, const QString& tip) {
+    auto* made = describe(new PushButton(words, PushButton::Look::Outlined, this), name, tip);
+    row_->addWidget(made);
+    return made;
+  };
+  start_ = button(tr("Measure"), "benchStart", tr("Run both models in turn and time them."));
+  stop_ = button(tr("Stop"), "benchStop", tr("Stop; what was measured stays."));
   buildSides();
   buildCounts();
   buildChoices();
@@ -48,17 +40,15 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   });
   connect(stop_, &QPushButton::clicked, session_, &Session::cancel);
   connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::fill);
+  connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::showState);
   connect(session_, &Session::engineLost, this, &BenchBar::showState);
   for (const auto signal :
        {&Session::foldChanged, &Session::jobChanged, &Session::analysisChanged, &Session::modelChanged}) {
     connect(session_, signal, this, &BenchBar::showState);
   }
-  connect(session_->measurements(), &Measurements::paramsChanged, this, &BenchBar::showState);
   fill();
   showState();
 }
-
-void BenchBar::addButton(QWidget* button) { row_->addWidget(button); }
 
 void BenchBar::addLabelled(const QString& words, QWidget* field) {
   labels_.append(makeLabel(words, "soft", this));
@@ -75,24 +65,22 @@ void BenchBar::resizeEvent(QResizeEvent* event) {
 
 void BenchBar::buildCounts() {
   const auto spin = [&](const QString& words, const char* name, const QString& tip) {
-    auto* field = new QSpinBox(this);
+    auto* field = describe(new QSpinBox(this), name, tip, tip);
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
     field->setFixedWidth(44);
-    describe(field, name, tip);
     addLabelled(words, field);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;
   };
   rounds_ = spin(tr("Rounds"), "benchRounds", tr("Rounds of A B B A; more of them narrow the interval."));
   iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
-  sweep_ = new QLineEdit(this);
+  const QString varied = tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm.");
+  sweep_ = describe(new QLineEdit(this), "benchSweep", varied, varied);
   sweep_->setPlaceholderText(tr("seq=64,256 dtype=float32,bfloat16"));
   sweep_->setMinimumWidth(60);
   sweep_->setMaximumWidth(300);
-  describe(sweep_, "benchSweep",
-           tr("What is varied: NAME=VALUE,VALUE with spaces between; batch, seq, dtype, device or norm."));
   addLabelled(tr("Sweep"), sweep_);
   row_->setStretchFactor(sweep_, 1);
   connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);
@@ -103,8 +91,7 @@ void BenchBar::buildCounts() {
 
 void BenchBar::buildChoices() {
   const auto combo = [&](const char* name, const QString& tip, int letters) {
-    auto* field = new QComboBox(this);
-    describe(field, name, tip);
+    auto* field = describe(new QComboBox(this), name, tip, tip);
     field->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     field->setMinimumContentsLength(letters);
     row_->addWidget(field);
@@ -119,21 +106,22 @@ void BenchBar::buildChoices() {
     type_->addItem(QLatin1String(name), QLatin1String(name));
   }
   for (QComboBox* field : {device_, type_}) connect(field, &QComboBox::activated, this, &BenchBar::apply);
-  graphs_ = new QCheckBox(tr("Graphs"), this);
-  describe(graphs_, "benchGraphs", tr("CUDA graphs: a run is recorded once and replayed, which spares its launches."));
+  graphs_ = describe(new QCheckBox(tr("Graphs"), this), "benchGraphs",
+                     tr("CUDA graphs: a run is recorded once and replayed, which spares its launches."));
   row_->addWidget(graphs_);
   connect(graphs_, &QCheckBox::clicked, this, &BenchBar::apply);
 }
 
 void BenchBar::buildSides() {
-  a_ = new SideChoice(session_, SideChoice::Which::A, this);
-  b_ = new SideChoice(session_, SideChoice::Which::B, this);
-  describe(a_, "benchA", tr("The first model, A."));
-  describe(b_, "benchB", tr("The second model, B, which A is measured against."));
-  row_->addWidget(a_);
+  const auto add = [&](SideChoice::Which which, const char* name, const QString& tip) {
+    auto* side = describe(new SideChoice(session_, which, this), name, tip, tip);
+    row_->addWidget(side);
+    connect(side, &SideChoice::chosen, this, &BenchBar::apply);
+    return side;
+  };
+  a_ = add(SideChoice::Which::A, "benchA", tr("The first model, A."));
   row_->addWidget(makeLabel(tr("vs"), "soft", this));
-  row_->addWidget(b_);
-  for (SideChoice* side : {a_, b_}) connect(side, &SideChoice::chosen, this, &BenchBar::apply);
+  b_ = add(SideChoice::Which::B, "benchB", tr("The second model, B, which A is measured against."));
 }
 
 void BenchBar::fill() {

@@ -22,8 +22,7 @@ class BenchBar final : public QWidget {
 
  public:
   BenchBar(Session* session, QWidget* parent);  // session: not owned
-  // At the bar's end.
-  void addButton(QWidget* button);
+  [[nodiscard]] QHBoxLayout* row() const { return row_; }
   // Less than its layout would like: the labels go first.
   [[nodiscard]] QSize minimumSizeHint() const override;
 

@@ -1,7 +1,6 @@
 // BenchPage: what is laid beside a measurement, and what is taken out of it.
 #include <QActionGroup>
 #include <QClipboard>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
@@ -17,6 +16,7 @@
 #include "ui/session/session.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/window/bottom/bench_page.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -57,12 +57,10 @@ void BenchPage::buildBesideMenu() {
 }
 
 void BenchPage::showBeside() {
-  const QAction* chosen = earlierGroup_->checkedAction();
-  const bool overlaid = chosen != nullptr && chosen->data().toInt() >= 0;
+  const bool overlaid = earlier() != nullptr;
   earlierMenu_->clear();
   const auto& runs = session_->measurements()->earlier();
-  QAction* none = addChoice(earlierMenu_, earlierGroup_, tr("None"), -1);
-  none->setChecked(true);
+  addChoice(earlierMenu_, earlierGroup_, tr("None"), -1)->setChecked(true);
   for (size_t i = 0; i < runs.size(); ++i) {
     QAction* action = addChoice(earlierMenu_, earlierGroup_, runName(runs[i]), static_cast<int>(i));
     if (overlaid && i == 0) action->setChecked(true);  // a new measurement is laid over the one before
@@ -83,7 +81,7 @@ void BenchPage::buildExportMenu() {
   });
   add(tr("Figures as CSV…"), "benchSaveCsv", [this] {
     askWhere(tr("Save the figures"), "benchCsvDialog", {tr("Table (*.csv)")}, [this](const QString& path) {
-      return result() && writeFile(path, benchCsv(*result(), reference()).toUtf8());
+      return result() && writeFile(path, benchCsv(*result(), paper()).toUtf8());
     });
   });
   add(tr("Everything as JSON…"), "benchSaveJson", [this] {
@@ -93,26 +91,18 @@ void BenchPage::buildExportMenu() {
   add(tr("Copy as Markdown"), "benchCopyMarkdown", [this] {
     if (!result()) return;
     const QString table = tableText(*points_, allRows(*points_), TableFormat::Markdown);
-    QGuiApplication::clipboard()->setText(table + benchNotes(*result(), reference()));
+    QGuiApplication::clipboard()->setText(table + benchNotes(*result(), paper()));
   });
   export_->setMenu(menu);
 }
 
 void BenchPage::askWhere(const QString& title, const char* name, const QStringList& filters,
                          const std::function<bool(const QString& path)>& write) {
-  auto* dialog = new QFileDialog(this, title);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QLatin1String(name));
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setNameFilters(filters);
-  const QString suffix = filters.front().section(QStringLiteral("*."), 1).chopped(1);
-  dialog->setDefaultSuffix(suffix);
-  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
-  dialog->selectFile(QFileInfo(session_->path()).completeBaseName() + QStringLiteral("_bench.") + suffix);
-  connect(dialog, &QFileDialog::fileSelected, this, [this, write](const QString& path) {
+  const FileQuestion question{QLatin1String(name), title, filters, folderOf(session_->path()),
+                              QFileInfo(session_->path()).completeBaseName() + QStringLiteral("_bench")};
+  askForFile(this, question, [this, write](const QString& path) {
     if (!write(path)) Q_EMIT session_->problem(tr("%1 could not be written.").arg(path), {});
   });
-  dialog->open();
 }
 
 }  // namespace normlens::ui

@@ -7,12 +7,10 @@
 #include <QEvent>
 #include <QHeaderView>
 #include <QLabel>
-#include <QMenu>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QTableView>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "ui/charts/chart_view.h"
 #include "ui/models/bench_figures.h"
@@ -20,11 +18,9 @@
 #include "ui/session/session.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/copy_table.h"
 #include "ui/widgets/delegates/number_delegate.h"
-#include "ui/widgets/frames.h"
-#include "ui/widgets/row_table.h"
 #include "ui/window/bottom/bench_bar.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -32,6 +28,12 @@ namespace {
 
 constexpr int kTable = 5;  // after the charts, which are numbered as BenchChart
 constexpr int kRowHeight = 20;
+
+// -1: none.
+int chosenIn(const QActionGroup& group) {
+  const QAction* chosen = group.checkedAction();
+  return chosen != nullptr ? chosen->data().toInt() : -1;
+}
 
 }  // namespace
 
@@ -41,14 +43,11 @@ BenchPage::BenchPage(Session* session, QWidget* parent)
       figuresOfPapers_(paperFigures()),
       points_(new BenchTable(this)),
       figures_(new BenchFigures(this)) {
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   buildBar();
   layout->addWidget(bar_);
   layout->addWidget(makeLine(Qt::Horizontal, this));
-  auto* body = new QHBoxLayout;
-  body->setSpacing(0);
+  auto* body = makeRow(nullptr);
   body->addWidget(buildKinds());
   body->addWidget(makeLine(Qt::Vertical, this));
   body->addWidget(buildMiddle(), 3);
@@ -68,38 +67,30 @@ BenchPage::BenchPage(Session* session, QWidget* parent)
 
 void BenchPage::buildBar() {
   bar_ = new BenchBar(session_, this);
-  const auto button = [&](const QString& title, const char* name, const QString& tip) {
-    auto* made = makeButton(title, "secondary", bar_);
-    made->setObjectName(QLatin1String(name));
-    made->setToolTip(tip);
-    bar_->addButton(made);
-    return made;
-  };
-  beside_ = button(tr("Beside"), "benchBeside", tr("An earlier measurement or a paper's figures beside this one."));
-  export_ = button(tr("Export"), "benchExport", tr("The chart as a picture, the figures as text."));
+  beside_ = addButton(bar_->row(), "secondary", tr("Beside"), "benchBeside",
+                      tr("An earlier measurement or a paper's figures beside this one."));
+  export_ = addButton(bar_->row(), "secondary", tr("Export"), "benchExport",
+                      tr("The chart as a picture, the figures as text."));
   buildBesideMenu();
   buildExportMenu();
 }
 
 QWidget* BenchPage::buildKinds() {
   auto* column = new QWidget(this);
-  auto* layout = new QVBoxLayout(column);
-  layout->setContentsMargins(8, 6, 8, 6);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(column, 0, {8, 6, 8, 6});
   kinds_ = new QButtonGroup(this);
-  const QPair<QString, QString> kinds[] = {{tr("Latency"), tr("Medians over the rounds.")},
-                                           {tr("Distribution"), tr("How many runs took how long.")},
-                                           {tr("Speed-up"), tr("Over what is varied, with its intervals.")},
-                                           {tr("Ops"), tr("Time in norms and in everything else.")},
-                                           {tr("Break-even"), tr("After how many runs the fold has paid for itself.")},
-                                           {tr("Table"), tr("All points with all figures.")}};
-  const char* names[] = {"benchLatency", "benchDistribution", "benchSpeedup",
-                         "benchOps",     "benchBreakEven",    "benchTableButton"};
+  const struct {
+    const char* name;
+    QString title, tip;
+  } kinds[] = {{"benchLatency", tr("Latency"), tr("Medians over the rounds.")},
+               {"benchDistribution", tr("Distribution"), tr("How many runs took how long.")},
+               {"benchSpeedup", tr("Speed-up"), tr("Over what is varied, with its intervals.")},
+               {"benchOps", tr("Ops"), tr("Time in norms and in everything else.")},
+               {"benchBreakEven", tr("Break-even"), tr("After how many runs the fold has paid for itself.")},
+               {"benchTableButton", tr("Table"), tr("All points with all figures.")}};
   for (int i = 0; i <= kTable; ++i) {
-    auto* button = new QToolButton(column);
-    button->setText(kinds[i].first);
-    button->setToolTip(kinds[i].second);
-    button->setObjectName(QLatin1String(names[i]));
+    auto* button = describe(new QToolButton(column), kinds[i].name, kinds[i].tip);
+    button->setText(kinds[i].title);
     button->setProperty("kind", "choice");
     button->setCheckable(true);
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
@@ -114,27 +105,12 @@ QWidget* BenchPage::buildKinds() {
 
 QWidget* BenchPage::buildMiddle() {
   middle_ = new QStackedWidget(this);
-  chart_ = new ChartView(middle_);
-  chart_->setObjectName(QStringLiteral("benchChart"));
-  chart_->setAccessibleName(tr("Chart of the measurement"));
-  chart_->setToolTip(tr("Wheel or a drawn frame: zoom. Double click: all. Click the legend: hide."));
-  table_ = makeRowTable(QStringLiteral("benchTable"), tr("Points of the measurement"), 24, middle_);
-  table_->setModel(points_);
+  chart_ = describe(new ChartView(middle_), "benchChart",
+                    tr("Wheel or a drawn frame: zoom. Double click: all. Click the legend: hide."),
+                    tr("Chart of the measurement"));
+  table_ = makeTable("benchTable", tr("Points of the measurement"), 24, points_, middle_);
   table_->setItemDelegate(new NumberDelegate(table_));
-  makeRowsSelectable(table_);
-  addCopyShortcut(table_);
-  table_->setContextMenuPolicy(Qt::CustomContextMenu);
-  connect(table_, &QTableView::customContextMenuRequested, this, [this](const QPoint& at) {
-    auto* menu = new QMenu(table_);
-    menu->setAttribute(Qt::WA_DeleteOnClose);
-    addCopyActions(menu, table_);
-    menu->popup(table_->viewport()->mapToGlobal(at));
-  });
-  empty_ = makeLabel({}, "faint", middle_);
-  empty_->setObjectName(QStringLiteral("benchEmpty"));
-  empty_->setAlignment(Qt::AlignCenter);
-  empty_->setWordWrap(true);
-  empty_->setMargin(16);
+  empty_ = describe(makeNotice(middle_), "benchEmpty");
   for (QWidget* page : std::initializer_list<QWidget*>{chart_, table_, empty_}) middle_->addWidget(page);
   return middle_;
 }
@@ -142,28 +118,17 @@ QWidget* BenchPage::buildMiddle() {
 QWidget* BenchPage::buildFigures() {
   auto* column = new QWidget(this);
   column->setMaximumWidth(430);
-  auto* layout = new QVBoxLayout(column);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  auto* head = new QHBoxLayout;
-  head->setContentsMargins(16, 4, 12, 2);
-  head->setSpacing(8);
-  point_ = new QComboBox(column);
-  point_->setObjectName(QStringLiteral("benchPoint"));
+  auto* layout = makeColumn(column);
+  auto* head = makeRow(nullptr, 8, {16, 4, 12, 2});
+  const QString shown = tr("The point whose figures are shown.");
+  point_ = describe(new QComboBox(column), "benchPoint", shown, shown);
   point_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  point_->setToolTip(tr("The point whose figures are shown."));
-  point_->setAccessibleName(point_->toolTip());
-  note_ = makeLabel({}, "soft", column);
-  note_->setObjectName(QStringLiteral("benchNote"));
-  note_->setWordWrap(true);
+  note_ = describe(makeWords("soft", column), "benchNote");
   head->addWidget(point_);
   head->addWidget(note_, 1);
   layout->addLayout(head);
-  figuresTable_ = makeRowTable(QStringLiteral("benchFigures"), tr("Figures of the point"), kRowHeight, column);
-  figuresTable_->setModel(figures_);
+  figuresTable_ = makeTable("benchFigures", tr("Figures of the point"), kRowHeight, figures_, column);
   figuresTable_->setItemDelegate(new NumberDelegate(figuresTable_));
-  makeRowsSelectable(figuresTable_);
-  addCopyShortcut(figuresTable_);
   QHeaderView* header = figuresTable_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Stretch);
   header->setSectionResizeMode(BenchFigures::Figure, QHeaderView::ResizeToContents);
@@ -183,20 +148,13 @@ const std::optional<protocol::BenchResult>& BenchPage::result() const {
                                                    : session_->measurements()->last();
 }
 
-const PaperSeries* BenchPage::paper() const {
-  const QAction* chosen = paperGroup_->checkedAction();
-  const int index = chosen != nullptr ? chosen->data().toInt() : -1;
-  return index < 0 ? nullptr : &figuresOfPapers_.series[index];
-}
-
-std::optional<PaperSeries> BenchPage::reference() const {
-  const PaperSeries* series = paper();
-  return series != nullptr ? std::optional(*series) : std::nullopt;
+std::optional<PaperSeries> BenchPage::paper() const {
+  const int index = chosenIn(*paperGroup_);
+  return index < 0 ? std::nullopt : std::optional(figuresOfPapers_.series[index]);
 }
 
 const protocol::BenchResult* BenchPage::earlier() const {
-  const QAction* chosen = earlierGroup_->checkedAction();
-  const int index = chosen != nullptr ? chosen->data().toInt() : -1;
+  const int index = chosenIn(*earlierGroup_);
   const auto& runs = session_->measurements()->earlier();
   return index < 0 || static_cast<size_t>(index) >= runs.size() ? nullptr : &runs[static_cast<size_t>(index)];
 }
@@ -208,7 +166,7 @@ QString BenchPage::emptyText() const {
 }
 
 void BenchPage::showResult() {
-  points_->setResult(result(), reference());
+  points_->setResult(result(), paper());
   export_->setEnabled(result().has_value());
   showPoints();
   showChart();
@@ -271,9 +229,9 @@ void BenchPage::showChart() {
     table_->resizeColumnsToContents();
     return;
   }
-  const PaperSeries* series = paper();
-  const BenchPicture picture{*shown, index, earlier(), series,
-                             series != nullptr ? foldOf(figuresOfPapers_, *series) : nullptr};
+  const auto series = paper();
+  const BenchPicture picture{*shown, index, earlier(), series ? &*series : nullptr,
+                             series ? foldOf(figuresOfPapers_, *series) : nullptr};
   const auto which = static_cast<BenchChart>(kind);
   const QString why = whyEmpty(which, picture);
   if (!why.isEmpty()) {

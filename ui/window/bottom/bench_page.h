@@ -51,8 +51,7 @@ class BenchPage final : public QWidget {
   [[nodiscard]] const protocol::BenchPoint* shownPoint() const;              // nullptr: none
   void showBeside();                                                         // the menu's entries
   [[nodiscard]] const std::optional<protocol::BenchResult>& result() const;  // the one under way, else the last
-  [[nodiscard]] const PaperSeries* paper() const;
-  [[nodiscard]] std::optional<PaperSeries> reference() const;  // the same as a value
+  [[nodiscard]] std::optional<PaperSeries> paper() const;
   [[nodiscard]] const protocol::BenchResult* earlier() const;
   [[nodiscard]] QString emptyText() const;
   [[nodiscard]] QString noteOf(const protocol::BenchPoint& point) const;

@@ -1,40 +1,43 @@
 #include "ui/window/bottom/bottom_panel.h"
 
 #include <QAbstractItemView>
-#include <QHBoxLayout>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QTabBar>
-#include <QVBoxLayout>
+#include <QTime>
 
 #include "ui/session/session.h"
 #include "ui/session/words/bench_text.h"
 #include "ui/session/words/format.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
 #include "ui/window/bottom/inputs_page.h"
-#include "ui/window/bottom/log_page.h"
 #include "ui/window/bottom/norm_table_page.h"
 #include "ui/window/bottom/plan_page.h"
 #include "ui/window/bottom/proof_page.h"
+#include "ui/window/parts.h"
 #include "ui/window/workspace/learn_page.h"
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr int kMostLogLines = 5000;
+
+}  // namespace
+
 BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
   setObjectName(QStringLiteral("panel"));
   setAccessibleName(tr("Plan, proof, benchmark and log"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->setContentsMargins(0, 0, 16, 0);
-  tabs_ = new QTabBar(header);
-  tabs_->setObjectName(QStringLiteral("bottomTabs"));
+  tabs_ = describe(new QTabBar(header), "bottomTabs");
   tabs_->setExpanding(false);
   const QPair<QString, QString> titles[] = {
       {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
@@ -56,23 +59,19 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   layoutOf(header)->addWidget(planButtons_);
   layout->addWidget(header);
   pages_ = new QStackedWidget(this);
-  auto* plan = new PlanPage(session, pages_);
-  auto* proof = new ProofPage(session, pages_);
-  learn_ = new LearnPage(pages_);
-  log_ = new LogPage(pages_);
-  const auto addPage = [this](QWidget* page, const char* lesson) {
+  const auto addPage = [this](auto* page, const char* lesson) {
     pages_->addWidget(page);
-    linkLesson(page, lesson);
+    if (lesson != nullptr) linkLesson(page, lesson);
+    return page;
   };
-  addPage(plan, "plan");
+  auto* plan = addPage(new PlanPage(session, pages_), "plan");
   addPage(new NormTablePage(session, pages_), "zero_mean");
-  pages_->addWidget(new InputsPage(session, pages_));
-  addPage(proof, "proof");
-  differences_ = new DifferencesPage(session, pages_);
-  addPage(differences_, "proof");
+  addPage(new InputsPage(session, pages_), nullptr);
+  auto* proof = addPage(new ProofPage(session, pages_), "proof");
+  differences_ = addPage(new DifferencesPage(session, pages_), "proof");
   addPage(new BenchPage(session, pages_), "latency");
-  pages_->addWidget(learn_);
-  pages_->addWidget(log_);
+  learn_ = addPage(new LearnPage(pages_), nullptr);
+  log_ = addPage(makeLog(), nullptr);
   layout->addWidget(pages_, 1);
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     pages_->setCurrentIndex(index);
@@ -91,19 +90,28 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
 
 QWidget* BottomPanel::makePlanButtons(Actions* actions) {
   auto* row = new QWidget(this);
-  auto* layout = new QHBoxLayout(row);
-  layout->setContentsMargins(12, 0, 0, 0);
-  layout->setSpacing(2);
+  auto* layout = makeRow(row, 2, {12, 0, 0, 0});
   for (QAction* action : {actions->suggestBest, actions->foldAll, actions->resetPlan}) {
     auto* button = makeButton(action->text(), "link", row);
-    button->setObjectName(action->objectName() + QStringLiteral("Button"));
-    button->setToolTip(action->toolTip());
-    button->setEnabled(action->isEnabled());
-    connect(button, &QPushButton::clicked, action, &QAction::trigger);
-    connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+    followAction(button, action);
     layout->addWidget(button);
   }
   return row;
+}
+
+QPlainTextEdit* BottomPanel::makeLog() {
+  auto* log = describe(new QPlainTextEdit(pages_), "log", {}, tr("Log"));
+  log->setReadOnly(true);
+  log->setMaximumBlockCount(kMostLogLines);
+  log->setFont(monoFont(11));
+  log->setTabChangesFocus(true);
+  log->document()->setDocumentMargin(12);
+  log->setPlaceholderText(tr("Nothing said yet."));
+  return log;
+}
+
+void BottomPanel::log(const QString& line) {
+  log_->appendPlainText(QStringLiteral("%1  %2").arg(QTime::currentTime().toString(QStringLiteral("HH:mm:ss")), line));
 }
 
 void BottomPanel::showTab(Tab tab) { tabs_->setCurrentIndex(tab); }

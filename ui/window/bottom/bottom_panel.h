@@ -3,6 +3,7 @@
 
 #include <QFrame>
 
+class QPlainTextEdit;
 class QStackedWidget;
 class QTabBar;
 
@@ -12,7 +13,6 @@ class Actions;
 class DifferencesPage;
 class ElidedLabel;
 class LearnPage;
-class LogPage;
 class Session;
 
 class BottomPanel final : public QFrame {
@@ -27,7 +27,7 @@ class BottomPanel final : public QFrame {
   void focusTab();  // the keyboard goes to what the tab shows
   [[nodiscard]] Tab tab() const;
   void showLesson(const QString& name);  // see LearnPage
-  [[nodiscard]] LogPage* log() const { return log_; }
+  void log(const QString& line);         // what the engine or the window said, with the time
   [[nodiscard]] DifferencesPage* differences() const { return differences_; }
 
  Q_SIGNALS:
@@ -36,6 +36,7 @@ class BottomPanel final : public QFrame {
 
  private:
   [[nodiscard]] QWidget* makePlanButtons(Actions* actions);
+  [[nodiscard]] QPlainTextEdit* makeLog();
   void showSummary();
 
   Session* session_;  // Not owned.
@@ -45,7 +46,7 @@ class BottomPanel final : public QFrame {
   ElidedLabel* summary_;
   DifferencesPage* differences_;
   LearnPage* learn_;
-  LogPage* log_;
+  QPlainTextEdit* log_;
 };
 
 }  // namespace normlens::ui

@@ -1,20 +1,17 @@
 #include "ui/window/bottom/difference_bar.h"
 
 #include <QCheckBox>
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QMenu>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
 #include <algorithm>
 
-#include "ui/session/difference_run.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -40,52 +37,39 @@ DifferenceBar::DifferenceBar(Session* session, DifferenceRun* run, QWidget* pare
 }
 
 void DifferenceBar::buildControls() {
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(16, 5, 12, 5);
-  row->setSpacing(12);
+  auto* row = makeRow(this, 12, {16, 5, 12, 5});
+  const auto chosen = DifferenceSettings().dtypes;
   for (const char* type : kTypes) {
     auto* box = new QCheckBox(QLatin1String(type), this);
     box->setObjectName(QStringLiteral("difference_") + QLatin1String(type));
     box->setToolTip(tr("Compare both models in %1.").arg(QLatin1String(type)));
-    const auto chosen = DifferenceSettings().dtypes;
     box->setChecked(std::find(chosen.begin(), chosen.end(), type) != chosen.end());
     connect(box, &QCheckBox::toggled, this, &DifferenceBar::showState);
     row->addWidget(box);
     types_.push_back(box);
   }
-  batches_ = new QSpinBox(this);
-  batches_->setObjectName(QStringLiteral("differenceBatches"));
+  batches_ =
+      describe(new QSpinBox(this), "differenceBatches",
+               tr("How many input sets: the first is the model's own, others are drawn like it; the worst counts."),
+               tr("Batches"));
   batches_->setRange(1, kMostBatches);
   batches_->setButtonSymbols(QAbstractSpinBox::NoButtons);
   batches_->setFixedWidth(96);
   batches_->setPrefix(tr("batches: "));
-  batches_->setAccessibleName(tr("Batches"));
-  batches_->setToolTip(
-      tr("How many input sets: the first is the model's own, others are drawn like it; the worst counts."));
   row->addWidget(batches_);
-  const auto add = [&](const char* name, const QString& tip) {
-    auto* button = makeButton({}, "secondary", this);
-    button->setObjectName(QLatin1String(name));
-    button->setToolTip(tip);
-    row->addWidget(button);
-    return button;
-  };
-  other_ = add("differenceAgainst", tr("What the original is compared with."));
-  inputs_ = add("differenceInputs", tr("What both models are run with: set or load your own on the Inputs tab."));
+  other_ = addButton(row, "menu", {}, "differenceAgainst", tr("What the original is compared with."));
+  inputs_ = addButton(row, "secondary", {}, "differenceInputs",
+                      tr("What both models are run with: set or load your own on the Inputs tab."));
   connect(inputs_, &QPushButton::clicked, this, &DifferenceBar::inputsWanted);
-  words_ = new ElidedLabel({}, Qt::ElideRight, this);
-  words_->setObjectName(QStringLiteral("differenceState"));
-  setKind(words_, "soft");
+  words_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "differenceState");
   row->addWidget(words_, 1);
-  progress_ = new QProgressBar(this);
-  progress_->setObjectName(QStringLiteral("differenceProgress"));
-  progress_->setAccessibleName(tr("Progress of the comparison"));
+  progress_ = describe(new QProgressBar(this), "differenceProgress", {}, tr("Progress of the comparison"));
   progress_->setTextVisible(false);
   progress_->setRange(0, 1000);
   progress_->setFixedSize(120, 6);
   row->addWidget(progress_);
-  go_ = add("differenceGo", {});
-  connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : compare(); });
+  go_ = addButton(row, "secondary", {}, "differenceGo", {});
+  connect(go_, &QPushButton::clicked, this, [this] { run_->running() ? run_->cancel() : run_->start(settings()); });
 }
 
 void DifferenceBar::buildMenu() {
@@ -93,20 +77,12 @@ void DifferenceBar::buildMenu() {
   connect(menu->addAction(tr("Folded model")), &QAction::triggered, this, [this] { setAgainst({}); });
   QAction* file = menu->addAction(tr("Another file…"));
   file->setObjectName(QStringLiteral("differenceFile"));
-  connect(file, &QAction::triggered, this, &DifferenceBar::askForFile);
+  connect(file, &QAction::triggered, this, [this] {
+    askForFile(this,
+               {QStringLiteral("differenceDialog"), tr("Compare with"), modelFilters(), folderOf(session_->path())},
+               [this](const QString& path) { setAgainst(path); });
+  });
   other_->setMenu(menu);
-  setKind(other_, "menu");
-}
-
-void DifferenceBar::askForFile() {
-  auto* dialog = new QFileDialog(this, tr("Compare with"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("differenceDialog"));
-  dialog->setFileMode(QFileDialog::ExistingFile);
-  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
-  dialog->setNameFilters({tr("Models (*.pt *.pth *.ts *.onnx)"), tr("All files (*)")});
-  connect(dialog, &QFileDialog::fileSelected, this, &DifferenceBar::setAgainst);
-  dialog->open();
 }
 
 void DifferenceBar::setAgainst(const QString& path) {
@@ -115,7 +91,7 @@ void DifferenceBar::setAgainst(const QString& path) {
   Q_EMIT settingsChanged();
 }
 
-void DifferenceBar::compare() {
+DifferenceSettings DifferenceBar::settings() const {
   DifferenceSettings settings;
   settings.against = against_;
   settings.batches = batches_->value();
@@ -123,7 +99,7 @@ void DifferenceBar::compare() {
   for (const QCheckBox* box : types_) {
     if (box->isChecked()) settings.dtypes.push_back(box->text().toStdString());
   }
-  run_->start(settings);
+  return settings;
 }
 
 // Of what is done: the worst of each type, and what could not be done.
@@ -144,13 +120,7 @@ QString DifferenceBar::outcome() const {
 }
 
 void DifferenceBar::showState() {
-  DifferenceSettings wanted;
-  wanted.against = against_;
-  wanted.dtypes.clear();
-  for (const QCheckBox* box : types_) {
-    if (box->isChecked()) wanted.dtypes.push_back(box->text().toStdString());
-  }
-  const QString obstacle = run_->obstacle(wanted);
+  const QString obstacle = run_->obstacle(settings());
   const bool running = run_->running();
   go_->setText(running ? tr("Cancel") : tr("Compare"));
   go_->setToolTip(running ? tr("Stop; what is done stays.")

@@ -4,6 +4,8 @@
 #include <QWidget>
 #include <vector>
 
+#include "ui/session/difference_run.h"
+
 class QCheckBox;
 class QProgressBar;
 class QPushButton;
@@ -11,7 +13,6 @@ class QSpinBox;
 
 namespace normlens::ui {
 
-class DifferenceRun;
 class ElidedLabel;
 class Session;
 
@@ -21,7 +22,7 @@ class DifferenceBar final : public QWidget {
  public:
   DifferenceBar(Session* session, DifferenceRun* run, QWidget* parent);  // not owned
 
-  [[nodiscard]] QString against() const { return against_; }  // empty: the folded model
+  [[nodiscard]] DifferenceSettings settings() const;  // as they are chosen now
 
  Q_SIGNALS:
   void inputsWanted();  // the tab where they are set
@@ -30,15 +31,13 @@ class DifferenceBar final : public QWidget {
  private:
   void buildControls();
   void buildMenu();
-  void compare();
-  void askForFile();
   void setAgainst(const QString& path);
   void showState();
   [[nodiscard]] QString outcome() const;
 
   Session* session_;    // Not owned.
   DifferenceRun* run_;  // Not owned.
-  QString against_;
+  QString against_;     // empty: the folded model
   std::vector<QCheckBox*> types_;
   QSpinBox* batches_;
   QPushButton* other_;

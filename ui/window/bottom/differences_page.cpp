@@ -1,31 +1,25 @@
 #include "ui/window/bottom/differences_page.h"
 
 #include <QComboBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QMenu>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include "ui/models/difference_table.h"
-#include "ui/session/difference_run.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/copy_table.h"
 #include "ui/widgets/delegates/figure_delegate.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/plots/depth_plot.h"
 #include "ui/widgets/plots/error_legend.h"
 #include "ui/widgets/plots/precision_map.h"
-#include "ui/widgets/row_table.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/difference_bar.h"
 #include "ui/window/bottom/tensor_pair_view.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -33,15 +27,8 @@ namespace {
 
 constexpr int kBarHeight = 40, kRowHeight = 23, kFigureWidth = 84, kPlaceWidth = 130;
 
-void addCopying(QTableView* table) {
-  addCopyShortcut(table);
-  table->setContextMenuPolicy(Qt::CustomContextMenu);
-  QObject::connect(table, &QTableView::customContextMenuRequested, table, [table](const QPoint& position) {
-    auto* menu = new QMenu(table);
-    menu->setAttribute(Qt::WA_DeleteOnClose);
-    addCopyActions(menu, table);
-    menu->popup(table->viewport()->mapToGlobal(position));
-  });
+bool isAt(const protocol::DiffRow& row, const DifferencePlace& place) {
+  return row.kind == place.kind && row.value == place.value && row.output == place.output;
 }
 
 }  // namespace
@@ -54,16 +41,11 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
       sorter_(new RecordSorter(this)),
       matrix_(new DifferenceMatrix(this)) {
   sorter_->setSourceModel(rows_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   layout->addWidget(makeBarArea());
   layout->addWidget(makeLine(Qt::Horizontal, this));
   stack_ = new QStackedWidget(this);
-  empty_ = makeLabel({}, "faint", this);
-  empty_->setObjectName(QStringLiteral("differencesEmpty"));
-  empty_->setAlignment(Qt::AlignCenter);
-  empty_->setWordWrap(true);
+  empty_ = describe(makeNotice(this), "differencesEmpty");
   stack_->addWidget(empty_);
   auto* split = new QSplitter(Qt::Horizontal, this);
   split->addWidget(makeRows());
@@ -97,36 +79,32 @@ QScrollArea* DifferencesPage::makeBarArea() {
 
 QWidget* DifferencesPage::makeRows() {
   auto* panel = new QWidget(this);
-  auto* layout = new QVBoxLayout(panel);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  auto* head = new QHBoxLayout;
-  head->setContentsMargins(16, 4, 12, 4);
-  head->setSpacing(10);
-  type_ = new QComboBox(panel);
-  type_->setObjectName(QStringLiteral("differenceType"));
-  type_->setAccessibleName(tr("Precision of the rows"));
-  type_->setToolTip(tr("The precision whose rows the table shows."));
-  agreement_ = new ElidedLabel({}, Qt::ElideRight, panel);
-  agreement_->setObjectName(QStringLiteral("differenceAgreement"));
-  agreement_->setToolTip(tr("How often both models would choose the same: the largest entries along the last axis."));
+  auto* layout = makeColumn(panel);
+  auto* head = makeRow(nullptr, 10, {16, 4, 12, 4});
+  type_ = describe(new QComboBox(panel), "differenceType", tr("The precision whose rows the table shows."),
+                   tr("Precision of the rows"));
+  agreement_ = describe(new ElidedLabel({}, Qt::ElideRight, panel), "differenceAgreement",
+                        tr("How often both models would choose the same: the largest entries along the last axis."));
   setKind(agreement_, "soft");
   head->addWidget(type_);
   head->addWidget(agreement_, 1);
   layout->addLayout(head);
-  table_ = makeRowTable(QStringLiteral("differenceTable"), tr("Differences by place"), kRowHeight, panel);
-  makeRowsSelectable(table_);
-  table_->setModel(sorter_);
+  table_ = makeTable("differenceTable", tr("Differences by place"), kRowHeight, sorter_, panel);
   table_->setItemDelegate(new FigureDelegate(DifferenceTable::Name, table_));
   table_->setSortingEnabled(true);
   table_->sortByColumn(DifferenceTable::Step, Qt::AscendingOrder);
-  const QPair<int, int> widths[] = {
-      {DifferenceTable::Step, 56},    {DifferenceTable::Name, kPlaceWidth}, {DifferenceTable::What, 96},
-      {DifferenceTable::MaxRel, 76},  {DifferenceTable::Rounding, 76},      {DifferenceTable::MaxAbs, 76},
-      {DifferenceTable::MeanAbs, 76}, {DifferenceTable::Cosine, 78},        {DifferenceTable::Ulp, 80},
-      {DifferenceTable::Worst, 96},   {DifferenceTable::Aligned, 120},      {DifferenceTable::Batch, 56}};
-  for (const auto& [column, width] : widths) table_->horizontalHeader()->resizeSection(column, width);
-  addCopying(table_);
+  setColumnWidths(table_, {{DifferenceTable::Step, 56},
+                           {DifferenceTable::Name, kPlaceWidth},
+                           {DifferenceTable::What, 96},
+                           {DifferenceTable::MaxRel, 76},
+                           {DifferenceTable::Rounding, 76},
+                           {DifferenceTable::MaxAbs, 76},
+                           {DifferenceTable::MeanAbs, 76},
+                           {DifferenceTable::Cosine, 78},
+                           {DifferenceTable::Ulp, 80},
+                           {DifferenceTable::Worst, 96},
+                           {DifferenceTable::Aligned, 120},
+                           {DifferenceTable::Batch, 56}});
   layout->addWidget(table_, 1);
   connect(type_, &QComboBox::activated, this, &DifferencesPage::showType);
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &DifferencesPage::rowChosen);
@@ -135,45 +113,33 @@ QWidget* DifferencesPage::makeRows() {
 
 QWidget* DifferencesPage::makeViews() {
   auto* panel = new QWidget(this);
-  auto* layout = new QVBoxLayout(panel);
-  layout->setContentsMargins(12, 4, 12, 6);
-  layout->setSpacing(4);
-  view_ = new Segmented({{tr("By depth"), tr("Errors by place and precision, as a heat map and as a chart.")},
-                         {tr("Figures"), tr("The same errors as a table of numbers.")},
-                         {tr("Tensors"), tr("Both tensors of the chosen row, and their difference.")}},
-                        panel);
-  view_->setObjectName(QStringLiteral("differenceView"));
-  view_->setAccessibleName(tr("What is shown beside the table"));
-  auto* head = new QHBoxLayout;
-  head->addWidget(view_);
+  auto* layout = makeColumn(panel, 4, {12, 4, 12, 6});
+  auto* view = new Segmented({{tr("By depth"), tr("Errors by place and precision, as a heat map and as a chart.")},
+                              {tr("Figures"), tr("The same errors as a table of numbers.")},
+                              {tr("Tensors"), tr("Both tensors of the chosen row, and their difference.")}},
+                             panel);
+  describe(view, "differenceView", {}, tr("What is shown beside the table"));
+  auto* head = makeRow(nullptr);
+  head->addWidget(view);
   head->addStretch(1);
   auto* legend = new ErrorLegend(panel);
   head->addWidget(legend);
   layout->addLayout(head);
-  views_ = new QStackedWidget(panel);
-  auto* depth = new QWidget(views_);
-  auto* column = new QVBoxLayout(depth);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(2);
+  auto* views = new QStackedWidget(panel);
+  auto* depth = new QWidget(views);
+  auto* column = makeColumn(depth, 2);
   map_ = new PrecisionMap(matrix_, depth);
   plot_ = new DepthPlot(matrix_, depth);
   column->addWidget(map_);
   column->addWidget(plot_, 1);
-  figures_ = makeRowTable(QStringLiteral("differenceFigures"), tr("Errors by place and precision"), kRowHeight, views_);
-  makeRowsSelectable(figures_);
-  figures_->setModel(matrix_);
+  figures_ = makeTable("differenceFigures", tr("Errors by place and precision"), kRowHeight, matrix_, views);
   figures_->setItemDelegate(new FigureDelegate(DifferenceMatrix::Name, figures_));
   figures_->horizontalHeader()->setDefaultSectionSize(kFigureWidth);
-  addCopying(figures_);
-  pair_ = new TensorPairView(run_, views_);
-  views_->addWidget(depth);
-  views_->addWidget(figures_);
-  views_->addWidget(pair_);
-  layout->addWidget(views_, 1);
-  connect(view_, &Segmented::chosen, this, [this, legend](int view) {
-    views_->setCurrentIndex(view);
-    legend->setVisible(view == ByDepth);
-  });
+  pair_ = new TensorPairView(run_, views);
+  for (QWidget* each : std::initializer_list<QWidget*>{depth, figures_, pair_}) views->addWidget(each);
+  layout->addWidget(views, 1);
+  connect(view, &Segmented::chosen, views, &QStackedWidget::setCurrentIndex);
+  connect(view, &Segmented::chosen, legend, [legend](int chosen) { legend->setVisible(chosen == 0); });
   connect(map_, &PrecisionMap::chosen, this, &DifferencesPage::choose);
   connect(plot_, &DepthPlot::chosen, this, &DifferencesPage::choose);
   connect(figures_, &QTableView::clicked, this,
@@ -184,9 +150,7 @@ QWidget* DifferencesPage::makeViews() {
 QString DifferencesPage::emptyWords() const {
   if (run_->running()) return tr("Both models are running on the same inputs.");
   if (!run_->problem().isEmpty()) return run_->problem();
-  DifferenceSettings wanted;
-  wanted.against = bar_->against();
-  const QString obstacle = run_->obstacle(wanted);
+  const QString obstacle = run_->obstacle(bar_->settings());
   return obstacle.isEmpty() ? tr("Not compared yet. Compare runs both models and shows where they part.") : obstacle;
 }
 
@@ -246,11 +210,7 @@ void DifferencesPage::choose(int place, int type) {
   }
   const DifferencePlace& wanted = matrix_->row(place);
   for (int row = 0; row < rows_->rowCount(); ++row) {
-    const protocol::DiffRow& each = rows_->row(row);
-    if (each.kind != wanted.kind || each.value != wanted.value || each.output != wanted.output) continue;
-    const QModelIndex at = sorter_->mapFromSource(rows_->index(row, 0));
-    table_->setCurrentIndex(at);
-    table_->scrollTo(at);
+    if (isAt(rows_->row(row), wanted)) showRow(table_, sorter_->mapFromSource(rows_->index(row, 0)));
   }
 }
 
@@ -273,11 +233,7 @@ void DifferencesPage::followSelection() {
   if (following_) return;
   const int row = rows_->rowOfNorm(session_->selection()->current().norm);
   following_ = true;
-  if (row >= 0) {
-    const QModelIndex at = sorter_->mapFromSource(rows_->index(row, 0));
-    table_->setCurrentIndex(at);
-    table_->scrollTo(at);
-  }
+  if (row >= 0) showRow(table_, sorter_->mapFromSource(rows_->index(row, 0)));
   following_ = false;
   showTensors();
 }
@@ -294,8 +250,7 @@ void DifferencesPage::showTensors() {
   const protocol::DiffRow& row = rows_->row(source.row());
   int place = row.norm >= 0 ? matrix_->placeOfNorm(row.norm) : -1;
   for (int i = 0; place < 0 && i < matrix_->places(); ++i) {
-    const DifferencePlace& at = matrix_->row(i);
-    if (at.kind == row.kind && at.value == row.value && at.output == row.output) place = i;
+    if (isAt(row, matrix_->row(i))) place = i;
   }
   map_->setChosen(place, type);
   plot_->setChosen(place);
@@ -304,13 +259,7 @@ void DifferencesPage::showTensors() {
 
 void DifferencesPage::compareValue(int value) {
   run_->addValue(value);
-  if (!run_->columns().empty() || run_->running()) {
-    run_->start(run_->settings());
-    return;
-  }
-  DifferenceSettings settings;
-  settings.against = bar_->against();
-  run_->start(settings);
+  run_->start(run_->columns().empty() && !run_->running() ? bar_->settings() : run_->settings());
 }
 
 }  // namespace normlens::ui

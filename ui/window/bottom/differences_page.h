@@ -21,7 +21,6 @@ class DifferenceTable;
 class ElidedLabel;
 class PrecisionMap;
 class RecordSorter;
-class Segmented;
 class Session;
 class TensorPairView;
 
@@ -38,8 +37,6 @@ class DifferencesPage final : public QWidget {
   void inputsWanted();
 
  private:
-  enum View { ByDepth, Matrix, Tensors };
-
   [[nodiscard]] QScrollArea* makeBarArea();
   [[nodiscard]] QWidget* makeRows();
   [[nodiscard]] QWidget* makeViews();
@@ -64,8 +61,6 @@ class DifferencesPage final : public QWidget {
   ElidedLabel* agreement_;
   QTableView* table_;
   QTableView* figures_;
-  Segmented* view_;
-  QStackedWidget* views_;
   PrecisionMap* map_;
   DepthPlot* plot_;
   TensorPairView* pair_;

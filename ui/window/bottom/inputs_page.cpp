@@ -1,12 +1,9 @@
 #include "ui/window/bottom/inputs_page.h"
 
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QPushButton>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include "ui/models/inputs_model.h"
 #include "ui/session/project/input_presets.h"
@@ -14,17 +11,15 @@
 #include "ui/session/words/format.h"
 #include "ui/widgets/delegates/inputs_delegate.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/row_table.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 InputsPage::InputsPage(Session* session, QWidget* parent)
     : QWidget(parent), session_(session), model_(new InputsModel(this)) {
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  buildBar();
+  auto* layout = makeColumn(this);
+  layout->addLayout(buildBar());
   buildTable();
   layout->addWidget(table_, 1);
   connect(model_, &QAbstractItemModel::dataChanged, this, &InputsPage::showState);
@@ -35,30 +30,20 @@ InputsPage::InputsPage(Session* session, QWidget* parent)
   fill();
 }
 
-void InputsPage::buildBar() {
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(16, 6, 12, 6);
-  bar->setSpacing(8);
-  state_ = new ElidedLabel({}, Qt::ElideRight, this);
-  state_->setObjectName(QStringLiteral("inputsState"));
+QLayout* InputsPage::buildBar() {
+  auto* bar = makeRow(nullptr, 8, {16, 6, 12, 6});
+  state_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "inputsState");
   bar->addWidget(state_, 1);
-  const auto add = [&](const QString& title, const char* name, const QString& tip) {
-    auto* button = makeButton(title, "secondary", this);
-    button->setObjectName(QLatin1String(name));
-    button->setToolTip(tip);
-    bar->addWidget(button);
-    return button;
-  };
-  load_ = add(tr("Load .npy or .npz"), "inputsLoad",
-              tr("Run the model on arrays from a file: in_0, in_1 and so on, or by the names of the inputs."));
-  guess_ =
-      add(tr("Guess again"), "inputsGuess", tr("Forget what you set; the engine infers the inputs from the graph."));
-  apply_ = add(tr("Use these inputs"), "inputsApply",
-               tr("Run the model on numbers drawn by this table and analyse anew; the plan is kept."));
-  static_cast<QVBoxLayout*>(layout())->addLayout(bar);
-  connect(load_, &QPushButton::clicked, this, &InputsPage::askForFile);
+  load_ = addButton(bar, "secondary", tr("Load .npy or .npz"), "inputsLoad",
+                    tr("Run the model on arrays from a file: in_0, in_1 and so on, or by the names of the inputs."));
+  guess_ = addButton(bar, "secondary", tr("Guess again"), "inputsGuess",
+                     tr("Forget what you set; the engine infers the inputs from the graph."));
+  apply_ = addButton(bar, "secondary", tr("Use these inputs"), "inputsApply",
+                     tr("Run the model on numbers drawn by this table and analyse anew; the plan is kept."));
+  connect(load_, &QPushButton::clicked, this, &InputsPage::load);
   connect(guess_, &QPushButton::clicked, this, [this] { session_->setInputs({}); });
   connect(apply_, &QPushButton::clicked, this, &InputsPage::apply);
+  return bar;
 }
 
 void InputsPage::buildTable() {
@@ -68,14 +53,12 @@ void InputsPage::buildTable() {
   table_->setSelectionMode(QAbstractItemView::SingleSelection);
   table_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
                           QAbstractItemView::AnyKeyPressed | QAbstractItemView::SelectedClicked);
-  QHeaderView* header = table_->horizontalHeader();
-  header->setStretchLastSection(true);
-  const QPair<int, int> widths[] = {{InputsModel::Name, 190},
-                                    {InputsModel::Type, 110},
-                                    {InputsModel::Shape, 180},
-                                    {InputsModel::Low, 120},
-                                    {InputsModel::High, 120}};
-  for (const auto& [column, width] : widths) header->resizeSection(column, width);
+  table_->horizontalHeader()->setStretchLastSection(true);
+  setColumnWidths(table_, {{InputsModel::Name, 190},
+                           {InputsModel::Type, 110},
+                           {InputsModel::Shape, 180},
+                           {InputsModel::Low, 120},
+                           {InputsModel::High, 120}});
 }
 
 void InputsPage::fill() {
@@ -131,20 +114,15 @@ void InputsPage::apply() {
   session_->setInputs(inputs);
 }
 
-void InputsPage::askForFile() {
-  auto* dialog = new QFileDialog(this, tr("Load inputs"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("inputsDialog"));
-  dialog->setFileMode(QFileDialog::ExistingFile);
-  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
-  dialog->setNameFilters({tr("NumPy arrays (*.npz *.npy)"), tr("All files (*)")});
-  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+void InputsPage::load() {
+  const QStringList filters{tr("NumPy arrays (*.npz *.npy)"), tr("All files (*)")};
+  const FileQuestion question{QStringLiteral("inputsDialog"), tr("Load inputs"), filters, folderOf(session_->path())};
+  askForFile(this, question, [this](const QString& path) {
     protocol::InputsParams inputs = session_->inputs();
     inputs.npz = path.toStdString();
     inputs.specs.clear();
     session_->setInputs(inputs);
   });
-  dialog->open();
 }
 
 }  // namespace normlens::ui

@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-class QLabel;
+class QLayout;
 class QPushButton;
 class QTableView;
 
@@ -19,10 +19,10 @@ class InputsPage final : public QWidget {
  public:
   InputsPage(Session* session, QWidget* parent);  // session: not owned
 
-  void askForFile();  // .npy or .npz
+  void load();  // .npy or .npz
 
  private:
-  void buildBar();
+  QLayout* buildBar();
   void buildTable();
   void fill();
   void showState();

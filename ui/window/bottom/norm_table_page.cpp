@@ -1,30 +1,24 @@
 #include "ui/window/bottom/norm_table_page.h"
 
 #include <QCheckBox>
-#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QTableView>
-#include <QVBoxLayout>
 
 #include "ui/models/norm_table.h"
 #include "ui/session/session.h"
-#include "ui/widgets/copy_table.h"
 #include "ui/widgets/delegates/norm_table_delegate.h"
-#include "ui/widgets/frames.h"
-#include "ui/widgets/row_table.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 NormTablePage::NormTablePage(Session* session, QWidget* parent)
     : QWidget(parent), session_(session), model_(new NormTable(this)), sorter_(new NormSorter(this)) {
   sorter_->setSourceModel(model_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
-  buildBar();
+  auto* layout = makeColumn(this);
+  layout->addLayout(buildBar());
   buildTable();
   layout->addWidget(table_, 1);
   connect(session_, &Session::analysisChanged, this, &NormTablePage::fill);
@@ -34,55 +28,55 @@ NormTablePage::NormTablePage(Session* session, QWidget* parent)
   fill();
 }
 
-void NormTablePage::buildBar() {
-  auto* bar = new QHBoxLayout;
-  bar->setContentsMargins(16, 6, 16, 6);
-  bar->setSpacing(14);
-  filter_ = new QLineEdit(this);
-  filter_->setObjectName(QStringLiteral("normTableFilter"));
-  filter_->setPlaceholderText(tr("Filter by name, verdict or reason"));
-  filter_->setAccessibleName(tr("Filter the table of LayerNorms"));
-  filter_->setToolTip(tr("Show only norms in whose name, verdict or reason all these words occur."));
-  filter_->setClearButtonEnabled(true);
-  filter_->setMaximumWidth(280);
-  grouped_ = new QCheckBox(tr("Group by verdict"), this);
-  grouped_->setObjectName(QStringLiteral("normTableGrouped"));
-  grouped_->setToolTip(tr("Norms that fold free first, blocked ones last; the columns sort within each group."));
+QLayout* NormTablePage::buildBar() {
+  auto* bar = makeRow(nullptr, 14, {16, 6, 16, 6});
+  auto* filter = describe(new QLineEdit(this), "normTableFilter",
+                          tr("Show only norms in whose name, verdict or reason all these words occur."),
+                          tr("Filter the table of LayerNorms"));
+  filter->setPlaceholderText(tr("Filter by name, verdict or reason"));
+  filter->setClearButtonEnabled(true);
+  filter->setMaximumWidth(280);
+  auto* grouped = describe(new QCheckBox(tr("Group by verdict"), this), "normTableGrouped",
+                           tr("Norms that fold free first, blocked ones last; the columns sort within each group."));
   count_ = makeLabel({}, "faint", this);
-  bar->addWidget(filter_, 1);
-  bar->addWidget(grouped_);
+  bar->addWidget(filter, 1);
+  bar->addWidget(grouped);
   bar->addStretch(1);
   bar->addWidget(count_);
-  static_cast<QVBoxLayout*>(layout())->addLayout(bar);
-  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& words) {
+  connect(filter, &QLineEdit::textChanged, this, [this](const QString& words) {
     sorter_->setWords(words);
     showCount();
   });
-  connect(grouped_, &QCheckBox::toggled, sorter_, &NormSorter::setGrouped);
+  connect(grouped, &QCheckBox::toggled, sorter_, &NormSorter::setGrouped);
+  return bar;
 }
 
 void NormTablePage::buildTable() {
-  table_ = makeRowTable(QStringLiteral("normTable"), tr("Table of LayerNorms"), 25, this);
-  makeRowsSelectable(table_);
-  table_->setModel(sorter_);
+  table_ = makeTable("normTable", tr("Table of LayerNorms"), 25, sorter_, this,
+                     [this](QMenu* menu, const QModelIndex&) { extendMenu(menu); });
   table_->setItemDelegate(new NormTableDelegate(table_));
   table_->setSortingEnabled(true);
   table_->sortByColumn(NormTable::Place, Qt::AscendingOrder);
   QHeaderView* header = table_->horizontalHeader();
   header->setStretchLastSection(true);
   header->setSectionsMovable(true);
-  const QPair<int, int> widths[] = {{NormTable::Place, 56},      {NormTable::Name, 210},  {NormTable::Verdict, 120},
-                                    {NormTable::InPlan, 84},     {NormTable::Over, 64},   {NormTable::Form, 84},
-                                    {NormTable::Centerings, 84}, {NormTable::Shared, 88}, {NormTable::Paper, 60},
-                                    {NormTable::Practical, 72},  {NormTable::Strict, 60}, {NormTable::Gamma, 124},
-                                    {NormTable::Beta, 124},      {NormTable::Reason, 360}};
-  for (const auto& [column, width] : widths) header->resizeSection(column, width);
-  table_->setContextMenuPolicy(Qt::CustomContextMenu);
-  connect(table_, &QTableView::customContextMenuRequested, this, &NormTablePage::showMenu);
+  setColumnWidths(table_, {{NormTable::Place, 56},
+                           {NormTable::Name, 210},
+                           {NormTable::Verdict, 120},
+                           {NormTable::InPlan, 84},
+                           {NormTable::Over, 64},
+                           {NormTable::Form, 84},
+                           {NormTable::Centerings, 84},
+                           {NormTable::Shared, 88},
+                           {NormTable::Paper, 60},
+                           {NormTable::Practical, 72},
+                           {NormTable::Strict, 60},
+                           {NormTable::Gamma, 124},
+                           {NormTable::Beta, 124},
+                           {NormTable::Reason, 360}});
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
     if (!following_ && now.isValid()) session_->selection()->selectNorm(now.data(NormTable::NormRole).toInt());
   });
-  addCopyShortcut(table_);
 }
 
 void NormTablePage::fill() {
@@ -112,41 +106,23 @@ void NormTablePage::followSelection() {
   const QModelIndex at = row < 0 ? QModelIndex() : sorter_->mapFromSource(model_->index(row, 0));
   if (at.isValid() && table_->currentIndex().row() == at.row()) return;
   following_ = true;
-  if (at.isValid()) {
-    table_->setCurrentIndex(at);
-    table_->scrollTo(at);
-  } else {
-    table_->setCurrentIndex({});
-    table_->clearSelection();
-  }
+  showRow(table_, at);
   following_ = false;
 }
 
-std::vector<int> NormTablePage::chosenNorms() const {
+void NormTablePage::extendMenu(QMenu* menu) {
   std::vector<int> norms;
   for (const QModelIndex& index : table_->selectionModel()->selectedRows()) {
     norms.push_back(index.data(NormTable::NormRole).toInt());
   }
-  return norms;
-}
-
-void NormTablePage::showMenu(const QPoint& position) {
-  auto* menu = new QMenu(this);
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  menu->setObjectName(QStringLiteral("normTableMenu"));
-  const std::vector<int> norms = chosenNorms();
-  if (!norms.empty()) {
-    const auto add = [&](const QString& title, const char* name, bool keep) {
-      QAction* action = menu->addAction(title);
-      action->setObjectName(QLatin1String(name));
-      connect(action, &QAction::triggered, this, [this, norms, keep] { session_->choices()->keepNorms(norms, keep); });
-    };
-    add(tr("Keep as LayerNorm"), "keepChosen", true);
-    add(tr("Fold if the plan can"), "foldChosen", false);
-    menu->addSeparator();
-  }
-  addCopyActions(menu, table_);
-  menu->popup(table_->viewport()->mapToGlobal(position));
+  if (norms.empty()) return;
+  const auto add = [&](const QString& title, const char* name, bool keep) {
+    QAction* action = menu->addAction(title);
+    action->setObjectName(QLatin1String(name));
+    connect(action, &QAction::triggered, this, [this, norms, keep] { session_->choices()->keepNorms(norms, keep); });
+  };
+  add(tr("Keep as LayerNorm"), "keepChosen", true);
+  add(tr("Fold if the plan can"), "foldChosen", false);
 }
 
 }  // namespace normlens::ui

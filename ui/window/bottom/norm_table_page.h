@@ -2,11 +2,10 @@
 #pragma once
 
 #include <QWidget>
-#include <vector>
 
-class QCheckBox;
 class QLabel;
-class QLineEdit;
+class QLayout;
+class QMenu;
 class QTableView;
 
 namespace normlens::ui {
@@ -22,20 +21,17 @@ class NormTablePage final : public QWidget {
   NormTablePage(Session* session, QWidget* parent);  // session: not owned
 
  private:
-  void buildBar();
+  QLayout* buildBar();
   void buildTable();
   void fill();
   void showPlan();
   void showCount();
   void followSelection();
-  void showMenu(const QPoint& position);
-  [[nodiscard]] std::vector<int> chosenNorms() const;
+  void extendMenu(QMenu* menu);  // by what can be done with the chosen norms
 
   Session* session_;  // Not owned.
   NormTable* model_;
   NormSorter* sorter_;
-  QLineEdit* filter_;
-  QCheckBox* grouped_;
   QLabel* count_;
   QTableView* table_;
   bool following_ = false;  // the table follows the selection, it does not make one

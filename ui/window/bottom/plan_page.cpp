@@ -9,10 +9,8 @@
 #include "ui/models/edit_model.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/copy_table.h"
 #include "ui/widgets/delegates/edit_delegate.h"
-#include "ui/widgets/frames.h"
-#include "ui/widgets/row_table.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -39,8 +37,7 @@ std::vector<EditLine> linesOf(const Session& session) {
 PlanPage::PlanPage(Session* session, QWidget* parent)
     : QWidget(parent), session_(session), model_(new EditModel(this)) {
   auto* layout = new QStackedLayout(this);
-  empty_ = makeLabel({}, "faint", this);
-  empty_->setAlignment(Qt::AlignCenter);
+  empty_ = makeNotice(this);
   buildTable();
   layout->addWidget(empty_);
   layout->addWidget(table_);
@@ -60,42 +57,25 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
 }
 
 void PlanPage::buildTable() {
-  table_ = makeRowTable(QStringLiteral("planTable"), tr("Edits of the plan"), 25, this);
-  makeRowsSelectable(table_);
-  table_->setModel(model_);
+  table_ = makeTable("planTable", tr("Edits of the plan"), 25, model_, this,
+                     [this](QMenu* menu, const QModelIndex& at) { extendMenu(menu, at); });
   table_->setItemDelegate(new EditDelegate(table_));
   QHeaderView* header = table_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Interactive);
   header->setSectionResizeMode(EditModel::What, QHeaderView::Stretch);
   header->setMinimumSectionSize(60);
-  header->resizeSection(EditModel::Kind, 216);
-  header->resizeSection(EditModel::Where, 190);
-  header->resizeSection(EditModel::Cost, 150);
-  header->resizeSection(EditModel::Frees, 130);
-  table_->setContextMenuPolicy(Qt::CustomContextMenu);
-  connect(table_, &QTableView::customContextMenuRequested, this, &PlanPage::showMenu);
-  addCopyShortcut(table_);
+  setColumnWidths(table_,
+                  {{EditModel::Kind, 216}, {EditModel::Where, 190}, {EditModel::Cost, 150}, {EditModel::Frees, 130}});
 }
 
-void PlanPage::showMenu(const QPoint& position) {
-  auto* menu = new QMenu(this);
-  menu->setAttribute(Qt::WA_DeleteOnClose);
-  menu->setObjectName(QStringLiteral("planMenu"));
-  const QModelIndex at = table_->indexAt(position);
-  if (at.isValid()) {
-    const EditLine& line = model_->row(at.row());
-    const protocol::EditInfo edit = line.row.edit;
-    const bool on = line.row.on;
-    connect(menu->addAction(on ? tr("Leave this edit out") : tr("Put this edit back")), &QAction::triggered, this,
-            [this, edit, on] { session_->choices()->setEditOn(edit, !on); });
-    if (edit.node >= 0) {
-      connect(menu->addAction(tr("Show in the graph")), &QAction::triggered, this,
-              [this, node = edit.node] { Q_EMIT nodeChosen(node); });
-    }
-    menu->addSeparator();
-  }
-  addCopyActions(menu, table_);
-  menu->popup(table_->viewport()->mapToGlobal(position));
+void PlanPage::extendMenu(QMenu* menu, const QModelIndex& at) {
+  if (!at.isValid()) return;
+  const PlanRow& row = model_->row(at.row()).row;
+  connect(menu->addAction(row.on ? tr("Leave this edit out") : tr("Put this edit back")), &QAction::triggered, this,
+          [this, edit = row.edit, on = row.on] { session_->choices()->setEditOn(edit, !on); });
+  if (row.edit.node < 0) return;
+  connect(menu->addAction(tr("Show in the graph")), &QAction::triggered, this,
+          [this, node = row.edit.node] { Q_EMIT nodeChosen(node); });
 }
 
 void PlanPage::showPlan() {
@@ -110,11 +90,9 @@ void PlanPage::showPlan() {
 void PlanPage::showState() {
   const bool planned = session_->plan().has_value();
   if (!planned && !session_->busy()) model_->setLines({}, {});
-  if (planned) {
-    empty_->setText(tr("With this policy there is nothing to edit: no LayerNorm folds."));
-  } else {
-    empty_->setText(session_->busy() ? tr("The plan comes after the analysis.") : tr("No plan yet."));
-  }
+  empty_->setText(planned            ? tr("With this policy there is nothing to edit: no LayerNorm folds.")
+                  : session_->busy() ? tr("The plan comes after the analysis.")
+                                     : tr("No plan yet."));
   const bool some = model_->rowCount() > 0;
   static_cast<QStackedLayout*>(layout())->setCurrentWidget(some ? static_cast<QWidget*>(table_) : empty_);
 }

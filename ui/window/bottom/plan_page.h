@@ -4,6 +4,8 @@
 #include <QWidget>
 
 class QLabel;
+class QMenu;
+class QModelIndex;
 class QTableView;
 
 namespace normlens::ui {
@@ -24,7 +26,7 @@ class PlanPage final : public QWidget {
   void buildTable();
   void showPlan();
   void showState();
-  void showMenu(const QPoint& position);
+  void extendMenu(QMenu* menu, const QModelIndex& at);
 
   Session* session_;  // Not owned.
   EditModel* model_;

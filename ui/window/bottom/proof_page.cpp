@@ -1,6 +1,5 @@
 #include "ui/window/bottom/proof_page.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
@@ -9,16 +8,16 @@
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/property_list.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
 
 QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, const QString& tip) {
-  auto* column = new QVBoxLayout;
-  column->setSpacing(4);
+  if (row->count() > 0) row->addWidget(makeLine(Qt::Vertical, parent));
+  auto* column = makeColumn(nullptr, 4);
   QLabel* label = makeLabel(title, "section", parent);
   label->setToolTip(tip);
   column->addWidget(label);
@@ -35,52 +34,42 @@ QString allowedInFile(const protocol::VerifyResult& proof) {
 
 ProofPage::ProofPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   auto* stack = new QStackedLayout(this);
-  empty_ = makeLabel({}, "faint", this);
-  empty_->setAlignment(Qt::AlignCenter);
+  empty_ = makeNotice(this);
   auto* scroll = new QScrollArea(this);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   filled_ = scroll;
   auto* body = new QWidget(scroll);
   scroll->setWidget(body);
-  auto* row = new QHBoxLayout(body);
-  row->setContentsMargins(16, 12, 16, 12);
-  row->setSpacing(24);
+  auto* row = makeRow(body, 24, {16, 12, 16, 12});
 
   QVBoxLayout* first = addColumn(row, body, tr("Result"), {});
   auto* head = new QHBoxLayout;
-  headline_ = makeLabel({}, "title", body);
-  headline_->setObjectName(QStringLiteral("foldHeadline"));
-  badge_ = new Badge(body);
-  badge_->setObjectName(QStringLiteral("proofBadge"));
+  headline_ = describe(makeLabel({}, "title", body), "foldHeadline");
+  badge_ = describe(new Badge(body), "proofBadge");
   head->addWidget(headline_);
   head->addSpacing(6);
   head->addWidget(badge_);
   head->addStretch(1);
   first->addLayout(head);
-  sentence_ = makeLabel({}, "soft", body);
-  sentence_->setWordWrap(true);
+  sentence_ = makeWords("soft", body);
   first->addWidget(sentence_);
   work_ = new PropertyList(body);
   first->addWidget(work_);
-  anyway_ = makeButton(tr("Export anyway"), "secondary", body);
-  anyway_->setToolTip(tr("Write the folded model although its outputs differ from the original's."));
-  anyway_->setObjectName(QStringLiteral("exportAnyway"));
+  anyway_ = addButton(first, "secondary", tr("Export anyway"), "exportAnyway",
+                      tr("Write the folded model although its outputs differ from the original's."));
+  first->setAlignment(anyway_, Qt::AlignLeft);
   connect(anyway_, &QPushButton::clicked, this, &ProofPage::exportAnywayClicked);
-  first->addWidget(anyway_, 0, Qt::AlignLeft);
   first->addStretch(1);
-  row->addWidget(makeLine(Qt::Vertical, body));
 
   QVBoxLayout* second =
       addColumn(row, body, tr("Algebra, in float64"),
                 tr("The same plan on a float64 copy: rounding is out of the way, only an error of the method shows."));
   algebra_ = new PropertyList(body);
-  algebraNote_ = makeLabel({}, "soft", body);
-  algebraNote_->setWordWrap(true);
+  algebraNote_ = makeWords("soft", body);
   second->addWidget(algebra_);
   second->addWidget(algebraNote_);
   second->addStretch(1);
-  row->addWidget(makeLine(Qt::Vertical, body));
 
   QVBoxLayout* third = addColumn(row, body, tr("File, in its own type"),
                                  tr("The folded weights are rounded: the difference is held against how far the "

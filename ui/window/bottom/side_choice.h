@@ -16,15 +16,14 @@ class SideChoice final : public QComboBox {
   enum class Which { A, B };  // B may be none
 
   SideChoice(Session* session, Which which, QWidget* parent);  // session: not owned
-  [[nodiscard]] std::string side() const;
+  [[nodiscard]] const std::string& side() const { return side_; }
   void setSide(const std::string& side);
 
  Q_SIGNALS:
   void chosen();  // by the user
 
  private:
-  void addSide(const std::string& side, const QString& tip);
-  void askForFile();
+  void choose(const std::string& side);
 
   Session* session_;  // Not owned.
   std::string side_;

@@ -1,10 +1,8 @@
 #include "ui/window/bottom/tensor_pair_view.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QStackedWidget>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
@@ -12,8 +10,8 @@
 #include "ui/session/difference_run.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/plots/heat_map.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -34,46 +32,31 @@ QString rangeWords(int64_t from, int64_t count) {
 
 TensorPairView::TensorPairView(DifferenceRun* run, QWidget* parent) : QWidget(parent), run_(run) {
   setObjectName(QStringLiteral("tensorPair"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(4);
-  buildHead();
+  auto* layout = makeColumn(this, 4);
+  layout->addLayout(buildHead());
   stack_ = new QStackedWidget(this);
-  words_ = makeLabel({}, "faint", this);
-  words_->setObjectName(QStringLiteral("tensorPairWords"));
-  words_->setAlignment(Qt::AlignCenter);
-  words_->setWordWrap(true);
+  words_ = describe(makeNotice(this), "tensorPairWords");
   stack_->addWidget(words_);
   buildMaps();
   layout->addWidget(stack_, 1);
   setRow({}, {});
 }
 
-void TensorPairView::buildHead() {
-  auto* row = new QHBoxLayout;
-  row->setSpacing(6);
-  head_ = new ElidedLabel({}, Qt::ElideMiddle, this);
-  head_->setObjectName(QStringLiteral("tensorPairHead"));
+QLayout* TensorPairView::buildHead() {
+  auto* row = makeRow(nullptr, 6);
+  head_ = describe(new ElidedLabel({}, Qt::ElideMiddle, this), "tensorPairHead");
   row->addWidget(head_, 1);
-  const auto add = [&](const QString& title, const char* name, const QString& tip) {
-    auto* button = makeButton(title, "link", this);
-    button->setObjectName(QLatin1String(name));
-    button->setToolTip(tip);
-    row->addWidget(button);
-    return button;
-  };
-  worst_ = add(tr("Worst place"), "tensorPairWorst", tr("Look closely at the element that differs most."));
-  whole_ = add(tr("Whole tensor"), "tensorPairWhole", tr("Show all of both tensors again."));
-  static_cast<QVBoxLayout*>(layout())->addLayout(row);
+  worst_ = addButton(row, "link", tr("Worst place"), "tensorPairWorst",
+                     tr("Look closely at the element that differs most."));
+  whole_ = addButton(row, "link", tr("Whole tensor"), "tensorPairWhole", tr("Show all of both tensors again."));
   connect(whole_, &QPushButton::clicked, this, [this] { ask({}); });
   connect(worst_, &QPushButton::clicked, this, &TensorPairView::zoomToWorst);
+  return row;
 }
 
 void TensorPairView::buildMaps() {
   auto* maps = new QWidget(this);
-  auto* row = new QHBoxLayout(maps);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(10);
+  auto* row = makeRow(maps, 10);
   const struct {
     const char* name;
     QString accessible, meaning;
@@ -83,12 +66,9 @@ void TensorPairView::buildMaps() {
       {"pairDifference", tr("Heat map of the difference"),
        tr("Largest difference in this cell: %1. Click to look closer.")}};
   for (const auto& kind : kinds) {
-    auto* column = new QVBoxLayout;
-    column->setSpacing(2);
-    Panel panel{makeLabel({}, "faint", maps), new HeatMap(maps)};
+    auto* column = makeColumn(nullptr, 2);
+    Panel panel{makeLabel({}, "faint", maps), describe(new HeatMap(maps), kind.name, {}, kind.accessible)};
     panel.caption->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
-    panel.map->setObjectName(QLatin1String(kind.name));
-    panel.map->setAccessibleName(kind.accessible);
     panel.map->setMeaning(kind.meaning);
     panel.map->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
     connect(panel.map, &HeatMap::cellClicked, this, &TensorPairView::zoomTo);
@@ -162,12 +142,13 @@ void TensorPairView::showPair(const Reply<protocol::TensorPair>& reply) {
 void TensorPairView::zoomTo(int row, int column) {
   if (!pair_ || pair_->heat_rows == 0 || pair_->heat_columns == 0) return;
   const protocol::TensorTile& now = pair_->tile;
-  protocol::TensorTile next;
-  next.rows = std::min(now.rows, std::max(kLeastRows, now.rows / kZoom));
-  next.columns = std::min(now.columns, std::max(kLeastColumns, now.columns / kZoom));
-  next.row = around(now.row + row * now.rows / pair_->heat_rows, next.rows, pair_->rows);
-  next.column = around(now.column + column * now.columns / pair_->heat_columns, next.columns, pair_->columns);
-  ask(next);
+  askAround(now.row + row * now.rows / pair_->heat_rows, now.column + column * now.columns / pair_->heat_columns,
+            std::min(now.rows, std::max(kLeastRows, now.rows / kZoom)),
+            std::min(now.columns, std::max(kLeastColumns, now.columns / kZoom)));
+}
+
+void TensorPairView::askAround(int64_t row, int64_t column, int64_t rows, int64_t columns) {
+  ask({around(row, rows, pair_->rows), rows, around(column, columns, pair_->columns), columns});
 }
 
 void TensorPairView::zoomToWorst() {
@@ -177,12 +158,8 @@ void TensorPairView::zoomToWorst() {
     place = place * pair_->shape[axis] + row_->worst_index[axis];
   }
   const int64_t columns = std::max<int64_t>(1, pair_->columns);
-  protocol::TensorTile next;
-  next.rows = std::min(pair_->rows, kLeastRows);
-  next.columns = std::min(pair_->columns, kLeastColumns);
-  next.row = around(place / columns, next.rows, pair_->rows);
-  next.column = around(place % columns, next.columns, pair_->columns);
-  ask(next);
+  askAround(place / columns, place % columns, std::min(pair_->rows, kLeastRows),
+            std::min(pair_->columns, kLeastColumns));
 }
 
 }  // namespace normlens::ui

@@ -10,6 +10,7 @@
 #include "ui/client/engine_client.h"
 
 class QLabel;
+class QLayout;
 class QPushButton;
 class QStackedWidget;
 
@@ -36,11 +37,12 @@ class TensorPairView final : public QWidget {
     QLabel* caption = nullptr;
     HeatMap* map = nullptr;
   };
-  void buildHead();
+  QLayout* buildHead();
   void buildMaps();
   void ask(const protocol::TensorTile& tile);
   void showPair(const Reply<protocol::TensorPair>& reply);
   void say(const QString& words);
+  void askAround(int64_t row, int64_t column, int64_t rows, int64_t columns);  // a tile of that size about the place
   void zoomTo(int row, int column);
   void zoomToWorst();
 

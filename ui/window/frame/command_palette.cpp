@@ -7,10 +7,9 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
-#include <QVBoxLayout>
 
 #include "ui/widgets/delegates/palette_delegate.h"
-#include "ui/widgets/frames.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -21,30 +20,23 @@ constexpr int kWidth = 600, kRow = 30, kMostRows = 12, kTop = 52;
 }  // namespace
 
 CommandPalette::CommandPalette(QWidget* parent) : QFrame(parent), model_(new PaletteModel(this)) {
-  setObjectName(QStringLiteral("commandPalette"));
+  describe(this, "commandPalette", {}, tr("Command palette"));
   setProperty("kind", "card");
-  setAccessibleName(tr("Command palette"));
   setAutoFillBackground(true);
   auto* shadow = new QGraphicsDropShadowEffect(this);
   shadow->setBlurRadius(28);
   shadow->setOffset(0, 6);
   shadow->setColor(QColor(0, 0, 0, 90));
   setGraphicsEffect(shadow);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(1, 10, 1, 8);
-  layout->setSpacing(8);
-  field_ = new QLineEdit(this);
-  field_->setObjectName(QStringLiteral("paletteField"));
+  auto* layout = makeColumn(this, 8, {1, 10, 1, 8});
+  field_ = describe(new QLineEdit(this), "paletteField",
+                    tr("Letters in order are enough: \"fa\" finds Fold all. Enter does it, Esc closes."),
+                    tr("Command, LayerNorm or panel"));
   field_->setPlaceholderText(tr("Type a command, a LayerNorm or a panel"));
-  field_->setAccessibleName(tr("Command, LayerNorm or panel"));
-  field_->setToolTip(tr("Letters in order are enough: \"fa\" finds Fold all. Enter does it, Esc closes."));
-  auto* margin = new QHBoxLayout;
-  margin->setContentsMargins(12, 0, 12, 0);
+  auto* margin = makeRow(nullptr, 0, {12, 0, 12, 0});
   margin->addWidget(field_);
   layout->addLayout(margin);
-  list_ = new QListView(this);
-  list_->setObjectName(QStringLiteral("paletteList"));
-  list_->setAccessibleName(tr("What fits"));
+  list_ = describe(new QListView(this), "paletteList", {}, tr("What fits"));
   list_->setModel(model_);
   list_->setItemDelegate(new PaletteDelegate(list_));
   list_->setFocusPolicy(Qt::NoFocus);
@@ -106,16 +98,8 @@ void CommandPalette::choose(int row) {
   model_->run(row);
 }
 
-void CommandPalette::moveBy(int rows) {
-  const int last = model_->rowCount() - 1;
-  if (last < 0) return;
-  const QModelIndex to = model_->index(qBound(0, list_->currentIndex().row() + rows, last));
-  list_->setCurrentIndex(to);
-  list_->scrollTo(to);
-}
-
-bool CommandPalette::handleKey(int key) {
-  switch (key) {
+bool CommandPalette::handleKey(QKeyEvent* event) {
+  switch (event->key()) {
     case Qt::Key_Escape:
       close();
       return true;
@@ -124,16 +108,10 @@ bool CommandPalette::handleKey(int key) {
       choose(list_->currentIndex().row());
       return true;
     case Qt::Key_Down:
-      moveBy(1);
-      return true;
     case Qt::Key_Up:
-      moveBy(-1);
-      return true;
     case Qt::Key_PageDown:
-      moveBy(kMostRows);
-      return true;
     case Qt::Key_PageUp:
-      moveBy(-kMostRows);
+      QApplication::sendEvent(list_, event);
       return true;
     default:
       return false;
@@ -150,7 +128,7 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
     event->accept();
     return true;
   }
-  if (event->type() == QEvent::KeyPress) return handleKey(static_cast<QKeyEvent*>(event)->key());
+  if (event->type() == QEvent::KeyPress) return handleKey(static_cast<QKeyEvent*>(event));
   if (event->type() == QEvent::FocusOut && static_cast<QFocusEvent*>(event)->reason() != Qt::ActiveWindowFocusReason) {
     close();
   }

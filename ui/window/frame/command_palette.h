@@ -26,8 +26,7 @@ class CommandPalette final : public QFrame {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  bool handleKey(int key);
-  void moveBy(int rows);
+  bool handleKey(QKeyEvent* event);
   void place();
   void choose(int row);
   void narrow(const QString& pattern);

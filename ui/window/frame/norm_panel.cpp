@@ -2,48 +2,36 @@
 
 #include <QFileInfo>
 #include <QLineEdit>
-#include <QPainter>
 #include <QStackedWidget>
 #include <QTabBar>
 #include <QTimer>
 #include <QTreeView>
-#include <QVBoxLayout>
 
 #include "ui/models/norm_model.h"
 #include "ui/models/scope_model.h"
 #include "ui/models/search/norm_filter.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/norm_delegate.h"
 #include "ui/widgets/delegates/row_delegate.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/plots/legend.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
 
-class FilterBox final : public QLineEdit {
- public:
-  explicit FilterBox(QWidget* parent) : QLineEdit(parent) { setTextMargins(18, 0, 0, 0); }
-
- protected:
-  void paintEvent(QPaintEvent* event) override {
-    QLineEdit::paintEvent(event);
-    QPainter painter(this);
-    paintIcon(painter, QRectF(8, (height() - 14) / 2.0, 14, 14), QStringLiteral("filter"), themeOf(this).textSoft);
-  }
-};
-
-void prepare(QTreeView* view) {
+QTreeView* makeTree(const char* name, const QString& accessible, QAbstractItemModel* model, QWidget* parent) {
+  auto* view = describe(new QTreeView(parent), name, {}, accessible);
+  view->setModel(model);
   view->setHeaderHidden(true);
   view->setMouseTracking(true);
   view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   view->setFrameShape(QFrame::NoFrame);
+  return view;
 }
 
 }  // namespace
@@ -57,9 +45,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   linkLesson(this, "zero_mean");
   setObjectName(QStringLiteral("panel"));
   filter_->setSourceModel(normModel_);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->setContentsMargins(0, 0, 0, 0);
   tabs_ = new QTabBar(header);
@@ -86,40 +72,32 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
 
 QWidget* NormPanel::makeNormPage() {
   auto* page = new QWidget(this);
-  auto* layout = new QVBoxLayout(page);
-  layout->setContentsMargins(0, 8, 0, 0);
-  layout->setSpacing(6);
-  filterBox_ = new FilterBox(page);
-  filterBox_->setObjectName(QStringLiteral("normFilter"));
-  filterBox_->setPlaceholderText(tr("Filter norms"));
-  filterBox_->setAccessibleName(tr("Filter norms"));
-  filterBox_->setToolTip(tr("Show only norms whose name or reason contains these words."));
-  filterBox_->setClearButtonEnabled(true);
-  filterBox_->setAcceptDrops(false);
-  connect(filterBox_, &QLineEdit::textChanged, this, [this](const QString& words) {
-    filter_->setWords(words);
-    if (!words.isEmpty()) norms_->expandAll();
+  auto* layout = makeColumn(page, 6, {0, 8, 0, 0});
+  auto* words = describe(new QLineEdit(page), "normFilter",
+                         tr("Show only norms whose name or reason contains these words."), tr("Filter norms"));
+  words->setPlaceholderText(tr("Filter norms"));
+  words->setClearButtonEnabled(true);
+  words->setAcceptDrops(false);
+  addLeadingIcon(words, "filter");
+  connect(words, &QLineEdit::textChanged, this, [this](const QString& wanted) {
+    filter_->setWords(wanted);
+    if (!wanted.isEmpty()) norms_->expandAll();
   });
-  auto* box = new QHBoxLayout;
-  box->setContentsMargins(12, 0, 12, 0);
-  box->addWidget(filterBox_);
+  auto* box = makeRow(nullptr, 0, {12, 0, 12, 0});
+  box->addWidget(words);
   layout->addLayout(box);
-  norms_ = new QTreeView(page);
-  norms_->setObjectName(QStringLiteral("normList"));
-  norms_->setAccessibleName(tr("LayerNorms by verdict"));
-  prepare(norms_);
+  norms_ = makeTree("normList", tr("LayerNorms by verdict"), filter_, page);
   norms_->setIndentation(0);
   norms_->setRootIsDecorated(false);
   norms_->setExpandsOnDoubleClick(false);
-  norms_->setModel(filter_);
-  delegate_ = new NormDelegate(norms_);
-  norms_->setItemDelegate(delegate_);
+  auto* delegate = new NormDelegate(norms_);
+  norms_->setItemDelegate(delegate);
   connect(norms_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
     if (index.data(NormModel::IsGroupRole).toBool()) norms_->setExpanded(index, !norms_->isExpanded(index));
   });
   connect(norms_->selectionModel(), &QItemSelectionModel::currentChanged, this,
-          [this](const QModelIndex& now, const QModelIndex& before) {
-            delegate_->currentChanged(now, before);
+          [this, delegate](const QModelIndex& now, const QModelIndex& before) {
+            delegate->currentChanged(now, before);
             chooseNorm(now);
           });
   layout->addWidget(norms_, 1);
@@ -127,12 +105,8 @@ QWidget* NormPanel::makeNormPage() {
 }
 
 QWidget* NormPanel::makeModulePage() {
-  modules_ = new QTreeView(this);
-  modules_->setObjectName(QStringLiteral("moduleTree"));
-  modules_->setAccessibleName(tr("Modules"));
-  prepare(modules_);
+  modules_ = makeTree("moduleTree", tr("Modules"), scopeModel_, this);
   modules_->setIndentation(14);
-  modules_->setModel(scopeModel_);
   modules_->setItemDelegate(new RowDelegate(
       [](const QModelIndex& index) {
         return RowLook{{}, index.data().toString(), index.data(ScopeModel::TypeRole).toString()};

@@ -3,14 +3,12 @@
 
 #include <QFrame>
 
-class QLineEdit;
 class QStackedWidget;
 class QTabBar;
 class QTreeView;
 
 namespace normlens::ui {
 
-class NormDelegate;
 class NormFilter;
 class NormModel;
 class ScopeModel;
@@ -41,13 +39,11 @@ class NormPanel final : public QFrame {
   Session* session_;  // Not owned.
   QTabBar* tabs_;
   QStackedWidget* pages_;
-  QLineEdit* filterBox_;
   QTreeView* norms_;
   QTreeView* modules_;
   NormModel* normModel_;
   NormFilter* filter_;
   ScopeModel* scopeModel_;
-  NormDelegate* delegate_;
   bool following_ = false;  // the list follows the selection, it does not make one
 };
 

@@ -20,9 +20,19 @@ struct Preferences {
   bool operator==(const Preferences&) const = default;
 };
 
-inline constexpr int kLeastFontPixels = 11, kMostFontPixels = 18;
-inline constexpr int kMostTimeLimitSeconds = 86'400, kMostMemoryLimitGb = 4096;
-inline constexpr int kLeastDigits = 2, kMostDigits = 17;
+// The whole numbers among them: where they are kept, and what they may be.
+struct PreferenceNumber {
+  const char* key;
+  int Preferences::*field;
+  int least, most;
+};
+inline constexpr PreferenceNumber kPreferenceNumbers[] = {
+    {"window/font", &Preferences::fontPixels, 11, 18},
+    {"numbers/digits", &Preferences::digits, 2, 17},
+    {"projects/autosave", &Preferences::autosaveSeconds, 0, 3600},
+    {"engine/time_limit", &Preferences::timeLimitSeconds, 0, 86'400},
+    {"engine/memory_limit", &Preferences::memoryLimitGb, 0, 4096},
+};
 
 [[nodiscard]] constexpr int64_t bytesOf(int gigabytes) { return int64_t{gigabytes} << 30; }
 

@@ -1,7 +1,6 @@
 #include "ui/window/frame/preferences_page.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
@@ -9,12 +8,12 @@
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSpinBox>
-#include <QVBoxLayout>
+#include <algorithm>
 
 #include "ui/client/engine_command.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -32,38 +31,28 @@ IconButton* makeStep(QSpinBox* spin, const QString& icon, const QString& word, v
 }
 
 constexpr const char* kDevices[] = {"cpu", "cuda"};
-constexpr ColorScheme kSchemes[] = {ColorScheme::FollowDesktop, ColorScheme::Light, ColorScheme::Dark};
 
 }  // namespace
 
 PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
-  setObjectName(QStringLiteral("preferences"));
-  setAccessibleName(tr("Preferences"));
-  auto* outer = new QVBoxLayout(this);
-  outer->setContentsMargins(0, 0, 0, 0);
+  describe(this, "preferences", {}, tr("Preferences"));
   auto* scroll = new QScrollArea(this);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
-  outer->addWidget(scroll);
+  makeColumn(this)->addWidget(scroll);
   auto* body = new QWidget(scroll);
-  auto* across = new QHBoxLayout(body);
-  across->setContentsMargins(24, 28, 24, 28);
+  auto* across = makeRow(body, -1, {24, 28, 24, 28});
   auto* page = new QWidget(body);
   page->setMaximumWidth(kPageWidth);
   across->addStretch(1);
   across->addWidget(page, 100);
   across->addStretch(1);
-  column_ = new QVBoxLayout(page);
-  column_->setContentsMargins(0, 0, 0, 0);
-  column_->setSpacing(16);
+  column_ = makeColumn(page, 16);
   auto* head = new QHBoxLayout;
   head->addWidget(makeLabel(tr("Preferences"), "hero", page));
   head->addStretch(1);
-  auto* done = makeButton(tr("Done"), "secondary", page);
-  done->setObjectName(QStringLiteral("preferencesDone"));
-  done->setToolTip(tr("Back to where you were (Esc)."));
+  auto* done = addButton(head, "secondary", tr("Done"), "preferencesDone", tr("Back to where you were (Esc)."));
   connect(done, &QPushButton::clicked, this, &PreferencesPage::closed);
-  head->addWidget(done);
   column_->addLayout(head);
   addAppearance();
   addNumbers();
@@ -89,14 +78,9 @@ void PreferencesPage::addDirection(QAction* leftToRight) {
 QVBoxLayout* PreferencesPage::addSection(const QString& title, const QString& meaning) {
   auto* card = new QFrame(column_->parentWidget());
   card->setProperty("kind", "card");
-  auto* layout = new QVBoxLayout(card);
-  layout->setContentsMargins(20, 16, 20, 16);
-  layout->setSpacing(10);
+  auto* layout = makeColumn(card, 10, {20, 16, 20, 16});
   layout->addWidget(makeLabel(title, "title", card));
-  auto* sentence = makeLabel(meaning, "soft", card);
-  sentence->setWordWrap(true);
-  sentence->setVisible(!meaning.isEmpty());
-  layout->addWidget(sentence);
+  if (!meaning.isEmpty()) layout->addWidget(makeWords("soft", card, meaning));
   column_->addWidget(card);
   return layout;
 }
@@ -119,45 +103,47 @@ void PreferencesPage::addRow(QVBoxLayout* section, const QString& name, QWidget*
   section->addLayout(row);
 }
 
-QSpinBox* PreferencesPage::makeSpin(const char* name, int least, int most, const QString& suffix,
-                                    int Preferences::*field) {
-  auto* spin = new QSpinBox(column_->parentWidget());
-  spin->setObjectName(QLatin1String(name));
-  spin->setRange(least, most);
+void PreferencesPage::addNumber(QVBoxLayout* section, int Preferences::*field, const char* name, const QString& title,
+                                const QString& tip, const QString& suffix, const QString& least) {
+  const auto& number = *std::find_if(std::begin(kPreferenceNumbers), std::end(kPreferenceNumbers),
+                                     [&](const PreferenceNumber& each) { return each.field == field; });
+  auto* spin = describe(new QSpinBox(column_->parentWidget()), name);
+  spin->setRange(number.least, number.most);
   spin->setSuffix(suffix);
+  spin->setSpecialValueText(least);
   spin->setButtonSymbols(QAbstractSpinBox::NoButtons);
   spin->setFixedWidth(90);
   connect(spin, &QSpinBox::valueChanged, this, [this, field](int value) {
     chosen_.*field = value;
     Q_EMIT changed();
   });
-  return spin;
+  numbers_.push_back({spin, field});
+  addRow(section, title, spin, tip);
 }
 
 void PreferencesPage::addAppearance() {
   appearance_ = addSection(tr("Appearance"), {});
+  // As they are numbered in ColorScheme.
   scheme_ = new Segmented({{tr("As the desktop"), tr("Light or dark as the desktop was when the window opened.")},
                            {tr("Light"), tr("Dark text on a light ground.")},
                            {tr("Dark"), tr("Light text on a dark ground.")}},
                           column_->parentWidget());
   scheme_->setObjectName(QStringLiteral("preferScheme"));
   connect(scheme_, &Segmented::chosen, this, [this](int index) {
-    chosen_.scheme = kSchemes[index];
+    chosen_.scheme = static_cast<ColorScheme>(index);
     Q_EMIT changed();
   });
   addRow(appearance_, tr("Theme"), scheme_, tr("The colours of the window."));
-  font_ = makeSpin("preferFont", kLeastFontPixels, kMostFontPixels, tr(" px"), &Preferences::fontPixels);
-  addRow(appearance_, tr("Text size"), font_, tr("The size of ordinary text; everything else follows it."));
+  addNumber(appearance_, &Preferences::fontPixels, "preferFont", tr("Text size"),
+            tr("The size of ordinary text; everything else follows it."), tr(" px"));
 }
 
 void PreferencesPage::addNumbers() {
   QVBoxLayout* section = addSection(tr("Numbers and projects"), {});
-  digits_ = makeSpin("preferDigits", kLeastDigits, kMostDigits, tr(" digits"), &Preferences::digits);
-  addRow(section, tr("Precision"), digits_, tr("Significant digits of the numbers in the inspector."));
-  autosave_ = makeSpin("preferAutosave", 0, 3600, tr(" s"), &Preferences::autosaveSeconds);
-  autosave_->setSpecialValueText(tr("never"));
-  addRow(section, tr("Save for recovery every"), autosave_,
-         tr("How often what you changed is put aside, to be offered again after a crash."));
+  addNumber(section, &Preferences::digits, "preferDigits", tr("Precision"),
+            tr("Significant digits of the numbers in the inspector."), tr(" digits"));
+  addNumber(section, &Preferences::autosaveSeconds, "preferAutosave", tr("Save for recovery every"),
+            tr("How often what you changed is put aside, to be offered again after a crash."), tr(" s"), tr("never"));
 }
 
 void PreferencesPage::addEngine() {
@@ -165,19 +151,15 @@ void PreferencesPage::addEngine() {
       tr("Engine"),
       tr("The program that reads and runs models. It may be on another machine: \"ssh gpu-box normlens-engine serve\" "
          "shows the models of gpu-box here and measures there."));
-  engine_ = new QLineEdit(column_->parentWidget());
-  engine_->setObjectName(QStringLiteral("preferEngine"));
+  engine_ = describe(new QLineEdit(column_->parentWidget()), "preferEngine");
   engine_->setMinimumWidth(380);
   addRow(section, tr("Command"), engine_,
          tr("Program and arguments that start the engine; empty: the one that came with the window."));
   auto* row = new QHBoxLayout;
-  applyEngine_ = makeButton(tr("Use this engine"), "secondary", column_->parentWidget());
-  applyEngine_->setObjectName(QStringLiteral("preferEngineApply"));
-  applyEngine_->setToolTip(tr("Start the engine with this command and open the model again; the plan is kept."));
-  engineNote_ = makeLabel({}, "faint", column_->parentWidget());
-  engineNote_->setWordWrap(true);
   row->addSpacing(kNameWidth + section->spacing());
-  row->addWidget(applyEngine_);
+  applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
+                           tr("Start the engine with this command and open the model again; the plan is kept."));
+  engineNote_ = makeWords("faint", column_->parentWidget());
   row->addWidget(engineNote_, 1);
   section->addLayout(row);
   device_ = new Segmented({{tr("CPU"), tr("Measurements start out on the processor of the engine's machine.")},
@@ -189,17 +171,15 @@ void PreferencesPage::addEngine() {
     Q_EMIT changed();
   });
   addRow(section, tr("Device"), device_, tr("Where models are measured unless the Benchmark panel says otherwise."));
-  timeLimit_ = makeSpin("preferTimeLimit", 0, kMostTimeLimitSeconds, tr(" s"), &Preferences::timeLimitSeconds);
-  timeLimit_->setSpecialValueText(tr("usual"));
-  addRow(
-      section, tr("Longest run"), timeLimit_,
+  addNumber(
+      section, &Preferences::timeLimitSeconds, "preferTimeLimit", tr("Longest run"),
       tr("A run of a model is stopped after this time. Usual: 10 minutes, a minute to find the shapes, 20 seconds on "
-         "guessed inputs. For the next model that is opened."));
-  memoryLimit_ = makeSpin("preferMemoryLimit", 0, kMostMemoryLimitGb, tr(" GB"), &Preferences::memoryLimitGb);
-  memoryLimit_->setSpecialValueText(tr("usual"));
-  addRow(section, tr("Most memory"), memoryLimit_,
-         tr("A model gets no more memory than this. Usual: nine tenths of what is free. For the next model that is "
-            "opened."));
+         "guessed inputs. For the next model that is opened."),
+      tr(" s"), tr("usual"));
+  addNumber(section, &Preferences::memoryLimitGb, "preferMemoryLimit", tr("Most memory"),
+            tr("A model gets no more memory than this. Usual: nine tenths of what is free. For the next model that is "
+               "opened."),
+            tr(" GB"), tr("usual"));
   connect(engine_, &QLineEdit::textEdited, this, &PreferencesPage::showEngineState);
   connect(engine_, &QLineEdit::returnPressed, this, &PreferencesPage::applyEngine);
   connect(applyEngine_, &QPushButton::clicked, this, &PreferencesPage::applyEngine);
@@ -223,15 +203,10 @@ void PreferencesPage::showEngineState() {
 
 void PreferencesPage::setPreferences(const Preferences& preferences) {
   chosen_ = preferences;
-  for (int i = 0; i < 3; ++i) {
-    if (kSchemes[i] == preferences.scheme) scheme_->setCurrent(i);
-  }
-  for (const auto& [spin, value] :
-       {std::pair{font_, preferences.fontPixels}, std::pair{digits_, preferences.digits},
-        std::pair{autosave_, preferences.autosaveSeconds}, std::pair{timeLimit_, preferences.timeLimitSeconds},
-        std::pair{memoryLimit_, preferences.memoryLimitGb}}) {
+  scheme_->setCurrent(static_cast<int>(preferences.scheme));
+  for (const auto& [spin, field] : numbers_) {
     const QSignalBlocker quiet(spin);
-    spin->setValue(value);
+    spin->setValue(preferences.*field);
   }
   device_->setCurrent(preferences.device == QLatin1String(kDevices[1]) ? 1 : 0);
   engine_->setText(preferences.engineCommand);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QWidget>
+#include <vector>
 
 #include "ui/window/frame/preferences.h"
 
@@ -41,7 +42,9 @@ class PreferencesPage final : public QWidget {
   void addAppearance();
   void addNumbers();
   void addEngine();
-  QSpinBox* makeSpin(const char* name, int least, int most, const QString& suffix, int Preferences::*field);
+  // least: what is shown for the smallest number; empty: the number.
+  void addNumber(QVBoxLayout* section, int Preferences::*field, const char* name, const QString& title,
+                 const QString& tip, const QString& suffix, const QString& least = {});
   void showEngineState();
   void applyEngine();
 
@@ -49,11 +52,7 @@ class PreferencesPage final : public QWidget {
   QVBoxLayout* column_;
   QVBoxLayout* appearance_ = nullptr;
   Segmented* scheme_;
-  QSpinBox* font_;
-  QSpinBox* digits_;
-  QSpinBox* autosave_;
-  QSpinBox* timeLimit_;
-  QSpinBox* memoryLimit_;
+  std::vector<std::pair<QSpinBox*, int Preferences::*>> numbers_;
   Segmented* device_;
   QLineEdit* engine_;
   QPushButton* applyEngine_;

@@ -7,21 +7,21 @@
 #include <QTimer>
 #include <utility>
 
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/row_delegate.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 SearchBox::SearchBox(QWidget* parent)
     : QLineEdit(parent), model_(new SearchModel(this)), completer_(new QCompleter(this)) {
-  setObjectName(QStringLiteral("search"));
+  describe(this, "search",
+           tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
+              "Enter goes there, F3 to the next. Ctrl+F brings you here."),
+           tr("Search norms, modules, operators and commands"));
   setPlaceholderText(tr("Search norms, modules, commands"));
-  setAccessibleName(tr("Search norms, modules, operators and commands"));
-  setToolTip(
-      tr("Type any part of a name, or op:, name:, shape:, dtype:, attr: and a word, or /a regular expression/; "
-         "Enter goes there, F3 to the next. Ctrl+F brings you here."));
-  setTextMargins(18, 0, 46, 0);
+  setTextMargins(0, 0, 46, 0);
+  addLeadingIcon(this, "search");
   setAcceptDrops(false);  // a file dropped here is opened by the window
   setMinimumWidth(180);
   setMaximumWidth(360);
@@ -30,8 +30,7 @@ SearchBox::SearchBox(QWidget* parent)
   completer_->setCompletionMode(QCompleter::UnfilteredPopupCompletion);
   completer_->setMaxVisibleItems(12);
   completer_->setWidget(this);  // not setCompleter(): the model does the matching, in its own time
-  completer_->popup()->setObjectName(QStringLiteral("searchResults"));
-  completer_->popup()->setAccessibleName(tr("What was found"));
+  describe(completer_->popup(), "searchResults", {}, tr("What was found"));
   completer_->popup()->setItemDelegate(new RowDelegate(
       [](const QModelIndex& index) {
         return RowLook{index.data(SearchModel::IconRole).toString(), index.data().toString(),
@@ -49,10 +48,6 @@ SearchBox::SearchBox(QWidget* parent)
     choose(index.row());  // of the completer's own model, which holds every row of ours
   });
 }
-
-void SearchBox::setEntries(std::vector<SearchModel::Entry> entries) { model_->setEntries(std::move(entries)); }
-
-void SearchBox::setIndex(const ModelIndex* index) { model_->setIndex(index); }
 
 void SearchBox::begin() {
   setFocus(Qt::ShortcutFocusReason);
@@ -133,7 +128,6 @@ void SearchBox::paintEvent(QPaintEvent* event) {
   const Theme theme = themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  paintIcon(painter, QRectF(9, (height() - 14) / 2.0, 14, 14), QStringLiteral("search"), theme.textSoft);
   painter.setFont(uiFont(11));
   const QString note = countText();
   const double width = std::max(40.0, painter.fontMetrics().horizontalAdvance(note) + 12.0);

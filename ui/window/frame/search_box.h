@@ -16,10 +16,9 @@ class SearchBox final : public QLineEdit {
  public:
   explicit SearchBox(QWidget* parent = nullptr);
 
-  void setEntries(std::vector<SearchModel::Entry> entries);
-  void setIndex(const ModelIndex* index);  // not owned; call again when what it holds has changed
-  void begin();                            // focus, everything selected
-  void step(int by);                       // to the next (1) or previous (-1) of what was found
+  [[nodiscard]] SearchModel* model() const { return model_; }  // what there is to be found
+  void begin();                                                // focus, everything selected
+  void step(int by);                                           // to the next (1) or previous (-1) of what was found
 
  Q_SIGNALS:
   void chosen(normlens::ui::SearchModel::Target target, int id);

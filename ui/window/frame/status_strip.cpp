@@ -1,21 +1,20 @@
 #include "ui/window/frame/status_strip.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
-#include <QPainter>
 #include <QProgressBar>
 #include <QTimer>
 
 #include "ui/client/process_memory.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/theme/theme.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
+
+constexpr int kMemoryMs = 2000;  // from one look at the engine's memory to the next
 
 QString jobWord(JobKind kind) {
   switch (kind) {
@@ -53,30 +52,29 @@ QString engineWord(EngineClient::State state) {
   return StatusStrip::tr("No engine");
 }
 
-QColor dotColor(const Theme& theme, EngineClient::State state, int silence) {
-  if (silence > 0) return theme.classes.chosen;
-  if (state == EngineClient::State::Ready) return theme.good;
-  return state == EngineClient::State::Dead ? theme.blocked : theme.textFaint;
+// Which colour the dot before the engine's word has.
+const char* dotKind(EngineClient::State state, int silence) {
+  if (silence > 0) return "dotSilent";
+  if (state == EngineClient::State::Ready) return "dotReady";
+  return state == EngineClient::State::Dead ? "dotDead" : "dot";
 }
 
 }  // namespace
 
 StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
-  setObjectName(QStringLiteral("statusBar"));
-  setAccessibleName(tr("Status"));
+  describe(this, "statusBar", {}, tr("Status"));
   setFixedHeight(24);
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(26, 0, 12, 0);
-  layout->setSpacing(10);
+  auto* layout = makeRow(this, 10, {12, 0, 12, 0});
+  dot_ = makeLabel({}, "dot", this);
+  dot_->setFixedSize(7, 7);
+  layout->addWidget(dot_);
   const auto addLabel = [&](const char* name, const QString& tip) {
-    if (layout->count() > 0) {
+    if (layout->count() > 1) {
       QFrame* line = makeLine(Qt::Vertical, this);
       line->setFixedHeight(12);
       layout->addWidget(line);
     }
-    auto* label = makeLabel({}, "status", this);
-    label->setObjectName(QLatin1String(name));
-    label->setToolTip(tip);
+    auto* label = describe(makeLabel({}, "status", this), name, tip);
     layout->addWidget(label);
     return label;
   };
@@ -85,23 +83,20 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   model_ = addLabel("modelSize", tr("Size of the opened file."));
   memory_ = addLabel("engineMemory", tr("Memory that the engine holds now."));
   layout->addStretch(1);
-  stage_ = makeLabel({}, "status", this);
-  stage_->setObjectName(QStringLiteral("jobStage"));
+  stage_ = describe(makeLabel({}, "status", this), "jobStage");
   bar_ = new QProgressBar(this);
   bar_->setTextVisible(false);
   bar_->setFixedWidth(70);
   bar_->setAccessibleName(tr("Progress"));
-  cancel_ = new IconButton(QStringLiteral("close"), {}, tr("Stop what is running (Esc)"), this);
-  cancel_->setObjectName(QStringLiteral("cancelJob"));
+  cancel_ = describe(new IconButton(QStringLiteral("close"), {}, tr("Stop what is running (Esc)"), this), "cancelJob");
   cancel_->setIconExtent(12);
   cancel_->setFixedSize(20, 20);
   connect(cancel_, &QToolButton::clicked, this, &StatusStrip::cancelClicked);
-  layout->addWidget(stage_);
-  layout->addWidget(bar_);
-  layout->addWidget(cancel_);
-  memoryTimer_ = new QTimer(this);
-  memoryTimer_->setInterval(2000);
-  connect(memoryTimer_, &QTimer::timeout, this, &StatusStrip::showMemory);
+  job_ = {stage_, bar_, cancel_};
+  for (QWidget* part : job_) layout->addWidget(part);
+  auto* memoryTimer = new QTimer(this);
+  connect(memoryTimer, &QTimer::timeout, this, &StatusStrip::showMemory);
+  memoryTimer->start(kMemoryMs);
   showJob({});
 }
 
@@ -112,13 +107,8 @@ void StatusStrip::showEngine(const EngineClient& engine) {
   engineLabel_->setText(silence_ > 0 ? tr("Engine silent for %1 s").arg(silence_) : engineWord(state_));
   const bool ready = state_ == EngineClient::State::Ready;
   device_->setText(ready ? text(engine.info().device) : QStringLiteral("–"));
-  if (ready) {
-    memoryTimer_->start();
-  } else {
-    memoryTimer_->stop();
-  }
+  setKind(dot_, dotKind(state_, silence_));
   showMemory();
-  update();
 }
 
 void StatusStrip::showMemory() {
@@ -139,9 +129,7 @@ void StatusStrip::showModel(const Session& session) {
 
 void StatusStrip::showJob(const Job& job) {
   const bool running = job.kind != JobKind::None;
-  for (QWidget* widget : {static_cast<QWidget*>(stage_), static_cast<QWidget*>(bar_), static_cast<QWidget*>(cancel_)}) {
-    widget->setVisible(running);
-  }
+  for (QWidget* part : job_) part->setVisible(running);
   if (!running) return;
   QString words = job.stage.isEmpty() ? jobWord(job.kind) : QStringLiteral("%1: %2").arg(jobWord(job.kind), job.stage);
   const QString left = remainingWords(job.remainingMs);
@@ -153,16 +141,6 @@ void StatusStrip::showJob(const Job& job) {
   stage_->setText(words);
   bar_->setRange(0, job.fraction < 0 ? 0 : 1000);
   if (job.fraction >= 0) bar_->setValue(static_cast<int>(qBound(0.0, job.fraction, 1.0) * 1000));
-}
-
-void StatusStrip::paintEvent(QPaintEvent* event) {
-  QFrame::paintEvent(event);
-  const Theme theme = themeOf(this);
-  QPainter painter(this);
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(dotColor(theme, state_, silence_));
-  painter.drawEllipse(QPointF(15.5, height() / 2.0), 3.5, 3.5);
 }
 
 }  // namespace normlens::ui

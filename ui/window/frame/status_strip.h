@@ -2,12 +2,12 @@
 #pragma once
 
 #include <QFrame>
+#include <array>
 
 #include "ui/client/engine_client.h"
 
 class QLabel;
 class QProgressBar;
-class QTimer;
 
 namespace normlens::ui {
 
@@ -28,15 +28,13 @@ class StatusStrip final : public QFrame {
  Q_SIGNALS:
   void cancelClicked();
 
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
  private:
   void showMemory();
 
   EngineClient::State state_ = EngineClient::State::Stopped;
   int silence_ = 0;                       // seconds
   const EngineClient* engine_ = nullptr;  // Not owned.
+  QLabel* dot_;
   QLabel* engineLabel_;
   QLabel* device_;
   QLabel* model_;
@@ -44,7 +42,7 @@ class StatusStrip final : public QFrame {
   QLabel* stage_;
   QProgressBar* bar_;
   IconButton* cancel_;
-  QTimer* memoryTimer_;
+  std::array<QWidget*, 3> job_;  // shown while something runs
 };
 
 }  // namespace normlens::ui

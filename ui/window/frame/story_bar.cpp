@@ -1,67 +1,33 @@
 #include "ui/window/frame/story_bar.h"
 
-#include <QHBoxLayout>
-#include <QPainter>
-
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/push_button.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
-namespace {
-
-class Chevron final : public QWidget {
- public:
-  explicit Chevron(QWidget* parent) : QWidget(parent) { setFixedSize(30, 44); }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    paintIcon(painter, QRectF(9, 16, 12, 12), QStringLiteral("chevron_right"), themeOf(this).control);
-  }
-};
-
-const char* const kSegmentNames[StorySteps] = {"storyModel", "storyFoldable", "storyPlan", "storyProved",
-                                               "storyMeasured"};
-
-QString tipOf(int index) {
-  switch (index) {
-    case StoryModel:
-      return StoryBar::tr("The opened file. Click for what is in it.");
-    case StoryFoldable:
-      return StoryBar::tr("How many LayerNorms can become RMSNorms without changing an output.");
-    case StoryPlan:
-      return StoryBar::tr("The edits that would be made; the opened file itself is never changed.");
-    case StoryProved:
-      return StoryBar::tr("The largest relative difference between the original's and the folded model's outputs.");
-    default:
-      return StoryBar::tr("Median latency of the original divided by that of the folded model.");
-  }
-}
-
-}  // namespace
-
 StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
-  setObjectName(QStringLiteral("storyBar"));
-  setAccessibleName(tr("Progress of the work"));
+  describe(this, "storyBar", {}, tr("Progress of the work"));
   setFixedHeight(52);
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(8, 0, 12, 0);
-  layout->setSpacing(0);
+  auto* layout = makeRow(this, 0, {8, 0, 12, 0});
+  // By StoryIndex.
+  const std::pair<const char*, QString> segments[StorySteps] = {
+      {"storyModel", tr("The opened file. Click for what is in it.")},
+      {"storyFoldable", tr("How many LayerNorms can become RMSNorms without changing an output.")},
+      {"storyPlan", tr("The edits that would be made; the opened file itself is never changed.")},
+      {"storyProved", tr("The largest relative difference between the original's and the folded model's outputs.")},
+      {"storyMeasured", tr("Median latency of the original divided by that of the folded model.")}};
   for (int i = 0; i < StorySteps; ++i) {
-    if (i > 0) layout->addWidget(new Chevron(this));
-    auto* segment = new StorySegment(this);
-    segment->setObjectName(QLatin1String(kSegmentNames[i]));
-    segment->setToolTip(tipOf(i));
+    if (i > 0) {
+      layout->addWidget(new ThemedIcon("chevron_right", &Theme::control, {30, 44}, {9, 16, 12, 12}, this));
+    }
+    auto* segment = describe(new StorySegment(this), segments[i].first, segments[i].second);
     connect(segment, &QAbstractButton::clicked, this, [this, i] { Q_EMIT stepClicked(i); });
     segments_[static_cast<size_t>(i)] = segment;
     layout->addWidget(segment);
   }
   layout->addStretch(1);
-  button_ = new PushButton({}, PushButton::Look::Filled, this);
-  button_->setObjectName(QStringLiteral("nextAction"));
-  button_->setToolTip(tr("The next sensible step; every other one is in the bar above."));
+  button_ = describe(new PushButton({}, PushButton::Look::Filled, this), "nextAction");
   connect(button_, &QPushButton::clicked, this, &StoryBar::nextClicked);
   layout->addWidget(button_);
 }

@@ -1,24 +1,20 @@
 #include "ui/window/frame/tool_bar.h"
 
 #include <QAction>
-#include <QHBoxLayout>
 #include <QMenu>
 
-#include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/frame/search_box.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
-  setObjectName(QStringLiteral("toolBar"));
-  setAccessibleName(tr("Tools"));
+  describe(this, "toolBar", {}, tr("Tools"));
   setFixedHeight(44);
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(13, 0, 12, 0);
-  layout->setSpacing(2);
+  auto* layout = makeRow(this, 2, {13, 0, 12, 0});
   addButton(QStringLiteral("open"), actions->open, true);
   layout->addSpacing(4);
   linkLesson(addButton(QStringLiteral("fold"), actions->fold, true), "plan");
@@ -45,8 +41,9 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   search_ = new SearchBox(this);
   layout->addWidget(search_, 100);
   layout->addStretch(1);
-  device_ = new IconButton(QStringLiteral("device"), tr("No engine"), tr("Where the engine runs the model."), this);
-  device_->setObjectName(QStringLiteral("device"));
+  device_ =
+      describe(new IconButton(QStringLiteral("device"), tr("No engine"), tr("Where the engine runs the model."), this),
+               "device");
   device_->setLook(IconButton::Look::Outlined);
   device_->setPopupMode(QToolButton::InstantPopup);
   auto* menu = new QMenu(device_);
@@ -62,8 +59,8 @@ void ToolBar::addMainMenu(Actions* actions) {
   auto* menu = new QMenu(tr("Menu"), this);
   menu->setObjectName(QStringLiteral("mainMenu"));
   for (QMenu* part : {actions->fileMenu, actions->editMenu, actions->viewMenu}) menu->addMenu(part);
-  auto* button = new IconButton(QStringLiteral("more"), {}, tr("All commands: file, edit, view."), this);
-  button->setObjectName(QStringLiteral("mainMenuButton"));
+  auto* button = describe(new IconButton(QStringLiteral("more"), {}, tr("All commands: file, edit, view."), this),
+                          "mainMenuButton");
   button->setMenu(menu);
   button->setPopupMode(QToolButton::InstantPopup);
   layout()->addWidget(button);
@@ -71,19 +68,14 @@ void ToolBar::addMainMenu(Actions* actions) {
 
 IconButton* ToolBar::addButton(const QString& icon, QAction* action, bool withText) {
   auto* button = new IconButton(icon, withText ? action->text() : QString(), action->toolTip(), this);
-  button->setObjectName(action->objectName() + QStringLiteral("Button"));
   button->setAccessibleName(action->text());
-  button->setEnabled(action->isEnabled());
-  connect(button, &QToolButton::clicked, action, &QAction::trigger);
-  connect(action, &QAction::changed, button, [button, action] {
-    button->setEnabled(action->isEnabled());
-    button->setToolTip(action->toolTip());
-  });
+  followAction(button, action);
   layout()->addWidget(button);
   return button;
 }
 
-IconButton* ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
+// The arrow belongs to the button before it.
+void ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
   auto* button = new IconButton(QStringLiteral("chevron_down"), {}, tip, this);
   button->setIconExtent(11);
   button->setFixedWidth(18);
@@ -91,9 +83,7 @@ IconButton* ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
   button->setPopupMode(QToolButton::InstantPopup);
   button->setEnabled(menu->isEnabled());
   connect(menu->menuAction(), &QAction::changed, button, [button, menu] { button->setEnabled(menu->isEnabled()); });
-  // The arrow belongs to the button before it.
   layout()->addWidget(button);
-  return button;
 }
 
 void ToolBar::setDevice(const QString& device) {

@@ -24,7 +24,7 @@ class ToolBar final : public QFrame {
  private:
   IconButton* addButton(const QString& icon, QAction* action, bool withText);
   void addMainMenu(Actions* actions);
-  IconButton* addMenuArrow(QMenu* menu, const QString& tip);
+  void addMenuArrow(QMenu* menu, const QString& tip);
 
   SearchBox* search_;
   IconButton* device_;

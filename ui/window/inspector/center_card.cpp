@@ -1,15 +1,13 @@
 #include "ui/window/inspector/center_card.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -17,13 +15,9 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
   setObjectName(QStringLiteral("centerCard") + suffix);
   linkLesson(this, "auxiliary");
   setProperty("kind", "card");
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(10, 8, 10, 8);
-  layout->setSpacing(4);
-  title_ = makeLabel({}, "section", this);
-  title_->setWordWrap(true);
-  sentence_ = makeLabel({}, "soft", this);
-  sentence_->setWordWrap(true);
+  auto* layout = makeColumn(this, 4, {10, 8, 10, 8});
+  title_ = makeWords("section", this);
+  sentence_ = makeWords("soft", this);
   layout->addWidget(title_);
   layout->addWidget(sentence_);
   auto* buttons = new QHBoxLayout;
@@ -39,9 +33,8 @@ CenterCard::CenterCard(Session* session, const QString& suffix, QWidget* parent)
   connect(close, &QPushButton::clicked, this, &CenterCard::dismiss);
   connect(add_, &QPushButton::clicked, this, [this] {
     const int value = value_;
-    const bool remove = remove_;
     dismiss();
-    session_->choices()->centerValue(value, !remove);
+    session_->choices()->centerValue(value, !remove_);
   });
   // What was said is of the plan as it was.
   connect(session_, &Session::planChanged, this, &CenterCard::dismiss);

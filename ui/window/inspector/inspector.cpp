@@ -2,46 +2,47 @@
 
 #include <QClipboard>
 #include <QGuiApplication>
-#include <QHBoxLayout>
 #include <QScrollArea>
 #include <QStackedWidget>
-#include <QVBoxLayout>
 
 #include "ui/session/session.h"
 #include "ui/session/words/selection_text.h"
-#include "ui/widgets/frames.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/inspector/model_page.h"
 #include "ui/window/inspector/node_page.h"
 #include "ui/window/inspector/norm_page.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 InspectorPage::InspectorPage(QWidget* owner) : page(owner) {
-  auto* outer = new QVBoxLayout(owner);
-  outer->setContentsMargins(0, 0, 0, 0);
-  outer->setSpacing(0);
+  auto* outer = makeColumn(owner);
   auto* scroll = new QScrollArea(owner);
   scroll->setWidgetResizable(true);
   scroll->setFrameShape(QFrame::NoFrame);
   scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll->setFocusPolicy(Qt::NoFocus);
   body = new QWidget(scroll);
-  layout = new QVBoxLayout(body);
-  layout->setContentsMargins(16, 14, 16, 14);
-  layout->setSpacing(4);
+  layout = makeColumn(body, 4, {16, 14, 16, 14});
   scroll->setWidget(body);
   outer->addWidget(scroll, 1);
 }
 
-PushButton* InspectorPage::addFooterButton(const QString& text, const QString& objectName) {
+ElidedLabel* InspectorPage::addTitle(QBoxLayout* row, Qt::TextElideMode mode) {
+  auto* title = new ElidedLabel({}, mode, body);
+  title->setProperty("kind", "title");
+  row->addWidget(title, row == layout ? 0 : 1);
+  return title;
+}
+
+PushButton* InspectorPage::addFooterButton(const QString& text, const char* name) {
   if (footer == nullptr) {
     footer = makeBar(QStringLiteral("panelFooter"), 48, page);
     static_cast<QVBoxLayout*>(page->layout())->addWidget(footer);
   }
-  auto* button = new PushButton(text, PushButton::Look::Outlined, footer);
-  button->setObjectName(objectName);
+  auto* button = describe(new PushButton(text, PushButton::Look::Outlined, footer), name);
   layoutOf(footer)->addWidget(button, 1);
   return button;
 }
@@ -49,14 +50,12 @@ PushButton* InspectorPage::addFooterButton(const QString& text, const QString& o
 Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
   setObjectName(QStringLiteral("panel"));
   setAccessibleName(tr("Inspector"));
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
   layoutOf(header)->addWidget(makeLabel(tr("Inspector"), "strong", header));
   layoutOf(header)->addStretch(1);
-  auto* copyButton = new IconButton(QStringLiteral("copy"), {}, tr("Copy what is shown here as text"), header);
-  copyButton->setObjectName(QStringLiteral("copyInspector"));
+  auto* copyButton = describe(new IconButton(QStringLiteral("copy"), {}, tr("Copy what is shown here as text"), header),
+                              "copyInspector");
   connect(copyButton, &QToolButton::clicked, this,
           [this] { QGuiApplication::clipboard()->setText(selectionText(*session_)); });
   layoutOf(header)->addWidget(copyButton);
@@ -69,9 +68,7 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   model_ = new ModelPage(session, pages_);
   norm_ = new NormPage(session, pages_);
   node_ = new NodePage(session, pages_);
-  for (QWidget* page : {static_cast<QWidget*>(model_), static_cast<QWidget*>(norm_), static_cast<QWidget*>(node_)}) {
-    pages_->addWidget(page);
-  }
+  for (QWidget* page : std::initializer_list<QWidget*>{model_, norm_, node_}) pages_->addWidget(page);
   layout->addWidget(pages_, 1);
   connect(norm_, &NormPage::nodeChosen, this, &Inspector::nodeChosen);
   connect(session_->selection(), &GraphSelection::changed, this, &Inspector::showSelection);

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <QFrame>
+#include <QVBoxLayout>
 
 class QStackedWidget;
-class QVBoxLayout;
 
 namespace normlens::ui {
 
+class ElidedLabel;
 class ModelPage;
 class NodePage;
 class NormPage;
@@ -17,7 +18,14 @@ class Session;
 // The frame that all pages share: a scrolling body and a footer of buttons. Used while a page is built.
 struct InspectorPage {
   explicit InspectorPage(QWidget* page);
-  PushButton* addFooterButton(const QString& text, const QString& objectName);
+  // At the end of the body.
+  template <typename Widget>
+  Widget* add(Widget* widget) {
+    layout->addWidget(widget);
+    return widget;
+  }
+  ElidedLabel* addTitle(QBoxLayout* row, Qt::TextElideMode mode);  // row: of the title; may be the body's own
+  PushButton* addFooterButton(const QString& text, const char* name);
 
   QWidget* body;
   QVBoxLayout* layout;  // of the body

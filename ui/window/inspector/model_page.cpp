@@ -2,44 +2,32 @@
 
 #include <QFileInfo>
 #include <QLabel>
-#include <QVBoxLayout>
 
 #include "core/protocol/input_groups.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/property_list.h"
 #include "ui/window/inspector/inspector.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 ModelPage::ModelPage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   InspectorPage page(this);
-  title_ = new ElidedLabel({}, Qt::ElideMiddle, page.body);
-  title_->setProperty("kind", "title");
-  subtitle_ = makeLabel({}, "soft", page.body);
-  note_ = makeLabel({}, "body", page.body);
-  note_->setWordWrap(true);
-  page.layout->addWidget(title_);
-  page.layout->addWidget(subtitle_);
+  title_ = page.addTitle(page.layout, Qt::ElideMiddle);
+  subtitle_ = page.add(makeLabel({}, "soft", page.body));
   page.layout->addSpacing(4);
-  page.layout->addWidget(note_);
+  note_ = page.add(makeWords("body", page.body));
+  page.layout->addSpacing(4);
+  facts_ = page.add(new PropertyList(page.body));
   const auto addSection = [&](const QString& title, QLabel*& label) {
     page.layout->addSpacing(8);
-    label = makeLabel(title, "section", page.body);
-    page.layout->addWidget(label);
-    auto* list = new PropertyList(page.body);
-    page.layout->addWidget(list);
-    return list;
+    label = page.add(makeLabel(title, "section", page.body));
+    return page.add(new PropertyList(page.body));
   };
-  facts_ = new PropertyList(page.body);
-  page.layout->addSpacing(4);
-  page.layout->addWidget(facts_);
   inputs_ = addSection(tr("Inputs of the probe run"), inputsTitle_);
-  assumed_ = makeLabel({}, "faint", page.body);
-  assumed_->setWordWrap(true);
-  page.layout->addWidget(assumed_);
+  assumed_ = page.add(makeWords("faint", page.body));
   papers_ = addSection(tr("By the papers' criteria"), papersTitle_);
   page.layout->addStretch(1);
 }

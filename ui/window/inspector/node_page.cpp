@@ -1,19 +1,18 @@
 #include "ui/window/inspector/node_page.h"
 
 #include <QLabel>
-#include <QVBoxLayout>
 #include <algorithm>
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/class_mark.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/inspector/center_card.h"
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/inspector/weight_view.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -30,29 +29,19 @@ QString typeOf(const protocol::GraphValue& value) {
 
 NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session_(session) {
   InspectorPage page(this);
-  title_ = new ElidedLabel({}, Qt::ElideLeft, page.body);
-  title_->setProperty("kind", "title");
-  subtitle_ = makeLabel({}, "soft", page.body);
-  subtitle_->setWordWrap(true);
-  meaning_ = makeLabel({}, "body", page.body);
-  meaning_->setWordWrap(true);
-  page.layout->addWidget(title_);
-  page.layout->addWidget(subtitle_);
+  title_ = page.addTitle(page.layout, Qt::ElideLeft);
+  subtitle_ = page.add(makeWords("soft", page.body));
   page.layout->addSpacing(4);
-  page.layout->addWidget(meaning_);
-  center_ = new CenterCard(session, QStringLiteral("Node"), page.body);
-  page.layout->addWidget(center_);
+  meaning_ = page.add(makeWords("body", page.body));
+  center_ = page.add(new CenterCard(session, QStringLiteral("Node"), page.body));
   const auto addList = [&](QWidget*& section, QLabel*& label) {
-    section = new QWidget(page.body);
-    auto* column = new QVBoxLayout(section);
-    column->setContentsMargins(0, 4, 0, 0);
-    column->setSpacing(4);
+    section = page.add(new QWidget(page.body));
+    auto* column = makeColumn(section, 4, {0, 4, 0, 0});
     column->addWidget(makeLine(Qt::Horizontal, section));
     label = makeLabel({}, "section", section);
     column->addWidget(label);
     auto* list = new NeedsList(section);
     column->addWidget(list);
-    page.layout->addWidget(section);
     connect(list, &NeedsList::activated, this, [this](int value) {
       const protocol::GraphValue* at = session_->index().value(value);
       if (at != nullptr && at->constant) {
@@ -66,15 +55,12 @@ NodePage::NodePage(Session* session, QWidget* parent) : QWidget(parent), session
   inputs_ = addList(inputSection_, inputsTitle_);
   outputs_ = addList(outputSection_, outputsTitle_);
   inputsTitle_->setText(tr("Inputs"));
-  weight_ = new WeightView(session, page.body);
-  page.layout->addWidget(weight_);
+  weight_ = page.add(new WeightView(session, page.body));
   page.layout->addSpacing(4);
-  attributesTitle_ = makeLabel(tr("Attributes"), "section", page.body);
-  page.layout->addWidget(attributesTitle_);
-  attributes_ = new PropertyList(page.body);
-  page.layout->addWidget(attributes_);
+  page.add(makeLabel(tr("Attributes"), "section", page.body));
+  attributes_ = page.add(new PropertyList(page.body));
   page.layout->addStretch(1);
-  centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHereNode"));
+  centerHere_ = page.addFooterButton(tr("Center here"), "centerHereNode");
   centerHere_->setToolTip(tr("Subtract the mean of this value at run time; shows first what that would free."));
   connect(centerHere_, &QPushButton::clicked, this, &NodePage::centerHere);
 }
@@ -93,7 +79,7 @@ void NodePage::showNode(int id) {
   const protocol::GraphScope* scope = session_->index().scope(node->scope);
   const QString where = scope != nullptr && !scope->path.empty() ? text(scope->path) : tr("the model itself");
   subtitle_->setText(tr("%1 in %2").arg(text(node->op), where));
-  showClass(text(node->role));
+  showMeaning(node->role.empty() ? QString() : classMeaning(QChar::fromLatin1(node->role[0])));
   inputSection_->setVisible(!node->inputs.empty());
   inputs_->setNeeds(values(node->inputs, true));
   outputSection_->setVisible(!node->outputs.empty());
@@ -104,7 +90,6 @@ void NodePage::showNode(int id) {
   if (!node->source.empty())
     rows.push_back({tr("source"), text(node->source), tr("Where it was written, as the file says.")});
   rows.push_back(deviceRow());
-  attributesTitle_->setVisible(!rows.isEmpty());
   attributes_->setProperties(rows);
   if (!node->outputs.empty()) centerValue_ = node->outputs.front();
   centerHere_->setEnabled(centerValue_ >= 0);
@@ -118,8 +103,7 @@ void NodePage::showValue(int id) {
   const protocol::GraphNode* producer = session_->index().producer(id);
   subtitle_->setText(producer != nullptr ? tr("made by %1").arg(session_->index().nodeTitle(producer->id))
                                          : tr("a value"));
-  meaning_->setText(value->stream ? tr("Lies on a residual stream: blocks add to it one after another.") : QString());
-  meaning_->setVisible(value->stream);
+  showMeaning(value->stream ? tr("Lies on a residual stream: blocks add to it one after another.") : QString());
   inputSection_->hide();
   outputSection_->show();
   outputsTitle_->setText(tr("Read by"));
@@ -131,7 +115,6 @@ void NodePage::showValue(int id) {
     readers.push_back({mark, session_->index().nodeTitle(node.id), {}, {}, Need::State::Plain, target});
   }
   outputs_->setNeeds(readers);
-  attributesTitle_->show();
   attributes_->setProperties({{tr("shape"), value->has_shape ? formatShape(value->shape) : tr("not known")},
                               {tr("type"), value->dtype.empty() ? tr("not known") : text(value->dtype)},
                               deviceRow()});
@@ -143,9 +126,7 @@ Property NodePage::deviceRow() {
   return {tr("device"), tr("CPU"), tr("Where the probe run computes it; measurements choose their device.")};
 }
 
-void NodePage::showClass(const QString& role) {
-  const QChar letter = role.isEmpty() ? QChar(u' ') : role[0];
-  const QString sentence = classMeaning(letter);
+void NodePage::showMeaning(const QString& sentence) {
   meaning_->setText(sentence);
   meaning_->setVisible(!sentence.isEmpty());
 }

@@ -36,7 +36,7 @@ class NodePage final : public QWidget {
   [[nodiscard]] QVector<Need> values(const std::vector<int>& ids, bool inputs) const;
   void clear();
   [[nodiscard]] static Property deviceRow();
-  void showClass(const QString& role);
+  void showMeaning(const QString& sentence);
 
   Session* session_;  // Not owned.
   int centerValue_ = -1;
@@ -51,7 +51,6 @@ class NodePage final : public QWidget {
   NeedsList* outputs_;
   CenterCard* center_;
   WeightView* weight_;
-  QLabel* attributesTitle_;
   PropertyList* attributes_;
   PushButton* centerHere_;
 };

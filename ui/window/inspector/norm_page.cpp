@@ -1,23 +1,19 @@
 #include "ui/window/inspector/norm_page.h"
 
-#include <QHBoxLayout>
 #include <QLabel>
-#include <QScrollArea>
 #include <algorithm>
 
-#include "ui/models/norm_model.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/inspector/center_card.h"
-#include "ui/window/inspector/criteria_box.h"
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/inspector/weight_view.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -66,37 +62,24 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   linkLesson(this, "zero_mean_graph");
   InspectorPage page(this);
   auto* head = new QHBoxLayout;
-  title_ = new ElidedLabel({}, Qt::ElideLeft, page.body);
-  title_->setObjectName(QStringLiteral("inspectorTitle"));
-  title_->setProperty("kind", "title");
-  badge_ = new Badge(page.body);
-  badge_->setObjectName(QStringLiteral("verdictBadge"));
-  head->addWidget(title_, 1);
+  title_ = describe(page.addTitle(head, Qt::ElideLeft), "inspectorTitle");
+  badge_ = describe(new Badge(page.body), "verdictBadge");
   head->addWidget(badge_);
   page.layout->addLayout(head);
-  subtitle_ = makeLabel({}, "soft", page.body);
-  page.layout->addWidget(subtitle_);
-  reason_ = makeLabel({}, "body", page.body);
-  reason_->setObjectName(QStringLiteral("reason"));
-  reason_->setWordWrap(true);
-  reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  subtitle_ = page.add(makeLabel({}, "soft", page.body));
   page.layout->addSpacing(4);
-  page.layout->addWidget(reason_);
-  conditions_ = makeLabel({}, "soft", page.body);
-  conditions_->setObjectName(QStringLiteral("conditions"));
-  conditions_->setWordWrap(true);
+  reason_ = page.add(describe(makeWords("body", page.body), "reason"));
+  reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  conditions_ =
+      page.add(describe(makeWords("soft", page.body), "conditions",
+                        tr("The file does not fix this size. It was tried with another one before it was relied on.")));
   conditions_->setTextFormat(Qt::RichText);
   conditions_->setTextInteractionFlags(Qt::TextBrowserInteraction);
-  conditions_->setToolTip(
-      tr("The file does not fix this size. It was tried with another one before it was relied on."));
   connect(conditions_, &QLabel::linkActivated, this, &NormPage::assume);
-  page.layout->addWidget(conditions_);
-  criteria_ = new CriteriaBox(page.body);
   page.layout->addSpacing(4);
-  page.layout->addWidget(criteria_);
-  needsHead_ = new QWidget(page.body);
-  auto* needsLine = new QVBoxLayout(needsHead_);
-  needsLine->setContentsMargins(0, 4, 0, 0);
+  criteria_ = page.add(makeCriteria(page.body));
+  needsHead_ = page.add(new QWidget(page.body));
+  auto* needsLine = makeColumn(needsHead_, -1, {0, 4, 0, 0});
   needsLine->addWidget(makeLine(Qt::Horizontal, needsHead_));
   auto* needsRow = new QHBoxLayout;
   needsTitle_ = makeLabel({}, "section", needsHead_);
@@ -105,24 +88,16 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   needsRow->addStretch(1);
   needsRow->addWidget(needsCount_);
   needsLine->addLayout(needsRow);
-  page.layout->addWidget(needsHead_);
-  needs_ = new NeedsList(page.body);
-  needs_->setObjectName(QStringLiteral("needs"));
-  page.layout->addWidget(needs_);
-  shared_ = makeLabel({}, "soft", page.body);
-  shared_->setWordWrap(true);
-  page.layout->addWidget(shared_);
-  center_ = new CenterCard(session, {}, page.body);
-  page.layout->addWidget(center_);
-  weight_ = new WeightView(session, page.body);
-  page.layout->addWidget(weight_);
+  needs_ = page.add(describe(new NeedsList(page.body), "needs"));
+  shared_ = page.add(makeWords("soft", page.body));
+  center_ = page.add(new CenterCard(session, {}, page.body));
+  weight_ = page.add(new WeightView(session, page.body));
   page.layout->addSpacing(8);
-  page.layout->addWidget(makeLabel(tr("Attributes"), "section", page.body));
-  attributes_ = new PropertyList(page.body);
-  page.layout->addWidget(attributes_);
+  page.add(makeLabel(tr("Attributes"), "section", page.body));
+  attributes_ = page.add(new PropertyList(page.body));
   page.layout->addStretch(1);
-  foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), QStringLiteral("foldThis"));
-  centerHere_ = page.addFooterButton(tr("Center here"), QStringLiteral("centerHere"));
+  foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), "foldThis");
+  centerHere_ = page.addFooterButton(tr("Center here"), "centerHere");
   explain(centerHere_, tr("Subtract the mean of this norm's input at run time; shows first what that would free."),
           "auxiliary");
   connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThis);
@@ -158,8 +133,7 @@ void NormPage::showNorm(int index) {
                                              : tr("%1, written out in the file").arg(over));
   reason_->setText(unbroken(text(norm->reason)));
   showConditions(*norm);
-  criteria_->setVisible(CriteriaBox::differs(*norm));
-  criteria_->setNorm(*norm);
+  showCriteria(*norm, verdict);
   showAttributes();
   refreshPlan();
   if (verdict == Verdict::Blocked) return;
@@ -168,6 +142,52 @@ void NormPage::showNorm(int index) {
     needs_->setCurrent(need.target);
     weight_->showConstant(need.target);
     break;
+  }
+}
+
+QWidget* NormPage::makeCriteria(QWidget* parent) {
+  auto* both = new QWidget(parent);
+  auto* row = makeRow(both, 8);
+  const auto add = [&](const QString& rule) {
+    auto* frame = new QFrame(both);
+    auto* lines = makeColumn(frame, 2, {9, 6, 6, 6});
+    const Criterion made{frame, makeLabel({}, "strong", frame), makeLabel({}, "small", frame)};
+    for (QWidget* line : {makeLabel(rule, "small", frame), made.answer, made.note}) lines->addWidget(line);
+    row->addWidget(frame, 1);
+    return made;
+  };
+  paper_ = add(tr("Paper criterion"));
+  exact_ = add(tr("Exact"));
+  explain(both,
+          tr("The paper's Algorithm 1 takes an LN's output for zero-mean whatever its γ and β, and an embedding for "
+             "opaque; the exact rule reads the weights."),
+          "gamma_beta");
+  return both;
+}
+
+void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
+  criteria_->setVisible(norm.paper != (verdict == Verdict::Free));
+  const auto show = [](const Criterion& criterion, const QString& answer, const QString& note, bool bad = false) {
+    setKind(criterion.frame, bad ? "criterionBad" : "criterion");
+    setKind(criterion.answer, bad ? "bad" : "strong");
+    criterion.answer->setText(answer);
+    criterion.note->setText(note);
+  };
+  show(paper_,
+       norm.paper             ? tr("foldable")
+       : norm.paper_practical ? tr("with centering")
+                              : tr("not foldable"),
+       norm.paper ? tr("ignores γ and β") : tr("tables are opaque"));
+  switch (verdict) {
+    case Verdict::Free:
+      show(exact_, tr("folds free"), tr("tables center free"));
+      break;
+    case Verdict::WithCentering:
+      show(exact_, tr("with centering"), tr("at run time, shared"));
+      break;
+    case Verdict::Blocked:
+      show(exact_, tr("no"), tr("γ, β or an op matter"), true);
+      break;
   }
 }
 
@@ -245,26 +265,24 @@ void NormPage::showNeeds() {
 }
 
 QVector<Need> NormPage::neededEdits() const {
-  const bool folded = session_->foldResult() && session_->foldResult()->ok && session_->folds(norm_);
   // What the plan does for it, where the plan folds it: that may be another way than the verdict's.
   const bool planned = session_->folds(norm_);
+  const bool folded = planned && session_->foldResult() && session_->foldResult()->ok;
   QVector<Need> needs;
   for (const protocol::EditInfo& edit : planned ? session_->plan()->edits : session_->analysis()->edits) {
     if (!edit.frees.contains(norm_) || edit.kind == "absorb_shift" || edit.kind == "replace_norm") continue;
     const QString sentence = text(edit.text);
     const int constant = session_->index().constantNamedIn(sentence);
     const bool runTime = edit.kind == "insert_centering";
-    Need need;
     const bool drops = edit.kind == "drop_addend";
-    need.mark = runTime ? u'A' : drops ? u'Z' : u'L';
     const protocol::GraphValue* value = session_->index().value(constant);
-    need.name = value != nullptr ? text(value->name) : centered(sentence);
-    need.note = bracketed(sentence);
-    need.status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
-    if (drops) need.status = folded ? tr("dropped") : tr("to drop");
-    need.state = folded ? Need::State::Done : Need::State::Plain;
-    need.target = constant;
-    needs.push_back(need);
+    QString status = runTime ? tr("at run time") : folded ? tr("centered") : tr("to center");
+    if (drops) status = folded ? tr("dropped") : tr("to drop");
+    needs.push_back({runTime ? u'A'
+                     : drops ? u'Z'
+                             : u'L',
+                     value != nullptr ? text(value->name) : centered(sentence), bracketed(sentence), status,
+                     folded ? Need::State::Done : Need::State::Plain, constant});
   }
   return needs;
 }
@@ -275,13 +293,13 @@ QVector<Need> NormPage::pathsToIt() const {
   for (const protocol::ZeroMeanVertex& vertex : session_->selection()->zeroMean()->vertices) {
     const QChar mark = vertex.vertex_class.empty() ? u'O' : QChar::fromLatin1(vertex.vertex_class[0]);
     if (mark != u'L' && mark != u'O') continue;
-    Need need;
-    need.mark = mark;
-    need.name = session_->index().nodeTitle(vertex.node);
-    need.status = mark == u'L' ? tr("can center") : tr("not zero-mean");
-    need.state = mark == u'L' ? Need::State::Done : Need::State::Bad;
-    need.target = vertex.node;
-    needs.push_back(need);
+    const bool centers = mark == u'L';
+    needs.push_back({mark,
+                     session_->index().nodeTitle(vertex.node),
+                     {},
+                     centers ? tr("can center") : tr("not zero-mean"),
+                     centers ? Need::State::Done : Need::State::Bad,
+                     vertex.node});
   }
   std::stable_sort(needs.begin(), needs.end(),
                    [](const Need& a, const Need& b) { return a.state > b.state; });  // blockers first
@@ -291,21 +309,17 @@ QVector<Need> NormPage::pathsToIt() const {
 void NormPage::showAttributes() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
-  QVector<Property> rows;
-  rows.push_back({tr("normalized_shape"),
-                  u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
-                  tr("The trailing axes over which mean and variance are taken.")});
-  rows.push_back(
-      {tr("eps"), formatNumber(norm->eps, session_->digits()), tr("Added to the variance; RMSNorm keeps the same.")});
-  rows.push_back({tr("γ range"),
-                  norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, session_->digits()) : tr("none"),
-                  tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")});
-  rows.push_back({tr("β range"),
-                  norm->has_beta ? range(norm->beta_min, norm->beta_max, session_->digits()) : tr("none"),
-                  tr("The norm's bias; it is kept, or moved into the layers that follow.")});
-  rows.push_back({tr("place"), tr("%1 of %2").arg(norm->index + 1).arg(session_->analysis()->totals.layer_norms),
-                  tr("Its place among the LayerNorms, in order of execution.")});
-  attributes_->setProperties(rows);
+  const int digits = session_->digits();
+  attributes_->setProperties(
+      {{tr("normalized_shape"), u'[' + formatShape(norm->normalized_shape).replace(u'×', QStringLiteral(", ")) + u']',
+        tr("The trailing axes over which mean and variance are taken.")},
+       {tr("eps"), formatNumber(norm->eps, digits), tr("Added to the variance; RMSNorm keeps the same.")},
+       {tr("γ range"), norm->has_gamma ? range(norm->gamma_min, norm->gamma_max, digits) : tr("none"),
+        tr("The norm's weight. Where it varies, the norm's output is not zero-mean.")},
+       {tr("β range"), norm->has_beta ? range(norm->beta_min, norm->beta_max, digits) : tr("none"),
+        tr("The norm's bias; it is kept, or moved into the layers that follow.")},
+       {tr("place"), tr("%1 of %2").arg(norm->index + 1).arg(session_->analysis()->totals.layer_norms),
+        tr("Its place among the LayerNorms, in order of execution.")}});
 }
 
 }  // namespace normlens::ui

@@ -3,19 +3,16 @@
 
 #include <QWidget>
 
+#include "ui/models/norm_model.h"
 #include "ui/widgets/needs_list.h"
 
+class QFrame;
 class QLabel;
-
-namespace normlens::protocol {
-struct NormInfo;
-}
 
 namespace normlens::ui {
 
 class Badge;
 class CenterCard;
-class CriteriaBox;
 class ElidedLabel;
 class PropertyList;
 class PushButton;
@@ -38,6 +35,13 @@ class NormPage final : public QWidget {
   void nodeChosen(int node);
 
  private:
+  // An answer by one of the two rules: the paper's and the exact one, shown where they differ.
+  struct Criterion {
+    QFrame* frame;
+    QLabel *answer, *note;
+  };
+  QWidget* makeCriteria(QWidget* parent);
+  void showCriteria(const protocol::NormInfo& norm, Verdict verdict);
   void showConditions(const protocol::NormInfo& norm);
   void assume(const QString& size);  // "gate[-1]=1"
   void showNeeds();
@@ -52,7 +56,8 @@ class NormPage final : public QWidget {
   QLabel* subtitle_;
   QLabel* reason_;
   QLabel* conditions_;  // what the verdict rests on
-  CriteriaBox* criteria_;
+  QWidget* criteria_;
+  Criterion paper_, exact_;
   QWidget* needsHead_;
   QLabel* needsTitle_;
   QLabel* needsCount_;

@@ -1,26 +1,22 @@
 #include "ui/window/inspector/weight_view.h"
 
 #include <QClipboard>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QGuiApplication>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QVBoxLayout>
 #include <utility>
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/session/words/tensor_text.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/plots/column_plot.h"
 #include "ui/widgets/plots/heat_map.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -35,63 +31,47 @@ WeightView::WeightView(Session* session, QWidget* parent) : QWidget(parent), ses
 }
 
 void WeightView::build() {
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 4, 0, 0);
-  layout->setSpacing(4);
+  auto* layout = makeColumn(this, 4, {0, 4, 0, 0});
   layout->addWidget(makeLine(Qt::Horizontal, this));
-  auto* head = new QHBoxLayout;
-  head->setContentsMargins(0, 4, 0, 0);
-  title_ = new ElidedLabel({}, Qt::ElideLeft, this);
+  auto* head = makeRow(nullptr, -1, {0, 4, 0, 0});
+  title_ = describe(new ElidedLabel({}, Qt::ElideLeft, this), "weightTitle");
   title_->setProperty("kind", "section");
-  title_->setObjectName(QStringLiteral("weightTitle"));
   shape_ = makeLabel({}, "soft", this);
   head->addWidget(title_, 1);
   head->addWidget(shape_);
   layout->addLayout(head);
-  state_ = makeLabel({}, "faint", this);
-  state_->setObjectName(QStringLiteral("weightState"));
-  state_->setWordWrap(true);
+  state_ = describe(makeWords("faint", this), "weightState");
   layout->addWidget(state_);
   body_ = new QWidget(this);
-  auto* column = new QVBoxLayout(body_);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->setSpacing(6);
-  columnsTitle_ = makeLabel(tr("Column means: what centering takes away"), "soft", body_);
-  columnsTitle_->setWordWrap(true);
+  auto* column = makeColumn(body_, 6);
+  columnsTitle_ = makeWords("soft", body_, tr("Column means: what centering takes away"));
   columns_ = new ColumnPlot(body_);
   when_ = new Segmented({{tr("In the file"), tr("The tensor as it is in the file.")},
                          {tr("After the plan"), tr("The tensor centered, and rounded to its type.")}},
                         body_);
-  when_->setObjectName(QStringLiteral("weightWhen"));
-  when_->setAccessibleName(tr("The tensor before or after the plan"));
+  describe(when_, "weightWhen", {}, tr("The tensor before or after the plan"));
   heat_ = new HeatMap(body_);
   histogram_ = new HistogramPlot(body_);
   facts_ = new PropertyList(body_);
   for (QWidget* part :
-       {static_cast<QWidget*>(columnsTitle_), static_cast<QWidget*>(columns_), static_cast<QWidget*>(when_),
-        static_cast<QWidget*>(heat_), static_cast<QWidget*>(histogram_), static_cast<QWidget*>(facts_)}) {
+       std::initializer_list<QWidget*>{columnsTitle_, columns_, when_, heat_, histogram_, facts_, makeButtons()}) {
     column->addWidget(part);
   }
-  column->addWidget(makeButtons());
   layout->addWidget(body_);
   connect(when_, &Segmented::chosen, this, &WeightView::showFigures);
 }
 
 QWidget* WeightView::makeButtons() {
   auto* row = new QWidget(body_);
-  auto* layout = new QHBoxLayout(row);
-  layout->setContentsMargins(0, 2, 0, 2);
-  auto* copy = makeButton(tr("Copy as text"), "secondary", row);
-  copy->setObjectName(QStringLiteral("copyTensor"));
-  copy->setToolTip(tr("Copy name, type, shape and all figures of this tensor to the clipboard."));
-  save_ = makeButton(tr("Save as .npy"), "secondary", row);
-  save_->setObjectName(QStringLiteral("saveTensor"));
-  save_->setToolTip(tr("Write the tensor as it is in the file to a NumPy file; the engine does it, in pieces."));
-  layout->addWidget(copy);
-  layout->addWidget(save_);
+  auto* layout = makeRow(row, -1, {0, 2, 0, 2});
+  auto* copy = addButton(layout, "secondary", tr("Copy as text"), "copyTensor",
+                         tr("Copy name, type, shape and all figures of this tensor to the clipboard."));
+  auto* save = addButton(layout, "secondary", tr("Save as .npy"), "saveTensor",
+                         tr("Write the tensor as it is in the file to a NumPy file; the engine does it, in pieces."));
   layout->addStretch(1);
-  connect(copy, &QPushButton::clicked, this, &WeightView::copyAsText);
-  connect(save_, &QPushButton::clicked, this, &WeightView::save);
+  connect(copy, &QPushButton::clicked, this,
+          [this] { QGuiApplication::clipboard()->setText(tensorText(*stats_, session_->digits())); });
+  connect(save, &QPushButton::clicked, this, &WeightView::save);
   return row;
 }
 
@@ -108,7 +88,7 @@ void WeightView::showConstant(int value) {
     if (asked != asked_) return;
     request_ = 0;
     if (!reply) {
-      showProblem(reply.error());
+      state_->setText(reply.error().cancelled() ? tr("Stopped.") : asSentence(reply.error().message));
       return;
     }
     stats_ = *reply;
@@ -121,12 +101,6 @@ void WeightView::showReading() {
   title_->setFullText(value != nullptr ? shortName(text(value->name)) : QString());
   shape_->setText(value != nullptr && value->has_shape ? formatShape(value->shape) : QString());
   state_->setText(tr("The engine reads the tensor."));
-  state_->show();
-  body_->hide();
-}
-
-void WeightView::showProblem(const EngineError& error) {
-  state_->setText(error.cancelled() ? tr("Stopped.") : asSentence(error.message));
   state_->show();
   body_->hide();
 }
@@ -160,24 +134,13 @@ void WeightView::showFigures() {
   facts_->setProperties(rows);
 }
 
-void WeightView::copyAsText() {
-  if (stats_) QGuiApplication::clipboard()->setText(tensorText(*stats_, session_->digits()));
-}
-
 void WeightView::save() {
-  if (!stats_) return;
-  auto* dialog = new QFileDialog(this, tr("Save the tensor"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("saveTensorDialog"));
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setDirectory(QFileInfo(session_->path()).absolutePath());
-  dialog->setDefaultSuffix(QStringLiteral("npy"));
-  dialog->setNameFilter(tr("NumPy arrays (*.npy)"));
-  QString name = text(stats_->name);
-  dialog->selectFile(name.replace(u'/', u'.') + QStringLiteral(".npy"));
-  connect(dialog, &QFileDialog::fileSelected, this,
-          [this, value = value_](const QString& path) { session_->saveTensor(value, path); });
-  dialog->open();
+  const FileQuestion question{QStringLiteral("saveTensorDialog"),
+                              tr("Save the tensor"),
+                              {tr("NumPy arrays (*.npy)")},
+                              folderOf(session_->path()),
+                              text(stats_->name).replace(u'/', u'.')};
+  askForFile(this, question, [this, value = value_](const QString& path) { session_->saveTensor(value, path); });
 }
 
 }  // namespace normlens::ui

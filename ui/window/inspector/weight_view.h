@@ -8,7 +8,6 @@
 #include "ui/client/engine_client.h"
 
 class QLabel;
-class QPushButton;
 
 namespace normlens::ui {
 
@@ -33,11 +32,9 @@ class WeightView final : public QWidget {
   void build();
   QWidget* makeButtons();
   void showReading();
-  void showProblem(const EngineError& error);
   void showStats();
   void showFigures();
-  void copyAsText();
-  void save();
+  void save();  // asks for a file
 
   Session* session_;  // Not owned.
   int value_ = -1;
@@ -54,7 +51,6 @@ class WeightView final : public QWidget {
   HistogramPlot* histogram_;
   HeatMap* heat_;
   PropertyList* facts_;
-  QPushButton* save_;
 };
 
 }  // namespace normlens::ui

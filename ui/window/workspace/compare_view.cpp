@@ -1,10 +1,8 @@
 #include "ui/window/workspace/compare_view.h"
 
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QShortcut>
 #include <QSplitter>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
 
@@ -14,9 +12,9 @@
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/push_button.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
@@ -43,14 +41,10 @@ CompareView::CompareView(Session* session, QWidget* parent) : QWidget(parent), s
 }
 
 void CompareView::build() {
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   QFrame* bar = makeBar(QStringLiteral("compareBar"), kBarHeight, this);
   layoutOf(bar)->setContentsMargins(14, 0, 12, 0);
-  layoutOf(bar)->setSpacing(8);
-  summary_ = new ElidedLabel({}, Qt::ElideRight, bar);
-  summary_->setObjectName(QStringLiteral("compareSummary"));
+  summary_ = describe(new ElidedLabel({}, Qt::ElideRight, bar), "compareSummary");
   layoutOf(bar)->addWidget(summary_, 1);
   link_ = new IconButton({}, tr("Linked"), tr("Move, zoom and open both graphs together."), bar);
   link_->setCheckable(true);
@@ -61,17 +55,14 @@ void CompareView::build() {
   previous_->setShortcut(QKeySequence(Qt::SHIFT | Qt::Key_F8));
   next_->setShortcut(QKeySequence(Qt::Key_F8));
   for (QWidget* button : {link_, previous_, next_}) layoutOf(bar)->addWidget(button);
-  auto* close = new PushButton(tr("Back to the model"), PushButton::Look::Outlined, bar);
-  close->setObjectName(QStringLiteral("leaveCompare"));
-  close->setToolTip(tr("Leave the comparison (Esc)."));
+  auto* close = describe(new PushButton(tr("Back to the model"), PushButton::Look::Outlined, bar), "leaveCompare",
+                         tr("Leave the comparison (Esc)."));
   layoutOf(bar)->addWidget(close);
   connect(close, &PushButton::clicked, this, &CompareView::leave);
   auto* escape = new QShortcut(QKeySequence(Qt::Key_Escape), this, nullptr, nullptr, Qt::WidgetWithChildrenShortcut);
   connect(escape, &QShortcut::activated, this, &CompareView::leave);
   layout->addWidget(bar);
-  auto* sides = new QSplitter(Qt::Horizontal, this);
-  sides->setHandleWidth(1);
-  sides->setChildrenCollapsible(false);
+  auto* sides = makeSplitter(Qt::Horizontal, this);
   sides->addWidget(makeSide(titleA_, viewA_, tr("Graph of the open model")));
   sides->addWidget(makeSide(titleB_, viewB_, tr("Graph of the other model")));
   sides->setSizes({1, 1});
@@ -80,9 +71,7 @@ void CompareView::build() {
 
 QWidget* CompareView::makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name) {
   auto* side = new QWidget(this);
-  auto* layout = new QVBoxLayout(side);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(side);
   QFrame* bar = makeBar(QStringLiteral("crumbBar"), kTitleHeight, side);
   layoutOf(bar)->setContentsMargins(14, 0, 12, 0);
   title = new ElidedLabel({}, Qt::ElideMiddle, bar);

@@ -1,23 +1,18 @@
 #include "ui/window/workspace/graph_pane.h"
 
-#include <QFileDialog>
 #include <QFileInfo>
-#include <QHBoxLayout>
-#include <QPainter>
 #include <QToolButton>
-#include <QVBoxLayout>
 
 #include "core/protocol/methods.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/frames.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/parts.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/picture_bar.h"
 
@@ -29,33 +24,17 @@ enum Mode { ZeroMean, Tensors, Types };
 
 void addButton(QFrame* bar, const QString& icon, QAction* action) {
   auto* button = new IconButton(icon, {}, action->toolTip(), bar);
-  button->setObjectName(action->objectName() + QStringLiteral("Button"));
   button->setIconExtent(14);
-  button->setEnabled(action->isEnabled());
-  QObject::connect(button, &QToolButton::clicked, action, &QAction::trigger);
-  QObject::connect(action, &QAction::changed, button, [button, action] { button->setEnabled(action->isEnabled()); });
+  followAction(button, action);
   layoutOf(bar)->addWidget(button);
 }
-
-class CrumbArrow final : public QWidget {
- public:
-  explicit CrumbArrow(QWidget* parent) : QWidget(parent) { setFixedSize(12, 16); }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    paintIcon(painter, QRectF(1, 3, 10, 10), QStringLiteral("chevron_right"), themeOf(this).textFaint);
-  }
-};
 
 }  // namespace
 
 GraphPane::GraphPane(Session* session, QWidget* parent)
     : QFrame(parent), session_(session), view_(new graphview::GraphView(this)) {
   linkLesson(this, "zero_mean_graph");
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(this);
   QFrame* bar = makeBar(QStringLiteral("crumbBar"), 36, this);
   layoutOf(bar)->setContentsMargins(11, 0, 12, 0);
   actions_ = new GraphActions(view_, this);
@@ -64,9 +43,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   crumbs_ = new QFrame(bar);
   crumbs_->setAccessibleName(tr("Place in the model"));
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
-  crumbLayout_ = new QHBoxLayout(crumbs_);
-  crumbLayout_->setContentsMargins(0, 0, 0, 0);
-  crumbLayout_->setSpacing(1);
+  crumbLayout_ = makeRow(crumbs_, 1);
   layoutOf(bar)->addWidget(crumbs_, 1);
   mode_ = new Segmented(
       {{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
@@ -75,8 +52,8 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
       bar);
   mode_->setAccessibleName(tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
-  auto* options = new IconButton(QStringLiteral("view"), {}, tr("Choose how the graph is shown."), bar);
-  options->setObjectName(QStringLiteral("graphOptions"));
+  auto* options =
+      describe(new IconButton(QStringLiteral("view"), {}, tr("Choose how the graph is shown."), bar), "graphOptions");
   options->setMenu(actions_->menu);
   options->setPopupMode(QToolButton::InstantPopup);
   layoutOf(bar)->addSpacing(4);
@@ -84,8 +61,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layout->addWidget(bar);
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
-  view_->setObjectName(QStringLiteral("graph"));
-  view_->setAccessibleName(tr("Graph of the model"));
+  describe(view_, "graph", {}, tr("Graph of the model"));
   layout->addWidget(view_, 1);
   connect(actions_, &GraphActions::pictureWanted, this, &GraphPane::askForPicture);
   connect(pictures_, &PictureBar::done, this, [this](bool written, const QString& message) {
@@ -141,8 +117,15 @@ void GraphPane::showSelection() {
   const Selection& selection = session_->selection()->current();
   int node = selection.node;
   if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
-  if (view_->selectedNode() != node && selection.value < 0) view_->selectNode(node);
-  showCrumbsOfSelection();
+  if (selection.value >= 0) {
+    const protocol::GraphNode* producer = session_->index().producer(selection.value);
+    node = producer != nullptr ? producer->id : -1;
+  } else if (view_->selectedNode() != node) {
+    view_->selectNode(node);
+  }
+  const protocol::GraphNode* at = session_->index().node(node);
+  // A norm's own module already names it.
+  showCrumbs(at != nullptr ? at->scope : -1, at == nullptr || selection.norm >= 0 ? QString() : text(at->label));
 }
 
 void GraphPane::showMode() {
@@ -204,19 +187,12 @@ void GraphPane::showZeroMean() {
 }
 
 void GraphPane::askForPicture(bool whole) {
-  auto* dialog = new QFileDialog(this, whole ? tr("Save picture of the whole graph") : tr("Save picture of the view"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setObjectName(QStringLiteral("pictureDialog"));
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  const QFileInfo model(session_->path());
-  dialog->setDirectory(model.absolutePath());
-  dialog->setNameFilters({tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")});
-  dialog->setDefaultSuffix(QStringLiteral("svg"));
-  connect(dialog, &QFileDialog::filterSelected, dialog,
-          [dialog](const QString& filter) { dialog->setDefaultSuffix(filter.section(u'.', -1).chopped(1)); });
-  dialog->selectFile(model.completeBaseName() + QStringLiteral(".svg"));
-  connect(dialog, &QFileDialog::fileSelected, this, [this, whole](const QString& path) { savePicture(path, whole); });
-  dialog->open();
+  const FileQuestion question{QStringLiteral("pictureDialog"),
+                              whole ? tr("Save picture of the whole graph") : tr("Save picture of the view"),
+                              {tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")},
+                              folderOf(session_->path()),
+                              QFileInfo(session_->path()).completeBaseName()};
+  askForFile(this, question, [this, whole](const QString& path) { savePicture(path, whole); });
 }
 
 void GraphPane::savePicture(const QString& path, bool whole) {
@@ -235,23 +211,6 @@ void GraphPane::goToScope(int scope) {
   showCrumbs(scope, {});
 }
 
-void GraphPane::showCrumbsOfSelection() {
-  const Selection& selection = session_->selection()->current();
-  int node = selection.node;
-  if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
-  if (selection.value >= 0) {
-    const protocol::GraphNode* producer = session_->index().producer(selection.value);
-    node = producer != nullptr ? producer->id : -1;
-  }
-  const protocol::GraphNode* at = session_->index().node(node);
-  if (at == nullptr) {
-    showCrumbs(-1, {});
-    return;
-  }
-  // A norm's own module already names it.
-  showCrumbs(at->scope, selection.norm >= 0 ? QString() : text(at->label));
-}
-
 void GraphPane::showCrumbs(int scope, const QString& last) {
   while (QLayoutItem* item = crumbLayout_->takeAt(0)) {
     if (item->widget() != nullptr) item->widget()->deleteLater();
@@ -266,7 +225,9 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
   if (parts.isEmpty()) parts.push_back({model, 0});
   if (!last.isEmpty()) parts.push_back({last, -1});
   for (int i = 0; i < parts.size(); ++i) {
-    if (i > 0) crumbLayout_->addWidget(new CrumbArrow(crumbs_));
+    if (i > 0) {
+      crumbLayout_->addWidget(new ThemedIcon("chevron_right", &Theme::textFaint, {12, 16}, {1, 3, 10, 10}, crumbs_));
+    }
     auto* crumb = new QToolButton(crumbs_);
     crumb->setText(parts[i].first);
     crumb->setProperty("kind", i + 1 == parts.size() ? "crumbLast" : "crumb");

@@ -50,7 +50,6 @@ class GraphPane final : public QFrame {
   void showCone(int node, const protocol::ShiftCone& cone);
   void showJob();
   void showCrumbs(int scope, const QString& last);
-  void showCrumbsOfSelection();
 
   Session* session_;  // Not owned.
   graphview::GraphView* view_;

@@ -2,13 +2,13 @@
 
 #include <QDir>
 #include <QFile>
-#include <QHBoxLayout>
 #include <QListWidget>
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextCursor>
 
 #include "ui/theme/theme.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 namespace {
@@ -50,18 +50,12 @@ void setOut(QTextDocument& document) {
 
 LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("learn"));
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(0);
-  titles_ = new QListWidget(this);
-  titles_->setObjectName(QStringLiteral("lessons"));
-  titles_->setAccessibleName(tr("Lessons"));
+  auto* row = makeRow(this);
+  titles_ = describe(new QListWidget(this), "lessons", tr("What the words of this program mean, a page each."),
+                     tr("Lessons"));
   titles_->setFixedWidth(kTitleWidth);
   titles_->setFrameShape(QFrame::NoFrame);
-  titles_->setToolTip(tr("What the words of this program mean, a page each."));
-  text_ = new QTextBrowser(this);
-  text_->setObjectName(QStringLiteral("lessonText"));
-  text_->setAccessibleName(tr("Lesson"));
+  text_ = describe(new QTextBrowser(this), "lessonText", {}, tr("Lesson"));
   text_->setFrameShape(QFrame::NoFrame);
   text_->setOpenLinks(false);
   text_->document()->setDocumentMargin(16);

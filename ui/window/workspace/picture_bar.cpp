@@ -1,23 +1,21 @@
 #include "ui/window/workspace/picture_bar.h"
 
 #include <QFileInfo>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QProgressBar>
 
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/widgets/icon_button.h"
+#include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 using graphview::PictureJob;
 
 PictureBar::PictureBar(QWidget* parent) : QFrame(parent) {
-  setObjectName(QStringLiteral("pictureBar"));
-  setAccessibleName(tr("Picture that is being written"));
+  describe(this, "pictureBar", {}, tr("Picture that is being written"));
   setFixedHeight(28);
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(12, 0, 8, 0);
+  auto* layout = makeRow(this, -1, {12, 0, 8, 0});
   label_ = new QLabel(this);
   layout->addWidget(label_);
   progress_ = new QProgressBar(this);
@@ -26,8 +24,8 @@ PictureBar::PictureBar(QWidget* parent) : QFrame(parent) {
   progress_->setAccessibleName(tr("Progress of the picture"));
   progress_->setToolTip(tr("How much of the picture is written."));
   layout->addWidget(progress_, 1);
-  auto* stop = new IconButton(QStringLiteral("close"), {}, tr("Stop writing the picture."), this);
-  stop->setObjectName(QStringLiteral("stopPicture"));
+  auto* stop =
+      describe(new IconButton(QStringLiteral("close"), {}, tr("Stop writing the picture."), this), "stopPicture");
   stop->setIconExtent(12);
   layout->addWidget(stop);
   connect(stop, &QToolButton::clicked, this, [this] {

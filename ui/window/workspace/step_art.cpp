@@ -4,32 +4,12 @@
 #include <array>
 
 #include "ui/theme/icons.h"
-#include "ui/theme/theme.h"
 #include "ui/window/workspace/welcome_cards.h"
 
 namespace normlens::ui {
 
-StepPicture::StepPicture(StepArt art, QWidget* parent) : QWidget(parent), art_(art) { setFixedHeight(76); }
-
-void StepPicture::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.setRenderHint(QPainter::Antialiasing);
-  switch (art_) {
-    case StepArt::Open:
-      paintOpen(painter);
-      break;
-    case StepArt::Fold:
-      paintFold(painter);
-      break;
-    case StepArt::Measure:
-      paintMeasure(painter);
-      break;
-  }
-}
-
 // Three norms on a stream, each with its verdict.
-void StepPicture::paintOpen(QPainter& painter) const {
-  const Theme theme = themeOf(this);
+void paintOpen(QPainter& painter, const Theme& theme) {
   painter.setPen(QPen(theme.textSoft, 1.4));
   painter.drawLine(QPointF(2, 0), QPointF(2, 74));
   for (int i = 0; i < 3; ++i) {
@@ -49,8 +29,7 @@ void StepPicture::paintOpen(QPainter& painter) const {
 }
 
 // Column means, before and after the mean is taken away.
-void StepPicture::paintFold(QPainter& painter) const {
-  const Theme theme = themeOf(this);
+void paintFold(QPainter& painter, const Theme& theme) {
   constexpr std::array before{4.0, 15.0, -2.0, 19.0, 7.0, 24.0, 2.0};
   constexpr std::array after{-6.0, 6.0, -12.0, 10.0, -3.0, 14.0, -8.0};
   constexpr double zero = 38;
@@ -71,8 +50,7 @@ void StepPicture::paintFold(QPainter& painter) const {
 }
 
 // Two latencies over time, one below the other.
-void StepPicture::paintMeasure(QPainter& painter) const {
-  const Theme theme = themeOf(this);
+void paintMeasure(QPainter& painter, const Theme& theme) {
   painter.setPen(QPen(theme.textSoft, 1.4));
   painter.drawPolyline(QPolygonF({{2, 2}, {2, 72}, {162, 72}}));
   const auto line = [&](double base, const QColor& color) {

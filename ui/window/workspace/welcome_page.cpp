@@ -2,12 +2,11 @@
 
 #include <QGridLayout>
 #include <QLabel>
-#include <QPainter>
-#include <QVBoxLayout>
+#include <QPushButton>
 
-#include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/frames.h"
+#include "ui/widgets/push_button.h"
+#include "ui/window/parts.h"
 #include "ui/window/workspace/welcome_cards.h"
 
 namespace normlens::ui {
@@ -16,24 +15,10 @@ namespace {
 
 constexpr int kPageWidth = 1040, kShownRecent = 4;
 
-class Logo final : public QWidget {
- public:
-  explicit Logo(QWidget* parent) : QWidget(parent) { setFixedSize(40, 52); }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    painter.setRenderHint(QPainter::Antialiasing);
-    paintIcon(painter, QRectF(-6, 0, 52, 52), QStringLiteral("normlens"), themeOf(this).text);
-  }
-};
-
 QHBoxLayout* makeTitle(QWidget* parent) {
-  auto* head = new QHBoxLayout;
-  head->setSpacing(8);
-  head->addWidget(new Logo(parent), 0, Qt::AlignTop);
-  auto* words = new QVBoxLayout;
-  words->setSpacing(2);
+  auto* head = makeRow(nullptr, 8);
+  head->addWidget(new ThemedIcon("normlens", &Theme::text, {40, 52}, {-6, 0, 52, 52}, parent), 0, Qt::AlignTop);
+  auto* words = makeColumn(nullptr, 2);
   words->addWidget(makeLabel(QStringLiteral("NormLens"), "hero", parent));
   words->addWidget(
       makeLabel(WelcomePage::tr("Finds the LayerNorms that can become RMSNorms without changing any output."),
@@ -44,23 +29,16 @@ QHBoxLayout* makeTitle(QWidget* parent) {
 }
 
 QHBoxLayout* makeSteps(QWidget* parent) {
-  auto* steps = new QHBoxLayout;
-  steps->setSpacing(16);
-  steps->addWidget(
-      makeStepCard(1, StepArt::Open, WelcomePage::tr("Open"),
-                   WelcomePage::tr("Load a TorchScript or ONNX model. Each LayerNorm gets a verdict and a reason."),
-                   parent),
-      1);
-  steps->addWidget(
-      makeStepCard(2, StepArt::Fold, WelcomePage::tr("Fold"),
-                   WelcomePage::tr(
-                       "Center the weights it depends on. The fold is proved in float64 and in the file's own type."),
-                   parent),
-      1);
-  steps->addWidget(
-      makeStepCard(3, StepArt::Measure, WelcomePage::tr("Measure"),
-                   WelcomePage::tr("Time both models in interleaved rounds and export the faster one."), parent),
-      1);
+  auto* steps = makeRow(nullptr, 16);
+  const auto add = [&](PaintStep picture, const QString& title, const QString& text) {
+    steps->addWidget(makeStepCard(steps->count() + 1, picture, title, text, parent), 1);
+  };
+  add(paintOpen, WelcomePage::tr("Open"),
+      WelcomePage::tr("Load a TorchScript or ONNX model. Each LayerNorm gets a verdict and a reason."));
+  add(paintFold, WelcomePage::tr("Fold"),
+      WelcomePage::tr("Center the weights it depends on. The fold is proved in float64 and in the file's own type."));
+  add(paintMeasure, WelcomePage::tr("Measure"),
+      WelcomePage::tr("Time both models in interleaved rounds and export the faster one."));
   return steps;
 }
 
@@ -80,27 +58,21 @@ WelcomePage::WelcomePage(QWidget* parent) : QScrollArea(parent) {
   setFocusPolicy(Qt::NoFocus);
   auto* page = new QWidget(this);
   setWidget(page);
-  auto* outer = new QHBoxLayout(page);
-  outer->setContentsMargins(24, 48, 24, 32);
+  auto* outer = makeRow(page, -1, {24, 48, 24, 32});
   auto* column = new QWidget(page);
   column->setMaximumWidth(kPageWidth);
   outer->addStretch(1);
   outer->addWidget(column, 100);
   outer->addStretch(1);
-  auto* layout = new QVBoxLayout(column);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(0);
+  auto* layout = makeColumn(column);
   layout->addLayout(makeTitle(column));
   layout->addSpacing(24);
   layout->addLayout(makeSteps(column));
   layout->addSpacing(22);
 
-  auto* middle = new QHBoxLayout;
-  middle->setSpacing(16);
+  auto* middle = makeRow(nullptr, 16);
   demoBox_ = new QWidget(column);
-  auto* demoColumn = new QVBoxLayout(demoBox_);
-  demoColumn->setContentsMargins(0, 0, 0, 0);
-  demoColumn->setSpacing(10);
+  auto* demoColumn = makeColumn(demoBox_, 10);
   auto* demoHead = new QHBoxLayout;
   demoHead->addWidget(makeLabel(tr("Demo models"), "strong", demoBox_));
   demoHead->addStretch(1);
@@ -111,23 +83,18 @@ WelcomePage::WelcomePage(QWidget* parent) : QScrollArea(parent) {
   demoColumn->addLayout(demos_);
   demoColumn->addStretch(1);
   middle->addWidget(demoBox_, 2);
-  auto* recentColumn = new QVBoxLayout;
-  recentColumn->setSpacing(10);
+  auto* recentColumn = makeColumn(nullptr, 10);
   recentColumn->addWidget(makeLabel(tr("Recent files"), "strong", column));
   recentCard_ = new QFrame(column);
   recentCard_->setProperty("kind", "card");
-  recent_ = new QVBoxLayout(recentCard_);
-  recent_->setContentsMargins(0, 4, 0, 4);
-  recent_->setSpacing(0);
+  recent_ = makeColumn(recentCard_, 0, {0, 4, 0, 4});
   recentColumn->addWidget(recentCard_);
   recentColumn->addStretch(1);
   middle->addLayout(recentColumn, 1);
   layout->addLayout(middle);
   layout->addSpacing(22);
 
-  drop_ = new DropArea(column);
-  connect(drop_, &DropArea::openClicked, this, &WelcomePage::openClicked);
-  layout->addWidget(drop_);
+  layout->addWidget(makeDropArea(column));
   layout->addStretch(1);
   refresh();
 }
@@ -137,17 +104,37 @@ void WelcomePage::refresh() {
   fillRecent();
 }
 
-void WelcomePage::setDropping(bool on) { drop_->setHot(on); }
+QWidget* WelcomePage::makeDropArea(QWidget* parent) {
+  drop_ = new QFrame(parent);
+  drop_->setFixedHeight(176);
+  setDropping(false);
+  auto* open = describe(new PushButton(tr("Open model"), PushButton::Look::Filled, drop_), "welcomeOpen",
+                        tr("Choose a TorchScript or ONNX model, or a project, to open (Ctrl+O)."));
+  open->setIconName(QStringLiteral("open"));
+  connect(open, &QPushButton::clicked, this, &WelcomePage::openClicked);
+  auto* column = makeColumn(drop_, 6, {8, 8, 8, 8});
+  column->addStretch(1);
+  for (QWidget* part : std::initializer_list<QWidget*>{
+           new ThemedIcon("file", &Theme::textSoft, {30, 30}, {0, 0, 30, 30}, drop_),
+           makeLabel(tr("Drop a model here"), "title", drop_),
+           makeLabel(tr("TorchScript .pt or ONNX .onnx, up to the memory of this machine"), "step", drop_), open}) {
+    column->addWidget(part, 0, Qt::AlignHCenter);
+  }
+  column->insertSpacing(column->count() - 1, 6);
+  column->addStretch(1);
+  return drop_;
+}
+
+void WelcomePage::setDropping(bool on) { setKind(drop_, on ? "dropHot" : "drop"); }
 
 void WelcomePage::fillDemos() {
   empty(demos_);
   const QVector<DemoModel> models = demoModels();
   demoBox_->setVisible(!models.isEmpty());
   for (int i = 0; i < models.size(); ++i) {
-    auto* card = new DemoCard(models[i], demoBox_);
+    QPushButton* card = makeDemoCard(models[i], demoBox_);
     card->setObjectName(QStringLiteral("demo%1").arg(i));
-    const QString path = models[i].path;
-    connect(card, &QAbstractButton::clicked, this, [this, path] { Q_EMIT fileChosen(path); });
+    connect(card, &QPushButton::clicked, this, [this, path = models[i].path] { Q_EMIT fileChosen(path); });
     demos_->addWidget(card, i / 3, i % 3);
   }
   for (int column = 0; column < 3; ++column) demos_->setColumnStretch(column, 1);
@@ -158,9 +145,9 @@ void WelcomePage::fillRecent() {
   const QVector<RecentFile> files = recentFiles();
   const int shown = qMin(static_cast<int>(files.size()), kShownRecent);
   for (int i = 0; i < shown; ++i) {
-    auto* row = new RecentRow(files[i], i + 1 == shown, recentCard_);
-    const QString path = files[i].path;
-    connect(row, &QAbstractButton::clicked, this, [this, path] { Q_EMIT fileChosen(path); });
+    QPushButton* row = makeRecentRow(files[i], recentCard_);
+    connect(row, &QPushButton::clicked, this, [this, path = files[i].path] { Q_EMIT fileChosen(path); });
+    if (i > 0) recent_->addWidget(makeLine(Qt::Horizontal, recentCard_));
     recent_->addWidget(row);
   }
   if (shown == 0) {

@@ -3,13 +3,11 @@
 
 #include <QScrollArea>
 
+class QFrame;
 class QGridLayout;
-class QLabel;
 class QVBoxLayout;
 
 namespace normlens::ui {
-
-class DropArea;
 
 class WelcomePage final : public QScrollArea {
   Q_OBJECT
@@ -25,10 +23,11 @@ class WelcomePage final : public QScrollArea {
   void fileChosen(const QString& path);
 
  private:
+  QWidget* makeDropArea(QWidget* parent);  // dashed, with the Open button
   void fillDemos();
   void fillRecent();
 
-  DropArea* drop_;
+  QFrame* drop_;
   QWidget* demoBox_;
   QGridLayout* demos_;
   QFrame* recentCard_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QWidget>
+#include <array>
 
 class QSplitter;
 
@@ -28,6 +29,8 @@ class Workspace final : public QWidget {
   void restoreSizes();
 
  private:
+  [[nodiscard]] std::array<std::pair<QString, QSplitter*>, 3> splitters() const;  // with their keys in QSettings
+
   QSplitter* across_;  // everything but the inspector, inspector
   QSplitter* down_;    // left and graph, bottom
   QSplitter* upper_;   // left, graph

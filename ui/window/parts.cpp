@@ -1,0 +1,161 @@
+#include "ui/window/parts.h"
+
+#include <QAbstractButton>
+#include <QAction>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QMenu>
+#include <QPainter>
+#include <QSplitter>
+#include <QTableView>
+
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/copy_table.h"
+#include "ui/widgets/row_table.h"
+
+namespace normlens::ui {
+
+namespace {
+
+template <typename Layout>
+Layout* makeLayout(QWidget* parent, int spacing, const QMargins& margins) {
+  auto* layout = new Layout(parent);
+  layout->setContentsMargins(margins);
+  layout->setSpacing(spacing);
+  return layout;
+}
+
+// "Table (*.csv)" is csv.
+QString suffixOf(const QString& filter) { return filter.section(u'.', -1).chopped(1); }
+
+}  // namespace
+
+QVBoxLayout* makeColumn(QWidget* parent, int spacing, const QMargins& margins) {
+  return makeLayout<QVBoxLayout>(parent, spacing, margins);
+}
+
+QHBoxLayout* makeRow(QWidget* parent, int spacing, const QMargins& margins) {
+  return makeLayout<QHBoxLayout>(parent, spacing, margins);
+}
+
+QLabel* makeWords(const char* kind, QWidget* parent, const QString& text) {
+  QLabel* label = makeLabel(text, kind, parent);
+  label->setWordWrap(true);
+  return label;
+}
+
+QLabel* makeNotice(QWidget* parent) {
+  QLabel* label = makeWords("faint", parent);
+  label->setAlignment(Qt::AlignCenter);
+  label->setMargin(16);
+  return label;
+}
+
+QPushButton* addButton(QBoxLayout* layout, const char* kind, const QString& text, const char* name,
+                       const QString& tip) {
+  auto* button = describe(makeButton(text, kind, layout->parentWidget()), name, tip);
+  layout->addWidget(button);
+  return button;
+}
+
+void followAction(QAbstractButton* button, QAction* action) {
+  button->setObjectName(action->objectName() + QStringLiteral("Button"));
+  const auto follow = [button, action] {
+    button->setEnabled(action->isEnabled());
+    button->setToolTip(action->toolTip());
+  };
+  follow();
+  QObject::connect(button, &QAbstractButton::clicked, action, &QAction::trigger);
+  QObject::connect(action, &QAction::changed, button, follow);
+}
+
+QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent) {
+  auto* splitter = new QSplitter(orientation, parent);
+  splitter->setHandleWidth(1);
+  splitter->setChildrenCollapsible(false);
+  return splitter;
+}
+
+ThemedIcon::ThemedIcon(const char* name, QColor Theme::*color, const QSize& size, const QRectF& area, QWidget* parent)
+    : QWidget(parent), name_(name), color_(color), area_(area) {
+  setFixedSize(size);
+  setAttribute(Qt::WA_TransparentForMouseEvents);
+}
+
+void ThemedIcon::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  paintIcon(painter, area_, QLatin1String(name_), themeOf(this).*color_);
+}
+
+void addLeadingIcon(QLineEdit* field, const char* name) {
+  constexpr int kExtent = 14, kLeft = 9;
+  auto* icon = new ThemedIcon(name, &Theme::textSoft, {kExtent, kExtent}, {0, 0, kExtent, kExtent}, field);
+  makeRow(field, 0, {kLeft, 0, 0, 0})->addWidget(icon, 0, Qt::AlignLeft);
+  QMargins margins = field->textMargins();
+  margins.setLeft(kExtent + 4);
+  field->setTextMargins(margins);
+}
+
+QTableView* makeTable(const char* name, const QString& accessible, int rowHeight, QAbstractItemModel* model,
+                      QWidget* parent, const ExtendMenu& extend) {
+  QTableView* table = makeRowTable(QLatin1String(name), accessible, rowHeight, parent);
+  makeRowsSelectable(table);
+  table->setModel(model);
+  addCopyShortcut(table);
+  table->setContextMenuPolicy(Qt::CustomContextMenu);
+  QObject::connect(table, &QTableView::customContextMenuRequested, table, [table, extend](const QPoint& position) {
+    auto* menu = new QMenu(table);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->setObjectName(table->objectName() + QStringLiteral("Menu"));
+    if (extend) extend(menu, table->indexAt(position));
+    if (!menu->isEmpty()) menu->addSeparator();
+    addCopyActions(menu, table);
+    menu->popup(table->viewport()->mapToGlobal(position));
+  });
+  return table;
+}
+
+void setColumnWidths(QTableView* table, std::initializer_list<std::pair<int, int>> widths) {
+  for (const auto& [column, width] : widths) table->horizontalHeader()->resizeSection(column, width);
+}
+
+void showRow(QTableView* table, const QModelIndex& at) {
+  table->setCurrentIndex(at);
+  if (at.isValid()) {
+    table->scrollTo(at);
+  } else {
+    table->clearSelection();
+  }
+}
+
+void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use) {
+  auto* dialog = new QFileDialog(parent, question.title);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setObjectName(question.name);
+  dialog->setNameFilters(question.filters);
+  if (!question.folder.isEmpty()) dialog->setDirectory(question.folder);
+  if (question.suggested.isEmpty()) {
+    dialog->setFileMode(QFileDialog::ExistingFile);
+  } else {
+    const QString suffix = suffixOf(question.filters.front());
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(suffix);
+    QObject::connect(dialog, &QFileDialog::filterSelected, dialog,
+                     [dialog](const QString& filter) { dialog->setDefaultSuffix(suffixOf(filter)); });
+    dialog->selectFile(question.suggested + u'.' + suffix);
+  }
+  QObject::connect(dialog, &QFileDialog::fileSelected, parent, use);
+  dialog->open();
+}
+
+QStringList modelFilters() {
+  return {QFileDialog::tr("Models (*.pt *.pth *.ts *.onnx)"), QFileDialog::tr("All files (*)")};
+}
+
+QString folderOf(const QString& path) { return QFileInfo(path).absolutePath(); }
+
+}  // namespace normlens::ui

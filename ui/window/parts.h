@@ -1,0 +1,89 @@
+// What the window's pages are put together from, beyond ui/widgets: layouts, described controls, tables that can be
+// copied, icons, and the question for a file. Parents own what is made. Thread: GUI thread.
+#pragma once
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+#include <functional>
+#include <utility>
+
+#include "ui/widgets/frames.h"
+
+class QAbstractButton;
+class QAbstractItemModel;
+class QAction;
+class QLineEdit;
+class QMenu;
+class QModelIndex;
+class QSplitter;
+class QTableView;
+
+namespace normlens::ui {
+
+struct Theme;
+
+// The layout of `parent` (nullptr: of no widget yet). margins: left, top, right, bottom.
+[[nodiscard]] QVBoxLayout* makeColumn(QWidget* parent, int spacing = 0, const QMargins& margins = {});
+[[nodiscard]] QHBoxLayout* makeRow(QWidget* parent, int spacing = 0, const QMargins& margins = {});
+
+// Object name, tooltip and accessible name, each unless empty; gives the widget back.
+template <typename Widget>
+Widget* describe(Widget* widget, const char* name, const QString& tip = {}, const QString& accessible = {}) {
+  widget->setObjectName(QLatin1String(name));
+  if (!tip.isEmpty()) widget->setToolTip(tip);
+  if (!accessible.isEmpty()) widget->setAccessibleName(accessible);
+  return widget;
+}
+
+// A label that breaks its lines; kind: see makeLabel().
+[[nodiscard]] QLabel* makeWords(const char* kind, QWidget* parent, const QString& text = {});
+// What stands in the middle of a page that has nothing to show.
+[[nodiscard]] QLabel* makeNotice(QWidget* parent);
+// Behind what the layout holds; the layout's widget is the parent.
+QPushButton* addButton(QBoxLayout* layout, const char* kind, const QString& text, const char* name, const QString& tip);
+// The button does what the action does, and can be pressed while the action is enabled.
+void followAction(QAbstractButton* button, QAction* action);
+// A splitter with a hairline for a handle, whose parts cannot be pushed away.
+[[nodiscard]] QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent);
+
+// An icon in a colour of the theme.
+class ThemedIcon final : public QWidget {
+ public:
+  // area: where in the widget, which has the size `size`, the icon is painted.
+  ThemedIcon(const char* name, QColor Theme::*color, const QSize& size, const QRectF& area, QWidget* parent);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  const char* name_;
+  QColor Theme::*color_;
+  QRectF area_;
+};
+
+// At the left in the field, before its words.
+void addLeadingIcon(QLineEdit* field, const char* name);
+
+// A table of whole rows that are chosen, not written in. Ctrl+C and the context menu copy them; `extend` puts what else
+// there is before that, for the row at the pointer.
+using ExtendMenu = std::function<void(QMenu* menu, const QModelIndex& at)>;
+[[nodiscard]] QTableView* makeTable(const char* name, const QString& accessible, int rowHeight,
+                                    QAbstractItemModel* model, QWidget* parent, const ExtendMenu& extend = {});
+void setColumnWidths(QTableView* table, std::initializer_list<std::pair<int, int>> widths);  // column, pixels
+// Makes it the current row, or none, and shows it.
+void showRow(QTableView* table, const QModelIndex& at);
+
+// A file to open, or to write where one is suggested.
+struct FileQuestion {
+  QString name;  // of the dialog
+  QString title;
+  QStringList filters;  // in the dialog's own form; the suffix that is added when writing is that of the chosen one
+  QString folder;
+  QString suggested = {};  // without a suffix
+};
+// Not modal to the program; `use` is called if the user chose one.
+void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
+[[nodiscard]] QStringList modelFilters();
+[[nodiscard]] QString folderOf(const QString& path);
+
+}  // namespace normlens::ui
