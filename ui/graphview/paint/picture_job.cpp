@@ -74,6 +74,7 @@ class Writer {
   // area: the part to paint, in the units of the screen.
   void paint(QPainter& painter, const Camera& camera, const QSizeF& size) {
     const ViewState state{.marks = &order_.marks,
+                          .hover = {},
                           .selectedBox = order_.selectedBox,
                           .selectedValue = order_.selectedValue,
                           .stop = &stop_};
