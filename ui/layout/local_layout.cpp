@@ -1,7 +1,9 @@
 #include "ui/layout/local_layout.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -300,7 +302,11 @@ class GroupLayout {
 
 QByteArray layoutKey(const LocalInput& input) {
   QByteArray key;
-  const auto put = [&key](double value) { key += QByteArray::number(std::lround(value * 16)) + ','; };
+  const auto put = [&key](double value) {
+    char digits[24];
+    key.append(digits, std::to_chars(digits, std::end(digits), std::lround(value * 16)).ptr - digits);
+    key += ',';
+  };
   put(input.isModel);
   put(input.sideways);
   put(input.titleWidth);
