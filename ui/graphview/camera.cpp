@@ -4,18 +4,22 @@
 #include <cmath>
 
 namespace normlens::graphview {
+namespace {
+
+constexpr double kReadableZoom = 0.7;  // smaller text is no first look
+constexpr double kNamesZoom = 0.78;    // at which names are easy to read
+constexpr double kKept = 60;           // pixels of the graph that stay in sight
+
+}  // namespace
 
 Camera Camera::zoomedAbout(const QPointF& screen, double newZoom) const {
-  const QPointF world = toWorld(screen);
-  Camera next{std::clamp(newZoom, kMinZoom, kMaxZoom), {}};
-  next.offset = screen - world * next.zoom;
-  return next;
+  return Camera{std::clamp(newZoom, kMinZoom, kMaxZoom), {}}.placing(toWorld(screen), screen);
 }
 
-Camera Camera::fitting(const QRectF& world, const QRectF& viewport, double maxZoom) {
+Camera Camera::fitting(const QRectF& world, const QRectF& viewport) {
   if (world.isEmpty() || viewport.isEmpty()) return {};
   const double zoom = std::min(viewport.width() / world.width(), viewport.height() / world.height());
-  Camera camera{std::clamp(std::min(zoom, maxZoom), kMinZoom, kMaxZoom), {}};
+  Camera camera{std::clamp(zoom, kMinZoom, 1.0), {}};
   return camera.placing(world.center(), viewport.center());
 }
 
@@ -29,6 +33,46 @@ Camera Camera::between(const Camera& from, const Camera& to, double t, const QSi
   const double span = 1 / to.zoom - 1 / from.zoom;
   const double weight = std::abs(span) < 1e-6 ? t : (1 / zoom - 1 / from.zoom) / span;
   return Camera{zoom, {}}.placing(start + (end - start) * weight, middle);
+}
+
+Camera firstLook(const layout::Layout& layout, const QRectF& area) {
+  const QRectF bounds = layout.bounds;
+  const Camera whole = Camera::fitting(bounds, area);
+  if (whole.zoom >= kReadableZoom) return whole;
+  const auto first = [&](bool tooLarge) {
+    return tooLarge && !layout.points.empty() ? layout.boxes.front().rect.center() : bounds.center();
+  };
+  if (layout.direction == layout::Direction::Right) {
+    const double zoom = std::clamp(area.height() / bounds.height(), kReadableZoom, 1.0);
+    const double y = first(bounds.height() * zoom > area.height()).y();
+    return Camera{zoom, {}}.placing({bounds.left(), y}, {area.left(), area.center().y()});
+  }
+  const double zoom = std::clamp(area.width() / bounds.width(), kReadableZoom, 1.0);
+  const double x = first(bounds.width() * zoom > area.width()).x();
+  return Camera{zoom, {}}.placing({x, bounds.top()}, {area.center().x(), area.top()});
+}
+
+Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area) {
+  const double whole = Camera::fitting(box, area).zoom;
+  const double zoom = std::clamp(now.zoom, std::min(0.8, whole), std::max(1.2, whole));
+  const bool tall = box.height() * zoom > area.height();
+  const QPointF world = tall ? QPointF(box.center().x(), box.top()) : box.center();
+  const QPointF screen = tall ? QPointF(area.center().x(), area.top()) : area.center();
+  return Camera{zoom, {}}.placing(world, screen);
+}
+
+Camera lookAtNames(const QRectF& around, const QPointF& focus, const QRectF& area) {
+  const Camera whole = Camera::fitting(around.adjusted(0, -6, 0, 6), area);
+  if (whole.zoom >= kNamesZoom) return whole;
+  return Camera{kNamesZoom, {}}.placing(focus, area.center());
+}
+
+Camera keptInSight(Camera camera, const QRectF& graph, const QSizeF& viewport) {
+  const QRectF bounds = camera.toScreen(graph);
+  const double dx = std::max(0.0, kKept - bounds.right()) + std::min(0.0, viewport.width() - kKept - bounds.left());
+  const double dy = std::max(0.0, kKept - bounds.bottom()) + std::min(0.0, viewport.height() - kKept - bounds.top());
+  camera.offset += QPointF(dx, dy);
+  return camera;
 }
 
 }  // namespace normlens::graphview

@@ -4,7 +4,8 @@
 #include <QPointF>
 #include <QRectF>
 #include <QSizeF>
-#include <QTransform>
+
+#include "ui/layout/layout.h"
 
 namespace normlens::graphview {
 
@@ -22,12 +23,23 @@ struct Camera {
 
   // The same world point stays under `screen`.
   [[nodiscard]] Camera zoomedAbout(const QPointF& screen, double newZoom) const;
-  // Shows all of `world` in `viewport`, at most at `maxZoom`, centred.
-  [[nodiscard]] static Camera fitting(const QRectF& world, const QRectF& viewport, double maxZoom = 1.0);
+  // Shows all of `world` in `viewport`, at most at actual size, centred.
+  [[nodiscard]] static Camera fitting(const QRectF& world, const QRectF& viewport);
   // Puts a world point to a screen point.
   [[nodiscard]] Camera placing(const QPointF& world, const QPointF& screen) const;
   // Between two cameras, t in [0, 1]: the middle of the picture moves evenly and the zoom grows by even factors.
   [[nodiscard]] static Camera between(const Camera& from, const Camera& to, double t, const QSizeF& viewport);
 };
+
+// Where the camera goes to show something. Areas are parts of the screen that are free for it.
+
+// Everything if it can be read like that, else the beginning of the model.
+[[nodiscard]] Camera firstLook(const layout::Layout& layout, const QRectF& area);
+// A box, at a zoom near the one of `now`; of one that is taller than the area its top.
+[[nodiscard]] Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area);
+// All of an area of the graph if names can be read like that, else what matters in it.
+[[nodiscard]] Camera lookAtNames(const QRectF& around, const QPointF& focus, const QRectF& area);
+// Moved so far that a corner of the graph stays in sight.
+[[nodiscard]] Camera keptInSight(Camera camera, const QRectF& graph, const QSizeF& viewport);
 
 }  // namespace normlens::graphview

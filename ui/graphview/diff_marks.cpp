@@ -13,15 +13,6 @@ constexpr double kSmallest = 5;  // screen height of a box that still gets a sig
 constexpr int kSignPixels = 11;
 constexpr double kSignHeight = 15;
 
-QString signOf(const DiffMarks::Counts& counts, bool group) {
-  if (!group) return counts.changed > 0 ? QStringLiteral("≠") : QStringLiteral("+");
-  QString sign;
-  if (counts.changed > 0) sign = QStringLiteral("≠ %1").arg(counts.changed);
-  if (counts.only > 0)
-    sign += (sign.isEmpty() ? QString() : QStringLiteral("  ")) + QStringLiteral("+ %1").arg(counts.only);
-  return sign;
-}
-
 void paintSign(QPainter& painter, const QRectF& outline, const QString& sign, const QColor& color,
                const ui::Theme& theme) {
   painter.setFont(ui::uiFont(kSignPixels, QFont::DemiBold));
@@ -49,8 +40,13 @@ DiffMarks::DiffMarks(const layout::Hierarchy& hierarchy, const std::vector<NodeM
   }
 }
 
-DiffMarks::Counts DiffMarks::countsOf(int item) const {
-  return item >= 0 && static_cast<size_t>(item) < counts_.size() ? counts_[static_cast<size_t>(item)] : Counts();
+QString DiffMarks::signOf(const Counts& counts, bool group) {
+  if (!group) return counts.changed > 0 ? QStringLiteral("≠") : QStringLiteral("+");
+  QString sign;
+  if (counts.changed > 0) sign = QStringLiteral("≠ %1").arg(counts.changed);
+  if (counts.only > 0)
+    sign += (sign.isEmpty() ? QString() : QStringLiteral("  ")) + QStringLiteral("+ %1").arg(counts.only);
+  return sign;
 }
 
 void DiffMarks::paint(QPainter& painter, const Scene& scene, const Camera& camera, const QRectF& area,
@@ -61,8 +57,8 @@ void DiffMarks::paint(QPainter& painter, const Scene& scene, const Camera& camer
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   for (const int index : boxes) {
-    const layout::Box& box = scene.layout->boxes[static_cast<size_t>(index)];
-    const Counts counts = countsOf(box.item);
+    const layout::Box& box = scene.box(index);
+    const Counts& counts = counts_[static_cast<size_t>(box.item)];
     if (box.kind == layout::BoxKind::Frame || counts.changed + counts.only == 0) continue;
     const QColor color = counts.changed > 0 ? theme.classes.chosen : theme.good;
     const QRectF outline = camera.toScreen(box.rect).adjusted(-kGap, -kGap, kGap, kGap);

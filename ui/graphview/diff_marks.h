@@ -17,18 +17,18 @@ class DiffMarks {
   DiffMarks() = default;
   DiffMarks(const layout::Hierarchy& hierarchy, const std::vector<NodeMark>& marks);
 
-  struct Counts {
-    int changed = 0, only = 0;
-  };
-  // Of an op, or of all that is in a group. Nodes that are not drawn count where the things around them are.
-  [[nodiscard]] Counts countsOf(int item) const;
-
   // An outline around each marked box in sight, and a sign: an op's own mark, a closed group's number of marks.
   void paint(QPainter& painter, const Scene& scene, const Camera& camera, const QRectF& area,
              const ui::Theme& theme) const;
 
  private:
-  std::vector<Counts> counts_;  // by item
+  struct Counts {
+    int changed = 0, only = 0;
+  };
+  static QString signOf(const Counts& counts, bool group);
+
+  // By item: of an op, or of all that is in a group. Nodes that are not drawn count where the things around them are.
+  std::vector<Counts> counts_;
 };
 
 }  // namespace normlens::graphview

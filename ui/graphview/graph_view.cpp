@@ -1,6 +1,5 @@
 #include "ui/graphview/graph_view.h"
 
-#include <QElapsedTimer>
 #include <QEvent>
 #include <QPainter>
 #include <QResizeEvent>
@@ -10,8 +9,8 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/graphview/camera_moves.h"
-#include "ui/graphview/overlays/overlays.h"
+#include "ui/graphview/overlays/minimap.h"
+#include "ui/graphview/overlays/zoom_control.h"
 
 namespace normlens::graphview {
 namespace {
@@ -22,7 +21,7 @@ constexpr int kAnimationMs = 180;
 
 }  // namespace
 
-GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this)), overlays_(new Overlays(this)) {
+GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this)), overlays_(this) {
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
@@ -30,24 +29,23 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
   setAccessibleDescription(tr(
       "Arrow keys move along the edges, Enter opens and closes a group, plus and minus zoom, question mark lists all "
       "keys."));
-  connect(overlays_, &Overlays::centerRequested, this, &GraphView::centerOn);
-  connect(overlays_, &Overlays::zoomInRequested, this, &GraphView::zoomIn);
-  connect(overlays_, &Overlays::zoomOutRequested, this, &GraphView::zoomOut);
-  connect(overlays_, &Overlays::fitRequested, this, &GraphView::fit);
-  connect(overlays_, &Overlays::actualSizeRequested, this, [this] { setZoom(1); });
+  const ZoomControl* zoom = overlays_.zoomControl();
+  connect(overlays_.minimap(), &Minimap::centerRequested, this, &GraphView::centerOn);
+  connect(zoom, &ZoomControl::zoomInRequested, this, &GraphView::zoomIn);
+  connect(zoom, &ZoomControl::zoomOutRequested, this, &GraphView::zoomOut);
+  connect(zoom, &ZoomControl::fitRequested, this, &GraphView::fit);
+  connect(zoom, &ZoomControl::actualSizeRequested, this, [this] { setZoom(1); });
   connect(&worker_, &layout::LayoutWorker::finished, this, &GraphView::takeLayout);
   connect(&worker_, &layout::LayoutWorker::failed, this, [this](const QString& message) {
     message_.stage.clear();
     setError(message);
   });
-  connect(&worker_, &layout::LayoutWorker::progress, this, [this](const QString& stage, double) {
+  connect(&worker_, &layout::LayoutWorker::progress, this, [this](const QString& stage) {
     message_.stage = stage;
     updateSpinner();
     update();
   });
 }
-
-GraphView::~GraphView() = default;
 
 void GraphView::setBusy(const QString& stage) {
   message_.busy = stage;
@@ -75,18 +73,12 @@ void GraphView::setCamera(const Camera& camera) {
   cameraChanged();
 }
 
-void GraphView::setTheme(const ui::Theme& theme) {
-  ownTheme_ = true;
-  theme_ = theme;
-  painter_.clearCaches();
-  updateOverlays();
-  update();
-}
-
 void GraphView::changeEvent(QEvent* event) {
-  if (!ownTheme_ && (event->type() == QEvent::PaletteChange || event->type() == QEvent::ApplicationPaletteChange)) {
-    setTheme(ui::themeOf(this));
-    ownTheme_ = false;
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::ApplicationPaletteChange) {
+    theme_ = ui::themeOf(this);
+    painter_.clearCaches();
+    updateOverlays();
+    update();
   }
   if (event->type() == QEvent::FontChange) painter_.clearCaches();
   QWidget::changeEvent(event);
@@ -116,11 +108,11 @@ void GraphView::centerOn(const QPointF& world) {
   moveCamera(camera_.placing(world, QRectF(rect()).center()), false);
 }
 
-void GraphView::showItem(int item, bool animated) {
-  const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
+void GraphView::showItem(int item) {
+  const int box = shown_.scene.boxOf(item);
   if (box < 0) return;
   userMoved_ = true;
-  moveCamera(lookAtBox(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect, camera_, freeArea()), animated);
+  moveCamera(lookAtBox(shown_.scene.box(box).rect, camera_, freeArea()), true);
 }
 
 void GraphView::moveCamera(const Camera& target, bool animated) {
@@ -145,16 +137,15 @@ void GraphView::moveCamera(const Camera& target, bool animated) {
 
 void GraphView::cameraChanged() {
   if (!shown_.scene.empty()) camera_ = keptInSight(camera_, shown_.scene.layout->bounds, size());
-  overlays_->setCamera(camera_.zoom, camera_.toWorld(QRectF(rect())));
-  Q_EMIT zoomChanged(camera_.zoom);
+  overlays_.setCamera(camera_.zoom, camera_.toWorld(QRectF(rect())));
   Q_EMIT viewMoved();
   update();
 }
 
 void GraphView::updateOverlays() {
   const bool shown = !shown_.scene.empty() && message_.error.isEmpty() && document_ != nullptr;
-  overlays_->show(shown, shown_.scene, marks_.lighting, marks_.means, theme_);
-  overlays_->setCamera(camera_.zoom, camera_.toWorld(QRectF(rect())));
+  overlays_.show(shown, shown_.scene, marks_.lighting, marks_.means);
+  overlays_.setCamera(camera_.zoom, camera_.toWorld(QRectF(rect())));
 }
 
 void GraphView::resizeEvent(QResizeEvent* event) {
@@ -174,22 +165,15 @@ void GraphView::resizeEvent(QResizeEvent* event) {
 // ---- painting
 
 ViewState GraphView::viewState() const {
-  ViewState state;
-  state.hover = hover_;
-  if (shown_.selectedItem >= 0 && shown_.scene.layout != nullptr)
-    state.selectedBox = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
-  state.selectedValue = shown_.selectedValue;
-  state.hoveredValue = hover_.edge >= 0 ? shown_.scene.valueOfEdge(hover_.edge) : -1;
-  state.lighting = &marks_.lighting;
-  state.verdicts = &marks_.verdicts;
-  state.reach = &reach_;
-  state.means = &marks_.means;
-  return state;
+  return {.marks = &marks_,
+          .hover = hover_,
+          .selectedBox = shown_.scene.boxOf(shown_.selectedItem),
+          .selectedValue = shown_.selectedValue,
+          .hoveredValue = hover_.edge >= 0 ? shown_.scene.valueOfEdge(hover_.edge) : -1,
+          .reach = &reach_};
 }
 
 void GraphView::paintEvent(QPaintEvent*) {
-  QElapsedTimer timer;
-  timer.start();
   QPainter painter(this);
   if (document_ == nullptr || shown_.scene.empty() || !message_.error.isEmpty()) {
     painter.fillRect(rect(), theme_.canvas);
@@ -199,16 +183,14 @@ void GraphView::paintEvent(QPaintEvent*) {
     marks_.diff.paint(painter, shown_.scene, camera_, QRectF(rect()), theme_);
     if (message_.spins()) message_.paint(painter, freeArea(), true, theme_);
   }
-  frameMs_ = static_cast<double>(timer.nsecsElapsed()) / 1e6;
 }
 
 void GraphView::updateSpinner() { message_.spinIfNeeded(this, worker_.busy(), !shown_.scene.empty()); }
 
 void GraphView::timerEvent(QTimerEvent* event) {
-  if (event->timerId() == hoverTimer_) {
-    killTimer(std::exchange(hoverTimer_, 0));
+  if (event->timerId() == hoverTimer_.timerId()) {
+    hoverTimer_.stop();
     followPath();
-    return;
   }
   if (message_.turn(*event)) update();
 }
@@ -220,10 +202,8 @@ PictureOrder GraphView::orderPicture(const QString& path, Extent extent) const {
                      camera_,
                      size(),
                      kSharpness,
-                     marks_.lighting,
-                     marks_.means,
-                     marks_.verdicts,
-                     viewState().selectedBox,
+                     marks_,
+                     shown_.scene.boxOf(shown_.selectedItem),
                      shown_.selectedValue,
                      theme_};
   if (extent == Extent::Whole) {

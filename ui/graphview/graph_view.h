@@ -1,7 +1,7 @@
 // The drawing of the model: pan, zoom, open and close modules, select, and light up one norm's zero-mean graph.
 //
 // One opaque widget that paints flat arrays itself; layouts come from a worker thread, so no call here takes long.
-// Calls that need a layout (reveal, setHighlight, expandScope) may come at any time and take effect when it is there.
+// Calls that need a layout (reveal, setHighlight, setScopesOpen) may come at any time and take effect when it is there.
 // Node, value and scope ids are those of the GraphDocument. Thread: GUI thread.
 //
 //   auto* view = new GraphView;
@@ -11,6 +11,7 @@
 //   view->setHighlight(zeroMeanGraph, norm.blocker_path);     // dims everything else
 #pragma once
 
+#include <QBasicTimer>
 #include <QPointer>
 #include <QWidget>
 #include <memory>
@@ -24,10 +25,10 @@
 #include "ui/graphview/history.h"
 #include "ui/graphview/marks.h"
 #include "ui/graphview/overlays/canvas_message.h"
+#include "ui/graphview/overlays/overlays.h"
 #include "ui/graphview/paint/graph_painter.h"
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/graphview/reach.h"
-#include "ui/graphview/scope_items.h"
 #include "ui/graphview/shown.h"
 #include "ui/layout/layout_worker.h"
 #include "ui/theme/theme.h"
@@ -35,8 +36,6 @@
 class QVariantAnimation;
 
 namespace normlens::graphview {
-
-class Overlays;
 
 struct ScopeState {
   int scope = -1;
@@ -48,7 +47,6 @@ class GraphView : public QWidget {
 
  public:
   explicit GraphView(QWidget* parent = nullptr);
-  ~GraphView() override;
 
   // ---- what is shown
   void setDocument(std::shared_ptr<const protocol::GraphDocument> document);  // null: empty state
@@ -61,7 +59,6 @@ class GraphView : public QWidget {
   [[nodiscard]] layout::Direction direction() const { return direction_; }
   void setBusy(const QString& stage);     // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
   void setError(const QString& message);  // one plain sentence instead of a graph; empty text: none
-  void setTheme(const ui::Theme& theme);  // by default the one of the widget's palette
 
   // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
   void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {});
@@ -75,13 +72,11 @@ class GraphView : public QWidget {
   void setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map);
   [[nodiscard]] const MeanStates& meanStates() const { return marks_.means; }
 
-  // ---- selection and search
+  // ---- selection
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
   [[nodiscard]] int selectedNode() const;  // of a slim group its main op; -1
-  [[nodiscard]] std::vector<int> findNodes(const QString& text) const;  // by module path, op or label; best first
-  void reveal(int node, bool select = true);                            // opens the groups around it and moves there
+  void reveal(int node);                   // selects it, opens the groups around it and moves there
   void revealScope(int scope);
-  void expandScope(int scope, bool open = true);
   void setScopesOpen(const std::vector<ScopeState>& scopes);  // one layout for all
   void expandToDepth(int levels);                             // groups that many levels below the model, and no others
   void expandAll();
@@ -116,11 +111,8 @@ class GraphView : public QWidget {
   [[nodiscard]] const Camera& camera() const { return camera_; }
   [[nodiscard]] const Lighting& lighting() const { return marks_.lighting; }
   [[nodiscard]] const Reach& reach() const { return reach_; }
-  [[nodiscard]] QRectF screenRectOf(int node) const;  // of the box that shows it; empty when not laid out
-  [[nodiscard]] QRectF screenRectOfScope(int scope) const;
   [[nodiscard]] bool isScopeOpen(int scope) const;
   void centerOn(const QPointF& world);
-  [[nodiscard]] double lastFrameMilliseconds() const { return frameMs_; }
 
   [[nodiscard]] QSize sizeHint() const override { return {820, 620}; }
   [[nodiscard]] QSize minimumSizeHint() const override { return {240, 180}; }
@@ -132,8 +124,7 @@ class GraphView : public QWidget {
   void shiftConeRequested(int node);     // what the centering of a layer's weights reaches
   void compareHereRequested(int value);  // 'Compare values here', in the same places
   void centerHereRequested(int value);   // 'Center here' on an edge, or on a node: its first output
-  void zoomChanged(double zoom);
-  void viewMoved();  // another zoom, or another place
+  void viewMoved();                      // another zoom, or another place
   void layoutFinished();
   void historyChanged();
 
@@ -159,20 +150,17 @@ class GraphView : public QWidget {
   void takeLayout(const layout::LayoutResult& result);
   [[nodiscard]] bool rebuilding() const { return newest_ == nullptr || newest_ != shown_.scene.hierarchy; }
   [[nodiscard]] Wishes wishes() const;
-  void restoreView(const Camera& before);
+  void restoreView();
   void anchorAt(int item);
   void toggle(int item);
-  [[nodiscard]] const ScopeItems& scopeItems(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const;
   [[nodiscard]] int itemOfScope(int scope) const;
-
-  // graph_view_saved.cpp
-  void goToWantedPlace();
+  void goTo(int item);
 
   // graph_view.cpp
   void moveCamera(const Camera& target, bool animated);
   void cameraChanged();
   [[nodiscard]] QRectF freeArea() const;  // of the widget, less the margins
-  void showItem(int item, bool animated);
+  void showItem(int item);
   void updateOverlays();
   void updateSpinner();
   [[nodiscard]] ViewState viewState() const;
@@ -180,7 +168,8 @@ class GraphView : public QWidget {
   // graph_view_places.cpp
   void showGroups(layout::GroupSet groups);
   void rememberPlace();
-  void showPlace(const Place& place);
+  void showPlace(const std::optional<Place>& place);
+  void goToWantedPlace();
   void followPath();
 
   // graph_view_input.cpp
@@ -194,15 +183,13 @@ class GraphView : public QWidget {
   [[nodiscard]] Hit hitAt(const QPointF& position) const;
 
   ui::Theme theme_;
-  Overlays* overlays_;     // Owned by Qt.
-  bool ownTheme_ = false;  // set by setTheme(): palette changes do not touch it
+  Overlays overlays_;
   std::shared_ptr<const protocol::GraphDocument> document_;
   std::shared_ptr<const layout::Hierarchy> newest_;  // to lay out next, not yet on screen; null: to be made
   layout::HierarchyOptions options_;
   layout::Direction direction_ = layout::Direction::Down;
   layout::LayoutWorker worker_;
   Shown shown_;
-  mutable ScopeItems scopeItems_;  // of the hierarchy that was asked for last
   Camera camera_;
   Reach reach_;  // of what the pointer is on
   History history_;
@@ -220,8 +207,7 @@ class GraphView : public QWidget {
   bool userMoved_ = false;  // until then a resize fits the picture again
   QPointer<QVariantAnimation> animation_;
   CanvasMessage message_;
-  int hoverTimer_ = 0;
-  double frameMs_ = 0;
+  QBasicTimer hoverTimer_;
 };
 
 }  // namespace normlens::graphview

@@ -11,11 +11,9 @@
 #include <limits>
 #include <utility>
 
-#include "ui/graphview/find_nodes.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/hit_text.h"
 #include "ui/graphview/neighbours.h"
-#include "ui/graphview/overlays/overlays.h"
 
 namespace normlens::graphview {
 namespace {
@@ -33,9 +31,7 @@ Hit GraphView::hitAt(const QPointF& position) const {
 // ---- selection
 
 int GraphView::selectedNode() const {
-  if (shown_.selectedItem < 0 || shown_.scene.hierarchy == nullptr) return -1;
-  const int node = shown_.scene.hierarchy->item(shown_.selectedItem).node;
-  return node < 0 ? -1 : shown_.scene.hierarchy->document->nodes[static_cast<size_t>(node)].id;
+  return shown_.selectedItem < 0 ? -1 : shown_.scene.hierarchy->nodeId(shown_.selectedItem);
 }
 
 void GraphView::select(int item, int value) {
@@ -54,13 +50,12 @@ void GraphView::selectByUser(const Hit& hit) {
   awaited_.node = -1;
   awaited_.move = false;
   if (hit.box >= 0) {
-    const int item = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+    const int item = shown_.scene.box(hit.box).item;
     select(item, -1);
-    const layout::Item& it = shown_.scene.hierarchy->item(item);
-    if (it.node >= 0) {
-      Q_EMIT nodeSelected(shown_.scene.hierarchy->document->nodes[static_cast<size_t>(it.node)].id);
-    } else if (it.scope >= 0) {
-      Q_EMIT scopeSelected(shown_.scene.hierarchy->document->scopes[static_cast<size_t>(it.scope)].id);
+    if (const int node = shown_.scene.hierarchy->nodeId(item); node >= 0) {
+      Q_EMIT nodeSelected(node);
+    } else if (const int scope = shown_.scene.hierarchy->scopeId(item); scope >= 0) {
+      Q_EMIT scopeSelected(scope);
     }
   } else if (hit.edge >= 0 && shown_.scene.valueOfEdge(hit.edge) >= 0) {
     const int value = shown_.scene.valueOfEdge(hit.edge);
@@ -72,31 +67,13 @@ void GraphView::selectByUser(const Hit& hit) {
   }
 }
 
-std::vector<int> GraphView::findNodes(const QString& text) const {
-  return shown_.scene.hierarchy == nullptr ? std::vector<int>() : graphview::findNodes(*shown_.scene.hierarchy, text);
-}
-
-QRectF GraphView::screenRectOf(int node) const {
-  if (shown_.scene.empty()) return {};
-  const int item = shown_.scene.hierarchy->itemOfId(node);
-  const int box = item < 0 ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
-  return box < 0 ? QRectF() : camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
-}
-
-QRectF GraphView::screenRectOfScope(int scope) const {
-  const int item = itemOfScope(scope);
-  const int box = item < 0 || shown_.scene.empty() ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, item);
-  return box < 0 ? QRectF() : camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
-}
-
 void GraphView::moveSelection(int dx, int dy) {
   if (shown_.scene.empty()) return;
-  const int current =
-      shown_.selectedItem < 0 ? -1 : shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
+  const int current = shown_.scene.boxOf(shown_.selectedItem);
   const int best = boxTowards(shown_.scene, current, camera_.toWorld(QRectF(rect()).center()), dx, dy);
   if (best < 0) return;
   selectByUser({best, -1, false});
-  const QRectF box = shown_.scene.layout->boxes[static_cast<size_t>(best)].rect;
+  const QRectF box = shown_.scene.box(best).rect;
   if (freeArea().contains(camera_.toScreen(box))) return;
   userMoved_ = true;
   moveCamera(camera_.placing(box.center(), QRectF(rect()).center()), true);
@@ -109,11 +86,9 @@ void GraphView::updateHover(const QPointF& position) {
   if (hit == hover_) return;
   hover_ = hit;
   reach_ = {};
-  if (hoverTimer_ != 0) killTimer(hoverTimer_);
-  hoverTimer_ = startTimer(kHoverMs);
+  hoverTimer_.start(kHoverMs, this);
   const bool hand =
-      hit.onBadge || hit.edge >= 0 ||
-      (hit.box >= 0 && shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].kind != layout::BoxKind::Frame);
+      hit.onBadge || hit.edge >= 0 || (hit.box >= 0 && shown_.scene.box(hit.box).kind != layout::BoxKind::Frame);
   setCursor(hand ? Qt::PointingHandCursor : Qt::ArrowCursor);
   update();
 }
@@ -150,7 +125,7 @@ void GraphView::mouseReleaseEvent(QMouseEvent* event) {
   if (!std::exchange(dragging_, false) && event->button() == Qt::LeftButton && !shown_.scene.empty()) {
     const Hit hit = hitAt(event->position());
     if (hit.onBadge) {
-      toggle(shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item);
+      toggle(shown_.scene.box(hit.box).item);
     } else {
       selectByUser(hit);
     }
@@ -167,12 +142,12 @@ void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
     pressedAt_ = lastDrag_ = event->position();
     return;
   }
-  const int item = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const int item = shown_.scene.box(hit.box).item;
   if (shown_.scene.hierarchy->item(item).kind == layout::ItemKind::Group) {
     toggle(item);
   } else {
     rememberPlace();
-    showItem(item, true);
+    showItem(item);
   }
 }
 
@@ -226,9 +201,9 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Backspace:
       return selectAround();
     case Qt::Key_Question:
-      return overlays_->toggleKeys();
+      return overlays_.toggleKeys();
     case Qt::Key_Escape:
-      return overlays_->hideKeys() ? void() : selectByUser({});
+      return overlays_.hideKeys() ? void() : selectByUser({});
     default:
       handleLetter(event);
   }
@@ -245,9 +220,8 @@ void GraphView::handleLetter(QKeyEvent* event) {
 
 // The open group around what is selected.
 void GraphView::selectAround() {
-  if (shown_.selectedItem < 0 || shown_.scene.empty()) return;
-  const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
-  const int frame = box < 0 ? -1 : shown_.scene.layout->boxes[static_cast<size_t>(box)].frame;
+  const int box = shown_.scene.boxOf(shown_.selectedItem);
+  const int frame = box < 0 ? -1 : shown_.scene.box(box).frame;
   if (frame >= 0) selectByUser({frame, -1, false});
 }
 

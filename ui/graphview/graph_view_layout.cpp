@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/graphview/camera_moves.h"
 #include "ui/graphview/graph_view.h"
 
 namespace normlens::graphview {
@@ -16,7 +15,6 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   document_ = std::move(document);
   newest_ = nullptr;
   shown_ = {};
-  scopeItems_ = {};
   wanted_ = WantedMarks{.norms = {}, .nodes = std::move(wanted_.nodes), .means = {}, .highlight = {}};
   marks_ = {};
   reach_ = {};
@@ -81,9 +79,8 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
     requestLayout();
     return;
   }
-  const Camera before = camera_;
   const std::optional<QPointF> anchor = shown_.scene.hangingPoint(shown_.anchorItem);
-  const QPointF anchorScreen = anchor ? before.toScreen(*anchor) : QPointF();
+  const QPointF anchorScreen = anchor ? camera_.toScreen(*anchor) : QPointF();
   shown_ = Shown{std::move(wished), Scene(result.hierarchy, result.layout)};
   awaited_ = Awaited{.place = awaited_.place};
   if (wanted_.highlight) wanted_.highlight->isNew = false;
@@ -97,39 +94,35 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   }
   shown_.anchorItem = -1;
   goToWantedPlace();
-  restoreView(before);
+  restoreView();
   updateOverlays();
   cameraChanged();
   Q_EMIT layoutFinished();
 }
 
-Wishes GraphView::wishes() const {
-  const int scopeItem = awaited_.scope < 0 ? -1 : scopeItems(newest_).item(awaited_.scope);
-  return wishesIn(*newest_, shown_, awaited_, scopeItem, wanted_.highlight);
-}
+Wishes GraphView::wishes() const { return wishesIn(*newest_, shown_, awaited_, wanted_.highlight); }
 
-void GraphView::restoreView(const Camera& before) {
-  const MoveTo move = std::exchange(shown_.moveTo, MoveTo::Nowhere);
-  switch (move) {
+void GraphView::restoreView() {
+  switch (std::exchange(shown_.moveTo, MoveTo::Nowhere)) {
     case MoveTo::Nowhere:
       break;
     case MoveTo::FirstLook:
       if (!userMoved_) camera_ = firstLook(*shown_.scene.layout, freeArea());
       break;
     case MoveTo::Item:
-      showItem(shown_.moveItem, before.zoom != 1 || shown_.scene.layout != nullptr);
+      showItem(shown_.moveItem);
       break;
     case MoveTo::Place: {
-      const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.moveItem);
+      const int box = shown_.scene.boxOf(shown_.moveItem);
       if (box < 0) break;
-      const QPointF middle = shown_.scene.layout->boxes[static_cast<size_t>(box)].rect.center();
+      const QPointF middle = shown_.scene.box(box).rect.center();
       moveCamera(Camera{place_.zoom, {}}.placing(middle, place_.screen), true);
       break;
     }
     case MoveTo::Highlight:
       if (marks_.lighting.nearBounds().isEmpty()) break;
       userMoved_ = true;
-      moveCamera(lookAtLight(marks_.lighting, freeArea()), true);
+      moveCamera(lookAtNames(marks_.lighting.nearBounds(), marks_.lighting.focus(), freeArea()), true);
       break;
   }
   shown_.moveItem = -1;
@@ -162,13 +155,8 @@ void GraphView::setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map) {
   update();
 }
 
-const ScopeItems& GraphView::scopeItems(const std::shared_ptr<const layout::Hierarchy>& hierarchy) const {
-  if (scopeItems_.hierarchy() != hierarchy) scopeItems_ = ScopeItems(hierarchy);
-  return scopeItems_;
-}
-
 int GraphView::itemOfScope(int scope) const {
-  return shown_.scene.hierarchy == nullptr ? -1 : scopeItems(shown_.scene.hierarchy).item(scope);
+  return shown_.scene.hierarchy == nullptr ? -1 : shown_.scene.hierarchy->itemOfScope(scope);
 }
 
 void GraphView::anchorAt(int item) {
@@ -181,50 +169,35 @@ void GraphView::toggle(int item) {
   if (item < 0) return;
   rememberPlace();
   anchorAt(item);
-  shown_.setOpen(*shown_.scene.hierarchy, item, !shown_.groups().contains(item), false);
+  shown_.setOpen(*shown_.scene.hierarchy, item, !shown_.groups().contains(item));
   requestLayout();
 }
 
-void GraphView::reveal(int node, bool select) {
-  if (rebuilding()) {
-    awaited_.node = node;
-    awaited_.move = true;
-    return;
-  }
-  const int item = shown_.scene.hierarchy->itemOfId(node);
-  if (item < 0) return;
-  rememberPlace();
-  if (select) this->select(item, -1);
-  shown_.moveItem = item;
-  if (shown_.openAround(*shown_.scene.hierarchy, item) || worker_.busy()) {
-    shown_.moveTo = MoveTo::Item;
-    requestLayout();
-  } else {
-    showItem(item, true);
-  }
+void GraphView::reveal(int node) {
+  if (!rebuilding()) return goTo(shown_.scene.hierarchy->itemOfId(node));
+  awaited_.node = node;
+  awaited_.move = true;
 }
 
 void GraphView::revealScope(int scope) {
-  if (rebuilding()) {
-    awaited_.scope = scope;
-    return;
-  }
-  const int item = itemOfScope(scope);
-  if (item < 0) return;
-  rememberPlace();
-  shown_.moveItem = item;
-  select(item, -1);
-  if (item > 0 && (shown_.openAround(*shown_.scene.hierarchy, item) || worker_.busy())) {
-    shown_.moveTo = MoveTo::Item;
-    requestLayout();
-  } else if (item > 0) {
-    showItem(item, true);
-  } else {
-    fit();
-  }
+  if (!rebuilding()) return goTo(itemOfScope(scope));
+  awaited_.scope = scope;
 }
 
-void GraphView::expandScope(int scope, bool open) { setScopesOpen({{scope, open}}); }
+void GraphView::goTo(int item) {
+  if (item < 0) return;
+  rememberPlace();
+  select(item, -1);
+  shown_.moveItem = item;
+  if (item == 0) {
+    fit();
+  } else if (shown_.openAround(*shown_.scene.hierarchy, item) || worker_.busy()) {
+    shown_.moveTo = MoveTo::Item;
+    requestLayout();
+  } else {
+    showItem(item);
+  }
+}
 
 void GraphView::setScopesOpen(const std::vector<ScopeState>& scopes) {
   bool any = false;
@@ -234,16 +207,16 @@ void GraphView::setScopesOpen(const std::vector<ScopeState>& scopes) {
     any = true;
     if (scope.open) shown_.openAround(*shown_.scene.hierarchy, item);
     anchorAt(item);
-    shown_.setOpen(*shown_.scene.hierarchy, item, scope.open, false);
+    shown_.setOpen(*shown_.scene.hierarchy, item, scope.open);
   }
   if (any) requestLayout();
 }
 
 bool GraphView::isScopeOpen(int scope) const {
   const int item = itemOfScope(scope);
-  const int box =
-      item < 0 || shown_.scene.layout == nullptr ? -1 : shown_.scene.layout->boxOfItem[static_cast<size_t>(item)];
-  return item == 0 || (box >= 0 && shown_.scene.layout->boxes[static_cast<size_t>(box)].kind == layout::BoxKind::Frame);
+  const int box = shown_.scene.boxOf(item);
+  return item == 0 ||
+         (box >= 0 && shown_.scene.box(box).item == item && shown_.scene.box(box).kind == layout::BoxKind::Frame);
 }
 
 bool GraphView::waitForLayout(int milliseconds) {

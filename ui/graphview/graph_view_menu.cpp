@@ -6,7 +6,6 @@
 #include <QMetaMethod>
 
 #include "ui/graphview/graph_view.h"
-#include "ui/graphview/overlays/overlays.h"
 
 namespace normlens::graphview {
 
@@ -17,8 +16,8 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
     if (hit.box >= 0 || hit.edge >= 0) selectByUser(hit);
     showMenu(hit, event->globalPos());
   } else if (shown_.selectedItem >= 0) {
-    const int box = shown_.scene.layout->shownBox(*shown_.scene.hierarchy, shown_.selectedItem);
-    const QRectF rect = camera_.toScreen(shown_.scene.layout->boxes[static_cast<size_t>(box)].rect);
+    const int box = shown_.scene.boxOf(shown_.selectedItem);
+    const QRectF rect = camera_.toScreen(shown_.scene.box(box).rect);
     showMenu({box, -1, false}, mapToGlobal(rect.center().toPoint()));
   }
 }
@@ -26,7 +25,7 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
 void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  const int item = hit.box < 0 ? -1 : shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const int item = hit.box < 0 ? -1 : shown_.scene.box(hit.box).item;
   const bool group = item >= 0 && shown_.scene.hierarchy->item(item).kind == layout::ItemKind::Group;
   int value = item >= 0 ? shown_.scene.hierarchy->outputOf(item) : -1;
   QString name = item >= 0 ? QString::fromStdString(shown_.scene.hierarchy->path(item)) : QString();
@@ -45,9 +44,8 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
         menu->addAction(tr("Compare values here"), this, [this, value] { Q_EMIT compareHereRequested(value); });
     compare->setToolTip(tr("Add this value to the differences between the two models"));
   }
-  if (item >= 0 && shown_.scene.hierarchy->item(item).role == 'L' && shown_.scene.hierarchy->item(item).node >= 0) {
-    const int node =
-        shown_.scene.hierarchy->document->nodes[static_cast<size_t>(shown_.scene.hierarchy->item(item).node)].id;
+  const int node = item >= 0 ? shown_.scene.hierarchy->nodeId(item) : -1;
+  if (node >= 0 && shown_.scene.hierarchy->item(item).role == 'L') {
     QAction* cone =
         menu->addAction(tr("Show what its centering reaches"), this, [this, node] { Q_EMIT shiftConeRequested(node); });
     cone->setToolTip(
@@ -55,7 +53,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
   }
   if (!name.isEmpty()) menu->addAction(tr("Copy name"), this, [name] { QApplication::clipboard()->setText(name); });
   if (group) {
-    const bool open = shown_.scene.layout->boxes[static_cast<size_t>(hit.box)].kind == layout::BoxKind::Frame;
+    const bool open = shown_.scene.box(hit.box).kind == layout::BoxKind::Frame;
     // Another hierarchy may be on screen before the menu is answered.
     const auto itemNow = [this, item, of = shown_.scene.hierarchy] {
       return shown_.scene.hierarchy == nullptr ? -1 : counterpart(item, *of, *shown_.scene.hierarchy);
@@ -65,7 +63,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
     menu->addAction(tr("Expand all below"), this, [this, itemNow] {
       const int now = itemNow();
       anchorAt(now);
-      if (now >= 0) shown_.setOpen(*shown_.scene.hierarchy, now, true, true);
+      if (now >= 0) shown_.openBelow(*shown_.scene.hierarchy, now);
       requestLayout();
     });
   }
@@ -74,7 +72,7 @@ void GraphView::showMenu(const Hit& hit, const QPoint& globalPosition) {
     menu->addAction(tr("Expand all"), this, &GraphView::expandAll);
     menu->addAction(tr("Collapse all"), this, &GraphView::collapseAll);
     menu->addAction(tr("Groups as at first"), this, &GraphView::resetGroups);
-    menu->addAction(tr("Keys and gestures"), this, [this] { overlays_->toggleKeys(); });
+    menu->addAction(tr("Keys and gestures"), this, [this] { overlays_.toggleKeys(); });
   }
   menu->popup(globalPosition);
 }

@@ -1,4 +1,4 @@
-// GraphView: how deep groups stand open, which way the data runs, back and forward.
+// GraphView: how deep groups stand open, which way the data runs, back and forward, and the place a project keeps.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -41,9 +41,7 @@ void GraphView::expandAll() { expandToDepth(std::numeric_limits<int>::max()); }
 void GraphView::collapseAll() { expandToDepth(0); }
 
 void GraphView::resetGroups() {
-  if (shown_.scene.hierarchy == nullptr) return;
-  const std::vector<int> usual = layout::defaultExpanded(*shown_.scene.hierarchy);
-  showGroups(layout::GroupSet(usual.begin(), usual.end()));
+  if (shown_.scene.hierarchy != nullptr) showGroups(layout::defaultExpanded(*shown_.scene.hierarchy));
 }
 
 // ---- back and forward
@@ -54,30 +52,55 @@ void GraphView::rememberPlace() {
 }
 
 void GraphView::goBack() {
-  const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center());
-  if (!here) return;
-  if (const auto there = history_.back(*here)) showPlace(*there);
+  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) showPlace(history_.back(*here));
 }
 
 void GraphView::goForward() {
-  const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center());
-  if (!here) return;
-  if (const auto there = history_.forward(*here)) showPlace(*there);
+  if (const auto here = placeAt(shown_.scene, camera_, QRectF(rect()).center())) showPlace(history_.forward(*here));
 }
 
-void GraphView::showPlace(const Place& place) {
+void GraphView::showPlace(const std::optional<Place>& place) {
+  if (!place) return;
   Q_EMIT historyChanged();
-  const int item = place.node >= 0 ? shown_.scene.hierarchy->itemOfId(place.node) : itemOfScope(place.scope);
+  const int item = place->node >= 0 ? shown_.scene.hierarchy->itemOfId(place->node) : itemOfScope(place->scope);
   if (item < 0) return;
   userMoved_ = true;
-  place_ = place;
+  place_ = *place;
   shown_.moveItem = item;
   shown_.moveTo = MoveTo::Place;
   if (shown_.openAround(*shown_.scene.hierarchy, item) || worker_.busy()) {
     requestLayout();
   } else {
-    restoreView(camera_);
+    restoreView();
   }
+}
+
+// ---- where the user is in the drawing, taken and put back, for projects
+
+ViewPlace GraphView::place() const {
+  ViewPlace place;
+  if (shown_.scene.layout == nullptr) return place;
+  for (const int group : shown_.open) place.openGroups.push_back(shown_.scene.hierarchy->path(group));
+  std::sort(place.openGroups.begin(), place.openGroups.end());
+  place.zoom = camera_.zoom;
+  place.center = camera_.toWorld(QRectF(rect()).center());
+  return place;
+}
+
+void GraphView::setPlace(const ViewPlace& place) {
+  if (place.zoom <= 0) return;
+  awaited_.place = place;
+  std::sort(awaited_.place->openGroups.begin(), awaited_.place->openGroups.end());
+  if (document_ != nullptr) requestLayout();
+}
+
+void GraphView::goToWantedPlace() {
+  if (!awaited_.place) return;
+  const double zoom = std::clamp(awaited_.place->zoom, Camera::kMinZoom, Camera::kMaxZoom);
+  camera_ = Camera{zoom, {}}.placing(awaited_.place->center, QRectF(rect()).center());
+  userMoved_ = true;
+  shown_.moveTo = MoveTo::Nowhere;
+  awaited_.place.reset();
 }
 
 // ---- the path under the pointer
@@ -88,7 +111,7 @@ void GraphView::followPath() {
     if (hover_.edge >= 0 && shown_.scene.valueOfEdge(hover_.edge) >= 0) {
       reach_ = Reach::ofValue(shown_.scene, shown_.scene.valueOfEdge(hover_.edge));
     } else if (hover_.box >= 0) {
-      const layout::Box& box = shown_.scene.layout->boxes[static_cast<size_t>(hover_.box)];
+      const layout::Box& box = shown_.scene.box(hover_.box);
       // The ground of an open group is under the pointer nearly always.
       if (box.kind != layout::BoxKind::Frame) reach_ = Reach::ofItem(shown_.scene, box.item);
     }

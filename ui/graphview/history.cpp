@@ -11,22 +11,13 @@ std::optional<Place> placeAt(const Scene& scene, const Camera& camera, const QPo
   double least = std::numeric_limits<double>::max();
   for (const layout::Box& box : scene.layout->boxes) {
     const double distance = (box.rect.center() - middle).manhattanLength();
-    if (box.kind == layout::BoxKind::Frame || distance >= least) continue;
-    nearest = &box;
-    least = distance;
+    if (box.kind != layout::BoxKind::Frame && distance < least) nearest = &box, least = distance;
   }
   if (nearest == nullptr) return std::nullopt;
   int item = nearest->item;
   while (scene.hierarchy->item(item).repeats > 1) item = scene.hierarchy->item(item).children.front();
-  const layout::Item& it = scene.hierarchy->item(item);
-  Place place{-1, -1, camera.toScreen(nearest->rect.center()), camera.zoom};
-  const auto& document = *scene.hierarchy->document;
-  if (it.node >= 0) {
-    place.node = document.nodes[static_cast<size_t>(it.node)].id;
-  } else if (it.scope >= 0) {
-    place.scope = document.scopes[static_cast<size_t>(it.scope)].id;
-  }
-  return place;
+  return Place{scene.hierarchy->nodeId(item), scene.hierarchy->scopeId(item), camera.toScreen(nearest->rect.center()),
+               camera.zoom};
 }
 
 }  // namespace normlens::graphview

@@ -57,12 +57,12 @@ QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts
   const auto describe = [&](const protocol::GraphValue& value) { return valueText(value).toHtmlEscaped(); };
   if (hit.edge >= 0) {
     const int index = scene.valueOfEdge(hit.edge);
-    if (index < 0) return tr("%n values", scene.layout->edges[static_cast<size_t>(hit.edge)].dataCount);
+    if (index < 0) return tr("%n values", scene.edge(hit.edge).dataCount);
     const auto& value = document.values[static_cast<size_t>(index)];
     return QStringLiteral("<b>%1</b><br>%2").arg(escaped(value.name), describe(value));
   }
   if (hit.box < 0) return {};
-  const int index = scene.layout->boxes[static_cast<size_t>(hit.box)].item;
+  const int index = scene.box(hit.box).item;
   const layout::Item& item = scene.hierarchy->item(index);
   QString text = QStringLiteral("<b>%1</b>").arg(escaped(scene.hierarchy->path(index)));
   if (item.kind == layout::ItemKind::Group) {
@@ -73,7 +73,7 @@ QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts
     const auto& node = document.nodes[static_cast<size_t>(item.node)];
     text += QStringLiteral("<br>") + escaped(node.op);
     if (item.type != node.op && !item.type.empty()) text += QStringLiteral(" · ") + escaped(item.type);
-    if (const int value = scene.hierarchy->valueIndex(scene.hierarchy->outputOf(index)); value >= 0) {
+    if (const int value = scene.hierarchy->values.of(scene.hierarchy->outputOf(index)); value >= 0) {
       const QString shape = describe(document.values[static_cast<size_t>(value)]);
       if (!shape.isEmpty()) text += QStringLiteral("<br>") + shape;
     }

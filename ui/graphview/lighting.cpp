@@ -94,14 +94,14 @@ void Lighting::lightBoxes(const Scene& scene, const protocol::ZeroMeanGraph& gra
     const char letter = letterOf(vertex);
     letterOfItem_[item] = letter;
     if (!vertex.note.empty()) notes_[item] = vertex.note;
-    const int index = scene.layout->shownBox(*scene.hierarchy, item);
+    const int index = scene.boxOf(item);
     if (index < 0) continue;
     BoxLight& light = boxes_[static_cast<size_t>(index)];
     light.lit = true;
     light.letter = stronger(light.letter, letter);
     ++light.inside[letter];
     if (letter == 'N') {
-      light.chosen = scene.layout->boxes[static_cast<size_t>(index)].kind != layout::BoxKind::Card;
+      light.chosen = scene.box(index).kind != layout::BoxKind::Card;
       chosenBox_ = index;
     }
   }
@@ -110,10 +110,10 @@ void Lighting::lightBoxes(const Scene& scene, const protocol::ZeroMeanGraph& gra
 void Lighting::lightPath(const Scene& scene, const std::vector<int>& blockerPath) {
   for (const int node : blockerPath) {
     const int item = scene.hierarchy->itemOfId(node);
-    const int index = item < 0 ? -1 : scene.layout->shownBox(*scene.hierarchy, item);
+    const int index = scene.boxOf(item);
     if (index < 0) continue;
     BoxLight& light = boxes_[static_cast<size_t>(index)];
-    light.lit = light.onPath = true;
+    light.lit = true;
     if (light.letter == 0) {
       light.letter = 'O';
       ++light.inside['O'];
@@ -134,7 +134,6 @@ void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& gra
   for (size_t i = 1; i < blockerPath.size(); ++i) {
     path.emplace(scene.hierarchy->itemOfId(blockerPath[i]), scene.hierarchy->itemOfId(blockerPath[i - 1]));
   }
-  const auto& data = scene.hierarchy->edges;
   const auto lightOf = [&](const layout::DataEdge& edge, bool stream) {
     if (path.contains({edge.from, edge.to})) return LitEdge::Blocker;
     const auto from = letterOfItem_.find(edge.from), to = letterOfItem_.find(edge.to);
@@ -146,10 +145,8 @@ void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& gra
     return from->second == 'L' || from->second == 'S' ? LitEdge::Linear : LitEdge::Other;
   };
   for (size_t i = 0; i < edges_.size(); ++i) {
-    const layout::Edge& edge = scene.layout->edges[i];
-    for (int k = 0; k < edge.dataCount; ++k) {
-      const int index = scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)];
-      const LitEdge light = lightOf(data[static_cast<size_t>(index)], edge.stream);
+    for (const layout::DataEdge& data : scene.dataOf(static_cast<int>(i))) {
+      const LitEdge light = lightOf(data, scene.layout->edges[i].stream);
       if (edges_[i] == LitEdge::Dark || light == LitEdge::Blocker) edges_[i] = light;
     }
   }
@@ -160,30 +157,26 @@ void Lighting::lightStreamParts(const Scene& scene) {
   const auto& layout = *scene.layout;
   for (size_t i = 0; i < edges_.size(); ++i) {
     if (edges_[i] == LitEdge::Dark || layout.edges[i].stream) continue;
-    const QPointF start = layout.points[static_cast<size_t>(layout.edges[i].firstPoint)];
+    const QPointF start = scene.startOf(layout.edges[i]);
     for (size_t s = 0; s < edges_.size(); ++s) {
       const layout::Edge& stream = layout.edges[s];
       if (!stream.stream || edges_[s] != LitEdge::Dark || !stream.bounds.contains(start)) continue;
-      const QPointF away = layout.points[static_cast<size_t>(stream.firstPoint)] - start;
-      const bool down = layout.direction == layout::Direction::Down;
-      if (std::abs(down ? away.x() : away.y()) <= 1) parts_.push_back({static_cast<int>(s), start});
+      const QPointF away = scene.startOf(stream) - start;
+      if (std::abs(scene.runsDown() ? away.x() : away.y()) <= 1) parts_.push_back({static_cast<int>(s), start});
     }
   }
 }
 
 void Lighting::measure(const Scene& scene) {
   const auto around = [&](int index) {
-    const layout::Box& box = scene.layout->boxes[static_cast<size_t>(index)];
-    return box.frame >= 0 ? scene.layout->boxes[static_cast<size_t>(box.frame)].rect : box.rect;
+    const layout::Box& box = scene.box(index);
+    return box.frame >= 0 ? scene.box(box.frame).rect : box.rect;
   };
-  for (size_t i = 0; i < boxes_.size(); ++i) {
-    if (boxes_[i].lit) bounds_ = bounds_.united(scene.layout->boxes[i].rect);
-  }
   if (chosenBox_ >= 0) {
     nearBounds_ = around(chosenBox_);
-    focus_ = scene.layout->boxes[static_cast<size_t>(chosenBox_)].rect.center();
+    focus_ = scene.box(chosenBox_).rect.center();
   }
-  if (blockerBox_ >= 0) nearBounds_ = nearBounds_.united(scene.layout->boxes[static_cast<size_t>(blockerBox_)].rect);
+  if (blockerBox_ >= 0) nearBounds_ = nearBounds_.united(scene.box(blockerBox_).rect);
 }
 
 }  // namespace normlens::graphview

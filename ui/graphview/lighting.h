@@ -9,7 +9,6 @@
 
 #include "core/protocol/messages.h"
 #include "ui/graphview/scene.h"
-#include "ui/layout/visible_graph.h"
 
 namespace normlens::graphview {
 
@@ -21,7 +20,6 @@ struct BoxLight {
   char letter = 0;             // of an op or a closed one-op group
   bool chosen = false;         // the norm itself
   bool blocker = false;        // the end of the blocker path
-  bool onPath = false;         // between the norm and the blocker
   std::map<char, int> inside;  // of a closed group: vertices by class
 };
 
@@ -37,8 +35,9 @@ class Lighting {
   Lighting(const Scene& scene, const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath);
 
   [[nodiscard]] bool active() const { return active_; }
-  [[nodiscard]] const BoxLight& box(int index) const { return boxes_[static_cast<size_t>(index)]; }
-  [[nodiscard]] LitEdge edge(int index) const { return edges_[static_cast<size_t>(index)]; }
+  // Dark while nothing is lit.
+  [[nodiscard]] const BoxLight& box(int index) const { return active_ ? boxes_[static_cast<size_t>(index)] : kDark; }
+  [[nodiscard]] LitEdge edge(int index) const { return active_ ? edges_[static_cast<size_t>(index)] : LitEdge::Dark; }
   [[nodiscard]] const std::vector<LitPart>& parts() const { return parts_; }
   [[nodiscard]] int blockerBox() const { return blockerBox_; }
   [[nodiscard]] const std::string& blockerNote() const { return blockerNote_; }
@@ -47,7 +46,6 @@ class Lighting {
     const auto found = notes_.find(item);
     return found == notes_.end() ? std::string() : found->second;
   }
-  [[nodiscard]] QRectF bounds() const { return bounds_; }          // of the lit boxes
   [[nodiscard]] QRectF nearBounds() const { return nearBounds_; }  // of the norm, the blocker and their groups
   [[nodiscard]] QPointF focus() const { return focus_; }           // the norm
 
@@ -58,6 +56,8 @@ class Lighting {
   void lightStreamParts(const Scene& scene);
   void measure(const Scene& scene);
 
+  static inline const BoxLight kDark{};
+
   bool active_ = false;
   std::vector<BoxLight> boxes_;
   std::vector<LitEdge> edges_;
@@ -66,7 +66,7 @@ class Lighting {
   std::unordered_map<int, std::string> notes_;
   int blockerBox_ = -1, chosenBox_ = -1;
   std::string blockerNote_;
-  QRectF bounds_, nearBounds_;
+  QRectF nearBounds_;
   QPointF focus_;
 };
 

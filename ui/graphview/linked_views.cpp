@@ -48,21 +48,19 @@ void LinkedViews::setLinked(bool linked) {
 // What b has alone stands behind what comes before it in both.
 void LinkedViews::collectDifferences() {
   differences_.clear();
-  std::vector<std::pair<double, Difference>> found;
   for (size_t node = 0; node < diff_.a.marks.size(); ++node) {
     if (diff_.a.marks[node] == NodeMark::Same) continue;
-    found.push_back({static_cast<double>(node), {static_cast<int>(node), diff_.a.partners[node]}});
+    differences_.push_back({static_cast<double>(node), static_cast<int>(node), diff_.a.partners[node]});
   }
   double before = -1;
   for (size_t node = 0; node < diff_.b.marks.size(); ++node) {
     if (diff_.b.marks[node] == NodeMark::Only) {
-      found.push_back({before + 0.5, {-1, static_cast<int>(node)}});
+      differences_.push_back({before + 0.5, -1, static_cast<int>(node)});
     } else {
       before = diff_.b.partners[node];
     }
   }
-  std::ranges::stable_sort(found, {}, [](const auto& entry) { return entry.first; });
-  for (const auto& [place, difference] : found) differences_.push_back(difference);
+  std::ranges::stable_sort(differences_, {}, &Difference::order);
 }
 
 void LinkedViews::showNextDifference(bool forward) {
@@ -110,7 +108,7 @@ void LinkedViews::follow(GraphView* moved) {
     const bool paired = item.node >= 0 && static_cast<size_t>(item.node) < partners.size();
     const int node = paired ? partners[static_cast<size_t>(item.node)] : -1;
     const int there = node >= 0 ? to.hierarchy->itemOfNode[static_cast<size_t>(node)] : -1;
-    return there >= 0 ? to.layout->shownBox(*to.hierarchy, there) : -1;
+    return to.boxOf(there);
   };
   const QRectF screen(moved->rect());
   const QPointF middle = moved->camera().toWorld(screen.center());
@@ -119,7 +117,7 @@ void LinkedViews::follow(GraphView* moved) {
   double nearest = std::numeric_limits<double>::max();
   int best = -1, bestThere = -1;
   for (const int index : boxes) {
-    const Box& box = from.layout->boxes[static_cast<size_t>(index)];
+    const Box& box = from.box(index);
     if (box.kind == layout::BoxKind::Frame) continue;
     const QPointF away = box.rect.center() - middle;
     const double distance = QPointF::dotProduct(away, away);
@@ -131,11 +129,10 @@ void LinkedViews::follow(GraphView* moved) {
     }
   }
   if (best < 0) return;
-  const QPointF here = moved->camera().toScreen(from.layout->boxes[static_cast<size_t>(best)].rect.center());
+  const QPointF here = moved->camera().toScreen(from.box(best).rect.center());
   const QPointF place = here - screen.center() + QRectF(follower->rect()).center();
   const QScopedValueRollback<bool> moving(following_, true);
-  follower->setCamera(
-      Camera{moved->camera().zoom, {}}.placing(to.layout->boxes[static_cast<size_t>(bestThere)].rect.center(), place));
+  follower->setCamera(Camera{moved->camera().zoom, {}}.placing(to.box(bestThere).rect.center(), place));
 }
 
 void LinkedViews::openTheSame(GraphView* changed) {

@@ -33,6 +33,7 @@ class LinkedViews final : public QObject {
 
  private:
   struct Difference {
+    double order = 0;    // where it comes among the others
     int a = -1, b = -1;  // places of nodes; one may be -1
   };
   struct GroupBoxes {

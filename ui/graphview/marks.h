@@ -29,7 +29,13 @@ struct Marks {
 
   Marks() = default;
   // All of them; none in an empty scene.
-  Marks(const Scene& scene, const WantedMarks& wanted);
+  Marks(const Scene& scene, const WantedMarks& wanted) {
+    if (scene.empty()) return;
+    verdicts = NormVerdicts(*scene.hierarchy, wanted.norms);
+    diff = DiffMarks(*scene.hierarchy, wanted.nodes);
+    if (wanted.means) means = MeanStates(scene, *wanted.means);
+    if (wanted.highlight) lighting = Lighting(scene, wanted.highlight->graph, wanted.highlight->blockerPath);
+  }
 };
 
 }  // namespace normlens::graphview

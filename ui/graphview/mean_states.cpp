@@ -13,7 +13,7 @@ MeanStates::MeanStates(const Scene& scene, const protocol::ZeroMeanMap& map) {
   const auto put = [&](const std::vector<int>& ids, MeanState state) {
     counts_[static_cast<size_t>(state)] = static_cast<int>(ids.size());
     for (const int id : ids) {
-      if (const int index = scene.hierarchy->valueIndex(id); index >= 0) values[static_cast<size_t>(index)] = state;
+      if (const int index = scene.hierarchy->values.of(id); index >= 0) values[static_cast<size_t>(index)] = state;
     }
   };
   put(map.now, MeanState::Now);
@@ -21,11 +21,8 @@ MeanStates::MeanStates(const Scene& scene, const protocol::ZeroMeanMap& map) {
   put(map.not_zero, MeanState::NotZero);
   edges_.assign(scene.layout->edges.size(), MeanState::Unknown);
   for (size_t i = 0; i < edges_.size(); ++i) {
-    const layout::Edge& edge = scene.layout->edges[i];
-    for (int k = 0; k < edge.dataCount; ++k) {
-      const int data = scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)];
-      const int value = scene.hierarchy->edges[static_cast<size_t>(data)].value;
-      if (value >= 0) edges_[i] = std::max(edges_[i], values[static_cast<size_t>(value)]);
+    for (const layout::DataEdge& data : scene.dataOf(static_cast<int>(i))) {
+      if (data.value >= 0) edges_[i] = std::max(edges_[i], values[static_cast<size_t>(data.value)]);
     }
   }
 }

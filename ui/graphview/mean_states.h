@@ -20,7 +20,9 @@ class MeanStates {
 
   [[nodiscard]] bool active() const { return !edges_.empty(); }
   // Of several values the one that is farthest from zero mean.
-  [[nodiscard]] MeanState edge(int index) const { return edges_[static_cast<size_t>(index)]; }
+  [[nodiscard]] MeanState edge(int index) const {
+    return active() ? edges_[static_cast<size_t>(index)] : MeanState::Unknown;
+  }
   // How many values of the model are in a state.
   [[nodiscard]] int count(MeanState state) const { return counts_[static_cast<size_t>(state)]; }
 

@@ -10,7 +10,7 @@ namespace {
 int boxAlongEdges(const Scene& scene, int from, bool forward) {
   const layout::Hierarchy& hierarchy = *scene.hierarchy;
   const auto& boxes = scene.layout->boxes;
-  const layout::Box& here = boxes[static_cast<size_t>(from)];
+  const layout::Box& here = scene.box(from);
   if (here.kind == layout::BoxKind::Frame && forward) {  // into an open group
     for (size_t i = static_cast<size_t>(from) + 1; i < boxes.size(); ++i) {
       if (boxes[i].kind != layout::BoxKind::Frame)
@@ -26,11 +26,11 @@ int boxAlongEdges(const Scene& scene, int from, bool forward) {
     open.pop_back();
     const std::vector<int>& children = hierarchy.item(index).children;
     open.insert(open.end(), children.begin(), children.end());
-    for (const int e : forward ? hierarchy.leaving.of(index) : hierarchy.entering.of(index)) {
+    for (const int e : (forward ? hierarchy.leaving : hierarchy.entering).of(static_cast<size_t>(index))) {
       const layout::DataEdge& edge = hierarchy.edges[static_cast<size_t>(e)];
-      const int box = scene.layout->shownBox(hierarchy, forward ? edge.to : edge.from);
-      if (box < 0 || box == from || hierarchy.contains(here.item, boxes[static_cast<size_t>(box)].item)) continue;
-      const double distance = (boxes[static_cast<size_t>(box)].rect.center() - here.rect.center()).manhattanLength();
+      const int box = scene.boxOf(forward ? edge.to : edge.from);
+      if (box < 0 || box == from || hierarchy.contains(here.item, scene.box(box).item)) continue;
+      const double distance = (scene.box(box).rect.center() - here.rect.center()).manhattanLength();
       if (distance >= least) continue;
       best = box;
       least = distance;
@@ -43,8 +43,8 @@ int boxAlongEdges(const Scene& scene, int from, bool forward) {
 
 int boxTowards(const Scene& scene, int current, const QPointF& middle, int dx, int dy) {
   const auto& boxes = scene.layout->boxes;
-  const QPointF from = current < 0 ? middle : boxes[static_cast<size_t>(current)].rect.center();
-  const int along = scene.layout->direction == layout::Direction::Down ? dy : dx;
+  const QPointF from = current < 0 ? middle : scene.box(current).rect.center();
+  const int along = scene.runsDown() ? dy : dx;
   if (current >= 0 && along != 0) {
     if (const int next = boxAlongEdges(scene, current, along > 0); next >= 0) return next;
   }

@@ -10,46 +10,17 @@ void collectOps(const layout::Hierarchy& hierarchy, int item, std::vector<int>& 
   for (const int child : hierarchy.item(item).children) collectOps(hierarchy, child, ops);
 }
 
-}  // namespace
-
-Reach Reach::ofItem(const Scene& scene, int item) {
-  Reach reach;
-  std::vector<int> ops;
-  collectOps(*scene.hierarchy, item, ops);
-  reach.data_.assign(scene.hierarchy->edges.size(), Side::None);
-  reach.follow(scene, ops, Side::Upstream);
-  reach.follow(scene, ops, Side::Downstream);
-  reach.settle(scene);
-  return reach;
-}
-
-Reach Reach::ofValue(const Scene& scene, int value) {
-  Reach reach;
-  const auto& edges = scene.hierarchy->edges;
-  reach.data_.assign(edges.size(), Side::None);
-  std::vector<int> makers, readers;
-  for (size_t i = 0; i < edges.size(); ++i) {
-    if (edges[i].value != value) continue;
-    makers = {edges[i].from};
-    readers.push_back(edges[i].to);
-    reach.data_[i] = Side::Downstream;
-  }
-  reach.follow(scene, std::move(makers), Side::Upstream);
-  reach.follow(scene, std::move(readers), Side::Downstream);
-  reach.settle(scene);
-  return reach;
-}
-
-void Reach::follow(const Scene& scene, std::vector<int> items, Side side) {
-  const layout::Hierarchy& hierarchy = *scene.hierarchy;
+// Marks what is before or behind the items, but for what is marked already.
+void follow(const layout::Hierarchy& hierarchy, std::vector<int> items, Side side, std::vector<Side>& data) {
   std::vector<bool> seen(hierarchy.items.size(), false);
   for (const int item : items) seen[static_cast<size_t>(item)] = true;
   while (!items.empty()) {
     const int item = items.back();
     items.pop_back();
-    for (const int index : side == Side::Upstream ? hierarchy.entering.of(item) : hierarchy.leaving.of(item)) {
+    for (const int index :
+         (side == Side::Upstream ? hierarchy.entering : hierarchy.leaving).of(static_cast<size_t>(item))) {
       const layout::DataEdge& edge = hierarchy.edges[static_cast<size_t>(index)];
-      if (data_[static_cast<size_t>(index)] == Side::None) data_[static_cast<size_t>(index)] = side;
+      if (data[static_cast<size_t>(index)] == Side::None) data[static_cast<size_t>(index)] = side;
       const int next = side == Side::Upstream ? edge.from : edge.to;
       if (seen[static_cast<size_t>(next)]) continue;
       seen[static_cast<size_t>(next)] = true;
@@ -58,14 +29,38 @@ void Reach::follow(const Scene& scene, std::vector<int> items, Side side) {
   }
 }
 
-void Reach::settle(const Scene& scene) {
-  edges_.assign(scene.layout->edges.size(), Side::None);
+}  // namespace
+
+Reach::Reach(const Scene& scene, const std::vector<Side>& data) : edges_(scene.layout->edges.size(), Side::None) {
   for (size_t i = 0; i < edges_.size(); ++i) {
     const layout::Edge& edge = scene.layout->edges[i];
     for (int k = 0; k < edge.dataCount && edges_[i] == Side::None; ++k)
-      edges_[i] = data_[static_cast<size_t>(scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)])];
+      edges_[i] = data[static_cast<size_t>(scene.layout->edgeData[static_cast<size_t>(edge.firstData + k)])];
   }
-  data_ = {};
+}
+
+Reach Reach::ofItem(const Scene& scene, int item) {
+  std::vector<int> ops;
+  collectOps(*scene.hierarchy, item, ops);
+  std::vector<Side> data(scene.hierarchy->edges.size(), Side::None);
+  follow(*scene.hierarchy, ops, Side::Upstream, data);
+  follow(*scene.hierarchy, ops, Side::Downstream, data);
+  return {scene, data};
+}
+
+Reach Reach::ofValue(const Scene& scene, int value) {
+  const auto& edges = scene.hierarchy->edges;
+  std::vector<Side> data(edges.size(), Side::None);
+  std::vector<int> makers, readers;
+  for (size_t i = 0; i < edges.size(); ++i) {
+    if (edges[i].value != value) continue;
+    makers = {edges[i].from};
+    readers.push_back(edges[i].to);
+    data[i] = Side::Downstream;
+  }
+  follow(*scene.hierarchy, std::move(makers), Side::Upstream, data);
+  follow(*scene.hierarchy, std::move(readers), Side::Downstream, data);
+  return {scene, data};
 }
 
 }  // namespace normlens::graphview

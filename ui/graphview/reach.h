@@ -18,13 +18,12 @@ class Reach {
   static Reach ofValue(const Scene& scene, int value);
 
   [[nodiscard]] bool active() const { return !edges_.empty(); }
-  [[nodiscard]] Side edge(int index) const { return edges_[static_cast<size_t>(index)]; }
+  [[nodiscard]] Side edge(int index) const { return active() ? edges_[static_cast<size_t>(index)] : Side::None; }
 
  private:
-  void follow(const Scene& scene, std::vector<int> items, Side side);
-  void settle(const Scene& scene);
+  // data: the side of each data edge.
+  Reach(const Scene& scene, const std::vector<Side>& data);
 
-  std::vector<Side> data_;   // by data edge
   std::vector<Side> edges_;  // by edge of the layout
 };
 

@@ -46,39 +46,30 @@ void GridIndex::build(const QRectF& bounds, const std::vector<QRectF>& rects) {
   rects_ = rects;
   all_ = bounds;
   for (const QRectF& rect : rects) all_ = all_.united(rect);
-  large_.clear();
   origin_ = bounds.topLeft();
   columns_ = std::max(1, static_cast<int>(bounds.width() / kCell) + 1);
   rows_ = std::max(1, static_cast<int>(bounds.height() / kCell) + 1);
-  start_.assign(static_cast<size_t>(columns_) * static_cast<size_t>(rows_) + 1, 0);
-  const auto forEachCell = [this](int index, auto&& action) {
-    const Range r = cellsOf(rects_[static_cast<size_t>(index)]);
-    if ((r.right - r.left + 1) * (r.bottom - r.top + 1) > kMaxCellsPerRect) return false;
-    for (int y = r.top; y <= r.bottom; ++y) {
-      for (int x = r.left; x <= r.right; ++x)
-        action(static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x));
-    }
-    return true;
-  };
-  for (size_t i = 0; i < rects.size(); ++i) {
-    if (!forEachCell(static_cast<int>(i), [this](size_t cell) { ++start_[cell + 1]; }))
-      large_.push_back(static_cast<int>(i));
-  }
-  for (size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
-  entries_.resize(static_cast<size_t>(start_.back()));
-  std::vector<int> next(start_.begin(), start_.end() - 1);
-  for (size_t i = 0; i < rects.size(); ++i) {
-    forEachCell(static_cast<int>(i),
-                [&](size_t cell) { entries_[static_cast<size_t>(next[cell]++)] = static_cast<int>(i); });
-  }
+  cells_ = {static_cast<size_t>(columns_) * static_cast<size_t>(rows_), [this](auto put) {
+              large_.clear();
+              for (size_t i = 0; i < rects_.size(); ++i) {
+                const Range r = cellsOf(rects_[i]);
+                if ((r.right - r.left + 1) * (r.bottom - r.top + 1) > kMaxCellsPerRect) {
+                  large_.push_back(static_cast<int>(i));
+                  continue;
+                }
+                for (int y = r.top; y <= r.bottom; ++y) {
+                  for (int x = r.left; x <= r.right; ++x) put(cell(x, y), static_cast<int>(i));
+                }
+              }
+            }};
 }
 
 GridIndex::Range GridIndex::cellsOf(const QRectF& area) const {
-  const auto cell = [](double at, int count) {
+  const auto place = [](double at, int count) {
     return std::clamp(static_cast<int>(std::floor(at / kCell)), 0, count - 1);
   };
-  return {cell(area.left() - origin_.x(), columns_), cell(area.top() - origin_.y(), rows_),
-          cell(area.right() - origin_.x(), columns_), cell(area.bottom() - origin_.y(), rows_)};
+  return {place(area.left() - origin_.x(), columns_), place(area.top() - origin_.y(), rows_),
+          place(area.right() - origin_.x(), columns_), place(area.bottom() - origin_.y(), rows_)};
 }
 
 void GridIndex::query(const QRectF& area, std::vector<int>& found) const {
@@ -92,8 +83,8 @@ void GridIndex::query(const QRectF& area, std::vector<int>& found) const {
   const Range r = cellsOf(area);
   for (int y = r.top; y <= r.bottom; ++y) {
     for (int x = r.left; x <= r.right; ++x) {
-      const size_t cell = static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x);
-      found.insert(found.end(), entries_.begin() + start_[cell], entries_.begin() + start_[cell + 1]);
+      const auto here = cells_.of(cell(x, y));
+      found.insert(found.end(), here.begin(), here.end());
     }
   }
   found.insert(found.end(), large_.begin(), large_.end());
@@ -133,22 +124,15 @@ std::span<const QPointF> Scene::polyline(int edge) const {
 }
 
 int Scene::valueOfEdge(int index) const {
-  const layout::Edge& edge = layout->edges[static_cast<size_t>(index)];
-  int value = -1;
-  for (int i = 0; i < edge.dataCount; ++i) {
-    const int data = layout->edgeData[static_cast<size_t>(edge.firstData + i)];
-    const int other = hierarchy->edges[static_cast<size_t>(data)].value;
-    if (i > 0 && other != value) return -1;
-    value = other;
-  }
-  return value;
+  const auto through = dataOf(index);
+  const int value = through.front().value;
+  const bool one = std::ranges::all_of(through, [value](const layout::DataEdge& data) { return data.value == value; });
+  return one ? value : -1;
 }
 
 int Scene::depthOf(int box) const {
   int depth = 0;
-  for (int frame = layout->boxes[static_cast<size_t>(box)].frame; frame >= 0; ++depth) {
-    frame = layout->boxes[static_cast<size_t>(frame)].frame;
-  }
+  for (int frame = this->box(box).frame; frame >= 0; frame = this->box(frame).frame) ++depth;
   return depth;
 }
 
@@ -173,7 +157,7 @@ Hit Scene::hitTest(const QPointF& world, double slack) const {
   boxIndex.query(area, found);
   int frame = -1;
   for (auto i = found.rbegin(); i != found.rend(); ++i) {
-    const layout::Box& box = layout->boxes[static_cast<size_t>(*i)];
+    const layout::Box& box = this->box(*i);
     const QRectF badge = badgeRect(box);
     if (!badge.isEmpty() && badge.adjusted(-3, -3, 3, 3).contains(world)) return {*i, -1, true};
     if (!box.rect.contains(world)) continue;
@@ -194,18 +178,15 @@ Hit Scene::hitTest(const QPointF& world, double slack) const {
 }
 
 std::optional<QPointF> Scene::hangingPoint(int item) const {
-  if (item < 0 || layout == nullptr || static_cast<size_t>(item) >= layout->boxOfItem.size()) return std::nullopt;
-  const int box = layout->shownBox(*hierarchy, item);
+  const int box = boxOf(item);
   if (box < 0) return std::nullopt;
-  const QRectF rect = layout->boxes[static_cast<size_t>(box)].rect;
+  const QRectF rect = this->box(box).rect;
   for (const layout::Edge& edge : layout->edges) {
-    const QPointF end = layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)];
-    const bool down = layout->direction == layout::Direction::Down;
-    const double off = down ? end.y() - rect.top() : end.x() - rect.left();
+    const QPointF end = endOf(edge);
+    const double off = runsDown() ? end.y() - rect.top() : end.x() - rect.left();
     if (edge.stream && std::abs(off) < 1.5 && rect.adjusted(-2, -2, 2, 2).contains(end)) return end;
   }
-  return layout->direction == layout::Direction::Down ? QPointF(rect.center().x(), rect.top())
-                                                      : QPointF(rect.left(), rect.center().y());
+  return runsDown() ? QPointF(rect.center().x(), rect.top()) : QPointF(rect.left(), rect.center().y());
 }
 
 }  // namespace normlens::graphview

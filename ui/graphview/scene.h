@@ -6,9 +6,11 @@
 #include <QString>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <vector>
 
+#include "ui/layout/buckets.h"
 #include "ui/layout/layout.h"
 
 namespace normlens::graphview {
@@ -27,11 +29,14 @@ class GridIndex {
     int left, top, right, bottom;
   };
   [[nodiscard]] Range cellsOf(const QRectF& area) const;
+  [[nodiscard]] size_t cell(int x, int y) const {
+    return static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x);
+  }
 
   QRectF all_;  // around every rectangle
   QPointF origin_;
   int columns_ = 0, rows_ = 0;
-  std::vector<int> start_, entries_;  // compressed rows: entries of cell c are [start_[c], start_[c + 1])
+  layout::Buckets cells_;  // rectangles, row by row
   std::vector<int> large_;
   std::vector<QRectF> rects_;
 };
@@ -56,6 +61,26 @@ struct Scene {
 
   [[nodiscard]] bool empty() const { return layout == nullptr || layout->boxes.empty(); }
   [[nodiscard]] const layout::Item& itemOf(const layout::Box& box) const { return hierarchy->item(box.item); }
+  [[nodiscard]] const layout::Box& box(int index) const { return layout->boxes[static_cast<size_t>(index)]; }
+  [[nodiscard]] const layout::Edge& edge(int index) const { return layout->edges[static_cast<size_t>(index)]; }
+  // The box that shows an item; -1 for no item, and while nothing is laid out.
+  [[nodiscard]] int boxOf(int item) const { return layout == nullptr ? -1 : layout->shownBox(*hierarchy, item); }
+  // The data edges that run through an edge piece.
+  [[nodiscard]] auto dataOf(int index) const {
+    const layout::Edge& piece = edge(index);
+    const std::span all(layout->edgeData);
+    return all.subspan(static_cast<size_t>(piece.firstData), static_cast<size_t>(piece.dataCount)) |
+           std::views::transform(
+               [this](int data) -> const layout::DataEdge& { return hierarchy->edges[static_cast<size_t>(data)]; });
+  }
+  [[nodiscard]] bool runsDown() const { return layout->direction == layout::Direction::Down; }
+  // Where an edge piece begins and ends.
+  [[nodiscard]] QPointF startOf(const layout::Edge& piece) const {
+    return layout->points[static_cast<size_t>(piece.firstPoint)];
+  }
+  [[nodiscard]] QPointF endOf(const layout::Edge& piece) const {
+    return layout->points[static_cast<size_t>(piece.firstPoint + piece.pointCount - 1)];
+  }
   [[nodiscard]] std::span<const QPointF> polyline(int edge) const;
   // The value an edge piece stands for: index into document.values, or -1 (several, or a bridge).
   [[nodiscard]] int valueOfEdge(int edge) const;

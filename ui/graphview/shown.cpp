@@ -22,7 +22,7 @@ bool Wishes::openAround(const Hierarchy& hierarchy, int item) {
   return opened;
 }
 
-void Wishes::setOpen(const Hierarchy& hierarchy, int item, bool wanted, bool below) {
+void Wishes::setOpen(const Hierarchy& hierarchy, int item, bool wanted) {
   if (hierarchy.item(item).kind != layout::ItemKind::Group) return;
   if (wanted) {
     open.insert(item);
@@ -30,9 +30,12 @@ void Wishes::setOpen(const Hierarchy& hierarchy, int item, bool wanted, bool bel
     open.erase(item);
     openForLight.erase(item);
   }
-  if (!below) return;
+}
+
+void Wishes::openBelow(const Hierarchy& hierarchy, int item) {
+  setOpen(hierarchy, item, true);
   for (const int child : hierarchy.item(item).children) {
-    if (!wanted || !hierarchy.item(child).slim) setOpen(hierarchy, child, wanted, true);
+    if (!hierarchy.item(child).slim) openBelow(hierarchy, child);
   }
 }
 
@@ -55,8 +58,7 @@ layout::GroupSet groupsToDepth(const Hierarchy& hierarchy, int levels) {
 
 int counterpart(int item, const Hierarchy& from, const Hierarchy& to) {
   if (item < 0) return -1;
-  const layout::Item& it = from.item(item);
-  if (it.kind == layout::ItemKind::Group) {
+  if (from.item(item).kind == layout::ItemKind::Group) {
     const std::string path = from.path(item);
     const int count = static_cast<int>(to.items.size());
     const auto same = [&](int group) {
@@ -67,7 +69,7 @@ int counterpart(int item, const Hierarchy& from, const Hierarchy& to) {
       if (same(group)) return group;
     }
   }
-  return it.node < 0 ? -1 : to.itemOfId(from.document->nodes[static_cast<size_t>(it.node)].id);
+  return to.itemOfId(from.nodeId(item));
 }
 
 layout::GroupSet groupsAt(const Hierarchy& hierarchy, const std::vector<std::string>& paths) {
@@ -88,13 +90,12 @@ Wishes renumbered(const Wishes& wishes, const Hierarchy& from, const Hierarchy& 
   std::sort(paths.begin(), paths.end());
   Wishes anew = wishes;
   anew.open = groupsAt(to, paths);
-  const std::vector<int> usual = layout::defaultExpanded(to);
-  anew.open.insert(usual.begin(), usual.end());
+  anew.open.merge(layout::defaultExpanded(to));
   anew.openForLight.clear();
   anew.selectedItem = counterpart(wishes.selectedItem, from, to);
   if (wishes.selectedValue >= 0) {
     const auto& value = from.document->values[static_cast<size_t>(wishes.selectedValue)];
-    anew.selectedValue = to.valueIndex(value.id);
+    anew.selectedValue = to.values.of(value.id);
   }
   anew.anchorItem = counterpart(wishes.anchorItem, from, to);
   anew.moveItem = counterpart(wishes.moveItem, from, to);
@@ -103,12 +104,11 @@ Wishes renumbered(const Wishes& wishes, const Hierarchy& from, const Hierarchy& 
 
 }  // namespace
 
-Wishes wishesIn(const Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited, int scopeItem,
+Wishes wishesIn(const Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited,
                 const std::optional<Highlight>& highlight) {
   Wishes wishes = shown;
   if (shown.scene.hierarchy == nullptr) {
-    const std::vector<int> usual = layout::defaultExpanded(hierarchy);
-    wishes.open.insert(usual.begin(), usual.end());
+    wishes.open.merge(layout::defaultExpanded(hierarchy));
   } else if (shown.scene.hierarchy.get() != &hierarchy) {
     wishes = renumbered(wishes, *shown.scene.hierarchy, hierarchy);
   }
@@ -121,7 +121,7 @@ Wishes wishesIn(const Hierarchy& hierarchy, const Shown& shown, const Awaited& a
     wishes.selectedItem = item;
     if (awaited.move) moveTo(item);
   }
-  if (scopeItem >= 0) moveTo(scopeItem);
+  if (const int item = hierarchy.itemOfScope(awaited.scope); item >= 0) moveTo(item);
   if (awaited.place) wishes.open = groupsAt(hierarchy, awaited.place->openGroups);
   if (highlight && highlight->isNew) {
     wishes.openForLight = groupsToOpen(hierarchy, wishes.open, highlight->graph, highlight->blockerPath);

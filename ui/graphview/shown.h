@@ -12,7 +12,6 @@
 
 #include "core/protocol/messages.h"
 #include "ui/graphview/scene.h"
-#include "ui/layout/visible_graph.h"
 
 namespace normlens::graphview {
 
@@ -30,8 +29,8 @@ struct Wishes {
   [[nodiscard]] layout::GroupSet groups() const;  // all that are to stand open
   // So that the item itself is drawn. Closed one-op groups stay: they show their op. True when anything was opened.
   bool openAround(const layout::Hierarchy& hierarchy, int item);
-  // A group, and all below it if so wished; the model itself is never closed.
-  void setOpen(const layout::Hierarchy& hierarchy, int item, bool wanted, bool below);
+  void setOpen(const layout::Hierarchy& hierarchy, int item, bool wanted);  // the model itself is never closed
+  void openBelow(const layout::Hierarchy& hierarchy, int item);             // and the group itself
 };
 
 struct Shown : Wishes {
@@ -69,8 +68,8 @@ struct Awaited {
 // The same item in a hierarchy made anew, -1 when there is none: ops are told by their nodes, groups by their paths.
 [[nodiscard]] int counterpart(int item, const layout::Hierarchy& from, const layout::Hierarchy& to);
 // What is wished by the numbers of a hierarchy, with all that waited for one; another hierarchy than the one on screen
-// has what is usually open stand open as well. scopeItem: the awaited scope's item; -1.
+// has what is usually open stand open as well.
 [[nodiscard]] Wishes wishesIn(const layout::Hierarchy& hierarchy, const Shown& shown, const Awaited& awaited,
-                              int scopeItem, const std::optional<Highlight>& highlight);
+                              const std::optional<Highlight>& highlight);
 
 }  // namespace normlens::graphview

@@ -9,6 +9,7 @@
 #include <clocale>
 #include <cmath>
 #include <mutex>
+#include <numeric>
 
 namespace normlens::layout {
 namespace {
@@ -16,17 +17,6 @@ namespace {
 constexpr double kPointsPerInch = 72;
 constexpr double kMaxTable = 60000;  // HTML-like tables keep their sizes in 16 bits
 constexpr size_t kManyBoxes = 250;   // from here on dot's optimisers are given less time
-
-// The one context that Graphviz may have in a process, and the lock around everything done with it.
-struct Graphviz {
-  std::mutex mutex;
-  GVC_t* context = nullptr;
-};
-
-Graphviz& graphviz() {
-  static Graphviz instance;
-  return instance;
-}
 
 int silent(char*) { return 0; }
 
@@ -45,7 +35,10 @@ QByteArray portRow(const std::vector<double>& ports, char prefix, double width) 
     if (cellWidth <= 0) return;
     row += "<TD FIXEDSIZE=\"TRUE\" HEIGHT=\"1\" WIDTH=\"" + QByteArray::number(cellWidth) + "\"" + port + "></TD>";
   };
-  for (size_t i = 0; i < ports.size(); ++i) {
+  std::vector<size_t> order(ports.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return ports[i]; });
+  for (const size_t i : order) {
     const int left = std::clamp(static_cast<int>(std::lround(ports[i])) - 1, at, static_cast<int>(width) - 2);
     cell(left - at, {});
     cell(2, " PORT=\"" + QByteArray(1, prefix) + QByteArray::number(static_cast<int>(i)) + "\"");
@@ -108,24 +101,18 @@ class DotRun {
       graphAttribute("mclimit", "0.4");
     }
     const auto node = [this](const char* name, const char* value) {
-      return agattr(graph_, AGNODE, const_cast<char*>(name), const_cast<char*>(value));
+      agattr(graph_, AGNODE, const_cast<char*>(name), const_cast<char*>(value));
     };
     node("shape", "box");
     node("fixedsize", "true");
-    label_ = node("label", "");
-    width_ = node("width", "1");
-    height_ = node("height", "1");
+    node("label", "");
     agattr(graph_, AGEDGE, const_cast<char*>("arrowhead"), const_cast<char*>("none"));
-  }
-
-  void set(void* object, Agsym_t* symbol, const QByteArray& value) {
-    agxset(object, symbol, const_cast<char*>(value.constData()));
   }
 
   void addBox(const DotBox& box) {
     Agnode_t* node = agnode(graph_, nullptr, 1);
-    set(node, width_, inches(box.width));
-    set(node, height_, inches(box.height));
+    setAttribute(node, "width", inches(box.width));
+    setAttribute(node, "height", inches(box.height));
     if (box.circle) setAttribute(node, "shape", "circle");
     if (box.stream) setAttribute(node, "group", "stream");
     if (usesTable(box)) {
@@ -133,7 +120,7 @@ class DotRun {
       setAttribute(node, "margin", "0");
       setAttribute(node, "fixedsize", "false");
       char* html = agstrdup_html(graph_, const_cast<char*>(tableLabel(box).constData()));
-      agxset(node, label_, html);
+      agset(node, const_cast<char*>("label"), html);
       agstrfree(graph_, html);
     }
     nodes_.push_back(node);
@@ -180,7 +167,7 @@ class DotRun {
     }
     for (size_t i = 0; i < edges_.size(); ++i) drawing.curves.push_back(curve(i, drawing));
     for (size_t i = 0; i < edges_.size(); ++i) {
-      if (input_.edges[i].guide || input_.edges[i].order || input_.edges[i].routed) continue;
+      if (!input_.edges[i].hasCurve()) continue;
       for (const QPointF& p : drawing.curves[i]) grow(drawing.bounds, p);
     }
     shift(drawing);
@@ -248,9 +235,6 @@ class DotRun {
 
   const DotGraph& input_;
   Agraph_t* graph_ = nullptr;  // Owned.
-  Agsym_t* label_ = nullptr;
-  Agsym_t* width_ = nullptr;
-  Agsym_t* height_ = nullptr;
   std::vector<Agnode_t*> nodes_;
   std::vector<Agedge_t*> edges_;
 };
@@ -259,17 +243,18 @@ class DotRun {
 
 Result<DotDrawing> runDot(const DotGraph& graph) {
   if (graph.boxes.empty()) return DotDrawing{};
-  Graphviz& shared = graphviz();
-  const std::lock_guard lock(shared.mutex);
-  if (shared.context == nullptr) {
+  // The one context that Graphviz may have in a process, and the lock around everything done with it.
+  static std::mutex mutex;
+  static GVC_t* context = nullptr;
+  const std::lock_guard lock(mutex);
+  if (context == nullptr) {
     // gvLayout switches LC_NUMERIC around its work for the whole process; with "C" throughout nothing can change.
     std::setlocale(LC_NUMERIC, "C");
     agseterrf(silent);
-    shared.context = gvContext();
-    if (shared.context == nullptr)
-      return fail(ErrorCode::Internal, "Graphviz could not be started", "reinstall graphviz");
+    context = gvContext();
+    if (context == nullptr) return fail(ErrorCode::Internal, "Graphviz could not be started", "reinstall graphviz");
   }
-  return DotRun(graph).run(shared.context);
+  return DotRun(graph).run(context);
 }
 
 }  // namespace normlens::layout

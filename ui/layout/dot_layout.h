@@ -13,11 +13,12 @@
 
 namespace normlens::layout {
 
-// Ports are places on the top and bottom border where edges enter and leave: x from the box's left edge, ascending.
+// Ports are places on the top and bottom border where edges enter and leave: x from the box's left edge.
 struct DotBox {
   double width = 0, height = 0;
   bool circle = false;
   bool stream = false;  // on the residual stream: kept in one column
+  bool group = false;   // what branches off the stream enters it from above, not from the side
   std::vector<double> topPorts, bottomPorts;
 };
 
@@ -29,6 +30,8 @@ struct DotEdge {
   bool guide = false;   // not drawn; lines its ends up. Has no curve of use
   bool order = false;   // not drawn, no pull: keeps `from` above `to`
   bool routed = false;  // the caller draws it: dot does not see it
+
+  [[nodiscard]] bool hasCurve() const { return !guide && !order && !routed; }  // by dot
 };
 
 struct DotGraph {

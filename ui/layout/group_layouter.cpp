@@ -1,7 +1,6 @@
 #include "ui/layout/group_layouter.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace normlens::layout {
@@ -125,25 +124,18 @@ LocalInput inputFor(const Hierarchy& hierarchy, const LocalGraph& graph, BoxMetr
 }  // namespace
 
 Result<GroupLayouter::Known> GroupLayouter::local(const LocalInput& input) {
-  std::string key = layoutKey(input);
-  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  const QByteArray key = layoutKey(input);
+  if (const Known* found = known_.object(key)) return *found;
   Result<LocalLayout> made = layOutGroup(input);
   if (!made) return tl::unexpected(made.error());
   ++runs_;
   auto known = std::make_shared<const LocalLayout>(std::move(*made));
-  order_.push_back(key);
-  known_.emplace(std::move(key), known);
-  while (order_.size() > kCapacity) {
-    known_.erase(order_.front());
-    order_.pop_front();
-  }
+  known_.insert(key, new Known(known));  // Owned.
   return known;
 }
 
 Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task,
                                      Direction direction) {
-  const auto start = std::chrono::steady_clock::now();
-  const int runsBefore = runs_;
   const VisibleGraph graph = visibleGraph(hierarchy, expanded);
   std::vector<LocalInput> inputs(graph.groups.size());
   std::vector<Known> locals(graph.groups.size());
@@ -158,8 +150,6 @@ Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet&
   }
   Layout layout = Assembler(hierarchy, graph, inputs, locals).take();
   if (direction == Direction::Right) turn(layout);
-  layout.groupsLaidOut = runs_ - runsBefore;
-  layout.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return layout;
 }
 

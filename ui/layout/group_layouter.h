@@ -1,10 +1,9 @@
 // Lays out a hierarchy with some groups open: children first, each group on its own, each structure once.
 #pragma once
 
-#include <list>
+#include <QByteArray>
+#include <QCache>
 #include <memory>
-#include <string>
-#include <unordered_map>
 
 #include "core/base/task.h"
 #include "ui/layout/layout.h"
@@ -13,11 +12,9 @@
 
 namespace normlens::layout {
 
-// Remembers what Graphviz made of each structure it has seen, the last kCapacity of them. Thread: one at a time.
+// Remembers what Graphviz made of the structures it has seen last. Thread: one at a time.
 class GroupLayouter {
  public:
-  static constexpr size_t kCapacity = 512;
-
   // Errors: Cancelled (checked between two groups, each well under a second), or what Graphviz could not do.
   [[nodiscard]] Result<Layout> layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task,
                                       Direction direction = Direction::Down);
@@ -30,8 +27,7 @@ class GroupLayouter {
   Result<Known> local(const LocalInput& input);
 
   BoxMetrics metrics_;
-  std::unordered_map<std::string, Known> known_;
-  std::list<std::string> order_;  // oldest first
+  QCache<QByteArray, Known> known_{512};
   int runs_ = 0;
 };
 

@@ -2,40 +2,54 @@
 
 #include <utility>
 
-#include "ui/layout/hierarchy_rules.h"
-#include "ui/layout/scope_tree.h"
-#include "ui/layout/visible_edges.h"
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
 
-int at(const std::vector<int>& table, int id) {
-  return id < 0 || static_cast<size_t>(id) >= table.size() ? kNone : table[static_cast<size_t>(id)];
+std::vector<int> itemsOfScopes(const Hierarchy& hierarchy) {
+  const auto& scopes = hierarchy.document->scopes;
+  std::vector<int> items(scopes.size(), kNone);
+  const auto firstIn = [&](int scope) -> int& { return items[static_cast<size_t>(scope)]; };
+  for (size_t i = 0; i < hierarchy.items.size(); ++i) {
+    const int scope = hierarchy.items[i].scope;
+    if (scope != kNone && firstIn(scope) == kNone) firstIn(scope) = static_cast<int>(i);
+  }
+  // A container that was dissolved is its first block.
+  for (size_t i = 1; i < hierarchy.items.size(); ++i) {
+    if (hierarchy.items[i].scope == kNone) continue;
+    const auto above = [&](int scope) { return hierarchy.scopes.of(scopes[static_cast<size_t>(scope)].parent); };
+    for (int scope = above(hierarchy.items[i].scope); scope != kNone && firstIn(scope) == kNone; scope = above(scope))
+      firstIn(scope) = static_cast<int>(i);
+  }
+  return items;
 }
 
-EdgesByItem edgesAt(const Hierarchy& hierarchy, int DataEdge::*end) {
-  EdgesByItem table;
-  table.start.assign(hierarchy.items.size() + 1, 0);
-  for (const DataEdge& edge : hierarchy.edges) ++table.start[static_cast<size_t>(edge.*end) + 1];
-  for (size_t i = 1; i < table.start.size(); ++i) table.start[i] += table.start[i - 1];
-  table.edges.resize(hierarchy.edges.size());
-  std::vector<int> next(table.start.begin(), table.start.end() - 1);
-  for (size_t i = 0; i < hierarchy.edges.size(); ++i)
-    table.edges[static_cast<size_t>(next[static_cast<size_t>(hierarchy.edges[i].*end)]++)] = static_cast<int>(i);
-  return table;
+Buckets edgesAt(const Hierarchy& hierarchy, int DataEdge::*end) {
+  return {hierarchy.items.size(), [&](auto put) {
+            for (size_t i = 0; i < hierarchy.edges.size(); ++i)
+              put(static_cast<size_t>(hierarchy.edges[i].*end), static_cast<int>(i));
+          }};
 }
 
 }  // namespace
 
-int Hierarchy::nodeIndex(int nodeId) const { return at(nodeOfId, nodeId); }
-int Hierarchy::valueIndex(int valueId) const { return at(valueOfId, valueId); }
+int Hierarchy::nodeId(int item) const {
+  const int node = this->item(item).node;
+  return node < 0 ? -1 : document->nodes[static_cast<size_t>(node)].id;
+}
+
+int Hierarchy::scopeId(int item) const {
+  const int scope = this->item(item).scope;
+  return scope < 0 ? -1 : document->scopes[static_cast<size_t>(scope)].id;
+}
+
 int Hierarchy::outputOf(int item) const {
   const int node = this->item(item).node;
   if (node < 0) return -1;
   const auto& outputs = document->nodes[static_cast<size_t>(node)].outputs;
   return outputs.empty() ? -1 : outputs.front();
 }
-int Hierarchy::itemOfId(int nodeId) const { return at(itemOfNode, nodeIndex(nodeId)); }
 
 bool Hierarchy::contains(int ancestor, int index) const {
   for (; index >= 0; index = item(index).parent) {
@@ -58,24 +72,18 @@ std::string Hierarchy::path(int index) const {
 Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document, const HierarchyOptions& options) {
   Hierarchy hierarchy;
   hierarchy.document = std::move(document);
-  hierarchy.nodeOfId = indexById(hierarchy.document->nodes);
-  hierarchy.valueOfId = indexById(hierarchy.document->values);
-  const VisibleEdges visible = visibleEdges(*hierarchy.document, hierarchy.valueOfId, options.showHelpers);
-  ScopeTree tree = buildScopeTree(*hierarchy.document, visible);
-  hierarchy.items = std::move(tree.items);
-  hierarchy.itemOfNode = std::move(tree.itemOfNode);
-  hierarchy.edges.reserve(visible.edges.size());
-  for (const NodeEdge& edge : visible.edges) {
-    hierarchy.edges.push_back(
-        {at(hierarchy.itemOfNode, edge.from), at(hierarchy.itemOfNode, edge.to), edge.value, edge.stream});
-  }
+  hierarchy.nodes = IdIndex(hierarchy.document->nodes);
+  hierarchy.values = IdIndex(hierarchy.document->values);
+  hierarchy.scopes = IdIndex(hierarchy.document->scopes);
+  buildScopeTree(hierarchy, findEdges(hierarchy, options.showHelpers));
   applyHierarchyRules(hierarchy, options);
+  hierarchy.itemsOfScopes = itemsOfScopes(hierarchy);
   hierarchy.entering = edgesAt(hierarchy, &DataEdge::to);
   hierarchy.leaving = edgesAt(hierarchy, &DataEdge::from);
   return hierarchy;
 }
 
-std::vector<int> defaultExpanded(const Hierarchy& hierarchy) {
+GroupSet defaultExpanded(const Hierarchy& hierarchy) {
   constexpr int kFewOps = 30;
   constexpr double kNearlyAll = 0.6;
   std::vector<int> open{0};
@@ -87,7 +95,7 @@ std::vector<int> defaultExpanded(const Hierarchy& hierarchy) {
       if (total <= kFewOps || item.ops >= kNearlyAll * total) open.push_back(child);
     }
   }
-  return open;
+  return {open.begin(), open.end()};
 }
 
 }  // namespace normlens::layout

@@ -14,12 +14,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/protocol/messages.h"
+#include "ui/layout/buckets.h"
 
 namespace normlens::layout {
 
@@ -52,36 +52,58 @@ struct DataEdge {
   bool stream = false;
 };
 
+using GroupSet = std::unordered_set<int>;  // items
+
 struct HierarchyOptions {
   bool showHelpers = false;
   bool foldRepeats = false;  // equal groups in a row are one group
   friend bool operator==(const HierarchyOptions&, const HierarchyOptions&) = default;
 };
 
-// The edges at each item, as ranges of one list.
-struct EdgesByItem {
-  std::vector<int> start, edges;  // those of item i: edges[start[i]] up to edges[start[i + 1]]
-
-  [[nodiscard]] std::span<const int> of(int item) const {
-    const auto begin = static_cast<size_t>(start[static_cast<size_t>(item)]);
-    return {edges.data() + begin, static_cast<size_t>(start[static_cast<size_t>(item) + 1]) - begin};
+// Where the thing with each id is in a list.
+class IdIndex {
+ public:
+  IdIndex() = default;
+  template <class T>
+  explicit IdIndex(const std::vector<T>& things) {
+    for (size_t i = 0; i < things.size(); ++i) {
+      if (things[i].id < 0) continue;
+      const auto id = static_cast<size_t>(things[i].id);
+      if (id >= places_.size()) places_.resize(id + 1, kNone);
+      places_[id] = static_cast<int>(i);
+    }
   }
+  [[nodiscard]] int of(int id) const {  // kNone when there is none
+    return id < 0 || static_cast<size_t>(id) >= places_.size() ? kNone : places_[static_cast<size_t>(id)];
+  }
+
+ private:
+  std::vector<int> places_;
 };
 
 struct Hierarchy {
   std::shared_ptr<const protocol::GraphDocument> document;
   std::vector<Item> items;
   std::vector<DataEdge> edges;
-  EdgesByItem entering, leaving;  // indices into edges, by op item
-  std::vector<int> itemOfNode;    // by node index: its op item, kNone when hidden
-  std::vector<int> nodeOfId;      // by node id: its index, kNone when there is none
-  std::vector<int> valueOfId;     // by value id: its index
+  Buckets entering, leaving;       // indices into edges, by op item
+  std::vector<int> itemOfNode;     // by node index: its op item, kNone when hidden
+  std::vector<int> itemsOfScopes;  // by scope index: its first item, or the first block of a container
+  IdIndex nodes, values, scopes;   // by id, in the document
 
   [[nodiscard]] const Item& item(int index) const { return items[static_cast<size_t>(index)]; }
   // Item of a node id; kNone when unknown or hidden.
-  [[nodiscard]] int itemOfId(int nodeId) const;
-  [[nodiscard]] int nodeIndex(int nodeId) const;
-  [[nodiscard]] int valueIndex(int valueId) const;
+  [[nodiscard]] int itemOfId(int nodeId) const {
+    const int node = nodes.of(nodeId);
+    return node < 0 ? kNone : itemOfNode[static_cast<size_t>(node)];
+  }
+  // Item of a scope id; kNone when nothing of it is shown.
+  [[nodiscard]] int itemOfScope(int scopeId) const {
+    const int scope = scopes.of(scopeId);
+    return scope < 0 ? kNone : itemsOfScopes[static_cast<size_t>(scope)];
+  }
+  // Ids of the op and of the module that an item stands for; -1.
+  [[nodiscard]] int nodeId(int item) const;
+  [[nodiscard]] int scopeId(int item) const;
   // Id of the first value that an op makes; -1 for a group, and where it makes none.
   [[nodiscard]] int outputOf(int item) const;
   // The item is `ancestor` or lies below it.
@@ -95,6 +117,6 @@ struct Hierarchy {
 
 // Which groups stand open when nothing is known about the user's wishes: the model, and below it as long as a group
 // holds nearly everything there is, so that a first look shows a column of blocks and not one box.
-[[nodiscard]] std::vector<int> defaultExpanded(const Hierarchy& hierarchy);
+[[nodiscard]] GroupSet defaultExpanded(const Hierarchy& hierarchy);
 
 }  // namespace normlens::layout

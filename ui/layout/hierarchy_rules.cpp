@@ -1,12 +1,9 @@
-#include "ui/layout/hierarchy_rules.h"
-
 #include <algorithm>
 #include <cctype>
 #include <set>
 #include <utility>
 
-#include "ui/layout/preparation.h"
-#include "ui/layout/repeats.h"
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
@@ -176,16 +173,9 @@ class Rules {
     for (size_t begin = 0; begin < children.size(); begin += kRunLength) {
       const size_t end = std::min(begin + kRunLength, children.size());
       const size_t scale = static_cast<size_t>(unit / kRunLength);
-      Item run;
-      run.kind = ItemKind::Group;
-      run.parent = group;
-      run.title = "ops " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale);
-      run.children.assign(children.begin() + static_cast<std::ptrdiff_t>(begin),
-                          children.begin() + static_cast<std::ptrdiff_t>(end));
-      const int index = static_cast<int>(h_.items.size());
-      for (const int child : run.children) at(child).parent = index;
-      h_.items.push_back(std::move(run));
-      runs.push_back(index);
+      runs.push_back(addGroup(h_, group, "ops " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale),
+                              {children.begin() + static_cast<std::ptrdiff_t>(begin),
+                               children.begin() + static_cast<std::ptrdiff_t>(end)}));
     }
     at(group).children = std::move(runs);
   }
@@ -239,7 +229,7 @@ class Rules {
       const int item = h_.itemOfNode[i];
       if (item < 0) continue;
       for (const int id : h_.document->nodes[i].inputs) {
-        const int value = h_.valueIndex(id);
+        const int value = h_.values.of(id);
         if (value >= 0 && isWeight(values[static_cast<size_t>(value)])) reads.emplace_back(value, item);
       }
     }
@@ -269,6 +259,18 @@ class Rules {
 };
 
 }  // namespace
+
+int addGroup(Hierarchy& hierarchy, int parent, std::string title, std::vector<int> children) {
+  const int index = static_cast<int>(hierarchy.items.size());
+  for (const int child : children) hierarchy.items[static_cast<size_t>(child)].parent = index;
+  Item group;
+  group.kind = ItemKind::Group;
+  group.parent = parent;
+  group.title = std::move(title);
+  group.children = std::move(children);
+  hierarchy.items.push_back(std::move(group));
+  return index;
+}
 
 void applyHierarchyRules(Hierarchy& hierarchy, const HierarchyOptions& options) { Rules(hierarchy).run(options); }
 

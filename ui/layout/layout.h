@@ -40,8 +40,6 @@ struct Layout {
   std::vector<int> boxOfItem;  // by item: its box; kNone when it is inside a closed group
   QRectF bounds;
   Direction direction = Direction::Down;
-  int groupsLaidOut = 0;  // by Graphviz, for this layout; the others were known
-  double milliseconds = 0;
 
   // The box that shows an item: its own or that of the closed group around it.
   [[nodiscard]] int shownBox(const Hierarchy& hierarchy, int item) const {

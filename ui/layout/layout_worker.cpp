@@ -17,23 +17,21 @@ LayoutWorker::~LayoutWorker() {
   thread_.join();
 }
 
-int LayoutWorker::request(LayoutRequest request) {
-  ++generation_;
+void LayoutWorker::request(LayoutRequest request) {
+  cancel();
   busy_ = true;
+  newest_ = {};
   {
     const std::lock_guard lock(mutex_);
-    running_.request_stop();
-    waiting_ = Job{std::move(request), generation_, {}};
+    waiting_ = Job{std::move(request), newest_.get_token()};
   }
   wake_.notify_all();
-  return generation_;
 }
 
 void LayoutWorker::cancel() {
-  ++generation_;
+  newest_.request_stop();
   busy_ = false;
   const std::lock_guard lock(mutex_);
-  running_.request_stop();
   waiting_.reset();
 }
 
@@ -46,7 +44,6 @@ void LayoutWorker::work(const std::stop_token& quit) {
       if (!wake_.wait(lock, quit, [this] { return waiting_.has_value(); })) return;
       job = std::move(*waiting_);
       waiting_.reset();
-      running_ = job.stop;
     }
     carryOut(job, layouter);
   }
@@ -54,11 +51,11 @@ void LayoutWorker::work(const std::stop_token& quit) {
 
 // Runs `action` in the GUI thread, unless a newer request has come meanwhile.
 template <class Deliver>
-void LayoutWorker::deliver(int generation, Deliver action) {
+void LayoutWorker::deliver(const std::stop_token& stop, Deliver action) {
   QMetaObject::invokeMethod(
       this,
-      [this, generation, action = std::move(action)] {
-        if (generation == generation_) action();
+      [stop, action = std::move(action)] {
+        if (!stop.stop_requested()) action();
       },
       Qt::QueuedConnection);
 }
@@ -66,33 +63,29 @@ void LayoutWorker::deliver(int generation, Deliver action) {
 void LayoutWorker::carryOut(const Job& job, GroupLayouter& layouter) {
   using Clock = std::chrono::steady_clock;
   Task task;
-  task.stop = job.stop.get_token();
-  task.onProgress = [this, &job, last = Clock::time_point()](std::string_view stage, double fraction) mutable {
+  task.stop = job.stop;
+  task.onProgress = [this, &job, last = Clock::time_point()](std::string_view stage, double) mutable {
     if (Clock::now() - last < std::chrono::milliseconds(50)) return;
     last = Clock::now();
     const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
-    deliver(job.generation, [this, text, fraction] { Q_EMIT progress(text, fraction); });
+    deliver(job.stop, [this, text] { Q_EMIT progress(text); });
   };
   LayoutResult result{job.request.hierarchy, nullptr, {}};
   if (result.hierarchy == nullptr) {
     task.report("Sorting the ops into modules");
     result.hierarchy = std::make_shared<const Hierarchy>(buildHierarchy(job.request.document, job.request.options));
   }
-  if (job.request.expanded) {
-    result.expanded = *job.request.expanded;
-  } else {
-    for (const int group : defaultExpanded(*result.hierarchy)) result.expanded.insert(group);
-  }
+  result.expanded = job.request.expanded ? *job.request.expanded : defaultExpanded(*result.hierarchy);
   Result<Layout> layout = layouter.layOut(*result.hierarchy, result.expanded, task, job.request.direction);
   if (layout) {
     result.layout = std::make_shared<const Layout>(std::move(*layout));
-    deliver(job.generation, [this, result, generation = job.generation] {
+    deliver(job.stop, [this, result] {
       busy_ = false;
-      Q_EMIT finished(result, generation);
+      Q_EMIT finished(result);
     });
   } else if (layout.error().code != ErrorCode::Cancelled) {
     const QString message = QString::fromStdString(layout.error().message);
-    deliver(job.generation, [this, message] {
+    deliver(job.stop, [this, message] {
       busy_ = false;
       Q_EMIT failed(message);
     });

@@ -1,7 +1,7 @@
 // Builds hierarchies and layouts in one thread of its own and hands them over as immutable values.
 //
-// Only the newest request counts: a new one cancels the one in work and replaces one that waits. Every answer carries
-// the generation of its request; an answer to an older one is never delivered.
+// Only the newest request counts: a new one cancels the one in work and replaces one that waits, and an answer to an
+// older one is never delivered.
 // Thread: made, called and answered in one thread (the GUI's); the work happens in the worker's.
 #pragma once
 
@@ -38,32 +38,29 @@ class LayoutWorker : public QObject {
   explicit LayoutWorker(QObject* parent = nullptr);
   ~LayoutWorker() override;  // cancels, and waits for the group that is in Graphviz's hands
 
-  // Returns the generation of this request.
-  int request(LayoutRequest request);
+  void request(LayoutRequest request);
   void cancel();
   [[nodiscard]] bool busy() const { return busy_; }
 
  Q_SIGNALS:
-  void progress(const QString& stage, double fraction);
-  void finished(const normlens::layout::LayoutResult& result, int generation);
+  void progress(const QString& stage);
+  void finished(const normlens::layout::LayoutResult& result);
   void failed(const QString& message);
 
  private:
   struct Job {
     LayoutRequest request;
-    int generation = 0;
-    std::stop_source stop;
+    std::stop_token stop;
   };
   void work(const std::stop_token& quit);
   void carryOut(const Job& job, GroupLayouter& layouter);
   template <class Deliver>
-  void deliver(int generation, Deliver action);
+  void deliver(const std::stop_token& stop, Deliver action);
 
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::optional<Job> waiting_;  // guarded by mutex_
-  std::stop_source running_;    // of the job in work; guarded by mutex_
-  int generation_ = 0;          // GUI thread
+  std::stop_source newest_;     // of the newest request; GUI thread
   bool busy_ = false;           // GUI thread
   std::jthread thread_;         // last: ends before the rest goes
 };

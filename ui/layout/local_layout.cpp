@@ -1,15 +1,15 @@
 #include "ui/layout/local_layout.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "ui/layout/dot_layout.h"
 #include "ui/layout/frame_title.h"
-#include "ui/layout/side_rails.h"
-#include "ui/layout/stream_routes.h"
+#include "ui/layout/routing.h"
 
 namespace normlens::layout {
 namespace {
@@ -17,25 +17,6 @@ namespace {
 constexpr double kSidePad = 20;
 constexpr double kSumMark = 10;  // more, where a sum's class mark may stand left of it
 constexpr double kBottomPad = 18;
-
-// Ports of a box in the order of x, as dot wants them, and where each port number went.
-struct SortedPorts {
-  std::vector<double> x;
-  std::vector<int> place;
-};
-
-SortedPorts sortPorts(const std::vector<double>& ports) {
-  std::vector<int> order(ports.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](int a, int b) { return ports[static_cast<size_t>(a)] < ports[static_cast<size_t>(b)]; });
-  SortedPorts sorted{{}, std::vector<int>(ports.size())};
-  for (size_t i = 0; i < order.size(); ++i) {
-    sorted.x.push_back(ports[static_cast<size_t>(order[i])]);
-    sorted.place[static_cast<size_t>(order[i])] = static_cast<int>(i);
-  }
-  return sorted;
-}
 
 class GroupLayout {
  public:
@@ -52,7 +33,7 @@ class GroupLayout {
       drawing = runDot(dot_);
       if (!drawing) return tl::unexpected(drawing.error());
     }
-    routeAlongStream(dot_, entries_, *drawing);
+    routeAlongStream(dot_, *drawing);
     drawing->curves.resize(input_.graph.edges.size());  // without the guides
     return frame(*drawing);
   }
@@ -62,25 +43,19 @@ class GroupLayout {
 
   void addBoxes() {
     for (const ChildBox& child : input_.boxes) {
-      DotBox box{child.size.width(), child.size.height(), child.kind == BoxKind::Sum, false, {}, {}};
-      inSorted_.push_back(sortPorts(child.inPorts));
-      outSorted_.push_back(sortPorts(child.outPorts));
-      box.topPorts = inSorted_.back().x;
-      box.bottomPorts = outSorted_.back().x;
-      dot_.boxes.push_back(std::move(box));
-      entries_.push_back(child.kind == BoxKind::Frame || child.kind == BoxKind::Card ? EntrySide::Top
-                                                                                     : EntrySide::Side);
+      const bool group = child.kind == BoxKind::Frame || child.kind == BoxKind::Card;
+      dot_.boxes.push_back({child.size.width(), child.size.height(), child.kind == BoxKind::Sum, false, group,
+                            child.inPorts, child.outPorts});
     }
     addPins(input_.graph.inPorts, dot_.sources);
     addPins(input_.graph.outPorts, dot_.sinks);
   }
 
   // A port of the group itself is a tiny box on its border.
-  void addPins(const std::vector<Port>& ports, std::vector<int>& pins) {
-    for (const Port& port : ports) {
+  void addPins(const std::vector<bool>& ports, std::vector<int>& pins) {
+    for (const bool stream : ports) {
       pins.push_back(static_cast<int>(dot_.boxes.size()));
-      dot_.boxes.push_back({1, 1, false, port.stream, {}, {}});
-      entries_.push_back(EntrySide::Side);
+      dot_.boxes.push_back({1, 1, false, stream, false, {}, {}});
     }
   }
 
@@ -96,28 +71,20 @@ class GroupLayout {
     return place.box;
   }
 
-  static int dotPort(const Place& place, const std::vector<SortedPorts>& sorted) {
-    if (place.kind != PlaceKind::Box || place.port < 0) return -1;
-    return sorted[static_cast<size_t>(place.box)].place[static_cast<size_t>(place.port)];
-  }
-
   void addEdges() {
     std::map<int, int> leaving, entering;
     for (const LocalEdge& edge : input_.graph.edges) {
-      DotEdge e{dotBox(edge.from),
-                dotBox(edge.to),
-                dotPort(edge.from, outSorted_),
-                dotPort(edge.to, inSorted_),
-                edge.stream,
-                false,
-                false,
-                false,
-                false};
+      const auto port = [](const Place& place) { return place.kind == PlaceKind::Box ? place.port : -1; };
+      const DotEdge e{.from = dotBox(edge.from),
+                      .to = dotBox(edge.to),
+                      .fromPort = port(edge.from),
+                      .toPort = port(edge.to),
+                      .stream = edge.stream};
       ++leaving[e.from];
       ++entering[e.to];
-      if (e.stream) {
-        dot_.boxes[static_cast<size_t>(e.from)].stream = true;
-        dot_.boxes[static_cast<size_t>(e.to)].stream = true;
+      for (const int end : {e.from, e.to}) {
+        DotBox& box = dot_.boxes[static_cast<size_t>(end)];
+        box.stream = box.stream || e.stream;
       }
       dot_.edges.push_back(e);
     }
@@ -134,7 +101,7 @@ class GroupLayout {
     }
   }
 
-  void addOrder(int from, int to) { dot_.edges.push_back({from, to, -1, -1, false, false, false, true, false}); }
+  void addOrder(int from, int to) { dot_.edges.push_back({.from = from, .to = to, .order = true}); }
 
   // One branch of the stream ends at a sum and the next begins there: a guide keeps both in one column.
   void addGuides() {
@@ -142,15 +109,18 @@ class GroupLayout {
     for (const DotEdge& e : dot_.edges) {
       const bool fromStream = dot_.boxes[static_cast<size_t>(e.from)].stream,
                  toStream = dot_.boxes[static_cast<size_t>(e.to)].stream;
-      if (toStream && !fromStream && e.from < boxCount() && entries_[static_cast<size_t>(e.to)] == EntrySide::Side)
+      if (toStream && !fromStream && e.from < boxCount() && !dot_.boxes[static_cast<size_t>(e.to)].group)
         joining[e.to] = e;
       if (fromStream && !toStream) parting.try_emplace(e.from, e);
     }
     for (const auto& [box, in] : joining) {
       const auto out = parting.find(box);
       if (out == parting.end()) continue;
-      dot_.edges.push_back(
-          {in.from, out->second.to, in.fromPort, out->second.toPort, false, false, true, false, false});
+      dot_.edges.push_back({.from = in.from,
+                            .to = out->second.to,
+                            .fromPort = in.fromPort,
+                            .toPort = out->second.toPort,
+                            .guide = true});
     }
   }
 
@@ -200,7 +170,7 @@ class GroupLayout {
     std::vector<bool> pins(dot_.boxes.size(), false);
     for (const int pin : dot_.sources) {
       pins[static_cast<size_t>(pin)] = std::all_of(dot_.edges.begin(), dot_.edges.end(), [pin](const DotEdge& edge) {
-        return edge.from != pin || edge.routed || edge.guide || edge.order;
+        return edge.from != pin || !edge.hasCurve();
       });
     }
     return pins;
@@ -210,7 +180,6 @@ class GroupLayout {
   bool streamOnTheRight(const DotDrawing& drawing) const {
     double balance = 0;
     for (const DotEdge& edge : dot_.edges) {
-      if (edge.stream == dot_.boxes[static_cast<size_t>(edge.to)].stream && edge.stream) continue;
       const bool leaves =
           dot_.boxes[static_cast<size_t>(edge.from)].stream && !dot_.boxes[static_cast<size_t>(edge.to)].stream;
       if (!leaves) continue;
@@ -220,26 +189,14 @@ class GroupLayout {
     return balance < 0;
   }
 
-  static void mirror(DotGraph& graph) {
-    for (DotBox& box : graph.boxes) {
-      for (auto* ports : {&box.topPorts, &box.bottomPorts}) {
-        for (double& x : *ports) x = box.width - x;
-        std::reverse(ports->begin(), ports->end());
-      }
-    }
-    for (DotEdge& edge : graph.edges) {
-      const auto turn = [](int port, const std::vector<double>& ports) {
-        return port < 0 ? port : static_cast<int>(ports.size()) - 1 - port;
-      };
-      edge.fromPort = turn(edge.fromPort, graph.boxes[static_cast<size_t>(edge.from)].bottomPorts);
-      edge.toPort = turn(edge.toPort, graph.boxes[static_cast<size_t>(edge.to)].topPorts);
-    }
-  }
-
   // Lays out the mirror image and mirrors it back. Kept only if it helps: dot promises nothing about sides.
   void preferOther(DotDrawing& drawing) const {
     DotGraph mirrored = dot_;
-    mirror(mirrored);
+    for (DotBox& box : mirrored.boxes) {
+      for (auto* ports : {&box.topPorts, &box.bottomPorts}) {
+        for (double& x : *ports) x = box.width - x;
+      }
+    }
     Result<DotDrawing> other = runDot(mirrored);
     if (!other) return;
     const double width = other->bounds.width();
@@ -315,23 +272,15 @@ class GroupLayout {
     if (input_.sideways && !input_.isModel) {
       layout.titleX = 6;
       layout.titleShort = layout.size.height() < input_.titleWidth;
-      if (layout.size.height() < input_.shortTitleWidth) lengthen(layout, input_.shortTitleWidth);
+      if (layout.size.height() < input_.shortTitleWidth) {
+        layout.size.setHeight(std::ceil(input_.shortTitleWidth));
+        stretchToBorder(layout, 3);
+      }
       return;
     }
     if (input_.isModel || fitTitle(layout, input_.titleWidth, input_.shortTitleWidth)) return;
     raiseBorder(layout, kTitleBand - 8);  // a band of its own
     if (!fitTitle(layout, input_.titleWidth, input_.shortTitleWidth)) widenForTitle(layout, input_.shortTitleWidth);
-  }
-
-  // Moves the bottom border, and what ends there.
-  void lengthen(LocalLayout& layout, double height) const {
-    const double reach = layout.size.height() - 3;
-    layout.size.setHeight(std::ceil(height));
-    for (size_t i = 0; i < layout.curves.size(); ++i) {
-      auto& curve = layout.curves[i];
-      if (input_.graph.edges[i].to.kind == PlaceKind::Out && curve.back().y() > reach)
-        curve.back().setY(layout.size.height());
-    }
   }
 
   // Moves everything but the ports down.
@@ -346,48 +295,43 @@ class GroupLayout {
 
   const LocalInput& input_;
   DotGraph dot_;
-  std::vector<EntrySide> entries_;
   std::vector<std::vector<int>> rails_;
-  std::vector<SortedPorts> inSorted_, outSorted_;
 };
-
-void put(std::string& key, double value) {
-  key += std::to_string(std::lround(value * 16));
-  key += ',';
-}
-
-void put(std::string& key, const Place& place) {
-  put(key, static_cast<double>(place.kind));
-  put(key, place.box);
-  put(key, place.port);
-}
 
 }  // namespace
 
-std::string layoutKey(const LocalInput& input) {
-  std::string key;
-  put(key, input.isModel);
-  put(key, input.sideways);
-  put(key, input.titleWidth);
-  put(key, input.shortTitleWidth);
+QByteArray layoutKey(const LocalInput& input) {
+  QByteArray key;
+  const auto put = [&key](double value) {
+    char digits[24];
+    key.append(digits, std::to_chars(digits, std::end(digits), std::lround(value * 16)).ptr - digits);
+    key += ',';
+  };
+  put(input.isModel);
+  put(input.sideways);
+  put(input.titleWidth);
+  put(input.shortTitleWidth);
   for (const ChildBox& box : input.boxes) {
-    put(key, static_cast<double>(box.kind));
-    put(key, box.size.width());
-    put(key, box.size.height());
+    put(static_cast<double>(box.kind));
+    put(box.size.width());
+    put(box.size.height());
     for (const auto* ports : {&box.inPorts, &box.outPorts}) {
-      for (const double x : *ports) put(key, x);
+      for (const double x : *ports) put(x);
       key += ';';
     }
   }
   for (const auto* ports : {&input.graph.inPorts, &input.graph.outPorts}) {
     key += '|';
-    for (const Port& port : *ports) put(key, port.stream);
+    for (const bool stream : *ports) put(stream);
   }
   key += '|';
   for (const LocalEdge& edge : input.graph.edges) {
-    put(key, edge.from);
-    put(key, edge.to);
-    put(key, edge.stream);
+    for (const Place& place : {edge.from, edge.to}) {
+      put(static_cast<double>(place.kind));
+      put(place.box);
+      put(place.port);
+    }
+    put(edge.stream);
   }
   return key;
 }

@@ -3,9 +3,9 @@
 // Depends on sizes, ports and edges only, not on names: two blocks with the same key share one LocalLayout.
 #pragma once
 
+#include <QByteArray>
 #include <QPointF>
 #include <QRectF>
-#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -40,7 +40,7 @@ struct LocalLayout {
   bool titleShort = false;                   // there is room for the name only
 };
 
-[[nodiscard]] std::string layoutKey(const LocalInput& input);
+[[nodiscard]] QByteArray layoutKey(const LocalInput& input);
 
 [[nodiscard]] Result<LocalLayout> layOutGroup(const LocalInput& input);
 

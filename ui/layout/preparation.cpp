@@ -1,7 +1,7 @@
-#include "ui/layout/preparation.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
@@ -25,7 +25,7 @@ class Gatherer {
     if (item.role != 'L') return false;
     const auto& inputs = h_.document->nodes[static_cast<size_t>(item.node)].inputs;
     return std::any_of(inputs.begin(), inputs.end(), [this](int id) {
-      const int value = h_.valueIndex(id);
+      const int value = h_.values.of(id);
       return value < 0 || h_.document->values[static_cast<size_t>(value)].constant;
     });
   }
@@ -74,16 +74,8 @@ class Gatherer {
       (before ? early : rest).push_back(child);
     }
     if (early.size() < kMany || rest.size() < 2 || !containsWeights(group)) return;
-    Item bundle;
-    bundle.kind = ItemKind::Group;
-    bundle.parent = group;
-    bundle.title = "masks and positions";
-    bundle.children = early;
-    const int index = static_cast<int>(h_.items.size());
-    h_.items.push_back(std::move(bundle));
     early_.push_back(true);
-    for (const int child : early) at(child).parent = index;
-    rest.insert(rest.begin(), index);
+    rest.insert(rest.begin(), addGroup(h_, group, "masks and positions", std::move(early)));
     at(group).children = std::move(rest);
   }
 

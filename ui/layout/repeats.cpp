@@ -1,40 +1,26 @@
-#include "ui/layout/repeats.h"
-
-#include <algorithm>
 #include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
 
 class Folder {
  public:
-  explicit Folder(Hierarchy& hierarchy) : h_(hierarchy), shape_(h_.items.size(), 0) { linkSiblings(); }
+  explicit Folder(Hierarchy& hierarchy) : h_(hierarchy), shape_(h_.items.size(), 0) {}
 
-  void run() { fold(0); }
+  void run() { fold(0, h_.edges); }
 
  private:
   Item& at(int index) { return h_.items[static_cast<size_t>(index)]; }
 
-  int depthOf(int item) const {
-    int depth = 0;
-    for (; item > 0; item = h_.item(item).parent) ++depth;
-    return depth;
-  }
-
-  // Edges between siblings: each data edge at the level where its ends part.
-  void linkSiblings() {
-    for (const DataEdge& edge : h_.edges) {
-      int a = edge.from, b = edge.to;
-      if (a < 0 || b < 0) continue;
-      int da = depthOf(a), db = depthOf(b);
-      for (; da > db; --da) a = h_.item(a).parent;
-      for (; db > da; --db) b = h_.item(b).parent;
-      while (h_.item(a).parent != h_.item(b).parent) a = h_.item(a).parent, b = h_.item(b).parent;
-      if (a != b) next_[a].push_back(b);
-    }
+  // The child of a group that an item is or lies in.
+  int childAbove(int group, int item) const {
+    while (h_.item(item).parent != group) item = h_.item(item).parent;
+    return item;
   }
 
   static size_t mix(size_t seed, size_t value) {
@@ -53,19 +39,26 @@ class Folder {
     return shape;
   }
 
-  void fold(int group) {
+  // edges: those between ops of the group.
+  void fold(int group, const std::vector<DataEdge>& edges) {
+    std::unordered_map<int, std::vector<DataEdge>> inside;  // by child
+    std::vector<DataEdge> between;
+    for (const DataEdge& edge : edges) {
+      const int from = childAbove(group, edge.from);
+      (from == childAbove(group, edge.to) ? inside[from] : between).push_back(edge);
+    }
     for (const int child : std::vector<int>(at(group).children)) {
       if (at(child).kind == ItemKind::Group) {
-        fold(child);
+        fold(child, inside[child]);
       } else {
         shape_[static_cast<size_t>(child)] = shapeOf(child);
       }
     }
-    foldChildren(group);
+    foldChildren(group, between);
     shape_[static_cast<size_t>(group)] = shapeOf(group);
   }
 
-  void foldChildren(int group) {
+  void foldChildren(int group, const std::vector<DataEdge>& between) {
     const std::vector<int> children = at(group).children;
     std::vector<int> kept;
     for (size_t begin = 0; begin < children.size();) {
@@ -73,7 +66,7 @@ class Folder {
       while (end < children.size() && equal(children[begin], children[end])) ++end;
       const std::vector<int> run(children.begin() + static_cast<std::ptrdiff_t>(begin),
                                  children.begin() + static_cast<std::ptrdiff_t>(end));
-      if (run.size() > 1 && !makesCircle(run)) {
+      if (run.size() > 1 && !makesCircle(group, run, between)) {
         kept.push_back(bundle(group, run));
       } else {
         kept.insert(kept.end(), run.begin(), run.end());
@@ -89,63 +82,33 @@ class Folder {
   }
 
   // Something outside would stand both behind and before the run.
-  bool makesCircle(const std::vector<int>& run) const {
-    const std::unordered_set<int> inside(run.begin(), run.end());
+  bool makesCircle(int group, const std::vector<int>& run, const std::vector<DataEdge>& between) const {
+    std::unordered_map<int, std::vector<int>> readers;  // of the group's children
+    for (const DataEdge& edge : between) readers[childAbove(group, edge.from)].push_back(childAbove(group, edge.to));
+    const std::unordered_set<int> members(run.begin(), run.end());
     std::unordered_set<int> seen;
-    std::vector<int> open;
-    const auto follow = [&](int item) {
-      const auto found = next_.find(item);
-      if (found == next_.end()) return;
-      for (const int other : found->second) {
-        if (!inside.contains(other) && seen.insert(other).second) open.push_back(other);
-      }
-    };
-    for (const int item : run) follow(item);
+    std::vector<int> open = run;
     while (!open.empty()) {
       const int item = open.back();
       open.pop_back();
-      const auto found = next_.find(item);
-      if (found != next_.end() &&
-          std::any_of(found->second.begin(), found->second.end(), [&](int other) { return inside.contains(other); }))
-        return true;
-      follow(item);
+      for (const int reader : readers[item]) {
+        if (members.contains(reader) && seen.contains(item)) return true;
+        if (!members.contains(reader) && seen.insert(reader).second) open.push_back(reader);
+      }
     }
     return false;
   }
 
   int bundle(int parent, const std::vector<int>& run) {
-    Item item;
-    item.kind = ItemKind::Group;
-    item.parent = parent;
-    item.title = at(run.front()).title + " … " + at(run.back()).title;
-    item.type = at(run.front()).type + " ×" + std::to_string(run.size());
-    item.repeats = static_cast<int>(run.size());
-    item.children = run;
-    const int index = static_cast<int>(h_.items.size());
-    for (const int child : run) at(child).parent = index;
-    // The run takes its members' place among its siblings.
-    for (const int member : run) {
-      const auto found = next_.find(member);
-      if (found == next_.end()) continue;
-      std::vector<int> beyond = found->second;
-      std::erase_if(beyond, [&](int other) { return at(other).parent == index; });
-      auto& out = next_[index];
-      out.insert(out.end(), beyond.begin(), beyond.end());
-    }
-    for (const int sibling : at(parent).children) {
-      const auto found = next_.find(sibling);
-      if (found == next_.end() || at(sibling).parent == index) continue;
-      for (int& other : found->second) other = at(other).parent == index ? index : other;
-    }
-    h_.items.push_back(std::move(item));
-    shape_.push_back(0);
-    shape_[static_cast<size_t>(index)] = shapeOf(index);
+    const int index = addGroup(h_, parent, at(run.front()).title + " … " + at(run.back()).title, run);
+    at(index).type = at(run.front()).type + " ×" + std::to_string(run.size());
+    at(index).repeats = static_cast<int>(run.size());
+    shape_.push_back(shapeOf(index));
     return index;
   }
 
   Hierarchy& h_;
-  std::vector<size_t> shape_;                       // by item
-  std::unordered_map<int, std::vector<int>> next_;  // sibling -> siblings that read from it
+  std::vector<size_t> shape_;  // by item
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
-#include "ui/layout/scope_tree.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
@@ -27,29 +27,28 @@ std::string opTitle(const protocol::GraphNode& node, const std::vector<protocol:
 
 class TreeBuilder {
  public:
-  TreeBuilder(const protocol::GraphDocument& document, const VisibleEdges& visible)
-      : document_(document), visible_(visible), scopeOfId_(indexById(document.scopes)) {
-    chains_.resize(document.scopes.size());
+  TreeBuilder(Hierarchy& hierarchy, const std::vector<bool>& shown)
+      : tree_(hierarchy), document_(*hierarchy.document), shown_(shown) {
+    chains_.resize(document_.scopes.size());
     for (size_t i = 0; i < chains_.size(); ++i) chains_[i] = chainOf(static_cast<int>(i));
   }
 
-  ScopeTree build() {
+  void build() {
     makeTree();
     for (int round = 0; round < kMaxRounds && splitCircles(); ++round) makeTree();
     numberCalls();
-    return std::move(tree_);
+    for (DataEdge& edge : tree_.edges) {
+      edge.from = tree_.itemOfNode[static_cast<size_t>(edge.from)];
+      edge.to = tree_.itemOfNode[static_cast<size_t>(edge.to)];
+    }
   }
 
  private:
-  int scopeIndex(int id) const {
-    return id < 0 || static_cast<size_t>(id) >= scopeOfId_.size() ? kNone : scopeOfId_[static_cast<size_t>(id)];
-  }
-
   // Scopes from below the model down to this one.
   std::vector<int> chainOf(int scope) const {
     std::vector<int> chain;
     while (scope >= 0 && static_cast<int>(chain.size()) < kMaxDepth) {
-      const int parent = scopeIndex(document_.scopes[static_cast<size_t>(scope)].parent);
+      const int parent = tree_.scopes.of(document_.scopes[static_cast<size_t>(scope)].parent);
       if (parent < 0) break;
       chain.push_back(scope);
       scope = parent;
@@ -59,12 +58,12 @@ class TreeBuilder {
   }
 
   void makeTree() {
-    tree_ = {};
+    tree_.items.clear();
     depth_.clear();
     Item model;
     model.kind = ItemKind::Group;
     for (size_t i = 0; i < document_.scopes.size(); ++i) {
-      if (scopeIndex(document_.scopes[i].parent) >= 0) continue;
+      if (tree_.scopes.of(document_.scopes[i].parent) >= 0) continue;
       model.scope = static_cast<int>(i);
       model.title = document_.scopes[i].name;
       model.type = document_.scopes[i].type;
@@ -77,8 +76,8 @@ class TreeBuilder {
     // The inputs first: documents list them after the ops.
     for (const bool inputs : {true, false}) {
       for (size_t i = 0; i < document_.nodes.size(); ++i) {
-        if (!visible_.shown[i] || (document_.nodes[i].role == "I") != inputs) continue;
-        const int scope = scopeIndex(document_.nodes[i].scope);
+        if (!shown_[i] || (document_.nodes[i].role == "I") != inputs) continue;
+        const int scope = tree_.scopes.of(document_.nodes[i].scope);
         int parent = 0;
         if (scope >= 0) {
           for (const int step : chains_[static_cast<size_t>(scope)])
@@ -125,13 +124,11 @@ class TreeBuilder {
 
   // The children of the closest common ancestor through which an edge runs.
   std::pair<int, int> siblings(int a, int b) const {
-    while (depth_[static_cast<size_t>(a)] > depth_[static_cast<size_t>(b)])
-      a = tree_.items[static_cast<size_t>(a)].parent;
-    while (depth_[static_cast<size_t>(b)] > depth_[static_cast<size_t>(a)])
-      b = tree_.items[static_cast<size_t>(b)].parent;
-    while (tree_.items[static_cast<size_t>(a)].parent != tree_.items[static_cast<size_t>(b)].parent) {
-      a = tree_.items[static_cast<size_t>(a)].parent;
-      b = tree_.items[static_cast<size_t>(b)].parent;
+    while (depth_[static_cast<size_t>(a)] > depth_[static_cast<size_t>(b)]) a = tree_.item(a).parent;
+    while (depth_[static_cast<size_t>(b)] > depth_[static_cast<size_t>(a)]) b = tree_.item(b).parent;
+    while (tree_.item(a).parent != tree_.item(b).parent) {
+      a = tree_.item(a).parent;
+      b = tree_.item(b).parent;
     }
     return {a, b};
   }
@@ -139,7 +136,7 @@ class TreeBuilder {
   // Marks the calls of groups that lie on a circle among their siblings. True when anything was split.
   bool splitCircles() {
     std::vector<std::pair<int, int>> pairs;
-    for (const NodeEdge& edge : visible_.edges) {
+    for (const DataEdge& edge : tree_.edges) {
       const auto [a, b] =
           siblings(tree_.itemOfNode[static_cast<size_t>(edge.from)], tree_.itemOfNode[static_cast<size_t>(edge.to)]);
       if (a != b) pairs.emplace_back(a, b);
@@ -185,7 +182,7 @@ class TreeBuilder {
   }
 
   void collectNodes(int item, int member, std::vector<std::pair<int, int>>& out) const {
-    const Item& it = tree_.items[static_cast<size_t>(item)];
+    const Item& it = tree_.item(item);
     if (it.kind == ItemKind::Op) out.emplace_back(it.node, member);
     for (const int child : it.children) collectNodes(child, member, out);
   }
@@ -198,7 +195,7 @@ class TreeBuilder {
     int previous = kNone;
     bool split = false;
     for (const auto& [node, member] : nodes) {
-      const Item& item = tree_.items[static_cast<size_t>(member)];
+      const Item& item = tree_.item(member);
       if (member != previous && calls[member]++ > 0) split = split || item.kind == ItemKind::Group;
       if (item.kind == ItemKind::Group) {
         int& call = calls_[key(item.scope, node)];
@@ -227,9 +224,9 @@ class TreeBuilder {
   bool areParts(const std::vector<int>& items) const {
     std::vector<int> modules;
     for (const int item : items) {
-      for (const int child : tree_.items[static_cast<size_t>(item)].children) {
-        if (tree_.items[static_cast<size_t>(child)].kind != ItemKind::Group) return false;
-        modules.push_back(tree_.items[static_cast<size_t>(child)].scope);
+      for (const int child : tree_.item(item).children) {
+        if (tree_.item(child).kind != ItemKind::Group) return false;
+        modules.push_back(tree_.item(child).scope);
       }
     }
     std::sort(modules.begin(), modules.end());
@@ -240,19 +237,16 @@ class TreeBuilder {
     return (static_cast<uint64_t>(static_cast<uint32_t>(scope)) << 32) | static_cast<uint32_t>(node);
   }
 
+  Hierarchy& tree_;
   const protocol::GraphDocument& document_;
-  const VisibleEdges& visible_;
-  std::vector<int> scopeOfId_;
+  const std::vector<bool>& shown_;
   std::vector<std::vector<int>> chains_;
   std::unordered_map<uint64_t, int> calls_;  // (scope, node) -> call, where a scope is split
   std::vector<int> depth_;
-  ScopeTree tree_;
 };
 
 }  // namespace
 
-ScopeTree buildScopeTree(const protocol::GraphDocument& document, const VisibleEdges& visible) {
-  return TreeBuilder(document, visible).build();
-}
+void buildScopeTree(Hierarchy& hierarchy, const std::vector<bool>& shown) { TreeBuilder(hierarchy, shown).build(); }
 
 }  // namespace normlens::layout

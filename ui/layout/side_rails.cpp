@@ -1,12 +1,10 @@
-#include "ui/layout/side_rails.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "ui/layout/rounded_path.h"
+#include "ui/layout/routing.h"
 
 namespace normlens::layout {
 namespace {
@@ -15,7 +13,6 @@ constexpr int kMinRows = 3;    // fewer readers, or readers side by side, are dr
 constexpr double kGap = 24;    // from the boxes to the first rail
 constexpr double kPitch = 12;  // from rail to rail
 constexpr double kCorner = 9;
-constexpr double kEntryHeight = 15;
 constexpr double kClearance = 3;
 
 int rowsOf(const std::vector<int>& edges, const DotGraph& graph, const DotDrawing& drawing) {
@@ -39,7 +36,7 @@ class RailDrawer {
       : graph_(graph), movable_(movable), drawing_(drawing) {
     for (const QRectF& box : drawing.boxes) right_ = std::max(right_, box.right());
     for (size_t i = 0; i < graph.edges.size(); ++i) {
-      if (graph.edges[i].guide || graph.edges[i].order || graph.edges[i].routed) continue;
+      if (!graph.edges[i].hasCurve()) continue;
       for (const QPointF& p : drawing.curves[i]) right_ = std::max(right_, p.x());
     }
   }
@@ -64,14 +61,9 @@ class RailDrawer {
  private:
   QRectF& rect(int box) { return drawing_.boxes[static_cast<size_t>(box)]; }
 
-  bool isFree(const QPointF& a, const QPointF& b, const DotEdge& edge) const {
-    const QRectF line = QRectF(a, b).normalized().adjusted(-kClearance, -kClearance, kClearance, kClearance);
-    for (size_t i = 0; i < drawing_.boxes.size(); ++i) {
-      if (static_cast<int>(i) == edge.from || static_cast<int>(i) == edge.to || drawing_.boxes[i].width() <= 2)
-        continue;
-      if (line.intersects(drawing_.boxes[i])) return false;
-    }
-    return true;
+  // From x1 to x2.
+  bool isLevelFree(double x1, double x2, double y, const DotEdge& edge) const {
+    return isFree(QRectF(QPointF(x1, y), QPointF(x2, y)), edge, drawing_, kClearance);
   }
 
   // From the source down to the rail; empty when something is in between.
@@ -81,11 +73,9 @@ class RailDrawer {
       source.moveCenter({x, source.center().y()});
       return RoundedPath(source.center());
     }
-    const auto& ports = graph_.boxes[static_cast<size_t>(edge.from)].bottomPorts;
-    const double from =
-        edge.fromPort >= 0 ? source.left() + ports[static_cast<size_t>(edge.fromPort)] : source.center().x();
+    const double from = tailX(edge, graph_, drawing_);
     const double y = source.bottom() + kEntryHeight;
-    if (!isFree({from, y}, {x, y}, edge)) return std::nullopt;
+    if (!isLevelFree(from, x, y, edge)) return std::nullopt;
     RoundedPath path({from, source.bottom()});
     path.lineTo({from, y - kCorner});
     path.cornerTo({from, y}, {from + kCorner, y});
@@ -108,13 +98,12 @@ class RailDrawer {
     path->lineTo({x, y - kCorner});
     path->cornerTo({x, y}, {x - kCorner, y});
     if (!throughTop) {
-      if (!isFree({x, y}, {head.right(), y}, edge)) return std::nullopt;
+      if (!isLevelFree(x, head.right(), y, edge)) return std::nullopt;
       path->lineTo({head.right(), y});
       return path->take();
     }
-    const double port =
-        head.left() + graph_.boxes[static_cast<size_t>(edge.to)].topPorts[static_cast<size_t>(edge.toPort)];
-    if (x - port < 2 * kCorner || !isFree({x, y}, {port, y}, edge)) return std::nullopt;
+    const double port = headX(edge, graph_, drawing_);
+    if (x - port < 2 * kCorner || !isLevelFree(x, port, y, edge)) return std::nullopt;
     path->lineTo({port + kCorner, y});
     path->cornerTo({port, y}, {port, y + std::min(kCorner, head.top() - y)});
     path->lineTo({port, head.top()});
@@ -130,12 +119,12 @@ class RailDrawer {
 }  // namespace
 
 std::vector<std::vector<int>> findRails(const DotGraph& graph, const DotDrawing& drawing) {
-  std::map<std::pair<int, int>, std::vector<int>> leaving;
+  std::map<std::pair<int, double>, std::vector<int>> leaving;  // by box and where on its border
   for (size_t i = 0; i < graph.edges.size(); ++i) {
     const DotEdge& edge = graph.edges[i];
     const bool branch = graph.boxes[static_cast<size_t>(edge.from)].stream && edge.fromPort < 0;
     if (!edge.stream && !edge.guide && !edge.order && !branch)
-      leaving[{edge.from, edge.fromPort}].push_back(static_cast<int>(i));
+      leaving[{edge.from, edge.fromPort < 0 ? -1 : tailX(edge, graph, drawing)}].push_back(static_cast<int>(i));
   }
   std::vector<std::vector<int>> rails;
   for (const auto& [source, edges] : leaving) {

@@ -1,35 +1,33 @@
-#include "ui/layout/visible_edges.h"
-
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "ui/layout/hierarchy_steps.h"
 
 namespace normlens::layout {
 namespace {
 
-int at(const std::vector<int>& table, int id) {
-  return id < 0 || static_cast<size_t>(id) >= table.size() ? -1 : table[static_cast<size_t>(id)];
-}
-
 class Builder {
  public:
-  Builder(const protocol::GraphDocument& document, const std::vector<int>& valueOfId, bool showHelpers)
-      : document_(document), valueOfId_(valueOfId), producer_(document.values.size(), -1) {
-    result_.shown.resize(document.nodes.size());
-    for (size_t i = 0; i < document.nodes.size(); ++i) {
-      result_.shown[i] = showHelpers || (!document.nodes[i].helper && document.nodes[i].role != "H");
-      for (const int id : document.nodes[i].outputs) {
-        if (const int value = at(valueOfId_, id); value >= 0)
-          producer_[static_cast<size_t>(value)] = static_cast<int>(i);
+  Builder(Hierarchy& hierarchy, bool showHelpers)
+      : h_(hierarchy),
+        document_(*hierarchy.document),
+        producer_(document_.values.size(), kNone),
+        shown_(document_.nodes.size()) {
+    for (size_t i = 0; i < document_.nodes.size(); ++i) {
+      shown_[i] = showHelpers || (!document_.nodes[i].helper && document_.nodes[i].role != "H");
+      for (const int id : document_.nodes[i].outputs) {
+        if (const int value = h_.values.of(id); value >= 0) producer_[static_cast<size_t>(value)] = static_cast<int>(i);
       }
     }
   }
 
-  VisibleEdges build() {
+  std::vector<bool> build() {
     for (size_t i = 0; i < document_.nodes.size(); ++i) {
-      if (result_.shown[i]) addInputs(static_cast<int>(i));
+      if (shown_[i]) addInputs(static_cast<int>(i));
     }
     keepStreamThin();
-    return std::move(result_);
+    return std::move(shown_);
   }
 
  private:
@@ -37,11 +35,11 @@ class Builder {
     std::set<int> seen;  // values: x * x is one edge
     bool joined = false;
     for (const int id : document_.nodes[static_cast<size_t>(consumer)].inputs) {
-      const int value = at(valueOfId_, id);
+      const int value = h_.values.of(id);
       if (value < 0 || document_.values[static_cast<size_t>(value)].constant || !seen.insert(value).second) continue;
       const int producer = producer_[static_cast<size_t>(value)];
-      if (producer < 0 || producer == consumer || !result_.shown[static_cast<size_t>(producer)]) continue;
-      result_.edges.push_back({producer, consumer, value, document_.values[static_cast<size_t>(value)].stream});
+      if (producer < 0 || producer == consumer || !shown_[static_cast<size_t>(producer)]) continue;
+      h_.edges.push_back({producer, consumer, value, document_.values[static_cast<size_t>(value)].stream});
       joined = true;
     }
     if (!joined) bridge(consumer);
@@ -56,10 +54,10 @@ class Builder {
       if (stream[v] && producer_[v] >= 0) makesStream[static_cast<size_t>(producer_[v])] = true;
     }
     std::vector<int> readers(document_.values.size(), 0);
-    for (const NodeEdge& edge : result_.edges) {
+    for (const DataEdge& edge : h_.edges) {
       if (edge.value >= 0) ++readers[static_cast<size_t>(edge.value)];
     }
-    for (NodeEdge& edge : result_.edges) {
+    for (DataEdge& edge : h_.edges) {
       if (edge.value < 0) continue;
       const auto value = static_cast<size_t>(edge.value);
       edge.stream = stream[value] && (makesStream[static_cast<size_t>(edge.to)] || readers[value] == 1);
@@ -81,7 +79,7 @@ class Builder {
   }
 
   void markStream(int id, bool evidence, std::vector<bool>& residual) const {
-    const int value = at(valueOfId_, id);
+    const int value = h_.values.of(id);
     if (value < 0 || !evidence || !document_.values[static_cast<size_t>(value)].stream) return;
     const int producer = producer_[static_cast<size_t>(value)];
     const bool doubtful =
@@ -89,58 +87,52 @@ class Builder {
     residual[static_cast<size_t>(value)] = residual[static_cast<size_t>(value)] || !doubtful;
   }
 
-  bool takesInBranch(int sum) const {
-    std::set<int> visited;
-    std::vector<int> open{sum};
-    while (!open.empty() && visited.size() < 300) {
+  // The first node found upstream that is `wanted`; kNone. Leads on only through the values that it `follows`.
+  template <class Follows, class Wanted>
+  int findUpstream(int start, size_t most, Follows follows, Wanted wanted) const {
+    std::set<int> visited{start};
+    std::vector<int> open{start};
+    while (!open.empty() && visited.size() <= most) {
       const int node = open.back();
       open.pop_back();
       for (const int id : document_.nodes[static_cast<size_t>(node)].inputs) {
-        const int value = at(valueOfId_, id);
-        const int producer = value < 0 ? -1 : producer_[static_cast<size_t>(value)];
-        if (producer < 0 || document_.values[static_cast<size_t>(value)].stream || !visited.insert(producer).second)
+        const int value = h_.values.of(id);
+        const int producer = value < 0 ? kNone : producer_[static_cast<size_t>(value)];
+        if (producer < 0 || !follows(document_.values[static_cast<size_t>(value)]) || !visited.insert(producer).second)
           continue;
-        const std::string& role = document_.nodes[static_cast<size_t>(producer)].role;
-        if (role == "L" || role == "N") return true;
+        if (wanted(producer)) return producer;
         open.push_back(producer);
       }
     }
-    return false;
+    return kNone;
+  }
+
+  bool takesInBranch(int sum) const {
+    const auto branches = [](const protocol::GraphValue& value) { return !value.stream; };
+    return findUpstream(sum, 300, branches, [this](int node) {
+             const std::string& role = document_.nodes[static_cast<size_t>(node)].role;
+             return role == "L" || role == "N";
+           }) != kNone;
   }
 
   // A shown node whose inputs all come out of hidden ones (positions made from sizes) hangs in the air otherwise: it is
   // joined to the model's input that its sizes come from.
   void bridge(int consumer) {
-    std::set<int> visited;
-    std::vector<int> open{consumer};
-    while (!open.empty() && visited.size() < 500) {
-      const int node = open.back();
-      open.pop_back();
-      for (const int id : document_.nodes[static_cast<size_t>(node)].inputs) {
-        const int value = at(valueOfId_, id);
-        const int producer = value < 0 ? -1 : producer_[static_cast<size_t>(value)];
-        if (producer < 0 || producer == consumer || !visited.insert(producer).second) continue;
-        if (document_.nodes[static_cast<size_t>(producer)].role == "I" &&
-            result_.shown[static_cast<size_t>(producer)]) {
-          result_.edges.push_back({producer, consumer, -1, false});
-          return;
-        }
-        open.push_back(producer);
-      }
-    }
+    const auto all = [](const protocol::GraphValue&) { return true; };
+    const int input = findUpstream(consumer, 500, all, [this](int node) {
+      return document_.nodes[static_cast<size_t>(node)].role == "I" && shown_[static_cast<size_t>(node)];
+    });
+    if (input != kNone) h_.edges.push_back({input, consumer, kNone, false});
   }
 
+  Hierarchy& h_;
   const protocol::GraphDocument& document_;
-  const std::vector<int>& valueOfId_;
   std::vector<int> producer_;  // by value index
-  VisibleEdges result_;
+  std::vector<bool> shown_;    // by node index
 };
 
 }  // namespace
 
-VisibleEdges visibleEdges(const protocol::GraphDocument& document, const std::vector<int>& valueOfId,
-                          bool showHelpers) {
-  return Builder(document, valueOfId, showHelpers).build();
-}
+std::vector<bool> findEdges(Hierarchy& hierarchy, bool showHelpers) { return Builder(hierarchy, showHelpers).build(); }
 
 }  // namespace normlens::layout

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 
 namespace normlens::layout {
@@ -86,28 +85,24 @@ class GraphBuilder {
 
   int portOf(int group, PlaceKind side, const DataEdge& edge) {
     LocalGraph& graph = local(group);
-    std::vector<Port>& ports = side == PlaceKind::In ? graph.inPorts : graph.outPorts;
+    std::vector<bool>& ports = side == PlaceKind::In ? graph.inPorts : graph.outPorts;
     auto& known = keys_[static_cast<size_t>(graph_.indexOfGroup.at(group))].ports;
-    const auto found = known.find({side, edge.value});
-    if (found != known.end()) return found->second;
-    int port = kNone;
-    if (ports.size() < kMaxPorts || edge.stream) {
-      port = static_cast<int>(ports.size());
-      ports.push_back({edge.value, edge.stream});
-    } else {
-      const auto [rest, isNew] = known.try_emplace({side, kRest}, static_cast<int>(ports.size()));
-      if (isNew) ports.push_back({kNone, false});
-      port = rest->second;
+    const int next = static_cast<int>(ports.size());
+    const auto [port, isNew] = known.try_emplace({side, edge.value}, next);
+    if (isNew && ports.size() >= kMaxPorts && !edge.stream) {
+      const auto [rest, isFirst] = known.try_emplace({side, kRest}, next);
+      if (isFirst) ports.push_back(false);
+      port->second = rest->second;
+    } else if (isNew) {
+      ports.push_back(edge.stream);
     }
-    known[{side, edge.value}] = port;
-    return port;
+    return port->second;
   }
 
   void addEdge(int group, const Place& from, const Place& to, int data) {
     LocalGraph& graph = local(group);
     auto& known = keys_[static_cast<size_t>(graph_.indexOfGroup.at(group))].edges;
-    const auto place = [](const Place& p) { return std::make_tuple(static_cast<int>(p.kind), p.box, p.port); };
-    const auto [entry, isNew] = known.try_emplace({place(from), place(to)}, static_cast<int>(graph.edges.size()));
+    const auto [entry, isNew] = known.try_emplace({from, to}, static_cast<int>(graph.edges.size()));
     const DataEdge& source = h_.edges[static_cast<size_t>(data)];
     if (isNew) graph.edges.push_back({from, to, false, true, {}});
     LocalEdge& edge = graph.edges[static_cast<size_t>(entry->second)];
@@ -116,10 +111,9 @@ class GraphBuilder {
     edge.data.push_back(data);
   }
 
-  using PlaceKey = std::tuple<int, int, int>;
   struct Keys {
     std::map<std::pair<PlaceKind, int>, int> ports;
-    std::map<std::pair<PlaceKey, PlaceKey>, int> edges;
+    std::map<std::pair<Place, Place>, int> edges;
   };
 
   const Hierarchy& h_;

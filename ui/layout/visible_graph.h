@@ -5,8 +5,8 @@
 // the same value into a group enter it once and fan out inside. Parallel edges between the same two places are one.
 #pragma once
 
+#include <compare>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ui/layout/hierarchy.h"
@@ -19,7 +19,7 @@ struct Place {
   PlaceKind kind = PlaceKind::Box;
   int box = kNone;   // index into LocalGraph::boxes
   int port = kNone;  // of an open child box, or of the group itself
-  friend bool operator==(const Place&, const Place&) = default;
+  friend auto operator<=>(const Place&, const Place&) = default;
 };
 
 struct LocalEdge {
@@ -29,19 +29,12 @@ struct LocalEdge {
   std::vector<int> data;  // indices into Hierarchy::edges
 };
 
-struct Port {
-  int value = kNone;  // document value index; kNone: several
-  bool stream = false;
-};
-
 struct LocalGraph {
-  int group = kNone;       // item
-  std::vector<int> boxes;  // items, execution order
-  std::vector<Port> inPorts, outPorts;
+  int group = kNone;                    // item
+  std::vector<int> boxes;               // items, execution order
+  std::vector<bool> inPorts, outPorts;  // by port: whether the stream runs through it
   std::vector<LocalEdge> edges;
 };
-
-using GroupSet = std::unordered_set<int>;
 
 struct VisibleGraph {
   std::vector<LocalGraph> groups;             // open groups, parents before children; 0 is the model

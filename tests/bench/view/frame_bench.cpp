@@ -108,7 +108,6 @@ int boxesInSight(const GraphView& view) {
 
 bool openAll(GraphView& view, const FrameCase& what) {
   view.setAnimated(false);
-  view.setTheme(ui::lightTheme());
   view.resize(kSize);
   QElapsedTimer timer;
   timer.start();

@@ -26,7 +26,7 @@ class LinkedTest : public QObject {
                return a.view.isScopeOpen(scope.id) == b.view.isScopeOpen(scope.id);
              });
     };
-    a.view.expandScope(a.scopeOf("transformer.h.3.attn"));
+    a.view.setScopesOpen({{a.scopeOf("transformer.h.3.attn"), true}});
     QTRY_VERIFY(b.view.isScopeOpen(b.scopeOf("transformer.h.3.attn")));
     QTRY_VERIFY(same());
     b.view.expandAll();
@@ -39,11 +39,11 @@ class LinkedTest : public QObject {
 
   void aContainerThatIsNotDrawnIsItsFirstBlock() {
     ShownGraph graph(gpt2Document());
-    const QRectF block = graph.view.screenRectOfScope(graph.scopeOf("transformer.h.0"));
+    const QRectF block = test::screenRectOfScope(graph.view, graph.scopeOf("transformer.h.0"));
     QVERIFY(!block.isEmpty());
-    QCOMPARE(graph.view.screenRectOfScope(graph.scopeOf("transformer.h")), block);
-    QVERIFY(graph.view.screenRectOfScope(9999).isEmpty());
-    QVERIFY(graph.view.screenRectOfScope(-1).isEmpty());
+    QCOMPARE(test::screenRectOfScope(graph.view, graph.scopeOf("transformer.h")), block);
+    QVERIFY(test::screenRectOfScope(graph.view, 9999).isEmpty());
+    QVERIFY(test::screenRectOfScope(graph.view, -1).isEmpty());
   }
 };
 

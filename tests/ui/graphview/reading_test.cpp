@@ -44,12 +44,13 @@ class ReadingTest : public QObject {
     graph.view.setDirection(layout::Direction::Right);
     graph.settle();
     for (int block = 1; block < 12; ++block) {
-      const QRectF before = graph.view.screenRectOfScope(graph.scopeOf("transformer.h." + std::to_string(block - 1)));
-      const QRectF after = graph.view.screenRectOfScope(graph.scopeOf("transformer.h." + std::to_string(block)));
+      const QRectF before =
+          test::screenRectOfScope(graph.view, graph.scopeOf("transformer.h." + std::to_string(block - 1)));
+      const QRectF after = test::screenRectOfScope(graph.view, graph.scopeOf("transformer.h." + std::to_string(block)));
       QVERIFY(before.right() < after.left());
       QVERIFY(before.width() > before.height());  // the box itself is not turned
     }
-    graph.click(graph.view.screenRectOfScope(graph.scopeOf("transformer.h.0")));
+    graph.click(test::screenRectOfScope(graph.view, graph.scopeOf("transformer.h.0")));
     QSignalSpy scopes(&graph.view, &GraphView::scopeSelected);
     QTest::keyClick(&graph.view, Qt::Key_Right);
     QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.1"));
@@ -91,7 +92,7 @@ class ReadingTest : public QObject {
     ShownGraph graph(gpt2Document());
     graph.open("transformer.h.3");
     const int norm = graph.nodeIn("transformer.h.3.ln_2", "layer_norm");
-    graph.click(graph.view.screenRectOf(norm));
+    graph.click(test::screenRectOf(graph.view, norm));
     QSignalSpy nodes(&graph.view, &GraphView::nodeSelected), scopes(&graph.view, &GraphView::scopeSelected);
     QTest::keyClick(&graph.view, Qt::Key_Down);
     QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.3.mlp"));
@@ -109,17 +110,17 @@ class ReadingTest : public QObject {
     graph.view.reveal(graph.nodeIn("transformer.h.2.mlp.c_fc", "addmm"));
     graph.settle();
     const int first = graph.nodeIn("transformer.h.2.mlp.c_fc", "addmm");
-    const QPointF there = graph.view.screenRectOf(first).center();
+    const QPointF there = test::screenRectOf(graph.view, first).center();
     graph.view.reveal(graph.nodeIn("transformer.h.10.mlp.c_fc", "addmm"));
     graph.settle();
-    QVERIFY(!graph.view.rect().contains(graph.view.screenRectOf(first).center().toPoint()));
+    QVERIFY(!graph.view.rect().contains(test::screenRectOf(graph.view, first).center().toPoint()));
     QTest::keyClick(&graph.view, Qt::Key_Left, Qt::AltModifier);
     graph.settle();
-    QVERIFY((graph.view.screenRectOf(first).center() - there).manhattanLength() < 3);
+    QVERIFY((test::screenRectOf(graph.view, first).center() - there).manhattanLength() < 3);
     QVERIFY(graph.view.canGoForward());
     QTest::mouseClick(&graph.view, Qt::ForwardButton, {}, {300, 300});
     graph.settle();
-    const QRectF second = graph.view.screenRectOf(graph.nodeIn("transformer.h.10.mlp.c_fc", "addmm"));
+    const QRectF second = test::screenRectOf(graph.view, graph.nodeIn("transformer.h.10.mlp.c_fc", "addmm"));
     QVERIFY(graph.view.rect().contains(second.center().toPoint()));
     QVERIFY(!graph.view.canGoForward());
   }
@@ -128,7 +129,7 @@ class ReadingTest : public QObject {
     ShownGraph graph(gpt2Document());
     graph.open("transformer.h.3");
     const QImage before = graph.view.grab().toImage();
-    const QRectF norm = graph.view.screenRectOf(graph.nodeIn("transformer.h.3.ln_2", "layer_norm"));
+    const QRectF norm = test::screenRectOf(graph.view, graph.nodeIn("transformer.h.3.ln_2", "layer_norm"));
     QTest::mouseMove(&graph.view, norm.center().toPoint());
     QTRY_VERIFY(graph.view.reach().active());
     QVERIFY(graph.view.grab().toImage() != before);

@@ -43,7 +43,7 @@ class RebuildTest : public QObject {
     graph.view.updateDocument(withoutStreams(*graph.document));
     QVERIFY(!graph.view.isLaidOut());
 
-    const QRectF rect = graph.view.screenRectOf(norm);
+    const QRectF rect = test::screenRectOf(graph.view, norm);
     graph.click(rect);
     QCOMPARE(graph.view.selectedNode(), norm);
     const QPoint middle = rect.center().toPoint();
@@ -55,7 +55,7 @@ class RebuildTest : public QObject {
     QTest::keyClick(&graph.view, Qt::Key_Left, Qt::AltModifier);
     graph.view.grab();
     QVERIFY(!graph.view.isLaidOut());
-    QMenu* menu = menuAt(graph.view, graph.view.screenRectOf(norm).center().toPoint());
+    QMenu* menu = menuAt(graph.view, test::screenRectOf(graph.view, norm).center().toPoint());
     QVERIFY(menu != nullptr);
     menu->close();
     QCOMPARE(graph.view.selectedNode(), norm);
@@ -69,7 +69,7 @@ class RebuildTest : public QObject {
     ShownGraph graph(gpt2Document());
     graph.view.setOptions(kWithHelpers);
     const int block = graph.scopeOf("transformer.h.3");
-    QTest::mouseDClick(&graph.view, Qt::LeftButton, {}, graph.view.screenRectOfScope(block).center().toPoint());
+    QTest::mouseDClick(&graph.view, Qt::LeftButton, {}, test::screenRectOfScope(graph.view, block).center().toPoint());
     graph.settle();
     QVERIFY(graph.view.isScopeOpen(block));
     QVERIFY(!graph.view.isScopeOpen(graph.scopeOf("transformer.h.2")));
@@ -102,13 +102,13 @@ class RebuildTest : public QObject {
     graph.view.reveal(helper);
     graph.settle();
     QCOMPARE(graph.view.selectedNode(), helper);
-    QVERIFY(graph.view.rect().contains(graph.view.screenRectOf(helper).center().toPoint()));
+    QVERIFY(graph.view.rect().contains(test::screenRectOf(graph.view, helper).center().toPoint()));
   }
 
   void aMenuFromBeforeMeansTheSameGroup() {
     ShownGraph graph(gpt2Document());
     const int block = graph.scopeOf("transformer.h.11");
-    QMenu* menu = menuAt(graph.view, graph.view.screenRectOfScope(block).center().toPoint());
+    QMenu* menu = menuAt(graph.view, test::screenRectOfScope(graph.view, block).center().toPoint());
     QVERIFY(menu != nullptr);
     graph.view.setOptions(kWithHelpers);
     graph.settle();

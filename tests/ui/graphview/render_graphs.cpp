@@ -26,12 +26,14 @@ void renderAll(const QString& folder, const normlens::ui::Theme& theme, const QS
   GraphView view;
   view.setAnimated(false);
   view.resize(1100, 820);
-  view.setTheme(theme);
+  QPalette palette;
+  palette.setColor(QPalette::WindowText, theme.text);  // by which a view tells light from dark
+  view.setPalette(palette);
   const auto document = normlens::test::gpt2Document();
   view.setDocument(document);
   view.show();
   save(view, folder, "gpt2_closed_" + suffix);
-  view.expandScope(scopeOf(*document, "transformer.h.3"));
+  view.setScopesOpen({{scopeOf(*document, "transformer.h.3"), true}});
   view.waitForLayout(5000);
   view.revealScope(scopeOf(*document, "transformer.h.3"));
   save(view, folder, "gpt2_block_" + suffix);
@@ -54,7 +56,7 @@ void renderAll(const QString& folder, const normlens::ui::Theme& theme, const QS
   view.setOptions({});
   view.setDirection(normlens::layout::Direction::Right);
   view.waitForLayout(5000);
-  view.expandScope(scopeOf(*document, "transformer.h.3"));
+  view.setScopesOpen({{scopeOf(*document, "transformer.h.3"), true}});
   view.waitForLayout(5000);
   view.revealScope(scopeOf(*document, "transformer.h.3"));
   save(view, folder, "gpt2_right_" + suffix);

@@ -11,13 +11,24 @@
 
 namespace normlens::test {
 
+// Where an item is on the screen, and so a node or a group by its id; empty when it is not laid out.
+inline QRectF screenRectOfItem(const graphview::GraphView& view, int item) {
+  const int box = view.scene().boxOf(item);
+  return box < 0 ? QRectF() : view.camera().toScreen(view.scene().box(box).rect);
+}
+inline QRectF screenRectOf(const graphview::GraphView& view, int node) {
+  return screenRectOfItem(view, view.scene().hierarchy->itemOfId(node));
+}
+inline QRectF screenRectOfScope(const graphview::GraphView& view, int scope) {
+  return screenRectOfItem(view, view.scene().hierarchy->itemOfScope(scope));
+}
+
 struct ShownGraph {
   graphview::GraphView view;
   std::shared_ptr<const protocol::GraphDocument> document;
 
   explicit ShownGraph(std::shared_ptr<const protocol::GraphDocument> shown) : document(std::move(shown)) {
     view.setAnimated(false);
-    view.setTheme(ui::lightTheme());
     view.resize(1400, 900);
     view.setDocument(document);
     view.show();
@@ -41,7 +52,7 @@ struct ShownGraph {
     return -1;
   }
   void open(const std::string& path) {
-    view.expandScope(scopeOf(path));
+    view.setScopesOpen({{scopeOf(path), true}});
     settle();
     view.revealScope(scopeOf(path));
     settle();

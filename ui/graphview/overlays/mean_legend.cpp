@@ -17,9 +17,8 @@ MeanLegend::MeanLegend(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Legend of the lines"));
 }
 
-void MeanLegend::setStates(const MeanStates& states, const ui::Theme& theme) {
+void MeanLegend::setStates(const MeanStates& states) {
   states_ = states;
-  theme_ = theme;
   QStringList words;
   for (const Row& row : rows()) words << row.text;
   setAccessibleDescription(words.join(QStringLiteral(", ")));
@@ -43,19 +42,20 @@ QSize MeanLegend::sizeHint() const {
 }
 
 void MeanLegend::paintEvent(QPaintEvent*) {
+  const ui::Theme theme = ui::themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(QPen(theme_.control, 1));
-  painter.setBrush(theme_.panel);
+  painter.setPen(QPen(theme.control, 1));
+  painter.setBrush(theme.panel);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   painter.setFont(ui::uiFont(12));
   int y = kPad / 2;
   for (const Row& row : rows()) {
-    QPen pen(meanColor(row.state, theme_), row.state == MeanState::Unknown ? 1.5 : 3, Qt::SolidLine, Qt::FlatCap);
+    QPen pen(meanColor(row.state, theme), row.state == MeanState::Unknown ? 1.5 : 3, Qt::SolidLine, Qt::FlatCap);
     setMeanDashes(pen, row.state);
     painter.setPen(pen);
     painter.drawLine(QPointF(kPad, y + kRowHeight / 2.0), QPointF(kPad + kSample, y + kRowHeight / 2.0));
-    painter.setPen(theme_.text);
+    painter.setPen(theme.text);
     painter.drawText(QRect(2 * kPad + kSample, y, width(), kRowHeight), Qt::AlignVCenter | Qt::AlignLeft, row.text);
     y += kRowHeight;
   }

@@ -13,7 +13,7 @@ class MeanLegend : public QWidget {
  public:
   explicit MeanLegend(QWidget* parent);
 
-  void setStates(const MeanStates& states, const ui::Theme& theme);
+  void setStates(const MeanStates& states);
   [[nodiscard]] QSize sizeHint() const override;
 
  protected:
@@ -27,7 +27,6 @@ class MeanLegend : public QWidget {
   [[nodiscard]] std::vector<Row> rows() const;
 
   MeanStates states_;
-  ui::Theme theme_;
 };
 
 }  // namespace normlens::graphview

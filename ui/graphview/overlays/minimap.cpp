@@ -22,10 +22,9 @@ Minimap::Minimap(QWidget* parent) : QWidget(parent) {
   setToolTip(tr("The whole graph. Click or drag to move there."));
 }
 
-void Minimap::setScene(const Scene* scene, const Lighting* lighting, const ui::Theme& theme) {
-  scene_ = scene;
-  lighting_ = lighting;
-  theme_ = theme;
+void Minimap::setScene(const Scene& scene, const Lighting& lighting) {
+  scene_ = &scene;
+  lighting_ = &lighting;
   stale_ = true;
   update();
 }
@@ -36,55 +35,44 @@ void Minimap::setVisibleArea(const QRectF& world) {
   update();
 }
 
-QPointF Minimap::toMap(const QPointF& world) const {
-  return {world.x() * scaleX_ + offset_.x(), world.y() * scaleY_ + offset_.y()};
-}
-
-QPointF Minimap::toWorld(const QPointF& map) const {
-  return {(map.x() - offset_.x()) / scaleX_, (map.y() - offset_.y()) / scaleY_};
-}
-
 void Minimap::render() {
   stale_ = false;
+  const ui::Theme theme = ui::themeOf(this);
   const double ratio = devicePixelRatioF();
   picture_ = QPixmap(size() * ratio);
   picture_.setDevicePixelRatio(ratio);
   picture_.fill(Qt::transparent);
   QPainter painter(&picture_);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(QPen(theme_.control, 1));
-  painter.setBrush(theme_.panel);
+  painter.setPen(QPen(theme.control, 1));
+  painter.setBrush(theme.panel);
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   if (scene_ == nullptr || scene_->empty()) return;
   const QRectF area = QRectF(rect()).adjusted(kInset, kInset, -kInset, -kInset);
   const QRectF bounds = scene_->layout->bounds;
   const double fitX = area.width() / bounds.width(), fitY = area.height() / bounds.height();
-  scaleX_ = std::min(fitX, fitY * kMaxStretch);
-  scaleY_ = std::min(fitY, fitX * kMaxStretch);
-  offset_ = area.center() - QPointF(bounds.center().x() * scaleX_, bounds.center().y() * scaleY_);
+  const double scaleX = std::min(fitX, fitY * kMaxStretch), scaleY = std::min(fitY, fitX * kMaxStretch);
+  const QPointF offset = area.center() - QPointF(bounds.center().x() * scaleX, bounds.center().y() * scaleY);
+  toMap_ = QTransform(scaleX, 0, 0, scaleY, offset.x(), offset.y());
   painter.setRenderHint(QPainter::Antialiasing, false);
-  const bool active = lighting_ != nullptr && lighting_->active();
-  const QColor grey = mixed(theme_.textFaint, theme_.panel, theme_.dark ? 0.5 : 0.45);
+  const QColor grey = mixed(theme.textFaint, theme.panel, theme.dark ? 0.5 : 0.45);
   for (const auto& edge : scene_->layout->edges) {
     if (!edge.stream) continue;
-    const QPointF a = toMap(scene_->layout->points[static_cast<size_t>(edge.firstPoint)]);
-    const QPointF b = toMap(scene_->layout->points[static_cast<size_t>(edge.firstPoint + edge.pointCount - 1)]);
-    painter.setPen(QPen(theme_.streamLine, 2));
-    painter.drawLine(a, b);
+    painter.setPen(QPen(theme.streamLine, 2));
+    painter.drawLine(toMap_.map(scene_->startOf(edge)), toMap_.map(scene_->endOf(edge)));
   }
   for (size_t i = 0; i < scene_->layout->boxes.size(); ++i) {
     const layout::Box& box = scene_->layout->boxes[i];
     if (box.kind == layout::BoxKind::Frame) continue;
     QColor color = grey;
-    if (active && lighting_->box(static_cast<int>(i)).lit) {
-      const BoxLight& light = lighting_->box(static_cast<int>(i));
-      color = light.blocker  ? theme_.opaqueLine
-              : light.chosen ? theme_.classes.chosen
-                             : theme_.classColor(QLatin1Char(light.inside.contains('N') ? 'N' : light.letter));
-    } else if (active) {
-      color = mixed(grey, theme_.panel, 0.5);
+    if (const BoxLight& light = lighting_->box(static_cast<int>(i)); light.lit) {
+      color = light.blocker  ? theme.opaqueLine
+              : light.chosen ? theme.classes.chosen
+                             : theme.classColor(QLatin1Char(light.inside.contains('N') ? 'N' : light.letter));
+    } else if (lighting_->active()) {
+      color = mixed(grey, theme.panel, 0.5);
     }
-    const QRectF onMap(toMap(box.rect.topLeft()), toMap(box.rect.bottomRight()));
+    const QRectF onMap(toMap_.map(box.rect.topLeft()), toMap_.map(box.rect.bottomRight()));
     painter.fillRect(QRectF(onMap.x(), onMap.y(), std::max(onMap.width(), 1.5), std::max(onMap.height() - 0.5, 1.2)),
                      color);
   }
@@ -95,24 +83,22 @@ void Minimap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.drawPixmap(0, 0, picture_);
   if (scene_ == nullptr || scene_->empty() || visible_.isEmpty()) return;
+  const ui::Theme theme = ui::themeOf(this);
   const QRectF inner = QRectF(rect()).adjusted(4, 4, -4, -4);
-  const QRectF seen = QRectF(toMap(visible_.topLeft()), toMap(visible_.bottomRight())).intersected(inner);
+  const QRectF seen = QRectF(toMap_.map(visible_.topLeft()), toMap_.map(visible_.bottomRight())).intersected(inner);
   painter.setRenderHint(QPainter::Antialiasing);
-  QColor fill = theme_.accent;
-  fill.setAlpha(theme_.dark ? 50 : 28);
+  QColor fill = theme.accent;
+  fill.setAlpha(theme.dark ? 50 : 28);
   painter.setBrush(fill);
-  painter.setPen(QPen(theme_.accentText, 1));
+  painter.setPen(QPen(theme.accentText, 1));
   painter.drawRoundedRect(seen.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
 }
 
-void Minimap::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && scene_ != nullptr && !scene_->empty())
-    Q_EMIT centerRequested(toWorld(event->position()));
-}
+void Minimap::mousePressEvent(QMouseEvent* event) { mouseMoveEvent(event); }
 
 void Minimap::mouseMoveEvent(QMouseEvent* event) {
   if ((event->buttons() & Qt::LeftButton) && scene_ != nullptr && !scene_->empty())
-    Q_EMIT centerRequested(toWorld(event->position()));
+    Q_EMIT centerRequested(toMap_.inverted().map(event->position()));
 }
 
 }  // namespace normlens::graphview

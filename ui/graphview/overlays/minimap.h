@@ -2,12 +2,12 @@
 #pragma once
 
 #include <QPixmap>
+#include <QTransform>
 #include <QWidget>
 
 #include "ui/graphview/camera.h"
 #include "ui/graphview/lighting.h"
 #include "ui/graphview/scene.h"
-#include "ui/theme/theme.h"
 
 namespace normlens::graphview {
 
@@ -17,8 +17,8 @@ class Minimap : public QWidget {
  public:
   explicit Minimap(QWidget* parent);
 
-  // Both are not owned and outlive the widget; call again when they change.
-  void setScene(const Scene* scene, const Lighting* lighting, const ui::Theme& theme);
+  // Both are not owned and outlive the widget; call again when they, or the theme, change.
+  void setScene(const Scene& scene, const Lighting& lighting);
   void setVisibleArea(const QRectF& world);
   [[nodiscard]] QSize sizeHint() const override { return {144, 122}; }
 
@@ -32,17 +32,13 @@ class Minimap : public QWidget {
 
  private:
   void render();
-  [[nodiscard]] QPointF toMap(const QPointF& world) const;
-  [[nodiscard]] QPointF toWorld(const QPointF& map) const;
 
   const Scene* scene_ = nullptr;        // Not owned.
   const Lighting* lighting_ = nullptr;  // Not owned.
-  ui::Theme theme_;
   QPixmap picture_;
   bool stale_ = true;
   QRectF visible_;
-  double scaleX_ = 1, scaleY_ = 1;
-  QPointF offset_;
+  QTransform toMap_;  // from world units
 };
 
 }  // namespace normlens::graphview

@@ -14,28 +14,20 @@ constexpr QSize kSmallestForMap(480, 300);
 }  // namespace
 
 Overlays::Overlays(QWidget* canvas)
-    : QObject(canvas),
-      canvas_(canvas),
+    : canvas_(canvas),
       minimap_(new Minimap(canvas)),
       zoomControl_(new ZoomControl(canvas)),
       meanLegend_(new MeanLegend(canvas)),
       keys_(new ShortcutSheet(canvas)) {
   for (QWidget* widget : std::initializer_list<QWidget*>{minimap_, zoomControl_, meanLegend_}) widget->hide();
-  connect(minimap_, &Minimap::centerRequested, this, &Overlays::centerRequested);
-  connect(zoomControl_, &ZoomControl::zoomInRequested, this, &Overlays::zoomInRequested);
-  connect(zoomControl_, &ZoomControl::zoomOutRequested, this, &Overlays::zoomOutRequested);
-  connect(zoomControl_, &ZoomControl::fitRequested, this, &Overlays::fitRequested);
-  connect(zoomControl_, &ZoomControl::actualSizeRequested, this, &Overlays::actualSizeRequested);
 }
 
-void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means,
-                    const ui::Theme& theme) {
-  zoomControl_->setTheme(theme);
+void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means) {
   zoomControl_->setVisible(shown);
   const bool roomForMap = canvas_->width() > kSmallestForMap.width() && canvas_->height() > kSmallestForMap.height();
   minimap_->setVisible(shown && roomForMap);
-  minimap_->setScene(&scene, &lighting, theme);
-  meanLegend_->setStates(means, theme);
+  minimap_->setScene(scene, lighting);
+  meanLegend_->setStates(means);
   meanLegend_->setVisible(shown && means.active());
   place();
 }

@@ -1,8 +1,6 @@
 // What lies over a graph: the minimap, the zoom control, the legend of means, the sheet of keys. Thread: GUI thread.
 #pragma once
 
-#include <QObject>
-
 #include "ui/graphview/lighting.h"
 #include "ui/graphview/mean_states.h"
 #include "ui/graphview/scene.h"
@@ -16,24 +14,17 @@ class Minimap;
 class ShortcutSheet;
 class ZoomControl;
 
-class Overlays : public QObject {
-  Q_OBJECT
-
+class Overlays {
  public:
   explicit Overlays(QWidget* canvas);  // their parent
 
   // shown: there is a graph to lie over. What is pointed at has to live until the next call.
-  void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means, const ui::Theme& theme);
+  void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means);
   void setCamera(double zoom, const QRectF& visible);  // visible: in world units
   void toggleKeys();
   bool hideKeys();  // false: they were not shown
-
- Q_SIGNALS:
-  void centerRequested(const QPointF& world);
-  void zoomInRequested();
-  void zoomOutRequested();
-  void fitRequested();
-  void actualSizeRequested();
+  [[nodiscard]] const Minimap* minimap() const { return minimap_; }
+  [[nodiscard]] const ZoomControl* zoomControl() const { return zoomControl_; }
 
  private:
   void place();

@@ -9,40 +9,6 @@
 #include "ui/theme/theme.h"
 
 namespace normlens::graphview {
-namespace {
-
-struct Row {
-  const char* keys;
-  const char* meaning;
-};
-
-constexpr Row kRows[] = {
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Arrow keys"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "along the edges, and to what stands beside")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Enter"), QT_TRANSLATE_NOOP("ShortcutSheet", "open or close a group")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Backspace"), QT_TRANSLATE_NOOP("ShortcutSheet", "to the group around")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Esc"), QT_TRANSLATE_NOOP("ShortcutSheet", "select nothing")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "+  −  Ctrl+0"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "zoom in, out, to actual size")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "0  F  Home"), QT_TRANSLATE_NOOP("ShortcutSheet", "show everything")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "1 … 9"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "open groups that many levels deep")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Shift+E  Shift+C"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "open all groups, close all")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Alt+Left  Alt+Right"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "back and forward, also with the mouse's buttons")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Ctrl+F  F3  Shift+F3"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "search, next, previous")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Menu"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "what can be done with the selected")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Wheel, Shift+wheel"),
-     QT_TRANSLATE_NOOP("ShortcutSheet", "zoom, move sideways")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Drag"), QT_TRANSLATE_NOOP("ShortcutSheet", "move the graph")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "Double-click"), QT_TRANSLATE_NOOP("ShortcutSheet", "open or close a group")},
-    {QT_TRANSLATE_NOOP("ShortcutSheet", "?"), QT_TRANSLATE_NOOP("ShortcutSheet", "this card")},
-};
-
-}  // namespace
 
 ShortcutSheet::ShortcutSheet(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("shortcutSheet"));
@@ -52,14 +18,31 @@ ShortcutSheet::ShortcutSheet(QWidget* parent) : QWidget(parent) {
   grid->setContentsMargins(20, 16, 20, 16);
   grid->setHorizontalSpacing(24);
   grid->setVerticalSpacing(6);
+  const QString rows[][2] = {
+      {tr("Arrow keys"), tr("along the edges, and to what stands beside")},
+      {tr("Enter"), tr("open or close a group")},
+      {tr("Backspace"), tr("to the group around")},
+      {tr("Esc"), tr("select nothing")},
+      {tr("+  −  Ctrl+0"), tr("zoom in, out, to actual size")},
+      {tr("0  F  Home"), tr("show everything")},
+      {tr("1 … 9"), tr("open groups that many levels deep")},
+      {tr("Shift+E  Shift+C"), tr("open all groups, close all")},
+      {tr("Alt+Left  Alt+Right"), tr("back and forward, also with the mouse's buttons")},
+      {tr("Ctrl+F  F3  Shift+F3"), tr("search, next, previous")},
+      {tr("Menu"), tr("what can be done with the selected")},
+      {tr("Wheel, Shift+wheel"), tr("zoom, move sideways")},
+      {tr("Drag"), tr("move the graph")},
+      {tr("Double-click"), tr("open or close a group")},
+      {tr("?"), tr("this card")},
+  };
   int line = 0;
-  for (const Row& row : kRows) {
-    auto* keys = new QLabel(tr(row.keys), this);
+  for (const auto& [keysText, meaning] : rows) {
+    auto* keys = new QLabel(keysText, this);
     QFont bold = keys->font();
     bold.setWeight(QFont::DemiBold);
     keys->setFont(bold);
     grid->addWidget(keys, line, 0);
-    grid->addWidget(new QLabel(tr(row.meaning), this), line++, 1);
+    grid->addWidget(new QLabel(meaning, this), line++, 1);
   }
   hide();
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "ui/layout/box_metrics.h"
+#include "ui/theme/theme.h"
 
 namespace normlens::graphview {
 namespace {
@@ -35,11 +36,6 @@ ZoomControl::ZoomControl(QWidget* parent) : QWidget(parent) {
   setAccessibleName(tr("Zoom"));
 }
 
-void ZoomControl::setTheme(const ui::Theme& theme) {
-  theme_ = theme;
-  update();
-}
-
 void ZoomControl::setZoom(double zoom) {
   const int percent = static_cast<int>(std::lround(zoom * 100));
   if (percent == percent_) return;
@@ -60,49 +56,37 @@ int ZoomControl::partAt(const QPointF& position) const {
 }
 
 void ZoomControl::paintEvent(QPaintEvent*) {
+  const ui::Theme theme = ui::themeOf(this);
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
   const QRectF frame = QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5);
-  painter.setPen(QPen(theme_.control, 1));
-  painter.setBrush(theme_.panel);
+  painter.setPen(QPen(theme.control, 1));
+  painter.setBrush(theme.panel);
   painter.drawRoundedRect(frame, 6, 6);
   if (hovered_ >= 0) {
     painter.setPen(Qt::NoPen);
-    painter.setBrush(theme_.hover);
+    painter.setBrush(theme.hover);
     painter.drawRoundedRect(partRect(hovered_).adjusted(2.5, 2.5, -2.5, -2.5), 4, 4);
   }
-  painter.setPen(QPen(theme_.hairline, 1));
+  painter.setPen(QPen(theme.hairline, 1));
   painter.drawLine(QPointF(kEdges[3] + 0.5, 5), QPointF(kEdges[3] + 0.5, height() - 5));
-  painter.setPen(QPen(theme_.textSoft, 1.4, Qt::SolidLine, Qt::FlatCap));
+  painter.setPen(QPen(theme.textSoft, 1.4, Qt::SolidLine, Qt::FlatCap));
   painter.setBrush(Qt::NoBrush);
   const QPointF minus = partRect(0).center(), plus = partRect(2).center();
   painter.drawLine(minus - QPointF(4.5, 0), minus + QPointF(4.5, 0));
   painter.drawLine(plus - QPointF(4.5, 0), plus + QPointF(4.5, 0));
   painter.drawLine(plus - QPointF(0, 4.5), plus + QPointF(0, 4.5));
   paintCorners(painter, partRect(3).center());
-  painter.setPen(theme_.text);
+  painter.setPen(theme.text);
   painter.setFont(layout::labelFont(12, false));
   painter.drawText(partRect(1), Qt::AlignCenter, QStringLiteral("%1%").arg(percent_));
 }
 
 void ZoomControl::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton) return;
-  switch (partAt(event->position())) {
-    case 0:
-      Q_EMIT zoomOutRequested();
-      break;
-    case 1:
-      Q_EMIT actualSizeRequested();
-      break;
-    case 2:
-      Q_EMIT zoomInRequested();
-      break;
-    case 3:
-      Q_EMIT fitRequested();
-      break;
-    default:
-      break;
-  }
+  constexpr void (ZoomControl::*kRequests[])() = {&ZoomControl::zoomOutRequested, &ZoomControl::actualSizeRequested,
+                                                  &ZoomControl::zoomInRequested, &ZoomControl::fitRequested};
+  if (const int part = partAt(event->position()); part >= 0) Q_EMIT(this->*kRequests[part])();
 }
 
 void ZoomControl::mouseDoubleClickEvent(QMouseEvent* event) { mousePressEvent(event); }

@@ -3,8 +3,6 @@
 
 #include <QWidget>
 
-#include "ui/theme/theme.h"
-
 namespace normlens::graphview {
 
 class ZoomControl : public QWidget {
@@ -13,7 +11,6 @@ class ZoomControl : public QWidget {
  public:
   explicit ZoomControl(QWidget* parent);
 
-  void setTheme(const ui::Theme& theme);
   void setZoom(double zoom);
   [[nodiscard]] QSize sizeHint() const override { return {140, 28}; }
 
@@ -35,7 +32,6 @@ class ZoomControl : public QWidget {
   [[nodiscard]] int partAt(const QPointF& position) const;  // 0 out, 1 number, 2 in, 3 fit
   [[nodiscard]] QRectF partRect(int part) const;
 
-  ui::Theme theme_;
   int percent_ = 100;
   int hovered_ = -1;
 };

@@ -11,8 +11,7 @@ namespace {
 using layout::BoxKind;
 
 constexpr qsizetype kMaxSprites = 1500;
-constexpr double kMargin = 7;   // room for the glow
-constexpr int kMaxSide = 3000;  // device pixels; bigger ones are drawn directly
+constexpr double kMargin = 7;  // room for the glow
 
 double cornerRadius(BoxKind kind, const QRectF& rect) {
   switch (kind) {
@@ -72,30 +71,25 @@ void BoxSprites::draw(QPainter& painter, const QRectF& rect, double zoom, BoxKin
   const auto snap = [ratio](double v) { return std::round(v * ratio) / ratio; };
   const QRectF box(snap(rect.left()), snap(rect.top()), snap(rect.width()), snap(rect.height()));
   const int w = static_cast<int>(std::lround(box.width() * ratio)),
-            h = static_cast<int>(std::lround(box.height() * ratio));
-  if (w > kMaxSide || h > kMaxSide) {
-    paint(painter, box, zoom, kind, boxStyle(kind, letter, state, theme));
-    return;
-  }
+            h = static_cast<int>(std::lround(box.height() * ratio)),
+            margin = static_cast<int>(std::ceil(kMargin * ratio));
+  const QPointF corner(margin / ratio, margin / ratio);  // of the box in its picture
   const quint64 key = static_cast<quint64>(w) | static_cast<quint64>(h) << 16 |
                       static_cast<quint64>(state.bits()) << 32 |
                       static_cast<quint64>(static_cast<unsigned char>(letter)) << 40 | static_cast<quint64>(kind) << 48;
   auto sprite = sprites_.constFind(key);
   if (sprite == sprites_.constEnd()) {
     if (sprites_.size() > kMaxSprites) sprites_.clear();
-    QPixmap picture(static_cast<int>(w + 2 * std::ceil(kMargin * ratio)),
-                    static_cast<int>(h + 2 * std::ceil(kMargin * ratio)));
+    QPixmap picture(w + 2 * margin, h + 2 * margin);
     picture.setDevicePixelRatio(ratio);
     picture.fill(Qt::transparent);
     QPainter pen(&picture);
     pen.setRenderHint(QPainter::Antialiasing);
-    const double margin = std::ceil(kMargin * ratio) / ratio;
-    paint(pen, QRectF(margin, margin, box.width(), box.height()), zoom, kind, boxStyle(kind, letter, state, theme));
+    paint(pen, QRectF(corner, box.size()), zoom, kind, boxStyle(kind, letter, state, theme));
     pen.end();
     sprite = sprites_.insert(key, picture);
   }
-  const double margin = std::ceil(kMargin * ratio) / ratio;
-  painter.drawPixmap(box.topLeft() - QPointF(margin, margin), *sprite);
+  painter.drawPixmap(box.topLeft() - corner, *sprite);
 }
 
 }  // namespace normlens::graphview

@@ -9,26 +9,14 @@ QColor mixed(const QColor& a, const QColor& b, double amount) {
   return {channel(a.red(), b.red()), channel(a.green(), b.green()), channel(a.blue(), b.blue())};
 }
 
-QColor roleColor(char role, const ui::Theme& theme) {
-  switch (role) {
-    case 'N':
-      return theme.classes.zeroMean;
-    case 'I':
-    case 'G':
-    case 'H':
-      return theme.textFaint;
-    default:
-      return theme.classColor(QLatin1Char(role));
-  }
-}
-
 namespace {
 
 BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
-  const QColor color = state.chosen    ? theme.classes.chosen
-                       : state.blocker ? theme.classes.opaque
-                       : state.lit     ? theme.classColor(QLatin1Char(letter))
-                                       : roleColor(letter, theme);
+  // A lit N is the norm itself; else it is a role, of what makes zero-mean values.
+  const QColor color = state.chosen                  ? theme.classes.chosen
+                       : state.blocker               ? theme.classes.opaque
+                       : letter == 'N' && !state.lit ? theme.classes.zeroMean
+                                                     : theme.classColor(QLatin1Char(letter));
   const QColor ground = theme.panel;
   const bool dark = theme.dark;
   BoxStyle style;

@@ -36,7 +36,4 @@ struct BoxStyle {
 // Frames alternate with their depth, so that a group is told from the one around it.
 [[nodiscard]] BoxStyle frameStyle(int depth, const BoxState& state, const ui::Theme& theme);
 
-// The colour of an op's role: that of its vertex class; a LayerNorm's that of zero-mean values.
-[[nodiscard]] QColor roleColor(char role, const ui::Theme& theme);
-
 }  // namespace normlens::graphview

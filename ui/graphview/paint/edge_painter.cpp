@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "ui/graphview/paint/box_style.h"
-#include "ui/graphview/paint/graph_painter.h"
+#include "ui/graphview/paint/painter_frame.h"
 
 namespace normlens::graphview {
 namespace {
@@ -15,214 +15,184 @@ constexpr double kLabelZoom = 1.15;     // from here on every edge may carry its
 constexpr double kLitLabelZoom = 0.62;  // lit, chosen and hovered ones earlier
 constexpr double kLabelPixels = 10;
 
-bool sameValue(const EdgeView& view, int edge, int value) {
-  if (value < 0) return false;
-  const layout::Edge& e = view.scene.layout->edges[static_cast<size_t>(edge)];
-  for (int i = 0; i < e.dataCount; ++i) {
-    const int data = view.scene.layout->edgeData[static_cast<size_t>(e.firstData + i)];
-    if (view.scene.hierarchy->edges[static_cast<size_t>(data)].value == value) return true;
-  }
-  return false;
+bool sameValue(const PaintFrame& f, int edge, int value) {
+  return value >= 0 &&
+         std::ranges::any_of(f.scene.dataOf(edge), [value](const auto& data) { return data.value == value; });
 }
 
-bool stopped(const EdgeView& view) { return view.stop != nullptr && view.stop->stop_requested(); }
-
-QColor sideColor(Side side, const ui::Theme& theme) {
-  return side == Side::Upstream ? theme.classes.centering : theme.classes.chosen;
-}
+Side sideOf(const PaintFrame& f, int edge) { return f.state.reach == nullptr ? Side::None : f.state.reach->edge(edge); }
 
 double lineScale(double zoom) { return std::clamp(zoom, 0.55, 1.4); }
 
 }  // namespace
 
-EdgePainter::Look EdgePainter::lookOf(const EdgeView& view, int index) const {
-  const ui::Theme& t = view.theme;
-  const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];
-  const bool active = view.lighting != nullptr && view.lighting->active();
-  const double scale = lineScale(view.camera.zoom);
-  const LitEdge lit = active ? view.lighting->edge(index) : LitEdge::Dark;
+EdgePainter::Look EdgePainter::lookOf(const PaintFrame& f, int index) const {
+  const ui::Theme& t = f.theme;
+  const layout::Edge& edge = f.scene.edge(index);
+  const bool active = f.lighting.active();
+  const double scale = lineScale(f.camera.zoom);
   Look look{active ? mixed(t.textFaint, t.canvas, t.dark ? 0.42 : 0.36) : mixed(t.textFaint, t.canvas, 0.82), 1.5};
   if (edge.bridge) look.color = mixed(t.textFaint, t.canvas, active ? 0.25 : 0.45);
   if (edge.stream) look = {active ? mixed(t.streamLine, t.canvas, t.dark ? 0.42 : 0.38) : t.streamLine, 4};
-  switch (lit) {
-    case LitEdge::Dark:
-      break;
-    case LitEdge::Stream:
-      look.color = t.streamLine;
-      break;
-    case LitEdge::Linear:
-      look = {t.linearLine, edge.stream ? 4.0 : 2.0};
-      break;
-    case LitEdge::IntoNorm:
-      look = {t.classes.chosen, 2};
-      break;
-    case LitEdge::Blocker:
-      look = {t.opaqueLine, edge.stream ? 4.0 : 2.5};
-      break;
-    case LitEdge::Other:
-      look = {t.streamLine, 2};
-      break;
-  }
-  if (view.means != nullptr && view.means->active() && !active) {
-    const MeanState mean = view.means->edge(index);
+  const Look lit[] = {look,  // by LitEdge
+                      {t.streamLine, look.width},
+                      {t.linearLine, edge.stream ? 4.0 : 2.0},
+                      {t.classes.chosen, 2},
+                      {t.opaqueLine, edge.stream ? 4.0 : 2.5},
+                      {t.streamLine, 2}};
+  look = lit[static_cast<size_t>(f.lighting.edge(index))];
+  if (f.means.active() && !active) {
+    const MeanState mean = f.means.edge(index);
     look.color = meanColor(mean, t);
     if (mean != MeanState::Unknown) look.width = std::max(look.width, 2.2);
   }
-  const Side side = sideOf(view, index);
-  if (side != Side::None) look = {sideColor(side, t), std::max(look.width, 2.0)};
-  if (sameValue(view, index, view.selectedValue)) {
+  const Side side = sideOf(f, index);
+  if (side != Side::None)
+    look = {side == Side::Upstream ? t.classes.centering : t.classes.chosen, std::max(look.width, 2.0)};
+  if (sameValue(f, index, f.state.selectedValue)) {
     look = {t.accentText, std::max(look.width, 2.5)};
-  } else if (sameValue(view, index, view.hoveredValue)) {
+  } else if (sameValue(f, index, f.state.hoveredValue)) {
     look = {mixed(look.color, t.text, 0.45), std::max(look.width, 2.0)};
   }
   look.width *= scale;
   return look;
 }
 
-void EdgePainter::addLines(const EdgeView& view, int edge, std::vector<QLineF>& lines) const {
-  const auto points = view.scene.polyline(edge);
+void EdgePainter::addLines(const PaintFrame& f, int edge, std::vector<QLineF>& lines) const {
+  const auto points = f.scene.polyline(edge);
   // Rough: every third point is enough for a curve a few pixels high.
-  const size_t step = view.detailed ? 1 : 3;
-  const QRectF& area = view.visible;
+  const size_t step = f.detailed ? 1 : 3;
+  const QRectF& area = f.visible;
   for (size_t i = 0; i + 1 < points.size();) {
     const size_t next = std::min(i + step, points.size() - 1);
     const QPointF &a = points[i], &b = points[next];
     const bool outside = std::max(a.x(), b.x()) < area.left() || std::min(a.x(), b.x()) > area.right() ||
                          std::max(a.y(), b.y()) < area.top() || std::min(a.y(), b.y()) > area.bottom();
-    if (!outside) lines.emplace_back(view.camera.toScreen(a), view.camera.toScreen(b));
+    if (!outside) lines.emplace_back(f.camera.toScreen(a), f.camera.toScreen(b));
     i = next;
   }
 }
 
-void EdgePainter::paint(QPainter& painter, const EdgeView& view) {
-  view.scene.edgeIndex.query(view.visible, found_);
+void EdgePainter::paint(const PaintFrame& f) {
+  f.scene.edgeIndex.query(f.visible, found_);
   wide_.clear();
-  const bool active = view.lighting != nullptr && view.lighting->active();
   for (Batch& batch : batches_) {
     batch.lines.clear();
     batch.arrows.clear();
   }
   for (const int index : found_) {
-    const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];
-    const bool special = edge.stream || edge.bridge || (active && view.lighting->edge(index) != LitEdge::Dark) ||
-                         sameValue(view, index, view.selectedValue) || sameValue(view, index, view.hoveredValue) ||
-                         (view.detailed && meanOf(view, index) > MeanState::Now);  // dashes
+    const layout::Edge& edge = f.scene.edge(index);
+    const bool special = edge.stream || edge.bridge || (f.lighting.edge(index) != LitEdge::Dark) ||
+                         sameValue(f, index, f.state.selectedValue) || sameValue(f, index, f.state.hoveredValue) ||
+                         (f.detailed && f.means.edge(index) > MeanState::Now);  // dashes
     if (special) {
       wide_.push_back(index);
       continue;
     }
-    if (view.camera.zoom < GraphPainter::kSpeckZoom) continue;
-    const MeanState mean = meanOf(view, index);
+    if (f.camera.zoom < kSpeckZoom) continue;
+    const MeanState mean = f.means.edge(index);
     const size_t kind =
-        mean == MeanState::Unknown ? static_cast<size_t>(sideOf(view, index)) : 2 + static_cast<size_t>(mean);
+        mean == MeanState::Unknown ? static_cast<size_t>(sideOf(f, index)) : 2 + static_cast<size_t>(mean);
     Batch& batch = batches_[kind];
-    if (batch.lines.empty()) batch.look = lookOf(view, index);
-    addLines(view, index, batch.lines);
-    if (edge.arrow && view.detailed) batch.arrows.push_back(index);
+    if (batch.lines.empty()) batch.look = lookOf(f, index);
+    addLines(f, index, batch.lines);
+    if (edge.arrow && f.detailed) batch.arrows.push_back(index);
   }
-  for (const Batch& batch : batches_) paintBatch(painter, view, batch);
+  for (const Batch& batch : batches_) paintBatch(f, batch);
   // The stream under what is lit, dark under lit.
   std::stable_sort(wide_.begin(), wide_.end(), [&](int a, int b) {
     const auto rank = [&](int i) {
-      const bool lit = active && view.lighting->edge(i) != LitEdge::Dark;
-      return (lit ? 2 : 0) + (view.scene.layout->edges[static_cast<size_t>(i)].stream ? 0 : 1);
+      const bool lit = f.lighting.edge(i) != LitEdge::Dark;
+      return (lit ? 2 : 0) + (f.scene.edge(i).stream ? 0 : 1);
     };
     return rank(a) < rank(b);
   });
-  bool partsDone = !active;
+  bool partsDone = false;
   for (const int index : wide_) {
-    if (stopped(view)) return;
-    if (!partsDone && view.lighting->edge(index) != LitEdge::Dark) {
-      paintLitParts(painter, view);
+    if (f.stopped()) return;
+    if (!partsDone && f.lighting.edge(index) != LitEdge::Dark) {
+      paintLitParts(f);
       partsDone = true;
     }
-    paintWide(painter, view, index, lookOf(view, index));
+    paintWide(f, index, lookOf(f, index));
   }
-  if (!partsDone) paintLitParts(painter, view);
+  if (!partsDone) paintLitParts(f);
 }
 
-Side EdgePainter::sideOf(const EdgeView& view, int edge) {
-  return view.reach != nullptr && view.reach->active() ? view.reach->edge(edge) : Side::None;
-}
-
-MeanState EdgePainter::meanOf(const EdgeView& view, int edge) {
-  return view.means != nullptr && view.means->active() ? view.means->edge(edge) : MeanState::Unknown;
-}
-
-void EdgePainter::paintBatch(QPainter& painter, const EdgeView& view, const Batch& batch) const {
-  painter.setPen(QPen(batch.look.color, view.detailed ? batch.look.width : 1, Qt::SolidLine, Qt::FlatCap));
+void EdgePainter::paintBatch(const PaintFrame& f, const Batch& batch) const {
+  f.painter.setPen(QPen(batch.look.color, f.detailed ? batch.look.width : 1, Qt::SolidLine, Qt::FlatCap));
   constexpr size_t kAtOnce = 4096;
-  for (size_t first = 0; first < batch.lines.size() && !stopped(view); first += kAtOnce) {
+  for (size_t first = 0; first < batch.lines.size() && !f.stopped(); first += kAtOnce) {
     const size_t count = std::min(kAtOnce, batch.lines.size() - first);
-    painter.drawLines(batch.lines.data() + first, static_cast<int>(count));
+    f.painter.drawLines(batch.lines.data() + first, static_cast<int>(count));
   }
-  painter.setPen(Qt::NoPen);
+  f.painter.setPen(Qt::NoPen);
   for (const int index : batch.arrows) {
-    if (stopped(view)) return;
-    paintArrow(painter, view, index, batch.look);
+    if (f.stopped()) return;
+    paintArrow(f, index, batch.look);
   }
 }
 
-void EdgePainter::paintWide(QPainter& painter, const EdgeView& view, int index, const Look& look) {
+void EdgePainter::paintWide(const PaintFrame& f, int index, const Look& look) {
   thin_.clear();
-  addLines(view, index, thin_);
+  addLines(f, index, thin_);
   if (thin_.empty()) return;
-  const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];
+  const layout::Edge& edge = f.scene.edge(index);
   QPen pen(look.color, look.width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin);
   if (edge.bridge) pen.setDashPattern({3, 3});
-  if (view.detailed) setMeanDashes(pen, meanOf(view, index));
-  painter.setPen(pen);
+  if (f.detailed) setMeanDashes(pen, f.means.edge(index));
+  f.painter.setPen(pen);
   if (thin_.size() == 1) {
-    painter.drawLine(thin_.front());
+    f.painter.drawLine(thin_.front());
   } else {
     QPolygonF line;
     for (const QLineF& piece : thin_) line << piece.p1();
     line << thin_.back().p2();
-    painter.setBrush(Qt::NoBrush);
-    painter.drawPolyline(line);
+    f.painter.setBrush(Qt::NoBrush);
+    f.painter.drawPolyline(line);
   }
-  painter.setPen(Qt::NoPen);
-  if (edge.arrow && !edge.stream && view.detailed) paintArrow(painter, view, index, look);
+  f.painter.setPen(Qt::NoPen);
+  if (edge.arrow && !edge.stream && f.detailed) paintArrow(f, index, look);
 }
 
-void EdgePainter::paintLitParts(QPainter& painter, const EdgeView& view) const {
-  for (const LitPart& part : view.lighting->parts()) {
-    const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(part.edge)];
-    const QPointF top = view.scene.layout->points[static_cast<size_t>(edge.firstPoint)];
-    const bool down = view.scene.layout->direction == layout::Direction::Down;
-    const QPointF end = down ? QPointF(top.x(), part.until.y() + 1) : QPointF(part.until.x() + 1, top.y());
-    const QPointF a = view.camera.toScreen(top), b = view.camera.toScreen(end);
-    const double width = 4 * lineScale(view.camera.zoom);
-    painter.setPen(QPen(view.theme.streamLine, width, Qt::SolidLine, Qt::FlatCap));
-    painter.drawLine(a, b);
+void EdgePainter::paintLitParts(const PaintFrame& f) const {
+  for (const LitPart& part : f.lighting.parts()) {
+    const layout::Edge& edge = f.scene.edge(part.edge);
+    const QPointF top = f.scene.startOf(edge);
+    const QPointF end =
+        f.scene.runsDown() ? QPointF(top.x(), part.until.y() + 1) : QPointF(part.until.x() + 1, top.y());
+    const QPointF a = f.camera.toScreen(top), b = f.camera.toScreen(end);
+    const double width = 4 * lineScale(f.camera.zoom);
+    f.painter.setPen(QPen(f.theme.streamLine, width, Qt::SolidLine, Qt::FlatCap));
+    f.painter.drawLine(a, b);
   }
 }
 
-void EdgePainter::paintArrow(QPainter& painter, const EdgeView& view, int index, const Look& look) const {
-  const auto points = view.scene.polyline(index);
-  const double scale = std::clamp(view.camera.zoom, 0.5, 1.6);
+void EdgePainter::paintArrow(const PaintFrame& f, int index, const Look& look) const {
+  const auto points = f.scene.polyline(index);
+  const double scale = std::clamp(f.camera.zoom, 0.5, 1.6);
   const double length = (look.width > 1.8 * scale ? 8.5 : 7.5) * scale,
                half = (look.width > 1.8 * scale ? 4.2 : 3.6) * scale;
   const QPointF tip = points.back();
-  if (!view.visible.adjusted(-10, -10, 10, 10).contains(tip)) return;
+  if (!f.visible.adjusted(-10, -10, 10, 10).contains(tip)) return;
   QPointF back = points[points.size() - 2];
   for (size_t i = points.size() - 1; i-- > 0;) {  // far enough back to see the direction
     back = points[i];
-    if (QLineF(back, tip).length() * view.camera.zoom > length) break;
+    if (QLineF(back, tip).length() * f.camera.zoom > length) break;
   }
   QPointF direction = tip - back;
   const double norm = std::hypot(direction.x(), direction.y());
   if (norm < 1e-6) return;
   direction /= norm;
-  const QPointF at = view.camera.toScreen(tip), side(-direction.y(), direction.x());
+  const QPointF at = f.camera.toScreen(tip), side(-direction.y(), direction.x());
   const QPointF triangle[3] = {at, at - direction * length + side * half, at - direction * length - side * half};
-  painter.setBrush(look.color);
-  painter.drawConvexPolygon(triangle, 3);
+  f.painter.setBrush(look.color);
+  f.painter.drawConvexPolygon(triangle, 3);
 }
 
 // The middle of the longest straight piece, or of a long curve; if nothing is there.
-bool EdgePainter::placeLabel(const EdgeView& view, int edge, const QSizeF& size, QRectF& place) const {
-  const auto points = view.scene.polyline(edge);
+bool EdgePainter::placeLabel(const PaintFrame& f, int edge, const QSizeF& size, QRectF& place) const {
+  const auto points = f.scene.polyline(edge);
   double total = 0;
   QLineF longest(points[0], points[1]);
   for (size_t i = 1; i < points.size(); ++i) {
@@ -232,7 +202,7 @@ bool EdgePainter::placeLabel(const EdgeView& view, int edge, const QSizeF& size,
   }
   const auto fits = [&](const QLineF& line, double length) {
     const double steep = line.length() > 0 ? std::abs(line.dy()) / line.length() : 1;
-    return length * view.camera.zoom >= (steep > 0.7 ? size.height() + 16 : size.width() + 26);
+    return length * f.camera.zoom >= (steep > 0.7 ? size.height() + 16 : size.width() + 26);
   };
   QPointF middle = longest.center();
   if (!fits(longest, longest.length())) {
@@ -248,48 +218,46 @@ bool EdgePainter::placeLabel(const EdgeView& view, int edge, const QSizeF& size,
       left -= piece.length();
     }
   }
-  const QPointF at = view.camera.toScreen(middle);
+  const QPointF at = f.camera.toScreen(middle);
   place = QRectF(at.x() - size.width() / 2, at.y() - size.height() / 2, size.width(), size.height());
   return std::none_of(placed_.begin(), placed_.end(), [&](const QRectF& r) { return r.intersects(place); });
 }
 
-void EdgePainter::paintLabels(QPainter& painter, const EdgeView& view, TextCache& texts) {
-  const double zoom = view.camera.zoom;
+void EdgePainter::paintLabels(const PaintFrame& f, TextCache& texts) {
+  const double zoom = f.camera.zoom;
   if (zoom < kLitLabelZoom) return;
   placed_.clear();
-  const bool active = view.lighting != nullptr && view.lighting->active();
   const int pixels = std::clamp(static_cast<int>(std::lround(kLabelPixels * zoom)), 9, 15);
   for (const int pass : {0, 1}) {  // what stands out first, so that it gets its place
     for (const int index : found_) {
-      if (stopped(view)) return;
-      const bool chosen = sameValue(view, index, view.selectedValue) || sameValue(view, index, view.hoveredValue);
-      const bool lit = active && view.lighting->edge(index) != LitEdge::Dark;
-      const layout::Edge& edge = view.scene.layout->edges[static_cast<size_t>(index)];
+      if (f.stopped()) return;
+      const bool chosen = sameValue(f, index, f.state.selectedValue) || sameValue(f, index, f.state.hoveredValue);
+      const bool lit = f.lighting.edge(index) != LitEdge::Dark;
+      const layout::Edge& edge = f.scene.edge(index);
       if ((pass == 0) != (chosen || lit)) continue;
-      if (pass == 1 && (active || zoom < kLabelZoom)) continue;
+      if (pass == 1 && (f.lighting.active() || zoom < kLabelZoom)) continue;
       if (edge.stream && !chosen) continue;
-      const int value = view.scene.valueOfEdge(index);
+      const int value = f.scene.valueOfEdge(index);
       if (value < 0) continue;
-      const QString text = valueText(view.scene.hierarchy->document->values[static_cast<size_t>(value)]);
+      const QString text = valueText(f.scene.hierarchy->document->values[static_cast<size_t>(value)]);
       if (text.isEmpty()) continue;
       QRectF place;
-      if (!placeLabel(view, index, {texts.width(text, TextStyle::Mono, pixels) + 8, pixels + 4.0}, place)) continue;
-      const QRectF world = view.camera.toWorld(place);
-      view.scene.boxIndex.query(world, near_);
-      QColor ground = view.theme.canvas;
+      if (!placeLabel(f, index, {texts.width(text, TextStyle::Mono, pixels) + 8, pixels + 4.0}, place)) continue;
+      const QRectF world = f.camera.toWorld(place);
+      f.scene.boxIndex.query(world, near_);
+      QColor ground = f.theme.canvas;
       bool free = true;
       for (const int box : near_) {
-        const layout::Box& b = view.scene.layout->boxes[static_cast<size_t>(box)];
+        const layout::Box& b = f.scene.box(box);
         if (b.kind != layout::BoxKind::Frame) free = false;
         if (b.kind == layout::BoxKind::Frame && !b.rect.contains(world)) free = false;
-        if (b.kind == layout::BoxKind::Frame) ground = frameStyle(view.scene.depthOf(box), {}, view.theme).fill;
+        if (b.kind == layout::BoxKind::Frame) ground = frameStyle(f.scene.depthOf(box), {}, f.theme).fill;
       }
       if (!free) continue;
       placed_.push_back(place);
-      painter.fillRect(place, ground);
-      painter.setPen(chosen ? view.theme.accentText : view.theme.textFaint);
-      texts.draw(painter, {place.left() + 4, place.center().y() + TextCache::middleToBaseline(pixels)}, text,
-                 TextStyle::Mono, pixels);
+      f.painter.fillRect(place, ground);
+      f.painter.setPen(chosen ? f.theme.accentText : f.theme.textFaint);
+      texts.draw(f.painter, {place.left() + 4, place.center().y()}, text, TextStyle::Mono, pixels);
     }
   }
 }

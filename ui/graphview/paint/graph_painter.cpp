@@ -9,19 +9,13 @@
 
 namespace normlens::graphview {
 
-QString shapeText(const protocol::GraphValue& value) {
-  if (!value.has_shape) return {};
-  if (value.shape.empty()) return QStringLiteral("scalar");
-  QString text;
-  for (const int64_t size : value.shape) {
-    if (!text.isEmpty()) text += QChar(0x00D7);
-    text += size < 0 ? QStringLiteral("?") : QString::number(size);
-  }
-  return text;
-}
-
 QString valueText(const protocol::GraphValue& value) {
-  QString text = shapeText(value);
+  QString text;
+  if (value.has_shape && value.shape.empty()) text = QStringLiteral("scalar");
+  for (size_t i = 0; value.has_shape && i < value.shape.size(); ++i) {
+    if (i > 0) text += u'×';
+    text += value.shape[i] < 0 ? QStringLiteral("?") : QString::number(value.shape[i]);
+  }
   if (!text.isEmpty() && !value.dtype.empty()) text += QLatin1Char(' ');
   return text + QString::fromStdString(value.dtype);
 }
@@ -43,34 +37,22 @@ void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& ca
   }
   painter.setRenderHint(QPainter::Antialiasing);
   const Frame f{painter, scene, camera, area, camera.toWorld(area.adjusted(-30, -12, 12, 12)), state, theme};
-  const bool detailed = camera.zoom >= kDetailZoom;
   scene.boxIndex.query(f.visible, foundBoxes_);
   for (const int index : foundBoxes_) {
     if (f.box(index).kind == BoxKind::Frame) paintFrame(f, index);
   }
-  const EdgeView edges{scene,
-                       camera,
-                       f.visible,
-                       theme,
-                       state.lighting,
-                       state.reach,
-                       state.means,
-                       state.selectedValue,
-                       state.hoveredValue,
-                       state.stop,
-                       detailed};
-  edges_.paint(painter, edges);
+  edges_.paint(f);
   for (const int index : foundBoxes_) {
-    if (state.stop != nullptr && state.stop->stop_requested()) return;
+    if (f.stopped()) return;
     if (f.box(index).kind == BoxKind::Frame || f.isSpeck(index)) continue;
-    if (detailed) {
+    if (f.detailed) {
       paintBox(f, index);
     } else {
       paintRough(f, index);
     }
   }
-  if (detailed) {
-    edges_.paintLabels(painter, edges, texts_);
+  if (f.detailed) {
+    edges_.paintLabels(f, texts_);
   } else {
     paintOverviewTitles(f, foundBoxes_);
   }
@@ -89,7 +71,7 @@ void GraphPainter::paintFrame(const Frame& f, int index) {
     return;
   }
   BoxSprites::paint(f.painter, part, std::max(f.camera.zoom, 0.35), BoxKind::Frame, style);
-  if (f.camera.zoom < kDetailZoom) return;
+  if (!f.detailed) return;
   const Box& box = f.box(index);
   const int pixels = f.pixels(12);
   const double zoom = f.camera.zoom;
@@ -97,7 +79,7 @@ void GraphPainter::paintFrame(const Frame& f, int index) {
   const double titleWidth = texts_.width(title, TextStyle::Bold, pixels);
   const double gap = 7 * zoom;
   const double x = rect.left() + (box.titleX + 25) * zoom;
-  const double y = rect.top() + 14 * zoom + TextCache::middleToBaseline(pixels);
+  const double y = rect.top() + 14 * zoom;
   f.painter.setPen(f.theme.textSoft);
   texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, pixels);
   if (!box.titleShort) {
@@ -126,9 +108,8 @@ void GraphPainter::paintBox(const Frame& f, int index) {
       if (state.lit) {
         const double size = 14 * f.camera.zoom;
         const double away = 14 * f.camera.zoom;  // of the stream
-        const bool down = f.scene.layout->direction == layout::Direction::Down;
-        const QPointF c =
-            down ? QPointF(rect.left() - away, rect.center().y()) : QPointF(rect.center().x(), rect.top() - away * 0.8);
+        const QPointF c = f.scene.runsDown() ? QPointF(rect.left() - away, rect.center().y())
+                                             : QPointF(rect.center().x(), rect.top() - away * 0.8);
         ui::paintClassMark(f.painter, QRectF(c.x() - size / 2, c.y() - size / 2, size, size),
                            QLatin1Char(f.letterOf(index)), f.theme);
       }
@@ -148,9 +129,8 @@ void GraphPainter::paintLabel(const Frame& f, int index, const QRectF& rect, con
   const double width = std::min(texts_.width(title, style, pixels), room);
   const BoxStyle colors = boxStyle(f.box(index).kind, f.letterOf(index), state, f.theme);
   f.painter.setPen(colors.text);
-  const QPointF baseline(rect.center().x() - width / 2 + (colors.bar.isValid() ? 1.5 * zoom : 0),
-                         rect.center().y() + TextCache::middleToBaseline(pixels));
-  texts_.draw(f.painter, baseline, title, style, pixels, room);
+  const QPointF place(rect.center().x() - width / 2 + (colors.bar.isValid() ? 1.5 * zoom : 0), rect.center().y());
+  texts_.draw(f.painter, place, title, style, pixels, room);
   if (state.lit) {
     const double size = 13 * zoom;
     const QRectF mark(rect.left() + 7 * zoom, rect.center().y() - size / 2, size, size);
@@ -170,24 +150,21 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
   const double titleWidth = std::min(texts_.width(title, TextStyle::Bold, titlePixels), room);
   const QColor soft = state.dim ? boxStyle(BoxKind::Card, 'O', state, f.theme).text : f.theme.textSoft;
   f.painter.setPen(state.dim ? soft : f.theme.text);
-  texts_.draw(f.painter, {x, first + TextCache::middleToBaseline(titlePixels)}, title, TextStyle::Bold, titlePixels,
-              room);
+  texts_.draw(f.painter, {x, first}, title, TextStyle::Bold, titlePixels, room);
   const double left = room - titleWidth - 8 * zoom;
   f.painter.setPen(soft);
   if (left > 20 * zoom) {
-    texts_.draw(f.painter, {x + titleWidth + 8 * zoom, first + TextCache::middleToBaseline(typePixels)},
-                layout::shortType(item), TextStyle::Regular, typePixels, left);
+    texts_.draw(f.painter, {x + titleWidth + 8 * zoom, first}, layout::shortType(item), TextStyle::Regular, typePixels,
+                left);
   }
   if (state.lit) {
-    paintChips(f, f.state.lighting->box(index), {x, second});
+    paintChips(f, f.lighting.box(index), {x, second});
   } else {
     f.painter.setPen(state.dim ? soft : f.theme.textFaint);
     QString summary = layout::opSummary(item);
-    const bool judged =
-        !state.dim && f.state.verdicts != nullptr && f.state.verdicts->inGroup.contains(f.box(index).item);
+    const bool judged = !state.dim && f.verdicts.inGroup.contains(f.box(index).item);
     if (!judged && item.layerNorms > 0) summary += QStringLiteral(" · ") + layout::normSummary(item);
-    texts_.draw(f.painter, {x, second + TextCache::middleToBaseline(smallPixels)}, summary, TextStyle::Regular,
-                smallPixels, room);
+    texts_.draw(f.painter, {x, second}, summary, TextStyle::Regular, smallPixels, room);
     const double after = x + texts_.width(summary, TextStyle::Regular, smallPixels) + 9 * zoom;
     if (judged) paintVerdictCounts(f, index, {after, second});
   }
@@ -206,7 +183,7 @@ void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPoin
     const QString count = QString::number(found->second);
     f.painter.setPen(f.theme.text);
     const double textX = at.x() + size + (letter == 'S' ? 6 : 4) * zoom;
-    texts_.draw(f.painter, {textX, at.y() + TextCache::middleToBaseline(pixels)}, count, TextStyle::Regular, pixels);
+    texts_.draw(f.painter, {textX, at.y()}, count, TextStyle::Regular, pixels);
     at.setX(textX + texts_.width(count, TextStyle::Regular, pixels) + 10 * zoom);
   }
 }
@@ -283,7 +260,7 @@ void GraphPainter::paintOverviewTitles(const Frame& f, const std::vector<int>& b
     const double width = texts_.width(title, TextStyle::Bold, kPixels);
     const double x =
         card ? rect.center().x() - width / 2 : overviewLeft(rect, f.box(index).titleX * f.camera.zoom, width);
-    const double y = (card ? rect.center().y() : rect.top() + 10) + TextCache::middleToBaseline(kPixels);
+    const double y = card ? rect.center().y() : rect.top() + 10;
     texts_.draw(f.painter, {x, y}, title, TextStyle::Bold, kPixels);
   }
 }

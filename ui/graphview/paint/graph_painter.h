@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "ui/graphview/camera.h"
-#include "ui/graphview/lighting.h"
-#include "ui/graphview/norm_verdicts.h"
+#include "ui/graphview/marks.h"
 #include "ui/graphview/paint/box_sprites.h"
 #include "ui/graphview/paint/edge_painter.h"
 #include "ui/graphview/paint/text_cache.h"
@@ -21,26 +20,21 @@ class QPainter;
 
 namespace normlens::graphview {
 
+struct PaintFrame;
+
 // What the user points at and has chosen. Boxes and edges index the layout, values the document.
 struct ViewState {
+  const Marks* marks = nullptr;  // Not owned.
   Hit hover;
   int selectedBox = -1;
   int selectedValue = -1;
   int hoveredValue = -1;
-  const std::stop_token* stop = nullptr;   // Ends the painting early. Not owned.
-  const Lighting* lighting = nullptr;      // Not owned.
-  const NormVerdicts* verdicts = nullptr;  // Not owned.
-  const MeanStates* means = nullptr;       // Not owned.
-  const Reach* reach = nullptr;            // Not owned.
+  const Reach* reach = nullptr;           // Not owned.
+  const std::stop_token* stop = nullptr;  // Ends the painting early. Not owned.
 };
 
 class GraphPainter {
  public:
-  // Below this zoom boxes are plain rectangles without text.
-  static constexpr double kDetailZoom = 0.5;
-  // Below this zoom an op is a speck: open groups are shaded instead of what is in them.
-  static constexpr double kSpeckZoom = 0.06;
-
   // Picture: shapes and text as such, without stores of pixels, for files and for other threads than the GUI's.
   enum class Use : uint8_t { Screen, Picture };
   explicit GraphPainter(Use use = Use::Screen) : use_(use), texts_(use == Use::Picture) {}
@@ -50,7 +44,7 @@ class GraphPainter {
   void clearCaches();  // after a change of theme or font
 
  private:
-  struct Frame;  // what one paint() needs at hand
+  using Frame = PaintFrame;
   void paintFrame(const Frame& f, int index);
   void paintBox(const Frame& f, int index);
   void paintRough(const Frame& f, int index);
@@ -75,9 +69,7 @@ class GraphPainter {
   double ratio_ = 0;
 };
 
-// "1×1024×768"; "scalar" for no axes; empty when the shape is not known.
-[[nodiscard]] QString shapeText(const protocol::GraphValue& value);
-// "1×1024×768 float32"; empty when neither is known.
+// "1×1024×768 float32", "scalar float32" for no axes; empty when neither is known.
 [[nodiscard]] QString valueText(const protocol::GraphValue& value);
 
 }  // namespace normlens::graphview

@@ -10,9 +10,8 @@ namespace normlens::graphview {
 
 void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
   const Box& box = f.box(index);
-  if (f.state.verdicts == nullptr || box.kind == BoxKind::Slim) return;
-  const auto found = f.state.verdicts->ofItem.find(box.item);
-  if (found == f.state.verdicts->ofItem.end() || found->second == Verdict::None) return;
+  const auto found = f.verdicts.ofItem.find(box.item);
+  if (box.kind == BoxKind::Slim || found == f.verdicts.ofItem.end() || found->second == Verdict::None) return;
   const int size = f.pixels(13);
   paintVerdictIcon(f, found->second, {rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0}, size);
 }
@@ -40,7 +39,7 @@ void GraphPainter::paintVerdictIcon(const Frame& f, Verdict verdict, const QPoin
 
 // "✓ 2  ⊘ 1": the LayerNorms in a closed group.
 void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle) {
-  const VerdictCounts& counts = f.state.verdicts->inGroup.at(f.box(index).item);
+  const VerdictCounts& counts = f.verdicts.inGroup.at(f.box(index).item);
   const double zoom = f.camera.zoom;
   const int pixels = f.pixels(11), size = f.pixels(12);
   for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked}) {
@@ -50,8 +49,7 @@ void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMid
     const QString text = QString::number(count);
     leftMiddle.rx() += size + 3 * zoom;
     f.painter.setPen(f.theme.textSoft);
-    texts_.draw(f.painter, leftMiddle + QPointF(0, TextCache::middleToBaseline(pixels)), text, TextStyle::Regular,
-                pixels);
+    texts_.draw(f.painter, leftMiddle, text, TextStyle::Regular, pixels);
     leftMiddle.rx() += texts_.width(text, TextStyle::Regular, pixels) + 8 * zoom;
   }
 }
@@ -81,10 +79,9 @@ QRectF GraphPainter::calloutPlace(const Frame& f, const QRectF& box, const QSize
 
 // Why the norm is blocked, beside the op that blocks it.
 void GraphPainter::paintCallout(const Frame& f) {
-  if (!f.highlighting() || f.state.lighting->blockerBox() < 0 || f.state.lighting->blockerNote().empty()) return;
-  if (f.camera.zoom < kDetailZoom) return;
-  const QRectF box = f.screen(f.state.lighting->blockerBox());
-  const QString note = QString::fromStdString(f.state.lighting->blockerNote());
+  if (!f.detailed || f.lighting.blockerBox() < 0 || f.lighting.blockerNote().empty()) return;
+  const QRectF box = f.screen(f.lighting.blockerBox());
+  const QString note = QString::fromStdString(f.lighting.blockerNote());
   constexpr double kWidth = 270, kPad = 12;
   QTextLayout text(note, layout::labelFont(12, false));
   text.beginLayout();
@@ -107,7 +104,7 @@ void GraphPainter::paintCallout(const Frame& f) {
   ui::paintIcon(f.painter, QRectF(card.left() + kPad, card.top() + 10, 15, 15), QStringLiteral("blocked"),
                 f.theme.blocked);
   f.painter.setPen(f.theme.text);
-  texts_.draw(f.painter, {card.left() + kPad + 22, card.top() + 22}, title, TextStyle::Bold, 12);
+  texts_.draw(f.painter, {card.left() + kPad + 22, card.top() + 17.68}, title, TextStyle::Bold, 12);
   text.draw(&f.painter, {card.left() + kPad + 22, card.top() + 28});
 }
 

@@ -1,6 +1,7 @@
-// What GraphPainter has at hand while it paints; shared by its two source files.
+// What the painters have at hand while they paint one picture.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "ui/graphview/paint/graph_painter.h"
@@ -10,7 +11,12 @@ namespace normlens::graphview {
 using layout::Box;
 using layout::BoxKind;
 
-struct GraphPainter::Frame {
+// Below this zoom boxes are plain rectangles without text.
+inline constexpr double kDetailZoom = 0.5;
+// Below this zoom an op is a speck: open groups are shaded instead of what is in them.
+inline constexpr double kSpeckZoom = 0.06;
+
+struct PaintFrame {
   QPainter& painter;
   const Scene& scene;
   const Camera& camera;
@@ -18,22 +24,25 @@ struct GraphPainter::Frame {
   QRectF visible;   // world
   const ViewState& state;
   const ui::Theme& theme;
+  const Lighting& lighting = state.marks->lighting;
+  const MeanStates& means = state.marks->means;
+  const NormVerdicts& verdicts = state.marks->verdicts;
+  bool detailed = camera.zoom >= kDetailZoom;  // text, arrows, all points of a curve
 
-  [[nodiscard]] const Box& box(int index) const { return scene.layout->boxes[static_cast<size_t>(index)]; }
-  [[nodiscard]] bool highlighting() const { return state.lighting != nullptr && state.lighting->active(); }
+  [[nodiscard]] const Box& box(int index) const { return scene.box(index); }
   [[nodiscard]] QRectF screen(int index) const { return camera.toScreen(box(index).rect); }
   [[nodiscard]] int pixels(double atOne) const {
     return std::max(1, static_cast<int>(std::lround(atOne * camera.zoom)));
   }
+  [[nodiscard]] bool stopped() const { return state.stop != nullptr && state.stop->stop_requested(); }
 
   [[nodiscard]] BoxState stateOf(int index) const {
+    const BoxLight& light = lighting.box(index);
     BoxState s;
     s.hovered = state.hover.box == index;
     s.selected = state.selectedBox == index;
-    if (!highlighting()) return s;
-    const BoxLight& light = state.lighting->box(index);
     s.lit = light.lit;
-    s.dim = !light.lit;
+    s.dim = lighting.active() && !light.lit;
     s.chosen = light.chosen;
     s.blocker = light.blocker;
     return s;
@@ -41,7 +50,7 @@ struct GraphPainter::Frame {
   // Too small to be seen, and in a group that shows in its stead. What is lit or chosen always shows.
   [[nodiscard]] bool isSpeck(int index) const {
     if (camera.zoom >= kSpeckZoom || box(index).frame < 0) return false;
-    return !(highlighting() && state.lighting->box(index).lit) && state.selectedBox != index;
+    return !lighting.box(index).lit && state.selectedBox != index;
   }
   // The first box in an open group follows it.
   [[nodiscard]] bool holdsSpecks(int frame) const {
@@ -50,8 +59,8 @@ struct GraphPainter::Frame {
            scene.layout->boxes[first].kind != BoxKind::Frame;
   }
   [[nodiscard]] char letterOf(int index) const {
-    if (highlighting() && state.lighting->box(index).lit) return state.lighting->box(index).letter;
-    return scene.itemOf(box(index)).role;
+    const BoxLight& light = lighting.box(index);
+    return light.lit ? light.letter : scene.itemOf(box(index)).role;
   }
 };
 

@@ -47,16 +47,11 @@ class Writer {
 
   Result<QStringList> run() {
     const QString suffix = QFileInfo(order_.path).suffix().toLower();
-    Status status;
-    if (suffix == QLatin1String("svg")) {
-      status = writeSvg();
-    } else if (suffix == QLatin1String("pdf")) {
-      status = writePdf();
-    } else if (suffix == QLatin1String("png")) {
-      status = writePng();
-    } else {
-      status = fail(ErrorCode::Usage, tr("A picture's name ends in .svg, .pdf or .png."));
-    }
+    const Status status = suffix == QLatin1String("svg")   ? writeSvg()
+                          : suffix == QLatin1String("pdf") ? writePdf()
+                          : suffix == QLatin1String("png")
+                              ? writePng()
+                              : fail(ErrorCode::Usage, tr("A picture's name ends in .svg, .pdf or .png."));
     if (!status) {
       for (const QString& file : files_) QFile::remove(file);
       return tl::unexpected(status.error());
@@ -78,13 +73,11 @@ class Writer {
 
   // area: the part to paint, in the units of the screen.
   void paint(QPainter& painter, const Camera& camera, const QSizeF& size) {
-    ViewState state;
-    state.selectedBox = order_.selectedBox;
-    state.selectedValue = order_.selectedValue;
-    state.lighting = &order_.lighting;
-    state.verdicts = &order_.verdicts;
-    state.means = &order_.means;
-    state.stop = &stop_;
+    const ViewState state{.marks = &order_.marks,
+                          .hover = {},
+                          .selectedBox = order_.selectedBox,
+                          .selectedValue = order_.selectedValue,
+                          .stop = &stop_};
     painter_.paint(painter, order_.scene, camera, size, state, order_.theme);
   }
 
@@ -93,6 +86,17 @@ class Writer {
     if (!file.commit()) return unwritable(file.fileName());
     files_ << file.fileName();
     return {};
+  }
+
+  // shapes: what draws into the file; scale: its units to one of the screen.
+  Status writeShapes(QSaveFile& file, QPaintDevice& shapes, double scale) {
+    progress_(-1);
+    {
+      QPainter painter(&shapes);
+      painter.scale(scale, scale);
+      paint(painter, order_.camera, order_.size);
+    }
+    return commit(file);
   }
 
   Status writeSvg() {
@@ -104,12 +108,7 @@ class Writer {
     generator.setViewBox(QRectF(QPointF(0, 0), order_.size));
     generator.setResolution(96);
     generator.setTitle(QFileInfo(order_.path).completeBaseName());
-    progress_(-1);
-    {
-      QPainter painter(&generator);
-      paint(painter, order_.camera, order_.size);
-    }
-    return commit(file);
+    return writeShapes(file, generator, 1);
   }
 
   Status writePdf() {
@@ -124,13 +123,7 @@ class Writer {
     writer.setPageMargins({});
     writer.setResolution(kDotsPerInch);
     writer.setTitle(QFileInfo(order_.path).completeBaseName());
-    progress_(-1);
-    {
-      QPainter painter(&writer);
-      painter.scale(scale * kDotsPerInch / 72, scale * kDotsPerInch / 72);
-      paint(painter, order_.camera, order_.size);
-    }
-    return commit(file);
+    return writeShapes(file, writer, scale * kDotsPerInch / 72);
   }
 
   Status writePng() {

@@ -22,9 +22,7 @@ struct PictureOrder {
   Camera camera;
   QSizeF size;           // in the units of the screen
   double sharpness = 1;  // PNG: pixels per unit
-  Lighting lighting;
-  MeanStates means;
-  NormVerdicts verdicts;
+  Marks marks;
   int selectedBox = -1, selectedValue = -1;
   ui::Theme theme;
 };

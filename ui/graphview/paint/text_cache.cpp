@@ -87,8 +87,9 @@ const QString& TextCache::elided(const QString& text, TextStyle style, int pixel
   return *elided_.insert(key, metrics.elidedText(text, Qt::ElideMiddle, atBase));
 }
 
-void TextCache::draw(QPainter& painter, QPointF baseline, const QString& text, TextStyle style, int pixels,
+void TextCache::draw(QPainter& painter, QPointF place, const QString& text, TextStyle style, int pixels,
                      double maxWidth) {
+  const QPointF baseline = place + QPointF(0, pixels * 0.36);
   if (asText_) {
     painter.setFont(fontOf(style, pixels));
     painter.drawText(baseline, elided(text, style, pixels, maxWidth));

@@ -22,10 +22,9 @@ class TextCache {
 
   // Width in pixels at a font size.
   [[nodiscard]] double width(const QString& text, TextStyle style, double pixels);
-  // baseline: left end of the base line. Text wider than maxWidth (if positive) ends in an ellipsis.
-  void draw(QPainter& painter, QPointF baseline, const QString& text, TextStyle style, int pixels, double maxWidth = 0);
-  // The distance from the middle of the capitals to the base line.
-  [[nodiscard]] static double middleToBaseline(double pixels) { return pixels * 0.36; }
+  // place: the left end, at the height of the middle of the capitals. Text wider than maxWidth (if positive) ends in an
+  // ellipsis.
+  void draw(QPainter& painter, QPointF place, const QString& text, TextStyle style, int pixels, double maxWidth = 0);
   void clear();
 
  private:
