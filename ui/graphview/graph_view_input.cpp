@@ -13,7 +13,7 @@
 
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/hit_text.h"
-#include "ui/graphview/neighbours.h"
+#include "ui/graphview/marks/neighbours.h"
 
 namespace normlens::graphview {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <QString>
 
-#include "ui/graphview/lighting.h"
-#include "ui/graphview/norm_verdicts.h"
+#include "ui/graphview/marks/lighting.h"
+#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/graphview/scene.h"
 
 namespace normlens::graphview {

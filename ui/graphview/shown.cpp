@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ui/graphview/lighting.h"
+#include "ui/graphview/marks/lighting.h"
 
 namespace normlens::graphview {
 

@@ -6,7 +6,7 @@
 
 #include "tests/support/graph_documents.h"
 #include "tests/ui/shell/shell_test.h"
-#include "ui/graphview/graph_diff.h"
+#include "ui/graphview/compare/graph_diff.h"
 #include "ui/models/bench_export.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_model.h"

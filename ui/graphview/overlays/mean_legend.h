@@ -3,7 +3,7 @@
 
 #include <QWidget>
 
-#include "ui/graphview/mean_states.h"
+#include "ui/graphview/marks/mean_states.h"
 
 namespace normlens::graphview {
 

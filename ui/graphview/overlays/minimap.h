@@ -6,7 +6,7 @@
 #include <QWidget>
 
 #include "ui/graphview/camera.h"
-#include "ui/graphview/lighting.h"
+#include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/scene.h"
 
 namespace normlens::graphview {

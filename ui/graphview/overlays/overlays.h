@@ -1,8 +1,8 @@
 // What lies over a graph: the minimap, the zoom control, the legend of means, the sheet of keys. Thread: GUI thread.
 #pragma once
 
-#include "ui/graphview/lighting.h"
-#include "ui/graphview/mean_states.h"
+#include "ui/graphview/marks/lighting.h"
+#include "ui/graphview/marks/mean_states.h"
 #include "ui/graphview/scene.h"
 
 class QWidget;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "ui/graphview/camera.h"
-#include "ui/graphview/marks.h"
+#include "ui/graphview/marks/marks.h"
+#include "ui/graphview/marks/reach.h"
 #include "ui/graphview/paint/box_sprites.h"
 #include "ui/graphview/paint/edge_painter.h"
 #include "ui/graphview/paint/text_cache.h"
-#include "ui/graphview/reach.h"
 #include "ui/graphview/scene.h"
 #include "ui/theme/theme.h"
 

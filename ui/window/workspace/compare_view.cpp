@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/protocol/methods.h"
+#include "ui/graphview/compare/linked_views.h"
 #include "ui/graphview/graph_view.h"
-#include "ui/graphview/linked_views.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"

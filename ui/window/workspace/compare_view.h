@@ -10,7 +10,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/client/engine_client.h"
-#include "ui/graphview/graph_diff.h"
+#include "ui/graphview/compare/graph_diff.h"
 
 class QLabel;
 class QPushButton;

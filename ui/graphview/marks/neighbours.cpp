@@ -1,4 +1,4 @@
-#include "ui/graphview/neighbours.h"
+#include "ui/graphview/marks/neighbours.h"
 
 #include <cmath>
 #include <limits>

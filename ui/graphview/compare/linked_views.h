@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ui/graphview/graph_diff.h"
+#include "ui/graphview/compare/graph_diff.h"
 #include "ui/layout/layout.h"
 
 namespace normlens::graphview {

@@ -1,4 +1,4 @@
-#include "ui/graphview/norm_verdicts.h"
+#include "ui/graphview/marks/norm_verdicts.h"
 
 namespace normlens::graphview {
 namespace {

@@ -1,4 +1,4 @@
-#include "ui/graphview/mean_states.h"
+#include "ui/graphview/marks/mean_states.h"
 
 #include <QPen>
 #include <algorithm>

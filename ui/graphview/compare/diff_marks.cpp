@@ -1,4 +1,4 @@
-#include "ui/graphview/diff_marks.h"
+#include "ui/graphview/compare/diff_marks.h"
 
 #include <QPainter>
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ui/graphview/camera.h"
-#include "ui/graphview/graph_diff.h"
+#include "ui/graphview/compare/graph_diff.h"
 #include "ui/graphview/scene.h"
 #include "ui/theme/theme.h"
 

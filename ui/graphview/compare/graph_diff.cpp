@@ -1,4 +1,4 @@
-#include "ui/graphview/graph_diff.h"
+#include "ui/graphview/compare/graph_diff.h"
 
 #include <algorithm>
 #include <map>

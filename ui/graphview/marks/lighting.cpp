@@ -1,4 +1,4 @@
-#include "ui/graphview/lighting.h"
+#include "ui/graphview/marks/lighting.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "ui/graphview/reach.h"
+#include "ui/graphview/marks/reach.h"
 
 #include <utility>
 

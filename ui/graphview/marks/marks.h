@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/protocol/messages.h"
-#include "ui/graphview/diff_marks.h"
-#include "ui/graphview/lighting.h"
-#include "ui/graphview/mean_states.h"
-#include "ui/graphview/norm_verdicts.h"
+#include "ui/graphview/compare/diff_marks.h"
+#include "ui/graphview/marks/lighting.h"
+#include "ui/graphview/marks/mean_states.h"
+#include "ui/graphview/marks/norm_verdicts.h"
 #include "ui/graphview/scene.h"
 #include "ui/graphview/shown.h"
 
