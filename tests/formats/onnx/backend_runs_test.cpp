@@ -7,7 +7,7 @@
 
 #include "core/formats/onnx/read/onnx_model.h"
 #include "core/run/compare/diff.h"
-#include "tests/formats/torchscript/sample_models.h"
+#include "tests/formats/torchscript/read/sample_models.h"
 #include "tests/support/npz_files.h"
 
 namespace normlens::formats::onnx {

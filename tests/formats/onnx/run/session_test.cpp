@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/run/tensors.h"
-#include "tests/formats/onnx/session_fixture.h"
+#include "tests/formats/onnx/run/session_fixture.h"
 
 namespace normlens::formats::onnx {
 namespace {

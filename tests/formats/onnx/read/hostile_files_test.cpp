@@ -4,7 +4,7 @@
 #include <random>
 
 #include "core/analysis/analysis.h"
-#include "tests/formats/onnx/read_fixture.h"
+#include "tests/formats/onnx/read/read_fixture.h"
 
 namespace normlens::formats::onnx {
 namespace {

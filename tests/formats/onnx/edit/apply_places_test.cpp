@@ -1,7 +1,7 @@
 // Edits in places that the graph has and the file has not, or has otherwise: within operators, in bodies, in calls.
 #include <gtest/gtest.h>
 
-#include "tests/formats/onnx/folded_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/formats/onnx/read/open.h"
-#include "tests/formats/onnx/session_fixture.h"
+#include "tests/formats/onnx/run/session_fixture.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {

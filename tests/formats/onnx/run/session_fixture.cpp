@@ -1,4 +1,4 @@
-#include "tests/formats/onnx/session_fixture.h"
+#include "tests/formats/onnx/run/session_fixture.h"
 
 #include <stdexcept>
 

@@ -1,7 +1,7 @@
 // Folding norms that are written out in ops, in the forms of several exporters: they lose what takes the mean out.
 #include <gtest/gtest.h>
 
-#include "tests/formats/onnx/folded_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/onnx/edit/editable_model.h"
-#include "tests/formats/onnx/folded_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
 
 namespace normlens::formats::onnx {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/run/inputs/draw.h"
 #include "core/run/tensors.h"
-#include "tests/formats/onnx/session_fixture.h"
+#include "tests/formats/onnx/run/session_fixture.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {

@@ -1,7 +1,7 @@
 // Where an add and a norm in modules of their own stay two ops.
 #include <torch/csrc/jit/api/function_impl.h>
 
-#include "tests/formats/torchscript/fused_across.h"
+#include "tests/formats/torchscript/edit/fused_across.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {

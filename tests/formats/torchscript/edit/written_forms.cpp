@@ -1,4 +1,4 @@
-#include "tests/formats/torchscript/written_forms.h"
+#include "tests/formats/torchscript/edit/written_forms.h"
 
 #include "tests/formats/torchscript/torchscript_fixture.h"
 

@@ -6,7 +6,7 @@
 #include "core/formats/formats.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
 #include "core/formats/torchscript/run/probe.h"
-#include "tests/formats/torchscript/sample_models.h"
+#include "tests/formats/torchscript/read/sample_models.h"
 #include "tests/support/npz_files.h"
 
 namespace normlens::formats::torchscript {

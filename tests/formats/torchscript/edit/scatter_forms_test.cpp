@@ -1,5 +1,5 @@
 // What PyTorch writes into tensors: scatters, masks and indices, in place and not.
-#include "tests/formats/torchscript/written_forms.h"
+#include "tests/formats/torchscript/edit/written_forms.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {

@@ -1,5 +1,5 @@
 // Sums, scales, views and pools as PyTorch's ops write them, and ops with norms inside.
-#include "tests/formats/torchscript/written_forms.h"
+#include "tests/formats/torchscript/edit/written_forms.h"
 #include "tests/formats/torchscript/torchscript_fixture.h"
 
 namespace normlens::formats::torchscript::test {

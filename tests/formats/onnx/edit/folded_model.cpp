@@ -1,4 +1,4 @@
-#include "tests/formats/onnx/folded_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Files whose nodes do not stand in the order of their reading.
-#include "tests/formats/onnx/read_fixture.h"
+#include "tests/formats/onnx/read/read_fixture.h"
 
 namespace normlens::formats::onnx {
 namespace {

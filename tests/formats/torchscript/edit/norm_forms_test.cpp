@@ -1,5 +1,5 @@
 // LayerNorms written out in PyTorch, and what only looks like one.
-#include "tests/formats/torchscript/written_forms.h"
+#include "tests/formats/torchscript/edit/written_forms.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {

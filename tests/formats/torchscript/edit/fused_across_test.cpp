@@ -2,7 +2,7 @@
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 
-#include "tests/formats/torchscript/fused_across.h"
+#include "tests/formats/torchscript/edit/fused_across.h"
 
 namespace normlens::formats::torchscript::test {
 namespace {

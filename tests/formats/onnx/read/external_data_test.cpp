@@ -4,7 +4,7 @@
 #include <span>
 
 #include "core/formats/file/sha256.h"
-#include "tests/formats/onnx/read_fixture.h"
+#include "tests/formats/onnx/read/read_fixture.h"
 
 namespace normlens::formats::onnx {
 namespace {

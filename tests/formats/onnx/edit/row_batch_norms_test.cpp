@@ -4,7 +4,7 @@
 
 #include "core/analysis/norms/norms.h"
 #include "core/run/inputs/draw.h"
-#include "tests/formats/onnx/folded_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
 
 namespace normlens::formats::onnx {
 namespace {

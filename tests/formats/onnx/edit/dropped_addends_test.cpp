@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/run/inputs/draw.h"
-#include "tests/formats/onnx/folded_model.h"
+#include "tests/formats/onnx/edit/folded_model.h"
 #include "tests/support/worst_of.h"
 
 namespace normlens::formats::onnx {

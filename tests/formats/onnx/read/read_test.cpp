@@ -1,7 +1,7 @@
 // Opening files: what is taken, what is refused and in which words.
 #include <functional>
 
-#include "tests/formats/onnx/read_fixture.h"
+#include "tests/formats/onnx/read/read_fixture.h"
 
 namespace normlens::formats::onnx {
 namespace {

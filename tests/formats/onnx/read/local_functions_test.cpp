@@ -2,7 +2,7 @@
 #include <array>
 
 #include "core/formats/onnx/lower/lower.h"
-#include "tests/formats/onnx/read_fixture.h"
+#include "tests/formats/onnx/read/read_fixture.h"
 
 namespace normlens::formats::onnx {
 namespace {
