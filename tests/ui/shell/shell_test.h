@@ -3,8 +3,6 @@
 
 #include <QApplication>
 #include <QFile>
-#include <QSettings>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <clocale>
@@ -26,16 +24,17 @@ inline QString modelFile(const QTemporaryDir& folder, const QString& name = QStr
   return file.fileName();
 }
 
-// The main of a test program: offscreen unless chosen otherwise, settings of its own.
+// The main of a test program: offscreen unless chosen otherwise, with settings and files to recover of its own, as the
+// cases of one program may run at the same time.
 template <class Test>
 int runShellTest(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
-  QStandardPaths::setTestModeEnabled(true);
+  const QTemporaryDir home;
+  for (const char* folder : {"XDG_CONFIG_HOME", "XDG_DATA_HOME"}) qputenv(folder, home.path().toUtf8());
   QApplication application(argc, argv);
   std::setlocale(LC_NUMERIC, "C");
   QCoreApplication::setOrganizationName(QStringLiteral("NormLensTest"));
   QCoreApplication::setApplicationName(QString::fromLatin1(Test::staticMetaObject.className()));
-  QSettings().clear();
   QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
   ui::applyTheme(application, ui::lightTheme());
   Test test;

@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QListView>
 #include <QSet>
+#include <QSettings>
 #include <QSpinBox>
 #include <QStackedWidget>
 #include <QTextBrowser>

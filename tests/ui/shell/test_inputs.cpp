@@ -1,6 +1,7 @@
 // The inputs of a model: edited in a table, checked, loaded from a file, remembered, guessed again.
 #include <QAbstractItemModelTester>
 #include <QComboBox>
+#include <QSettings>
 #include <QTableView>
 
 #include "tests/ui/shell/shown_window.h"

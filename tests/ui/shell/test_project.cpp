@@ -1,5 +1,6 @@
 // Projects: saved, opened, recovered after a crash; a model that is gone, changed or another.
 #include <QFileInfo>
+#include <QSettings>
 #include <csignal>
 
 #include "tests/ui/shell/shown_window.h"

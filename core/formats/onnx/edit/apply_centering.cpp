@@ -62,7 +62,7 @@ struct Point {
 // From the read outwards: the nodes that hold it.
 std::vector<Point> pointsAround(const ReadSite& read) {
   std::vector<Point> out{{read.body, read.node}};
-  for (Body* body = read.body; body->outer != nullptr && !body->function; body = body->outer) {
+  for (Body* body = read.body; body->outer != nullptr && body->function < 0; body = body->outer) {
     out.push_back({body->outer, body->owner});
   }
   return out;

@@ -30,6 +30,26 @@ TEST(OnnxPlaces, TheStateOfAScanIsCenteredWhereItsBodyReturnsIt) {
   for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives}) expectSound(foldText(model, flavour), 2);
 }
 
+// One centering of h serves both norms: it stands before the If.
+TEST(OnnxPlaces, AValueReadInABranchAndBesideItIsCenteredBeforeTheBranch) {
+  ModelProto model = modelFromText(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[2, 3, 6] x) => (float[2, 3, 6] y) {
+      h = Relu(x)
+      a = LayerNormalization <axis = -1> (h, gamma, beta)
+      zero = Constant <value = float {0}> ()
+      sum = ReduceSum <keepdims = 0> (h)
+      flag = Greater(sum, zero)
+      b = If <then_branch = yes () => (float[2, 3, 6] n) { n = LayerNormalization <axis = -1> (h, gamma2, beta) },
+              else_branch = no () => (float[2, 3, 6] e) { e = Identity(a) }> (flag)
+      y = Add(a, b)
+    })");
+  addTensor(model, "gamma", {6}, 1);
+  addTensor(model, "gamma2", {6}, 2);
+  addTensor(model, "beta", {6}, 3);
+  for (const auto flavour : {NormFlavour::Portable, NormFlavour::Primitives}) expectSound(foldText(model, flavour), 2);
+}
+
 // The cheapest place would be the sum of the first two.
 TEST(OnnxPlaces, WhatASumAddsUpFirstIsNotCentered) {
   ModelProto model = modelFromText(R"(
