@@ -4,6 +4,7 @@
 
 #include "core/base/map_ahead.h"
 #include "core/base/parallel.h"
+#include "core/fold/blocks.h"
 
 namespace normlens::fold {
 
@@ -30,17 +31,18 @@ void mapWeightsAhead(const std::vector<graph::TensorView>& weights, int threads)
               [&](int64_t i) { mapAhead(strokes[static_cast<size_t>(i)]); });
 }
 
-Status checkFit(const graph::TensorView& in, std::span<std::byte> out) {
+Status checkElements(const graph::TensorView& in) {
   if (!graph::isFloat(in.dtype)) {
     return fail(ErrorCode::Unsupported,
                 "a tensor of type " + std::string(graph::dtypeName(in.dtype)) + " cannot be centered or scaled");
   }
-  const auto count = graph::elementCount(in.shape);
-  if (!count || in.strides.size() != in.shape.size() ||
-      out.size() != static_cast<size_t>(*count) * graph::dtypeBytes(in.dtype)) {
-    return fail(ErrorCode::Internal, "the buffer of a changed weight does not have the weight's size");
-  }
-  return {};
+  if (graph::elementCount(in.shape) && in.strides.size() == in.shape.size()) return {};
+  return fail(ErrorCode::Internal, "a weight to change has no size");
+}
+
+void mapBlock(const graph::TensorView& in, int64_t first, size_t bytes) {
+  if (in.strides != outputStrides(in)) return;
+  mapAhead({in.data + first * static_cast<int64_t>(graph::dtypeBytes(in.dtype)), bytes});
 }
 
 }  // namespace normlens::fold

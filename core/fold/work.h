@@ -57,7 +57,10 @@ T elementAt(const T* data, int64_t index) {
   return element;
 }
 
-// `out` holds as many elements of a real floating type as the view. Errors: Unsupported, Internal.
-[[nodiscard]] Status checkFit(const graph::TensorView& in, std::span<std::byte> out);
+// Errors: Unsupported where they are not of a real floating type, Internal where shape and strides do not fit.
+[[nodiscard]] Status checkElements(const graph::TensorView& in);
+
+// The pages that a block of the result of `in` is computed from, where they lie one after another.
+void mapBlock(const graph::TensorView& in, int64_t first, size_t bytes);
 
 }  // namespace normlens::fold

@@ -139,6 +139,9 @@ class Model {
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                              const std::vector<analysis::LayerNorm>& norms,
                                                              NormFlavour flavour, const Task& task) const = 0;
+  // Computes what apply() left for later: large edited weights take no memory before a run, or this, wants them, and a
+  // save computes them on their way into the file. Errors: Refused where one cannot be edited (it holds infinities).
+  [[nodiscard]] virtual Status computeWeights(const Task& task) const = 0;
   // A model of this format that is one LayerNorm with a gamma over the last axis of its input, [rows, width]: for
   // measuring what norms cost where this model runs.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,

@@ -73,32 +73,5 @@ TEST(MapAhead, TakesWhatIsNotAlignedEmptyOrNotReadable) {
   EXPECT_EQ(mapped.bytes()[70'000], std::byte{7});
 }
 
-TEST(AheadMapper, GivesEveryStrokeInOrderAndMapsIt) {
-  const MappedBytes touched;
-  const long without = faultsOfReading(touched.bytes());
-  const MappedBytes mapped;
-  std::vector<std::span<const std::byte>> strokes;
-  constexpr size_t kStroke = kBytes / 16;
-  for (size_t at = 0; at < kBytes; at += kStroke) strokes.push_back(mapped.bytes().subspan(at, kStroke));
-  AheadMapper mapper(strokes);
-  long with = 0;
-  for (const auto& stroke : strokes) {
-    mapper.awaitNext();
-    with += faultsOfReading(stroke);
-  }
-  if (with >= without || !kFaultsAreOurs) GTEST_SKIP() << "this kernel does not map ahead, or not only we have faults";
-  EXPECT_LE(with, 32);
-}
-
-TEST(AheadMapper, EndsWhereverItsOwnerStops) {
-  const MappedBytes mapped;
-  const std::vector<std::span<const std::byte>> strokes(100, mapped.bytes().subspan(0, 4096));
-  for (size_t used = 0; used < 20; ++used) {
-    AheadMapper mapper(strokes);
-    for (size_t i = 0; i < used; ++i) mapper.awaitNext();
-  }
-  const AheadMapper nothing({});
-}
-
 }  // namespace
 }  // namespace normlens

@@ -1,6 +1,4 @@
 // Scales and shifts that move into weights and biases, against the obvious loops.
-#include "core/fold/absorb.h"
-
 #include "tests/fold/weight_tensors.h"
 
 namespace normlens::fold {
@@ -20,7 +18,7 @@ TEST(Scale, MultipliesAndAddsPerChannelInAnyLayout) {
         addend[i] = 1.0 - static_cast<double>(i);
       }
       auto out = bufferFor(tensor.view);
-      ASSERT_TRUE(scaleTensor(tensor.view, factor, addend, dim, out, 2));
+      ASSERT_TRUE(fill(scale({tensor.view, nullptr}, {factor, addend, dim}), out, 2));
       std::vector<double> want;
       for (size_t i = 0; i < tensor.numbers.size(); ++i) {
         const size_t channel = dim == 0 ? i / 15 : dim == 1 ? i / 5 % 3 : i % 5;
@@ -43,8 +41,8 @@ TEST_P(ShiftRandom, AddsTheProductToTheBias) {
       const Tensor shift = makeTensor({shape[in]}, {1}, dtype, random);
       const Tensor bias = makeTensor({1, shape[out]}, {shape[out], 1}, dtype, random);
       auto bytes = bufferFor(bias.view);
-      const ShiftJob job{weight.view, inputDim, shift.view, bias.view, bytes};
-      const auto status = absorbShifts({&job, 1}, 2);
+      const auto made = fold::shift({bias.view, nullptr}, {weight.view, nullptr}, inputDim, shift.numbers);
+      const auto status = fill(made, bytes, 2);
       ASSERT_TRUE(status) << status.error().message;
       std::vector<double> want = bias.numbers;
       for (size_t i = 0; i < weight.numbers.size(); ++i) {
@@ -67,14 +65,11 @@ TEST(Shift, WhatDoesNotFitIsRefused) {
   const Tensor weight = makeTensor({4, 6}, {6, 1}, DType::Float16, random);
   const Tensor six = makeTensor({6}, {1}, DType::Float16, random), four = makeTensor({4}, {1}, DType::Float16, random);
   auto out = bufferFor(four.view);
-  const ShiftJob swapped{weight.view, 0, six.view, four.view, out};
-  EXPECT_EQ(absorbShifts({&swapped, 1}, 1).error().code, ErrorCode::Internal);
-
-  Tensor large = makeTensor({6}, {1}, DType::Float16, random);
-  std::vector<uint16_t> huge(6, graph::floatToHalf(60000.0F));
-  large.view.data = reinterpret_cast<const std::byte*>(huge.data());
-  const ShiftJob overflowing{weight.view, 1, large.view, four.view, out};
-  EXPECT_EQ(absorbShifts({&overflowing, 1}, 1).error().code, ErrorCode::Refused) << "no float16 is as large as that";
+  const auto swapped = fold::shift({four.view, nullptr}, {weight.view, nullptr}, 0, six.numbers);
+  EXPECT_EQ(fill(swapped, out, 1).error().code, ErrorCode::Internal);
+  const auto overflowing =
+      fold::shift({four.view, nullptr}, {weight.view, nullptr}, 1, std::vector<double>(6, 60000.0));
+  EXPECT_EQ(fill(overflowing, out, 1).error().code, ErrorCode::Refused) << "no float16 is as large as that";
 }
 
 }  // namespace

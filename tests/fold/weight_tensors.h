@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fold/center.h"
+#include "core/fold/edited_weight.h"
 
 namespace normlens::fold {
 
@@ -94,6 +94,19 @@ inline std::vector<int64_t> stridesFor(const Shape& shape, Layout layout, std::m
     step *= shape[order[i]];
   }
   return strides;
+}
+
+// An edited weight in blocks of growing sizes, so that they are cut everywhere.
+inline Status fill(const WeightSource& made, std::span<std::byte> out, int threads) {
+  const auto blocks = made.edited->open(threads);
+  if (!blocks) return tl::unexpected(blocks.error());
+  const size_t width = graph::dtypeBytes(made.view.dtype), count = out.size() / width;
+  for (size_t first = 0, size = 1; first < count; first += size++) {
+    size = std::min(size, count - first);
+    if (auto status = (*blocks)(static_cast<int64_t>(first), out.subspan(first * width, size * width)); !status)
+      return status;
+  }
+  return {};
 }
 
 }  // namespace normlens::fold

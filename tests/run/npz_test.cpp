@@ -106,7 +106,7 @@ std::vector<std::byte> deflatedZip(uint64_t claimedBytes = 0) {
   const auto path = scratch("packed.npz");
   const uint64_t bytes = claimedBytes ? claimedBytes : npy.size();
   EXPECT_TRUE(formats::writeArchive(
-      path, {{"in_0.npy", formats::ZipMethod::Deflate, bytes, {packed}, static_cast<uint32_t>(crc)}}, 1));
+      path, {{"in_0.npy", formats::ZipMethod::Deflate, bytes, {packed}, static_cast<uint32_t>(crc)}}, {}, {}));
   return bytesOf(path);
 }
 
@@ -169,7 +169,7 @@ TEST(Npz, AnArrayThatCannotBeReadIsInTheWayOfNoOther) {
     records.push_back({array.name + ".npy", formats::ZipMethod::Stored, npy.size(), {npy}, {}});
   }
   const auto path = scratch("a.npz");
-  ASSERT_TRUE(formats::writeArchive(path, std::move(records), 1));
+  ASSERT_TRUE(formats::writeArchive(path, std::move(records), {}, {}));
   const auto read = readWhatCanBeRead(path);
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_EQ(read->arrays.size(), 3U);

@@ -168,6 +168,7 @@ class FakeModel final : public formats::Model {
     if (centers) folded->centerColumns();
     return folded;
   }
+  Status computeWeights(const Task&) const override { return {}; }
   Result<std::unique_ptr<Model>> singleNorm(int64_t, int64_t, graph::DType) const override { return copy(); }
   Status save(const std::filesystem::path&, const Task&) const override { return {}; }
 

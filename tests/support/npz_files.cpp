@@ -43,7 +43,7 @@ Status writeNpz(const std::filesystem::path& path, const formats::Tensors& array
     const auto& content = contents.emplace_back(std::move(*npy));
     records.push_back({array.name + ".npy", formats::ZipMethod::Stored, content.size(), {content}, std::nullopt});
   }
-  return formats::writeArchive(path, std::move(records), 1);
+  return formats::writeArchive(path, std::move(records), {}, {});
 }
 
 }  // namespace normlens::run

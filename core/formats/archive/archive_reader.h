@@ -45,6 +45,7 @@ class Archive {
   // The folder all TorchScript records live in: "gpt2/"; empty if the first record is in none.
   [[nodiscard]] std::string_view prefix() const { return prefix_; }
   [[nodiscard]] const MappedFile& file() const { return *file_; }
+  [[nodiscard]] std::shared_ptr<const MappedFile> sharedFile() const { return file_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return file_->bytes(); }
 
  private:

@@ -1,11 +1,8 @@
 #include "core/formats/archive/archive_writer.h"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <numeric>
 
-#include "core/base/parallel.h"
 #include "core/formats/archive/archive_crc.h"
 #include "core/formats/archive/zip_layout.h"
 #include "core/formats/file/atomic_file.h"
@@ -125,33 +122,24 @@ std::vector<Placed> placeRecords(std::vector<RecordToWrite> records, uint64_t& e
   return out;
 }
 
-// The sums of all records that do not know theirs, largest first. False when one cannot be unpacked.
-bool sumUp(std::vector<Placed>& records, int threads) {
-  std::vector<size_t> order(records.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return records[a].packed > records[b].packed; });
-  std::atomic<bool> sound = true;
-  parallelFor(threads, static_cast<int64_t>(order.size()), [&](int64_t i) {
-    auto& record = records[order[static_cast<size_t>(i)]].record;
-    if (!record.crc) record.crc = contentCrc(record);
-    if (!record.crc) sound = false;
-  });
-  return sound;
-}
-
 std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-Status writeContents(AtomicFile& file, const std::vector<Placed>& records) {
+Status writeContents(AtomicFile& file, std::vector<Placed>& records, const ArchiveSources& sources, const Task& task) {
   std::vector<FilePiece> pieces;
-  for (const auto& placed : records) {
-    pieces.push_back({placed.header, bytesOf(placed.headerBytes)});
+  for (auto& placed : records) {
+    auto& record = placed.record;
+    pieces.push_back({placed.header, bytesOf(placed.headerBytes), {}, {}});
+    const bool sums = !record.crc;
+    if (sums) record.crc = 0;
     uint64_t at = placed.data;
-    for (const auto& part : placed.record.bytes) {
-      pieces.push_back({at, part});
+    for (const auto& part : record.bytes) {
+      pieces.push_back({at, part, sources.makerOf ? sources.makerOf(part) : MakeBytes(), {}});
+      if (sums)
+        pieces.back().see = [&record](auto bytes) { record.crc = crcOf(*record.crc, bytes.data(), bytes.size()); };
       at += part.size();
     }
   }
-  return file.writeAll(pieces);
+  return file.writeAll(pieces, task);
 }
 
 Status writeSums(AtomicFile& file, const std::vector<Placed>& records, uint64_t end) {
@@ -180,20 +168,20 @@ std::optional<uint32_t> contentCrc(const RecordToWrite& record) {
   return crcOfDeflated(record.bytes.empty() ? std::span<const std::byte>() : record.bytes[0], record.size);
 }
 
-Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, int threads,
-                    const std::function<Status()>& stillGood) {
+Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, const ArchiveSources& sources,
+                    const Task& task) {
+  for (auto& record : records) {
+    if (record.crc || record.method == ZipMethod::Stored) continue;
+    record.crc = contentCrc(record);
+    if (!record.crc) return fail(ErrorCode::Internal, "a record of the archive to be written is broken");
+  }
   uint64_t end = 0;
   auto placed = placeRecords(std::move(records), end);
   auto file = AtomicFile::create(path, end + directory(placed, end).size());
   if (!file) return tl::unexpected<Error>(file.error());
-  // Only the sums are set meanwhile; the data and the headers before it are written from what is fixed already.
-  auto sums = std::async(std::launch::async, [&] { return sumUp(placed, threads); });
-  const auto written = writeContents(*file, placed);
-  const bool sound = sums.get();
-  if (!written) return written;
-  if (!sound) return fail(ErrorCode::Internal, "a record of the archive to be written is broken");
+  if (auto status = writeContents(*file, placed, sources, task); !status) return status;
   if (auto status = writeSums(*file, placed, end); !status) return status;
-  if (auto status = stillGood ? stillGood() : Status(); !status) return status;
+  if (auto status = sources.stillGood ? sources.stillGood() : Status(); !status) return status;
   return file->commit();
 }
 

@@ -1,5 +1,5 @@
 // Writes a zip archive the way torch does: records aligned to 64 bytes, a data descriptor behind each, zip64 where
-// something is larger than 4 GiB. Contents are given as memory; their CRCs are taken while the data is written.
+// something is larger than 4 GiB. CRCs that are not known are taken as the data passes.
 // No torch here. Thread: one thread; helpers are started and joined inside.
 #pragma once
 
@@ -14,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/formats/archive/archive_reader.h"
+#include "core/formats/file/atomic_file.h"
 
 namespace normlens::formats {
 
@@ -30,10 +31,17 @@ struct RecordToWrite {
 // CRC-32 of the content; nullopt when it does not unpack.
 [[nodiscard]] std::optional<uint32_t> contentCrc(const RecordToWrite& record);
 
+// What a writer asks while it writes.
+struct ArchiveSources {
+  // How bytes of a record come to be; empty where they are in memory.
+  std::function<MakeBytes(std::span<const std::byte>)> makerOf;
+  // Asked when all is written and before it gets its name.
+  std::function<Status()> stillGood;
+};
+
 // To a temporary name in the same folder, fsynced, renamed: `path` holds the old content or the new one, and no other
-// file is left behind. Errors: WriteFailed; Internal when a deflated record is broken.
-// `stillGood` is asked when all is written and before it gets its name.
-[[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, int threads,
-                                  const std::function<Status()>& stillGood = {});
+// file is left behind. Errors: WriteFailed; Cancelled; those of the sources; Internal when a deflated record is broken.
+[[nodiscard]] Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records,
+                                  const ArchiveSources& sources, const Task& task);
 
 }  // namespace normlens::formats

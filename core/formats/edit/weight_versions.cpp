@@ -4,32 +4,13 @@
 #include <tuple>
 
 #include "core/base/parallel.h"
-#include "core/fold/absorb.h"
-#include "core/fold/center.h"
-#include "core/fold/weight_memory.h"
 #include "core/formats/edit/edit_refused.h"
 
 namespace normlens::formats {
 namespace {
 
-void require(const Status& status) {
-  if (!status) throw EditRefused(status.error().message);
-}
-
-// Where changed weights are to stand, each as large as its view.
-class FreshMemory {
- public:
-  explicit FreshMemory(const std::vector<graph::TensorView>& views) {
-    for (const auto& view : views) sizes_.push_back(static_cast<size_t>(graph::byteCount(view)));
-    memory_ = fold::allocateWeights(sizes_);
-  }
-  [[nodiscard]] std::span<std::byte> bytes(size_t i) const { return {memory_[i].get(), sizes_[i]}; }
-  [[nodiscard]] const std::shared_ptr<std::byte>& memory(size_t i) const { return memory_[i]; }
-
- private:
-  std::vector<size_t> sizes_;
-  std::vector<std::shared_ptr<std::byte>> memory_;
-};
+// Smaller ones are computed at once: what looks at numbers (a norm's β, a scale) can then look at them.
+constexpr int64_t kWorthWaiting = int64_t{256} << 10;  // bytes
 
 bool contains(const graph::Uses& uses, const graph::Use& use) {
   return std::find(uses.begin(), uses.end(), use) != uses.end();
@@ -38,7 +19,7 @@ bool contains(const graph::Uses& uses, const graph::Use& use) {
 }  // namespace
 
 size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vector<size_t>& wanted) {
-  const auto rank = [&](size_t v) { return std::tuple(wanted[v] > 0, !versions[v].changed, wanted[v]); };
+  const auto rank = [&](size_t v) { return std::tuple(wanted[v] > 0, !versions[v].changed(), wanted[v]); };
   size_t best = 0;
   for (size_t v = 1; v < versions.size(); ++v) {
     if (rank(v) > rank(best)) best = v;
@@ -64,11 +45,9 @@ void WeightVersions::add(const fold::FoldPlan& plan) {
     if (const auto* centering = std::get_if<fold::CenterConstant>(&edit)) center(*centering);
     if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) shifts.push_back(shift);
   }
-  flush();
-  absorb(shifts);
-  std::erase_if(versions_, [](const auto& item) {
-    return std::none_of(item.second.begin(), item.second.end(), [](const WeightVersion& v) { return v.changed; });
-  });
+  for (const auto* shift : shifts) absorb(*shift);
+  std::erase_if(versions_, [](const auto& item) { return std::ranges::none_of(item.second, &WeightVersion::changed); });
+  giveViews();
 }
 
 std::vector<WeightVersion>& WeightVersions::versionsOf(graph::ConstantId constant) {
@@ -78,20 +57,20 @@ std::vector<WeightVersion>& WeightVersions::versionsOf(graph::ConstantId constan
   if (!held.volatileReason.empty()) throw EditRefused("'" + held.name + "' is not constant: " + held.volatileReason);
   WeightVersion all;
   all.uses = graph_.value(values_.at(static_cast<size_t>(constant))).uses;
-  all.view = held.view;
+  all.source.view = held.view;
   versions.push_back(std::move(all));
   if (readElsewhere_(constant)) {
     WeightVersion kept;
-    kept.view = held.view;
+    kept.source.view = held.view;
     kept.keptForOthers = true;
     versions.push_back(std::move(kept));
   }
   return versions;
 }
 
-std::vector<WeightVersions::Ref> WeightVersions::versionsFor(graph::ConstantId constant, const graph::Uses* only) {
+std::vector<fold::WeightSource*> WeightVersions::sourcesFor(graph::ConstantId constant, const graph::Uses* only) {
   auto& versions = versionsOf(constant);
-  std::vector<Ref> out;
+  std::vector<size_t> chosen;
   const size_t count = versions.size();
   for (size_t v = 0; v < count; ++v) {
     if (versions[v].keptForOthers) continue;
@@ -99,116 +78,102 @@ std::vector<WeightVersions::Ref> WeightVersions::versionsFor(graph::ConstantId c
     for (const auto& use : versions[v].uses) (only == nullptr || contains(*only, use) ? wanted : rest).push_back(use);
     if (wanted.empty() && !(only == nullptr && versions[v].uses.empty())) continue;
     if (rest.empty()) {
-      out.push_back({constant, v});
+      chosen.push_back(v);
       continue;
     }
-    if (versions[v].waiting) flush();
     WeightVersion split = versions[v];
     split.uses = std::move(wanted);
     versions[v].uses = std::move(rest);
+    chosen.push_back(versions.size());
     versions.push_back(std::move(split));
-    out.push_back({constant, versions.size() - 1});
   }
-  return out;
+  std::vector<fold::WeightSource*> sources;
+  for (const size_t v : chosen) sources.push_back(&versions[v].source);
+  return sources;
 }
 
-graph::TensorView WeightVersions::viewFor(graph::ConstantId constant, const graph::Use& use) {
+const fold::WeightSource& WeightVersions::sourceFor(graph::ConstantId constant, const graph::Use& use) {
   for (const auto& version : versionsOf(constant)) {
-    if (contains(version.uses, use)) return version.view;
+    if (contains(version.uses, use)) return version.source;
   }
   throw EditRefused("the plan names a read of '" + graph_.constant(constant).name + "' that does not exist");
 }
 
-std::vector<graph::TensorView> WeightVersions::viewsOf(const std::vector<Ref>& refs) {
-  std::vector<graph::TensorView> views;
-  views.reserve(refs.size());
-  for (const auto& ref : refs) views.push_back(at(ref).view);
-  return views;
-}
-
-void WeightVersions::give(const Ref& ref, std::shared_ptr<std::byte> memory) {
-  WeightVersion& version = at(ref);
-  version.view.strides = fold::outputStrides(version.view);
-  version.view.data = memory.get();
-  version.view.owner = std::move(memory);
-  version.changed = true;
-  version.waiting = false;
-}
-
 void WeightVersions::scale(const fold::AbsorbScale& edit) {
   for (const auto& part : edit.parts) {
-    for (const auto& ref : versionsFor(part.constant, nullptr)) {
-      if (at(ref).waiting) flush();
-      const auto view = at(ref).view;
-      const FreshMemory fresh({view});
-      require(fold::scaleTensor(view, part.factor, part.addend, part.dim, fresh.bytes(0), threads_));
-      give(ref, fresh.memory(0));
-    }
+    for (auto* source : sourcesFor(part.constant, nullptr))
+      *source = fold::scale(*source, {part.factor, part.addend, part.dim});
   }
 }
 
 void WeightVersions::center(const fold::CenterConstant& edit) {
   const auto* only = edit.split ? &edit.uses : nullptr;
   if (edit.parts.size() == 1) {
-    for (const auto& ref : versionsFor(edit.parts[0].constant, only)) queue(ref, edit.parts[0].pattern);
+    const auto& part = edit.parts[0];
+    for (auto* source : sourcesFor(part.constant, only)) *source = fold::center(*source, part.pattern);
     return;
   }
-  flush();
-  std::vector<Ref> refs;
+  std::vector<fold::WeightSource*> sources;
+  std::vector<fold::JointPart> parts;
   for (const auto& part : edit.parts) {
-    const auto versions = versionsFor(part.constant, only);
-    if (versions.size() != 1) {
+    const auto found = sourcesFor(part.constant, only);
+    if (found.size() != 1) {
       throw EditRefused("weights to be centered together ('" + graph_.constant(part.constant).name +
                         "' is one) have been split differently before");
     }
-    refs.push_back(versions[0]);
+    sources.push_back(found[0]);
+    parts.push_back({*found[0], part.pattern});
   }
-  const FreshMemory fresh(viewsOf(refs));
-  std::vector<fold::CenterJob> jobs;
-  for (size_t i = 0; i < refs.size(); ++i) jobs.push_back({at(refs[i]).view, edit.parts[i].pattern, fresh.bytes(i)});
-  require(fold::centerJointly(jobs, threads_));
-  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], fresh.memory(i));
+  auto centered = fold::centerJointly(std::move(parts));
+  for (size_t i = 0; i < sources.size(); ++i) *sources[i] = std::move(centered[i]);
 }
 
-void WeightVersions::absorb(const std::vector<const fold::AbsorbShift*>& edits) {
-  std::vector<Ref> refs;
-  std::vector<fold::ShiftJob> jobs;
-  for (const auto* edit : edits) {
-    const auto& node = graph_.node(edit->shiftNode);
-    const auto shift = graph_.value(node.operands.at(static_cast<size_t>(edit->shiftOperand))).constant;
-    if (shift == graph::kNone) throw EditRefused("the shift of '" + node.name + "' is not a constant");
-    const auto beta = viewFor(shift, {edit->shiftNode, edit->shiftOperand, graph::kNone});
-    const auto numbers = graph::toDoubles(beta);
-    if (numbers && std::all_of(numbers->begin(), numbers->end(), [](double x) { return x == 0; })) continue;
-    for (const auto& part : edit->parts) {
-      const auto weight = viewFor(part.weight, part.weightUse);
-      for (const auto& ref : versionsFor(part.bias, nullptr)) {
-        refs.push_back(ref);
-        jobs.push_back({weight, part.inputDim, beta, at(ref).view, {}});
+void WeightVersions::absorb(const fold::AbsorbShift& edit) {
+  const auto& node = graph_.node(edit.shiftNode);
+  const auto shift = graph_.value(node.operands.at(static_cast<size_t>(edit.shiftOperand))).constant;
+  if (shift == graph::kNone) throw EditRefused("the shift of '" + node.name + "' is not a constant");
+  const auto beta = sourceFor(shift, {edit.shiftNode, edit.shiftOperand, graph::kNone}).inMemory(threads_);
+  const auto numbers = beta ? graph::toDoubles(*beta) : std::nullopt;
+  if (!numbers) throw EditRefused("the shift of '" + node.name + "' is not of a real floating type");
+  if (std::ranges::all_of(*numbers, [](double x) { return x == 0; })) return;
+  for (const auto& part : edit.parts) {
+    const fold::WeightSource weight = sourceFor(part.weight, part.weightUse);
+    for (auto* source : sourcesFor(part.bias, nullptr))
+      *source = fold::shift(*source, weight, part.inputDim, *numbers);
+  }
+}
+
+// Small ones side by side, each on one thread. What versions share (split, and not edited since) is computed once.
+void WeightVersions::giveViews() {
+  std::map<const fold::EditedWeight*, graph::TensorView> views;
+  std::vector<fold::WeightSource> small;
+  std::vector<std::shared_ptr<const fold::EditedWeight>> large;
+  for (auto& [constant, versions] : versions_) {
+    for (auto& version : versions) {
+      version.view = version.source.view;
+      if (!version.changed() || !views.try_emplace(version.source.edited.get()).second) continue;
+      if (graph::byteCount(version.view) < kWorthWaiting) {
+        small.push_back(version.source);
+      } else {
+        large.push_back(version.source.edited);
       }
     }
   }
-  const FreshMemory fresh(viewsOf(refs));
-  for (size_t i = 0; i < jobs.size(); ++i) jobs[i].out = fresh.bytes(i);
-  require(fold::absorbShifts(jobs, threads_));
-  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], fresh.memory(i));
-}
-
-void WeightVersions::queue(const Ref& ref, const ops::Pattern& pattern) {
-  if (at(ref).waiting) flush();
-  at(ref).waiting = true;
-  waiting_.push_back({ref, pattern});
-}
-
-void WeightVersions::flush() {
-  std::vector<Ref> refs;
-  for (const auto& job : waiting_) refs.push_back(job.ref);
-  const FreshMemory fresh(viewsOf(refs));
-  std::vector<fold::CenterJob> jobs;
-  for (size_t i = 0; i < refs.size(); ++i) jobs.push_back({at(refs[i]).view, waiting_[i].pattern, fresh.bytes(i)});
-  require(fold::centerTensors(jobs, threads_));
-  for (size_t i = 0; i < refs.size(); ++i) give(refs[i], fresh.memory(i));
-  waiting_.clear();
+  std::vector<Result<graph::TensorView>> computed(small.size());
+  parallelFor(threads_, static_cast<int64_t>(small.size()), [&](int64_t i) {
+    computed[static_cast<size_t>(i)] = small[static_cast<size_t>(i)].inMemory(1);
+  });
+  for (size_t i = 0; i < small.size(); ++i) {
+    if (!computed[i]) throw EditRefused(computed[i].error().message);
+    views[small[i].edited.get()] = std::move(*computed[i]);
+  }
+  if (!large.empty()) pending_ = fold::PendingWeights::reserve(large);
+  for (size_t i = 0; i < large.size(); ++i) views[large[i].get()] = pending_->view(i);
+  for (auto& [constant, versions] : versions_) {
+    for (auto& version : versions) {
+      if (version.changed()) version.view = views.at(version.source.edited.get());
+    }
+  }
 }
 
 }  // namespace normlens::formats

@@ -2,8 +2,8 @@
 // format's business (place_weights.h).
 //
 // A constant starts with one version that all its reads share. An edit of all reads changes every version; an edit of
-// some splits those off into a version of their own. Centerings wait until something needs their result, so that
-// finish() sweeps over many tensors at once.
+// some splits those off into a version of their own. Small tensors are computed at once; large ones stay pending
+// (pending_weights.h): their views have an address, and nothing can be read there yet.
 // Thread: one, with a worker per processor for the arithmetic. Errors: throws EditRefused, std::bad_alloc.
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/fold/pending_weights.h"
 #include "core/fold/plan.h"
 #include "core/graph/graph.h"
 
@@ -19,10 +20,11 @@ namespace normlens::formats {
 
 struct WeightVersion {
   graph::Uses uses;
-  graph::TensorView view;  // the file's own until it is changed; then fold::outputStrides() of that
-  bool changed = false;
+  fold::WeightSource source;
+  graph::TensorView view;      // what a file or a run is to hold, once all edits are told; strides: fold::outputStrides()
   bool keptForOthers = false;  // for readers that the graph does not show: never changed
-  bool waiting = false;        // a centering of it is queued
+
+  [[nodiscard]] bool changed() const { return source.edited != nullptr; }
 };
 
 // Which version a place holds that many reads share, wanted[v] of them the v-th, some at least: the original where one
@@ -41,37 +43,26 @@ class WeightVersions {
 
   // Those with a changed version.
   [[nodiscard]] const std::map<graph::ConstantId, std::vector<WeightVersion>>& changed() const { return versions_; }
+  // What is not computed yet; null where everything is.
+  [[nodiscard]] const std::shared_ptr<fold::PendingWeights>& pending() const { return pending_; }
 
  private:
-  struct Ref {
-    graph::ConstantId constant = graph::kNone;
-    size_t version = 0;
-  };
-  struct Waiting {
-    Ref ref;
-    ops::Pattern pattern;
-  };
-
   void scale(const fold::AbsorbScale& edit);
   void center(const fold::CenterConstant& edit);
-  void absorb(const std::vector<const fold::AbsorbShift*>& edits);
+  void absorb(const fold::AbsorbShift& edit);
   std::vector<WeightVersion>& versionsOf(graph::ConstantId constant);
-  WeightVersion& at(const Ref& ref) { return versionsOf(ref.constant)[ref.version]; }
-  // The versions that an edit of these reads (null: of all) changes, split off where needed.
-  std::vector<Ref> versionsFor(graph::ConstantId constant, const graph::Uses* only);
-  // What this read has by now; nothing waits.
-  graph::TensorView viewFor(graph::ConstantId constant, const graph::Use& use);
-  void queue(const Ref& ref, const ops::Pattern& pattern);
-  void flush();
-  std::vector<graph::TensorView> viewsOf(const std::vector<Ref>& refs);
-  void give(const Ref& ref, std::shared_ptr<std::byte> memory);
+  // The versions that an edit of these reads (null: of all) changes, split off where needed; valid until the next call.
+  std::vector<fold::WeightSource*> sourcesFor(graph::ConstantId constant, const graph::Uses* only);
+  // What this read has by now.
+  const fold::WeightSource& sourceFor(graph::ConstantId constant, const graph::Use& use);
+  void giveViews();
 
   const graph::Graph& graph_;
   int threads_;
   ReadElsewhere readElsewhere_;
   std::vector<graph::ValueId> values_;  // by constant
   std::map<graph::ConstantId, std::vector<WeightVersion>> versions_;
-  std::vector<Waiting> waiting_;
+  std::shared_ptr<fold::PendingWeights> pending_;
 };
 
 }  // namespace normlens::formats

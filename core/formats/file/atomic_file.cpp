@@ -13,12 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/map_ahead.h"
+#include "core/formats/file/strokes_ahead.h"
+#include "core/formats/file/write_progress.h"
 
 namespace normlens::formats {
 namespace {
-
-constexpr size_t kWorthMapping = size_t{256} << 10;  // less is written sooner than two threads have met
 
 tl::unexpected<Error> writeError(const std::filesystem::path& path, int error) {
   const std::string file = path.string() + " cannot be written: ";
@@ -76,20 +75,13 @@ Status AtomicFile::writeAt(uint64_t offset, std::span<const std::byte> bytes) {
   return {};
 }
 
-Status AtomicFile::writeAll(std::span<const FilePiece> pieces) {
-  std::vector<FilePiece> strokes;
-  std::vector<std::span<const std::byte>> mapped;
-  for (const auto& piece : pieces) {
-    for (size_t at = 0; at < piece.bytes.size(); at += kMapAheadBytes) {
-      strokes.push_back(
-          {piece.offset + at, piece.bytes.subspan(at, std::min(kMapAheadBytes, piece.bytes.size() - at))});
-      if (strokes.back().bytes.size() >= kWorthMapping) mapped.push_back(strokes.back().bytes);
-    }
-  }
-  AheadMapper mapper(std::move(mapped));
-  for (const auto& stroke : strokes) {
-    if (stroke.bytes.size() >= kWorthMapping) mapper.awaitNext();
-    if (auto status = writeAt(stroke.offset, stroke.bytes); !status) return status;
+Status AtomicFile::writeAll(std::span<const FilePiece> pieces, const Task& task) {
+  StrokesAhead ahead(pieces);
+  WriteProgress progress(ahead.bytes(), path_, task);
+  while (const auto stroke = ahead.next()) {
+    if (!*stroke) return tl::unexpected(stroke->error());
+    if (auto status = writeAt((*stroke)->offset, (*stroke)->bytes); !status) return status;
+    if (auto status = progress.wrote((*stroke)->bytes.size()); !status) return status;
   }
   return {};
 }

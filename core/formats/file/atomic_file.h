@@ -8,17 +8,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <utility>
 
 #include "core/base/files.h"
 #include "core/base/result.h"
+#include "core/base/task.h"
 
 namespace normlens::formats {
 
+// Fills `out` with the bytes from `at` on.
+using MakeBytes = std::function<Status(uint64_t at, std::span<std::byte> out)>;
+
+// Bytes of a file that is written, from where they are or are made.
 struct FilePiece {
   uint64_t offset = 0;
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> bytes;  // only their number counts where they are made
+  MakeBytes make;                    // empty: they are in memory
+  // Is shown all of them, in order, as they pass.
+  std::function<void(std::span<const std::byte>)> see;
 };
 
 class AtomicFile {
@@ -28,8 +37,9 @@ class AtomicFile {
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path, uint64_t size);
   // Places may be filled in any order.
   [[nodiscard]] Status writeAt(uint64_t offset, std::span<const std::byte> bytes);
-  // In the order given. Pieces may lie in mapped files: a thread of its own maps them meanwhile.
-  [[nodiscard]] Status writeAll(std::span<const FilePiece> pieces);
+  // In the order given, in strokes that stay in a cache: a thread of its own makes, reads and shows one while the one
+  // before it is written. Tells the task how far it is. Errors: also those of `make`; Cancelled.
+  [[nodiscard]] Status writeAll(std::span<const FilePiece> pieces, const Task& task);
   // Flushes to the disk and gives the file its name. An older file of that name is replaced and hands on its mode.
   [[nodiscard]] Status commit();
   // The same where nothing may have that name yet; an error where something has.

@@ -37,13 +37,13 @@ TEST(AtomicFile, WritesPiecesOfEverySizeWhereTheyBelong) {
   std::string expected;
   std::vector<FilePiece> pieces;
   for (const std::string& text : texts) {
-    pieces.push_back({expected.size(), std::as_bytes(std::span(text))});
+    pieces.push_back({expected.size(), std::as_bytes(std::span(text)), {}, {}});
     expected += text;
   }
   std::ranges::reverse(pieces);
   auto file = AtomicFile::create(folder.path() / "whole", expected.size());
   ASSERT_TRUE(file.has_value());
-  ASSERT_TRUE(file->writeAll(pieces).has_value());
+  ASSERT_TRUE(file->writeAll(pieces, {}).has_value());
   EXPECT_FALSE(fs::exists(folder.path() / "whole"));
   ASSERT_TRUE(file->commit().has_value());
   EXPECT_TRUE(contentOf(folder.path() / "whole") == expected);

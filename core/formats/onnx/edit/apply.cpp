@@ -14,6 +14,7 @@ namespace normlens::formats::onnx {
 Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
                                                 const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                 const Task& task) const {
+  if (auto status = computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
   try {
     EditableModel edited(source_);
     Dialect dialect{flavour, edited.opset(edited.main())};
@@ -43,7 +44,7 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
       }
     }
     // Before the nodes: the tensors are found through reads that node edits may remove.
-    WeightPlacement(lowered_, edited).place(weights);
+    WeightPlacement(lowered_, edited, weights).place();
     if (auto status = task.check(); !status) return tl::unexpected<Error>(status.error());
     task.report("rewriting the graph");
     const auto everyType = source_.float64Twin ? std::optional(graph::DType::Float64) : std::nullopt;
@@ -56,10 +57,15 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
     OnnxSource folded = source_;
     folded.skeleton = edited.finish();
     folded.weights = edited.takeWeights();
+    folded.pending = weights.pending();
     return fromSource(std::move(folded), facts_);
   } catch (...) {
     return tl::unexpected(editError("the plan cannot be applied"));
   }
+}
+
+Status OnnxModel::computeWeights(const Task& task) const {
+  return source_.pending ? source_.pending->computeAll(task) : Status();
 }
 
 }  // namespace normlens::formats::onnx

@@ -22,7 +22,7 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId co
     for (const auto& use : versions[v].uses) {
       if (use.node == graph::kNone) {
         // An output of a body: not a read that can be given another tensor; it finds the original where that is.
-        if (!versions[v].changed) continue;
+        if (!versions[v].changed()) continue;
         throw EditRefused("the weight '" + name + "' is an output of a body as well");
       }
       const auto node = static_cast<size_t>(use.node);
@@ -30,7 +30,7 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId co
       Read read{v, model_.at(lowered_.nodePath[node], input), {}};
       if (input < 0) {
         // In a body that nothing is known of: it finds the original as well.
-        if (!versions[v].changed) continue;
+        if (!versions[v].changed()) continue;
         throw EditRefused("a read of '" + name + "' has no place of its own in the file");
       }
       read.origin = EditableModel::originOf(*read.site.body, EditableModel::nameAt(read.site));
@@ -43,8 +43,14 @@ std::vector<WeightPlacement::Read> WeightPlacement::readsOf(graph::ConstantId co
   return reads;
 }
 
-void WeightPlacement::place(const WeightVersions& weights) {
-  for (const auto& [constant, versions] : weights.changed()) placeOne(constant, versions);
+void WeightPlacement::place() {
+  for (const auto& [constant, versions] : weights_.changed()) placeOne(constant, versions);
+}
+
+std::span<const std::byte> WeightPlacement::readable(const graph::TensorView& view) {
+  const Status computed = weights_.pending() ? weights_.pending()->compute(view.data) : Status();
+  if (!computed) throw EditRefused(computed.error().message);
+  return bytesOf(view);
 }
 
 void WeightPlacement::placeOne(graph::ConstantId constant, const std::vector<WeightVersion>& versions) {
@@ -74,11 +80,11 @@ void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<
   std::vector<size_t> wanted(versions.size(), 0);
   for (const auto& read : reads) ++wanted[read.version];
   const size_t best = versionToHold(versions, wanted);
-  const bool keeps = readElsewhere || !versions[best].changed;
+  const bool keeps = readElsewhere || !versions[best].changed();
   if (!keeps) set(origin, versions[best].view);
   std::map<size_t, std::string> names;
   for (const auto& read : reads) {
-    if (!versions[read.version].changed || (!keeps && read.version == best)) continue;
+    if (!versions[read.version].changed() || (!keeps && read.version == best)) continue;
     auto& name = names[read.version];
     if (name.empty()) name = addTensor(origin, versions[read.version].view);
     redirect(read, reads, name);
@@ -88,6 +94,7 @@ void WeightPlacement::placeAt(const std::vector<Read>& reads, const std::vector<
 void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
   bool stored = false;
   if (origin.kind == Origin::Kind::Node) {
+    static_cast<void>(readable(view));
     stored = storeConstant(*origin.node, view);
   } else {
     auto weight = model_.weights().find(origin.name);
@@ -96,8 +103,8 @@ void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
       weight->second.asOpened = false;
       return;
     }
-    stored =
-        storeTensor(*origin.body->graph->mutable_initializer(origin.body->initializer.at(origin.name)), bytesOf(view));
+    stored = storeTensor(*origin.body->graph->mutable_initializer(origin.body->initializer.at(origin.name)),
+                         readable(view));
   }
   if (!stored) throw EditRefused("'" + origin.name + "' is stored in a way that NormLens does not write");
 }
@@ -109,13 +116,13 @@ std::string WeightPlacement::addTensor(const Origin& origin, const graph::Tensor
   // Before version 4 of the format an initializer is an input of the model too; a Constant node is not.
   const bool asInitializer = origin.kind == Origin::Kind::Initializer && model_.proto().ir_version() >= 4;
   if (!asInitializer) {
-    model_.addBehind(body, nullptr, {constantNode(name, rawTensor(name, view.dtype, view.shape, bytesOf(view)))});
+    model_.addBehind(body, nullptr, {constantNode(name, rawTensor(name, view.dtype, view.shape, readable(view)))});
     return name;
   }
   TensorProto& tensor = *body.graph->add_initializer();
   const auto held = model_.weights().find(origin.name);
   if (&body != &model_.main() || held == model_.weights().end()) {
-    tensor = rawTensor(name, view.dtype, view.shape, bytesOf(view));
+    tensor = rawTensor(name, view.dtype, view.shape, readable(view));
     return name;
   }
   tensor = rawTensor(name, view.dtype, view.shape, {});

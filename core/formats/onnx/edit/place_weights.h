@@ -16,10 +16,11 @@ namespace normlens::formats::onnx {
 
 class WeightPlacement {
  public:
-  WeightPlacement(const Lowered& lowered, EditableModel& model) : lowered_(lowered), model_(model) {}
+  WeightPlacement(const Lowered& lowered, EditableModel& model, const WeightVersions& weights)
+      : lowered_(lowered), model_(model), weights_(weights) {}
 
   // Before any edit of the nodes.
-  void place(const WeightVersions& weights);
+  void place();
 
  private:
   struct Read {
@@ -35,8 +36,12 @@ class WeightPlacement {
   std::string addTensor(const Origin& origin, const graph::TensorView& view);
   void redirect(const Read& read, const std::vector<Read>& all, const std::string& name);
 
+  // Of a view that the skeleton is to hold itself.
+  [[nodiscard]] std::span<const std::byte> readable(const graph::TensorView& view);
+
   const Lowered& lowered_;
   EditableModel& model_;
+  const WeightVersions& weights_;
 };
 
 }  // namespace normlens::formats::onnx

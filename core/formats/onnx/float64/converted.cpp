@@ -10,6 +10,7 @@ namespace normlens::formats::onnx {
 Result<std::unique_ptr<Model>> OnnxModel::converted(graph::DType dtype) const {
   const std::string refusal = "the model cannot be run in " + std::string(graph::dtypeName(dtype)) + ": ";
   if (!graph::isFloat(dtype)) return fail(ErrorCode::Unsupported, refusal + "it is no floating type");
+  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   try {
     const std::string obstacle = conversionObstacle(*source_.skeleton, dtype);
     if (!obstacle.empty()) return fail(ErrorCode::Unsupported, refusal + obstacle);

@@ -82,6 +82,7 @@ class Perturber {
 }  // namespace
 
 Result<std::unique_ptr<Model>> OnnxModel::perturbed(uint64_t seed) const {
+  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   try {
     std::set<std::string> settings;
     collectSettings(source_.skeleton->graph(), settings);

@@ -46,6 +46,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,
                                                      const std::vector<analysis::LayerNorm>& norms, NormFlavour flavour,
                                                      const Task& task) const override;
+  [[nodiscard]] Status computeWeights(const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;

@@ -296,6 +296,9 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     return fail(ErrorCode::Unsupported,
                 "ONNX Runtime does not know the operator " + unknown + ": the model can be viewed, but not run");
   }
+  if (source.pending) {
+    if (auto status = source.pending->computeAll({}); !status) return tl::unexpected(std::move(status.error()));
+  }
   // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
   // doubles needs some; else with fewer taps.
   std::vector<std::pair<SessionWishes, bool>> attempts{{{options.taps, false, false}, false}};

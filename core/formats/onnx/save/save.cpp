@@ -5,6 +5,7 @@
 
 #include "core/base/files.h"
 #include "core/base/plain_error.h"
+#include "core/formats/edit/bytes_to_write.h"
 #include "core/formats/file/atomic_file.h"
 #include "core/formats/file/sha256.h"
 #include "core/formats/onnx/read/onnx_model.h"
@@ -14,10 +15,12 @@
 namespace normlens::formats::onnx {
 namespace {
 
-Result<AtomicFile> written(const FileContents& contents) {
+Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& bytes, const Task& task) {
   auto file = AtomicFile::create(contents.path, contents.size);
   if (!file) return file;
-  if (auto status = file->writeAll(contents.pieces); !status) return tl::unexpected(std::move(status.error()));
+  auto pieces = contents.pieces;
+  for (FilePiece& piece : pieces) piece.make = bytes.makerOf(piece.bytes);
+  if (auto status = file->writeAll(pieces, task); !status) return tl::unexpected(std::move(status.error()));
   return file;
 }
 
@@ -57,10 +60,10 @@ Status unchanged(const OnnxSource& source) {
 Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
                 const Task& task) {
   const auto& contents = layout.files();
+  const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {
-    if (auto status = task.check(); !status) return status;
-    auto file = written(one);
+    auto file = written(one, bytes, task);
     if (!file) return tl::unexpected(std::move(file.error()));
     files.push_back(std::move(*file));
   }

@@ -129,7 +129,7 @@ void SaveLayout::placeExternal(const OnnxSource& source, const fs::path& path, b
 void SaveLayout::put(const std::string& name, const Weight& weight, FileContents& file, const std::string& location,
                      uint64_t offset, bool moved) {
   const uint64_t size = sizeOf(weight);
-  file.pieces.push_back({offset, Bytes(weight.view.data, size)});
+  file.pieces.push_back({offset, Bytes(weight.view.data, size), {}, {}});
   file.size = std::max(file.size, offset + size);
   external_[name] = {location, offset, size, moved};
 }
@@ -219,7 +219,7 @@ void SaveLayout::placeModel(const OnnxSource& source, const fs::path& path,
   }
   FileContents file{path, 0, {}};
   for (const auto& piece : pieces) {
-    file.pieces.push_back({file.size, piece});
+    file.pieces.push_back({file.size, piece, {}, {}});
     file.size += piece.size();
   }
   files_.push_back(std::move(file));

@@ -217,6 +217,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     return fail(ErrorCode::Unsupported, "the operator normlens::rms_norm of libnormlens_ops.so is not available here",
                 "build NormLens with its kernels, or fold with --norm portable");
   }
+  if (auto status = computeWeights(task); !status) return tl::unexpected(std::move(status.error()));
   try {
     const c10::InferenceMode noGradients(false);
     task.report("centering weights");
@@ -237,10 +238,15 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
     task.report("rewriting the code");
     auto model = rebuild(*this, frames, std::move(instances));
     if (!model) return tl::unexpected<Error>(model.error());
+    (*model)->source_.pending = weights.pending();
     return std::unique_ptr<Model>(std::move(*model));
   } catch (...) {
     return tl::unexpected(torchEditError("the plan cannot be applied"));
   }
+}
+
+Status TorchScriptModel::computeWeights(const Task& task) const {
+  return source_.pending ? source_.pending->computeAll(task) : Status();
 }
 
 }  // namespace normlens::formats::torchscript

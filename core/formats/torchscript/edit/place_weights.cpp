@@ -67,7 +67,7 @@ class WeightPlacement {
     for (size_t s = 0; s < held.sites.size(); ++s) {
       const auto& site = held.sites[s];
       const size_t here = versionAtSite(weights, reads, static_cast<int>(s), model_.program().isReadElsewhere(site));
-      if (versions[here].weight->changed) setSite(site, versions[here].tensor);
+      if (versions[here].weight->changed()) setSite(site, versions[here].tensor);
       for (const auto& read : reads) {
         if (read.constantSite == static_cast<int>(s) && read.version != here)
           redirect(read, reads, site, versions[read.version].tensor);
@@ -87,8 +87,8 @@ class WeightPlacement {
   static std::vector<Version> tensorsOf(const at::Tensor& original, const std::vector<WeightVersion>& versions) {
     std::vector<Version> out;
     for (const auto& version : versions) {
-      out.push_back({&version, version.changed ? tensorOf(version.view) : original});
-      if (version.changed) out.back().tensor.set_requires_grad(original.requires_grad());
+      out.push_back({&version, version.changed() ? tensorOf(version.view) : original});
+      if (version.changed()) out.back().tensor.set_requires_grad(original.requires_grad());
     }
     return out;
   }

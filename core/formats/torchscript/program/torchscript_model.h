@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/fold/pending_weights.h"
 #include "core/formats/archive/archive_reader.h"
 #include "core/formats/model.h"
 #include "core/formats/norm_fuser.h"
@@ -28,6 +29,7 @@ struct ModuleSource {
   std::shared_ptr<const Archive> archive;  // the opened file; kept by copies, may be null in tests
   // Owners of classes and functions that the module still uses but does not own.
   std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> keptAlive;
+  std::shared_ptr<fold::PendingWeights> pending;  // edited weights that are not computed yet; null: none
   at::ScalarType defaultType =
       at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
 
@@ -72,6 +74,7 @@ class TorchScriptModel final : public Model, public NormFuser {
                                                      const Task& task) const override;
   [[nodiscard]] Result<FusedModel> joinNorms(const analysis::Norms& norms, const Task& task) const override;
   [[nodiscard]] Result<FusedModel> fuseNorms(const analysis::Norms& norms, const Task& task) const override;
+  [[nodiscard]] Status computeWeights(const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
   // Extra files, as torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads them.

@@ -56,6 +56,7 @@ at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
 
 Result<std::vector<IValue>> TorchScriptModel::argumentsFor(const Tensors& inputs) const {
   if (neverRun_) return tl::unexpected(*neverRun_);
+  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   auto arguments = guarded([&] {
                      return toArguments(program_.inputs, source_.module.get_method("forward").function().getSchema(),
                                         inputs, facts_.dtype);

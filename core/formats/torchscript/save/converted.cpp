@@ -221,6 +221,7 @@ at::Tensor saturated(const at::Tensor& elements, at::ScalarType to) {
 Result<std::unique_ptr<Model>> TorchScriptModel::converted(graph::DType dtype) const {
   const std::string refusal = "the model cannot be run in " + std::string(graph::dtypeName(dtype)) + ": ";
   if (!graph::isFloat(dtype)) return fail(ErrorCode::Unsupported, refusal + "it is no floating type");
+  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   try {
     const std::string obstacle = ObstacleSearch().search(*source_.module._ivalue());
     if (!obstacle.empty()) return fail(ErrorCode::Unsupported, refusal + obstacle);

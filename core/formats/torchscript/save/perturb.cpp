@@ -41,6 +41,7 @@ at::Tensor perturbedCopy(const at::Tensor& dense, uint64_t seed) {
 }  // namespace
 
 Result<std::unique_ptr<Model>> TorchScriptModel::perturbed(uint64_t seed) const {
+  if (auto status = computeWeights({}); !status) return tl::unexpected(std::move(status.error()));
   try {
     uint64_t drawn = 0;
     RewriteRules rules;

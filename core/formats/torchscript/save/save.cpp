@@ -11,6 +11,7 @@
 #include "core/formats/archive/archive_capture.h"
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/archive/pickle_scan.h"
+#include "core/formats/edit/bytes_to_write.h"
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/file_devices.h"
 #include "core/formats/torchscript/program/torchscript_model.h"
@@ -97,9 +98,9 @@ bool isMadeAnew(std::string_view name) {
 }
 
 // Written to since it was opened, its content may still be what its directory said then.
-Status unchanged(const Archive& archive, int threads) {
+Status unchanged(const Archive& archive) {
   if (archive.file().untouched()) return {};
-  if (archive.file().asLong() && checkCrcs(archive, threads)) return {};
+  if (archive.file().asLong() && checkCrcs(archive, hardwareThreads())) return {};
   return changedSinceOpened(archive.file().path());
 }
 
@@ -150,6 +151,7 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
       auto units = source_.keptAlive;
       units.push_back(source_.module._ivalue()->compilation_unit());
       const FileDevicesInCode devices(std::move(units));
+      const fold::PendingWeights::AsZeros looked(source_.pending);  // for a sign of the writer's own, at each start
       serialize(source_.module, source_.extraFiles, archive);
     }
     auto records = archive.records();
@@ -157,9 +159,10 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
     std::deque<std::string> made;
     if (source_.archive) keepDevices(*records, *source_.archive, made);
     if (auto status = task.check(); !status) return status;
-    const int threads = hardwareThreads();
-    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), threads,
-                        [&] { return source_.archive ? unchanged(*source_.archive, threads) : Status(); });
+    const BytesToWrite bytes(source_.pending, {source_.archive ? source_.archive->sharedFile() : nullptr});
+    const ArchiveSources sources{[&](auto part) { return bytes.makerOf(part); },
+                                 [&] { return source_.archive ? unchanged(*source_.archive) : Status(); }};
+    return writeArchive(path, withOriginals(std::move(*records), source_.archive.get()), sources, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + shortText(error));
   }

@@ -54,7 +54,7 @@ std::filesystem::path withCode(const Victim& victim, const std::function<void(st
     if (record.name.ends_with(".py")) edit(content);
     records.push_back({record.name, ZipMethod::Stored, content.size(), {std::as_bytes(std::span(content))}, {}});
   }
-  EXPECT_TRUE(writeArchive(to, std::move(records), 1));
+  EXPECT_TRUE(writeArchive(to, std::move(records), {}, {}));
   return to;
 }
 

@@ -33,7 +33,7 @@ TEST(ObjectTypes, AnotherClassIsRefused) {
     if (at != std::string::npos) content.replace(at, 6, "Small\n");
     records.push_back({record.name, ZipMethod::Stored, content.size(), {std::as_bytes(std::span(content))}, {}});
   }
-  ASSERT_TRUE(writeArchive(bent, std::move(records), 1));
+  ASSERT_TRUE(writeArchive(bent, std::move(records), {}, {}));
   const auto model = TorchScriptModel::open(bent, {});
   ASSERT_FALSE(model);
   EXPECT_NE(model.error().message.find("'large' holds what is no __torch__.Large"), std::string::npos)

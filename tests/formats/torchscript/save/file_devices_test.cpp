@@ -37,7 +37,7 @@ void moveToGpu(const std::filesystem::path& from, const std::filesystem::path& t
     if (record.name.ends_with("data.pkl")) content = withDevice(content, scanPickle(content).value(), "cuda:0");
     records.push_back({record.name, ZipMethod::Stored, content.size(), {std::as_bytes(std::span(content))}, {}});
   }
-  ASSERT_TRUE(writeArchive(to, std::move(records), 1));
+  ASSERT_TRUE(writeArchive(to, std::move(records), {}, {}));
 }
 
 torch::jit::Module naming() {

@@ -1,0 +1,124 @@
+#include "core/fold/edited_weight.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "core/base/parallel.h"
+#include "core/fold/work.h"
+
+namespace normlens::fold {
+namespace {
+
+using graph::TensorView;
+
+WeightSource edited(const TensorView& from, EditedWeight::Opener open) {
+  auto weight = std::make_shared<const EditedWeight>(from, std::move(open));
+  return {weight->view(), weight};
+}
+
+// What the parts of a joint centering share, found when the first of them is wanted.
+class JointGroup {
+ public:
+  explicit JointGroup(std::vector<JointPart> parts) : parts_(std::move(parts)) {}
+
+  Result<Means> means(int threads) {
+    const std::lock_guard lock(mutex_);
+    if (means_) return *means_;
+    std::vector<CenterPart> parts;
+    for (const auto& part : parts_) {
+      auto in = part.weight.inMemory(threads);
+      if (!in) return tl::unexpected(in.error());
+      parts.push_back({std::move(*in), part.pattern});
+    }
+    auto means = jointMeans(parts);
+    if (means) means_ = *means;
+    return means;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<JointPart> parts_;
+  std::optional<Means> means_;
+};
+
+}  // namespace
+
+EditedWeight::EditedWeight(const TensorView& from, Opener open) : open_(std::move(open)) {
+  view_.dtype = from.dtype;
+  view_.shape = from.shape;
+  view_.strides = outputStrides(from);
+}
+
+Status EditedWeight::compute(std::span<std::byte> out, int threads) const {
+  if (out.empty()) return {};
+  const auto blocks = open(threads);
+  if (!blocks) return tl::unexpected(blocks.error());
+  const auto width = static_cast<int64_t>(graph::dtypeBytes(view_.dtype));
+  const int64_t count = static_cast<int64_t>(out.size()) / width;
+  std::mutex mutex;
+  Status all;
+  parallelFor(threads, (count + kElementsPerUnit - 1) / kElementsPerUnit, [&](int64_t unit) {
+    const int64_t first = unit * kElementsPerUnit, elements = std::min(kElementsPerUnit, count - first);
+    auto status = (*blocks)(first, out.subspan(static_cast<size_t>(first * width), static_cast<size_t>(elements * width)));
+    if (status) return;
+    const std::lock_guard lock(mutex);
+    all = std::move(status);
+  });
+  return all;
+}
+
+Result<TensorView> WeightSource::inMemory(int threads) const {
+  if (!edited) return view;
+  TensorView computed = view;
+  const auto bytes = static_cast<size_t>(graph::byteCount(view));
+  const auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes);
+  if (auto status = edited->compute({memory.get(), bytes}, threads); !status)
+    return tl::unexpected(std::move(status.error()));
+  computed.data = memory.get();
+  computed.owner = memory;
+  return computed;
+}
+
+WeightSource center(WeightSource weight, const ops::Pattern& pattern) {
+  const TensorView from = weight.view;
+  return edited(from, [weight = std::move(weight), pattern](int threads) {
+    return weight.inMemory(threads).and_then([&](const TensorView& in) { return centered(in, pattern, threads); });
+  });
+}
+
+std::vector<WeightSource> centerJointly(std::vector<JointPart> parts) {
+  const auto group = std::make_shared<JointGroup>(parts);
+  std::vector<WeightSource> out;
+  for (auto& part : parts) {
+    const TensorView from = part.weight.view;
+    out.push_back(edited(from, [part = std::move(part), group](int threads) -> Result<Blocks> {
+      auto means = group->means(threads);
+      if (!means) return tl::unexpected(means.error());
+      return part.weight.inMemory(threads).and_then(
+          [&](const TensorView& in) { return centeredJointly({in, part.pattern}, *means); });
+    }));
+  }
+  return out;
+}
+
+WeightSource scale(WeightSource weight, ChannelScale scale) {
+  const TensorView from = weight.view;
+  return edited(from, [weight = std::move(weight), scale = std::move(scale)](int threads) {
+    return weight.inMemory(threads).and_then([&](const TensorView& in) { return scaled(in, scale); });
+  });
+}
+
+WeightSource shift(WeightSource bias, WeightSource weight, int inputDim, std::vector<double> vector) {
+  const TensorView from = bias.view;
+  return edited(from, [bias = std::move(bias), weight = std::move(weight), inputDim,
+                       vector = std::move(vector)](int threads) -> Result<Blocks> {
+    auto matrix = weight.inMemory(threads);
+    if (!matrix) return tl::unexpected(matrix.error());
+    const Product product{std::move(*matrix), inputDim, vector};
+    return bias.inMemory(threads).and_then(
+        [&](const TensorView& in) { return shifted(in, product, threads); });
+  });
+}
+
+}  // namespace normlens::fold

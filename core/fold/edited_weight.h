@@ -1,0 +1,56 @@
+// A weight as edits leave it, told by what it is made from: nothing of it is computed before somebody wants its bytes.
+//
+// Edits follow one another: what an edit starts from is a weight of the file, or an edited one; that is then computed
+// whole for as long as the later edit's blocks live. Thread: immutable; blocks as in blocks.h.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/fold/blocks.h"
+#include "core/graph/types.h"
+#include "core/ops/pattern.h"
+
+namespace normlens::fold {
+
+class EditedWeight;
+
+struct WeightSource {
+  graph::TensorView view;                      // of what edits make: without data
+  std::shared_ptr<const EditedWeight> edited;  // null: as the file has it
+
+  // In fresh memory where it is edited.
+  [[nodiscard]] Result<graph::TensorView> inMemory(int threads) const;
+};
+
+class EditedWeight {
+ public:
+  using Opener = std::function<Result<Blocks>(int threads)>;
+  EditedWeight(const graph::TensorView& from, Opener open);
+
+  // Type, shape and outputStrides() of what it is made from; no data.
+  [[nodiscard]] const graph::TensorView& view() const { return view_; }
+  // Reads what lies across blocks, the means of columns for one. Errors: see blocks.h.
+  [[nodiscard]] Result<Blocks> open(int threads) const { return open_(threads); }
+  // All of it; `out` is as large as it is.
+  [[nodiscard]] Status compute(std::span<std::byte> out, int threads) const;
+
+ private:
+  graph::TensorView view_;
+  Opener open_;
+};
+
+[[nodiscard]] WeightSource center(WeightSource weight, const ops::Pattern& pattern);
+// Weights whose k-th groups form one group, see jointMeans.
+struct JointPart {
+  WeightSource weight;
+  ops::Pattern pattern;
+};
+[[nodiscard]] std::vector<WeightSource> centerJointly(std::vector<JointPart> parts);
+[[nodiscard]] WeightSource scale(WeightSource weight, ChannelScale scale);
+// bias + W vector, `inputDim` the axis of W that is summed.
+[[nodiscard]] WeightSource shift(WeightSource bias, WeightSource weight, int inputDim, std::vector<double> vector);
+
+}  // namespace normlens::fold
