@@ -1,6 +1,5 @@
 #include "core/formats/edit/bytes_to_write.h"
 
-#include <functional>
 #include <optional>
 
 #include "core/base/parallel.h"
@@ -16,13 +15,9 @@ MakeBytes BytesToWrite::makerOf(std::span<const std::byte> bytes) const {
   if (const auto part = pending_ ? pending_->partAt(bytes) : std::nullopt) return computing(*part, bytes.size());
   if (bytes.size() < kWorthReading) return {};
   for (const auto& file : files_) {
-    const auto content = file ? file->bytes() : std::span<const std::byte>();
-    const std::less_equal<> before;
-    if (content.empty() || !before(content.data(), bytes.data()) ||
-        !before(bytes.data() + bytes.size(), content.data() + content.size()))
-      continue;
-    const auto offset = static_cast<uint64_t>(bytes.data() - content.data());
-    return [file, offset](uint64_t at, std::span<std::byte> out) -> Status {
+    const auto offset = file ? file->offsetOf(bytes) : std::nullopt;
+    if (!offset) continue;
+    return [file, offset = *offset](uint64_t at, std::span<std::byte> out) -> Status {
       if (file->readAt(offset + at, out)) return {};
       return changedSinceOpened(file->path());
     };

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 
 #include "core/base/files.h"
 #include "core/formats/file/mapped_file.h"
@@ -46,6 +47,24 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::filesystem
   return mapped;
 }
 
+std::span<std::byte> MappedFile::copyOnWrite() const {
+  std::call_once(copied_, [&] {
+    if (size_ == 0) return;
+    void* data = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd_, 0);
+    if (data != MAP_FAILED) copy_ = static_cast<std::byte*>(data);
+  });
+  return {copy_, copy_ == nullptr ? 0 : size_};
+}
+
+std::optional<uint64_t> MappedFile::offsetOf(std::span<const std::byte> bytes) const {
+  const std::less_equal<> before;
+  for (const std::byte* base : {data_, static_cast<const std::byte*>(copy_)}) {
+    if (base == nullptr || bytes.size() > size_ || !before(base, bytes.data())) continue;
+    if (before(bytes.data(), base + (size_ - bytes.size()))) return static_cast<uint64_t>(bytes.data() - base);
+  }
+  return std::nullopt;
+}
+
 bool MappedFile::readAt(uint64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
     const ssize_t got = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));
@@ -76,6 +95,7 @@ tl::unexpected<Error> changedSinceOpened(const std::filesystem::path& path) {
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (copy_ != nullptr) ::munmap(copy_, size_);
   if (fd_ >= 0) ::close(fd_);
 }
 

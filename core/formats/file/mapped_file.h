@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 
 #include "core/base/result.h"
@@ -20,6 +22,11 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // The same bytes once more, to be given to who may write to memory: what is written stays in the process. Made when it
+  // is first asked for; empty where that fails.
+  [[nodiscard]] std::span<std::byte> copyOnWrite() const;
+  // Where bytes of either mapping lie in the file; nullopt: elsewhere.
+  [[nodiscard]] std::optional<uint64_t> offsetOf(std::span<const std::byte> bytes) const;
   // Copies from the file without touching the mapping: whole-file passes then leave no pages behind in the process.
   // False when the file has become shorter or cannot be read.
   [[nodiscard]] bool readAt(uint64_t offset, std::span<std::byte> into) const;
@@ -38,6 +45,8 @@ class MappedFile {
   std::filesystem::path path_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  mutable std::once_flag copied_;
+  mutable std::byte* copy_ = nullptr;
 };
 
 // What is said of a file that was written to while it was open.

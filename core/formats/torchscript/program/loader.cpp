@@ -13,6 +13,7 @@
 #include "core/formats/torchscript/program/error_text.h"
 #include "core/formats/torchscript/program/file_devices.h"
 #include "core/formats/torchscript/program/forbidden_ops.h"
+#include "core/formats/torchscript/program/mapped_tensors.h"
 
 namespace normlens::formats::torchscript {
 namespace {
@@ -20,17 +21,21 @@ namespace {
 // Hands torch the very file that was checked, whatever its path names by now.
 class MappedReader final : public caffe2::serialize::ReadAdapterInterface {
  public:
-  explicit MappedReader(std::shared_ptr<const Archive> archive) : archive_(std::move(archive)) {}
+  // tensors: null where everything is to be read.
+  MappedReader(std::shared_ptr<const Archive> archive, std::shared_ptr<MappedTensors> tensors)
+      : archive_(std::move(archive)), tensors_(std::move(tensors)) {}
   [[nodiscard]] size_t size() const override { return archive_->bytes().size(); }
   size_t read(uint64_t position, void* buffer, size_t length, const char* /*what*/) const override {
     const auto bytes = archive_->bytes();
     if (position >= bytes.size()) return 0;
     const size_t count = std::min<size_t>(length, bytes.size() - position);
+    if (tensors_ && tensors_->leavesOut(position, buffer, count)) return count;
     return archive_->file().readAt(position, {static_cast<std::byte*>(buffer), count}) ? count : 0;
   }
 
  private:
   std::shared_ptr<const Archive> archive_;
+  std::shared_ptr<MappedTensors> tensors_;
 };
 
 // Names under "extra/" whose content is worth keeping in memory; larger ones stay in the archive.
@@ -44,20 +49,6 @@ torch::jit::ExtraFilesMap extraFilesOf(const Archive& archive) {
   return files;
 }
 
-// A file folded with --norm fast needs our own operator, which is only looked for where a file asks for it.
-torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::jit::ExtraFilesMap& extraFiles) {
-  const auto attempt = [&] {
-    return torch::jit::load(std::make_shared<MappedReader>(archive), at::Device(at::kCPU), extraFiles);
-  };
-  try {
-    return attempt();
-  } catch (const std::exception& error) {  // not always a c10::Error: an unknown operator is an ErrorReport
-    const bool asksForOurs = std::string_view(error.what()).find("normlens::") != std::string_view::npos;
-    if (!asksForOurs || !fastNormAvailable()) throw;
-  }
-  return attempt();
-}
-
 // The code record that has a __setstate__, which torch runs while it loads; empty: none has.
 std::string runningRecord(const Archive& archive) {
   constexpr uint64_t kMost = uint64_t{64} << 20;
@@ -67,6 +58,27 @@ std::string runningRecord(const Archive& archive) {
     if (!code || code->find("__setstate__") != std::string::npos) return record.name;
   }
   return {};
+}
+
+// A file folded with --norm fast needs our own operator, which is only looked for where a file asks for it.
+torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::jit::ExtraFilesMap& extraFiles) {
+  const auto attempt = [&] {
+    // Code that runs meanwhile would see what was not read.
+    if (runningRecord(*archive).empty()) {
+      const auto tensors = std::make_shared<MappedTensors>(*archive);
+      auto module =
+          torch::jit::load(std::make_shared<MappedReader>(archive, tensors), at::Device(at::kCPU), extraFiles);
+      if (tensors->place(module)) return module;
+    }
+    return torch::jit::load(std::make_shared<MappedReader>(archive, nullptr), at::Device(at::kCPU), extraFiles);
+  };
+  try {
+    return attempt();
+  } catch (const std::exception& error) {  // not always a c10::Error: an unknown operator is an ErrorReport
+    const bool asksForOurs = std::string_view(error.what()).find("normlens::") != std::string_view::npos;
+    if (!asksForOurs || !fastNormAvailable()) throw;
+  }
+  return attempt();
 }
 
 // Whether the objects of a loaded module are of the classes that its code reads them as. LibTorch builds what data.pkl

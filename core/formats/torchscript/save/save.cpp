@@ -104,6 +104,16 @@ Status unchanged(const Archive& archive) {
   return changedSinceOpened(archive.file().path());
 }
 
+// Of a tensor that is as the file has it: checked when it was opened.
+std::optional<uint32_t> knownCrc(const Archive& archive, const RecordToWrite& record) {
+  if (record.crc || record.bytes.size() != 1) return record.crc;
+  const auto offset = archive.file().offsetOf(record.bytes[0]);
+  const auto original = std::ranges::find_if(archive.records(), [&](const ZipRecord& known) {
+    return offset == known.dataOffset && known.method == ZipMethod::Stored && known.size == record.size;
+  });
+  return original == archive.records().end() ? std::nullopt : std::optional(original->crc);
+}
+
 // Code that says the same is kept byte for byte, with its debug record; so is what the serializer knows nothing of.
 std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, const Archive* archive) {
   const std::string prefix(archive == nullptr || archive->prefix().empty() ? kCapturedFolder : archive->prefix());
@@ -112,6 +122,7 @@ std::vector<RecordToWrite> withOriginals(std::vector<RecordToWrite> records, con
     const std::string name = record.name.substr(kCapturedFolder.size());
     record.name = prefix + name;
     written.insert(name);
+    if (archive != nullptr) record.crc = knownCrc(*archive, record);
     if (archive == nullptr || !name.starts_with("code/") || !name.ends_with(".py")) continue;
     const auto* original = archive->find(record.name);
     if (original == nullptr || original->size != record.size) continue;
