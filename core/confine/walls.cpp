@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
@@ -76,17 +77,20 @@ class Ruleset {
   Descriptor ruleset_;
 };
 
-// Folders that libraries of this process were loaded from: others of theirs lie beside them. nvidia/: what the torch
+// Folders that libraries of this process were, or will be, loaded from: others of theirs lie beside them. nvidia/: what the torch
 // wheel's CUDA libraries need, two folders up from torch/lib.
-std::set<fs::path> libraryFolders() {
+std::set<fs::path> libraryFolders(const std::vector<fs::path>& later) {
   std::set<fs::path> folders;
+  const auto add = [&](const fs::path& folder) {
+    folders.insert(folder);
+    if (folder.filename() == "lib") folders.insert(folder.parent_path().parent_path() / "nvidia");
+  };
+  std::ranges::for_each(later, add);
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     const size_t at = line.find('/');
     if (at == std::string::npos || line.find(".so", at) == std::string::npos) continue;
-    const fs::path folder = fs::path(line.substr(at)).parent_path();
-    folders.insert(folder);
-    if (folder.filename() == "lib") folders.insert(folder.parent_path().parent_path() / "nvidia");
+    add(fs::path(line.substr(at)).parent_path());
   }
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -99,7 +103,7 @@ bool raiseLandlock(const Walls& walls) {
   const int version = landlockVersion();
   if (version < 1) return false;
   Ruleset rules(version);
-  for (const fs::path& folder : libraryFolders()) rules.allow(folder, kRead);
+  for (const fs::path& folder : libraryFolders(walls.libraries)) rules.allow(folder, kRead);
   for (const char* path : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/sys", "/proc/self"}) {
     rules.allow(path, kRead);
   }

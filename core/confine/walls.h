@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace normlens::confine {
 
@@ -32,6 +33,7 @@ struct Walls {
   std::filesystem::path scratch;  // an own empty folder in which files may be made (ONNX Runtime's profiles); or empty
   int64_t memoryBytes = 0;        // RLIMIT_DATA; 0: none
   bool gpu = false;               // the devices of NVIDIA's driver
+  std::vector<std::filesystem::path> libraries = {};  // folders that libraries are loaded from later
 };
 
 // Call while the process has one thread. What it returns is what stands: where a part cannot be had the others are

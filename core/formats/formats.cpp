@@ -10,7 +10,7 @@
 #ifdef NORMLENS_ONNX
 #include "core/formats/onnx/read/open.h"
 #endif
-#include "core/formats/torchscript/program/open.h"
+#include "core/formats/torchscript/library/library.h"
 
 namespace normlens::formats {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::array kFormats = {
     Format{"TorchScript",
            FileKind::Zip,
            {".pt", ".pth", ".ts", ".jit", ".torchscript"},
-           torchscript::openTorchScript,
+           torchscript::openByLibrary,
            torchscript::torchVersion,
            [] { return std::vector<std::string>(); }},
 #ifdef NORMLENS_ONNX
@@ -72,6 +72,8 @@ std::vector<FormatInfo> formats() {
   }
   return all;
 }
+
+std::vector<std::filesystem::path> runtimeFolders() { return {torchscript::torchFolder()}; }
 
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
   if (model.extension() == out.extension()) return true;

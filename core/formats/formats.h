@@ -27,4 +27,7 @@ struct FormatInfo {
 // Whether a copy of `model` may be called `out`: the suffixes are equal, or the format uses either.
 [[nodiscard]] bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out);
 
+// What runtimes are loaded from when a file first needs one: a confined process must be able to read there.
+[[nodiscard]] std::vector<std::filesystem::path> runtimeFolders();
+
 }  // namespace normlens::formats

@@ -89,22 +89,14 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
     state_->inputs = std::move(*inputs);
   }
   task.report("analysing");
-  // The old one is of the graph as it was before the run.
-  state_->plans.reset();
-  state_->analysis.reset();
   const Stopwatch watch;
-  auto conditional = analyzeUnderConditions(*state_->model, state_->inputs.tensors, state_->choice.sizes, task);
-  if (!conditional) return tl::unexpected(conditional.error());
-  state_->analysis = std::move(conditional->analysis);
-  state_->holdsIf = std::move(conditional->holdsIf);
-  state_->plans.emplace(*state_->model, *state_->analysis);
+  auto wouldFoldIf = state_->analyseGraph(task);
+  if (!wouldFoldIf) return tl::unexpected(wouldFoldIf.error());
   state_->times.analysis_ms = watch.ms();
-  state_->folded.reset();
-  state_->differences.forget();
   auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs, probeError.message);
   for (size_t norm = 0; norm < told.norms.size(); ++norm) {
     told.norms[norm].holds_if = state_->holdsIf[norm];
-    told.norms[norm].would_fold_if = std::move(conditional->wouldFoldIf[norm]);
+    told.norms[norm].would_fold_if = std::move((*wouldFoldIf)[norm]);
   }
   told.never_runs = probeError.code == ErrorCode::Unsupported;
   told.unused_arrays = state_->inputs.unusedArrays;
@@ -181,8 +173,15 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     const SourceHash::Rest rest(*state_->hash);
     return state_->model->apply(foldPlan, state_->layerNorms(), *flavour, task);
   }();
-  if (!folded && folded.error().code == ErrorCode::Refused && state_->plans->leaveShifts()) return fold(params, task);
-  if (!folded) return tl::unexpected(folded.error());
+  // Large weights are read here where they are to be run, else on their way into the file.
+  if (folded && params.verify) {
+    if (auto computed = (*folded)->computeWeights(task); !computed) folded = tl::unexpected(computed.error());
+  }
+  if (!folded) {
+    const auto without = state_->canDoWithout(folded.error(), task);
+    if (without && *without) return fold(params, task);
+    return tl::unexpected(without ? folded.error() : without.error());
+  }
   state_->times.fold_ms = state_->times.analysis_ms + watch.ms();
   result.fold_ms = state_->times.fold_ms;
   expectExport();
@@ -235,7 +234,12 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   state_->folded->annotate(state_->folded->takesAnnotations() ? state_->history() : state_->conditionTexts());
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
-  if (auto status = state_->folded->save(path, task); !status) return tl::unexpected(status.error());
+  if (auto status = state_->folded->save(path, task); !status) {
+    const auto without = state_->canDoWithout(status.error(), task);
+    if (!without) return tl::unexpected(without.error());
+    if (*without) status.error().hint = "fold again: the plan is now made without it";
+    return tl::unexpected(std::move(status.error()));
+  }
   state_->times.save_ms = watch.ms();
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(path, ignored);

@@ -75,6 +75,8 @@ class Service {
   void expectExport();
   // Plans, applies and (when asked) proves. The folded model is kept for exportTo and bench.
   [[nodiscard]] Result<protocol::FoldResult> fold(const protocol::FoldParams& params, const Task& task);
+  // Where the fold was not proved, large weights are read here for the first time. Refused where one holds what has no
+  // mean; the next fold() leaves it out.
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
   // The original, the last fold or the model of a file against another of them; see bench.h.
   [[nodiscard]] Result<protocol::BenchResult> bench(const protocol::BenchParams& params, const BenchListener& listener,

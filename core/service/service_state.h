@@ -31,6 +31,7 @@ struct Service::State {
   bool strict = false;  // of RunRules
   ChosenInputs inputs;
   analysis::Norms norms;                                      // of the structure, before the probe
+  analysis::FiniteWeights weights;
   std::unique_ptr<analysis::Analysis> analysis;               // nullptr until analyze()
   std::optional<PlanMaker> plans;                             // the same
   std::vector<std::vector<protocol::SizeCondition>> holdsIf;  // by norm
@@ -60,6 +61,29 @@ struct Service::State {
     return path == model->facts().path || std::filesystem::equivalent(path, model->facts().path, ignored);
   }
   [[nodiscard]] const std::vector<analysis::LayerNorm>& layerNorms() const { return analysis->norms.layerNorms; }
+
+  // After the probe. What follows from the analysis before is gone; told: by norm, under which sizes more would fold.
+  [[nodiscard]] Result<std::vector<std::vector<protocol::SizeCondition>>> analyseGraph(const Task& task) {
+    // The old plans are of the graph as it was before the run.
+    plans.reset();
+    analysis.reset();
+    auto conditional = analyzeUnderConditions(*model, inputs.tensors, choice.sizes, weights, task);
+    if (!conditional) return tl::unexpected(conditional.error());
+    analysis = std::move(conditional->analysis);
+    holdsIf = std::move(conditional->holdsIf);
+    plans.emplace(*model, *analysis);
+    folded.reset();
+    differences.forget();
+    return std::move(conditional->wouldFoldIf);
+  }
+
+  // An edit was refused when numbers were read. True where another plan does without it: shifts that do not fit their
+  // biases stay, and what turns out not to be finite is no longer centered.
+  [[nodiscard]] Result<bool> canDoWithout(const Error& refused, const Task& task) {
+    if (refused.code != ErrorCode::Refused || plans->isFromFile()) return false;
+    if (weights.readRest()) return analyseGraph(task).map([](const auto&) { return true; });
+    return plans->leaveShifts();
+  }
 
   // The constant behind a value.
   [[nodiscard]] Result<graph::ConstantId> constantOf(int value) const {

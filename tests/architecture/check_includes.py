@@ -12,7 +12,7 @@ import sys
 # gamma and beta: data, not method.
 NORMS = ["core/analysis/norms/norms.h", "core/analysis/norms/whole_norm.h"]
 LOWER = ["core/base", "core/graph", "core/ops", "core/fold", *NORMS, "core/formats", "kernels"]
-TORCH_ROOMS = ["program", "lower", "inputs", "run", "edit", "save"]
+TORCH_ROOMS = ["library", "program", "lower", "inputs", "run", "edit", "save"]
 OWN = {
     "core/base": ["core/base"],
     "core/graph": ["core/base", "core/graph"],

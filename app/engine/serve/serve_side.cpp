@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "core/formats/formats.h"
+
 namespace normlens::engine {
 
 Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confine::Limits& limits,
@@ -29,6 +31,7 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   side->answered_ = std::move(answered);
   confine::Worker::Start start;
   std::error_code error;
+  start.walls.libraries = formats::runtimeFolders();
   start.walls.gpu = std::filesystem::exists("/dev/nvidiactl", error);
   start.limits = limits;
   start.grants = std::move(grants);

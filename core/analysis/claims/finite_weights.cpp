@@ -1,6 +1,7 @@
 #include "core/analysis/claims/finite_weights.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/analysis/claims/claims.h"
 #include "core/base/parallel.h"
@@ -15,6 +16,12 @@ FiniteWeights::Place FiniteWeights::placeOf(const graph::TensorView& weight) {
 void FiniteWeights::read(const std::vector<graph::TensorView>& weights) {
   const auto strange = fold::holdNonFinite(weights, hardwareThreads());
   for (size_t i = 0; i < weights.size(); ++i) areFinite_[placeOf(weights[i])] = !strange[i];
+}
+
+bool FiniteWeights::readRest() {
+  const auto rest = std::exchange(unread_, {});
+  read(rest);
+  return !std::ranges::all_of(rest, [&](const graph::TensorView& weight) { return areFinite_.at(placeOf(weight)); });
 }
 
 bool FiniteWeights::isFinite(const graph::TensorView& weight) {
@@ -32,6 +39,11 @@ void FiniteWeights::refuseOthers(const graph::Graph& graph, std::vector<Claim>& 
     const auto* weight = weightOf(claim);
     if (weight != nullptr && areFinite_.try_emplace(placeOf(*weight), true).second) unread.push_back(*weight);
   }
+  std::ranges::stable_sort(unread, {}, graph::byteCount);
+  const auto tooLarge = std::ranges::find_if(
+      unread, [&](const graph::TensorView& weight) { return (bytesRead_ += graph::byteCount(weight)) > kMostRead; });
+  unread_.insert(unread_.end(), tooLarge, unread.end());
+  unread.erase(tooLarge, unread.end());
   read(unread);
   for (Claim& claim : claims) {
     const auto* weight = weightOf(claim);

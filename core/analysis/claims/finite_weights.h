@@ -12,12 +12,18 @@ namespace normlens::analysis {
 
 struct Claim;
 
-// Of one model, whose weights stay: each is read once, however many analyses ask. Thread: one at a time.
+// Of one model, whose weights stay: each is read once, however many analyses ask. Reading is what takes the time of an
+// analysis, and all of the memory: weights beyond kMostRead, the largest of the model, are held for finite until
+// something reads them (to center them: fold::Blocks refuse then), or readRest() does. Thread: one at a time.
 class FiniteWeights {
  public:
+  static constexpr int64_t kMostRead = int64_t{16} << 20;  // bytes
+
   // Reads the weights that some claim would center.
   void refuseOthers(const graph::Graph& graph, std::vector<Claim>& claims);
   [[nodiscard]] bool isFinite(const graph::TensorView& weight);
+  // Reads those that were held for finite; true where one is not: an analysis then finds other claims.
+  [[nodiscard]] bool readRest();
 
  private:
   void read(const std::vector<graph::TensorView>& weights);
@@ -25,6 +31,8 @@ class FiniteWeights {
   static Place placeOf(const graph::TensorView& weight);
 
   std::map<Place, bool> areFinite_;
+  std::vector<graph::TensorView> unread_;
+  int64_t bytesRead_ = 0;
 };
 
 }  // namespace normlens::analysis

@@ -155,8 +155,14 @@ class Inputs {
 
 class Conditions {
  public:
-  Conditions(formats::Model& model, const formats::Tensors& tensors, const SizeChoice& choice, const Task& task)
-      : model_(model), tensors_(tensors), choice_(choice), task_(task), inputs_(model.graph(), tensors) {}
+  Conditions(formats::Model& model, const formats::Tensors& tensors, const SizeChoice& choice,
+             analysis::FiniteWeights& weights, const Task& task)
+      : model_(model),
+        tensors_(tensors),
+        choice_(choice),
+        task_(task),
+        inputs_(model.graph(), tensors),
+        weights_(weights) {}
 
   Result<ConditionalAnalysis> run() {
     const auto given = namedByUser();
@@ -354,7 +360,7 @@ class Conditions {
   const Task& task_;
   const Inputs inputs_;
   std::vector<Tested> tested_;
-  analysis::FiniteWeights weights_;
+  analysis::FiniteWeights& weights_;
 };
 
 }  // namespace
@@ -380,8 +386,9 @@ std::vector<protocol::SizeCondition> sameRanks(const formats::Tensors& inputs, c
 }
 
 Result<ConditionalAnalysis> analyzeUnderConditions(formats::Model& model, const formats::Tensors& inputs,
-                                                   const SizeChoice& choice, const Task& task) {
-  return Conditions(model, inputs, choice, task).run();
+                                                   const SizeChoice& choice, analysis::FiniteWeights& weights,
+                                                   const Task& task) {
+  return Conditions(model, inputs, choice, weights, task).run();
 }
 
 }  // namespace normlens::service

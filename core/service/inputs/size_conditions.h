@@ -34,9 +34,11 @@ struct ConditionalAnalysis {
   std::vector<std::vector<protocol::SizeCondition>> holdsIf, wouldFoldIf;  // by norm, as protocol::NormInfo has them
 };
 
+// `weights`: what is known of those of the model, from one analysis to the next.
 // `model` was probed with `inputs`, and is again when it returns. Errors: those of analyze(); Usage where `assume`
 // names what is not there.
 [[nodiscard]] Result<ConditionalAnalysis> analyzeUnderConditions(formats::Model& model, const formats::Tensors& inputs,
-                                                                 const SizeChoice& choice, const Task& task);
+                                                                 const SizeChoice& choice,
+                                                                 analysis::FiniteWeights& weights, const Task& task);
 
 }  // namespace normlens::service

@@ -27,8 +27,9 @@ class PlanMaker {
 
   // From now on every plan is this one.
   void use(fold::FoldPlan plan) { fromFile_ = std::move(plan); }
+  [[nodiscard]] bool isFromFile() const { return fromFile_.has_value(); }
   // From now on no plan moves a shift: one did not fit the type of a bias. False where that changes nothing.
-  bool leaveShifts() { return !fromFile_ && std::exchange(moveShifts_, false); }
+  bool leaveShifts() { return std::exchange(moveShifts_, false); }
 
   // Errors: Usage; those of timeNorms() where prices are to be measured.
   [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,

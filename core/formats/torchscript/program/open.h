@@ -1,4 +1,4 @@
-// The TorchScript format's door: all that formats.cpp sees of it. No torch here.
+// The TorchScript format's door. No torch here.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,5 @@ namespace normlens::formats::torchscript {
 // Errors: Unreadable or Unsupported, see openCheckedArchive and loadModule. `strict`: see openModel.
 [[nodiscard]] Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path, const Task& task,
                                                              bool strict);
-
-// Of the LibTorch that this engine was built with: "2.15.0+cu132".
-[[nodiscard]] std::string torchVersion();
 
 }  // namespace normlens::formats::torchscript

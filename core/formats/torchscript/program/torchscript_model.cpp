@@ -189,6 +189,4 @@ Result<std::unique_ptr<Model>> openTorchScript(const std::filesystem::path& path
   return std::unique_ptr<Model>(std::move(*model));
 }
 
-std::string torchVersion() { return TORCH_VERSION; }
-
 }  // namespace normlens::formats::torchscript

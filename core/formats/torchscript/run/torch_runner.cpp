@@ -2,9 +2,9 @@
 
 #include <ATen/Parallel.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/version.h>
 
 #include "core/formats/torchscript/program/error_text.h"
-#include "core/formats/torchscript/program/open.h"
 #include "core/formats/torchscript/run/captured_pass.h"
 #include "core/formats/torchscript/run/cuda_library.h"
 #include "core/formats/torchscript/run/device_copy.h"
@@ -101,7 +101,7 @@ class TorchRunner final : public Runner {
   std::string clock() const override {
     return captured_ ? std::string(timer_.name()) + ", CUDA graph" : std::string(timer_.name());
   }
-  std::string runtime() const override { return "LibTorch " + torchVersion(); }
+  std::string runtime() const override { return "LibTorch " TORCH_VERSION; }
   int threads() const override { return parts_.settings.threads > 0 ? parts_.settings.threads : at::get_num_threads(); }
 
  private:

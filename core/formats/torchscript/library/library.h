@@ -1,0 +1,27 @@
+// The TorchScript format in a library of its own, which LibTorch comes with: 0.2 s and 110 MB that only a process pays
+// which opens such a file. No torch here. Thread: any.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/formats/model.h"
+
+namespace normlens::formats::torchscript {
+
+// What the library gives, under the name kLibraryDoor.
+struct LibraryDoor {
+  Result<std::unique_ptr<Model>> (*open)(const std::filesystem::path& path, const Task& task, bool strict);
+};
+inline constexpr const char* kLibraryDoor = "normlensTorchScript";
+
+// openTorchScript() of the library; Internal where there is none.
+[[nodiscard]] Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, const Task& task,
+                                                           bool strict);
+// Of the LibTorch that it was built with: "2.15.0+cu132".
+[[nodiscard]] std::string torchVersion();
+// Where LibTorch lies: a confined process must be able to read it.
+[[nodiscard]] std::filesystem::path torchFolder();
+
+}  // namespace normlens::formats::torchscript
