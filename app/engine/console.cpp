@@ -19,8 +19,6 @@
 namespace normlens::engine {
 namespace {
 
-constexpr int kSchema = 1;
-
 // Says whether it arrived; errno tells why not.
 bool writeLine(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
@@ -51,6 +49,10 @@ std::string oneLine(std::string text) {
 Exit exitFor(ErrorCode code) {
   if (code == ErrorCode::Usage) return Exit::Usage;
   return code == ErrorCode::Refused || code == ErrorCode::Cancelled ? Exit::NotDone : Exit::Unreadable;
+}
+
+nlohmann::json errorObject(const Error& error) {
+  return {{"code", errorCodeName(error.code)}, {"message", error.message}, {"hint", error.hint}};
 }
 
 Error defect(const std::exception& error) {
@@ -91,9 +93,18 @@ Console::Console(Options options) : options_(options) {
   if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
 }
 
+Console::Console(Options options, Descriptor out, Descriptor err) : options_(options) {
+  std::FILE *const ownOut = fdopen(out.get(), "w"), *const ownErr = fdopen(err.get(), "w");
+  if (ownOut != nullptr) out_ = ownOut;
+  if (ownErr != nullptr) err_ = ownErr;
+  if (ownOut != nullptr) out.release();
+  if (ownErr != nullptr) err.release();
+}
+
 Console::~Console() {
   if (progress_) progress_->clear();
   if (out_ != stdout) std::fclose(out_);
+  if (err_ != stderr) std::fclose(err_);
 }
 
 void Console::takeStreams() {
@@ -158,18 +169,28 @@ Exit Console::finish(const std::function<nlohmann::json()>& result, Exit exit) {
   return written(exit);
 }
 
-Exit Console::fail(const Error& error) {
+void Console::complain(const Error& error) {
   if (progress_) progress_->clear();
-  const Error told = withMemoryLimit(error);
-  const Exit exit = exitFor(told.code);
-  writeLine(err_, oneLine("normlens: " + told.message + (told.hint.empty() ? "" : "; " + told.hint)));
-  if (options_.json) {
-    const nlohmann::json object = {
-        {"schema", kSchema},
-        {"error", {{"code", errorCodeName(told.code)}, {"message", told.message}, {"hint", told.hint}}}};
-    say(protocol::dumpJson(object));
+  writeLine(err_, oneLine("normlens: " + error.message + (error.hint.empty() ? "" : "; " + error.hint)));
+}
+
+bool Console::line(nlohmann::json object) {
+  object["schema"] = kSchema;
+  const std::string text = protocol::dumpJson(object) + "\n";
+  std::fflush(out_);
+  for (size_t written = 0; written < text.size() && unwritten_ == 0;) {
+    const ssize_t wrote = ::write(fileno(out_), text.data() + written, text.size() - written);
+    if (wrote < 0 && errno != EINTR) unwritten_ = errno;
+    if (wrote > 0) written += static_cast<size_t>(wrote);
   }
-  return exit;
+  return unwritten_ == 0;
+}
+
+Exit Console::fail(const Error& error) {
+  const Error told = withMemoryLimit(error);
+  complain(told);
+  if (options_.json) say(protocol::dumpJson({{"schema", kSchema}, {"error", errorObject(told)}}));
+  return exitFor(told.code);
 }
 
 }  // namespace normlens::engine

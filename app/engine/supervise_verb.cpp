@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "app/engine/stop_signals.h"
@@ -23,17 +25,23 @@ class Supervisor {
   Supervisor(const Declared& verb, const confine::Limits& limits, Console& console)
       : verb_(verb), limits_(limits), console_(console), files_(verb.files()) {}
 
-  Exit run() {
-    auto end = attempt({});
-    if (!end) return console_.fail(end.error());
-    using Kind = RunWatch::Kind;
-    const bool onlyLooking = !end->byItself && (end->during == Kind::Trial || end->during == Kind::Probe);
-    if (onlyLooking && !stopAsked_) end = attempt(end->error.message);
-    if (!end) return console_.fail(end.error());
-    return end->byItself ? static_cast<Exit>(end->status) : console_.fail(inFile(files_.model, end->error));
+  SupervisedEnd run() {
+    Result<Exit> exit = carryOut();
+    return {std::move(exit), stopAsked_.has_value(), std::move(read_), std::move(written_)};
   }
 
  private:
+  Result<Exit> carryOut() {
+    auto end = attempt({});
+    if (!end) return tl::unexpected(end.error());
+    using Kind = RunWatch::Kind;
+    const bool onlyLooking = !end->byItself && (end->during == Kind::Trial || end->during == Kind::Probe);
+    if (onlyLooking && !stopAsked_) end = attempt(end->error.message);
+    if (!end) return tl::unexpected(end.error());
+    if (!end->byItself) return tl::unexpected(inFile(files_.model, end->error));
+    return static_cast<Exit>(end->status);
+  }
+
   Result<Worker::End> attempt(const std::string& notRun) {
     Worker::Start start;
     start.walls.gpu = files_.gpu;
@@ -62,13 +70,23 @@ class Supervisor {
       std::array<pollfd, 3> events{pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{worker.door(), POLLIN, 0},
                                    pollfd{worker.noise(), POLLIN, 0}};
       ::poll(events.data(), events.size(), static_cast<int>(kTick.count()));
-      if (events[1].revents != 0) worker.serveDoor();
+      if (events[1].revents != 0) serveDoor(worker);
       if (events[2].revents != 0) worker.readNoise();
       while (const auto signal = signals_.next()) stop(worker);
       if (stopAsked_ && Clock::now() > *stopAsked_ + kStopPatience) worker.kill(Worker::Reason::Stopped);
       if (worker.overdue()) worker.kill(Worker::Reason::Deadline);
-      if (auto end = worker.ended()) return std::move(*end);
+      if (auto end = worker.ended()) {
+        written_ = worker.keeper().named();
+        return std::move(*end);
+      }
     }
+  }
+
+  // Once it has written it looks at what lies beside that, which is nothing that the result rests on.
+  void serveDoor(Worker& worker) {
+    worker.serveDoor();
+    auto handed = worker.keeper().takeHanded();
+    if (worker.keeper().named().empty()) std::ranges::move(handed, std::back_inserter(read_));
   }
 
   void stop(Worker& worker) {
@@ -83,12 +101,19 @@ class Supervisor {
   NamedFiles files_;
   StopSignals signals_;
   std::optional<Clock::time_point> stopAsked_;
+  std::vector<confine::HandedFile> read_;
+  std::set<std::filesystem::path> written_;
 };
 
 }  // namespace
 
-Exit superviseVerb(const Declared& verb, const confine::Limits& limits, Console& console) {
+SupervisedEnd superviseWorker(const Declared& verb, const confine::Limits& limits, Console& console) {
   return Supervisor(verb, limits, console).run();
+}
+
+Exit superviseVerb(const Declared& verb, const confine::Limits& limits, Console& console) {
+  const SupervisedEnd end = superviseWorker(verb, limits, console);
+  return end.exit ? *end.exit : console.fail(end.exit.error());
 }
 
 }  // namespace normlens::engine

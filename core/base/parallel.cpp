@@ -6,6 +6,18 @@
 #include <vector>
 
 namespace normlens {
+namespace {
+
+std::atomic<int>& mostThreads() {
+  static std::atomic<int> most = 0;
+  return most;
+}
+
+}  // namespace
+
+void limitThreads(int most) { mostThreads() = most; }
+
+int threadLimit() { return mostThreads(); }
 
 void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>& body) {
   std::atomic<int64_t> next = 0;
@@ -17,6 +29,9 @@ void parallelFor(int threads, int64_t count, const std::function<void(int64_t)>&
   work();
 }
 
-int hardwareThreads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+int hardwareThreads() {
+  const int all = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return threadLimit() > 0 ? std::min(all, threadLimit()) : all;
+}
 
 }  // namespace normlens

@@ -42,6 +42,8 @@ class Doorkeeper {
   [[nodiscard]] bool serve(int socket);
   // Those handed over since this was asked last.
   [[nodiscard]] std::vector<HandedFile> takeHanded() { return std::exchange(handedNow_, {}); }
+  // What files that the process made are called.
+  [[nodiscard]] const std::set<std::filesystem::path>& named() const { return named_; }
   // A file that was handed over and has become shorter since; empty: none has.
   [[nodiscard]] std::string shortened() const;
 
@@ -57,8 +59,9 @@ class Doorkeeper {
   std::map<std::pair<dev_t, ino_t>, HandedFile> handed_;
   std::vector<HandedFile> handedNow_;
   std::map<int64_t, direct::NewFile> unnamed_;  // by ticket
-  std::set<std::filesystem::path> made_;        // where nothing was before
-  Descriptor replaced_;                         // the older model
+  std::set<std::filesystem::path> named_;
+  std::set<std::filesystem::path> made_;  // of these, where nothing was before
+  Descriptor replaced_;                   // the older model
   int64_t lastTicket_ = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/reports.h"
-#include "core/base/plural.h"
 
 namespace normlens::engine {
 namespace {
@@ -12,10 +11,7 @@ struct Options {
 };
 
 void printNorms(const OpenedModel& model, Console& console) {
-  const protocol::Totals& totals = model.analysis.totals;
-  console.print(model.info.path + ": " + plural(totals.layer_norms, "LayerNorm") + ", " + std::to_string(totals.free) +
-                " free, " + std::to_string(totals.with_centering) + " with centering, " +
-                std::to_string(totals.blocked) + " blocked");
+  console.print(model.info.path + ": " + asText(model.analysis.totals));
   size_t width = 0;
   for (const auto& norm : model.analysis.norms) width = std::max(width, norm.name.size());
   for (const auto& norm : model.analysis.norms) {

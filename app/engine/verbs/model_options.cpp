@@ -2,6 +2,7 @@
 
 #include <boost/algorithm/string/join.hpp>
 
+#include "core/base/plural.h"
 #include "core/protocol/input_groups.h"
 
 namespace normlens::engine {
@@ -64,6 +65,11 @@ void noteAssumedInputs(const protocol::Analysis& analysis, Console& console) {
   for (const protocol::InputGroup& group : protocol::inputGroups(analysis.inputs)) {
     if (!group.each.assumed.empty()) console.note("input " + group.names + " assumed: " + group.each.assumed);
   }
+}
+
+std::string asText(const protocol::Totals& totals) {
+  return plural(totals.layer_norms, "LayerNorm") + ", " + std::to_string(totals.free) + " free, " +
+         std::to_string(totals.with_centering) + " with centering, " + std::to_string(totals.blocked) + " blocked";
 }
 
 std::string asText(const protocol::SizeCondition& condition) {

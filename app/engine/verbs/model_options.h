@@ -33,6 +33,9 @@ struct InputOptions {
 // answer they decide.
 void noteAssumedInputs(const protocol::Analysis& analysis, Console& console);
 
+// "25 LayerNorms, 20 free, 3 with centering, 2 blocked"
+[[nodiscard]] std::string asText(const protocol::Totals& totals);
+
 // "gate has size 1 in its last axis (the model does not run with 8 there)"
 [[nodiscard]] std::string asText(const protocol::SizeCondition& condition);
 // "would fold if gate has size 1 in its last axis: --assume 'gate[-1]=1'", a line for each condition.

@@ -1,5 +1,6 @@
 #include "core/formats/torchscript/program/loader.h"
 
+#include <ATen/Parallel.h>
 #include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/serialization/import.h>
 
@@ -8,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/base/parallel.h"
 #include "core/base/run_watch.h"
 #include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/program/error_text.h"
@@ -152,6 +154,7 @@ class ObjectTypes {
 }  // namespace
 
 Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
+  if (threadLimit() > 0) at::set_num_threads(threadLimit());
   const std::string path = archive->file().path().string();
   if (const std::string record = strict ? runningRecord(*archive) : ""; !record.empty())
     return fail(ErrorCode::Unsupported,

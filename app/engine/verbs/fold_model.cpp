@@ -1,0 +1,176 @@
+#include "app/engine/verbs/fold_model.h"
+
+#include "app/engine/verbs/number_check.h"
+#include "app/engine/verbs/output_path.h"
+#include "app/engine/verbs/verify_text.h"
+#include "core/base/formatted.h"
+#include "core/base/plural.h"
+
+namespace normlens::engine {
+namespace {
+
+void printPrices(const protocol::NormPrices& prices, Console& console) {
+  console.print("  measured on [" + std::to_string(prices.rows) + ", " + std::to_string(prices.width) +
+                "]: LayerNorm " + formatted("%.3g us", prices.layer_norm_us) + ", the norm in its place " +
+                formatted("%.3g us", prices.rms_norm_us) + ", a centering " +
+                formatted("%.3g us", prices.centering_us));
+}
+
+void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
+                  Console& console) {
+  console.print(model + ": " + foldSummary(outcome.fold.plan));
+  if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
+  for (const auto& condition : outcome.fold.holds_if) console.print("  holds if " + asText(condition));
+  for (const auto& norm : analysis.norms) {
+    for (const std::string& line : wouldFold(norm)) console.print("  " + norm.name + " " + line);
+  }
+  if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
+  if (!outcome.output) return;
+  console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +
+                ", fold " + formatted("%.0f ms", outcome.times.fold_ms) + ", save " +
+                formatted("%.0f ms", outcome.times.save_ms) + ")");
+}
+
+// Nothing was written: says why, and leaves an older output alone.
+Exit endWithout(FoldOutcome outcome, const std::string& why, Exit exit, Console& console, const FoldReport& report,
+                const protocol::Analysis& analysis) {
+  if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
+  console.note(why + "; nothing was written");
+  if (outcome.fold.reason.empty()) outcome.fold.reason = why;
+  return console.finish([&] { return report(analysis, outcome); }, exit);
+}
+
+std::string whyRefused(const protocol::FoldResult& fold) {
+  if (!fold.reason.empty()) return fold.reason;
+  return fold.verify && fold.verify->exact ? "the folded model differs from the original"
+                                           : "the fold could not be proved";
+}
+
+protocol::FoldParams foldParams(const FoldOptions& options) {
+  protocol::FoldParams params;
+  params.plan.policy = options.policy;
+  params.plan.max_growth_percent = options.maxGrowth;
+  params.plan.prices = options.prices;
+  params.norm = options.norm;
+  params.verify = !options.noVerify;
+  return params;
+}
+
+// An edit that was refused is an outcome, not an error: the plan is reported with the reason.
+Result<protocol::FoldResult> refusedFold(service::Service& service, const protocol::FoldParams& params,
+                                         const Error& error, const Task& task) {
+  auto plan = service.plan(params.plan, task);
+  if (error.code != ErrorCode::Refused || !plan) return tl::unexpected(error);
+  protocol::FoldResult result;
+  result.plan = std::move(*plan);
+  result.reason = error.message;
+  return result;
+}
+
+Result<FoldOutcome> foldModel(service::Service& service, const FoldOptions& options, const Task& task) {
+  if (!options.planFile.empty()) {
+    if (const Status used = service.usePlanFile(options.planFile); !used) return tl::unexpected(used.error());
+  }
+  const protocol::FoldParams params = foldParams(options);
+  auto fold = service.fold(params, task);
+  const bool applied = fold && !fold->plan.folded.empty();
+  if (!fold) fold = refusedFold(service, params, fold.error(), task);
+  if (!fold) return tl::unexpected(fold.error());
+  if (applied && !options.savePlan.empty()) {
+    if (const Status saved = service.savePlanFile(options.savePlan); !saved) return tl::unexpected(saved.error());
+  }
+  return FoldOutcome{std::move(*fold), service.times(), std::nullopt, applied, {}};
+}
+
+// Nothing folds of a model that was not seen running: that tells nothing about it.
+Error notKnown(Error error) {
+  error.message += "; so it is not known which of its LayerNorms can be folded, and nothing was written";
+  return error;
+}
+
+}  // namespace
+
+Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& report) {
+  Console& console = call.console;
+  const Task task = console.task(call.stop());
+  service::Service service;
+  service.setRules(call.rules);
+  if (const auto choice = options.inputs.choice(); !choice) return console.fail(choice.error());
+  const auto info = service.open(options.model, task);
+  if (!info) return console.fail(info.error());
+  if (!info->note.empty()) console.note(options.model + ": " + info->note);
+  if (const Status good = checkOutput(options.model, options.output); !good) return console.fail(good.error());
+  const Status planFits = checkSavedPlan(options.savePlan, {options.model, options.output, options.inputs.npz});
+  if (!options.savePlan.empty() && !planFits) return console.fail(planFits.error());
+  if (const Status good = checkFlavour(info->format, options.norm); !good) return console.fail(good.error());
+  service.expectExport();
+  const auto analysis = analyzeModel(service, options.model, options.inputs, console, task);
+  if (!analysis) return console.fail(analysis.error());
+  if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
+  auto outcome = foldModel(service, options, task);
+  if (!outcome) return console.fail(outcome.error());
+  outcome->note = info->note;
+  if (outcome->fold.plan.folded.empty()) {
+    if (const Status runs = requireRunnable(options.model, *analysis); !runs)
+      return console.fail(notKnown(runs.error()));
+    std::string why =
+        outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
+    const int others = analysis->totals.free + analysis->totals.with_centering;
+    if (options.planFile.empty() && others > 0)
+      why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
+    return endWithout(std::move(*outcome), why, Exit::Done, console, report, *analysis);
+  }
+  if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
+    const std::string why = whyRefused(outcome->fold);
+    printOutcome(options.model, *analysis, *outcome, console);
+    return endWithout(std::move(*outcome), why, Exit::NotDone, console, report, *analysis);
+  }
+  protocol::ExportParams params;
+  params.path = options.output;
+  params.norm = options.norm;
+  params.force = options.force;
+  const auto exported = service.exportTo(params, task);
+  if (!exported) return console.fail(exported.error());
+  outcome->output = exported->path;
+  outcome->times = service.times();
+  printOutcome(options.model, *analysis, *outcome, console);
+  return console.finish([&] { return report(*analysis, *outcome); }, Exit::Done);
+}
+
+std::string foldSummary(const protocol::PlanInfo& plan) {
+  return std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") + " folded, " +
+         plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) + "), " +
+         plural(plan.shifts_absorbed, "shift") + " moved into biases, " + plural(plan.centerings, "centering") +
+         " at run time, file grows by " + megabytes(plan.bytes_grown);
+}
+
+NamedFiles FoldOptions::files() const {
+  NamedFiles files = namedFiles({model}, inputs);
+  files.grants.toRead(planFile);
+  files.grants.toWrite(output);
+  files.grants.toWrite(savePlan);
+  return files;
+}
+
+void FoldOptions::addTo(CLI::App& app) {
+  inputs.addTo(app);
+  inputs.addSizesTo(app);
+  app.add_option("--policy", policy, "What may be done to fold")
+      ->check(CLI::IsMember({"free", "balanced", "all", "paper"}))
+      ->capture_default_str();
+  app.add_option("--max-growth", maxGrowth, "By how much the file may grow, policy balanced")
+      ->check(notNegative())
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  app.add_option("--prices", prices,
+                 "What folding saves and centering costs, policy balanced: element counts, or times measured now")
+      ->check(CLI::IsMember({"fixed", "measured"}))
+      ->capture_default_str();
+  app.add_option("--norm", norm, "What takes LayerNorm's place")
+      ->check(CLI::IsMember(kNormFlavours))
+      ->capture_default_str();
+  app.add_flag("--no-verify", noVerify, "Do not prove the result");
+  app.add_flag("--force", force, "Write the result although it could not be proved");
+}
+
+}  // namespace normlens::engine
