@@ -88,6 +88,49 @@ Error notKnown(Error error) {
   return error;
 }
 
+struct Folding {
+  service::Service& service;
+  const FoldOptions& options;
+  const protocol::Analysis& analysis;
+  const std::string& note;
+  Console& console;
+  const Task& task;
+  const FoldReport& report;
+};
+
+// again: the first plan was refused when the large weights were read, and this one leaves out what cannot be centered.
+Exit foldAndWrite(const Folding& on, bool again) {
+  const auto& [service, options, analysis, note, console, task, report] = on;
+  auto outcome = foldModel(service, options, task);
+  if (!outcome) return console.fail(outcome.error());
+  outcome->note = note;
+  if (outcome->fold.plan.folded.empty()) {
+    if (const Status runs = requireRunnable(options.model, analysis); !runs) return console.fail(notKnown(runs.error()));
+    std::string why =
+        outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
+    const int others = analysis.totals.free + analysis.totals.with_centering;
+    if (options.planFile.empty() && others > 0 && !again)
+      why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
+    return endWithout(std::move(*outcome), why, Exit::Done, console, report, analysis);
+  }
+  if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
+    const std::string why = whyRefused(outcome->fold);
+    printOutcome(options.model, analysis, *outcome, console);
+    return endWithout(std::move(*outcome), why, Exit::NotDone, console, report, analysis);
+  }
+  protocol::ExportParams params;
+  params.path = options.output;
+  params.norm = options.norm;
+  params.force = options.force;
+  const auto exported = service.exportTo(params, task);
+  if (!exported && exported.error().code == ErrorCode::Refused && !again) return foldAndWrite(on, true);
+  if (!exported) return console.fail(exported.error());
+  outcome->output = exported->path;
+  outcome->times = service.times();
+  printOutcome(options.model, analysis, *outcome, console);
+  return console.finish([&] { return report(analysis, *outcome); }, Exit::Done);
+}
+
 }  // namespace
 
 Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& report) {
@@ -107,34 +150,7 @@ Exit foldToFile(const FoldOptions& options, const Call& call, const FoldReport& 
   const auto analysis = analyzeModel(service, options.model, options.inputs, console, task);
   if (!analysis) return console.fail(analysis.error());
   if (!analysis->norms.empty()) noteAssumedInputs(*analysis, console);
-  auto outcome = foldModel(service, options, task);
-  if (!outcome) return console.fail(outcome.error());
-  outcome->note = info->note;
-  if (outcome->fold.plan.folded.empty()) {
-    if (const Status runs = requireRunnable(options.model, *analysis); !runs)
-      return console.fail(notKnown(runs.error()));
-    std::string why =
-        outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
-    const int others = analysis->totals.free + analysis->totals.with_centering;
-    if (options.planFile.empty() && others > 0)
-      why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
-    return endWithout(std::move(*outcome), why, Exit::Done, console, report, *analysis);
-  }
-  if (!outcome->applied || (!outcome->fold.ok && !options.force)) {
-    const std::string why = whyRefused(outcome->fold);
-    printOutcome(options.model, *analysis, *outcome, console);
-    return endWithout(std::move(*outcome), why, Exit::NotDone, console, report, *analysis);
-  }
-  protocol::ExportParams params;
-  params.path = options.output;
-  params.norm = options.norm;
-  params.force = options.force;
-  const auto exported = service.exportTo(params, task);
-  if (!exported) return console.fail(exported.error());
-  outcome->output = exported->path;
-  outcome->times = service.times();
-  printOutcome(options.model, *analysis, *outcome, console);
-  return console.finish([&] { return report(*analysis, *outcome); }, Exit::Done);
+  return foldAndWrite({service, options, *analysis, info->note, console, task, report}, false);
 }
 
 std::string foldSummary(const protocol::PlanInfo& plan) {

@@ -197,8 +197,9 @@ TEST(OnnxSave, AModelTooLargeForOneFileGetsADataFile) {
   ASSERT_EQ(layout->files().size(), 2U);
   for (const auto& contents : layout->files()) {
     std::string bytes(contents.size, '\0');
-    for (const auto& [offset, range] : contents.pieces) {
-      bytes.replace(offset, range.size(), reinterpret_cast<const char*>(range.data()), range.size());
+    for (const FilePiece& piece : contents.pieces) {
+      const auto range = piece.bytes;
+      bytes.replace(piece.offset, range.size(), reinterpret_cast<const char*>(range.data()), range.size());
     }
     write(contents.path, bytes);
   }
