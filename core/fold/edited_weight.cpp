@@ -12,8 +12,20 @@ namespace {
 
 using graph::TensorView;
 
-WeightSource edited(const TensorView& from, EditedWeight::Opener open) {
-  auto weight = std::make_shared<const EditedWeight>(from, std::move(open));
+void addOrigins(const WeightSource& of, std::vector<TensorView>& to) {
+  if (of.edited) {
+    to.insert(to.end(), of.edited->origins().begin(), of.edited->origins().end());
+  } else {
+    to.push_back(of.view);
+  }
+}
+
+// What an edit makes of `from`, for which it also reads `others`.
+WeightSource edited(const WeightSource& from, const std::vector<WeightSource>& others, EditedWeight::Opener open) {
+  std::vector<TensorView> origins;
+  addOrigins(from, origins);
+  for (const auto& other : others) addOrigins(other, origins);
+  auto weight = std::make_shared<const EditedWeight>(from.view, std::move(origins), std::move(open));
   return {weight->view(), weight};
 }
 
@@ -44,7 +56,8 @@ class JointGroup {
 
 }  // namespace
 
-EditedWeight::EditedWeight(const TensorView& from, Opener open) : open_(std::move(open)) {
+EditedWeight::EditedWeight(const TensorView& from, std::vector<TensorView> origins, Opener open)
+    : origins_(std::move(origins)), open_(std::move(open)) {
   view_.dtype = from.dtype;
   view_.shape = from.shape;
   view_.strides = outputStrides(from);
@@ -80,19 +93,17 @@ Result<TensorView> WeightSource::inMemory(int threads) const {
   return computed;
 }
 
-WeightSource center(WeightSource weight, const ops::Pattern& pattern) {
-  const TensorView from = weight.view;
-  return edited(from, [weight = std::move(weight), pattern](int threads) {
+WeightSource center(const WeightSource& weight, const ops::Pattern& pattern) {
+  return edited(weight, {}, [weight, pattern](int threads) {
     return weight.inMemory(threads).and_then([&](const TensorView& in) { return centered(in, pattern, threads); });
   });
 }
 
-std::vector<WeightSource> centerJointly(std::vector<JointPart> parts) {
+std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts) {
   const auto group = std::make_shared<JointGroup>(parts);
   std::vector<WeightSource> out;
-  for (auto& part : parts) {
-    const TensorView from = part.weight.view;
-    out.push_back(edited(from, [part = std::move(part), group](int threads) -> Result<Blocks> {
+  for (const auto& part : parts) {
+    out.push_back(edited(part.weight, {}, [part, group](int threads) -> Result<Blocks> {
       auto means = group->means(threads);
       if (!means) return tl::unexpected(means.error());
       return part.weight.inMemory(threads).and_then(
@@ -102,17 +113,14 @@ std::vector<WeightSource> centerJointly(std::vector<JointPart> parts) {
   return out;
 }
 
-WeightSource scale(WeightSource weight, ChannelScale scale) {
-  const TensorView from = weight.view;
-  return edited(from, [weight = std::move(weight), scale = std::move(scale)](int threads) {
+WeightSource scale(const WeightSource& weight, ChannelScale scale) {
+  return edited(weight, {}, [weight, scale = std::move(scale)](int threads) {
     return weight.inMemory(threads).and_then([&](const TensorView& in) { return scaled(in, scale); });
   });
 }
 
-WeightSource shift(WeightSource bias, WeightSource weight, int inputDim, std::vector<double> vector) {
-  const TensorView from = bias.view;
-  return edited(from, [bias = std::move(bias), weight = std::move(weight), inputDim,
-                       vector = std::move(vector)](int threads) -> Result<Blocks> {
+WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inputDim, std::vector<double> vector) {
+  return edited(bias, {weight}, [bias, weight, inputDim, vector = std::move(vector)](int threads) -> Result<Blocks> {
     auto matrix = weight.inMemory(threads);
     if (!matrix) return tl::unexpected(matrix.error());
     const Product product{std::move(*matrix), inputDim, vector};

@@ -28,10 +28,12 @@ struct WeightSource {
 class EditedWeight {
  public:
   using Opener = std::function<Result<Blocks>(int threads)>;
-  EditedWeight(const graph::TensorView& from, Opener open);
+  // origins: the weights of the file that it is computed from.
+  EditedWeight(const graph::TensorView& from, std::vector<graph::TensorView> origins, Opener open);
 
   // Type, shape and outputStrides() of what it is made from; no data.
   [[nodiscard]] const graph::TensorView& view() const { return view_; }
+  [[nodiscard]] const std::vector<graph::TensorView>& origins() const { return origins_; }
   // Reads what lies across blocks, the means of columns for one. Errors: see blocks.h.
   [[nodiscard]] Result<Blocks> open(int threads) const { return open_(threads); }
   // All of it; `out` is as large as it is.
@@ -39,18 +41,20 @@ class EditedWeight {
 
  private:
   graph::TensorView view_;
+  std::vector<graph::TensorView> origins_;
   Opener open_;
 };
 
-[[nodiscard]] WeightSource center(WeightSource weight, const ops::Pattern& pattern);
+[[nodiscard]] WeightSource center(const WeightSource& weight, const ops::Pattern& pattern);
 // Weights whose k-th groups form one group, see jointMeans.
 struct JointPart {
   WeightSource weight;
   ops::Pattern pattern;
 };
-[[nodiscard]] std::vector<WeightSource> centerJointly(std::vector<JointPart> parts);
-[[nodiscard]] WeightSource scale(WeightSource weight, ChannelScale scale);
+[[nodiscard]] std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts);
+[[nodiscard]] WeightSource scale(const WeightSource& weight, ChannelScale scale);
 // bias + W vector, `inputDim` the axis of W that is summed.
-[[nodiscard]] WeightSource shift(WeightSource bias, WeightSource weight, int inputDim, std::vector<double> vector);
+[[nodiscard]] WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inputDim,
+                                 std::vector<double> vector);
 
 }  // namespace normlens::fold

@@ -118,9 +118,9 @@ def embeddings(writer, size):
     return writer.op("Add", words, writer.op("Slice", table, *ends))
 
 
-def decoder(size):
+def decoder(size, writer=None):
     """The tied head reads the table of the words through a Transpose."""
-    writer = Writer()
+    writer = writer or Writer()
     x = embeddings(writer, size)
     for index in range(size.layers):
         x = block(writer, index, x, size)

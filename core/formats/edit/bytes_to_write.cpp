@@ -28,7 +28,7 @@ MakeBytes BytesToWrite::makerOf(std::span<const std::byte> bytes) const {
 MakeBytes BytesToWrite::computing(const fold::PendingWeights::Part& part, uint64_t size) const {
   // What its blocks rest on is held from the first to the last of them.
   const auto blocks = std::make_shared<std::optional<fold::Blocks>>();
-  return [part, size, blocks, kept = pending_](uint64_t at, std::span<std::byte> out) -> Status {
+  return [part, size, blocks, kept = pending_, files = files_](uint64_t at, std::span<std::byte> out) -> Status {
     if (!*blocks) {
       auto opened = part.weight->open(hardwareThreads());
       if (!opened) return tl::unexpected(opened.error());
@@ -36,7 +36,10 @@ MakeBytes BytesToWrite::computing(const fold::PendingWeights::Part& part, uint64
     }
     const auto first = (part.offset + at) / graph::dtypeBytes(part.weight->view().dtype);
     auto status = (**blocks)(static_cast<int64_t>(first), out);
-    if (at + out.size() == size) blocks->reset();
+    if (at + out.size() == size) {
+      blocks->reset();
+      letGoOfOrigins(*part.weight, files);
+    }
     return status;
   };
 }

@@ -8,6 +8,7 @@
 
 #include "core/fold/pending_weights.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/formats/edit/opened_files.h"
 #include "core/formats/file/mapped_file.h"
 
 namespace normlens::formats {
@@ -15,7 +16,7 @@ namespace normlens::formats {
 class BytesToWrite {
  public:
   // pending: null where nothing is.
-  BytesToWrite(std::shared_ptr<const fold::PendingWeights> pending, std::vector<std::shared_ptr<const MappedFile>> files)
+  BytesToWrite(std::shared_ptr<const fold::PendingWeights> pending, OpenedFiles files)
       : pending_(std::move(pending)), files_(std::move(files)) {}
 
   // Empty where they are in memory. Asked for in ascending order, from one thread; outlives this object.
@@ -25,7 +26,7 @@ class BytesToWrite {
   [[nodiscard]] MakeBytes computing(const fold::PendingWeights::Part& part, uint64_t size) const;
 
   std::shared_ptr<const fold::PendingWeights> pending_;
-  std::vector<std::shared_ptr<const MappedFile>> files_;
+  OpenedFiles files_;
 };
 
 }  // namespace normlens::formats

@@ -27,8 +27,9 @@ size_t versionToHold(const std::vector<WeightVersion>& versions, const std::vect
   return best;
 }
 
-WeightVersions::WeightVersions(const graph::Graph& graph, ReadElsewhere readElsewhere)
+WeightVersions::WeightVersions(const graph::Graph& graph, OpenedFiles files, ReadElsewhere readElsewhere)
     : graph_(graph),
+      files_(std::move(files)),
       threads_(hardwareThreads()),
       readElsewhere_(std::move(readElsewhere)),
       values_(graph.constants.size(), graph::kNoValue) {
@@ -124,7 +125,7 @@ void WeightVersions::center(const fold::CenterConstant& edit) {
     sources.push_back(found[0]);
     parts.push_back({*found[0], part.pattern});
   }
-  auto centered = fold::centerJointly(std::move(parts));
+  auto centered = fold::centerJointly(parts);
   for (size_t i = 0; i < sources.size(); ++i) *sources[i] = std::move(centered[i]);
 }
 
@@ -161,7 +162,9 @@ void WeightVersions::giveViews() {
   }
   std::vector<Result<graph::TensorView>> computed(small.size());
   parallelFor(threads_, static_cast<int64_t>(small.size()), [&](int64_t i) {
-    computed[static_cast<size_t>(i)] = small[static_cast<size_t>(i)].inMemory(1);
+    const auto& source = small[static_cast<size_t>(i)];
+    computed[static_cast<size_t>(i)] = source.inMemory(1);
+    letGoOfOrigins(*source.edited, files_);
   });
   for (size_t i = 0; i < small.size(); ++i) {
     if (!computed[i]) throw EditRefused(computed[i].error().message);

@@ -14,6 +14,7 @@
 
 #include "core/fold/pending_weights.h"
 #include "core/fold/plan.h"
+#include "core/formats/edit/opened_files.h"
 #include "core/graph/graph.h"
 
 namespace normlens::formats {
@@ -35,8 +36,8 @@ class WeightVersions {
  public:
   // Asked when a constant is first edited: whether readers outside the graph keep the original. May throw EditRefused.
   using ReadElsewhere = std::function<bool(graph::ConstantId)>;
-  // `graph` outlives this object.
-  WeightVersions(const graph::Graph& graph, ReadElsewhere readElsewhere);
+  // `graph` outlives this object. files: those that its weights lie in.
+  WeightVersions(const graph::Graph& graph, OpenedFiles files, ReadElsewhere readElsewhere);
 
   // All edits of the plan that change tensors, in its order; the others are passed over.
   void add(const fold::FoldPlan& plan);
@@ -58,6 +59,7 @@ class WeightVersions {
   void giveViews();
 
   const graph::Graph& graph_;
+  OpenedFiles files_;
   int threads_;
   ReadElsewhere readElsewhere_;
   std::vector<graph::ValueId> values_;  // by constant

@@ -30,6 +30,9 @@ struct FilePiece {
   std::function<void(std::span<const std::byte>)> see;
 };
 
+// Asks the file system of a folder whether it has so many bytes, before several files are begun. Errors: WriteFailed.
+[[nodiscard]] Status checkSpace(const std::filesystem::path& folder, uint64_t bytes);
+
 class AtomicFile {
  public:
   // Asks the file system for `size` bytes at once, so that a full disk is known before anything is written. A file

@@ -65,6 +65,17 @@ std::optional<uint64_t> MappedFile::offsetOf(std::span<const std::byte> bytes) c
   return std::nullopt;
 }
 
+// What a run has written to the copy is gone as well: runs start from the file's state.
+void MappedFile::letGo(std::span<const std::byte> bytes) const {
+  static const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto offset = offsetOf(bytes);
+  if (!offset) return;
+  const size_t skipped = (page - *offset % page) % page;  // mappings start at a page
+  if (bytes.size() < skipped + page) return;
+  const auto whole = bytes.subspan(skipped, (bytes.size() - skipped) / page * page);
+  ::madvise(const_cast<std::byte*>(whole.data()), whole.size(), MADV_DONTNEED);
+}
+
 bool MappedFile::readAt(uint64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
     const ssize_t got = ::pread(fd_, into.data(), into.size(), static_cast<off_t>(offset));

@@ -27,6 +27,8 @@ class MappedFile {
   [[nodiscard]] std::span<std::byte> copyOnWrite() const;
   // Where bytes of either mapping lie in the file; nullopt: elsewhere.
   [[nodiscard]] std::optional<uint64_t> offsetOf(std::span<const std::byte> bytes) const;
+  // The pages of bytes that nobody reads for now are no longer the process's memory. Nothing where they lie elsewhere.
+  void letGo(std::span<const std::byte> bytes) const;
   // Copies from the file without touching the mapping: whole-file passes then leave no pages behind in the process.
   // False when the file has become shorter or cannot be read.
   [[nodiscard]] bool readAt(uint64_t offset, std::span<std::byte> into) const;

@@ -27,7 +27,7 @@ Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,
     const bool fuses = flavour == NormFlavour::Ort || flavour == NormFlavour::Fast;
     const PlainAdds adds = fuses ? findPlainAdds(source_, lowered_, edited) : PlainAdds();
     task.report("centering weights");
-    WeightVersions weights(lowered_.graph, [&](graph::ConstantId constant) {
+    WeightVersions weights(lowered_.graph, filesOf(source_), [&](graph::ConstantId constant) {
       const auto& held = lowered_.graph.constant(constant);
       if (!held.view.contiguous()) throw EditRefused("'" + held.name + "' is not stored as one piece");
       return false;  // found among the reads in the file, when it is placed

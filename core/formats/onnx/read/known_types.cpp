@@ -143,9 +143,16 @@ KnownType typeOf(const TypeProto& type) {
   return known;
 }
 
-KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs) {
+KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs, const ProbeShapes& seen) {
   KnownTypes types;
-  infer(sizedCopy(*source.skeleton, &inputs), Bodies::All, types);
+  ModelProto sized = sizedCopy(*source.skeleton, &inputs);
+  for (const auto& [name, value] : seen) {
+    auto& info = *sized.mutable_graph()->add_value_info();
+    info.set_name(name);
+    info.mutable_type()->mutable_tensor_type()->set_elem_type(toOnnxType(value.dtype));
+    setShape(info, value.shape);
+  }
+  infer(std::move(sized), Bodies::All, types);
   return types;
 }
 

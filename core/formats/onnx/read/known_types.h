@@ -24,8 +24,10 @@ struct KnownType {
 using KnownTypes = std::unordered_map<std::string, KnownType>;
 
 [[nodiscard]] KnownType typeOf(const ::ONNX_NAMESPACE::TypeProto& type);
-// What onnx infers where the inputs of the main graph have these shapes and nothing else is known.
-[[nodiscard]] KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs);
+// What onnx infers where the inputs of the main graph, and the values that were seen, have these shapes and nothing else
+// is known.
+[[nodiscard]] KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs,
+                                       const ProbeShapes& seen = {});
 
 // What onnx infers where nothing is known but what the file fixes: sizes that every run has.
 [[nodiscard]] KnownTypes staticTypes(const OnnxSource& source);

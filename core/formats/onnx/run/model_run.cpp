@@ -1,11 +1,13 @@
 // OnnxModel: running, probing, capturing.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/float64/float_cast.h"
 #include "core/formats/onnx/read/onnx_model.h"
+#include "core/formats/onnx/run/numbers_model.h"
 #include "core/formats/onnx/run/session.h"
 #include "core/formats/onnx/run/session_runner.h"
 #include "core/formats/onnx/run/static_shapes.h"
@@ -52,6 +54,31 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
   return out;
 }
 
+// What is inferred once the numbers of the model were run: of every value, and right where it hangs on numbers.
+// nullopt: the whole model has to be run.
+std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tensors& inputs, const Task& task) {
+  ProbeShapes seen;
+  for (size_t before = 1; before != seen.size();) {
+    before = seen.size();
+    StaticShapes inferred = staticShapes(source, inputs, seen);
+    const auto numbers = numbersOf(source, inferred, inputs);
+    if (!numbers) return std::nullopt;
+    if (numbers->source.skeleton->graph().output().empty())
+      return numbers->complete ? std::optional(std::move(inferred.shapes)) : std::nullopt;
+    const auto session =
+        Session::open(numbers->source, {.optimised = false, .taps = {}, .onlyForShape = inferred.onlyForShape});
+    const auto ran = session ? (*session)->run(numbers->inputs, task) : tl::unexpected(session.error());
+    if (!ran) return std::nullopt;
+    for (const auto& [name, view] : *ran) {
+      const auto known = inferred.shapes.find(name);
+      if (known == inferred.shapes.end()) seen[name] = {view.dtype, view.shape};
+      else if (known->second.shape != view.shape) return std::nullopt;
+    }
+    if (numbers->complete) return std::move(inferred.shapes);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Session>> OnnxModel::session() const {
@@ -90,6 +117,12 @@ Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
 
 Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {
   task.report("running the model once");
+  if (takesLongToRun(source_)) {
+    if (auto shapes = shapesByNumbers(source_, inputs, task)) {
+      adoptShapes(std::move(*shapes));
+      return {};
+    }
+  }
   const StaticShapes inferred = staticShapes(source_, inputs);
   auto run = shapesOfRun(source_, inputs, inferred, task);
   const bool overZeros = !run && run.error().code == ErrorCode::RunFailed && !inferred.onlyForShape.empty();

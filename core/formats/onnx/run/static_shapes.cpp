@@ -48,9 +48,9 @@ StaticShapes collected(const GraphProto& graph, const KnownTypes& types) {
 
 }  // namespace
 
-StaticShapes staticShapes(const OnnxSource& source, const Tensors& inputs) {
+StaticShapes staticShapes(const OnnxSource& source, const Tensors& inputs, const ProbeShapes& seen) {
   if (source.everyFloat != graph::DType::Unknown) return {};  // its nodes get their types when the session is made
-  const KnownTypes types = inferredTypes(source, givenShapes(*source.skeleton, inputs));
+  const KnownTypes types = inferredTypes(source, givenShapes(*source.skeleton, inputs), seen);
   StaticShapes found = collected(source.skeleton->graph(), types);
   found.onlyForShape = weightsOnlyForShape(source, types);
   return found;

@@ -20,7 +20,7 @@ struct StaticShapes {
   std::unordered_set<std::string> onlyForShape;  // weights whose values such a run does not need (stand_ins.h)
 };
 
-// Values in bodies and functions are never in it.
-[[nodiscard]] StaticShapes staticShapes(const OnnxSource& source, const Tensors& inputs);
+// Values in bodies and functions are never in it. seen: of values that a run has shown already.
+[[nodiscard]] StaticShapes staticShapes(const OnnxSource& source, const Tensors& inputs, const ProbeShapes& seen = {});
 
 }  // namespace normlens::formats::onnx

@@ -60,6 +60,9 @@ Status unchanged(const OnnxSource& source) {
 Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
                 const Task& task) {
   const auto& contents = layout.files();
+  uint64_t total = 0;
+  for (const auto& one : contents) total += one.size;
+  if (auto status = checkSpace(path.parent_path(), total); !status) return status;
   const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {

@@ -221,7 +221,8 @@ Result<std::unique_ptr<Model>> TorchScriptModel::apply(const fold::FoldPlan& pla
   try {
     const c10::InferenceMode noGradients(false);
     task.report("centering weights");
-    WeightVersions weights(graph(), [this](graph::ConstantId constant) {
+    const OpenedFiles files{source_.archive ? source_.archive->sharedFile() : nullptr};
+    WeightVersions weights(graph(), files, [this](graph::ConstantId constant) {
       return std::ranges::any_of(constantTensor(constant).sites,
                                  [&](const TensorSite& site) { return program_.isReadElsewhere(site); });
     });
