@@ -40,13 +40,10 @@ class AlgebraProof {
 
   Result<AlgebraOutcome> prove() {
     outcome_.limit = options_.algebraLimit;
-    auto draws = batchesLike(sample_, options_.randomDraws + 1, options_.seed);
-    if (!draws) return tl::unexpected(draws.error());
-    draws->erase(draws->begin());
     if (const Status done = compareOnSample(); !done) return tl::unexpected(done.error());
     if (!outcome_.worst) return std::move(outcome_);
-    if (const Status done = compareOnOthers(*draws); !done) return tl::unexpected(done.error());
     if (const Status done = compareAtOtherSizes(); !done) return tl::unexpected(done.error());
+    if (const Status done = compareOnDraws(); !done) return tl::unexpected(done.error());
     const auto numbers = otherNumbers(sample_, widthsOf(change_.original.graph(), change_.norms));
     if (const Status done = compareOnOthers(numbers); !done) return tl::unexpected(done.error());
     if (const Status done = compareAtOtherRanks(); !done) return tl::unexpected(done.error());
@@ -68,6 +65,7 @@ class AlgebraProof {
       run = compareOn(sample_);
       if (!run) return tl::unexpected(run.error());
     }
+    narrowOp_ = std::move(run->narrowOp);
     if (run->refused.empty()) return {};
     if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
     outcome_.reason = "the float64 copy does not run: " + run->refused;
@@ -94,11 +92,24 @@ class AlgebraProof {
         if (!run) return tl::unexpected(run.error());
         if (!run->refused.empty()) continue;
         outcome_.otherSize = true;
+        ++drawn_;
         break;
       }
     }
     return {};
   }
+
+  // Inputs of other sizes have other values as well: only what is wanting of those is drawn at the sample's sizes.
+  Status compareOnDraws() {
+    for (; drawn_ < options_.randomDraws && !outcome_.refuted; ++drawn_) {
+      const auto inputs = drawLike(sample_, shapesOf(sample_), nextSeed());
+      if (!inputs) return tl::unexpected(inputs.error());
+      if (const auto run = compareOn(*inputs); !run) return tl::unexpected(run.error());
+    }
+    return {};
+  }
+
+  [[nodiscard]] uint64_t nextSeed() const { return options_.seed + static_cast<uint64_t>(drawn_); }
 
   // What the fold says that it relies on is not tried otherwise.
   [[nodiscard]] bool keepsOnes(const std::vector<graph::Shape>& shapes) const {
@@ -113,7 +124,7 @@ class AlgebraProof {
 
   [[nodiscard]] std::optional<Tensors> drawnAt(const std::vector<graph::Shape>& shapes) const {
     if (!keepsOnes(shapes)) return std::nullopt;
-    auto drawn = drawLike(sample_, shapes, options_.seed);
+    auto drawn = drawLike(sample_, shapes, nextSeed());
     return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
   }
 
@@ -206,7 +217,7 @@ class AlgebraProof {
 
   Status lookForNarrowOps() {
     task_.report("checking that everything ran in float64", 0.45);
-    const auto op = twins_.changed().narrowOp(sample_, task_);
+    const auto op = narrowOp_ ? Result<std::string>(*narrowOp_) : twins_.changed().narrowOp(sample_, task_);
     if (const Status running = task_.check(); !running) return running;
     std::string reason;
     if (!op) {
@@ -231,6 +242,8 @@ class AlgebraProof {
   const VerifyOptions& options_;
   const Task& task_;
   Tensors refutedOn_;
+  std::optional<std::string> narrowOp_;  // on the sample, where its run told
+  int drawn_ = 0;                        // sets of other values that were compared
   AlgebraOutcome outcome_;
 };
 

@@ -25,7 +25,8 @@ struct Judged {
 
 struct Trial {
   Tensors inputs, original, changed;
-  std::vector<Judged> outputs;
+  std::vector<Judged> outputs{};
+  int perturbed = 0;  // copies that were run on it
 };
 
 class FileProof {
@@ -41,10 +42,8 @@ class FileProof {
       if (const Status done = compareOn(inputs); !done) return tl::unexpected(done.error());
       if (!outcome_.reason.empty()) return std::move(outcome_);
     }
-    if (type_ != graph::DType::Float64 || losesDigits()) {
-      if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
-    }
-    if (proved && losesDigits()) {
+    if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
+    if (proved) {
       if (const Status done = measureRounding(); !done) return tl::unexpected(done.error());
     }
     tell();
@@ -67,7 +66,8 @@ class FileProof {
     if (!got->seen) return refute(failsWhereOriginalRuns(*got));
     auto diffs = compareOutputs(expected->seen->outputs, got->seen->outputs);
     if (!diffs) return refute(diffs.error().message);
-    Trial trial{inputs, std::move(expected->seen->outputs), std::move(got->seen->outputs), {}};
+    Trial trial{
+        .inputs = inputs, .original = std::move(expected->seen->outputs), .changed = std::move(got->seen->outputs)};
     for (const TensorDiff& diff : *diffs) {
       outcome_.telling = outcome_.telling || diff.telling;
       trial.outputs.push_back({diff, options_.floorEpsilons * machineEpsilon(type_) * diff.scale, {}});
@@ -86,48 +86,55 @@ class FileProof {
   // How far each output of another model is from the original's, where the changed model's differs from that.
   // f is given what is judged and the distances.
   template <class F>
-  Status forEachDistance(const Model& other, const F& f) {
-    for (Trial& trial : trials_) {
-      const auto ran = runOn(other, trial.inputs, task_);
-      if (!ran) return tl::unexpected(ran.error());
-      if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
-      if (!ran->seen || ran->seen->outputs.size() != trial.outputs.size()) continue;
-      for (size_t i = 0; i < trial.outputs.size(); ++i) {
-        const auto distances =
-            compareToThird(trial.original[i].view, trial.changed[i].view, ran->seen->outputs[i].view);
-        if (distances) f(trial.outputs[i], *distances);
-      }
+  Status forEachDistance(const Model& other, Trial& trial, const F& f) {
+    const auto ran = runOn(other, trial.inputs, task_);
+    if (!ran) return tl::unexpected(ran.error());
+    if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
+    if (!ran->seen || ran->seen->outputs.size() != trial.outputs.size()) return {};
+    for (size_t i = 0; i < trial.outputs.size(); ++i) {
+      const auto distances = compareToThird(trial.original[i].view, trial.changed[i].view, ran->seen->outputs[i].view);
+      if (distances) f(trial.outputs[i], *distances);
     }
     return {};
   }
 
+  // Each copy can only raise the floor: what is within its limit stays there, and needs no more of them.
   Status measureNoise() {
-    for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
+    for (int copy = 0; copy < options_.perturbedCopies && !allWithin(); ++copy) {
       task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
       if (const Status running = task_.check(); !running) return running;
       const auto perturbed = change_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
       // Nothing to perturb: the floor stays at the type's own.
       if (!perturbed) return unlessMemoryWanted(perturbed.error().message);
-      const Status done = forEachDistance(**perturbed, [](Judged& output, const Distances& distances) {
-        // A copy that overflows says nothing about rounding.
-        if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
-      });
-      if (!done) return done;
+      for (Trial& trial : trials_) {
+        if (isWithin(trial)) continue;
+        const Status done = forEachDistance(**perturbed, trial, [](Judged& output, const Distances& distances) {
+          // A copy that overflows says nothing about rounding.
+          if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
+        });
+        if (!done) return done;
+        ++trial.perturbed;
+      }
     }
     return {};
   }
 
   // How far the original is from its float64 copy, where that is no more than rounding, and the changed model.
   Status measureRounding() {
+    if (allWithin()) return {};
     task_.report("measuring the rounding of sums");
     const auto twin = change_.original.toFloat64();
     if (const Status running = task_.check(); !running) return running;
     if (!twin) return unlessMemoryWanted(twin.error().message);
-    return forEachDistance(**twin, [&](Judged& output, const Distances& distances) {
-      const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
-      if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
-      output.fromExact = distances;
-    });
+    for (Trial& trial : trials_) {
+      const Status done = forEachDistance(**twin, trial, [&](Judged& output, const Distances& distances) {
+        const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
+        if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
+        output.fromExact = distances;
+      });
+      if (!done) return done;
+    }
+    return {};
   }
 
   // Whatever the noise, relative.
@@ -139,13 +146,11 @@ class FileProof {
     return std::max(options_.floorFactor * output.noise, ownLimit() * output.diff.scale);
   }
   [[nodiscard]] bool isWithin(const Judged& output) const { return output.diff.maxAbs <= limitOf(output); }
-
-  // Off by more than a few roundings.
-  [[nodiscard]] bool losesDigits() const {
-    return std::ranges::any_of(trials_, [&](const Trial& trial) {
-      return std::ranges::any_of(
-          trial.outputs, [&](const Judged& output) { return output.diff.maxAbs > ownLimit() * output.diff.scale; });
-    });
+  [[nodiscard]] bool isWithin(const Trial& trial) const {
+    return std::ranges::all_of(trial.outputs, [&](const Judged& output) { return isWithin(output); });
+  }
+  [[nodiscard]] bool allWithin() const {
+    return std::ranges::all_of(trials_, [&](const Trial& trial) { return isWithin(trial); });
   }
 
   // Not by luck: at most half as far, on all inputs, and on the mean.
@@ -168,6 +173,7 @@ class FileProof {
     outcome_.worst.emplace();
     outcome_.noiseFloor = options_.floorEpsilons * machineEpsilon(type_);
     outcome_.limit = ownLimit();
+    int perturbed = 0;
     double most = -1;
     for (const Trial& trial : trials_) {
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
@@ -180,9 +186,11 @@ class FileProof {
         if (above <= 1 && output.noise > kMeaningful * output.diff.scale) above = kOnlyIfNoOther;
         if (above <= most) continue;
         most = above;
+        perturbed = trial.perturbed;
         tell(output);
       }
     }
+    if (outcome_.passes && perturbed < options_.perturbedCopies) outcome_.enoughCopies = perturbed;
   }
 
   void tell(const Judged& output) {
