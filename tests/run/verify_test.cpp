@@ -198,11 +198,11 @@ TEST(Verify, CopiesOfTheOriginalAreRunUntilTheFoldPasses) {
     EXPECT_EQ(result->exact, exact) << off;
     EXPECT_EQ(result->file.enoughCopies, enough) << off;
     EXPECT_EQ(result->file.worst->maxRel <= 6 * result->file.noiseFloor, exact) << off;
-    // With a copy there are two runs; where all of them are too few, two of the float64 copy, and four name the norm.
+    // With a copy there are two runs; where all of them are too few, four more name the norm.
     if (enough) {
       EXPECT_EQ(runsOf(model), kFewestRuns + 1 + 2 * *enough) << off;
     } else if (exact == false) {
-      EXPECT_EQ(runsOf(model), kFewestRuns + 1 + 2 * 8 + 2 + 4) << off;
+      EXPECT_EQ(runsOf(model), kFewestRuns + 1 + 2 * 8 + 4) << off;
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "core/run/inputs/other_sizes.h"
 #include "core/run/proof/trial_run.h"
 #include "core/run/proof/twins.h"
+#include "core/run/tensors.h"
 
 namespace normlens::run {
 namespace {
@@ -66,6 +67,7 @@ class AlgebraProof {
       if (!run) return tl::unexpected(run.error());
     }
     narrowOp_ = std::move(run->narrowOp);
+    keepExact(sample_, *run);
     if (run->refused.empty()) return {};
     if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
     outcome_.reason = "the float64 copy does not run: " + run->refused;
@@ -88,9 +90,9 @@ class AlgebraProof {
         if (outcome_.refuted) return {};
         const auto inputs = drawnAt(shapes);
         if (!inputs) continue;
-        const auto run = compareOn(*inputs);
-        if (!run) return tl::unexpected(run.error());
-        if (!run->refused.empty()) continue;
+        const auto taken = compareOnDrawn(*inputs);
+        if (!taken) return tl::unexpected(taken.error());
+        if (!*taken) continue;
         outcome_.otherSize = true;
         ++drawn_;
         break;
@@ -99,17 +101,43 @@ class AlgebraProof {
     return {};
   }
 
+  // Whether the original takes them.
+  Result<bool> compareOnDrawn(const Tensors& inputs) {
+    return compareOn(inputs).map([&](const TwinRun& run) {
+      keepExact(inputs, run);
+      return run.refused.empty();
+    });
+  }
+
+  // In memory of its own: the twins do not live as long.
+  void keepExact(const Tensors& inputs, const TwinRun& run) {
+    Tensors outputs;
+    int64_t bytes = 0;
+    for (const ComparedPair& pair : run.pairs) {
+      if (pair.site == nullptr) outputs.push_back({pair.diff.name, pair.a});
+      if (pair.site == nullptr) bytes += graph::byteCount(pair.a);
+    }
+    auto& kept = outcome_.exact;
+    if (outputs.empty() || (kept.size() > 1 && bytes >= fewestBytes_)) return;
+    for (auto& output : outputs) {
+      auto copied = denseBytes(output.view);
+      if (!copied) return;
+      output.view = ownedTensor(output.view.dtype, output.view.shape, std::move(*copied));
+    }
+    fewestBytes_ = bytes;
+    kept.resize(std::min<size_t>(kept.size(), 1));
+    kept.push_back({inputs, std::move(outputs)});
+  }
+
   // Inputs of other sizes have other values as well: only what is wanting of those is drawn at the sample's sizes.
   Status compareOnDraws() {
-    for (; drawn_ < options_.randomDraws && !outcome_.refuted; ++drawn_) {
-      const auto inputs = drawLike(sample_, shapesOf(sample_), nextSeed());
+    for (uint64_t seed = options_.seed; drawn_ < options_.randomDraws && !outcome_.refuted; ++seed, ++drawn_) {
+      const auto inputs = drawLike(sample_, shapesOf(sample_), seed);
       if (!inputs) return tl::unexpected(inputs.error());
-      if (const auto run = compareOn(*inputs); !run) return tl::unexpected(run.error());
+      if (const auto taken = compareOnDrawn(*inputs); !taken) return tl::unexpected(taken.error());
     }
     return {};
   }
-
-  [[nodiscard]] uint64_t nextSeed() const { return options_.seed + static_cast<uint64_t>(drawn_); }
 
   // What the fold says that it relies on is not tried otherwise.
   [[nodiscard]] bool keepsOnes(const std::vector<graph::Shape>& shapes) const {
@@ -124,7 +152,8 @@ class AlgebraProof {
 
   [[nodiscard]] std::optional<Tensors> drawnAt(const std::vector<graph::Shape>& shapes) const {
     if (!keepsOnes(shapes)) return std::nullopt;
-    auto drawn = drawLike(sample_, shapes, nextSeed());
+    const auto others = static_cast<uint64_t>(options_.randomDraws + drawn_);  // than those of the sample's sizes
+    auto drawn = drawLike(sample_, shapes, options_.seed + others);
     return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
   }
 
@@ -243,6 +272,7 @@ class AlgebraProof {
   const Task& task_;
   Tensors refutedOn_;
   std::optional<std::string> narrowOp_;  // on the sample, where its run told
+  int64_t fewestBytes_ = 0;              // of the outputs that were kept last
   int drawn_ = 0;                        // sets of other values that were compared
   AlgebraOutcome outcome_;
 };

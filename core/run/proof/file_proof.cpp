@@ -24,7 +24,7 @@ struct Judged {
 };
 
 struct Trial {
-  Tensors inputs, original, changed;
+  Tensors inputs, exact, original, changed;  // exact: outputs of the original's float64 copy; may be empty
   std::vector<Judged> outputs{};
   int perturbed = 0;  // copies that were run on it
 };
@@ -34,24 +34,26 @@ class FileProof {
   FileProof(const ChangeUnderTest& change, const VerifyOptions& options, const Task& task)
       : change_(change), options_(options), task_(task), type_(change.original.facts().dtype) {}
 
-  Result<FileOutcome> compare(const Tensors& sample, bool proved) {
-    const auto sets = batchesLike(sample, options_.fileDraws + 1, options_.seed);
-    if (!sets) return tl::unexpected(sets.error());
-    for (const Tensors& inputs : *sets) {
+  Result<FileOutcome> compare(const Tensors& sample, const AlgebraOutcome& algebra) {
+    std::vector<ExactRun> sets = algebra.exact;
+    constexpr int kSets = 2;
+    const auto drawn = batchesLike(sample, kSets, options_.seed);
+    if (!drawn) return tl::unexpected(drawn.error());
+    for (size_t i = sets.size(); i < kSets; ++i) sets.push_back({(*drawn)[i], {}});
+    for (ExactRun& set : sets) {
       task_.report("comparing in " + std::string(graph::dtypeName(type_)), 0.5);
-      if (const Status done = compareOn(inputs); !done) return tl::unexpected(done.error());
+      if (const Status done = compareOn(set); !done) return tl::unexpected(done.error());
       if (!outcome_.reason.empty()) return std::move(outcome_);
     }
     if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
-    if (proved) {
-      if (const Status done = measureRounding(); !done) return tl::unexpected(done.error());
-    }
+    if (algebra.passes() && losesDigits()) measureRounding();
     tell();
     return std::move(outcome_);
   }
 
  private:
-  Status compareOn(const Tensors& inputs) {
+  Status compareOn(const ExactRun& set) {
+    const auto& [inputs, exact] = set;
     auto expected = runOn(change_.original, inputs, task_);
     if (!expected) return tl::unexpected(expected.error());
     if (!expected->seen) {
@@ -66,8 +68,7 @@ class FileProof {
     if (!got->seen) return refute(failsWhereOriginalRuns(*got));
     auto diffs = compareOutputs(expected->seen->outputs, got->seen->outputs);
     if (!diffs) return refute(diffs.error().message);
-    Trial trial{
-        .inputs = inputs, .original = std::move(expected->seen->outputs), .changed = std::move(got->seen->outputs)};
+    Trial trial{inputs, exact, std::move(expected->seen->outputs), std::move(got->seen->outputs)};
     for (const TensorDiff& diff : *diffs) {
       outcome_.telling = outcome_.telling || diff.telling;
       trial.outputs.push_back({diff, options_.floorEpsilons * machineEpsilon(type_) * diff.scale, {}});
@@ -83,19 +84,14 @@ class FileProof {
     return {};
   }
 
-  // How far each output of another model is from the original's, where the changed model's differs from that.
-  // f is given what is judged and the distances.
+  // How far other outputs are from the original's, where the changed model's differ from that. f is given what is
+  // judged and the distances.
   template <class F>
-  Status forEachDistance(const Model& other, Trial& trial, const F& f) {
-    const auto ran = runOn(other, trial.inputs, task_);
-    if (!ran) return tl::unexpected(ran.error());
-    if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
-    if (!ran->seen || ran->seen->outputs.size() != trial.outputs.size()) return {};
-    for (size_t i = 0; i < trial.outputs.size(); ++i) {
-      const auto distances = compareToThird(trial.original[i].view, trial.changed[i].view, ran->seen->outputs[i].view);
+  static void forEachDistance(Trial& trial, const Tensors& others, const F& f) {
+    for (size_t i = 0; others.size() == trial.outputs.size() && i < others.size(); ++i) {
+      const auto distances = compareToThird(trial.original[i].view, trial.changed[i].view, others[i].view);
       if (distances) f(trial.outputs[i], *distances);
     }
-    return {};
   }
 
   // Each copy can only raise the floor: what is within its limit stays there, and needs no more of them.
@@ -108,33 +104,29 @@ class FileProof {
       if (!perturbed) return unlessMemoryWanted(perturbed.error().message);
       for (Trial& trial : trials_) {
         if (isWithin(trial)) continue;
-        const Status done = forEachDistance(**perturbed, trial, [](Judged& output, const Distances& distances) {
+        const auto ran = runOn(**perturbed, trial.inputs, task_);
+        if (!ran) return tl::unexpected(ran.error());
+        if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
+        ++trial.perturbed;
+        if (!ran->seen) continue;
+        forEachDistance(trial, ran->seen->outputs, [](Judged& output, const Distances& distances) {
           // A copy that overflows says nothing about rounding.
           if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
         });
-        if (!done) return done;
-        ++trial.perturbed;
       }
     }
     return {};
   }
 
   // How far the original is from its float64 copy, where that is no more than rounding, and the changed model.
-  Status measureRounding() {
-    if (allWithin()) return {};
-    task_.report("measuring the rounding of sums");
-    const auto twin = change_.original.toFloat64();
-    if (const Status running = task_.check(); !running) return running;
-    if (!twin) return unlessMemoryWanted(twin.error().message);
+  void measureRounding() {
     for (Trial& trial : trials_) {
-      const Status done = forEachDistance(**twin, trial, [&](Judged& output, const Distances& distances) {
+      forEachDistance(trial, trial.exact, [&](Judged& output, const Distances& distances) {
         const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
         if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
         output.fromExact = distances;
       });
-      if (!done) return done;
     }
-    return {};
   }
 
   // Whatever the noise, relative.
@@ -151,6 +143,14 @@ class FileProof {
   }
   [[nodiscard]] bool allWithin() const {
     return std::ranges::all_of(trials_, [&](const Trial& trial) { return isWithin(trial); });
+  }
+
+  // Off by more than a few roundings.
+  [[nodiscard]] bool losesDigits() const {
+    return std::ranges::any_of(trials_, [&](const Trial& trial) {
+      return std::ranges::any_of(
+          trial.outputs, [&](const Judged& output) { return output.diff.maxAbs > ownLimit() * output.diff.scale; });
+    });
   }
 
   // Not by luck: at most half as far, on all inputs, and on the mean.
@@ -217,8 +217,8 @@ class FileProof {
 }  // namespace
 
 Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
-                                 bool proved, const Task& task) {
-  return FileProof(change, options, task).compare(sample, proved);
+                                 const AlgebraOutcome& algebra, const Task& task) {
+  return FileProof(change, options, task).compare(sample, algebra);
 }
 
 }  // namespace normlens::run
