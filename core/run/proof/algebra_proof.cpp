@@ -114,8 +114,9 @@ class AlgebraProof {
     Tensors outputs;
     int64_t bytes = 0;
     for (const ComparedPair& pair : run.pairs) {
-      if (pair.site == nullptr) outputs.push_back({pair.diff.name, pair.a});
-      if (pair.site == nullptr) bytes += graph::byteCount(pair.a);
+      if (pair.site != nullptr) continue;
+      outputs.push_back({pair.diff.name, pair.a});
+      bytes += graph::byteCount(pair.a);
     }
     auto& kept = outcome_.exact;
     if (outputs.empty() || (kept.size() > 1 && bytes >= fewestBytes_)) return;
@@ -152,8 +153,9 @@ class AlgebraProof {
 
   [[nodiscard]] std::optional<Tensors> drawnAt(const std::vector<graph::Shape>& shapes) const {
     if (!keepsOnes(shapes)) return std::nullopt;
-    const auto others = static_cast<uint64_t>(options_.randomDraws + drawn_);  // than those of the sample's sizes
-    auto drawn = drawLike(sample_, shapes, options_.seed + others);
+    // Other ones than at the sample's sizes.
+    const int others = options_.randomDraws + drawn_;
+    auto drawn = drawLike(sample_, shapes, options_.seed + static_cast<uint64_t>(others));
     return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
   }
 

@@ -11,7 +11,6 @@
 namespace normlens::run {
 namespace {
 
-using formats::Model;
 using formats::Tensors;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
