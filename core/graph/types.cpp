@@ -140,12 +140,26 @@ bool eachElement(const TensorView& view, int64_t count, Take take) {
   return true;
 }
 
+// What outputs mostly are, without asking for each element where it lies and what it is.
+template <class T>
+std::vector<double> denseToDoubles(const std::byte* data, int64_t count) {
+  std::vector<double> out(static_cast<size_t>(count));
+  for (size_t i = 0; i < out.size(); ++i) {
+    T value;
+    std::memcpy(&value, data + i * sizeof(T), sizeof(T));
+    out[i] = static_cast<double>(value);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::vector<double>> toDoubles(const TensorView& view) {
   const auto read = reader(view.dtype);
   const auto count = elementCount(view.shape);
   if (read == nullptr || !count) return std::nullopt;
+  if (view.dtype == DType::Float64 && view.contiguous()) return denseToDoubles<double>(view.data, *count);
+  if (view.dtype == DType::Float32 && view.contiguous()) return denseToDoubles<float>(view.data, *count);
   std::vector<double> out;
   out.reserve(static_cast<size_t>(*count));
   eachElement(view, *count, [&](const std::byte* at) {

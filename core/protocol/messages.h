@@ -299,13 +299,14 @@ struct VerifyResult {
   std::string file_reason;  // why the files were not compared
   std::string file_dtype;
   double noise_floor = 0;
+  std::optional<int> noise_copies;   // set where fewer than all were enough to pass: noise_floor is a lower bound then
   std::optional<FromExact> nearer;   // set where the folded model is nearer to exact arithmetic than the original
   std::optional<bool> exact;         // true proved, false refuted, nullopt not decided
   std::string first_diverging;       // norm name; empty
   std::vector<std::string> not_run;  // folded norms that the inputs did not reach
 };
 NORMLENS_FIELDS(VerifyResult, algebra_done, algebra, algebra_reason, sample_only, file_done, file, file_reason,
-                file_dtype, noise_floor, nearer, exact, first_diverging, not_run)
+                file_dtype, noise_floor, noise_copies, nearer, exact, first_diverging, not_run)
 
 struct FoldResult {
   PlanInfo plan;

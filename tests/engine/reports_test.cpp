@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/engine/verbs/paper_reference.h"
+#include "app/engine/verbs/verify_text.h"
 
 namespace normlens::engine {
 namespace {
@@ -65,12 +66,32 @@ TEST(FoldReport, TellsALimitThatNoiseLiftedAndAFoldThatIsNearer) {
   verify.file_dtype = "float64";
   verify.file = {1e-8, 1e-9, 2e-9};
   verify.nearer = {2e-4, 3e-7};
+  verify.noise_copies = 1;
   outcome.fold.verify = verify;
   const json report = foldReport(outcome)["verify"];
   EXPECT_EQ(report["algebra"]["limit"], 6e-9);
   EXPECT_EQ(report["algebra"]["sample_only"], true);
   EXPECT_EQ(report["file"]["limit"], 2e-9);
+  EXPECT_EQ(report["file"]["noise_copies"], 1);
   EXPECT_EQ(report["file"]["nearer"], json({{"original", 2e-4}, {"folded", 3e-7}}));
+}
+
+TEST(VerifyText, AFloorThatWasNotMeasuredInFullIsALowerBound) {
+  protocol::VerifyResult verify;
+  verify.algebra_done = verify.file_done = true;
+  verify.exact = true;
+  verify.file_dtype = "float32";
+  verify.file.max_rel = 9e-7;
+  verify.noise_floor = 4.8e-7;
+  for (const bool inFull : {true, false}) {
+    if (!inFull) verify.noise_copies = 0;
+    Console console({});
+    testing::internal::CaptureStdout();
+    printVerify(verify, console);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(),
+              std::string("  proved: float64 0, float32 9e-07 at a noise floor of ") + (inFull ? "" : "at least ") +
+                  "4.8e-07\n");
+  }
 }
 
 TEST(FoldReport, WhatWasNotDoneIsNull) {

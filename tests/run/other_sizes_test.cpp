@@ -13,8 +13,10 @@ using Shapes = std::vector<Shape>;
 TEST(OtherSizes, ChangesFreeAxesTogetherFirst) {
   const auto sets = otherSizes({{2, 7}, {2, 7, 7, 4}, {}}, {{0, 1}, {0, 1, 2}, {}});
   ASSERT_EQ(sets.size(), 3U);
-  EXPECT_EQ(sets[0],
-            (SizeTrials{{{4, 14}, {4, 14, 14, 4}, {}}, {{4, 7}, {4, 7, 7, 4}, {}}, {{3, 8}, {3, 8, 8, 4}, {}}}));
+  EXPECT_EQ(sets[0], (SizeTrials{{{3, 10}, {3, 10, 10, 4}, {}},
+                                 {{4, 14}, {4, 14, 14, 4}, {}},
+                                 {{4, 7}, {4, 7, 7, 4}, {}},
+                                 {{3, 8}, {3, 8, 8, 4}, {}}}));
   EXPECT_EQ(sets[1], (SizeTrials{{{2, 14}, {2, 14, 14, 4}, {}},
                                  {{2, 3}, {2, 3, 3, 4}, {}},
                                  {{2, 8}, {2, 8, 8, 4}, {}},
@@ -25,11 +27,19 @@ TEST(OtherSizes, ChangesFreeAxesTogetherFirst) {
 TEST(OtherSizes, GuessesTheBatchWhereNothingIsKnownAndTriesTheOthersByTheirSize) {
   const auto sets = otherSizes({{2, 7}, {5}, {2, 3, 8, 8}}, {});
   ASSERT_EQ(sets.size(), 5U);
-  EXPECT_EQ(sets[0][0], (Shapes{{4, 7}, {5}, {4, 3, 8, 8}}));
+  EXPECT_EQ(sets[0][0], (Shapes{{3, 7}, {5}, {3, 3, 8, 8}}));
   EXPECT_EQ(sets[1][0], (Shapes{{2, 7}, {10}, {2, 3, 8, 8}}));
   EXPECT_EQ(sets[2][0], (Shapes{{2, 14}, {5}, {2, 3, 8, 8}}));
   EXPECT_EQ(sets[3][0], (Shapes{{2, 7}, {5}, {2, 6, 8, 8}}));
-  EXPECT_EQ(sets[4][0], (Shapes{{2, 7}, {5}, {2, 3, 16, 16}}));
+  EXPECT_EQ(sets[4], (SizeTrials{{{2, 7}, {5}, {2, 3, 4, 4}},
+                                 {{2, 7}, {5}, {2, 3, 16, 16}},
+                                 {{2, 7}, {5}, {2, 3, 9, 9}},
+                                 {{2, 7}, {5}, {2, 3, 7, 7}}}));
+}
+
+TEST(OtherSizes, OneOfABatchGetsASecondAndSizesThatDifferStillDo) {
+  EXPECT_EQ(otherSizes({{1, 3, 224, 224}}, {{0, 2, 3}})[0][0], (Shapes{{2, 3, 336, 336}}));
+  EXPECT_EQ(otherSizes({{1, 2, 3, 4, 5}}, {{0, 1, 2, 3, 4}})[0][0], (Shapes{{2, 3, 4, 6, 7}}));
 }
 
 TEST(OtherSizes, OfLargeSidesTheSmallerFirst) {

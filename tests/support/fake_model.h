@@ -54,6 +54,8 @@ class FakeModel final : public formats::Model {
 
   // Called at the start of every run; for tests of cancelling. Where it throws std::bad_alloc the run fails with it.
   std::function<void()> onRun;
+  // In another type than float64: by how much an output of perturbed copies is off at most, and of the folded model.
+  double fileNoise = 0, foldedOff = 0;
 
   static std::vector<analysis::LayerNorm> norms() {
     analysis::LayerNorm norm;
@@ -107,7 +109,7 @@ class FakeModel final : public formats::Model {
     auto outputs = run(inputs, task);
     if (!outputs) return tl::unexpected(outputs.error());
     formats::Tensors seen(values.size(), outputs->front());
-    return SeenRun{std::move(*outputs), std::move(seen)};
+    return SeenRun{std::move(*outputs), std::move(seen), narrow()};
   }
   // 2 ms a pass, 1 ms once folded; refuses CUDA, and bfloat16 while it runs. Half of its time goes to the norm.
   Result<std::unique_ptr<formats::Runner>> runner(const formats::Tensors&,
@@ -152,10 +154,11 @@ class FakeModel final : public formats::Model {
       other->weight_[i] = other->rounded(weight_[i] * (1 + half * std::sin(static_cast<double>(seed * 31 + i))));
     }
     if (isNoisy()) other->nudge_ = 1e-9 * std::sin(static_cast<double>(seed));
+    if (isFile()) other->off_ = fileNoise * std::sin(static_cast<double>(seed));
     return other;
   }
-  Result<std::string> narrowOp(const formats::Tensors&, const Task&) const override {
-    return std::string(fault_ == Fault::Narrow ? "aten::to" : "");
+  Result<std::string> narrowOp(const formats::Tensors& inputs, const Task& task) const override {
+    return compute(inputs, task).map([this](const std::vector<double>&) { return narrow(); });
   }
   Result<std::unique_ptr<Model>> apply(const fold::FoldPlan&, const std::vector<analysis::LayerNorm>&,
                                        formats::NormFlavour, const Task&) const override {
@@ -165,6 +168,7 @@ class FakeModel final : public formats::Model {
                          fault_ != Fault::HugeNumbers;
     if (isNoisy()) folded->nudge_ = fault_ == Fault::Noisy ? 1e-9 : 1e-6;
     if (fault_ == Fault::BarelyOff) folded->nudge_ = 1e-13;
+    if (isFile()) folded->off_ = foldedOff;
     if (centers) folded->centerColumns();
     return folded;
   }
@@ -179,6 +183,8 @@ class FakeModel final : public formats::Model {
     other->folded_ = folded_;
     other->onRun = onRun;
     other->nudge_ = nudge_;
+    other->fileNoise = fileNoise;
+    other->foldedOff = foldedOff;
     return other;
   }
   double rounded(double value) const {
@@ -195,6 +201,8 @@ class FakeModel final : public formats::Model {
     if (fault_ == Fault::SlightlyOff) weight(0, 0) += 1e-7;
   }
 
+  bool isFile() const { return facts_.dtype != graph::DType::Float64; }
+  std::string narrow() const { return fault_ == Fault::Narrow ? "aten::to" : ""; }
   bool isNoisy() const { return fault_ == Fault::Noisy || fault_ == Fault::NoisyAndOff; }
   bool isCancelling() const { return fault_ == Fault::Cancelling || fault_ == Fault::OtherDraws; }
 
@@ -214,6 +222,7 @@ class FakeModel final : public formats::Model {
     const std::vector<double> x = *graph::toDoubles(inputs[0].view);
     std::vector<double> y;
     for (int64_t n = 0; n < shape[0]; ++n) normRow(x.data() + n * kWidth, y);
+    y[0] = rounded(y[0] + off_);
     if (fault_ == Fault::HugeNumbers) {
       y[0] = -3e38;
       y[1] *= 1e30;
@@ -260,7 +269,7 @@ class FakeModel final : public formats::Model {
 
   Fault fault_;
   bool folded_ = false;
-  double nudge_ = 0;
+  double nudge_ = 0, off_ = 0;
   formats::ModelFacts facts_;
   std::string sha256_;
   graph::Graph graph_;

@@ -13,9 +13,10 @@ void printVerify(const protocol::VerifyResult& verify, Console& console) {
   if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
   if (verify.file_done) {
     const bool byLimit = verify.file_dtype == "float64";
+    const std::string floor = verify.noise_copies ? " at a noise floor of at least " : " at a noise floor of ";
     line += ", " + verify.file_dtype + " " + formatted("%.2g", verify.file.max_rel) +
             (byLimit ? " at a limit of " + formatted("%.2g", verify.file.limit)
-                     : " at a noise floor of " + formatted("%.2g", verify.noise_floor));
+                     : floor + formatted("%.2g", verify.noise_floor));
   } else if (!verify.file_reason.empty()) {
     line += ", files not compared (" + verify.file_reason + ")";
   }

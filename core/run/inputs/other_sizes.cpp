@@ -16,7 +16,8 @@ struct Axis {
 using Axes = std::vector<Axis>;
 
 constexpr size_t kMostSets = 5;
-constexpr int64_t kSmall = 64;  // more of it costs little
+constexpr int64_t kTiny = 8;    // half of it may be too small to show anything
+constexpr int64_t kSmall = 64;  // twice as many cost little
 
 int64_t& sizeAt(std::vector<Shape>& shapes, const Axis& at) { return shapes[at.input][at.axis]; }
 
@@ -32,7 +33,7 @@ int64_t twice(int64_t size) { return 2 * size; }
 int64_t half(int64_t size) { return std::max<int64_t>(1, size / 2); }
 int64_t oneMore(int64_t size) { return size + 1; }
 int64_t oneLess(int64_t size) { return std::max<int64_t>(1, size - 1); }
-int64_t halfMore(int64_t size) { return size + size / 2; }
+int64_t halfMore(int64_t size) { return size + std::max<int64_t>(1, size / 2); }
 
 // What an input has one of, or none, may have to go with what others have there.
 int64_t largestAt(const std::vector<Shape>& shapes, size_t axis) {
@@ -50,8 +51,10 @@ SizeTrials trialsOf(const std::vector<Shape>& shapes, const Axes& set) {
   if (size <= 1) {
     const int64_t others = largestAt(shapes, set.front().axis);
     add([=](int64_t) { return others; }, oneMore);
-  } else if (size <= kSmall) {
+  } else if (size < kTiny) {
     add(twice, half, oneMore, oneLess);
+  } else if (size <= kSmall) {
+    add(half, twice, oneMore, oneLess);
   } else {
     add(half, halfMore, twice, oneLess);
   }
@@ -105,6 +108,7 @@ std::vector<SizeTrials> otherSizes(const std::vector<Shape>& shapes, const std::
   Axes firstAxes = together;
   std::erase_if(firstAxes, [](const Axis& at) { return at.axis != 0; });
   std::vector<SizeTrials> all(1);
+  addTrial(all[0], shapes, together, halfMore);
   addTrial(all[0], shapes, together, twice);
   addTrial(all[0], shapes, firstAxes, twice);
   addTrial(all[0], shapes, together, oneMore);

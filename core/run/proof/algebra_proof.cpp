@@ -9,6 +9,7 @@
 #include "core/run/inputs/other_sizes.h"
 #include "core/run/proof/trial_run.h"
 #include "core/run/proof/twins.h"
+#include "core/run/tensors.h"
 
 namespace normlens::run {
 namespace {
@@ -40,13 +41,10 @@ class AlgebraProof {
 
   Result<AlgebraOutcome> prove() {
     outcome_.limit = options_.algebraLimit;
-    auto draws = batchesLike(sample_, options_.randomDraws + 1, options_.seed);
-    if (!draws) return tl::unexpected(draws.error());
-    draws->erase(draws->begin());
     if (const Status done = compareOnSample(); !done) return tl::unexpected(done.error());
     if (!outcome_.worst) return std::move(outcome_);
-    if (const Status done = compareOnOthers(*draws); !done) return tl::unexpected(done.error());
     if (const Status done = compareAtOtherSizes(); !done) return tl::unexpected(done.error());
+    if (const Status done = compareOnDraws(); !done) return tl::unexpected(done.error());
     const auto numbers = otherNumbers(sample_, widthsOf(change_.original.graph(), change_.norms));
     if (const Status done = compareOnOthers(numbers); !done) return tl::unexpected(done.error());
     if (const Status done = compareAtOtherRanks(); !done) return tl::unexpected(done.error());
@@ -68,6 +66,8 @@ class AlgebraProof {
       run = compareOn(sample_);
       if (!run) return tl::unexpected(run.error());
     }
+    narrowOp_ = std::move(run->narrowOp);
+    keepExact(sample_, *run);
     if (run->refused.empty()) return {};
     if (const Status enough = unlessMemoryWanted(run->refused); !enough) return enough;
     outcome_.reason = "the float64 copy does not run: " + run->refused;
@@ -90,12 +90,52 @@ class AlgebraProof {
         if (outcome_.refuted) return {};
         const auto inputs = drawnAt(shapes);
         if (!inputs) continue;
-        const auto run = compareOn(*inputs);
-        if (!run) return tl::unexpected(run.error());
-        if (!run->refused.empty()) continue;
+        const auto taken = compareOnDrawn(*inputs);
+        if (!taken) return tl::unexpected(taken.error());
+        if (!*taken) continue;
         outcome_.otherSize = true;
+        ++drawn_;
         break;
       }
+    }
+    return {};
+  }
+
+  // Whether the original takes them.
+  Result<bool> compareOnDrawn(const Tensors& inputs) {
+    return compareOn(inputs).map([&](const TwinRun& run) {
+      keepExact(inputs, run);
+      return run.refused.empty();
+    });
+  }
+
+  // In memory of its own: the twins do not live as long.
+  void keepExact(const Tensors& inputs, const TwinRun& run) {
+    Tensors outputs;
+    int64_t bytes = 0;
+    for (const ComparedPair& pair : run.pairs) {
+      if (pair.site != nullptr) continue;
+      outputs.push_back({pair.diff.name, pair.a});
+      bytes += graph::byteCount(pair.a);
+    }
+    auto& kept = outcome_.exact;
+    if (outputs.empty() || (kept.size() > 1 && bytes >= fewestBytes_)) return;
+    for (auto& output : outputs) {
+      auto copied = denseBytes(output.view);
+      if (!copied) return;
+      output.view = ownedTensor(output.view.dtype, output.view.shape, std::move(*copied));
+    }
+    fewestBytes_ = bytes;
+    kept.resize(std::min<size_t>(kept.size(), 1));
+    kept.push_back({inputs, std::move(outputs)});
+  }
+
+  // Inputs of other sizes have other values as well: only what is wanting of those is drawn at the sample's sizes.
+  Status compareOnDraws() {
+    for (uint64_t seed = options_.seed; drawn_ < options_.randomDraws && !outcome_.refuted; ++seed, ++drawn_) {
+      const auto inputs = drawLike(sample_, shapesOf(sample_), seed);
+      if (!inputs) return tl::unexpected(inputs.error());
+      if (const auto taken = compareOnDrawn(*inputs); !taken) return tl::unexpected(taken.error());
     }
     return {};
   }
@@ -113,7 +153,9 @@ class AlgebraProof {
 
   [[nodiscard]] std::optional<Tensors> drawnAt(const std::vector<graph::Shape>& shapes) const {
     if (!keepsOnes(shapes)) return std::nullopt;
-    auto drawn = drawLike(sample_, shapes, options_.seed);
+    // Other ones than at the sample's sizes.
+    const int others = options_.randomDraws + drawn_;
+    auto drawn = drawLike(sample_, shapes, options_.seed + static_cast<uint64_t>(others));
     return drawn ? std::optional(std::move(*drawn)) : std::nullopt;
   }
 
@@ -206,7 +248,7 @@ class AlgebraProof {
 
   Status lookForNarrowOps() {
     task_.report("checking that everything ran in float64", 0.45);
-    const auto op = twins_.changed().narrowOp(sample_, task_);
+    const auto op = narrowOp_ ? Result<std::string>(*narrowOp_) : twins_.changed().narrowOp(sample_, task_);
     if (const Status running = task_.check(); !running) return running;
     std::string reason;
     if (!op) {
@@ -231,6 +273,9 @@ class AlgebraProof {
   const VerifyOptions& options_;
   const Task& task_;
   Tensors refutedOn_;
+  std::optional<std::string> narrowOp_;  // on the sample, where its run told
+  int64_t fewestBytes_ = 0;              // of the outputs that were kept last
+  int drawn_ = 0;                        // sets of other values that were compared
   AlgebraOutcome outcome_;
 };
 

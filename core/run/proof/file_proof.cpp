@@ -11,7 +11,6 @@
 namespace normlens::run {
 namespace {
 
-using formats::Model;
 using formats::Tensors;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -24,8 +23,9 @@ struct Judged {
 };
 
 struct Trial {
-  Tensors inputs, original, changed;
-  std::vector<Judged> outputs;
+  Tensors inputs, exact, original, changed;  // exact: outputs of the original's float64 copy; may be empty
+  std::vector<Judged> outputs{};
+  int perturbed = 0;  // copies that were run on it
 };
 
 class FileProof {
@@ -33,26 +33,26 @@ class FileProof {
   FileProof(const ChangeUnderTest& change, const VerifyOptions& options, const Task& task)
       : change_(change), options_(options), task_(task), type_(change.original.facts().dtype) {}
 
-  Result<FileOutcome> compare(const Tensors& sample, bool proved) {
-    const auto sets = batchesLike(sample, options_.fileDraws + 1, options_.seed);
-    if (!sets) return tl::unexpected(sets.error());
-    for (const Tensors& inputs : *sets) {
+  Result<FileOutcome> compare(const Tensors& sample, const AlgebraOutcome& algebra) {
+    std::vector<ExactRun> sets = algebra.exact;
+    constexpr int kSets = 2;
+    const auto drawn = batchesLike(sample, kSets, options_.seed);
+    if (!drawn) return tl::unexpected(drawn.error());
+    for (size_t i = sets.size(); i < kSets; ++i) sets.push_back({(*drawn)[i], {}});
+    for (ExactRun& set : sets) {
       task_.report("comparing in " + std::string(graph::dtypeName(type_)), 0.5);
-      if (const Status done = compareOn(inputs); !done) return tl::unexpected(done.error());
+      if (const Status done = compareOn(set); !done) return tl::unexpected(done.error());
       if (!outcome_.reason.empty()) return std::move(outcome_);
     }
-    if (type_ != graph::DType::Float64 || losesDigits()) {
-      if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
-    }
-    if (proved && losesDigits()) {
-      if (const Status done = measureRounding(); !done) return tl::unexpected(done.error());
-    }
+    if (const Status done = measureNoise(); !done) return tl::unexpected(done.error());
+    if (algebra.passes() && losesDigits()) measureRounding();
     tell();
     return std::move(outcome_);
   }
 
  private:
-  Status compareOn(const Tensors& inputs) {
+  Status compareOn(const ExactRun& set) {
+    const auto& [inputs, exact] = set;
     auto expected = runOn(change_.original, inputs, task_);
     if (!expected) return tl::unexpected(expected.error());
     if (!expected->seen) {
@@ -67,7 +67,7 @@ class FileProof {
     if (!got->seen) return refute(failsWhereOriginalRuns(*got));
     auto diffs = compareOutputs(expected->seen->outputs, got->seen->outputs);
     if (!diffs) return refute(diffs.error().message);
-    Trial trial{inputs, std::move(expected->seen->outputs), std::move(got->seen->outputs), {}};
+    Trial trial{inputs, exact, std::move(expected->seen->outputs), std::move(got->seen->outputs)};
     for (const TensorDiff& diff : *diffs) {
       outcome_.telling = outcome_.telling || diff.telling;
       trial.outputs.push_back({diff, options_.floorEpsilons * machineEpsilon(type_) * diff.scale, {}});
@@ -83,51 +83,49 @@ class FileProof {
     return {};
   }
 
-  // How far each output of another model is from the original's, where the changed model's differs from that.
-  // f is given what is judged and the distances.
+  // How far other outputs are from the original's, where the changed model's differ from that. f is given what is
+  // judged and the distances.
   template <class F>
-  Status forEachDistance(const Model& other, const F& f) {
-    for (Trial& trial : trials_) {
-      const auto ran = runOn(other, trial.inputs, task_);
-      if (!ran) return tl::unexpected(ran.error());
-      if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
-      if (!ran->seen || ran->seen->outputs.size() != trial.outputs.size()) continue;
-      for (size_t i = 0; i < trial.outputs.size(); ++i) {
-        const auto distances =
-            compareToThird(trial.original[i].view, trial.changed[i].view, ran->seen->outputs[i].view);
-        if (distances) f(trial.outputs[i], *distances);
-      }
+  static void forEachDistance(Trial& trial, const Tensors& others, const F& f) {
+    for (size_t i = 0; others.size() == trial.outputs.size() && i < others.size(); ++i) {
+      const auto distances = compareToThird(trial.original[i].view, trial.changed[i].view, others[i].view);
+      if (distances) f(trial.outputs[i], *distances);
     }
-    return {};
   }
 
+  // Each copy can only raise the floor: what is within its limit stays there, and needs no more of them.
   Status measureNoise() {
-    for (int copy = 0; copy < options_.perturbedCopies; ++copy) {
+    for (int copy = 0; copy < options_.perturbedCopies && !allWithin(); ++copy) {
       task_.report("measuring the noise of rounding", 0.55 + 0.45 * copy / std::max(1, options_.perturbedCopies));
       if (const Status running = task_.check(); !running) return running;
       const auto perturbed = change_.original.perturbed(options_.seed + static_cast<uint64_t>(copy));
       // Nothing to perturb: the floor stays at the type's own.
       if (!perturbed) return unlessMemoryWanted(perturbed.error().message);
-      const Status done = forEachDistance(**perturbed, [](Judged& output, const Distances& distances) {
-        // A copy that overflows says nothing about rounding.
-        if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
-      });
-      if (!done) return done;
+      for (Trial& trial : trials_) {
+        if (isWithin(trial)) continue;
+        const auto ran = runOn(**perturbed, trial.inputs, task_);
+        if (!ran) return tl::unexpected(ran.error());
+        if (const Status enough = unlessMemoryWanted(ran->error); !enough) return enough;
+        ++trial.perturbed;
+        if (!ran->seen) continue;
+        forEachDistance(trial, ran->seen->outputs, [](Judged& output, const Distances& distances) {
+          // A copy that overflows says nothing about rounding.
+          if (std::isfinite(distances.maxA)) output.noise = std::max(output.noise, distances.maxA);
+        });
+      }
     }
     return {};
   }
 
   // How far the original is from its float64 copy, where that is no more than rounding, and the changed model.
-  Status measureRounding() {
-    task_.report("measuring the rounding of sums");
-    const auto twin = change_.original.toFloat64();
-    if (const Status running = task_.check(); !running) return running;
-    if (!twin) return unlessMemoryWanted(twin.error().message);
-    return forEachDistance(**twin, [&](Judged& output, const Distances& distances) {
-      const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
-      if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
-      output.fromExact = distances;
-    });
+  void measureRounding() {
+    for (Trial& trial : trials_) {
+      forEachDistance(trial, trial.exact, [&](Judged& output, const Distances& distances) {
+        const bool isRounding = distances.maxA <= options_.mostRounding * output.diff.scale;
+        if (isRounding && !isWithin(output)) output.noise = std::max(output.noise, distances.maxA);
+        output.fromExact = distances;
+      });
+    }
   }
 
   // Whatever the noise, relative.
@@ -139,6 +137,12 @@ class FileProof {
     return std::max(options_.floorFactor * output.noise, ownLimit() * output.diff.scale);
   }
   [[nodiscard]] bool isWithin(const Judged& output) const { return output.diff.maxAbs <= limitOf(output); }
+  [[nodiscard]] bool isWithin(const Trial& trial) const {
+    return std::ranges::all_of(trial.outputs, [&](const Judged& output) { return isWithin(output); });
+  }
+  [[nodiscard]] bool allWithin() const {
+    return std::ranges::all_of(trials_, [&](const Trial& trial) { return isWithin(trial); });
+  }
 
   // Off by more than a few roundings.
   [[nodiscard]] bool losesDigits() const {
@@ -168,6 +172,7 @@ class FileProof {
     outcome_.worst.emplace();
     outcome_.noiseFloor = options_.floorEpsilons * machineEpsilon(type_);
     outcome_.limit = ownLimit();
+    int perturbed = 0;
     double most = -1;
     for (const Trial& trial : trials_) {
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
@@ -180,9 +185,11 @@ class FileProof {
         if (above <= 1 && output.noise > kMeaningful * output.diff.scale) above = kOnlyIfNoOther;
         if (above <= most) continue;
         most = above;
+        perturbed = trial.perturbed;
         tell(output);
       }
     }
+    if (outcome_.passes && perturbed < options_.perturbedCopies) outcome_.enoughCopies = perturbed;
   }
 
   void tell(const Judged& output) {
@@ -209,8 +216,8 @@ class FileProof {
 }  // namespace
 
 Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const Tensors& sample, const VerifyOptions& options,
-                                 bool proved, const Task& task) {
-  return FileProof(change, options, task).compare(sample, proved);
+                                 const AlgebraOutcome& algebra, const Task& task) {
+  return FileProof(change, options, task).compare(sample, algebra);
 }
 
 }  // namespace normlens::run

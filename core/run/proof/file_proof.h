@@ -7,9 +7,10 @@
 
 namespace normlens::run {
 
-// `proved`: by the algebra, so that the original's float64 copy says what is exact. Errors: cancelled, want of memory,
-// a sample that cannot be drawn like.
+// Where the algebra proves the change, its runs of the original's float64 copy say what is exact. Errors: cancelled,
+// want of memory, a sample that cannot be drawn like.
 [[nodiscard]] Result<FileOutcome> compareFiles(const ChangeUnderTest& change, const formats::Tensors& sample,
-                                               const VerifyOptions& options, bool proved, const Task& task);
+                                               const VerifyOptions& options, const AlgebraOutcome& algebra,
+                                               const Task& task);
 
 }  // namespace normlens::run

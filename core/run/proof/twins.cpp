@@ -75,6 +75,7 @@ Result<TwinRun> Twins::run(const Tensors& inputs, const Task& task) const {
     run.failed = failsWhereOriginalRuns(*got);
     return run;
   }
+  run.narrowOp = got->seen->narrowOp;
   auto pairs = compare(*expected->seen, *got->seen);
   if (pairs) {
     run.pairs = std::move(*pairs);

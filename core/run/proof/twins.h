@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct TwinRun {
   std::string refused;  // by the original itself: nothing was compared
   std::string failed;   // in the changed one alone; a plain sentence
   std::vector<ComparedPair> pairs;
+  std::optional<std::string> narrowOp{};  // of the changed one; nullopt: such a run does not tell
 };
 
 class Twins {

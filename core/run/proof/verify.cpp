@@ -101,7 +101,8 @@ Result<Verification> verifyChange(const ChangeUnderTest& change, const Tensors& 
                                   const Task& task) {
   auto algebra = proveAlgebra(change, sample, options, task);
   if (!algebra) return tl::unexpected(algebra.error());
-  auto file = compareFiles(change, sample, options, algebra->passes(), task);
+  auto file = compareFiles(change, sample, options, *algebra, task);
+  algebra->exact.clear();
   if (!file) return tl::unexpected(file.error());
   if (file->worst && !file->passes && algebra->firstDiverging.empty()) {
     algebra->firstDiverging = firstDiverging(change.original, change.norms, change.changed, sample, file->limit, task);

@@ -1,18 +1,20 @@
 // The proof of a fold, in two parts (DESIGN section 3).
 //
 // Algebra: the plan applied to a float64 copy of the original, against that copy, on the sample, random draws, other
-// sizes and other values of inputs that are one whole number, with nothing computed in less than float64. Every row of
-// every output, and of the folded norms' outputs, is judged by its own scale: it may be off by 1e-10, or by six times
-// the copy's own noise there (its weights moved by up to half a unit in the last place).
-// File: the folded model against the original in their own type. A centered weight is off by one rounding, so the
-// yardstick is a noise floor: the worst max_rel of the original over seeded perturbations of every weight by up to half
-// a unit in the last place, never below 4 machine epsilons. Each output has its own floor and passes at <= 6 times
-// that; one in float64 at the algebra's limit, too. Weights that move do not show what sums lose where numbers cancel:
-// an output above its floor, with the algebra proved, is also given how far the original is from its own float64 copy,
-// and passes where the folded model is nearer to that. Where float64 is impossible (quantised weights, unknown ops) the
-// files alone decide, and algebra.reason says why.
-// Outputs without floating-point numbers (indices, empty lists) can agree by chance: in float64 the values that decide
-// them are compared as well, and where nothing else was compared nothing is proved.
+// sizes and other values of inputs that are one whole number, with nothing computed in less than float64. Inputs of
+// other sizes are draws as well: only what is wanting of those is drawn at the sample's sizes. Every row of every
+// output, and of the folded norms' outputs, is judged by its own scale: it may be off by 1e-10, or by six times the
+// copy's own noise there (its weights moved by up to half a unit in the last place).
+// File: the folded model against the original in their own type, on the sample and one of those draws. A centered
+// weight is off by one rounding, so the yardstick is a noise floor: the worst max_rel of the original over seeded
+// perturbations of every weight by up to half a unit in the last place, never below 4 machine epsilons. Each output has
+// its own floor and passes at <= 6 times that; one in float64 at the algebra's limit, too. A further perturbation can
+// only raise the floor: as soon as everything passes none is run any more, and the floor that is told is a lower bound.
+// Weights that move do not show what sums lose where numbers cancel: an output above the floor of all perturbations,
+// with the algebra proved, is also given how far the original is from its own float64 copy, and passes where the folded
+// model is nearer to that. Where float64 is impossible (quantised weights, unknown ops) the files alone decide, and
+// algebra.reason says why. Outputs without floating-point numbers (indices, empty lists) can agree by chance: in
+// float64 the values that decide them are compared as well, and where nothing else was compared nothing is proved.
 //
 // Thread: one thread; the models are not used by another meanwhile. Stops at the next run when the task is cancelled.
 #pragma once
@@ -33,9 +35,8 @@ namespace normlens::run {
 struct VerifyOptions {
   formats::NormFlavour flavour = formats::NormFlavour::Portable;
   uint64_t seed = 1;
-  int randomDraws = 2;  // beside the sample, in float64
-  int fileDraws = 1;    // beside the sample, in the file's own type: each costs perturbedCopies + 2 runs
-  int perturbedCopies = 8;
+  int randomDraws = 2;      // beside the sample, in float64, of any size
+  int perturbedCopies = 8;  // at most
   double algebraLimit = 1e-10;
   double floorFactor = 6;
   double floorEpsilons = 4;
@@ -68,6 +69,11 @@ struct FromExact {
   double original = 0, folded = 0;
 };
 
+// One run of the original's float64 copy.
+struct ExactRun {
+  formats::Tensors inputs, outputs;
+};
+
 struct AlgebraOutcome {
   std::optional<Worst> worst;  // nullopt: not possible, `reason` says why. Where it is refuted: of the row that refutes
   double limit = 0;            // of worst->maxRel
@@ -78,6 +84,7 @@ struct AlgebraOutcome {
   bool ranksMatter = false;  // it differs on inputs with another number of axes, which the model takes, too
   bool telling = false;      // floating-point numbers of outputs, or what decides them, were compared
   std::string firstDiverging;
+  std::vector<ExactRun> exact;  // on the sample, and on the smallest of the inputs that were drawn
 
   [[nodiscard]] bool passes() const { return worst && !refuted && reason.empty(); }
 };
@@ -87,6 +94,7 @@ struct FileOutcome {
   std::string reason;
   double noiseFloor = 0;            // of that output
   double limit = 0;                 // of worst->maxRel; it may be above where the changed model is nearer
+  std::optional<int> enoughCopies;  // so many perturbed copies let it pass: the floor of all of them may be higher
   std::optional<FromExact> nearer;  // set where the changed model is nearer to exact arithmetic than the original
   std::vector<TensorDiff> outputs;  // of the sample, in the file's own type
   bool passes = false;

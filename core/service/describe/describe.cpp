@@ -199,6 +199,7 @@ protocol::VerifyResult describeVerification(const run::Verification& verificatio
   out.file_reason = verification.file.reason;
   out.file_dtype = dtypeName(verification.fileType);
   out.noise_floor = verification.file.noiseFloor;
+  out.noise_copies = verification.file.enoughCopies;
   if (verification.file.nearer) out.nearer = {verification.file.nearer->original, verification.file.nearer->folded};
   out.exact = verification.exact;
   out.first_diverging = verification.firstDiverging;

@@ -27,7 +27,9 @@ QVBoxLayout* addColumn(QHBoxLayout* row, QWidget* parent, const QString& title, 
 
 QString allowedInFile(const protocol::VerifyResult& proof) {
   const QString limit = formatError(proof.file.limit);
-  return proof.file_dtype == "float64" ? limit : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
+  if (proof.file_dtype == "float64") return limit;
+  return proof.noise_copies ? ProofPage::tr("at least %1 = 6 × noise floor").arg(limit)
+                            : ProofPage::tr("%1 = 6 × noise floor").arg(limit);
 }
 
 }  // namespace

@@ -43,6 +43,23 @@ at::Tensor tensorIn(const IValue& value) {
   return {};
 }
 
+// A tensor of less than float64.
+bool isNarrow(const IValue& content) {
+  if (!content.isTensor() || !content.toTensor().defined()) return false;
+  const at::Tensor& tensor = content.toTensor();
+  return tensor.is_floating_point() && tensor.scalar_type() != at::kDouble && tensor.numel() > 0;
+}
+
+// The op, or what else the value comes from, in words.
+std::string originOf(const Program& program, int value) {
+  const ProgramValue& from = program.values[static_cast<size_t>(value)];
+  if (from.producer == kNone)
+    return from.constant == kNone ? "an input" : program.constants[static_cast<size_t>(from.constant)].sites[0].path;
+  const ProgramNode& node = program.nodes[static_cast<size_t>(from.producer)];
+  const std::string& path = program.frames[static_cast<size_t>(node.frame)].path;
+  return std::string(node.node->kind().toQualString()) + (path.empty() ? "" : " in " + path);
+}
+
 at::Tensor elementOf(const IValue& content, const std::vector<int>& path) {
   IValue value = content;
   for (const int index : path) {
@@ -107,7 +124,9 @@ Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const 
   }
   drawTheSame();
   Interpreter interpreter(program_);
+  std::string narrowOp;
   const auto hook = [&](int value, const IValue& content) {
+    if (narrowOp.empty() && isNarrow(content)) narrowOp = originOf(program_, value);
     const auto found = wanted.find(value);
     if (found == wanted.end()) return;
     for (const Place& place : found->second) {
@@ -118,32 +137,11 @@ Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const 
   };
   auto results = interpreter.run(std::move(*arguments), hook, task);
   if (!results) return tl::unexpected(results.error());
-  return guarded([&] { return SeenRun{toOutputs(results->at(0)), std::move(captured)}; });
+  return guarded([&] { return SeenRun{toOutputs(results->at(0)), std::move(captured), narrowOp}; });
 }
 
 Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {
-  const DefaultType defaultType(source_.defaultType);
-  auto arguments = argumentsFor(inputs);
-  if (!arguments) return tl::unexpected(arguments.error());
-  std::string found;
-  Interpreter interpreter(program_);
-  const auto hook = [&](int value, const IValue& content) {
-    if (!found.empty() || !content.isTensor() || !content.toTensor().defined()) return;
-    const at::Tensor& tensor = content.toTensor();
-    if (!tensor.is_floating_point() || tensor.scalar_type() == at::kDouble || tensor.numel() == 0) return;
-    const ProgramValue& from = program_.values[static_cast<size_t>(value)];
-    if (from.producer == kNone) {
-      found =
-          from.constant == kNone ? "an input" : program_.constants[static_cast<size_t>(from.constant)].sites[0].path;
-      return;
-    }
-    const ProgramNode& node = program_.nodes[static_cast<size_t>(from.producer)];
-    const std::string& path = program_.frames[static_cast<size_t>(node.frame)].path;
-    found = std::string(node.node->kind().toQualString()) + (path.empty() ? "" : " in " + path);
-  };
-  auto results = interpreter.run(std::move(*arguments), hook, task);
-  if (!results) return tl::unexpected(results.error());
-  return found;
+  return runSeeing(inputs, {}, task).map([](SeenRun&& run) { return std::move(*run.narrowOp); });
 }
 
 }  // namespace normlens::formats::torchscript
