@@ -58,7 +58,10 @@ void benchCommand(const std::filesystem::path& model, const std::string& engine)
   const std::vector<std::string> fold = {engine, "fold", model, "-o", output, "--max-growth", "100", "--quiet"};
   std::vector<std::string> unproved = fold;
   unproved.insert(unproved.end(), {"--no-verify", "--force"});
-  const Outcome folded = medianOf(3, unproved);
+  const Outcome copied = medianOf(5, {"/bin/cp", model, output});
+  const Outcome folded = medianOf(5, unproved);
+  const double torchMs =
+      model.extension() == ".pt" ? medianMs(5, [&] { torchLoadAndSave(model, output); }) : 0;
   const Outcome proved = medianOf(1, fold);
   std::filesystem::remove(output);
   const double bytes = static_cast<double>(std::filesystem::file_size(model)) / 1e6;
@@ -66,6 +69,8 @@ void benchCommand(const std::filesystem::path& model, const std::string& engine)
               model.filename().c_str());
   printRow("start: --version", idle.ms, "ms");
   printRow("fold, start and fsync included, no verification", folded.ms, "ms");
+  printRow("  / cp of the same bytes", folded.ms / copied.ms, "");
+  if (torchMs > 0) printRow("  / torch::jit::load and save", folded.ms / torchMs, "");
   printRow("fold with verification in float64 and float32", proved.ms, "ms");
   printRow("peak memory, idle", idle.peakMegabytes, "MB");
   printRow("peak memory, fold without verification", folded.peakMegabytes, "MB");

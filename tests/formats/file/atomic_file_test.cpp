@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -57,6 +58,58 @@ TEST(AtomicFile, LeavesNothingWhereItIsNotCommitted) {
     ASSERT_TRUE(file->writeAt(0, std::as_bytes(std::span("text"))).has_value());
   }
   EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+TEST(CheckSpace, TellsAFullDiskForAllFilesTogether) {
+  const TemporaryFolder folder;
+  EXPECT_TRUE(checkSpace(folder.path(), 1));
+  const auto full = checkSpace(folder.path(), fs::space(folder.path()).free + (uint64_t{1} << 40));
+  ASSERT_FALSE(full.has_value());
+  EXPECT_NE(full.error().message.find("the disk is full"), std::string::npos);
+}
+
+TEST(AtomicFile, PiecesThatAreMadeAreShownAndWrittenInOrder) {
+  const TemporaryFolder folder;
+  const std::string text = randomText(5'000'003, 9);
+  std::string seen;
+  const std::vector<FilePiece> pieces{{0, std::as_bytes(std::span(text)),
+                                       [&](uint64_t at, std::span<std::byte> out) -> Status {
+                                         std::memcpy(out.data(), text.data() + at, out.size());
+                                         return {};
+                                       },
+                                       [&](std::span<const std::byte> bytes) {
+                                         seen.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                                       }}};
+  auto file = AtomicFile::create(folder.path() / "made", text.size());
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->writeAll(pieces, {}).has_value());
+  ASSERT_TRUE(file->commit().has_value());
+  EXPECT_TRUE(seen == text);
+  EXPECT_TRUE(contentOf(folder.path() / "made") == text);
+}
+
+TEST(AtomicFile, APieceThatCannotBeMadeEndsTheWriting) {
+  const TemporaryFolder folder;
+  const std::string text(4'000'000, 'x');
+  const std::vector<FilePiece> pieces{{0, std::as_bytes(std::span(text)),
+                                       [](uint64_t at, std::span<std::byte>) -> Status {
+                                         return at < 2'000'000 ? Status() : fail(ErrorCode::Refused, "no mean");
+                                       },
+                                       {}}};
+  auto file = AtomicFile::create(folder.path() / "half", text.size());
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ(file->writeAll(pieces, {}).error().code, ErrorCode::Refused);
+}
+
+TEST(AtomicFile, StopsBetweenStrokesWhenAsked) {
+  const TemporaryFolder folder;
+  const std::string text(40'000'000, 'x');
+  std::stop_source stop;
+  const std::vector<FilePiece> pieces{
+      {0, std::as_bytes(std::span(text)), {}, [&](std::span<const std::byte>) { stop.request_stop(); }}};
+  auto file = AtomicFile::create(folder.path() / "half", text.size());
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ(file->writeAll(pieces, {{}, stop.get_token()}).error().code, ErrorCode::Cancelled);
 }
 
 class FullDisk : public testing::TestWithParam<const char*> {};
