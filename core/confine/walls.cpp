@@ -77,8 +77,8 @@ class Ruleset {
   Descriptor ruleset_;
 };
 
-// Folders that libraries of this process were, or will be, loaded from: others of theirs lie beside them. nvidia/: what the torch
-// wheel's CUDA libraries need, two folders up from torch/lib.
+// Folders that libraries of this process were, or will be, loaded from: others of theirs lie beside them. nvidia/: what
+// the torch wheel's CUDA libraries need, two folders up from torch/lib.
 std::set<fs::path> libraryFolders(const std::vector<fs::path>& later) {
   std::set<fs::path> folders;
   const auto add = [&](const fs::path& folder) {

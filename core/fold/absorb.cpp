@@ -87,7 +87,7 @@ std::vector<double> productOf(const Product& product, int threads) {
   const TensorView& weight = product.weight;
   const auto in = static_cast<size_t>(product.inputDim), out = 1 - in;
   std::vector<double> sums(static_cast<size_t>(weight.shape[out]), 0.0);
-  const MatrixProduct matrix{weight.data,       product.vector.data(), weight.shape[out], weight.shape[in],
+  const MatrixProduct matrix{weight.data,         product.vector.data(), weight.shape[out], weight.shape[in],
                              weight.strides[out], weight.strides[in],    sums.data()};
   mapWeightsAhead({weight}, threads);
   withElementType(weight.dtype, [&]<class T>(T*) { runAll({productWork<T>(matrix)}, threads); });

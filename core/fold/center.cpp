@@ -55,6 +55,15 @@ T* elementsOf(std::span<std::byte> out) {
   return reinterpret_cast<T*>(out.data());
 }
 
+// What stays as it is, where the region is not everything.
+template <class T>
+void copy(const std::optional<ElementRuns>& all, const T* x, T* y, int64_t first, int64_t last) {
+  if (!all) return;
+  all->forEach(first, last, [&](const Run& run) {
+    for (int64_t i = 0; i < run.count; ++i) y[run.out - first + i] = elementAt(x, run.in + i * run.inStep);
+  });
+}
+
 template <class T>
 void subtract(const T* x, T* y, const Run& run, const double* means) {
   if (run.inStep == 1 && run.groupStep == 0) return subtractFromRow(x, y, run.count, means[0]);
@@ -90,7 +99,7 @@ struct OwnRows {
 template <class T>
 struct GivenMeans {
   TensorView in;
-  std::optional<ElementRuns> all;  // where the region is not everything
+  std::optional<ElementRuns> all;
   ElementRuns region;
   Means means;
 
@@ -99,11 +108,7 @@ struct GivenMeans {
     const T* x = reinterpret_cast<const T*>(in.data);
     T* y = elementsOf<T>(out);
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
-    if (all) {
-      all->forEach(first, last, [&](const Run& run) {
-        for (int64_t i = 0; i < run.count; ++i) y[run.out - first + i] = elementAt(x, run.in + i * run.inStep);
-      });
-    }
+    copy(all, x, y, first, last);
     region.forEach(first, last, [&](const Run& run) {
       subtract(x + run.in, y + (run.out - first), run, means->data() + run.group);
     });
@@ -111,9 +116,9 @@ struct GivenMeans {
   }
 };
 
-// Each element is its own mean.
+// Each element is its own mean, and nothing is left of it.
 template <class T>
-struct Nothing {
+struct OwnElements {
   TensorView in;
   std::optional<ElementRuns> all;
   ElementRuns region;
@@ -123,11 +128,7 @@ struct Nothing {
     T* y = elementsOf<T>(out);
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
     bool finite = true;
-    if (all) {
-      all->forEach(first, last, [&](const Run& run) {
-        for (int64_t i = 0; i < run.count; ++i) y[run.out - first + i] = elementAt(x, run.in + i * run.inStep);
-      });
-    }
+    copy(all, x, y, first, last);
     region.forEach(first, last, [&](const Run& run) {
       for (int64_t i = 0; i < run.count; ++i) {
         finite = finite && std::isfinite(widen(elementAt(x, run.in + i * run.inStep)));
@@ -165,7 +166,7 @@ Result<Blocks> centered(const TensorView& in, const Pattern& pattern, int thread
   if (!nest) return tl::unexpected(nest.error());
   sortAndMergeLoops(nest->kept);
   sortAndMergeLoops(nest->summed);
-  if (nest->summed.empty()) return blocksOf<Nothing>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest));
+  if (nest->summed.empty()) return blocksOf<OwnElements>(in.dtype, in, everywhere(in, pattern), regionRuns(*nest));
   if (hasOwnRows(*nest, pattern)) return blocksOf<OwnRows>(in.dtype, in, *nest, nest->summed[0].extent);
   auto means = groupMeans(in, *nest, threads);
   if (!means) return tl::unexpected(means.error());

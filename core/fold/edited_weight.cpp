@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/parallel.h"
+#include "core/base/plain_error.h"
 #include "core/fold/work.h"
 
 namespace normlens::fold {
@@ -73,7 +74,8 @@ Status EditedWeight::compute(std::span<std::byte> out, int threads) const {
   Status all;
   parallelFor(threads, (count + kElementsPerUnit - 1) / kElementsPerUnit, [&](int64_t unit) {
     const int64_t first = unit * kElementsPerUnit, elements = std::min(kElementsPerUnit, count - first);
-    auto status = (*blocks)(first, out.subspan(static_cast<size_t>(first * width), static_cast<size_t>(elements * width)));
+    auto status =
+        (*blocks)(first, out.subspan(static_cast<size_t>(first * width), static_cast<size_t>(elements * width)));
     if (status) return;
     const std::lock_guard lock(mutex);
     all = std::move(status);
@@ -81,7 +83,7 @@ Status EditedWeight::compute(std::span<std::byte> out, int threads) const {
   return all;
 }
 
-Result<TensorView> WeightSource::inMemory(int threads) const {
+Result<TensorView> WeightSource::inMemory(int threads) const try {
   if (!edited) return view;
   TensorView computed = view;
   const auto bytes = static_cast<size_t>(graph::byteCount(view));
@@ -91,6 +93,8 @@ Result<TensorView> WeightSource::inMemory(int threads) const {
   computed.data = memory.get();
   computed.owner = memory;
   return computed;
+} catch (const std::bad_alloc& error) {
+  return fail(ErrorCode::RunFailed, plainError(error));
 }
 
 WeightSource center(const WeightSource& weight, const ops::Pattern& pattern) {
@@ -106,8 +110,9 @@ std::vector<WeightSource> centerJointly(const std::vector<JointPart>& parts) {
     out.push_back(edited(part.weight, {}, [part, group](int threads) -> Result<Blocks> {
       auto means = group->means(threads);
       if (!means) return tl::unexpected(means.error());
-      return part.weight.inMemory(threads).and_then(
-          [&](const TensorView& in) { return centeredJointly({in, part.pattern}, *means); });
+      return part.weight.inMemory(threads).and_then([&](const TensorView& in) {
+        return centeredJointly({in, part.pattern}, *means);
+      });
     }));
   }
   return out;
@@ -124,8 +129,7 @@ WeightSource shift(const WeightSource& bias, const WeightSource& weight, int inp
     auto matrix = weight.inMemory(threads);
     if (!matrix) return tl::unexpected(matrix.error());
     const Product product{std::move(*matrix), inputDim, vector};
-    return bias.inMemory(threads).and_then(
-        [&](const TensorView& in) { return shifted(in, product, threads); });
+    return bias.inMemory(threads).and_then([&](const TensorView& in) { return shifted(in, product, threads); });
   });
 }
 

@@ -89,8 +89,7 @@ Work meansWork(const T* x, const LoopNest& nest, double* means) {
 Result<std::vector<double>> groupMeans(const TensorView& in, const LoopNest& nest, int threads) {
   std::vector<double> means(static_cast<size_t>(iterations(nest.kept)));
   mapWeightsAhead({in}, threads);
-  withElementType(in.dtype,
-                  [&]<class T>(T*) { runAll({meansWork(elements<T>(in), nest, means.data())}, threads); });
+  withElementType(in.dtype, [&]<class T>(T*) { runAll({meansWork(elements<T>(in), nest, means.data())}, threads); });
   if (auto status = checkFinite(means); !status) return tl::unexpected(std::move(status.error()));
   return means;
 }

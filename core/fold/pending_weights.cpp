@@ -37,8 +37,7 @@ std::shared_ptr<PendingWeights> PendingWeights::reserve(
     end = offsets.back() + bytes;
   }
   made->regionBytes_ = end + kHugePage;
-  void* region =
-      ::mmap(nullptr, made->regionBytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* region = ::mmap(nullptr, made->regionBytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) throw std::bad_alloc();
   made->region_ = static_cast<std::byte*>(region);
   const size_t skipped = roundUp(reinterpret_cast<size_t>(region), kHugePage) - reinterpret_cast<size_t>(region);
@@ -73,7 +72,12 @@ Status PendingWeights::computeLocked(Place& place) {
   // Only whole huge pages: the rounded-up tail would otherwise be memory that nobody asked for. A refusal is harmless.
   if (place.bytes >= kHugePage) ::madvise(place.address, place.bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
-  auto status = place.weight->compute({place.address, place.bytes}, hardwareThreads());
+  Status status;
+  try {
+    status = place.weight->compute({place.address, place.bytes}, hardwareThreads());
+  } catch (const std::bad_alloc& error) {
+    status = fail(ErrorCode::RunFailed, plainError(error));
+  }
   place.computed = status.has_value();
   if (!status) {
     ::madvise(place.address, whole, MADV_DONTNEED);

@@ -30,7 +30,7 @@ struct Service::State {
   InputChoice choice;
   bool strict = false;  // of RunRules
   ChosenInputs inputs;
-  analysis::Norms norms;                                      // of the structure, before the probe
+  analysis::Norms norms;  // of the structure, before the probe
   analysis::FiniteWeights weights;
   std::unique_ptr<analysis::Analysis> analysis;               // nullptr until analyze()
   std::optional<PlanMaker> plans;                             // the same

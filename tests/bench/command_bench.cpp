@@ -60,8 +60,7 @@ void benchCommand(const std::filesystem::path& model, const std::string& engine)
   unproved.insert(unproved.end(), {"--no-verify", "--force"});
   const Outcome copied = medianOf(5, {"/bin/cp", model, output});
   const Outcome folded = medianOf(5, unproved);
-  const double torchMs =
-      model.extension() == ".pt" ? medianMs(5, [&] { torchLoadAndSave(model, output); }) : 0;
+  const double torchMs = model.extension() == ".pt" ? medianMs(5, [&] { torchLoadAndSave(model, output); }) : 0;
   const Outcome proved = medianOf(1, fold);
   std::filesystem::remove(output);
   const double bytes = static_cast<double>(std::filesystem::file_size(model)) / 1e6;

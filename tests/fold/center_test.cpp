@@ -232,7 +232,8 @@ TEST(Center, NumbersThatAreNotFiniteAreRefusedInEveryKindOfGroup) {
     for (const bool sums : {true, false}) {
       std::vector<float> numbers(24, 1.0F);
       numbers[17] = std::numeric_limits<float>::infinity();
-      const TensorView view{reinterpret_cast<const std::byte*>(numbers.data()), DType::Float32, {6, 4}, {4, 1}, nullptr};
+      const TensorView view{
+          reinterpret_cast<const std::byte*>(numbers.data()), DType::Float32, {6, 4}, {4, 1}, nullptr};
       const Pattern pattern = Pattern::fromFactors({{6, 0, 6, sums && axis == 0}, {4, 0, 4, sums && axis == 1}});
       auto out = bufferFor(view);
       EXPECT_EQ(centerTensor(view, pattern, out, 1).error().code, ErrorCode::Refused) << axis << sums;

@@ -105,7 +105,8 @@ Exit foldAndWrite(const Folding& on, bool again) {
   if (!outcome) return console.fail(outcome.error());
   outcome->note = note;
   if (outcome->fold.plan.folded.empty()) {
-    if (const Status runs = requireRunnable(options.model, analysis); !runs) return console.fail(notKnown(runs.error()));
+    if (const Status runs = requireRunnable(options.model, analysis); !runs)
+      return console.fail(notKnown(runs.error()));
     std::string why =
         outcome->fold.reason.empty() ? "no LayerNorm of " + options.model + " can be folded" : outcome->fold.reason;
     const int others = analysis.totals.free + analysis.totals.with_centering;

@@ -168,8 +168,8 @@ std::optional<uint32_t> contentCrc(const RecordToWrite& record) {
   return crcOfDeflated(record.bytes.empty() ? std::span<const std::byte>() : record.bytes[0], record.size);
 }
 
-Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records, const ArchiveSources& sources,
-                    const Task& task) {
+Status writeArchive(const std::filesystem::path& path, std::vector<RecordToWrite> records,
+                    const ArchiveSources& sources, const Task& task) {
   for (auto& record : records) {
     if (record.crc || record.method == ZipMethod::Stored) continue;
     record.crc = contentCrc(record);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/fold/pending_weights.h"
-#include "core/formats/file/atomic_file.h"
 #include "core/formats/edit/opened_files.h"
+#include "core/formats/file/atomic_file.h"
 #include "core/formats/file/mapped_file.h"
 
 namespace normlens::formats {

@@ -139,8 +139,7 @@ void WeightVersions::absorb(const fold::AbsorbShift& edit) {
   if (std::ranges::all_of(*numbers, [](double x) { return x == 0; })) return;
   for (const auto& part : edit.parts) {
     const fold::WeightSource weight = sourceFor(part.weight, part.weightUse);
-    for (auto* source : sourcesFor(part.bias, nullptr))
-      *source = fold::shift(*source, weight, part.inputDim, *numbers);
+    for (auto* source : sourcesFor(part.bias, nullptr)) *source = fold::shift(*source, weight, part.inputDim, *numbers);
   }
 }
 

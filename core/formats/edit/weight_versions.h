@@ -22,7 +22,7 @@ namespace normlens::formats {
 struct WeightVersion {
   graph::Uses uses;
   fold::WeightSource source;
-  graph::TensorView view;      // what a file or a run is to hold, once all edits are told; strides: fold::outputStrides()
+  graph::TensorView view;  // what a file or a run is to hold, once all edits are told; strides: fold::outputStrides()
   bool keptForOthers = false;  // for readers that the graph does not show: never changed
 
   [[nodiscard]] bool changed() const { return source.edited != nullptr; }

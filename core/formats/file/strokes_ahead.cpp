@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/map_ahead.h"
+#include "core/base/plain_error.h"
 
 namespace normlens::formats {
 namespace {
@@ -33,7 +34,11 @@ void StrokesAhead::run() {
   for (size_t part = 0; part < parts_.size(); ++part) {
     for (size_t limit = limit_; part >= limit; limit = limit_) limit_.wait(limit);
     if (ended_) return;
-    made_[part % kAhead] = prepare(part);
+    try {
+      made_[part % kAhead] = prepare(part);
+    } catch (const std::exception& error) {
+      made_[part % kAhead] = fail(ErrorCode::WriteFailed, "nothing was written: " + plainError(error));
+    }
     prepared_ = part + 1;
     prepared_.notify_one();
   }

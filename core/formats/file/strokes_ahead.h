@@ -44,8 +44,8 @@ class StrokesAhead {
   std::array<Status, kAhead> made_;
   std::array<std::span<const std::byte>, kAhead> ready_;
   uint64_t total_ = 0;
-  size_t taken_ = 0;                   // parts
-  std::atomic<size_t> prepared_ = 0;   // parts
+  size_t taken_ = 0;                        // parts
+  std::atomic<size_t> prepared_ = 0;        // parts
   std::atomic<size_t> limit_ = kAhead - 1;  // up to which it may go on
   std::atomic<bool> ended_ = false;
   std::thread worker_;

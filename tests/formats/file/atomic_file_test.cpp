@@ -91,7 +91,8 @@ TEST(AtomicFile, PiecesThatAreMadeAreShownAndWrittenInOrder) {
 TEST(AtomicFile, APieceThatCannotBeMadeEndsTheWriting) {
   const TemporaryFolder folder;
   const std::string text(4'000'000, 'x');
-  const std::vector<FilePiece> pieces{{0, std::as_bytes(std::span(text)),
+  const std::vector<FilePiece> pieces{{0,
+                                       std::as_bytes(std::span(text)),
                                        [](uint64_t at, std::span<std::byte>) -> Status {
                                          return at < 2'000'000 ? Status() : fail(ErrorCode::Refused, "no mean");
                                        },

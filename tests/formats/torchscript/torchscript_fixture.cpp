@@ -24,7 +24,7 @@ Tensors namedInputs(const std::vector<at::Tensor>& inputs) {
 ModelPtr makeModel(torch::jit::Module module, const std::vector<at::Tensor>& inputs,
                    torch::jit::ExtraFilesMap extraFiles) {
   if (module.hasattr("training")) module.eval();
-  auto model = TorchScriptModel::fromModule({std::move(module), std::move(extraFiles), nullptr, {}, nullptr}, {});
+  auto model = TorchScriptModel::fromModule({std::move(module), std::move(extraFiles), nullptr, {}}, {});
   if (!model) throw std::runtime_error(model.error().message);
   if (auto status = (*model)->probe(namedInputs(inputs), {}); !status) throw std::runtime_error(status.error().message);
   return std::move(*model);

@@ -103,8 +103,8 @@ void WeightPlacement::set(const Origin& origin, const graph::TensorView& view) {
       weight->second.asOpened = false;
       return;
     }
-    stored = storeTensor(*origin.body->graph->mutable_initializer(origin.body->initializer.at(origin.name)),
-                         readable(view));
+    stored =
+        storeTensor(*origin.body->graph->mutable_initializer(origin.body->initializer.at(origin.name)), readable(view));
   }
   if (!stored) throw EditRefused("'" + origin.name + "' is stored in a way that NormLens does not write");
 }

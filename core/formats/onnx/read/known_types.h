@@ -24,8 +24,8 @@ struct KnownType {
 using KnownTypes = std::unordered_map<std::string, KnownType>;
 
 [[nodiscard]] KnownType typeOf(const ::ONNX_NAMESPACE::TypeProto& type);
-// What onnx infers where the inputs of the main graph, and the values that were seen, have these shapes and nothing else
-// is known.
+// What onnx infers where the inputs of the main graph, and the values that were seen, have these shapes and nothing
+// else is known.
 [[nodiscard]] KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs,
                                        const ProbeShapes& seen = {});
 

@@ -71,8 +71,10 @@ std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tenso
     if (!ran) return std::nullopt;
     for (const auto& [name, view] : *ran) {
       const auto known = inferred.shapes.find(name);
-      if (known == inferred.shapes.end()) seen[name] = {view.dtype, view.shape};
-      else if (known->second.shape != view.shape) return std::nullopt;
+      if (known == inferred.shapes.end())
+        seen[name] = {view.dtype, view.shape};
+      else if (known->second.shape != view.shape)
+        return std::nullopt;
     }
     if (numbers->complete) return std::move(inferred.shapes);
   }

@@ -17,8 +17,8 @@ namespace normlens::formats::onnx {
 [[nodiscard]] bool takesLongToRun(const OnnxSource& source);
 
 struct NumbersModel {
-  OnnxSource source;     // outputs: the values that are to be compared, and those of no known shape that can be computed
-  Tensors inputs;        // zeros in place of floats that only their shape is read of
+  OnnxSource source;  // outputs: the values that are to be compared, and those of no known shape that can be computed
+  Tensors inputs;     // zeros in place of floats that only their shape is read of
   bool complete = true;  // every value of the whole model has a shape
 };
 // nullopt: a number is computed from floats, or there are bodies: the whole model has to be run.

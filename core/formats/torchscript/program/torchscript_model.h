@@ -29,7 +29,7 @@ struct ModuleSource {
   std::shared_ptr<const Archive> archive;  // the opened file; kept by copies, may be null in tests
   // Owners of classes and functions that the module still uses but does not own.
   std::vector<std::shared_ptr<const torch::jit::CompilationUnit>> keptAlive;
-  std::shared_ptr<fold::PendingWeights> pending;  // edited weights that are not computed yet; null: none
+  std::shared_ptr<fold::PendingWeights> pending = nullptr;  // edited weights that are not computed yet; null: none
   at::ScalarType defaultType =
       at::kFloat;  // what torch makes of an int that meets a float function; follows a conversion
 

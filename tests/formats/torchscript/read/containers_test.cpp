@@ -13,7 +13,7 @@ ModelPtr modelOf(const std::string& code) {
   top.register_parameter("w", draw({8, 6}, 1, at::kFloat), false);
   top.register_parameter("v", draw({8, 8}, 2, at::kFloat), false);
   top.define(code);
-  return std::move(TorchScriptModel::fromModule({std::move(top), {}, nullptr, {}, nullptr}, {}).value());
+  return std::move(TorchScriptModel::fromModule({std::move(top), {}, nullptr, {}}, {}).value());
 }
 
 Names arraysOf(const TorchScriptModel& model, const Names& given = {}) {

@@ -1,5 +1,5 @@
-// Large tensors of an opened file are the file's own memory: they read as saved, are written to in the process alone, and
-// are written out as they were.
+// Large tensors of an opened file are the file's own memory: they read as saved, are written to in the process alone,
+// and are written out as they were.
 #include <fstream>
 #include <iterator>
 

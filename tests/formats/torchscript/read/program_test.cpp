@@ -164,7 +164,7 @@ def forward(self, x, factor: float, times: int, on: bool, scale: Optional[float]
   return y if scale is None else y * scale
 )");
   top.eval();
-  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}, nullptr}, {});
+  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}}, {});
   ASSERT_TRUE(model) << model.error().message;
   const graph::Graph& read = (*model)->graph();
   std::vector<bool> fixed;
@@ -392,7 +392,7 @@ TEST(ProgramTest, IdsDoNotDependOnTheProbe) {
       "def forward(self, x):\n  a, b = torch.chunk(self.fc.forward(x), 2, -1)\n  return torch.softmax(a @ "
       "b.transpose(-1, -2), -1)\n");
   top.eval();
-  auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}, nullptr}, {});
+  auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}}, {});
   ASSERT_TRUE(model);
   const graph::Graph before = (*model)->graph();
   ASSERT_TRUE((*model)->probe({{"in_0", viewOf(draw({2, 3, 4}, 9))}}, {}));

@@ -7,7 +7,7 @@ namespace normlens::formats::torchscript::test {
 namespace {
 
 std::unique_ptr<TorchScriptModel> unprobed(torch::jit::Module module) {
-  return std::move(TorchScriptModel::fromModule({std::move(module), {}, nullptr, {}, nullptr}, {}).value());
+  return std::move(TorchScriptModel::fromModule({std::move(module), {}, nullptr, {}}, {}).value());
 }
 
 TEST(InferInputs, ArgumentsWithDefaultsNeedNotBeGiven) {

@@ -17,7 +17,7 @@ Seen runShapesOnly(const std::string& forward) {
   top.register_parameter("w", draw({6, 10}, 1), false);
   top.register_parameter("kernel", draw({4, 3, 2, 2}, 2), false);
   top.define(forward);
-  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}, nullptr}, {});
+  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}}, {});
   EXPECT_TRUE(model) << model.error().message;
   Seen seen;
   Interpreter interpreter((*model)->program(), Interpreter::Effort::ShapesOnly, [&] { seen.restarted = true; });
@@ -90,7 +90,7 @@ TEST(StandIns, WrongShapesAreStillAnError) {
   torch::jit::Module top("Top");
   top.register_parameter("w", draw({6, 10}, 1), false);
   top.define("def forward(self, x):\n  return torch.linear(x, self.w)\n");
-  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}, nullptr}, {});
+  const auto model = TorchScriptModel::fromModule({top, {}, nullptr, {}}, {});
   Interpreter interpreter((*model)->program(), Interpreter::Effort::ShapesOnly);
   EXPECT_FALSE(interpreter.run({draw({2, 5, 9}, 3)}, {}, {}));
 }

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Model>> TorchScriptModel::singleNorm(int64_t /*rows*/, in
     ModelFacts facts;
     facts.format = facts_.format;
     facts.dtype = dtype;
-    auto model = fromModule({std::move(module), {}, nullptr, {}, nullptr}, facts);
+    auto model = fromModule({std::move(module), {}, nullptr, {}}, facts);
     if (!model) return tl::unexpected<Error>(model.error());
     return std::unique_ptr<Model>(std::move(*model));
   } catch (const std::exception& error) {
