@@ -9,7 +9,7 @@
 
 #include "app/engine/stop_signals.h"
 #include "app/engine/verbs/model_options.h"
-#include "core/formats/formats.h"
+#include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
 namespace {
@@ -45,7 +45,7 @@ class Supervisor {
   Result<Worker::End> attempt(const std::string& notRun) {
     Worker::Start start;
     start.walls.gpu = files_.gpu;
-    start.walls.libraries = formats::runtimeFolders();
+    start.walls.libraries = service::runtimeFolders();
     start.limits = limits_;
     start.grants = files_.grants;
     start.keep = {console_.ownStdout(), console_.ownStderr()};

@@ -49,6 +49,10 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
     std::unique_lock<std::mutex> lock_;
   };
 
+  // Whether it is the address of one of them, computed or not.
+  [[nodiscard]] bool isAt(const void* address) const {
+    return placeAt(static_cast<const std::byte*>(address)) != places_.size();
+  }
   // Bytes that are not in memory.
   struct Part {
     const EditedWeight* weight;
@@ -71,7 +75,7 @@ class PendingWeights : public std::enable_shared_from_this<PendingWeights> {
 
   std::byte* region_ = nullptr;
   size_t regionBytes_ = 0;
-  std::vector<Place> places_;  // by address
+  std::vector<Place> places_;  // by address, which never changes
   mutable std::mutex mutex_;
 };
 

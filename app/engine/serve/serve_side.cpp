@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "core/formats/formats.h"
+#include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
 
@@ -31,7 +31,7 @@ Result<std::unique_ptr<ServeSide>> ServeSide::start(Journal journal, const confi
   side->answered_ = std::move(answered);
   confine::Worker::Start start;
   std::error_code error;
-  start.walls.libraries = formats::runtimeFolders();
+  start.walls.libraries = service::runtimeFolders();
   start.walls.gpu = std::filesystem::exists("/dev/nvidiactl", error);
   start.limits = limits;
   start.grants = std::move(grants);

@@ -20,7 +20,7 @@ tl::unexpected<Error> notAZip() {
 
 void CapturedArchive::append(const void* data, size_t size) {
   if (size == 0) return;
-  if (size >= kWorthReferencing && stable_(data, size)) {
+  if ((unread_ && unread_(data, size)) || (size >= kWorthReferencing && stable_(data, size))) {
     pieces_.push_back({size_, static_cast<const std::byte*>(data), size, nullptr});
   } else {
     if (pieces_.empty() || pieces_.back().owned == nullptr) {

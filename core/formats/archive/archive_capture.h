@@ -19,8 +19,9 @@ namespace normlens::formats {
 
 class CapturedArchive {
  public:
-  // `stable`: tells whether memory stays as it is as long as this object lives.
-  explicit CapturedArchive(std::function<bool(const void* data, size_t size)> stable) : stable_(std::move(stable)) {}
+  // `stable`: tells whether memory stays as it is as long as this object lives. `unread`: what cannot be copied yet.
+  using Asked = std::function<bool(const void* data, size_t size)>;
+  explicit CapturedArchive(Asked stable, Asked unread = {}) : stable_(std::move(stable)), unread_(std::move(unread)) {}
 
   void append(const void* data, size_t size);
 
@@ -40,7 +41,7 @@ class CapturedArchive {
   [[nodiscard]] std::vector<std::span<const std::byte>> bytesAt(uint64_t start, uint64_t size) const;
   [[nodiscard]] size_t pieceAt(uint64_t start) const;
 
-  std::function<bool(const void*, size_t)> stable_;
+  Asked stable_, unread_;
   std::deque<std::string> owned_;
   std::vector<Piece> pieces_;
   uint64_t size_ = 0;

@@ -53,12 +53,12 @@ int reserve(int descriptor, uint64_t size) {
 
 }  // namespace
 
-Status checkSpace(const std::filesystem::path& folder, uint64_t bytes) {
+Status checkSpace(const std::filesystem::path& path, uint64_t bytes) {
   struct statfs system {};
-  const std::filesystem::path asked = folder.empty() ? "." : folder;
-  if (::statfs(asked.c_str(), &system) != 0 || system.f_blocks == 0) return {};  // it is told when it is written
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (::statfs(folder.c_str(), &system) != 0 || system.f_blocks == 0) return {};  // it is told when it is written
   const auto block = static_cast<uint64_t>(system.f_bsize);
-  return bytes / block > system.f_bavail ? writeError(folder, ENOSPC) : Status();
+  return bytes / block > system.f_bavail ? writeError(path, ENOSPC) : Status();
 }
 
 tl::unexpected<Error> AtomicFile::failed(int error) const { return writeError(path_, error); }

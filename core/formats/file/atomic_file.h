@@ -30,8 +30,9 @@ struct FilePiece {
   std::function<void(std::span<const std::byte>)> see;
 };
 
-// Asks the file system of a folder whether it has so many bytes, before several files are begun. Errors: WriteFailed.
-[[nodiscard]] Status checkSpace(const std::filesystem::path& folder, uint64_t bytes);
+// Asks the file system that a file is to be on whether it has so many bytes, before it and others beside it are begun.
+// Errors: WriteFailed.
+[[nodiscard]] Status checkSpace(const std::filesystem::path& path, uint64_t bytes);
 
 class AtomicFile {
  public:

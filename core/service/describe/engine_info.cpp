@@ -40,6 +40,8 @@ protocol::EngineInfo engineInfo() {
   return info;
 }
 
+std::vector<std::filesystem::path> runtimeFolders() { return formats::runtimeFolders(); }
+
 std::vector<std::string> executionProviders() {
   std::vector<std::string> all;
   for (auto& format : formats::formats()) std::ranges::move(format.providers, std::back_inserter(all));

@@ -62,8 +62,8 @@ TEST(AtomicFile, LeavesNothingWhereItIsNotCommitted) {
 
 TEST(CheckSpace, TellsAFullDiskForAllFilesTogether) {
   const TemporaryFolder folder;
-  EXPECT_TRUE(checkSpace(folder.path(), 1));
-  const auto full = checkSpace(folder.path(), fs::space(folder.path()).free + (uint64_t{1} << 40));
+  EXPECT_TRUE(checkSpace(folder.path() / "a", 1));
+  const auto full = checkSpace(folder.path() / "a", fs::space(folder.path()).free + (uint64_t{1} << 40));
   ASSERT_FALSE(full.has_value());
   EXPECT_NE(full.error().message.find("the disk is full"), std::string::npos);
 }

@@ -62,7 +62,7 @@ Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, con
   const auto& contents = layout.files();
   uint64_t total = 0;
   for (const auto& one : contents) total += one.size;
-  if (auto status = checkSpace(path.parent_path(), total); !status) return status;
+  if (auto status = checkSpace(path, total); !status) return status;
   const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {

@@ -157,7 +157,8 @@ Status TorchScriptModel::save(const std::filesystem::path& path, const Task& tas
   try {
     task.report("writing the file");
     const TensorMemory memory(source_.module, program_);
-    CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); });
+    CapturedArchive archive([&](const void* data, size_t size) { return memory.holds(data, size); },
+                            [&](const void* data, size_t) { return source_.pending && source_.pending->isAt(data); });
     {
       auto units = source_.keptAlive;
       units.push_back(source_.module._ivalue()->compilation_unit());

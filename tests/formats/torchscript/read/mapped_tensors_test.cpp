@@ -87,7 +87,7 @@ TEST(MappedTensors, CodeThatRunsWhileItIsLoadedFindsThemRead) {
   module.define(
       "def forward(self, x):\n  return x + self.total\n"
       "def __getstate__(self):\n  return self.table\n"
-      "def __setstate__(self, state: Tensor):\n  self.table = state\n  self.training = False\n"
+      "def __setstate__(self, state: Tensor):\n  self.table = state\n"
       "  self.total = float(state.sum())\n");
   const auto model = saved(std::move(module), folder.path() / "keeper.pt");
   const double sum = draw({200, 200}, 1, at::kFloat).sum().item<double>();
