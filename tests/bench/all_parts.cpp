@@ -6,7 +6,14 @@ namespace normlens::bench {
 namespace {
 
 void benchEngine(const Setting& setting) {
-  for (const char* model : {"gpt2_124m.pt", "gpt2_124m.onnx"}) benchCommand(setting.folder / model, setting.engine);
+  const std::filesystem::path model = setting.folder / "gpt2_124m.pt",
+                              output = setting.folder / "normlens_bench_torch.pt";
+  benchCommand(setting.folder / "gpt2_124m.onnx", setting.engine);
+  const double ms = benchCommand(model, setting.engine);
+  // Last: this process's own memory would count as that of the processes that it starts.
+  printRow("fold, no verification / torch::jit::load and save",
+           ms / medianMs(5, [&] { torchLoadAndSave(model, output); }), "");
+  std::filesystem::remove(output);
 }
 
 void benchTorchScript(const Setting& setting) {

@@ -52,7 +52,7 @@ Outcome medianOf(int repeats, const std::vector<std::string>& words) {
 
 }  // namespace
 
-void benchCommand(const std::filesystem::path& model, const std::string& engine) {
+double benchCommand(const std::filesystem::path& model, const std::string& engine) {
   const std::filesystem::path output = model.parent_path() / ("normlens_bench_command" + model.extension().string());
   const Outcome idle = medianOf(5, {engine, "--version"});
   const std::vector<std::string> fold = {engine, "fold", model, "-o", output, "--max-growth", "100", "--quiet"};
@@ -60,7 +60,6 @@ void benchCommand(const std::filesystem::path& model, const std::string& engine)
   unproved.insert(unproved.end(), {"--no-verify", "--force"});
   const Outcome copied = medianOf(5, {"/bin/cp", model, output});
   const Outcome folded = medianOf(5, unproved);
-  const double torchMs = model.extension() == ".pt" ? medianMs(5, [&] { torchLoadAndSave(model, output); }) : 0;
   const Outcome proved = medianOf(1, fold);
   std::filesystem::remove(output);
   const double bytes = static_cast<double>(std::filesystem::file_size(model)) / 1e6;
@@ -69,12 +68,12 @@ void benchCommand(const std::filesystem::path& model, const std::string& engine)
   printRow("start: --version", idle.ms, "ms");
   printRow("fold, start and fsync included, no verification", folded.ms, "ms");
   printRow("  / cp of the same bytes", folded.ms / copied.ms, "");
-  if (torchMs > 0) printRow("  / torch::jit::load and save", folded.ms / torchMs, "");
   printRow("fold with verification in float64 and float32", proved.ms, "ms");
   printRow("peak memory, idle", idle.peakMegabytes, "MB");
   printRow("peak memory, fold without verification", folded.peakMegabytes, "MB");
   printRow("  above idle, per byte of the model", (folded.peakMegabytes - idle.peakMegabytes) / bytes, "");
   printRow("peak memory, fold with verification", proved.peakMegabytes, "MB");
+  return folded.ms;
 }
 
 }  // namespace normlens::bench

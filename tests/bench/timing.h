@@ -56,7 +56,8 @@ struct LoadFloor {
 LoadFloor torchLoad(const std::filesystem::path& model);
 LoadFloor onnxLoad(const std::filesystem::path& model);
 void benchFold(const std::filesystem::path& model, const LoadFloor& floor);
-void benchCommand(const std::filesystem::path& model, const std::string& engine);
+// How long the whole command takes without the proof.
+double benchCommand(const std::filesystem::path& model, const std::string& engine);
 void torchLoadAndSave(const std::filesystem::path& model, const std::filesystem::path& output);
 void benchOnnxOpen(const std::filesystem::path& small, const std::filesystem::path& large);
 

@@ -11,7 +11,7 @@
 namespace normlens::formats::onnx {
 namespace {
 
-constexpr int64_t kManyBytes = int64_t{1} << 30;
+constexpr int64_t kManyBytes = int64_t{256} << 20;
 
 using Names = std::unordered_set<std::string>;
 

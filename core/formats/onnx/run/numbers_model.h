@@ -1,8 +1,8 @@
 // The part of a model that computes numbers (sizes, indices, conditions), with what takes its shape from them.
 //
 // Its run shows whether shapes were inferred rightly where that had to follow numbers through the graph, and what could
-// not be inferred for want of a number; everything else follows from the operators' own rules. Where weights take
-// gigabytes it takes a fraction of a run of the whole, and no memory for them. Private to formats/onnx.
+// not be inferred for want of a number; everything else follows from the operators' own rules. Where weights are
+// large it takes a fraction of a run of the whole, and no memory for them. Private to formats/onnx.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace normlens::formats::onnx {
 
-// Its weights take more than a gigabyte.
+// Its weights take hundreds of megabytes.
 [[nodiscard]] bool takesLongToRun(const OnnxSource& source);
 
 struct NumbersModel {
