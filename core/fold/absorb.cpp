@@ -107,14 +107,6 @@ Result<std::vector<T>> sumOf(const std::vector<double>& bias, const std::vector<
   return out;
 }
 
-ElementRuns channelRuns(const TensorView& in, size_t channelAxis) {
-  const auto strides = outputStrides(in);
-  std::vector<RunDim> dims;
-  for (size_t i = 0; i < strides.size(); ++i)
-    dims.push_back({in.shape[i], in.strides[i], strides[i], i == channelAxis ? 1 : 0});
-  return {std::move(dims), 0, 0};
-}
-
 template <class T>
 struct ScaledBlocks {
   TensorView in;
@@ -147,9 +139,7 @@ Result<Blocks> scaled(const TensorView& in, ChannelScale scale) {
     return fail(ErrorCode::Internal, "a scale to absorb does not have one factor per channel of the weight");
   }
   Blocks blocks;
-  withElementType(in.dtype, [&]<class T>(T*) {
-    blocks = ScaledBlocks<T>{in, channelRuns(in, axis), std::move(scale)};
-  });
+  withElementType(in.dtype, [&]<class T>(T*) { blocks = ScaledBlocks<T>{in, elementsOf(in, axis), std::move(scale)}; });
   return blocks;
 }
 

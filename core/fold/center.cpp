@@ -51,7 +51,7 @@ ElementRuns regionRuns(const LoopNest& nest) {
 }
 
 template <class T>
-T* elementsOf(std::span<std::byte> out) {
+T* asElements(std::span<std::byte> out) {
   return reinterpret_cast<T*>(out.data());
 }
 
@@ -82,7 +82,7 @@ struct OwnRows {
   Status operator()(int64_t first, std::span<std::byte> out) const {
     mapBlock(in, first, out.size());
     const T* x = reinterpret_cast<const T*>(in.data) + nest.in;
-    T* y = elementsOf<T>(out);
+    T* y = asElements<T>(out);
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
     for (int64_t group = first / length; group * length < last; ++group) {
       const T* row = x + offsetOf(nest.kept, group).in;
@@ -106,7 +106,7 @@ struct GivenMeans {
   Status operator()(int64_t first, std::span<std::byte> out) const {
     mapBlock(in, first, out.size());
     const T* x = reinterpret_cast<const T*>(in.data);
-    T* y = elementsOf<T>(out);
+    T* y = asElements<T>(out);
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
     copy(all, x, y, first, last);
     region.forEach(first, last, [&](const Run& run) {
@@ -125,7 +125,7 @@ struct OwnElements {
 
   Status operator()(int64_t first, std::span<std::byte> out) const {
     const T* x = reinterpret_cast<const T*>(in.data);
-    T* y = elementsOf<T>(out);
+    T* y = asElements<T>(out);
     const int64_t last = first + static_cast<int64_t>(out.size() / sizeof(T));
     bool finite = true;
     copy(all, x, y, first, last);
@@ -140,11 +140,7 @@ struct OwnElements {
 };
 
 std::optional<ElementRuns> everywhere(const TensorView& in, const Pattern& pattern) {
-  if (pattern.wholeRegion()) return std::nullopt;
-  const auto strides = outputStrides(in);
-  std::vector<RunDim> dims;
-  for (size_t i = 0; i < strides.size(); ++i) dims.push_back({in.shape[i], in.strides[i], strides[i], 0});
-  return ElementRuns(std::move(dims), 0, 0);
+  return pattern.wholeRegion() ? std::nullopt : std::optional(elementsOf(in));
 }
 
 bool hasOwnRows(const LoopNest& nest, const Pattern& pattern) {

@@ -1,5 +1,7 @@
 #include "core/fold/element_runs.h"
 
+#include "core/fold/blocks.h"
+
 namespace normlens::fold {
 namespace {
 
@@ -52,6 +54,14 @@ Run ElementRuns::at(int64_t run, std::vector<int64_t>& index) const {
     here.group += index[d] * outer_[d].group;
   }
   return here;
+}
+
+ElementRuns elementsOf(const graph::TensorView& in, std::optional<size_t> channelAxis) {
+  const auto strides = outputStrides(in);
+  std::vector<RunDim> dims;
+  for (size_t i = 0; i < strides.size(); ++i)
+    dims.push_back({in.shape[i], in.strides[i], strides[i], i == channelAxis ? 1 : 0});
+  return {std::move(dims), 0, 0};
 }
 
 }  // namespace normlens::fold

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "core/graph/types.h"
 
 namespace normlens::fold {
 
@@ -68,5 +71,9 @@ class ElementRuns {
   RunDim inner_{1, 1, 1, 0};   // neighbours in the output
   int64_t count_ = 1;          // runs
 };
+
+// All elements of a tensor, in the order of outputStrides(in); grouped by their index along one axis where that is
+// said.
+[[nodiscard]] ElementRuns elementsOf(const graph::TensorView& in, std::optional<size_t> channelAxis = std::nullopt);
 
 }  // namespace normlens::fold

@@ -58,8 +58,8 @@ Result<RunShapes> shapesOfRun(const OnnxSource& source, const Tensors& inputs, c
 // nullopt: the whole model has to be run.
 std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tensors& inputs, const Task& task) {
   ProbeShapes seen;
-  for (size_t before = 1; before != seen.size();) {
-    before = seen.size();
+  for (;;) {
+    const size_t before = seen.size();
     StaticShapes inferred = staticShapes(source, inputs, seen);
     const auto numbers = numbersOf(source, inferred, inputs);
     if (!numbers) return std::nullopt;
@@ -77,8 +77,8 @@ std::optional<ProbeShapes> shapesByNumbers(const OnnxSource& source, const Tenso
         return std::nullopt;
     }
     if (numbers->complete) return std::move(inferred.shapes);
+    if (seen.size() == before) return std::nullopt;
   }
-  return std::nullopt;
 }
 
 }  // namespace

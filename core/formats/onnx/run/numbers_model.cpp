@@ -106,7 +106,8 @@ class NumbersSearch {
       const bool isInput = std::ranges::any_of(graph_.input(), [&](const auto& input) { return input.name() == name; });
       if (!read_.contains(name) || made_.contains(name) || constants_.contains(name) || isInput) continue;
       add(*graph.add_input(), name, value);
-      out.inputs.push_back({name, standIn(value)});
+      const auto elements = static_cast<size_t>(graph::elementCount(value.shape).value_or(0));
+      out.inputs.push_back({name, standIn(value.dtype, value.shape, zeros(elements * graph::dtypeBytes(value.dtype)))});
     }
     for (const std::string& name : inferred_.alsoTapped) graph.add_output()->set_name(name);
     for (const std::string& name : asked_) graph.add_output()->set_name(name);
@@ -119,18 +120,6 @@ class NumbersSearch {
     auto& type = *info.mutable_type()->mutable_tensor_type();
     type.set_elem_type(toOnnxType(value.dtype));
     for (const int64_t size : value.shape) type.mutable_shape()->add_dim()->set_dim_value(size);
-  }
-
-  static graph::TensorView standIn(const ProbedValue& value) {
-    graph::TensorView view;
-    view.dtype = value.dtype;
-    view.shape = value.shape;
-    view.strides.assign(value.shape.size(), 1);
-    for (size_t i = value.shape.size(); i-- > 1;) view.strides[i - 1] = view.strides[i] * value.shape[i];
-    const auto memory = zeros(static_cast<size_t>(graph::byteCount(view)));
-    view.data = memory.get();
-    view.owner = memory;
-    return view;
   }
 
   const OnnxSource& source_;

@@ -87,8 +87,9 @@ struct Session::Impl {
     std::vector<Ort::Value> initializers;
     const auto zeros = zerosFor(onlyForShape);
     for (const auto& [name, weight] : *weights) {
-      SharedValue made = zeros && onlyForShape.contains(name) ? shareTensor(standIn(weight.view, zeros))
-                                                              : shareTensor(fileCopy(weight).value_or(weight.view));
+      SharedValue made = zeros && onlyForShape.contains(name)
+                             ? shareTensor(standIn(weight.view.dtype, weight.view.shape, zeros))
+                             : shareTensor(fileCopy(weight).value_or(weight.view));
       memory.push_back(std::move(made.memory));
       if (asInputs && isLargeFloat(weight.view)) {
         weightNames.push_back(name);
@@ -113,11 +114,6 @@ struct Session::Impl {
       if (names.contains(name)) most = std::max(most, graph::byteCount(weight.view));
     }
     return most > 0 ? zeros(static_cast<size_t>(most)) : nullptr;
-  }
-
-  [[nodiscard]] static graph::TensorView standIn(const graph::TensorView& weight,
-                                                 const std::shared_ptr<const std::byte>& zeros) {
-    return {zeros.get(), weight.dtype, weight.shape, denseStrides(weight.shape), zeros};
   }
 
   // A weight that the runtime cannot use where it is mapped is copied anyway: from the file, so that the mapping's

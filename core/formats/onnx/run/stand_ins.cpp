@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include "core/formats/onnx/read/tensors/tensor_data.h"
 
 namespace normlens::formats::onnx {
 namespace {
@@ -64,6 +65,11 @@ std::shared_ptr<const std::byte> zeros(size_t bytes) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return nullptr;
   return {static_cast<const std::byte*>(data), [data, size](const std::byte*) { ::munmap(data, size); }};
+}
+
+graph::TensorView standIn(graph::DType dtype, const graph::Shape& shape,
+                          const std::shared_ptr<const std::byte>& zeros) {
+  return {zeros.get(), dtype, shape, denseStrides(shape), zeros};
 }
 
 }  // namespace normlens::formats::onnx

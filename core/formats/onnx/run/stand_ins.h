@@ -25,5 +25,8 @@ namespace normlens::formats::onnx {
 // Zeros for tensors up to some size. Reading them takes no memory of its own; writing to them is not allowed. Null
 // where the system has no such stretch of addresses.
 [[nodiscard]] std::shared_ptr<const std::byte> zeros(size_t bytes);
+// A tensor of such zeros, which are enough for it.
+[[nodiscard]] graph::TensorView standIn(graph::DType dtype, const graph::Shape& shape,
+                                        const std::shared_ptr<const std::byte>& zeros);
 
 }  // namespace normlens::formats::onnx

@@ -63,10 +63,11 @@ std::string runningRecord(const Archive& archive) {
 }
 
 // A file folded with --norm fast needs our own operator, which is only looked for where a file asks for it.
-torch::jit::Module load(const std::shared_ptr<const Archive>& archive, torch::jit::ExtraFilesMap& extraFiles) {
+// runsCode: while it is loaded, and would see what was not read.
+torch::jit::Module load(const std::shared_ptr<const Archive>& archive, bool runsCode,
+                        torch::jit::ExtraFilesMap& extraFiles) {
   const auto attempt = [&] {
-    // Code that runs meanwhile would see what was not read.
-    if (runningRecord(*archive).empty()) {
+    if (!runsCode) {
       const auto tensors = std::make_shared<MappedTensors>(*archive);
       auto module =
           torch::jit::load(std::make_shared<MappedReader>(archive, tensors), at::Device(at::kCPU), extraFiles);
@@ -156,7 +157,8 @@ class ObjectTypes {
 Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, bool strict) {
   if (threadLimit() > 0) at::set_num_threads(threadLimit());
   const std::string path = archive->file().path().string();
-  if (const std::string record = strict ? runningRecord(*archive) : ""; !record.empty())
+  const std::string record = runningRecord(*archive);
+  if (strict && !record.empty())
     return fail(ErrorCode::Unsupported,
                 path + " has code that runs while it is loaded (__setstate__ in " + record +
                     "), which is not done where a model cannot be confined",
@@ -181,7 +183,7 @@ Result<LoadedModule> loadModule(const std::shared_ptr<const Archive>& archive, b
     LoadedModule loaded;
     loaded.source.archive = archive;
     loaded.source.extraFiles = extraFilesOf(*archive);
-    loaded.source.module = load(archive, loaded.source.extraFiles);
+    loaded.source.module = load(archive, !record.empty(), loaded.source.extraFiles);
     if (const auto problem = ObjectTypes().misplaced(loaded.source.module._ivalue()))
       return fail(ErrorCode::Unreadable, path + " is a damaged TorchScript archive: " + *problem,
                   "copy or export the file again");

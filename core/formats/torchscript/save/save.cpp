@@ -108,8 +108,9 @@ Status unchanged(const Archive& archive) {
 std::optional<uint32_t> knownCrc(const Archive& archive, const RecordToWrite& record) {
   if (record.crc || record.bytes.size() != 1) return record.crc;
   const auto offset = archive.file().offsetOf(record.bytes[0]);
+  if (!offset) return std::nullopt;
   const auto original = std::ranges::find_if(archive.records(), [&](const ZipRecord& known) {
-    return offset == known.dataOffset && known.method == ZipMethod::Stored && known.size == record.size;
+    return *offset == known.dataOffset && known.method == ZipMethod::Stored && known.size == record.size;
   });
   return original == archive.records().end() ? std::nullopt : std::optional(original->crc);
 }
