@@ -272,15 +272,15 @@ struct PlanInfo {
   std::string policy;
   NormPrices prices;
   std::vector<EditInfo> edits;
-  std::vector<int> folded;  // norms that will become RMSNorm
+  std::vector<int> folded;       // norms that will become RMSNorm
   std::vector<NormState> norms;  // all of them, in the order of Analysis::norms
   int layer_norms = 0, centerings = 0, tensors_centered = 0;
   int shifts_absorbed = 0;  // norms whose beta moves into the biases of the linears behind them
   int64_t bytes_centered = 0, bytes_grown = 0;
   double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
 };
-NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered, shifts_absorbed,
-                bytes_centered, bytes_grown, gap)
+NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered,
+                shifts_absorbed, bytes_centered, bytes_grown, gap)
 
 // ---- preview_center: CenterParams -> CenterPreview. 'Center here' before it is done.
 struct CenterParams {

@@ -36,19 +36,17 @@ Verdict verdictFromName(const std::string& name) {
   return Verdict::Blocked;
 }
 
-QString verdictGroupTitle(Verdict verdict) {
+QString verdictTitle(Verdict verdict) {
   switch (verdict) {
     case Verdict::Free:
-      return QCoreApplication::translate("Verdict", "Folds free");
+      return QCoreApplication::translate("Verdict", "Can fold free");
     case Verdict::WithCentering:
-      return QCoreApplication::translate("Verdict", "With centering");
+      return QCoreApplication::translate("Verdict", "Only with centering");
     case Verdict::Blocked:
       break;
   }
   return QCoreApplication::translate("Verdict", "Blocked");
 }
-
-QString verdictBadge(Verdict verdict) { return verdictGroupTitle(verdict); }
 
 QString verdictIcon(Verdict verdict) {
   switch (verdict) {
@@ -84,25 +82,26 @@ void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms) {
   for (const protocol::NormInfo& norm : norms) {
     auto& group = groups_[static_cast<size_t>(verdictFromName(norm.verdict))];
     const QString width = norm.normalized_shape.empty() ? QString() : formatShape(norm.normalized_shape);
-    group.push_back({norm.index, text(norm.name), text(norm.name).mid(prefix), text(norm.reason), width, false, false});
+    group.push_back({norm.index, text(norm.name), text(norm.name).mid(prefix), text(norm.reason), width, {}});
   }
   endResetModel();
 }
 
-void NormModel::setPlan(const std::vector<int>& kept, const std::vector<int>& folded) {
-  const auto contains = [](const std::vector<int>& list, int norm) {
-    return std::find(list.begin(), list.end(), norm) != list.end();
-  };
+void NormModel::setPlan(const std::vector<PlanMark>& marks) {
   for (size_t g = 0; g < groups_.size(); ++g) {
+    bool changed = false;
     for (size_t r = 0; r < groups_[g].size(); ++r) {
       Row& row = groups_[g][r];
-      const bool isKept = contains(kept, row.norm), inPlan = contains(folded, row.norm);
-      if (isKept == row.kept && inPlan == row.inPlan) continue;
-      row.kept = isKept;
-      row.inPlan = inPlan;
+      const auto norm = static_cast<size_t>(row.norm);
+      const PlanMark mark = norm < marks.size() ? marks[norm] : PlanMark();
+      if (mark == row.mark) continue;
+      row.mark = mark;
+      changed = true;
       const QModelIndex at = createIndex(static_cast<int>(r), 0, static_cast<quintptr>(g + 1));
-      Q_EMIT dataChanged(at, at, {KeptRole, InPlanRole});
+      Q_EMIT dataChanged(at, at, {PlanRole, PlanWordRole, ReasonRole});
     }
+    const QModelIndex group = createIndex(static_cast<int>(g), 0, kGroupId);
+    if (changed) Q_EMIT dataChanged(group, group, {PlanWordRole});
   }
 }
 
@@ -140,15 +139,36 @@ QVariant NormModel::data(const QModelIndex& index, int role) const {
   return rowData(static_cast<Verdict>(groupOf(index)), groups_[groupOf(index)][static_cast<size_t>(index.row())], role);
 }
 
+// "7 folded, 1 kept"; where all are alike the one count.
+QString NormModel::groupPlan(const std::vector<Row>& rows) {
+  const auto count = [&](auto of) { return std::count_if(rows.begin(), rows.end(), of); };
+  const auto folded = count([](const Row& row) { return row.mark.folded(); });
+  const auto other = count([](const Row& row) { return row.mark.state == PlanState::OtherOutputs; });
+  const auto folds = count([](const Row& row) { return row.mark.folds(); }) - folded - other;
+  const auto kept = count([](const Row& row) { return row.mark.state == PlanState::Kept; });
+  QStringList parts;
+  if (folded > 0) parts << tr("%1 folded").arg(folded);
+  if (folds > 0) parts << tr("%1 would fold").arg(folds);
+  if (other > 0) parts << tr("%1 other outputs").arg(other);
+  if (kept > 0) parts << tr("%1 kept").arg(kept);
+  return parts.join(QStringLiteral(", "));
+}
+
+// Why it can or cannot, and where the plan does something else, why.
+QString NormModel::reasonOf(const Row& row) {
+  if (row.mark.because.isEmpty() || row.mark.because == row.reason) return row.reason;
+  return row.reason + u' ' + tr("%1 because %2.").arg(planBadge(row.mark.state), row.mark.because);
+}
+
 QVariant NormModel::groupData(Verdict verdict, int role) const {
   const int count = static_cast<int>(groups_[static_cast<size_t>(verdict)].size());
   switch (role) {
     case Qt::DisplayRole:
-      return verdictGroupTitle(verdict);
+      return verdictTitle(verdict);
     case Qt::ToolTipRole:
       return verdictMeaning(verdict);
     case Qt::AccessibleTextRole:
-      return QStringLiteral("%1, %2").arg(verdictGroupTitle(verdict)).arg(count);
+      return QStringLiteral("%1, %2").arg(verdictTitle(verdict)).arg(count);
     case IsGroupRole:
       return true;
     case VerdictRole:
@@ -157,6 +177,8 @@ QVariant NormModel::groupData(Verdict verdict, int role) const {
       return -1;
     case CountRole:
       return count;
+    case PlanWordRole:
+      return groupPlan(groups_[static_cast<size_t>(verdict)]);
     case SortRole:
       return static_cast<int>(verdict);
     default:
@@ -173,10 +195,12 @@ QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) const {
     case Qt::ToolTipRole:
       return QStringLiteral("%1\n%2").arg(row.name, row.reason);
     case Qt::AccessibleTextRole:
-      return QStringLiteral("%1: %2").arg(row.name, verdictBadge(verdict));
+      return row.mark.state == PlanState::Unknown
+                 ? QStringLiteral("%1: %2").arg(row.name, verdictTitle(verdict))
+                 : QStringLiteral("%1: %2, %3").arg(row.name, verdictTitle(verdict), planWord(row.mark.state));
     case Qt::AccessibleDescriptionRole:
     case ReasonRole:
-      return row.reason;
+      return reasonOf(row);
     case IsGroupRole:
       return false;
     case VerdictRole:
@@ -185,10 +209,10 @@ QVariant NormModel::rowData(Verdict verdict, const Row& row, int role) const {
       return row.norm;
     case WidthRole:
       return row.width;
-    case KeptRole:
-      return row.kept;
-    case InPlanRole:
-      return row.inPlan;
+    case PlanRole:
+      return static_cast<int>(row.mark.state);
+    case PlanWordRole:
+      return planWord(row.mark.state);
     case SortRole:
       return row.norm;
     default:

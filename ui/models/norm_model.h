@@ -1,4 +1,4 @@
-// The LayerNorms of a model in three groups by verdict: Folds free, With centering, Blocked.
+// The LayerNorms of a model in three groups by verdict: Can fold free, Only with centering, Blocked.
 //
 // A tree of two levels, one column. The groups are always there, with their counts. Thread: GUI thread.
 #pragma once
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/protocol/messages.h"
+#include "ui/session/words/plan_mark.h"
 
 namespace normlens::ui {
 
@@ -15,8 +16,7 @@ enum class Verdict { Free, WithCentering, Blocked };
 inline constexpr int kVerdicts = 3;
 
 [[nodiscard]] Verdict verdictFromName(const std::string& name);  // anything unknown is Blocked
-[[nodiscard]] QString verdictGroupTitle(Verdict verdict);        // "Folds free"
-[[nodiscard]] QString verdictBadge(Verdict verdict);             // "Folds free", "With centering", "Blocked"
+[[nodiscard]] QString verdictTitle(Verdict verdict);             // "Can fold free", "Only with centering", "Blocked"
 [[nodiscard]] QString verdictIcon(Verdict verdict);              // name of an icon
 [[nodiscard]] QString verdictMeaning(Verdict verdict);           // one sentence
 
@@ -26,21 +26,21 @@ class NormModel final : public QAbstractItemModel {
  public:
   enum Role {
     IsGroupRole = Qt::UserRole + 1,
-    VerdictRole,  // int of Verdict
-    NormRole,     // index of the LayerNorm; -1 for a group
-    NameRole,     // the whole name; DisplayRole leaves out the modules that all norms lie in
-    ReasonRole,   // sentence
-    WidthRole,    // "768", or "16×768"
-    CountRole,    // of a group
-    KeptRole,     // true: the user keeps it as it is
-    InPlanRole,   // true: the plan folds it
-    SortRole,     // execution order
+    VerdictRole,   // int of Verdict
+    NormRole,      // index of the LayerNorm; -1 for a group
+    NameRole,      // the whole name; DisplayRole leaves out the modules that all norms lie in
+    ReasonRole,    // sentence
+    WidthRole,     // "768", or "16×768"
+    CountRole,     // of a group
+    PlanRole,      // int of PlanState
+    PlanWordRole,  // "folded, centering"; of a group "9 folded"
+    SortRole,      // execution order
   };
 
   explicit NormModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
 
   void setNorms(const std::vector<protocol::NormInfo>& norms);
-  void setPlan(const std::vector<int>& kept, const std::vector<int>& folded);
+  void setPlan(const std::vector<PlanMark>& marks);       // by norm; empty: there is no plan
   [[nodiscard]] QModelIndex indexOfNorm(int norm) const;  // invalid when there is no such norm
 
   [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -54,10 +54,13 @@ class NormModel final : public QAbstractItemModel {
   struct Row {
     int norm = -1;
     QString name, shown, reason, width;
-    bool kept = false, inPlan = false;
+    PlanMark mark;
   };
   [[nodiscard]] QVariant groupData(Verdict verdict, int role) const;
   [[nodiscard]] QVariant rowData(Verdict verdict, const Row& row, int role) const;
+
+  [[nodiscard]] static QString groupPlan(const std::vector<Row>& rows);
+  [[nodiscard]] static QString reasonOf(const Row& row);
 
   std::array<std::vector<Row>, kVerdicts> groups_;
 };

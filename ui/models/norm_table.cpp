@@ -33,7 +33,12 @@ qlonglong elementsOf(const Info& norm) {
 
 }  // namespace
 
-NormTable::NormTable(QObject* parent) : RecordTable({}, {{NormRole, &Info::index}, {VerdictRole, verdictOf}}, parent) {
+NormTable::NormTable(QObject* parent)
+    : RecordTable({},
+                  {{NormRole, &Info::index},
+                   {VerdictRole, verdictOf},
+                   {PlanRole, [this](const Info& norm) { return static_cast<int>(markOf(norm).state); }}},
+                  parent) {
   setRows({}, columns());
 }
 
@@ -44,14 +49,19 @@ NormTable::Columns NormTable::columns() const {
        [](const Info& norm) { return QString::number(norm.index + 1); },
        {{kSortRole, &Info::index}}},
       {tr("LayerNorm"), tr("Its name in the file."), textOf(&Info::name)},
-      {tr("Verdict"),
+      {tr("Can be done"),
        tr("Whether it can become an RMSNorm without changing any output."),
-       [](const Info& norm) { return verdictBadge(verdictFromName(norm.verdict)); },
+       [](const Info& norm) { return verdictTitle(verdictFromName(norm.verdict)); },
        {{kSortRole, verdictOf}}},
-      {tr("In the plan"), tr("What the plan does with it: it folds, it stays, or you keep it."),
-       [this](const Info& norm) {
-         return kept_.contains(norm.index) ? tr("kept") : folded_.contains(norm.index) ? tr("folds") : tr("stays");
-       }},
+      {tr("The plan does"),
+       tr("What becomes of it by the plan, and whether that is proved."),
+       [this](const Info& norm) { return planWord(markOf(norm).state); },
+       {{Qt::ToolTipRole,
+         [this](const Info& norm) {
+           const PlanMark mark = markOf(norm);
+           return mark.because.isEmpty() ? planMeaning(mark.state)
+                                         : tr("%1 because %2.").arg(planBadge(mark.state), mark.because);
+         }}}},
       {tr("Over"),
        tr("The trailing axes over which it takes mean and variance."),
        [](const Info& norm) {
@@ -77,14 +87,17 @@ NormTable::Columns NormTable::columns() const {
 }
 
 void NormTable::setNorms(const std::vector<Info>& norms) {
-  kept_.clear();
-  folded_.clear();
+  marks_.clear();
   setRows(norms);
 }
 
-void NormTable::setPlan(const std::vector<int>& kept, const std::vector<int>& folded) {
-  kept_ = QSet<int>(kept.begin(), kept.end());
-  folded_ = QSet<int>(folded.begin(), folded.end());
+PlanMark NormTable::markOf(const Info& norm) const {
+  const auto at = static_cast<size_t>(norm.index);
+  return at < marks_.size() ? marks_[at] : PlanMark();
+}
+
+void NormTable::setPlan(std::vector<PlanMark> marks) {
+  marks_ = std::move(marks);
   if (rowCount() > 0) Q_EMIT dataChanged(index(0, InPlan), index(rowCount() - 1, InPlan));
 }
 

@@ -1,11 +1,11 @@
 // The LayerNorms of a model as a table: one row each, one column per fact; sorted, filtered and grouped by NormSorter.
 #pragma once
 
-#include <QSet>
 #include <vector>
 
 #include "core/protocol/messages.h"
 #include "ui/models/record_table.h"
+#include "ui/session/words/plan_mark.h"
 
 namespace normlens::ui {
 
@@ -30,18 +30,19 @@ class NormTable final : public RecordTable<protocol::NormInfo> {
     Reason,
     ColumnCount
   };
-  enum Role { NormRole = kSortRole + 1, VerdictRole };  // VerdictRole: int of ui::Verdict
+  enum Role { NormRole = kSortRole + 1, VerdictRole, PlanRole };  // int of ui::Verdict, of PlanState
 
   explicit NormTable(QObject* parent = nullptr);
 
   void setNorms(const std::vector<protocol::NormInfo>& norms);
-  void setPlan(const std::vector<int>& kept, const std::vector<int>& folded);
-  [[nodiscard]] int rowOf(int norm) const;  // -1: no such norm
+  void setPlan(std::vector<PlanMark> marks);  // by NormInfo::index; empty: there is no plan
+  [[nodiscard]] int rowOf(int norm) const;    // -1: no such norm
 
  private:
   [[nodiscard]] Columns columns() const;
+  [[nodiscard]] PlanMark markOf(const protocol::NormInfo& norm) const;
 
-  QSet<int> kept_, folded_;
+  std::vector<PlanMark> marks_;
 };
 
 // Words that must all occur in a name, verdict or reason; grouped: by verdict first, whichever column sorts.

@@ -11,53 +11,82 @@ namespace normlens::ui {
 
 class PlanChoices::Change final : public QUndoCommand {
  public:
-  Change(PlanChoices* choices, protocol::PlanParams after, const QString& text)
-      : QUndoCommand(text), choices_(choices), before_(choices->params_), after_(std::move(after)) {}
+  Change(PlanChoices* choices, Wanted after, const QString& text)
+      : QUndoCommand(text), choices_(choices), before_(choices->wanted_), after_(std::move(after)) {}
   void undo() override { put(before_); }
   void redo() override { put(after_); }
 
  private:
-  void put(const protocol::PlanParams& params) {
-    choices_->params_ = params;
+  void put(const Wanted& wanted) {
+    choices_->wanted_ = wanted;
     Q_EMIT choices_->changed();
   }
 
   PlanChoices* choices_;  // owns the stack that owns this
-  protocol::PlanParams before_, after_;
+  Wanted before_, after_;
 };
 
 PlanChoices::PlanChoices(Session* session) : QObject(session), session_(session) {}
 
-void PlanChoices::push(const protocol::PlanParams& params, const QString& text) {
-  undo_.push(new Change(this, params, text));  // owned by the stack, which calls redo()
+void PlanChoices::push(Wanted wanted, const QString& text) {
+  undo_.push(new Change(this, std::move(wanted), text));  // owned by the stack, which calls redo()
 }
 
 void PlanChoices::startOver(const protocol::PlanParams& params) {
-  params_ = params;
+  wanted_ = {params, false};
   undo_.clear();
 }
 
+void PlanChoices::setFolded(int norms) {
+  if (wanted_.folded) return;
+  push(Wanted{wanted_.params, true}, norms == 1 ? tr("fold 1 LayerNorm") : tr("fold %1 LayerNorms").arg(norms));
+}
+
 void PlanChoices::setPolicy(const QString& policy) {
-  if (text(params_.policy) == policy) return;
-  protocol::PlanParams params = params_;
+  if (text(wanted_.params.policy) == policy) return;
+  protocol::PlanParams params = wanted_.params;
   params.policy = policy.toStdString();
   push(params, tr("policy %1").arg(policy));
 }
 
 void PlanChoices::centerValue(int value, bool centered) {
-  protocol::PlanParams params = params_;
+  protocol::PlanParams params = wanted_.params;
   std::erase(params.center_values, value);
   if (centered) params.center_values.push_back(value);
-  if (params.center_values == params_.center_values) return;
-  const protocol::GraphNode* producer = session_->index().producer(value);
-  const QString where =
-      producer != nullptr ? shortName(session_->index().nodeTitle(producer->id), 2) : QString::number(value);
-  push(params, centered ? tr("center the output of %1").arg(where) : tr("center %1 no more").arg(where));
+  if (params.center_values == wanted_.params.center_values) return;
+  push(params,
+       centered ? tr("center the output of %1").arg(nameOf(value)) : tr("center %1 no more").arg(nameOf(value)));
+}
+
+// Of a constant its own, of another value that of what makes it.
+QString PlanChoices::nameOf(int value) const {
+  const ModelIndex& index = session_->index();
+  const protocol::GraphValue* known = index.value(value);
+  if (known != nullptr && known->constant) return shortName(text(known->name));
+  const protocol::GraphNode* producer = index.producer(value);
+  return producer != nullptr ? shortName(index.nodeTitle(producer->id), 2) : QString::number(value);
+}
+
+void PlanChoices::takeWay(const protocol::PlanWay& way) {
+  protocol::PlanParams params = wanted_.params;
+  if (way.kind == "copy") {
+    params.copy_values.push_back(way.value);
+  } else {
+    params.copy_values.clear();
+    params.center_values.push_back(way.value);
+  }
+  push(params, text(way.text));
+}
+
+void PlanChoices::center(int value, const protocol::EditInfo& instead) {
+  protocol::PlanParams params = toggled(wanted_.params, session_->index(), instead, false);
+  params.center_values.push_back(value);
+  push(params, tr("a centering at %1").arg(nameOf(value)));
 }
 
 void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
   if (norms.empty()) return;
-  std::set<int> kept(params_.keep_norms.begin(), params_.keep_norms.end());
+  std::set<int> kept(wanted_.params.keep_norms.begin(), wanted_.params.keep_norms.end());
   for (const int norm : norms) {
     if (keep) {
       kept.insert(norm);
@@ -65,9 +94,9 @@ void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
       kept.erase(norm);
     }
   }
-  protocol::PlanParams params = params_;
+  protocol::PlanParams params = wanted_.params;
   params.keep_norms.assign(kept.begin(), kept.end());
-  if (params.keep_norms == params_.keep_norms) return;
+  if (params.keep_norms == wanted_.params.keep_norms) return;
   const protocol::NormInfo* info = session_->norm(norms.front());
   QString name = info != nullptr ? shortName(text(info->name), 2) : QString::number(norms.front());
   if (norms.size() > 1) name = tr("%n LayerNorms", nullptr, static_cast<int>(norms.size()));
@@ -75,15 +104,15 @@ void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
 }
 
 void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {
-  const protocol::PlanParams params = toggled(params_, edit, on);
-  if (params.keep_norms == params_.keep_norms) return;
+  const protocol::PlanParams params = toggled(wanted_.params, session_->index(), edit, on);
+  if (samePlan(params, wanted_.params)) return;
   // "center wte.weight over 48 columns (copy: ...)": the head of it is enough for a menu.
   const QString what = text(edit.text).section(QLatin1String(" over "), 0, 0).section(QLatin1String(" ("), 0, 0);
   push(params, (on ? tr("turn on: %1") : tr("turn off: %1")).arg(what));
 }
 
 void PlanChoices::foldAll() {
-  protocol::PlanParams params = params_;
+  protocol::PlanParams params = wanted_.params;
   params.policy = "all";
   params.keep_norms.clear();
   push(params, tr("fold all"));
@@ -95,6 +124,6 @@ void PlanChoices::suggestBest() {
   push(params, tr("suggest best"));
 }
 
-void PlanChoices::reset() { push({}, tr("reset the plan")); }
+void PlanChoices::reset() { push(protocol::PlanParams{}, tr("reset the plan")); }
 
 }  // namespace normlens::ui

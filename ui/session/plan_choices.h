@@ -1,5 +1,5 @@
-// What the user wants of the plan: its parameters, each change of them a named step of the undo stack.
-// Thread: GUI thread.
+// What the user wants: the plan's parameters, and whether the plan is carried out (folded). Each change is a named step
+// of the undo stack; a change of the parameters is a plan that is not folded yet. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -18,30 +18,40 @@ class PlanChoices final : public QObject {
  public:
   explicit PlanChoices(Session* session);  // its owner, for the names of things
 
-  [[nodiscard]] const protocol::PlanParams& params() const { return params_; }
+  [[nodiscard]] const protocol::PlanParams& params() const { return wanted_.params; }
+  [[nodiscard]] bool folded() const { return wanted_.folded; }
   [[nodiscard]] QUndoStack* undoStack() { return &undo_; }
 
   void setPolicy(const QString& policy);
   void centerValue(int value, bool centered);
   void keepNorm(int norm, bool keep) { keepNorms({norm}, keep); }
-  void keepNorms(const std::vector<int>& norms, bool keep);  // one step
-  void setEditOn(const protocol::EditInfo& edit, bool on);   // see plan_rows.h
-  void foldAll();                                            // policy 'all', no norm kept
+  void keepNorms(const std::vector<int>& norms, bool keep);   // one step
+  void setEditOn(const protocol::EditInfo& edit, bool on);    // see plan_rows.h
+  void takeWay(const protocol::PlanWay& way);                 // where a copy and a centering compete
+  void center(int value, const protocol::EditInfo& instead);  // at run time, with that edit left out
+  void foldAll();                                             // policy 'all', no norm kept
   void suggestBest();  // the planner's choice with prices measured where the model runs; nothing kept, nothing added
   void reset();        // as after the analysis
 
   // ---- for the session
+  void setFolded(int norms);                                // it was folded: a step that can be taken back
   void startOver(const protocol::PlanParams& params = {});  // nothing to undo; tells nothing
 
  Q_SIGNALS:
   void changed();
 
  private:
+  struct Wanted {
+    protocol::PlanParams params;
+    bool folded = false;
+  };
   class Change;
-  void push(const protocol::PlanParams& params, const QString& text);
+  void push(const protocol::PlanParams& params, const QString& text) { push(Wanted{params, false}, text); }
+  void push(Wanted wanted, const QString& text);
+  [[nodiscard]] QString nameOf(int value) const;
 
   Session* session_;
-  protocol::PlanParams params_;
+  Wanted wanted_;
   QUndoStack undo_;
 };
 

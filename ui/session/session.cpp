@@ -166,6 +166,7 @@ void Session::setInputs(const protocol::InputsParams& inputs) {
         inputs_ = inputs;
         rememberInputs(path_, inputs);
         voidProof();
+        proofs_.clear();
         Q_EMIT inputsChanged();
         runAnalysis([this, before](const EngineError&) { inputsRefused(before); });
       },
@@ -191,6 +192,7 @@ void Session::inputsRefused(const protocol::InputsParams& before) {
 }
 
 void Session::planChosen() {
+  if (plan_ && samePlan(plannedFor_, choices_->params()) && !busy()) return foldChosen();
   plan_.reset();
   statsCache_.clear();
   ++planRevision_;
@@ -199,16 +201,27 @@ void Session::planChosen() {
   requestPlan();
 }
 
+// Fold taken back, or done again, of the plan that is shown.
+void Session::foldChosen() {
+  if (choices_->folded() == fold_.has_value()) return;
+  voidProof();
+  showProofOfPlan();
+  Q_EMIT planChanged();
+  if (choices_->folded()) fold_ ? foldAgain() : fold();
+}
+
 void Session::requestPlan() {
   // What opens or analyses asks for the plan at its end.
   if (!analysis_ || !served_ || job_.kind == JobKind::Analyzing) return;
   runJob(JobKind::Planning, methods::kPlan, choices_->params(), [this](const protocol::PlanInfo& plan) {
     plan_ = plan;
-    if (choices_->params().keep_norms.empty()) {
+    plannedFor_ = choices_->params();
+    if (samePlan(plannedFor_, nothingKept(plannedFor_))) {
       offered_ = plan;
       offeredFor_ = choices_->params();
     }
     recovering_ = fatal_ = false;
+    showProofOfPlan();
     Q_EMIT planChanged();
     restoreProject();
     foldAgain();
@@ -218,10 +231,9 @@ void Session::requestPlan() {
 
 // What the plan would hold if no norm were kept: the edits that can be turned on again.
 void Session::requestOffer() {
-  protocol::PlanParams params = choices_->params();
-  if (params.keep_norms.empty() || (offered_ && sameOffer(offeredFor_, params))) return;
+  const protocol::PlanParams params = nothingKept(choices_->params());
+  if (samePlan(params, choices_->params()) || (offered_ && samePlan(offeredFor_, params))) return;
   offered_.reset();
-  params.keep_norms.clear();
   engine_->request(methods::kPlan, params, this, [this, params](const Reply<protocol::PlanInfo>& reply) {
     if (!reply || !sameOffer(params, choices_->params())) return;  // moved on
     offered_ = *reply;
@@ -245,10 +257,34 @@ void Session::fold() {
         fold_ = result;
         foldServed_ = true;
         plan_ = result.plan;
+        keepProof();
+        choices_->setFolded(static_cast<int>(result.plan.folded.size()));
         Q_EMIT planChanged();
         Q_EMIT foldChanged();
       },
       [this](const EngineError&) { voidProof(); });
+}
+
+void Session::keepProof() {
+  constexpr size_t kMostProofs = 32;
+  std::erase_if(proofs_, [this](const Proof& proof) { return isOfPlan(proof); });
+  if (proofs_.size() == kMostProofs) proofs_.erase(proofs_.begin());
+  proofs_.push_back({choices_->params(), flavour_, *fold_});
+}
+
+bool Session::isOfPlan(const Proof& proof) const {
+  return proof.flavour == flavour_ && samePlan(proof.params, choices_->params());
+}
+
+// Where the plan shown is one that is folded and was proved; the engine is to make it anew.
+void Session::showProofOfPlan() {
+  if (!choices_->folded() || fold_ || !plan_) return;
+  const auto known = std::ranges::find_if(
+      proofs_, [this](const Proof& proof) { return isOfPlan(proof) && sameEdits(proof.result.plan, *plan_); });
+  if (known == proofs_.end()) return;
+  fold_ = known->result;
+  foldServed_ = false;
+  Q_EMIT foldChanged();
 }
 
 // What was proved before the engine had to be started again holds for the same file and the same edits; the engine has
@@ -283,6 +319,8 @@ void Session::setFlavour(const QString& norm) {
   if (norm.toStdString() == flavour_) return;
   flavour_ = norm.toStdString();
   voidProof();
+  showProofOfPlan();
+  foldAgain();
 }
 
 void Session::exportTo(const QString& path, bool force) {

@@ -4,7 +4,7 @@
 // Views read the state and listen to the signals; whatever takes time is asked of the engine and arrives by signal. One
 // job (open, analyze, plan, fold, export, bench) runs at a time and shows in the status bar; small questions of the
 // inspector run beside it. A late answer to a job that was superseded is dropped. Each change of the
-// plan's parameters asks for the plan anew and makes an older proof and measurement void.
+// plan's parameters asks for the plan anew; a proof belongs to its plan, and is shown again when that plan is (undo).
 //
 // A model that is opened takes the place of the one shown once it was read; where that fails the one shown stays. When
 // the engine dies the model shown, the plan's parameters and the undo stack stay; recover() starts a new engine and
@@ -26,6 +26,7 @@
 #include "ui/session/model_index.h"
 #include "ui/session/plan_choices.h"
 #include "ui/session/project/project.h"
+#include "ui/session/words/plan_mark.h"
 #include "ui/session/words/plan_rows.h"
 #include "ui/session/words/remaining_time.h"
 
@@ -66,6 +67,12 @@ class Session final : public QObject {
   [[nodiscard]] bool canMeasure() const { return analysis_ && served_ && !busy() && hasSides(); }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] PlanChoices* choices() const { return choices_; }
+  // What the plan does with a norm, and with all of them by their index.
+  [[nodiscard]] PlanMark planMark(int norm) const;
+  [[nodiscard]] std::vector<PlanMark> planMarks() const;
+  [[nodiscard]] const protocol::NormState* normState(int norm) const;  // nullptr: there is no plan
+  // Another plan than the one shown was proved; undo may lead to it.
+  [[nodiscard]] bool keepsProof() const { return !proofs_.empty() && !fold_; }
   // The plan's edits and those that the user turned off; empty while there is no plan.
   [[nodiscard]] std::vector<PlanRow> planRows() const;
   [[nodiscard]] GraphSelection* selection() const { return selection_; }
@@ -119,6 +126,9 @@ class Session final : public QObject {
                                              std::function<void(const Reply<protocol::TensorStats>&)> done);
   void saveTensor(int value, const QString& path);  // a job
   void previewCenter(int value, QObject* context, std::function<void(const Reply<protocol::CenterPreview>&)> done);
+  // The plan that other parameters would give; nothing changes.
+  EngineClient::RequestId previewPlan(const protocol::PlanParams& params, QObject* context,
+                                      std::function<void(const Reply<protocol::PlanInfo>&)> done);
 
  Q_SIGNALS:
   void leaving();                                              // the model shown is about to go
@@ -151,7 +161,10 @@ class Session final : public QObject {
   void endJob();
   void clearModel();
   void voidProof();
+  void keepProof();
+  void showProofOfPlan();
   [[nodiscard]] bool hasSides() const;
+  [[nodiscard]] int firstOther() const;  // the norm from which on a failed proof saw other outputs
   void ask(Wanted wanted);
   void startOpening(const QString& path);
   void dropNext();
@@ -162,6 +175,7 @@ class Session final : public QObject {
   void opened(protocol::ModelInfo&& info);
   void foldAgain();
   void planChosen();
+  void foldChosen();
   void analyze();  // with the inputs that are set
   void analyzeGuessing();
   void runAnalysis(Failed failed);
@@ -181,10 +195,18 @@ class Session final : public QObject {
   ModelIndex index_;
   std::optional<protocol::Analysis> analysis_;
   std::optional<protocol::PlanInfo> plan_;
+  protocol::PlanParams plannedFor_;
   std::optional<protocol::PlanInfo> offered_;  // the plan if no norm were kept
   protocol::PlanParams offeredFor_;
   std::optional<protocol::FoldResult> fold_;
   bool foldServed_ = false;  // the engine has it
+  struct Proof {
+    protocol::PlanParams params;
+    std::string flavour;
+    protocol::FoldResult result;
+  };
+  [[nodiscard]] bool isOfPlan(const Proof& proof) const;
+  std::vector<Proof> proofs_;  // of this model with these inputs, the newest last
   std::optional<protocol::ExportResult> exported_;
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;

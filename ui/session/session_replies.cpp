@@ -20,6 +20,7 @@ void Session::clearModel() {
   plan_.reset();
   offered_.reset();
   fold_.reset();
+  proofs_.clear();
   measurements_->clear();
   exported_.reset();
   statsCache_.clear();
@@ -56,7 +57,10 @@ void Session::opened(protocol::ModelInfo&& info) {
   offered_.reset();
   statsCache_.clear();
   foldServed_ = false;
-  if (!sameModel) voidProof();
+  if (!sameModel) {
+    voidProof();
+    proofs_.clear();
+  }
   Q_EMIT modelChanged();
   if (sameModel) {
     selection_->select(before);
@@ -126,6 +130,11 @@ void Session::previewCenter(int value, QObject* context,
   protocol::CenterParams params;
   params.value = value;
   engine_->request(methods::kPreviewCenter, params, context, std::move(done));
+}
+
+EngineClient::RequestId Session::previewPlan(const protocol::PlanParams& params, QObject* context,
+                                             std::function<void(const Reply<protocol::PlanInfo>&)> done) {
+  return engine_->request(methods::kPlan, params, context, std::move(done));
 }
 
 }  // namespace normlens::ui

@@ -32,6 +32,34 @@ bool Session::folds(int norm) const {
   return plan_ && std::find(plan_->folded.begin(), plan_->folded.end(), norm) != plan_->folded.end();
 }
 
+const protocol::NormState* Session::normState(int norm) const {
+  if (!plan_) return nullptr;
+  const auto& states = plan_->norms;
+  const auto found = std::ranges::find(states, norm, &protocol::NormState::norm);
+  return found == states.end() ? nullptr : &*found;
+}
+
+PlanMark Session::planMark(int index) const {
+  const protocol::NormState* state = normState(index);
+  return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther());
+}
+
+std::vector<PlanMark> Session::planMarks() const {
+  std::vector<PlanMark> marks;
+  if (!plan_) return marks;
+  const int other = firstOther();
+  for (const protocol::NormState& state : plan_->norms) {
+    const auto at = static_cast<size_t>(std::max(state.norm, 0));
+    if (marks.size() <= at) marks.resize(at + 1);
+    marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other);
+  }
+  return marks;
+}
+
+int Session::firstOther() const {
+  return fold_ && fold_->verify ? normNamed(text(fold_->verify->first_diverging)) : -1;
+}
+
 int Session::inputOfNorm(int index) const {
   const protocol::NormInfo* info = norm(index);
   if (info == nullptr) return -1;

@@ -17,6 +17,7 @@ QByteArray svgSource(const QString& name) {
 
 // Qt Svg has no notion of an inherited currentColor from outside, so the word is replaced in the source.
 QByteArray tinted(QByteArray source, const QColor& color) {
+  source.replace("\"ground\"", color.lightnessF() > 0.55 ? "\"#10151b\"" : "\"#ffffff\"");  // on a filled sign
   return source.replace("currentColor", color.name(QColor::HexRgb).toLatin1());
 }
 

@@ -25,6 +25,8 @@ Colors colorsOf(Badge::Tone tone, const Theme& theme) {
       return {theme.blocked, theme.blockedBack};
     case Badge::Tone::Centering:
       return {theme.centering, theme.centeringBack};
+    case Badge::Tone::Accent:
+      return {theme.accentText, theme.selection};
     case Badge::Tone::Neutral:
       break;
   }
@@ -33,7 +35,9 @@ Colors colorsOf(Badge::Tone tone, const Theme& theme) {
 
 }  // namespace
 
-Badge::Badge(QWidget* parent) : QWidget(parent) { setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed); }
+Badge::Badge(QWidget* parent, Look look) : QWidget(parent), look_(look) {
+  setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+}
 
 void Badge::set(Tone tone, const QString& icon, const QString& word) {
   tone_ = tone;
@@ -53,9 +57,14 @@ void Badge::paintEvent(QPaintEvent*) {
   const Colors colors = colorsOf(tone_, themeOf(this));
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(Qt::NoPen);
-  painter.setBrush(colors.ground);
-  painter.drawRoundedRect(rect(), height() / 2.0, height() / 2.0);
+  if (look_ == Look::Filled) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colors.ground);
+    painter.drawRoundedRect(rect(), height() / 2.0, height() / 2.0);
+  } else {
+    painter.setPen(colors.ink);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+  }
   double left = kSide;
   if (!icon_.isEmpty()) {
     paintIcon(painter, QRectF(left, (height() - kIcon) / 2.0, kIcon, kIcon), icon_, colors.ink);

@@ -1,4 +1,5 @@
-// A pill with an icon and a word: a verdict, or the outcome of a proof. Never colour alone.
+// A pill with an icon and a word: a verdict, or the outcome of a proof; outlined, with square corners: what the plan
+// does. Never colour alone.
 #pragma once
 
 #include <QWidget>
@@ -9,9 +10,10 @@ class Badge final : public QWidget {
   Q_OBJECT
 
  public:
-  enum class Tone { Good, Blocked, Centering, Neutral };
+  enum class Tone { Good, Blocked, Centering, Neutral, Accent };
+  enum class Look { Filled, Outlined };
 
-  explicit Badge(QWidget* parent = nullptr);
+  explicit Badge(QWidget* parent = nullptr, Look look = Look::Filled);
 
   void set(Tone tone, const QString& icon, const QString& word);
   [[nodiscard]] QString word() const { return word_; }
@@ -22,6 +24,7 @@ class Badge final : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
+  Look look_;
   Tone tone_ = Tone::Neutral;
   QString icon_, word_;
 };

@@ -71,7 +71,7 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
       const Verdict verdict = verdictFromName(norm.verdict);
-      entries.push_back({text(norm.name), verdictBadge(verdict), verdictIcon(verdict), true,
+      entries.push_back({text(norm.name), verdictTitle(verdict), verdictIcon(verdict), true,
                          [this, index = norm.index] { session_->selection()->selectNorm(index); }});
     }
   }

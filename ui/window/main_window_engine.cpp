@@ -191,6 +191,8 @@ void MainWindow::nextAction(NextAction action) {
       return actions_->exportModel->trigger();
     case NextAction::Measure:
       return actions_->measure->trigger();
+    case NextAction::SuggestBest:
+      return actions_->suggestBest->trigger();
     case NextAction::Restart:
       return actions_->restartEngine->trigger();
     case NextAction::Resume:
@@ -225,7 +227,7 @@ void MainWindow::fillSearch() {
   if (session_->analysis()) {
     for (const protocol::NormInfo& norm : session_->analysis()->norms) {
       const Verdict verdict = verdictFromName(norm.verdict);
-      entries.push_back({Target::Norm, norm.index, text(norm.name), verdictBadge(verdict), verdictIcon(verdict)});
+      entries.push_back({Target::Norm, norm.index, text(norm.name), verdictTitle(verdict), verdictIcon(verdict)});
     }
   }
   tools_->search()->model()->setEntries(std::move(entries));

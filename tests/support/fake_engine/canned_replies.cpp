@@ -16,9 +16,16 @@ bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+bool needsOneOf(const CannedModel& model, int norm, const std::vector<int>& constants) {
+  const auto& weights = model.weights[static_cast<size_t>(norm)];
+  return std::any_of(model.graph.values.begin(), model.graph.values.end(), [&](const protocol::GraphValue& value) {
+    return contains(constants, value.id) && std::find(weights.begin(), weights.end(), value.name) != weights.end();
+  });
+}
+
 bool folds(const CannedModel& model, const protocol::PlanParams& params, int norm) {
   if (contains(params.keep_norms, norm)) return false;
-  if (foldsFree(model, norm)) return true;
+  if (foldsFree(model, norm)) return !needsOneOf(model, norm, params.keep_values);
   return params.policy == "all" || params.policy == "paper" ||
          contains(params.center_values, model.normInputs[static_cast<size_t>(norm)]);
 }
@@ -183,6 +190,22 @@ protocol::ShiftCone shiftCone(const CannedModel& model, int node) {
   return cone;
 }
 
+protocol::NormState normState(const CannedModel& model, const protocol::PlanParams& params, int norm) {
+  protocol::NormState state;
+  state.norm = norm;
+  const bool free = foldsFree(model, norm);
+  if (!folds(model, params, norm)) {
+    state.state = "kept";
+    state.because = contains(params.keep_norms, norm) ? "you keep it"
+                    : free                            ? "a weight that it needs is left as it is"
+                                                      : "its own centering costs more than it saves";
+  } else {
+    state.state = free ? "folded" : "folded_with_centering";
+    state.counted = !free;
+  }
+  return state;
+}
+
 protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& params) {
   protocol::PlanInfo info;
   info.policy = params.policy;
@@ -206,6 +229,7 @@ protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& pa
     }
     info.edits.push_back({"replace_norm", "replace " + name + " by an RMSNorm", node, 0, 0, {norm}});
   }
+  for (int norm = 0; norm < info.layer_norms; ++norm) info.norms.push_back(normState(model, params, norm));
   return info;
 }
 

@@ -60,10 +60,17 @@ Project projectOf(const Session& session) {
   for (const int norm : params.keep_norms) {
     if (const protocol::NormInfo* info = session.norm(norm)) project.kept << text(info->name);
   }
-  for (const int id : params.center_values) {
-    const protocol::GraphValue* value = session.index().value(id);
-    project.centered.push_back({id, value != nullptr ? text(value->name) : QString()});
-  }
+  const auto named = [&](const std::vector<int>& ids) {
+    std::vector<NamedValue> values;
+    for (const int id : ids) {
+      const protocol::GraphValue* value = session.index().value(id);
+      values.push_back({id, value != nullptr ? text(value->name) : QString()});
+    }
+    return values;
+  };
+  project.centered = named(params.center_values);
+  project.copied = named(params.copy_values);
+  project.untouched = named(params.keep_values);
   project.flavour = session.flavour();
   project.inputs = session.inputs();
   project.bench = session.measurements()->last();
@@ -116,15 +123,20 @@ protocol::PlanParams planOf(const Project& project, const Session& session, QStr
   const auto norms = numbersByName(session.analysis()->norms, &protocol::NormInfo::name, &protocol::NormInfo::index);
   Found kept(params.keep_norms, lost);
   for (const QString& name : project.kept) kept.add(norms.value(name, -1), name);
-  if (project.centered.empty()) return params;
+  if (project.centered.empty() && project.copied.empty() && project.untouched.empty()) return params;
   const auto values =
       numbersByName(session.index().graph().values, &protocol::GraphValue::name, &protocol::GraphValue::id);
-  Found centered(params.center_values, lost);
-  for (const CenteredValue& wanted : project.centered) {
-    const protocol::GraphValue* same = session.index().value(wanted.value);
-    const bool isSame = same != nullptr && text(same->name) == wanted.name;
-    centered.add(isSame ? wanted.value : values.value(wanted.name, -1), wanted.name);
-  }
+  const auto take = [&](const std::vector<NamedValue>& from, std::vector<int>& numbers) {
+    Found found(numbers, lost);
+    for (const NamedValue& wanted : from) {
+      const protocol::GraphValue* same = session.index().value(wanted.value);
+      const bool isSame = same != nullptr && text(same->name) == wanted.name;
+      found.add(isSame ? wanted.value : values.value(wanted.name, -1), wanted.name);
+    }
+  };
+  take(project.centered, params.center_values);
+  take(project.copied, params.copy_values);
+  take(project.untouched, params.keep_values);
   return params;
 }
 

@@ -37,7 +37,7 @@ struct ProjectView {
   QString norm;                         // selected; empty: none
 };
 
-struct CenteredValue {
+struct NamedValue {
   int value = -1;
   QString name;
 };
@@ -49,8 +49,8 @@ struct Project {
   QString beside;  // the model's path from the project's folder; of a project that was read
   std::string policy, prices;
   double maxGrowthPercent = 10;
-  QStringList kept;  // norms, by name
-  std::vector<CenteredValue> centered;
+  QStringList kept;                                     // norms, by name
+  std::vector<NamedValue> centered, copied, untouched;  // at run time; constants
   std::string flavour;
   protocol::InputsParams inputs;
   ProjectView view;

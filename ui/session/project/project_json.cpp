@@ -49,13 +49,29 @@ QStringList namesFrom(const Json& list) {
   return names;
 }
 
-Json planJson(const Project& project) {
-  Json centered = Json::array();
-  for (const CenteredValue& value : project.centered) {
-    centered.push_back({{"value", value.value}, {"name", value.name.toStdString()}});
+Json valuesJson(const std::vector<NamedValue>& values) {
+  Json list = Json::array();
+  for (const NamedValue& value : values) list.push_back({{"value", value.value}, {"name", value.name.toStdString()}});
+  return list;
+}
+
+std::vector<NamedValue> valuesFrom(const Json& list) {
+  std::vector<NamedValue> values;
+  for (const Json& value : list) {
+    values.push_back({static_cast<int>(wholeIn(value, "value", -1)), text(value.value("name", std::string()))});
   }
-  return {{"policy", project.policy},      {"prices", project.prices}, {"max_growth_percent", project.maxGrowthPercent},
-          {"kept", namesOf(project.kept)}, {"centered", centered},     {"norm", project.flavour}};
+  return values;
+}
+
+Json planJson(const Project& project) {
+  return {{"policy", project.policy},
+          {"prices", project.prices},
+          {"max_growth_percent", project.maxGrowthPercent},
+          {"kept", namesOf(project.kept)},
+          {"centered", valuesJson(project.centered)},
+          {"copied", valuesJson(project.copied)},
+          {"untouched", valuesJson(project.untouched)},
+          {"norm", project.flavour}};
 }
 
 void readPlan(const Json& json, Project& project) {
@@ -63,10 +79,9 @@ void readPlan(const Json& json, Project& project) {
   project.prices = json.value("prices", protocol::PlanParams().prices);
   project.maxGrowthPercent = json.value("max_growth_percent", project.maxGrowthPercent);
   project.kept = namesFrom(listIn(json, "kept"));
-  for (const Json& value : listIn(json, "centered")) {
-    project.centered.push_back(
-        {static_cast<int>(wholeIn(value, "value", -1)), text(value.value("name", std::string()))});
-  }
+  project.centered = valuesFrom(listIn(json, "centered"));
+  project.copied = valuesFrom(listIn(json, "copied"));
+  project.untouched = valuesFrom(listIn(json, "untouched"));
   project.flavour = json.value("norm", protocol::FoldParams().norm);
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+
+#include "ui/session/model_index.h"
 
 namespace normlens::ui {
 
@@ -30,17 +33,33 @@ std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol:
   return rows;
 }
 
-protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditInfo& edit, bool on) {
-  const std::vector<int> norms = edit.frees.indices();
-  std::erase_if(params.keep_norms, [&](int norm) { return edit.frees.contains(norm); });
-  if (!on) params.keep_norms.insert(params.keep_norms.end(), norms.begin(), norms.end());
+protocol::PlanParams toggled(protocol::PlanParams params, const ModelIndex& index, const protocol::EditInfo& edit,
+                             bool on) {
+  const int constant = edit.kind == "center_constant" ? index.constantNamedIn(QString::fromStdString(edit.text)) : -1;
+  if (constant >= 0) std::erase(params.keep_values, constant);
+  if (constant >= 0 && !on) params.keep_values.push_back(constant);
+  // On again, its norms are to be folded again; off, they may still be by another way.
+  if (on || constant < 0) std::erase_if(params.keep_norms, [&](int norm) { return edit.frees.contains(norm); });
+  if (!on && constant < 0) {
+    const std::vector<int> norms = edit.frees.indices();
+    params.keep_norms.insert(params.keep_norms.end(), norms.begin(), norms.end());
+  }
   std::sort(params.keep_norms.begin(), params.keep_norms.end());
   return params;
 }
 
-bool sameOffer(const protocol::PlanParams& a, const protocol::PlanParams& b) {
-  return a.policy == b.policy && a.center_values == b.center_values && a.max_growth_percent == b.max_growth_percent &&
-         a.prices == b.prices;
+protocol::PlanParams nothingKept(protocol::PlanParams params) {
+  params.keep_norms.clear();
+  params.keep_values.clear();
+  return params;
+}
+
+bool samePlan(const protocol::PlanParams& a, const protocol::PlanParams& b) {
+  const auto all = [](const protocol::PlanParams& p) {
+    return std::tie(p.policy, p.center_values, p.copy_values, p.keep_values, p.keep_norms, p.max_growth_percent,
+                    p.prices);
+  };
+  return all(a) == all(b);
 }
 
 }  // namespace normlens::ui

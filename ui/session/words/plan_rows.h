@@ -1,7 +1,8 @@
 // The edits that the plan has, and those that the user turned off, as one list.
 //
-// An edit cannot be taken out alone: it is there because norms need it. So it is off when all norms that need it are
-// kept as LayerNorms, and the engine plans anew for the rest. Thread: value types, pure functions.
+// A weight that is left alone leaves the norms that need it to whatever still pays: a copy, a centering, or to stay. An
+// edit without a weight is off when all norms that need it are kept as LayerNorms. The engine then plans anew. Thread:
+// value types, pure functions.
 #pragma once
 
 #include <QString>
@@ -11,6 +12,8 @@
 #include "core/protocol/messages.h"
 
 namespace normlens::ui {
+
+class ModelIndex;
 
 struct PlanRow {
   protocol::EditInfo edit;
@@ -22,9 +25,15 @@ struct PlanRow {
 [[nodiscard]] std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol::PlanInfo& plan);
 
 // `params` with the edit turned on or off.
-[[nodiscard]] protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditInfo& edit, bool on);
+[[nodiscard]] protocol::PlanParams toggled(protocol::PlanParams params, const ModelIndex& index,
+                                           const protocol::EditInfo& edit, bool on);
+// `params` with nothing kept as it is: what could be turned on.
+[[nodiscard]] protocol::PlanParams nothingKept(protocol::PlanParams params);
 
-// Whether both ask for the same plan but for the norms kept.
-[[nodiscard]] bool sameOffer(const protocol::PlanParams& a, const protocol::PlanParams& b);
+[[nodiscard]] bool samePlan(const protocol::PlanParams& a, const protocol::PlanParams& b);
+// Whether both ask for the same plan but for what is kept.
+[[nodiscard]] inline bool sameOffer(const protocol::PlanParams& a, const protocol::PlanParams& b) {
+  return samePlan(nothingKept(a), nothingKept(b));
+}
 
 }  // namespace normlens::ui

@@ -8,7 +8,7 @@
 #include "ui/session/words/format.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/verdict_color.h"
+#include "ui/widgets/mark_color.h"
 
 namespace normlens::ui {
 
@@ -67,12 +67,20 @@ void NormDelegate::paintGroup(QPainter& painter, const QRect& row, const QModelI
   const int count = index.data(NormModel::CountRole).toInt();
   paintIcon(painter, QRectF(row.left() + 28, middle - 8, 16, 16), verdictIcon(verdict),
             count > 0 ? verdictColor(verdict, theme) : theme.textSoft);
-  painter.setFont(uiFont(13, QFont::DemiBold));
+  const QFont titleFont = uiFont(13, QFont::DemiBold), countFont = uiFont(12, QFont::Medium);
+  const QString title = index.data().toString(), counted = QString::number(count);
+  painter.setFont(titleFont);
   painter.setPen(theme.text);
-  painter.drawText(row.adjusted(52, 0, -44, 0), Qt::AlignVCenter | Qt::AlignLeft, index.data().toString());
-  painter.setFont(uiFont(12, QFont::Medium));
+  painter.drawText(row.adjusted(52, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, title);
+  int left = 52 + QFontMetrics(titleFont).horizontalAdvance(title) + 8;
+  painter.setFont(countFont);
   painter.setPen(theme.textSoft);
-  painter.drawText(row.adjusted(0, 0, -kRight - 2, 0), Qt::AlignVCenter | Qt::AlignRight, QString::number(count));
+  painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, counted);
+  left += QFontMetrics(countFont).horizontalAdvance(counted) + 10;
+  const QRect rest = row.adjusted(left, 0, -kRight - 2, 0);
+  painter.drawText(
+      rest, Qt::AlignVCenter | Qt::AlignRight,
+      QFontMetrics(countFont).elidedText(index.data(NormModel::PlanWordRole).toString(), Qt::ElideRight, rest.width()));
 }
 
 void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
@@ -89,21 +97,24 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
     painter.drawRoundedRect(QRectF(row.left() + 6, row.top() + 4, 3, row.height() - 8), 1.5, 1.5);
   }
   const QRect line(row.left(), row.top(), row.width(), kRow);
-  const bool kept = index.data(NormModel::KeptRole).toBool();
   const Verdict verdict = verdictOf(index);
-  paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
-            kept ? QStringLiteral("minus") : verdictIcon(verdict),
-            kept ? theme.textFaint : verdictColor(verdict, theme));
-  // A norm that folds although it is not free is worth a word.
-  const bool added = verdict != Verdict::Free && index.data(NormModel::InPlanRole).toBool();
-  const QString width = kept ? tr("kept") : added ? tr("in the plan") : index.data(NormModel::WidthRole).toString();
-  const QFont widthFont = uiFont(11);
-  const int widthSpace = QFontMetrics(widthFont).horizontalAdvance(width);
-  painter.setFont(widthFont);
-  painter.setPen(added && !kept ? theme.good : theme.textFaint);
-  painter.drawText(line.adjusted(0, 0, -kRight, 0), Qt::AlignVCenter | Qt::AlignRight, width);
-  paintName(painter, line.adjusted(kTextLeft + 4, 0, -kRight - widthSpace - 8, 0), index.data().toString(), theme,
-            current);
+  paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14), verdictIcon(verdict),
+            verdictColor(verdict, theme));
+  const auto state = static_cast<PlanState>(index.data(NormModel::PlanRole).toInt());
+  int right = kRight;
+  if (state != PlanState::Unknown) {
+    paintIcon(painter, QRectF(line.right() - kRight - 13, line.center().y() - 6.5, 14, 14), planIcon(state),
+              planColor(state, theme));
+    right += 20;
+  }
+  const QString word = state == PlanState::Unknown ? index.data(NormModel::WidthRole).toString()
+                                                   : index.data(NormModel::PlanWordRole).toString();
+  const QFont wordFont = uiFont(11);
+  painter.setFont(wordFont);
+  painter.setPen(theme.textSoft);
+  painter.drawText(line.adjusted(0, 0, -right, 0), Qt::AlignVCenter | Qt::AlignRight, word);
+  right += QFontMetrics(wordFont).horizontalAdvance(word) + 8;
+  paintName(painter, line.adjusted(kTextLeft + 4, 0, -right, 0), index.data().toString(), theme, current);
   if (!current) return;
   painter.setFont(uiFont(11));
   painter.setPen(theme.text);

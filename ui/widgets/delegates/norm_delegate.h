@@ -1,5 +1,6 @@
-// Paints the norm list: group rows with icon, title and count; norm rows with icon, name (its last part strong) and
-// width; under the current norm its reason.
+// Paints the norm list: group rows with the verdict's ring, title, count and what the plan does with them; norm rows with
+// the ring, the name (its last part strong) and at the right the plan's square with its word; under the current norm the
+// reason.
 #pragma once
 
 #include <QStyledItemDelegate>

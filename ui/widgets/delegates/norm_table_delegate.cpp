@@ -6,7 +6,7 @@
 #include "ui/models/norm_table.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/verdict_color.h"
+#include "ui/widgets/mark_color.h"
 
 namespace normlens::ui {
 
@@ -35,6 +35,11 @@ void NormTableDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
     const auto verdict = static_cast<Verdict>(index.data(NormTable::VerdictRole).toInt());
     paintIcon(*painter, QRectF(area.left(), area.center().y() - 6.5, 14, 14), verdictIcon(verdict),
               verdictColor(verdict, theme));
+    area.setLeft(area.left() + 20);
+  }
+  if (index.column() == NormTable::InPlan) {
+    const auto state = static_cast<PlanState>(index.data(NormTable::PlanRole).toInt());
+    paintIcon(*painter, QRectF(area.left(), area.center().y() - 6.5, 14, 14), planIcon(state), planColor(state, theme));
     area.setLeft(area.left() + 20);
   }
   const bool mono = monospaced(index.column());

@@ -88,10 +88,7 @@ void NormTablePage::fill() {
   followSelection();
 }
 
-void NormTablePage::showPlan() {
-  model_->setPlan(session_->choices()->params().keep_norms,
-                  session_->plan() ? session_->plan()->folded : std::vector<int>());
-}
+void NormTablePage::showPlan() { model_->setPlan(session_->planMarks()); }
 
 void NormTablePage::showCount() {
   const int all = model_->rowCount(), shown = sorter_->rowCount();

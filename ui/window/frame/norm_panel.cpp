@@ -67,6 +67,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   connect(session_, &Session::analysisChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::planChanged, this, &NormPanel::showPlan);
+  connect(session_, &Session::foldChanged, this, &NormPanel::showPlan);
   connect(session_->selection(), &GraphSelection::changed, this, &NormPanel::followSelection);
 }
 
@@ -130,10 +131,7 @@ void NormPanel::fillNorms() {
   followSelection();
 }
 
-void NormPanel::showPlan() {
-  normModel_->setPlan(session_->choices()->params().keep_norms,
-                      session_->plan() ? session_->plan()->folded : std::vector<int>());
-}
+void NormPanel::showPlan() { normModel_->setPlan(session_->planMarks()); }
 
 void NormPanel::fillModules() {
   scopeModel_->setGraph(session_->index().graph(), QFileInfo(session_->path()).completeBaseName());

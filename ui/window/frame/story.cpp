@@ -29,7 +29,7 @@ StoryStep modelStep(const Session& session) {
 }
 
 StoryStep foldableStep(const Session& session) {
-  StoryStep step{tr("Foldable"), session.analysis().has_value(), {}};
+  StoryStep step{tr("Can be done"), session.analysis().has_value(), {}};
   if (!session.analysis()) {
     step.pieces.push_back({session.busy() ? tr("finding out") : tr("not yet"), Tone::Faint});
     return step;
@@ -39,27 +39,41 @@ StoryStep foldableStep(const Session& session) {
     step.pieces.push_back({tr("no LayerNorm to fold"), Tone::Plain});
     return step;
   }
-  step.pieces.push_back({totals.free == 1 ? tr("1 folds free") : tr("%1 fold free").arg(totals.free),
-                         totals.free > 0 ? Tone::Good : Tone::Plain,
+  step.pieces.push_back({tr("%1 can fold free").arg(totals.free), totals.free > 0 ? Tone::Good : Tone::Plain,
                          totals.free > 0 ? QStringLiteral("free") : QString()});
   if (totals.with_centering > 0) {
     step.pieces.push_back(
-        {tr("%1 with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
+        {tr("%1 only with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
   }
-  step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), totals.blocked > 0 ? Tone::Blocked : Tone::Plain,
-                         QStringLiteral("blocked")});
+  if (totals.blocked > 0)
+    step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), Tone::Blocked, QStringLiteral("blocked")});
   return step;
 }
 
 StoryStep planStep(const Session& session) {
-  StoryStep step{tr("Plan"), session.plan().has_value(), {}};
+  StoryStep step{tr("The plan does"), session.plan().has_value(), {}};
   if (!session.plan()) {
     step.pieces.push_back({session.job().kind == JobKind::Planning ? tr("planning") : tr("not yet"), Tone::Faint});
     return step;
   }
   const int edits = static_cast<int>(session.plan()->edits.size());
-  step.pieces.push_back({edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), Tone::Strong});
-  step.pieces.push_back({tr("· policy %1").arg(text(session.choices()->params().policy))});
+  step.caption = tr("The plan does · %1, policy %2")
+                     .arg(edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits), text(session.plan()->policy));
+  const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks());
+  const auto& fold = session.foldResult();
+  const bool failed = fold && fold->verify && fold->verify->exact == false;
+  const bool proved = fold && fold->ok && fold->verify && fold->verify->exact == true;
+  const QString icon = session.plan()->folded.empty() ? QStringLiteral("plan_kept")
+                       : failed                       ? QStringLiteral("plan_other")
+                       : proved                       ? QStringLiteral("plan_folded")
+                                                      : QStringLiteral("plan_would");
+  const bool some = !summary.detail.isEmpty();
+  step.pieces.push_back({some ? summary.head + u':' : summary.head,
+                         failed   ? Tone::Blocked
+                         : proved ? Tone::Good
+                                  : Tone::Strong,
+                         icon});
+  if (some) step.pieces.push_back({summary.detail});
   return step;
 }
 
@@ -67,7 +81,10 @@ StoryStep provedStep(const Session& session) {
   StoryStep step{tr("Proved"), false, {}};
   const auto& fold = session.foldResult();
   if (!fold || !fold->verify) {
-    step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving") : tr("not yet"), Tone::Faint});
+    step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving")
+                           : session.keepsProof()                 ? tr("kept for Undo")
+                                                                  : tr("not yet"),
+                           Tone::Faint});
     return step;
   }
   const protocol::VerifyResult& proof = *fold->verify;
@@ -167,11 +184,15 @@ void chooseNext(Story& story, const Session& session) {
   if (count > 0) {
     setNext(story, NextAction::Fold, count == 1 ? tr("Fold 1 LayerNorm") : tr("Fold %1 LayerNorms").arg(count),
             QStringLiteral("fold"), tr("Apply the plan in memory and prove that no output changed."));
+  } else if (session.choices()->undoStack()->canUndo() && session.keepsProof()) {
+    setNext(story, NextAction::SuggestBest, tr("Suggest best"), QStringLiteral("fold"),
+            tr("Let the planner choose what pays on this machine."));
   } else if (session.analysis()->totals.blocked > 0) {
     setNext(story, NextAction::ShowBlocked, tr("Show what blocks"), QStringLiteral("blocked"),
             tr("Select the first blocked norm and the node that blocks it."));
-  } else {
-    setNext(story, NextAction::Open, tr("Open another model"), QStringLiteral("open"), tr("Open a model file."));
+  } else if (session.analysis()->totals.layer_norms > 0) {
+    setNext(story, NextAction::SuggestBest, tr("Suggest best"), QStringLiteral("fold"),
+            tr("Let the planner choose what pays on this machine."));
   }
 }
 

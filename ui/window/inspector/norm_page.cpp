@@ -5,31 +5,19 @@
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/window/inspector/center_card.h"
 #include "ui/window/inspector/inspector.h"
+#include "ui/window/inspector/plan_card.h"
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
 
 namespace {
-
-Badge::Tone toneOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Free:
-      return Badge::Tone::Good;
-    case Verdict::WithCentering:
-      return Badge::Tone::Centering;
-    case Verdict::Blocked:
-      break;
-  }
-  return Badge::Tone::Blocked;
-}
 
 bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -63,11 +51,10 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   InspectorPage page(this);
   auto* head = new QHBoxLayout;
   title_ = describe(page.addTitle(head, Qt::ElideLeft), "inspectorTitle");
-  badge_ = describe(new Badge(page.body), "verdictBadge");
-  head->addWidget(badge_);
   page.layout->addLayout(head);
   subtitle_ = page.add(makeLabel({}, "soft", page.body));
   page.layout->addSpacing(4);
+  plan_ = page.add(new PlanCard(session, page.body));
   reason_ = page.add(describe(makeWords("body", page.body), "reason"));
   reason_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   conditions_ =
@@ -123,14 +110,6 @@ void NormPage::showNorm(int index) {
   const Verdict verdict = verdictFromName(norm->verdict);
   title_->setFullText(shortName(text(norm->name)));
   title_->setToolTip(text(norm->name));
-  badge_->set(toneOf(verdict), verdictIcon(verdict), verdictBadge(verdict));
-  badge_->setToolTip(verdictMeaning(verdict));
-  const QString over = norm->normalized_shape.empty()
-                           ? tr("LayerNorm")
-                           : tr("LayerNorm over %1 channels").arg(formatShape(norm->normalized_shape));
-  subtitle_->setText(norm->form == "op"      ? over
-                     : norm->form == "fused" ? tr("%1, fused with its add").arg(over)
-                                             : tr("%1, written out in the file").arg(over));
   reason_->setText(unbroken(text(norm->reason)));
   showConditions(*norm);
   showCriteria(*norm, verdict);
@@ -143,6 +122,16 @@ void NormPage::showNorm(int index) {
     weight_->showConstant(need.target);
     break;
   }
+}
+
+// "LayerNorm → RMSNorm over 64 channels", once it is one.
+void NormPage::showSubtitle(const protocol::NormInfo& norm) {
+  const QString kind = session_->planMark(norm_).folded() ? tr("LayerNorm → RMSNorm") : tr("LayerNorm");
+  const QString over =
+      norm.normalized_shape.empty() ? kind : tr("%1 over %2 channels").arg(kind, formatShape(norm.normalized_shape));
+  subtitle_->setText(norm.form == "op"      ? over
+                     : norm.form == "fused" ? tr("%1, fused with its add").arg(over)
+                                            : tr("%1, written out in the file").arg(over));
 }
 
 QWidget* NormPage::makeCriteria(QWidget* parent) {
@@ -219,6 +208,8 @@ void NormPage::leave() { weight_->showConstant(-1); }
 void NormPage::refreshPlan() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
+  plan_->showNorm(norm_);
+  showSubtitle(*norm);
   showNeeds();
   const bool kept = contains(session_->choices()->params().keep_norms, norm_);
   const bool folds = session_->folds(norm_);

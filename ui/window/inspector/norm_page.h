@@ -11,9 +11,9 @@ class QLabel;
 
 namespace normlens::ui {
 
-class Badge;
 class CenterCard;
 class ElidedLabel;
+class PlanCard;
 class PropertyList;
 class PushButton;
 class Session;
@@ -42,6 +42,7 @@ class NormPage final : public QWidget {
   };
   QWidget* makeCriteria(QWidget* parent);
   void showCriteria(const protocol::NormInfo& norm, Verdict verdict);
+  void showSubtitle(const protocol::NormInfo& norm);
   void showConditions(const protocol::NormInfo& norm);
   void assume(const QString& size);  // "gate[-1]=1"
   void showNeeds();
@@ -52,8 +53,8 @@ class NormPage final : public QWidget {
   Session* session_;  // Not owned.
   int norm_ = -1;
   ElidedLabel* title_;
-  Badge* badge_;
   QLabel* subtitle_;
+  PlanCard* plan_;
   QLabel* reason_;
   QLabel* conditions_;  // what the verdict rests on
   QWidget* criteria_;

@@ -1,0 +1,122 @@
+#include "ui/session/words/plan_mark.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+struct StateWords {
+  const char *icon, *word, *badge, *meaning;
+};
+
+// By PlanState.
+constexpr std::array<StateWords, 7> kWords = {{
+    {"", "", QT_TRANSLATE_NOOP("PlanMark", "No plan"), QT_TRANSLATE_NOOP("PlanMark", "There is no plan yet.")},
+    {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "would fold"), QT_TRANSLATE_NOOP("PlanMark", "Would fold, not proved"),
+     QT_TRANSLATE_NOOP("PlanMark", "The plan turns it into an RMSNorm; Fold proves that no output changes.")},
+    {"plan_would_centered", QT_TRANSLATE_NOOP("PlanMark", "would fold, centering"),
+     QT_TRANSLATE_NOOP("PlanMark", "Would fold, with a centering"),
+     QT_TRANSLATE_NOOP("PlanMark",
+                       "The plan turns it into an RMSNorm behind a run-time centering; Fold proves that no output "
+                       "changes.")},
+    {"plan_folded", QT_TRANSLATE_NOOP("PlanMark", "folded"), QT_TRANSLATE_NOOP("PlanMark", "Folded, proved"),
+     QT_TRANSLATE_NOOP("PlanMark", "It is an RMSNorm now, and it was proved that no output changed.")},
+    {"plan_centered", QT_TRANSLATE_NOOP("PlanMark", "folded, centering"),
+     QT_TRANSLATE_NOOP("PlanMark", "Folded, with a centering"),
+     QT_TRANSLATE_NOOP("PlanMark",
+                       "It is an RMSNorm now, behind a run-time centering that counts as its own, and it was proved "
+                       "that no output changed.")},
+    {"plan_kept", QT_TRANSLATE_NOOP("PlanMark", "kept"), QT_TRANSLATE_NOOP("PlanMark", "Kept as LayerNorm"),
+     QT_TRANSLATE_NOOP("PlanMark", "The plan leaves it as it is.")},
+    {"plan_other", QT_TRANSLATE_NOOP("PlanMark", "other outputs"), QT_TRANSLATE_NOOP("PlanMark", "Other outputs"),
+     QT_TRANSLATE_NOOP("PlanMark", "Folded, it gives other outputs than the original.")},
+}};
+
+const StateWords& wordsOf(PlanState state) { return kWords[static_cast<size_t>(state)]; }
+QString tr(const char* words) { return QCoreApplication::translate("PlanMark", words); }
+
+bool centered(PlanState state) { return state == PlanState::PlannedCentered || state == PlanState::FoldedCentered; }
+
+// The reason that all of them share; empty where they have several, or none.
+QString sharedReason(const std::vector<PlanMark>& marks, const std::function<bool(const PlanMark&)>& of) {
+  QString reason;
+  for (const PlanMark& mark : marks) {
+    if (!of(mark)) continue;
+    if (mark.because.isEmpty() || (!reason.isEmpty() && reason != mark.because)) return {};
+    reason = mark.because;
+  }
+  return reason;
+}
+
+QString because(const QString& what, const QString& reason) {
+  return reason.isEmpty() ? what : tr("%1 because %2").arg(what, reason);
+}
+
+}  // namespace
+
+PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther) {
+  PlanMark mark{PlanState::Kept, text(state.because)};
+  if (state.state == "kept") return mark;
+  const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
+  const bool own = state.state == "folded_with_centering" && state.counted;
+  if (exact == false && state.norm >= firstOther) {
+    mark.state = PlanState::OtherOutputs;
+  } else if (exact == true && result->ok) {
+    mark.state = own ? PlanState::FoldedCentered : PlanState::Folded;
+  } else {
+    mark.state = own ? PlanState::PlannedCentered : PlanState::Planned;
+  }
+  return mark;
+}
+
+QString planIcon(PlanState state) { return QString::fromLatin1(wordsOf(state).icon); }
+QString planWord(PlanState state) { return tr(wordsOf(state).word); }
+QString planBadge(PlanState state) { return tr(wordsOf(state).badge); }
+QString planMeaning(PlanState state) { return tr(wordsOf(state).meaning); }
+
+PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks) {
+  const auto count = [&](auto of) { return std::count_if(marks.begin(), marks.end(), of); };
+  const auto folds = count([](const PlanMark& mark) { return mark.folds(); });
+  const auto folded = count([](const PlanMark& mark) { return mark.folded(); });
+  const auto own = count([](const PlanMark& mark) { return centered(mark.state); });
+  const auto others = count([](const PlanMark& mark) { return mark.state == PlanState::OtherOutputs; });
+  const auto kept = count([](const PlanMark& mark) { return mark.state == PlanState::Kept; });
+  const QString of = tr("%1 of %2").arg(folds).arg(norms.size());
+  PlanSummary summary{folds == 0   ? tr("Folds %1").arg(of)
+                      : folded > 0 ? tr("Folded %1").arg(of)
+                      : others > 0 ? tr("Other outputs")
+                                   : tr("Would fold %1").arg(of),
+                      {}};
+  QStringList parts;
+  long against = 0;
+  for (const protocol::NormInfo& norm : norms) {
+    const auto at = static_cast<size_t>(norm.index);
+    against +=
+        at < marks.size() && marks[at].folds() && norm.verdict == "blocked" && !centered(marks[at].state) ? 1 : 0;
+  }
+  if (folds > 0 && against == folds) {
+    parts << tr("%1 against the verdict").arg(against);
+  } else if (folds > own) {
+    parts << (own > 0 || kept > 0 || against > 0 ? tr("%1 free").arg(folds - own - against) : tr("all free"));
+    if (against > 0) parts << tr("%1 against the verdict").arg(against);
+  }
+  if (own > 0) {
+    parts << because(own == 1 ? tr("1 with a centering") : tr("%1 with a centering each").arg(own),
+                     sharedReason(marks, [](const PlanMark& mark) { return centered(mark.state); }));
+  }
+  if (kept > 0) {
+    parts << because(tr("%1 kept").arg(kept),
+                     sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }));
+  }
+  summary.detail = parts.join(QStringLiteral(", "));
+  return summary;
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,47 @@
+// What the plan does with a LayerNorm: the square beside its name, its word and its reason. The ring before the name,
+// the verdict, says what can be done; neither stands in for the other. Thread: value types, pure functions.
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "core/protocol/messages.h"
+
+namespace normlens::ui {
+
+enum class PlanState : uint8_t {
+  Unknown,          // there is no plan
+  Planned,          // would fold, not proved
+  PlannedCentered,  // ... with a run-time centering that counts as its own
+  Folded,           // and proved
+  FoldedCentered,
+  Kept,
+  OtherOutputs,  // folded, and the proof failed from here on
+};
+
+struct PlanMark {
+  PlanState state = PlanState::Unknown;
+  QString because;  // "a copy of wte.weight would add 131 kB"; empty: nothing to explain
+
+  [[nodiscard]] bool folds() const { return state != PlanState::Unknown && state != PlanState::Kept; }
+  [[nodiscard]] bool folded() const { return state == PlanState::Folded || state == PlanState::FoldedCentered; }
+  bool operator==(const PlanMark&) const = default;
+};
+
+// result: what came of the plan; nullptr: it was not folded. firstOther: the first norm of which the proof saw that it
+// gives other outputs; -1: none is known.
+[[nodiscard]] PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther);
+
+[[nodiscard]] QString planIcon(PlanState state);     // name of an icon
+[[nodiscard]] QString planWord(PlanState state);     // "folded, centering": in a list
+[[nodiscard]] QString planBadge(PlanState state);    // "Folded, with a centering"
+[[nodiscard]] QString planMeaning(PlanState state);  // one sentence
+
+// What becomes of all norms: "Folded 9 of 9", and "8 free, 1 with a centering because a copy would add 131 kB".
+struct PlanSummary {
+  QString head, detail;  // detail may be empty
+};
+// marks: by NormInfo::index.
+[[nodiscard]] PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks);
+
+}  // namespace normlens::ui
