@@ -97,10 +97,10 @@ class TestModels final : public QObject {
   void normsAreGroupedByVerdict() {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
-    QCOMPARE(printed(model), QStringLiteral("Folds free\nWith centering\nBlocked\n"));
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n"));
     model.setNorms(someNorms());
     QCOMPARE(printed(model),
-             QStringLiteral("Folds free\n  h.0.ln_1\n  h.1.ln_1\nWith centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
+             QStringLiteral("Can fold free\n  h.0.ln_1\n  h.1.ln_1\nOnly with centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
     QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 2);
     const QModelIndex blocked = model.indexOfNorm(1);
     QCOMPARE(blocked.data().toString(), QStringLiteral("h.0.ln_2"));
@@ -127,18 +127,54 @@ class TestModels final : public QObject {
     QCOMPARE(model.indexOfNorm(0).data(NormModel::VerdictRole).toInt(), static_cast<int>(Verdict::Blocked));
   }
 
-  void normsKeptAndNormsInThePlanAreMarked() {
+  void whatThePlanDoesStandsBesideTheVerdict() {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
     model.setNorms(someNorms());
     QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
-    model.setPlan({2}, {0});
-    QCOMPARE(changed.count(), 2);
-    QVERIFY(model.indexOfNorm(2).data(NormModel::KeptRole).toBool());
-    QVERIFY(model.indexOfNorm(0).data(NormModel::InPlanRole).toBool());
-    model.setPlan({}, {0});
-    QCOMPARE(changed.count(), 3);
-    QVERIFY(!model.indexOfNorm(2).data(NormModel::KeptRole).toBool());
+    const PlanMark none, folds{PlanState::Planned, {}}, kept{PlanState::Kept, QStringLiteral("you keep it")};
+    model.setPlan({folds, none, kept});
+    QCOMPARE(changed.count(), 3);  // two rows and their group
+    const QModelIndex row = model.indexOfNorm(2);
+    QCOMPARE(row.data(NormModel::PlanRole).toInt(), static_cast<int>(PlanState::Kept));
+    QVERIFY(row.data(NormModel::ReasonRole).toString().endsWith(QStringLiteral("because you keep it.")));
+    QCOMPARE(row.parent().data(NormModel::PlanWordRole).toString(), QStringLiteral("1 would fold, 1 kept"));
+    QCOMPARE(model.indexOfNorm(0).data(NormModel::PlanWordRole).toString(), QStringLiteral("would fold"));
+    model.setPlan({folds});
+    QCOMPARE(changed.count(), 5);
+    QCOMPARE(model.indexOfNorm(2).data(NormModel::PlanWordRole).toString(), QString());
+  }
+
+  void theSummaryOfAPlanCountsWhatStandsInTheList() {
+    const std::vector<protocol::NormInfo> norms{norm(0, "a", "free"), norm(1, "b", "free"), norm(2, "c", "blocked")};
+    const QString why = QStringLiteral("a copy would add 131 kB");
+    const PlanMark free{PlanState::Folded, {}}, own{PlanState::FoldedCentered, why}, kept{PlanState::Kept, {}},
+        planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
+    QCOMPARE(planSummary(norms, {free, own, kept}).head, QStringLiteral("Folded 2 of 3"));
+    QCOMPARE(planSummary(norms, {free, own, kept}).detail,
+             QStringLiteral("1 free, 1 with a centering because a copy would add 131 kB, 1 kept"));
+    QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 against the verdict"));
+    QCOMPARE(planSummary(norms, {kept, kept, kept}).head, QStringLiteral("Folds 0 of 3"));
+    QCOMPARE(planSummary(norms, {other, other, other}).head, QStringLiteral("Other outputs"));
+  }
+
+  void aProofColoursOnlyWhatItProved() {
+    protocol::NormState state;
+    state.norm = 1;
+    state.state = "folded_with_centering";
+    state.counted = true;
+    QCOMPARE(planMark(state, nullptr, -1).state, PlanState::PlannedCentered);
+    protocol::FoldResult result;
+    result.ok = true;
+    result.verify.emplace();
+    QCOMPARE(planMark(state, &result, -1).state, PlanState::PlannedCentered);  // not decided
+    result.verify->exact = true;
+    QCOMPARE(planMark(state, &result, -1).state, PlanState::FoldedCentered);
+    state.counted = false;  // the centering counts as another's
+    QCOMPARE(planMark(state, &result, -1).state, PlanState::Folded);
+    result.verify->exact = false;
+    QCOMPARE(planMark(state, &result, 1).state, PlanState::OtherOutputs);
+    QCOMPARE(planMark(state, &result, 2).state, PlanState::Planned);  // the first to differ comes later
   }
 
   void theFilterKeepsGroupsAndCountsWhatIsLeft() {
@@ -148,10 +184,10 @@ class TestModels final : public QObject {
     filter.setSourceModel(&model);
     model.setNorms(someNorms());
     filter.setWords(QStringLiteral("LN_1 h.1"));
-    QCOMPARE(printed(filter), QStringLiteral("Folds free\n  h.1.ln_1\nWith centering\nBlocked\n"));
+    QCOMPARE(printed(filter), QStringLiteral("Can fold free\n  h.1.ln_1\nOnly with centering\nBlocked\n"));
     QCOMPARE(filter.index(0, 0).data(NormModel::CountRole).toInt(), 1);
     filter.setWords(QStringLiteral("nothing like this"));
-    QCOMPARE(printed(filter), QStringLiteral("Folds free\nWith centering\nBlocked\n"));
+    QCOMPARE(printed(filter), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n"));
     filter.setWords({});
     QCOMPARE(filter.index(0, 0).data(NormModel::CountRole).toInt(), 2);
   }
@@ -227,12 +263,28 @@ class TestModels final : public QObject {
     QCOMPARE(rows.size(), size_t{3});
     QVERIFY(!rows[0].on && !rows[1].on && rows[2].on);
     QCOMPARE(rows[2].edit.text, alone.text);
+  }
+
+  void anEditThatIsTurnedOffLeavesItsWeightAlone() {
+    auto graph = std::make_shared<protocol::GraphDocument>();
+    protocol::GraphValue weight;
+    weight.id = 7;
+    weight.name = "h.0.proj.weight";
+    weight.constant = true;
+    graph->values = {weight};
+    const ModelIndex index(graph);
+    const protocol::EditInfo center{"center_constant", "center h.0.proj.weight over 8 columns", 1, 8, 0, {0, 2}},
+        replace{"replace_norm", "replace ln by an RMSNorm", 2, 0, 0, {2}};
     protocol::PlanParams params;
     params.keep_norms = {5};
-    params = toggled(params, a, false);
-    QCOMPARE(params.keep_norms, (std::vector<int>{0, 2, 5}));
-    params = toggled(params, a, true);
-    QCOMPARE(params.keep_norms, std::vector<int>{5});
+    const protocol::PlanParams without = toggled(params, index, center, false);
+    QCOMPARE(without.keep_values, std::vector<int>{7});
+    QCOMPARE(without.keep_norms, std::vector<int>{5});  // another way may fold them
+    QVERIFY(samePlan(toggled(without, index, center, true), params));
+    const protocol::PlanParams kept = toggled(params, index, replace, false);
+    QCOMPARE(kept.keep_norms, (std::vector<int>{2, 5}));
+    QVERIFY(samePlan(toggled(kept, index, replace, true), params));
+    QVERIFY(sameOffer(kept, without) && !samePlan(kept, without));
   }
 
   void theNormTableSortsFiltersAndGroups() {
@@ -257,9 +309,9 @@ class TestModels final : public QObject {
     QCOMPARE(order(), QStringLiteral("h.1.ln_1 h.0.ln_1 ln_f h.0.ln_2"));
     sorter.setWords(QStringLiteral("free LN_1"));
     QCOMPARE(order(), QStringLiteral("h.1.ln_1 h.0.ln_1"));
-    model.setPlan({2}, {0});
+    model.setPlan({{PlanState::Folded, {}}, {}, {PlanState::Kept, {}}});
     QCOMPARE(sorter.index(0, NormTable::InPlan).data().toString(), QStringLiteral("kept"));
-    QCOMPARE(sorter.index(1, NormTable::InPlan).data().toString(), QStringLiteral("folds"));
+    QCOMPARE(sorter.index(1, NormTable::InPlan).data().toString(), QStringLiteral("folded"));
     model.setNorms({});
     QCOMPARE(sorter.rowCount(), 0);
   }

@@ -168,13 +168,13 @@ class TestPlanPanel final : public QObject {
     QTest::mouseClick(header->viewport(), Qt::LeftButton, {}, QPoint(middle, header->height() / 2));
     QCOMPARE(table->model()->index(0, NormTable::Place).data().toString(), QStringLiteral("9"));
     QTest::mouseClick(shown.child<QCheckBox>("normTableGrouped"), Qt::LeftButton, {}, QPoint(8, 8));
-    QCOMPARE(table->model()->index(0, NormTable::Verdict).data().toString(), QStringLiteral("Folds free"));
+    QCOMPARE(table->model()->index(0, NormTable::Verdict).data().toString(), QStringLiteral("Can fold free"));
     QTest::keyClicks(shown.child<QLineEdit>("normTableFilter"), QStringLiteral("blocked layer.3"));
     QCOMPARE(table->model()->rowCount(), 2);
     chooseInMenu(table, 0, "normTableMenu", "copyMarkdown");
     const QString markdown = QGuiApplication::clipboard()->text();
     QCOMPARE(markdown.count(u'\n'), 4);
-    QVERIFY(markdown.startsWith(QStringLiteral("| # | LayerNorm | Verdict |")));
+    QVERIFY(markdown.startsWith(QStringLiteral("| # | LayerNorm | Can be done |")));
     QVERIFY(markdown.contains(QStringLiteral("layer.3.attention_norm")));
   }
 

@@ -33,8 +33,42 @@ class TestSession final : public QObject {
     QCOMPARE(shown.session.plan()->folded.size(), size_t{9});
     QVERIFY(shown.session.foldResult().has_value());
     QVERIFY(shown.window.actions()->exportModel->isEnabled());
+    shown.window.actions()->undo->trigger();  // Fold
+    QVERIFY(!shown.session.foldResult());
     shown.window.actions()->undo->trigger();  // the engine has it still
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->folded.size() == 1);
+  }
+
+  // "Ctrl+Z takes it back": Fold is a step, and its proof comes back with the plan that it belongs to.
+  void foldIsTakenBackAndItsProofComesBackWithItsPlan() {
+    Shown shown;
+    shown.openAndAnalyse(gpt2_);
+    Session& session = shown.session;
+    const auto marks = [&] { return session.planMarks(); };
+    QVERIFY(!marks().empty() && marks()[0].state == PlanState::Planned);
+    session.fold();
+    QTRY_VERIFY(session.foldResult() && !session.busy());
+    QCOMPARE(marks()[0].state, PlanState::Folded);
+    QVERIFY(shown.window.actions()->undo->text().contains(QStringLiteral("fold 9 LayerNorms")));
+    const double proved = session.foldResult()->verify->algebra.max_rel;
+    shown.window.actions()->undo->trigger();
+    QVERIFY(!session.foldResult() && session.keepsProof());
+    QCOMPARE(marks()[0].state, PlanState::Planned);
+    QVERIFY(!shown.window.actions()->exportModel->isEnabled());
+    shown.window.actions()->redo->trigger();
+    QVERIFY(session.foldResult());
+    QCOMPARE(session.foldResult()->verify->algebra.max_rel, proved);
+    QTRY_VERIFY(shown.window.actions()->exportModel->isEnabled());  // the engine has made it again
+    session.choices()->keepNorm(0, true);
+    QTRY_VERIFY(session.plan() && session.plan()->folded.size() == 8 && !session.busy());
+    QVERIFY(!session.foldResult());
+    QCOMPARE(marks()[0].state, PlanState::Kept);
+    shown.window.actions()->undo->trigger();
+    QTRY_VERIFY(session.foldResult() && !session.busy());
+    QCOMPARE(marks()[0].state, PlanState::Folded);
+    session.setInputs(shown.session.inputs());  // what was proved was proved with other inputs
+    QTRY_VERIFY(session.plan() && !session.busy());
+    QVERIFY(!session.foldResult() && !session.keepsProof());
   }
 
   void anOlderProofIsShownUntilThereIsAnother() {

@@ -53,7 +53,7 @@ class TestWindow final : public QObject {
     QCOMPARE(shown.session.selection()->current().norm, 5);
     QTRY_VERIFY(shown.session.selection()->zeroMean().has_value());
     QCOMPARE(shown.child<QLabel>("inspectorTitle")->property("kind").toString(), QStringLiteral("title"));
-    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Folds free"));
+    QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Can fold free"));
     QVERIFY(shown.child<QLabel>("reason")->text().contains(QStringLiteral("linear layer")));
     auto* view = shown.window.workspace()->graph()->view();
     QTRY_VERIFY(view->hasHighlight());
