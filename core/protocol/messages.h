@@ -76,8 +76,10 @@ struct EditInfo {
   int64_t bytes = 0;  // written
   int64_t bytes_grown = 0;
   IndexRanges frees;  // norms that need it
+  // The constants that it rewrites, or the value that it changes at run time: what PlanParams::keep_values may name.
+  std::vector<int> values = {};
 };
-NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees)
+NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values)
 
 // ---- read_graph: ReadGraphParams -> ModelInfo. A model to look at beside the open one, which stays open.
 struct ReadGraphParams {
@@ -208,7 +210,7 @@ struct PlanParams {
   std::string policy = "balanced";  // free, balanced, all, paper
   std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
   std::vector<int> copy_values;     // constants of which the user wants a centered copy, whatever it adds to the file
-  std::vector<int> keep_values;     // constants that the user does not want edited
+  std::vector<int> keep_values;     // not to be edited: constants as they are, other values not centered or dropped
   std::vector<int> keep_norms;      // norms the user does not want folded
   double max_growth_percent = 10;
   std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now

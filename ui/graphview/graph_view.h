@@ -68,6 +68,10 @@ class GraphView : public QWidget {
   // ---- a comparison with another graph. By place in the document's nodes; empty: no marks
   void setMarks(std::vector<NodeMark> marks);
 
+  // ---- the picture 'After': as the plan makes it. nullopt: 'Before', as it was read.
+  void setPlan(std::optional<PlanPicture> plan);
+  [[nodiscard]] const PlanMarks& planMarks() const { return marks_.plan; }
+
   // ---- the whole model: which values are zero-mean now, after the plan, or not. nullopt: the overlay is off.
   void setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map);
   [[nodiscard]] const MeanStates& meanStates() const { return marks_.means; }

@@ -15,7 +15,7 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   document_ = std::move(document);
   newest_ = nullptr;
   shown_ = {};
-  wanted_ = WantedMarks{.norms = {}, .nodes = std::move(wanted_.nodes), .means = {}, .highlight = {}};
+  wanted_ = WantedMarks{.norms = {}, .nodes = std::move(wanted_.nodes), .plan = {}, .means = {}, .highlight = {}};
   marks_ = {};
   reach_ = {};
   history_.clear();
@@ -144,6 +144,13 @@ void GraphView::clearHighlight() {
   shown_.openForLight.clear();
   marks_.lighting = {};
   updateOverlays();
+  update();
+}
+
+void GraphView::setPlan(std::optional<PlanPicture> plan) {
+  wanted_.plan = std::move(plan);
+  const bool drawn = wanted_.plan && !shown_.scene.empty();
+  marks_.plan = drawn ? PlanMarks(shown_.scene, *wanted_.plan) : PlanMarks();
   update();
 }
 

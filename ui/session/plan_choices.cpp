@@ -79,7 +79,7 @@ void PlanChoices::takeWay(const protocol::PlanWay& way) {
 }
 
 void PlanChoices::center(int value, const protocol::EditInfo& instead) {
-  protocol::PlanParams params = toggled(wanted_.params, session_->index(), instead, false);
+  protocol::PlanParams params = toggled(wanted_.params, instead, false);
   params.center_values.push_back(value);
   push(params, tr("a centering at %1").arg(nameOf(value)));
 }
@@ -104,7 +104,7 @@ void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
 }
 
 void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {
-  const protocol::PlanParams params = toggled(wanted_.params, session_->index(), edit, on);
+  const protocol::PlanParams params = toggled(wanted_.params, edit, on);
   if (samePlan(params, wanted_.params)) return;
   // "center wte.weight over 48 columns (copy: ...)": the head of it is enough for a menu.
   const QString what = text(edit.text).section(QLatin1String(" over "), 0, 0).section(QLatin1String(" ("), 0, 0);

@@ -51,6 +51,14 @@ QPainterPath shapeOf(QChar letter, const QRectF& area) {
     case 'O':
       path = octagon(QRectF(c.x() - h * 0.95, c.y() - h * 0.95, h * 1.9, h * 1.9));
       break;
+    case 'M':
+      path = polygon({{c.x() - h * 0.55, c.y() - h * 0.95},
+                      {c.x() + h * 0.55, c.y() - h * 0.95},
+                      {c.x() + h * 1.1, c.y()},
+                      {c.x() + h * 0.55, c.y() + h * 0.95},
+                      {c.x() - h * 0.55, c.y() + h * 0.95},
+                      {c.x() - h * 1.1, c.y()}});
+      break;
     case 'A':
       path = polygon({{c.x(), c.y() - h}, {c.x() + h * 1.15, c.y() + h * 0.9}, {c.x() - h * 1.15, c.y() + h * 0.9}});
       break;
@@ -63,7 +71,7 @@ QPainterPath shapeOf(QChar letter, const QRectF& area) {
 
 // White on the dark classes, near-black on the light ones.
 QColor inkOn(QChar letter) {
-  return letter == u'L' || letter == u'R' || letter == u'O' ? QColor(Qt::white) : QColor(0x1B1F24);
+  return letter == u'L' || letter == u'R' || letter == u'O' || letter == u'M' ? QColor(Qt::white) : QColor(0x1B1F24);
 }
 
 struct ClassWords {
@@ -92,6 +100,8 @@ constexpr ClassWords kClasses[] = {
      QT_TRANSLATE_NOOP("ClassMark",
                        "Auxiliary centering: a subtraction of the mean at run time; it costs time but can free several "
                        "norms.")},
+    {u'M', QT_TRANSLATE_NOOP("ClassMark", "RMSNorm"),
+     QT_TRANSLATE_NOOP("ClassMark", "RMSNorm: divides by the root mean square, and leaves the mean where it is.")},
     {u'N', QT_TRANSLATE_NOOP("ClassMark", "Chosen norm"),
      QT_TRANSLATE_NOOP("ClassMark", "The LayerNorm you are looking at.")},
 };

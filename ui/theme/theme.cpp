@@ -140,7 +140,7 @@ Theme lightTheme() {
   t.opaqueLine = QColor(0xD55E00);
   t.linearLine = QColor(0x009E73);
   t.classes = {QColor(0x009E73), QColor(0x56B4E9), QColor(0x0072B2), QColor(0xF0E442),
-               QColor(0xD55E00), QColor(0xCC79A7), QColor(0xE69F00)};
+               QColor(0xD55E00), QColor(0xCC79A7), QColor(0xE69F00), QColor(0x6C4AB6)};
   return t;
 }
 
@@ -169,6 +169,7 @@ Theme darkTheme() {
   t.streamLine = QColor(0x2B93D1);
   t.opaqueLine = QColor(0xFF7A2F);
   t.linearLine = QColor(0x3FBF97);
+  t.classes.rmsNorm = QColor(0x8E6FE0);
   return t;
 }
 
@@ -176,7 +177,7 @@ QColor Theme::classColor(QChar letter) const {
   constexpr std::pair<char16_t, QColor ClassColors::*> kColors[] = {
       {u'L', &ClassColors::linear},   {u'S', &ClassColors::scalar}, {u'R', &ClassColors::residual},
       {u'Z', &ClassColors::zeroMean}, {u'O', &ClassColors::opaque}, {u'A', &ClassColors::centering},
-      {u'N', &ClassColors::chosen}};
+      {u'N', &ClassColors::chosen},   {u'M', &ClassColors::rmsNorm}};
   for (const auto& [each, color] : kColors) {
     if (letter == each) return classes.*color;
   }

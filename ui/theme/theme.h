@@ -22,7 +22,7 @@ enum class ColorScheme { FollowDesktop, Light, Dark };
 
 // Vertex classes of a zero-mean graph (Okabe-Ito). Always shown with a letter and a shape as well: see class_mark.h.
 struct ClassColors {
-  QColor linear, scalar, residual, zeroMean, opaque, centering, chosen;
+  QColor linear, scalar, residual, zeroMean, opaque, centering, chosen, rmsNorm;
 };
 
 struct Theme {
@@ -40,7 +40,8 @@ struct Theme {
   QColor opaqueLine, linearLine;    // the lit edges of blocked and of linear paths
   ClassColors classes;
 
-  // Colour of a vertex class letter: L S R Z O, N the chosen norm, A auxiliary centering. Others: textFaint.
+  // Colour of a vertex class letter: L S R Z O, N the chosen norm, A auxiliary centering, M an RMSNorm. Others:
+  // textFaint.
   [[nodiscard]] QColor classColor(QChar letter) const;
 };
 

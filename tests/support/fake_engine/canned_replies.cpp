@@ -16,11 +16,16 @@ bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+int constantNamed(const CannedModel& model, const std::string& name) {
+  const auto& values = model.graph.values;
+  const auto found = std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.name == name; });
+  return found == values.end() ? -1 : found->id;
+}
+
 bool needsOneOf(const CannedModel& model, int norm, const std::vector<int>& constants) {
   const auto& weights = model.weights[static_cast<size_t>(norm)];
-  return std::any_of(model.graph.values.begin(), model.graph.values.end(), [&](const protocol::GraphValue& value) {
-    return contains(constants, value.id) && std::find(weights.begin(), weights.end(), value.name) != weights.end();
-  });
+  return std::any_of(weights.begin(), weights.end(),
+                     [&](const std::string& name) { return contains(constants, constantNamed(model, name)); });
 }
 
 bool folds(const CannedModel& model, const protocol::PlanParams& params, int norm) {
@@ -78,7 +83,8 @@ std::vector<protocol::EditInfo> weightEdits(const CannedModel& model, const std:
                          model.producers[at][i],
                          bytes,
                          tied ? bytes : 0,
-                         {}});
+                         {},
+                         {constantNamed(model, weight)}});
       }
       edits[found->second].frees.add(norm);
     }
@@ -224,7 +230,13 @@ protocol::PlanInfo plan(const CannedModel& model, const protocol::PlanParams& pa
     const int node = model.normNodes[static_cast<size_t>(norm)];
     const std::string name = normInfo(model, norm).name;
     if (!foldsFree(model, norm)) {
-      info.edits.push_back({"insert_centering", "center the input of " + name + " at run time", node, 0, 0, {norm}});
+      info.edits.push_back({"insert_centering",
+                            "center the input of " + name + " at run time",
+                            node,
+                            0,
+                            0,
+                            {norm},
+                            {model.normInputs[static_cast<size_t>(norm)]}});
       ++info.centerings;
     }
     info.edits.push_back({"replace_norm", "replace " + name + " by an RMSNorm", node, 0, 0, {norm}});

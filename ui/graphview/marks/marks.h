@@ -9,6 +9,7 @@
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/mean_states.h"
 #include "ui/graphview/marks/norm_verdicts.h"
+#include "ui/graphview/marks/plan_marks.h"
 #include "ui/graphview/scene.h"
 #include "ui/graphview/shown.h"
 
@@ -16,13 +17,15 @@ namespace normlens::graphview {
 
 struct WantedMarks {
   std::vector<protocol::NormInfo> norms;
-  std::vector<NodeMark> nodes;  // of a comparison with another graph, by place in the document's nodes
+  std::vector<NodeMark> nodes;      // of a comparison with another graph, by place in the document's nodes
+  std::optional<PlanPicture> plan;  // the picture 'After'
   std::optional<protocol::ZeroMeanMap> means;
   std::optional<Highlight> highlight;
 };
 
 struct Marks {
   NormVerdicts verdicts;
+  PlanMarks plan;
   DiffMarks diff;
   MeanStates means;
   Lighting lighting;
@@ -33,6 +36,7 @@ struct Marks {
     if (scene.empty()) return;
     verdicts = NormVerdicts(*scene.hierarchy, wanted.norms);
     diff = DiffMarks(*scene.hierarchy, wanted.nodes);
+    if (wanted.plan) plan = PlanMarks(scene, *wanted.plan);
     if (wanted.means) means = MeanStates(scene, *wanted.means);
     if (wanted.highlight) lighting = Lighting(scene, wanted.highlight->graph, wanted.highlight->blockerPath);
   }

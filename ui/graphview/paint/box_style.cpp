@@ -12,8 +12,9 @@ QColor mixed(const QColor& a, const QColor& b, double amount) {
 namespace {
 
 BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
-  // A lit N is the norm itself; else it is a role, of what makes zero-mean values.
-  const QColor color = state.chosen                  ? theme.classes.chosen
+  // A lit N is the norm itself; else it is a role, of what makes zero-mean values. An RMSNorm stays one when chosen.
+  const QColor color = letter == 'M'                 ? theme.classes.rmsNorm
+                       : state.chosen                ? theme.classes.chosen
                        : state.blocker               ? theme.classes.opaque
                        : letter == 'N' && !state.lit ? theme.classes.zeroMean
                                                      : theme.classColor(QLatin1Char(letter));
@@ -31,7 +32,7 @@ BoxStyle opStyle(char letter, const BoxState& state, const ui::Theme& theme) {
     style.bar = QColor();
   }
   if (state.chosen || state.blocker) {
-    style.glow = color;
+    style.glow = state.chosen ? theme.classes.chosen : color;
     style.glow.setAlpha(dark ? 96 : 92);
   }
   if (state.dim) {

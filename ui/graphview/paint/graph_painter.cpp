@@ -51,6 +51,7 @@ void GraphPainter::paint(QPainter& painter, const Scene& scene, const Camera& ca
       paintRough(f, index);
     }
   }
+  if (f.plan.active) paintCenterings(f);
   if (f.detailed) {
     edges_.paintLabels(f, texts_);
   } else {
@@ -100,6 +101,7 @@ void GraphPainter::paintBox(const Frame& f, int index) {
   } else {
     BoxSprites::paint(f.painter, rect, f.camera.zoom, box.kind, boxStyle(box.kind, f.letterOf(index), state, f.theme));
   }
+  if (f.plan.active) paintPills(f, index, rect);
   switch (box.kind) {
     case BoxKind::Card:
       paintCardText(f, index, rect, state);
@@ -131,7 +133,7 @@ void GraphPainter::paintLabel(const Frame& f, int index, const QRectF& rect, con
   f.painter.setPen(colors.text);
   const QPointF place(rect.center().x() - width / 2 + (colors.bar.isValid() ? 1.5 * zoom : 0), rect.center().y());
   texts_.draw(f.painter, place, title, style, pixels, room);
-  if (state.lit) {
+  if (state.lit || f.letterOf(index) == 'M') {
     const double size = 13 * zoom;
     const QRectF mark(rect.left() + 7 * zoom, rect.center().y() - size / 2, size, size);
     ui::paintClassMark(f.painter, mark, QLatin1Char(f.letterOf(index)), f.theme);

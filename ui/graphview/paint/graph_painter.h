@@ -1,10 +1,10 @@
 // Paints a scene through a camera. Knows nothing of widgets and input.
 #pragma once
 
+#include <QHash>
 #include <QPixmap>
 #include <QRectF>
 #include <stop_token>
-#include <unordered_map>
 #include <vector>
 
 #include "ui/graphview/camera.h"
@@ -55,7 +55,9 @@ class GraphPainter {
   void paintVerdict(const Frame& f, int index, const QRectF& rect);
   void paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle);
   void paintStack(const Frame& f, int index, const QRectF& rect, const BoxState& state);
-  void paintVerdictIcon(const Frame& f, Verdict verdict, const QPointF& corner, int size);
+  void paintMark(const Frame& f, const QString& icon, const QColor& color, const QPointF& corner, int size);
+  void paintPills(const Frame& f, int index, const QRectF& rect);
+  void paintCenterings(const Frame& f);
   void paintCallout(const Frame& f);
   QRectF calloutPlace(const Frame& f, const QRectF& box, const QSizeF& size);
   void paintOverviewTitles(const Frame& f, const std::vector<int>& boxes);
@@ -64,8 +66,8 @@ class GraphPainter {
   BoxSprites sprites_;
   TextCache texts_;
   EdgePainter edges_;
-  std::vector<int> foundBoxes_;
-  std::unordered_map<quint64, QPixmap> icons_;
+  std::vector<int> foundBoxes_, pillHits_;
+  QHash<QString, QPixmap> icons_;
   double ratio_ = 0;
 };
 

@@ -4,53 +4,145 @@
 #include <algorithm>
 
 #include "ui/graphview/paint/painter_frame.h"
+#include "ui/theme/class_mark.h"
 #include "ui/theme/icons.h"
 
 namespace normlens::graphview {
 
-void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
-  const Box& box = f.box(index);
-  const auto found = f.verdicts.ofItem.find(box.item);
-  if (box.kind == BoxKind::Slim || found == f.verdicts.ofItem.end() || found->second == Verdict::None) return;
-  const int size = f.pixels(13);
-  paintVerdictIcon(f, found->second, {rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0}, size);
+namespace {
+
+struct Mark {
+  QString icon;
+  QColor color;
+};
+
+Mark markOf(Verdict verdict, const ui::Theme& theme) {
+  switch (verdict) {
+    case Verdict::Free:
+      return {QStringLiteral("free"), theme.good};
+    case Verdict::Centering:
+      return {QStringLiteral("centering"), theme.centering};
+    case Verdict::Blocked:
+      return {QStringLiteral("blocked"), theme.blocked};
+    case Verdict::None:
+      break;
+  }
+  return {};
 }
 
-void GraphPainter::paintVerdictIcon(const Frame& f, Verdict verdict, const QPointF& corner, int size) {
-  const char* names[] = {"", "free", "centering", "blocked"};
-  const QColor colors[] = {{}, f.theme.good, f.theme.centering, f.theme.blocked};
-  const auto which = static_cast<size_t>(verdict);
-  const QString name = QString::fromLatin1(names[which]);
+Mark markOf(ui::PlanState state, const ui::Theme& theme) {
+  using ui::PlanState;
+  QColor color = theme.textFaint;
+  if (state == PlanState::Planned || state == PlanState::PlannedCentered) color = theme.accentText;
+  if (state == PlanState::Folded) color = theme.good;
+  if (state == PlanState::FoldedCentered) color = theme.centering;
+  if (state == PlanState::OtherOutputs) color = theme.blocked;
+  return {ui::planIcon(state), color};
+}
+
+}  // namespace
+
+// The ring of its verdict; in the picture 'After' the square of what the plan does.
+void GraphPainter::paintVerdict(const Frame& f, int index, const QRectF& rect) {
+  const Box& box = f.box(index);
+  if (box.kind == BoxKind::Slim) return;
+  const auto verdict = f.verdicts.ofItem.find(box.item);
+  const Mark mark = f.plan.active                        ? markOf(f.plan.stateOf(box.item), f.theme)
+                    : verdict != f.verdicts.ofItem.end() ? markOf(verdict->second, f.theme)
+                                                         : Mark();
+  if (mark.icon.isEmpty()) return;
+  const int size = f.pixels(13);
+  paintMark(f, mark.icon, mark.color, {rect.right() - size - 6 * f.camera.zoom, rect.center().y() - size / 2.0}, size);
+}
+
+void GraphPainter::paintMark(const Frame& f, const QString& icon, const QColor& color, const QPointF& corner,
+                             int size) {
   if (use_ == Use::Picture) {
-    ui::paintIcon(f.painter, QRectF(corner, QSizeF(size, size)), name, colors[which]);
+    ui::paintIcon(f.painter, QRectF(corner, QSizeF(size, size)), icon, color);
     return;
   }
-  QPixmap& icon = icons_[static_cast<quint64>(which) << 32 | static_cast<quint64>(size)];
-  if (icon.isNull()) {
-    icon = QPixmap(QSize(size, size) * ratio_);
-    icon.setDevicePixelRatio(ratio_);
-    icon.fill(Qt::transparent);
-    QPainter pen(&icon);
+  QPixmap& pixmap = icons_[icon + QString::number(size) + color.name()];
+  if (pixmap.isNull()) {
+    pixmap = QPixmap(QSize(size, size) * ratio_);
+    pixmap.setDevicePixelRatio(ratio_);
+    pixmap.fill(Qt::transparent);
+    QPainter pen(&pixmap);
     pen.setRenderHint(QPainter::Antialiasing);
-    ui::paintIcon(pen, QRectF(0, 0, size, size), name, colors[which]);
+    ui::paintIcon(pen, QRectF(0, 0, size, size), icon, color);
   }
-  f.painter.drawPixmap(corner, icon);
+  f.painter.drawPixmap(corner, pixmap);
 }
 
 // "✓ 2  ⊘ 1": the LayerNorms in a closed group.
 void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMiddle) {
-  const VerdictCounts& counts = f.verdicts.inGroup.at(f.box(index).item);
   const double zoom = f.camera.zoom;
-  const int pixels = f.pixels(11), size = f.pixels(12);
-  for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked}) {
-    const int count = counts[static_cast<size_t>(verdict)];
-    if (count == 0) continue;
-    paintVerdictIcon(f, verdict, leftMiddle - QPointF(0, size / 2.0), size);
+  const int pixels = f.pixels(11), size = f.pixels(12), item = f.box(index).item;
+  const auto put = [&](const Mark& mark, int count) {
+    if (count == 0 || mark.icon.isEmpty()) return;
+    paintMark(f, mark.icon, mark.color, leftMiddle - QPointF(0, size / 2.0), size);
     const QString text = QString::number(count);
     leftMiddle.rx() += size + 3 * zoom;
     f.painter.setPen(f.theme.textSoft);
     texts_.draw(f.painter, leftMiddle, text, TextStyle::Regular, pixels);
     leftMiddle.rx() += texts_.width(text, TextStyle::Regular, pixels) + 8 * zoom;
+  };
+  if (const auto planned = f.plan.inGroup.find(item); planned != f.plan.inGroup.end()) {
+    for (size_t state = 1; state < PlanMarks::kStates; ++state)
+      put(markOf(static_cast<ui::PlanState>(state), f.theme), planned->second[state]);
+    return;
+  }
+  const VerdictCounts& counts = f.verdicts.inGroup.at(item);
+  for (const Verdict verdict : {Verdict::Free, Verdict::Centering, Verdict::Blocked})
+    put(markOf(verdict, f.theme), counts[static_cast<size_t>(verdict)]);
+}
+
+// "centered ✓", "+β ✓" beside the box whose weights are rewritten, where there is room.
+void GraphPainter::paintPills(const Frame& f, int index, const QRectF& rect) {
+  const auto found = f.plan.ofBox.find(index);
+  if (found == f.plan.ofBox.end() || f.box(index).kind == BoxKind::Frame) return;
+  const auto words = [](int count, const QString& what) {
+    return count > 1 ? QStringLiteral("%1 %2 ✓").arg(count).arg(what) : what + QStringLiteral(" ✓");
+  };
+  QStringList lines;
+  if (found->second.shifted > 0) lines << words(found->second.shifted, QStringLiteral("+β"));
+  if (found->second.centered > 0) lines << words(found->second.centered, QStringLiteral("centered"));
+  const double zoom = f.camera.zoom, height = 17 * zoom, gap = 3 * zoom, away = 9 * zoom, pad = 6 * zoom;
+  const int pixels = f.pixels(10.5);
+  double width = 0;
+  for (const QString& line : lines) width = std::max(width, texts_.width(line, TextStyle::Regular, pixels) + 2 * pad);
+  const QSizeF all(width, static_cast<double>(lines.size()) * (height + gap) - gap);
+  QRectF place;
+  for (const double x : {rect.right() + away, rect.left() - away - width}) {
+    const QRectF wanted(QPointF(x, rect.center().y() - all.height() / 2), all);
+    f.scene.boxIndex.query(f.camera.toWorld(wanted), pillHits_);
+    const bool taken = std::ranges::any_of(
+        pillHits_, [&](int box) { return f.box(box).kind != BoxKind::Frame && f.screen(box).intersects(wanted); });
+    if (taken) continue;
+    place = wanted;
+    break;
+  }
+  for (qsizetype i = 0; i < lines.size() && !place.isNull(); ++i) {
+    const QRectF pill(place.left(), place.top() + static_cast<double>(i) * (height + gap),
+                      texts_.width(lines[i], TextStyle::Regular, pixels) + 2 * pad, height);
+    f.painter.setPen(QPen(mixed(f.theme.good, f.theme.panel, 0.55), 1));
+    f.painter.setBrush(f.theme.goodBack);
+    f.painter.drawRoundedRect(pill, 4 * zoom, 4 * zoom);
+    f.painter.setPen(f.theme.text);
+    texts_.draw(f.painter, {pill.left() + pad, pill.center().y()}, lines[i], TextStyle::Regular, pixels);
+  }
+}
+
+// ▲ where the op runs.
+void GraphPainter::paintCenterings(const Frame& f) {
+  const double size = std::max(9.0, 17 * f.camera.zoom);
+  for (const auto& [world, value] : f.plan.centerings) {
+    const QPointF at = f.camera.toScreen(world);
+    if (!f.viewport.adjusted(-size, -size, size, size).contains(at)) continue;
+    f.painter.setPen(QPen(f.theme.classes.centering, 1.5));
+    f.painter.setBrush(f.theme.panel);
+    f.painter.drawEllipse(at, size * 0.72, size * 0.72);
+    const double mark = size * 0.82;
+    ui::paintClassMark(f.painter, QRectF(at.x() - mark / 2, at.y() - mark * 0.58, mark, mark), u'A', f.theme);
   }
 }
 

@@ -27,6 +27,7 @@ struct PaintFrame {
   const Lighting& lighting = state.marks->lighting;
   const MeanStates& means = state.marks->means;
   const NormVerdicts& verdicts = state.marks->verdicts;
+  const PlanMarks& plan = state.marks->plan;
   bool detailed = camera.zoom >= kDetailZoom;  // text, arrows, all points of a curve
 
   [[nodiscard]] const Box& box(int index) const { return scene.box(index); }
@@ -59,6 +60,7 @@ struct PaintFrame {
            scene.layout->boxes[first].kind != BoxKind::Frame;
   }
   [[nodiscard]] char letterOf(int index) const {
+    if (plan.isRmsNorm(box(index).item)) return 'M';
     const BoxLight& light = lighting.box(index);
     return light.lit ? light.letter : scene.itemOf(box(index)).role;
   }

@@ -4,8 +4,6 @@
 #include <map>
 #include <tuple>
 
-#include "ui/session/model_index.h"
-
 namespace normlens::ui {
 
 namespace {
@@ -33,14 +31,13 @@ std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol:
   return rows;
 }
 
-protocol::PlanParams toggled(protocol::PlanParams params, const ModelIndex& index, const protocol::EditInfo& edit,
-                             bool on) {
-  const int constant = edit.kind == "center_constant" ? index.constantNamedIn(QString::fromStdString(edit.text)) : -1;
-  if (constant >= 0) std::erase(params.keep_values, constant);
-  if (constant >= 0 && !on) params.keep_values.push_back(constant);
+protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditInfo& edit, bool on) {
+  const bool byNorm = edit.kind == "replace_norm" || edit.values.empty();
+  for (const int value : edit.values) std::erase(params.keep_values, value);
+  if (!byNorm && !on) params.keep_values.insert(params.keep_values.end(), edit.values.begin(), edit.values.end());
   // On again, its norms are to be folded again; off, they may still be by another way.
-  if (on || constant < 0) std::erase_if(params.keep_norms, [&](int norm) { return edit.frees.contains(norm); });
-  if (!on && constant < 0) {
+  if (on || byNorm) std::erase_if(params.keep_norms, [&](int norm) { return edit.frees.contains(norm); });
+  if (!on && byNorm) {
     const std::vector<int> norms = edit.frees.indices();
     params.keep_norms.insert(params.keep_norms.end(), norms.begin(), norms.end());
   }

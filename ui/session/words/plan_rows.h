@@ -1,7 +1,7 @@
 // The edits that the plan has, and those that the user turned off, as one list.
 //
-// A weight that is left alone leaves the norms that need it to whatever still pays: a copy, a centering, or to stay. An
-// edit without a weight is off when all norms that need it are kept as LayerNorms. The engine then plans anew. Thread:
+// A value that is left alone leaves the norms that need it to whatever still pays: a copy, a centering, or to stay. An
+// edit that names none is off when all norms that need it are kept as LayerNorms. The engine then plans anew. Thread:
 // value types, pure functions.
 #pragma once
 
@@ -13,8 +13,6 @@
 
 namespace normlens::ui {
 
-class ModelIndex;
-
 struct PlanRow {
   protocol::EditInfo edit;
   bool on = true;
@@ -25,8 +23,7 @@ struct PlanRow {
 [[nodiscard]] std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol::PlanInfo& plan);
 
 // `params` with the edit turned on or off.
-[[nodiscard]] protocol::PlanParams toggled(protocol::PlanParams params, const ModelIndex& index,
-                                           const protocol::EditInfo& edit, bool on);
+[[nodiscard]] protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditInfo& edit, bool on);
 // `params` with nothing kept as it is: what could be turned on.
 [[nodiscard]] protocol::PlanParams nothingKept(protocol::PlanParams params);
 

@@ -17,6 +17,10 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
   forward = add(QStringLiteral("graphForward"), tr("Forward"), QKeySequence(Qt::ALT | Qt::Key_Right),
                 tr("To where the graph was before going back."));
   menu->addSeparator();
+  beforeAfter = add(QStringLiteral("beforeAfterAction"), tr("Before or after the plan"), {},
+                    tr("Show the model as it was read, or as the plan makes it."));
+  beforeAfter->setShortcut(Qt::Key_B);  // wherever nothing is written: it is asked for after Fold, too
+  parent->addAction(beforeAfter);
   leftToRight = addSwitch(QStringLiteral("leftToRight"), tr("Left to right"),
                           tr("Let the data run to the right instead of down."));
   showHelpers = addSwitch(QStringLiteral("showHelpers"), tr("Show helper operators"),
@@ -94,8 +98,8 @@ void GraphActions::apply() {
 }
 
 QList<QAction*> GraphActions::all() const {
-  return {back,        forward,     leftToRight, showHelpers, foldRepeats, expandAll,
-          collapseAll, resetGroups, fit,         saveView,    saveWhole};
+  return {back,      forward,     beforeAfter, leftToRight, showHelpers, foldRepeats,
+          expandAll, collapseAll, resetGroups, fit,         saveView,    saveWhole};
 }
 
 void GraphActions::save() const {

@@ -20,6 +20,7 @@ class GraphActions final : public QObject {
 
   QAction* back;
   QAction* forward;
+  QAction* beforeAfter;  // the other of both pictures
   QAction* leftToRight;
   QAction* showHelpers;
   QAction* foldRepeats;

@@ -45,6 +45,13 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   crumbLayout_ = makeRow(crumbs_, 1);
   layoutOf(bar)->addWidget(crumbs_, 1);
+  after_ = describe(new Segmented({{tr("Before"), tr("The model as it was read (B).")},
+                                   {tr("After"), tr("The model as the plan makes it: RMSNorms, weights that are "
+                                                    "rewritten, means that are subtracted at run time (B).")}},
+                                  bar),
+                    "beforeAfter", {}, tr("Before or after the plan"));
+  layoutOf(bar)->addWidget(after_);
+  layoutOf(bar)->addSpacing(8);
   mode_ = new Segmented(
       {{tr("Zero-mean"), tr("Light up what decides the chosen norm, dim the rest.")},
        {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
@@ -69,6 +76,10 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
     Q_EMIT pictureDone(written);
   });
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
+  connect(after_, &Segmented::chosen, this, &GraphPane::showPlan);
+  connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
+  connect(session_, &Session::planChanged, this, &GraphPane::showPlan);
+  connect(session_, &Session::foldChanged, this, [this] { showAfter(session_->foldResult().has_value()); });
   connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
@@ -104,6 +115,28 @@ void GraphPane::showAnalysis() {
   if (!session_->analysis()) return;
   view_->updateDocument(session_->document());
   view_->setNorms(session_->analysis()->norms);
+}
+
+void GraphPane::showAfter(bool after) {
+  after_->setCurrent(after ? 1 : 0);
+  showPlan();
+}
+
+void GraphPane::showPlan() {
+  const bool planned = session_->plan().has_value();
+  after_->setEnabled(planned);
+  actions_->beforeAfter->setEnabled(planned);
+  if (!planned || after_->current() == 0) return view_->setPlan(std::nullopt);
+  graphview::PlanPicture picture;
+  for (const protocol::NormInfo& norm : session_->analysis()->norms)
+    picture.norms.emplace_back(norm.node, session_->planMark(norm.index).state);
+  for (const protocol::EditInfo& edit : session_->plan()->edits) {
+    if (edit.kind == "center_constant") picture.centered.push_back(edit.node);
+    if (edit.kind == "absorb_shift") picture.shifted.push_back(edit.node);
+    if (edit.kind == "insert_centering")
+      picture.centerings.insert(picture.centerings.end(), edit.values.begin(), edit.values.end());
+  }
+  view_->setPlan(std::move(picture));
 }
 
 void GraphPane::showJob() {

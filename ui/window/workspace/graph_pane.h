@@ -44,6 +44,8 @@ class GraphPane final : public QFrame {
   void showSelection();
   void showZeroMean();
   void showMode();
+  void showAfter(bool after);
+  void showPlan();
   void requestMap();
   void requestCone(int node);
   void askForPicture(bool whole);
@@ -55,6 +57,7 @@ class GraphPane final : public QFrame {
   graphview::GraphView* view_;
   GraphActions* actions_;
   PictureBar* pictures_;
+  Segmented* after_;  // before, after
   Segmented* mode_;
   QFrame* crumbs_;
   QHBoxLayout* crumbLayout_;

@@ -1,0 +1,44 @@
+// What a plan makes of the graph, for the picture 'After': norms that are RMSNorms then, weights that are rewritten,
+// means that are subtracted at run time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ui/graphview/scene.h"
+#include "ui/session/words/plan_mark.h"
+
+namespace normlens::graphview {
+
+// Ids are those of the GraphDocument.
+struct PlanPicture {
+  std::vector<std::pair<int, ui::PlanState>> norms;  // by node
+  std::vector<int> centered, shifted;                // nodes: a weight was centered, a norm's shift was moved in
+  std::vector<int> centerings;                       // values whose mean is subtracted at run time
+};
+
+struct PlanMarks {
+  static constexpr size_t kStates = 7;
+  struct Pills {
+    int centered = 0, shifted = 0;
+  };
+  std::unordered_map<int, ui::PlanState> ofItem;
+  std::unordered_map<int, std::array<int, kStates>> inGroup;  // of the norms in a group, by state
+  std::unordered_map<int, Pills> ofBox;                       // a closed group has those of what is in it
+  std::vector<std::pair<QPointF, int>> centerings;            // where, in the world, and their values' indices
+  bool active = false;
+
+  PlanMarks() = default;
+  PlanMarks(const Scene& scene, const PlanPicture& picture);
+
+  [[nodiscard]] ui::PlanState stateOf(int item) const {
+    const auto found = ofItem.find(item);
+    return found == ofItem.end() ? ui::PlanState::Unknown : found->second;
+  }
+  [[nodiscard]] bool isRmsNorm(int item) const { return ui::PlanMark{stateOf(item), {}}.folds(); }
+};
+
+}  // namespace normlens::graphview
