@@ -85,6 +85,7 @@ class Supervisor {
   // Once it has written it looks at what lies beside that, which is nothing that the result rests on.
   void serveDoor(Worker& worker) {
     worker.serveDoor();
+    for (const std::string& line : worker.keeper().takeTold()) console_.note(line);
     auto handed = worker.keeper().takeHanded();
     if (worker.keeper().named().empty()) std::ranges::move(handed, std::back_inserter(read_));
   }

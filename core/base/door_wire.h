@@ -18,12 +18,15 @@ enum class Ask : uint8_t {
   NameNew,   // ticket: the same where nothing has that name
   Drop,      // ticket
   Remove,    // path
+  TakeUp,    // path -> as Create, of a file that is kept (direct::takeUp); ENOTSUP where the user wants none
+  Cut,       // ticket, number: the file is cut to so many bytes
 };
 
 struct Question {
   Ask ask = Ask::Read;
   int64_t ticket = 0;
-  std::string path;
+  std::string path{};
+  uint64_t number = 0;
 };
 
 struct Answer {

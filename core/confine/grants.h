@@ -24,14 +24,19 @@ class Grants {
   // of its folder, which tells whether an older data file is still needed.
   void toWrite(const Path& file);
 
+  // What is written stays when its writer ends too early, for the next one to go on with (direct::takeUp).
+  void toKeepParts() { keepsParts_ = true; }
+
   [[nodiscard]] bool mayRead(const Path& file) const;
   [[nodiscard]] bool mayReadAsData(const Path& file) const;   // if it is a regular file
   [[nodiscard]] bool mayReadAsModel(const Path& file) const;  // if it is an ONNX model
   [[nodiscard]] bool mayList(const Path& folder) const;
   [[nodiscard]] bool mayReplace(const Path& file) const;
   [[nodiscard]] bool mayMakeOrRemove(const Path& file) const;
+  [[nodiscard]] bool keepsParts() const { return keepsParts_; }
 
  private:
+  bool keepsParts_ = false;
   std::set<Path> read_, write_, dataFolders_;
 };
 

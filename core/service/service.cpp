@@ -231,7 +231,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
     return fail(ErrorCode::Refused, "the fold is not verified, so nothing was written to " + path.string(),
                 "export it all the same with --force");
   }
-  state_->folded->annotate(state_->folded->takesAnnotations() ? state_->history() : state_->conditionTexts());
+  state_->folded->annotate(state_->history());
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
   if (auto status = state_->folded->save(path, task); !status) {

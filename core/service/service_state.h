@@ -127,9 +127,10 @@ struct Service::State {
     return {{"normlens.holds_if", boost::algorithm::join(all, "; ")}};
   }
 
-  // What the exported file says of its making.
+  // What the exported file says of its making. Where its format has no place for that, it only tells one fold from
+  // another, and the opened file need not be hashed for it.
   [[nodiscard]] std::map<std::string, std::string> history() const {
-    const std::string& sha256 = hash->get();
+    const std::string sha256 = model->takesAnnotations() ? hash->get() : std::string();
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
                                 " LayerNorms folded, policy " + std::string(policyName(plan.policy)) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));

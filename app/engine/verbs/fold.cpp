@@ -9,6 +9,9 @@ Declared declareFold(CLI::App& app, const confine::Limits&) {
   options->addTo(app);
   app.add_option("--plan", options->planFile, "Use the edits of this file")->type_name("PLAN.json");
   app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");
+  app.add_flag("--resume", options->resume,
+               "Keep what is written if this is stopped or killed, beside OUT as *.normlens-part, and go on with what "
+               "an earlier --resume kept");
   const auto report = [](const protocol::Analysis&, const FoldOutcome& outcome) { return foldReport(outcome); };
   return {[options, report](const Call& call) { return foldToFile(*options, call, report); },
           [options] { return options->files(); },

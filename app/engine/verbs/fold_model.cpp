@@ -166,6 +166,7 @@ NamedFiles FoldOptions::files() const {
   files.grants.toRead(planFile);
   files.grants.toWrite(output);
   files.grants.toWrite(savePlan);
+  if (resume) files.grants.toKeepParts();
   return files;
 }
 

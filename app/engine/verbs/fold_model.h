@@ -15,7 +15,7 @@ namespace normlens::engine {
 struct FoldOptions {
   std::string model, output, policy = "balanced", prices = "fixed", norm = "portable", planFile, savePlan;
   double maxGrowth = 10;
-  bool noVerify = false, force = false;
+  bool noVerify = false, force = false, resume = false;
   InputOptions inputs;
 
   // All that do not name a file of one model: INPUTS, and how to fold.

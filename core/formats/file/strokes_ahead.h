@@ -17,13 +17,21 @@ class StrokesAhead {
   struct Stroke {
     uint64_t offset = 0;
     std::span<const std::byte> bytes;  // until the next one is asked for
+    bool there = false;                // it was in the file already
+  };
+  // Bytes of the pieces that a file holds already, and the file: those are read back where they are to be seen, and
+  // left out elsewhere.
+  struct Written {
+    uint64_t bytes = 0;
+    int descriptor = -1;
   };
 
-  explicit StrokesAhead(std::span<const FilePiece> pieces);
+  StrokesAhead(std::span<const FilePiece> pieces, Written written);
   ~StrokesAhead();
   StrokesAhead(const StrokesAhead&) = delete;
   StrokesAhead& operator=(const StrokesAhead&) = delete;
 
+  // Of all pieces.
   [[nodiscard]] uint64_t bytes() const { return total_; }
   // nullopt: that was all.
   [[nodiscard]] std::optional<Result<Stroke>> next();
@@ -35,10 +43,13 @@ class StrokesAhead {
     const FilePiece* piece;
     uint64_t at;
     size_t size;
+    bool there;
   };
+  void add(const FilePiece& piece, uint64_t there);
   void run();
   [[nodiscard]] Status prepare(size_t part);
 
+  int descriptor_;
   std::vector<Part> parts_;
   std::array<std::vector<std::byte>, kAhead> buffers_;
   std::array<Status, kAhead> made_;

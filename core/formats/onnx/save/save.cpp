@@ -2,6 +2,8 @@
 // with its own: data files get names that nothing has, are complete on the disk before the model gets its name, and
 // what the older model alone needed goes last.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "core/base/files.h"
 #include "core/base/plain_error.h"
@@ -15,12 +17,16 @@
 namespace normlens::formats::onnx {
 namespace {
 
-Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& bytes, const Task& task) {
-  auto file = AtomicFile::create(contents.path, contents.size);
+using History = std::map<std::string, std::string>;  // of Model::annotate
+
+Result<AtomicFile> written(const FileContents& contents, const BytesToWrite& bytes, const History& history,
+                           const Task& task) {
+  auto file = AtomicFile::takeUp(contents.path, contents.size);
   if (!file) return file;
   auto pieces = contents.pieces;
   for (FilePiece& piece : pieces) piece.make = bytes.makerOf(piece.bytes);
-  if (auto status = file->writeAll(pieces, task); !status) return tl::unexpected(std::move(status.error()));
+  const auto digest = [&] { return bytes.digestOf(pieces, history); };
+  if (auto status = file->writeAll(pieces, task, digest); !status) return tl::unexpected(std::move(status.error()));
   return file;
 }
 
@@ -58,15 +64,15 @@ Status unchanged(const OnnxSource& source) {
 }
 
 Status writeAll(const SaveLayout& layout, const std::filesystem::path& path, const OnnxSource& source,
-                const Task& task) {
+                const History& history, const Task& task) {
   const auto& contents = layout.files();
   uint64_t total = 0;
-  for (const auto& one : contents) total += one.size;
+  for (const auto& one : contents) total += one.size - std::min(one.size, keptBytes(one.path));
   if (auto status = checkSpace(path, total); !status) return status;
   const BytesToWrite bytes(source.pending, filesOf(source));
   std::vector<AtomicFile> files;
   for (const auto& one : contents) {
-    auto file = written(one, bytes, task);
+    auto file = written(one, bytes, history, task);
     if (!file) return tl::unexpected(std::move(file.error()));
     files.push_back(std::move(*file));
   }
@@ -89,7 +95,7 @@ Status OnnxModel::save(const std::filesystem::path& path, const Task& task) cons
   try {
     const auto layout = SaveLayout::make(source_, path, properties_);
     if (!layout) return tl::unexpected<Error>(layout.error());
-    return writeAll(*layout, path, source_, task);
+    return writeAll(*layout, path, source_, properties_, task);
   } catch (const std::exception& error) {
     return fail(ErrorCode::WriteFailed, path.string() + " cannot be written: " + plainError(error));
   }

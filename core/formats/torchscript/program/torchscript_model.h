@@ -77,7 +77,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] Status computeWeights(const Task& task) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> singleNorm(int64_t rows, int64_t width,
                                                           graph::DType dtype) const override;
-  // Extra files, as torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads them.
+  // What a fold rests on becomes an extra file: torch.jit.load(…, _extra_files={"normlens.holds_if": ""}) reads it.
   void annotate(const std::map<std::string, std::string>& properties) override;
   [[nodiscard]] Status save(const std::filesystem::path& path, const Task& task) const override;
 
@@ -107,6 +107,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   std::optional<ProbeRecords> records_;  // of the last successful probe
   Lowered lowered_;
   ModelFacts facts_;
+  std::map<std::string, std::string> history_;  // see annotate()
   std::optional<Error> neverRun_;  // instead of any run: forward() has an op that no model may run (forbidden_ops.h)
 };
 
