@@ -76,8 +76,10 @@ struct EditInfo {
   int64_t bytes = 0;  // written
   int64_t bytes_grown = 0;
   IndexRanges frees;  // norms that need it
+  // The constants that it rewrites, or the value that it changes at run time: what PlanParams::keep_values may name.
+  std::vector<int> values = {};
 };
-NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees)
+NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values)
 
 // ---- read_graph: ReadGraphParams -> ModelInfo. A model to look at beside the open one, which stays open.
 struct ReadGraphParams {
@@ -208,7 +210,7 @@ struct PlanParams {
   std::string policy = "balanced";  // free, balanced, all, paper
   std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
   std::vector<int> copy_values;     // constants of which the user wants a centered copy, whatever it adds to the file
-  std::vector<int> keep_values;     // constants that the user does not want edited
+  std::vector<int> keep_values;     // not to be edited: constants as they are, other values not centered or dropped
   std::vector<int> keep_norms;      // norms the user does not want folded
   double max_growth_percent = 10;
   std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now
@@ -272,15 +274,15 @@ struct PlanInfo {
   std::string policy;
   NormPrices prices;
   std::vector<EditInfo> edits;
-  std::vector<int> folded;  // norms that will become RMSNorm
+  std::vector<int> folded;       // norms that will become RMSNorm
   std::vector<NormState> norms;  // all of them, in the order of Analysis::norms
   int layer_norms = 0, centerings = 0, tensors_centered = 0;
   int shifts_absorbed = 0;  // norms whose beta moves into the biases of the linears behind them
   int64_t bytes_centered = 0, bytes_grown = 0;
   double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
 };
-NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered, shifts_absorbed,
-                bytes_centered, bytes_grown, gap)
+NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered,
+                shifts_absorbed, bytes_centered, bytes_grown, gap)
 
 // ---- preview_center: CenterParams -> CenterPreview. 'Center here' before it is done.
 struct CenterParams {

@@ -9,8 +9,7 @@ Declared declareFold(CLI::App& app, const confine::Limits&) {
   options->addTo(app);
   app.add_option("--plan", options->planFile, "Use the edits of this file")->type_name("PLAN.json");
   app.add_option("--save-plan", options->savePlan, "Write the edits to this file")->type_name("PLAN.json");
-  const auto report = [](const protocol::Analysis&, const FoldOutcome& outcome) { return foldReport(outcome); };
-  return {[options, report](const Call& call) { return foldToFile(*options, call, report); },
+  return {[options](const Call& call) { return foldToFile(*options, call, foldReport); },
           [options] { return options->files(); },
           {}};
 }
