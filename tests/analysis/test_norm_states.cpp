@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "core/analysis/analysis.h"
 #include "core/analysis/plan/norm_states.h"
@@ -21,7 +22,7 @@ constexpr const char* kTied = R"(graph {
   const %wte: float32[50, 8] random 1
   const %g: float32[8] random 2
   const %w: float32[8, 8] random 3
-  %x: float32[2, 5, 8] = Embedding(%wte, %ids)
+  %x: float32[2, 5, 8] = Gather(%wte, %ids) {axis = 0}
   %a: float32[2, 5, 8] = LayerNorm(%x, %g, _) {axes = [2], eps = 1e-05}
   %h: float32[2, 5, 8] = Linear(%a, %w, _)
   %r: float32[2, 5, 8] = Add(%x, %h)
@@ -32,7 +33,7 @@ constexpr const char* kTied = R"(graph {
 
 class Model {
  public:
-  explicit Model(const char* text) : graph_(*graph::parseGraph(text)), analysis_(std::move(*analyze(graph_, Task{}))) {}
+  explicit Model(const char* text) : graph_(parsed(text)), analysis_(std::move(*analyze(graph_, Task{}))) {}
   const Analysis& operator*() const { return *analysis_; }
   const Analysis* operator->() const { return analysis_.get(); }
   [[nodiscard]] ValueId value(const std::string& name) const {
@@ -44,6 +45,12 @@ class Model {
   }
 
  private:
+  static graph::Graph parsed(const char* text) {
+    auto graph = graph::parseGraph(text);
+    if (!graph) throw std::logic_error(graph.error().message);
+    return std::move(*graph);
+  }
+
   graph::Graph graph_;
   std::unique_ptr<Analysis> analysis_;
 };

@@ -42,7 +42,8 @@ json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& e
 json stateReport(const protocol::Analysis& analysis, const protocol::PlanInfo& plan) {
   json norms = json::array();
   for (size_t n = 0; n < analysis.norms.size(); ++n) {
-    norms.push_back({{"name", analysis.norms[n].name}, {"verdict", analysis.norms[n].verdict}});
+    const auto& norm = analysis.norms[n];
+    norms.push_back({{"name", norm.name}, {"form", norm.form}, {"verdict", norm.verdict}});
     addState(norms.back(), plan, n);
   }
   return norms;
