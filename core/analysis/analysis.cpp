@@ -8,6 +8,7 @@
 
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
+#include "core/analysis/plan/served_norms.h"
 
 namespace normlens::analysis {
 namespace {
@@ -34,11 +35,13 @@ void judge(Analysis& analysis, const Planner& planner) {
       --begun[static_cast<size_t>(range.last) + 1];
     }
     const bool drops = std::holds_alternative<fold::DropAddend>(edit.edit);
-    if (!drops && !std::holds_alternative<fold::InsertCentering>(edit.edit)) continue;
+    const bool copies = edit.bytesGrown > 0;
+    if (!drops && !copies && !std::holds_alternative<fold::InsertCentering>(edit.edit)) continue;
     for (const int norm : edit.frees.indices()) {
       NormVerdict& verdict = verdicts[static_cast<size_t>(norm)];
       verdict.dropsAddends = verdict.dropsAddends || drops;
-      if (drops) continue;
+      if (copies) verdict.copies.push_back(e);
+      if (drops || copies) continue;
       verdict.centerings.push_back(e);
       verdict.sharedWith.merge(edit.frees);
     }
@@ -82,6 +85,7 @@ Plan paperPlan(const Analysis& analysis) {
     if (std::holds_alternative<fold::InsertCentering>(edit)) ++plan.centerings;
     plan.edits.push_back(std::move(planned));
   }
+  findServedNorms(analysis, plan);
   return plan;
 }
 
@@ -94,13 +98,16 @@ std::set<graph::ValueId> changedAtRunTime(const Plan& plan) {
   return values;
 }
 
-void moveShifts(const Analysis& analysis, Plan& plan) {
+void moveShifts(const Analysis& analysis, const std::vector<graph::ValueId>& keep, Plan& plan) {
   const auto changed = changedAtRunTime(plan);
+  std::set<graph::ConstantId> kept;
+  for (const graph::ValueId value : keep) kept.insert(analysis.scales.graph().value(value).constant);
   const auto isChanged = [&](graph::ValueId value) { return changed.contains(value); };
   std::vector<PlannedEdit> moves;
   for (const int norm : plan.folded) {
     auto shift = movableShift(*analysis.scales.original, analysis.norms.layerNorms[static_cast<size_t>(norm)]);
     if (!shift || std::any_of(shift->between.begin(), shift->between.end(), isChanged)) continue;
+    if (std::ranges::any_of(shift->edit.parts, [&](const auto& part) { return kept.contains(part.bias); })) continue;
     const int64_t bytes = bytesOf(shift->edit, analysis.scales.graph());
     moves.push_back({std::move(shift->edit), graph::kNone, {norm}, bytes, 0});
   }
@@ -146,7 +153,7 @@ Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
   Plan plan =
       Planner(analysis.scales.graph(), analysis.norms.layerNorms, analysis.claims, analysis.scales.edits).plan(options);
-  if (options.moveShifts) moveShifts(analysis, plan);
+  if (options.moveShifts) moveShifts(analysis, options.keepValues, plan);
   return plan;
 }
 

@@ -30,6 +30,7 @@ struct NormVerdict {
   bool needsEdits = false;                 // besides the replacement of the norm itself
   bool dropsAddends = false;               // some of these edits are fold::DropAddend
   std::vector<size_t> centerings;          // of Analysis::best.edits: those at run time that it needs
+  std::vector<size_t> copies;              // of Analysis::best.edits: constants of which it needs a centered copy
   IndexRanges sharedWith;                  // norms that the same centerings free
   std::vector<graph::NodeId> blockerPath;  // from the norm up to the blocker
 };

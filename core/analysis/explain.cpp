@@ -1,6 +1,8 @@
 #include "core/analysis/explain.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <deque>
 #include <map>
 
@@ -76,11 +78,26 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
          ".";
 }
 
-std::string freeSentence(const NormVerdict& verdict) {
+// "with a copy of wte.weight (+131 kB, 13%)"
+std::string copiesText(const Analysis& analysis, const NormVerdict& verdict) {
+  const Graph& graph = analysis.scales.graph();
+  std::string names;
+  int64_t bytes = 0;
+  for (const size_t index : verdict.copies) {
+    const PlannedEdit& planned = analysis.best.edits[index];
+    for (const auto& part : std::get<fold::CenterConstant>(planned.edit).parts)
+      names += (names.empty() ? "" : " and ") + graph.constant(part.constant).name;
+    bytes += planned.bytesGrown;
+  }
+  return (verdict.copies.size() == 1 ? "with a copy of " : "with copies of ") + names + " (+" + bytesText(bytes) +
+         ", " + percentText(growthPercent(graph, bytes)) + ")";
+}
+
+std::string freeSentence(const Analysis& analysis, const NormVerdict& verdict) {
   if (!verdict.needsEdits) return "Its input is zero-mean already.";
-  const std::string centered = "Every path to it ends in a tensor that can be centered";
-  return centered +
-         (verdict.dropsAddends ? ", or in an addend that is constant along the channels and is dropped." : ".");
+  std::string text = verdict.copies.empty() ? "Every" : "Can fold free " + copiesText(analysis, verdict) + ": every";
+  text += " path to it ends in a tensor that can be centered";
+  return text + (verdict.dropsAddends ? ", or in an addend that is constant along the channels and is dropped." : ".");
 }
 
 std::string centeringSentence(const Analysis& analysis, const NormVerdict& verdict) {
@@ -128,6 +145,31 @@ void explainBlocked(Analysis& analysis, int index) {
 }
 
 }  // namespace
+
+std::string asReason(std::string sentence) {
+  if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
+  // A name at the beginning keeps its letters.
+  const bool isWord = sentence.size() > 1 && std::isupper(static_cast<unsigned char>(sentence[0])) != 0 &&
+                      std::isupper(static_cast<unsigned char>(sentence[1])) == 0;
+  if (isWord) sentence[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(sentence[0])));
+  return sentence;
+}
+
+std::string blockerInWords(const Analysis& analysis, int norm) {
+  const auto path = nearestBlocker(analysis.claims, norm);
+  return path.empty() ? std::string() : asReason(blockedSentence(analysis, analysis.claims[path.back()]));
+}
+
+double growthPercent(const Graph& graph, int64_t bytes) {
+  constexpr double kPercent = 100;
+  return kPercent * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, bytesOfConstants(graph)));
+}
+
+std::string percentText(double percent) {
+  constexpr double kWhole = 9.95;  // from here on without a decimal
+  const double shown = std::round(percent * 10) / 10;
+  return formatted(percent >= kWhole || shown == std::round(shown) ? "%.0f%%" : "%.1f%%", percent);
+}
 
 std::string describeNode(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -201,7 +243,7 @@ void explainVerdicts(Analysis& analysis) {
     NormVerdict& verdict = analysis.verdicts[static_cast<size_t>(n)];
     switch (verdict.verdict) {
       case Verdict::Free:
-        verdict.reason = freeSentence(verdict);
+        verdict.reason = freeSentence(analysis, verdict);
         break;
       case Verdict::WithCentering:
         verdict.reason = centeringSentence(analysis, verdict);

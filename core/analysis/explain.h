@@ -20,6 +20,15 @@ namespace normlens::analysis {
 // Fills reason and blockerPath of every verdict.
 void explainVerdicts(Analysis& analysis);
 
+// What a reason that stands alone is after "because": without capital and full stop.
+[[nodiscard]] std::string asReason(std::string sentence);
+// What stands in the way of folding the norm without a centering, as such a reason; empty: nothing does.
+[[nodiscard]] std::string blockerInWords(const Analysis& analysis, int norm);
+// By how many percent of all its constants a copy makes the file grow.
+[[nodiscard]] double growthPercent(const graph::Graph& graph, int64_t bytes);
+// "13%"
+[[nodiscard]] std::string percentText(double percent);
+
 // Definition 4.2 of paper 001 for one norm: what decides it.
 struct ZeroMeanVertex {
   graph::NodeId node = graph::kNone;

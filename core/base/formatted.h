@@ -21,4 +21,14 @@ template <class... Values>
   return formatted("%.3g MB", static_cast<double>(bytes) / 1e6);
 }
 
+// "512 B", "131 kB", "1.5 MB"
+[[nodiscard]] inline std::string bytesText(int64_t bytes) {
+  constexpr int64_t kKilo = 1000;
+  constexpr double kWhole = 9.95;  // from here on without a decimal
+  if (bytes < kKilo) return std::to_string(bytes) + " B";
+  const bool mega = bytes >= kKilo * kKilo;
+  const double size = static_cast<double>(bytes) / static_cast<double>(mega ? kKilo * kKilo : kKilo);
+  return formatted(size < kWhole ? "%.1f" : "%.0f", size) + (mega ? " MB" : " kB");
+}
+
 }  // namespace normlens

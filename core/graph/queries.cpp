@@ -28,4 +28,13 @@ std::optional<Use> onlyReader(const Graph& graph, ValueId value) {
   return found;
 }
 
+std::vector<ValueId> valuesOfConstants(const Graph& graph) {
+  std::vector<ValueId> values(graph.constants.size(), kNoValue);
+  for (size_t v = 0; v < graph.values.size(); ++v) {
+    const auto constant = graph.values[v].constant;
+    if (constant != kNone) values[static_cast<size_t>(constant)] = static_cast<ValueId>(v);
+  }
+  return values;
+}
+
 }  // namespace normlens::graph

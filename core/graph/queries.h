@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/graph/graph.h"
 
@@ -13,6 +14,9 @@ namespace normlens::graph {
 // The file fixes the size of that axis of an input; the number of axes of every input.
 [[nodiscard]] bool isSizeDeclared(const Value& input, size_t axis);
 [[nodiscard]] bool areRanksDeclared(const Graph& graph);
+
+// By constant: the value that it is; kNoValue where nothing reads it.
+[[nodiscard]] std::vector<ValueId> valuesOfConstants(const Graph& graph);
 
 // The only read of a value's elements; queries of its shape do not count. nullopt: there is none, or several.
 [[nodiscard]] std::optional<Use> onlyReader(const Graph& graph, ValueId value);

@@ -95,9 +95,7 @@ struct Service::State {
   }
 
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
-    auto info = describePlan(model->graph(), *analysis, planned.plan);
-    info.prices = planned.prices;
-    return info;
+    return describePlan(model->graph(), *analysis, planned);
   }
 
   // What the norms' verdicts rest on.

@@ -29,11 +29,28 @@ TEST(AnalyzeReport, HasTheFieldsOfTheContract) {
   protocol::Analysis analysis;
   analysis.norms.emplace_back().verdict = "free";
   analysis.other_norms.push_back({"norm", "GroupNorm", 3, "op"});
-  const json report = analyzeReport(model, analysis);
+  protocol::PlanInfo plan;
+  plan.policy = "balanced";
+  plan.edits.emplace_back().text = "center add at run time";
+  plan.norms.push_back({0, "folded_with_centering", "a copy of w would add 131 kB (13%, limit 10%)", {0}, true, {}});
+  plan.norms[0].ways.push_back({"copy", 4, "a copy of w", 131072, 13, 0, false});
+  const json report = analyzeReport(model, analysis, plan);
   EXPECT_EQ(report["format"], "torchscript");
   EXPECT_EQ(report["nodes"], 2);  // inputs and outputs are no operations
-  expectKeys(report["layer_norms"][0], {"name", "index", "form", "scope", "normalized_shape", "verdict", "reason",
-                                        "edits", "centerings", "paper", "paper_practical", "paper_strict"});
+  expectKeys(report["layer_norms"][0],
+             {"name", "index", "form", "scope", "normalized_shape", "verdict", "reason", "edits", "centerings", "paper",
+              "paper_practical", "paper_strict", "state", "because", "rests_on", "ways"});
+  EXPECT_EQ(report["layer_norms"][0]["state"], "folded_with_centering");
+  EXPECT_EQ(report["layer_norms"][0]["rests_on"], json({"center add at run time"}));
+  EXPECT_EQ(report["layer_norms"][0]["ways"][0]["bytes_grown"], 131072);
+  EXPECT_EQ(report["plan"]["policy"], "balanced");
+  EXPECT_EQ(stateText(plan.norms[0], true),
+            "folded with a centering because a copy of w would add 131 kB (13%, limit 10%)");
+  FoldOutcome outcome;
+  outcome.fold.plan = plan;
+  const json norm = foldReport(analysis, outcome)["norms"][0];
+  EXPECT_EQ(norm["verdict"], "free");
+  EXPECT_EQ(norm["state"], "folded_with_centering");
   EXPECT_EQ(report["other_norms"][0], json({{"name", "norm"}, {"kind", "GroupNorm"}, {"form", "op"}}));
   EXPECT_EQ(keys(report["totals"]), (std::vector<std::string>{"blocked", "free", "layer_norms", "paper",
                                                               "paper_practical", "paper_strict", "with_centering"}));
@@ -48,7 +65,7 @@ TEST(FoldReport, HasTheFieldsOfTheContract) {
   verify.file_dtype = "float32";
   verify.exact = true;
   outcome.fold.verify = verify;
-  const json report = foldReport(outcome);
+  const json report = foldReport({}, outcome);
   expectKeys(report, {"layer_norms", "folded", "centerings", "tensors_centered", "bytes_centered", "shifts_absorbed",
                       "bytes_grown", "output", "reason", "load_ms", "fold_ms", "save_ms", "verify"});
   EXPECT_EQ(report["folded"], 2);
@@ -68,7 +85,7 @@ TEST(FoldReport, TellsALimitThatNoiseLiftedAndAFoldThatIsNearer) {
   verify.nearer = {2e-4, 3e-7};
   verify.noise_copies = 1;
   outcome.fold.verify = verify;
-  const json report = foldReport(outcome)["verify"];
+  const json report = foldReport({}, outcome)["verify"];
   EXPECT_EQ(report["algebra"]["limit"], 6e-9);
   EXPECT_EQ(report["algebra"]["sample_only"], true);
   EXPECT_EQ(report["file"]["limit"], 2e-9);
@@ -96,12 +113,12 @@ TEST(VerifyText, AFloorThatWasNotMeasuredInFullIsALowerBound) {
 
 TEST(FoldReport, WhatWasNotDoneIsNull) {
   FoldOutcome outcome;
-  EXPECT_TRUE(foldReport(outcome)["output"].is_null());
-  EXPECT_TRUE(foldReport(outcome)["verify"].is_null());
+  EXPECT_TRUE(foldReport({}, outcome)["output"].is_null());
+  EXPECT_TRUE(foldReport({}, outcome)["verify"].is_null());
   protocol::VerifyResult verify;
   verify.algebra_reason = "the model is quantised";
   outcome.fold.verify = verify;
-  const json report = foldReport(outcome)["verify"];
+  const json report = foldReport({}, outcome)["verify"];
   EXPECT_EQ(report["algebra"], json({{"reason", "the model is quantised"}}));
   EXPECT_TRUE(report["exact"].is_null());
 }

@@ -43,6 +43,42 @@ TEST_F(Plans, AGrowthBelowNothingIsRefused) {
   EXPECT_TRUE(service_.plan(params, Task{}));
 }
 
+TEST_F(Plans, ACopyOrACenteringIsTheUsersChoiceAndEitherIsProved) {
+  protocol::FoldParams params;
+  const auto centered = service_.fold(params, Task{});
+  ASSERT_TRUE(centered && centered->ok);
+  ASSERT_EQ(centered->plan.norms.size(), 9U);
+  const auto& first = centered->plan.norms[0];
+  EXPECT_EQ(first.state, "folded_with_centering");
+  EXPECT_NE(first.because.find("a copy of wte.weight would add 131 kB"), std::string::npos) << first.because;
+  EXPECT_EQ(centered->plan.norms[1].state, "folded");
+  ASSERT_EQ(first.ways.size(), 2U);
+  EXPECT_TRUE(first.ways[1].chosen);
+  params.plan.copy_values = {first.ways[0].value};
+  const auto copied = service_.fold(params, Task{});
+  ASSERT_TRUE(copied && copied->ok);
+  EXPECT_EQ(copied->plan.centerings, 0);
+  EXPECT_EQ(copied->plan.bytes_grown, first.ways[0].bytes_grown);
+  EXPECT_TRUE(copied->plan.norms[0].ways.at(0).chosen);
+}
+
+TEST_F(Plans, WithoutOneEditAllStaysThatDoesNotNeedIt) {
+  const auto whole = service_.plan({}, Task{});
+  ASSERT_TRUE(whole);
+  for (const auto& edit : whole->edits) {
+    if (edit.kind != "center_constant" && edit.kind != "insert_centering") continue;
+    protocol::FoldParams params;
+    params.plan.keep_values = edit.values;
+    const auto without = service_.fold(params, Task{});
+    ASSERT_TRUE(without) << edit.text << ": " << without.error().message;
+    EXPECT_TRUE(without->ok || without->plan.folded.empty()) << edit.text << ": " << without->reason;
+    for (const auto& other : without->plan.edits) EXPECT_NE(other.values, edit.values) << edit.text;
+  }
+  protocol::PlanParams params;
+  params.keep_values = {-1};
+  EXPECT_EQ(service_.plan(params, Task{}).error().code, ErrorCode::Usage);
+}
+
 TEST_F(Plans, OnlyWhatWasFoldedIsSavedAndNotOverTheModel) {
   std::ofstream(saved_) << "precious";
   EXPECT_FALSE(service_.savePlanFile(saved_));

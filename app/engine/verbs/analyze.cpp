@@ -10,14 +10,23 @@ struct Options {
   InputOptions inputs;
 };
 
-void printNorms(const OpenedModel& model, Console& console) {
+// A column for what can be done with a norm, one for what a plan would do.
+void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Console& console) {
   console.print(model.info.path + ": " + asText(model.analysis.totals));
+  const auto padded = [](const std::string& text, size_t width) {
+    return text + std::string(width - std::min(width, text.size()) + 2, ' ');
+  };
   size_t width = 0;
   for (const auto& norm : model.analysis.norms) width = std::max(width, norm.name.size());
-  for (const auto& norm : model.analysis.norms) {
+  for (size_t n = 0; n < model.analysis.norms.size(); ++n) {
+    const auto& norm = model.analysis.norms[n];
+    const auto& state = plan.norms[n];
     constexpr size_t kVerdictWidth = 14;  // "with_centering"
-    console.print("  " + norm.name + std::string(width - norm.name.size() + 2, ' ') + norm.verdict +
-                  std::string(kVerdictWidth - std::min(kVerdictWidth, norm.verdict.size()) + 2, ' ') + norm.reason);
+    constexpr size_t kStateWidth = 10;    // "would fold"
+    console.print("  " + padded(norm.name, width) + padded(norm.verdict, kVerdictWidth) +
+                  padded(state.state == "kept" ? "kept" : "would fold", kStateWidth) + norm.reason);
+    // Of what is blocked the verdict has said it.
+    if (!state.because.empty() && norm.verdict != "blocked") console.print("    " + stateText(state, false));
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
     for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }
@@ -35,8 +44,10 @@ Exit run(const Options& options, const Call& call) {
     console.note(couldNotRun(options.model, model->analysis) + "; so shapes are not known" + hint);
   }
   if (!model->analysis.norms.empty()) noteAssumedInputs(model->analysis, console);
-  printNorms(*model, console);
-  return console.finish([&] { return analyzeReport(model->info, model->analysis); }, Exit::Done);
+  const auto plan = service.plan({}, console.task(call.stop()));
+  if (!plan) return console.fail(plan.error());
+  printNorms(*model, *plan, console);
+  return console.finish([&] { return analyzeReport(model->info, model->analysis, *plan); }, Exit::Done);
 }
 
 }  // namespace

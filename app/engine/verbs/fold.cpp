@@ -12,8 +12,7 @@ Declared declareFold(CLI::App& app, const confine::Limits&) {
   app.add_flag("--resume", options->resume,
                "Keep what is written if this is stopped or killed, beside OUT as *.normlens-part, and go on with what "
                "an earlier --resume kept");
-  const auto report = [](const protocol::Analysis&, const FoldOutcome& outcome) { return foldReport(outcome); };
-  return {[options, report](const Call& call) { return foldToFile(*options, call, report); },
+  return {[options](const Call& call) { return foldToFile(*options, call, foldReport); },
           [options] { return options->files(); },
           {}};
 }

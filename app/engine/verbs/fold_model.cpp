@@ -24,6 +24,11 @@ void printOutcome(const std::string& model, const protocol::Analysis& analysis, 
   for (const auto& norm : analysis.norms) {
     for (const std::string& line : wouldFold(norm)) console.print("  " + norm.name + " " + line);
   }
+  for (const auto& state : outcome.fold.plan.norms) {
+    if (!state.because.empty())
+      console.print("  " + analysis.norms[static_cast<size_t>(state.norm)].name + ": " +
+                    stateText(state, outcome.applied));
+  }
   if (outcome.fold.verify) printVerify(*outcome.fold.verify, console);
   if (!outcome.output) return;
   console.print("  written to " + *outcome.output + " (load " + formatted("%.0f ms", outcome.times.load_ms) +

@@ -12,6 +12,23 @@ using protocol::toJson;
 
 json orNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
+// As fields beside the verdict.
+void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
+  if (norm >= plan.norms.size()) return;
+  const protocol::NormState& state = plan.norms[norm];
+  json ways = json::array();
+  for (const auto& way : state.ways) {
+    ways.push_back(toJson(way));
+    ways.back().erase("value");
+  }
+  json needed = json::array();
+  for (const int edit : state.centerings) needed.push_back(plan.edits[static_cast<size_t>(edit)].text);
+  entry["state"] = state.state;
+  entry["because"] = orNull(state.because);
+  entry["rests_on"] = needed;
+  entry["ways"] = ways;
+}
+
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
   json entry = toJson(norm);
   for (const char* forTheWindow : {"node", "shared_with", "blocker_path", "gamma_min", "gamma_max", "beta_min",
@@ -19,6 +36,17 @@ json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& e
     entry.erase(forTheWindow);
   entry["edits"] = edits;
   return entry;
+}
+
+// By norm: its verdict, and beside it what the plan does and why.
+json stateReport(const protocol::Analysis& analysis, const protocol::PlanInfo& plan) {
+  json norms = json::array();
+  for (size_t n = 0; n < analysis.norms.size(); ++n) {
+    const auto& norm = analysis.norms[n];
+    norms.push_back({{"name", norm.name}, {"form", norm.form}, {"verdict", norm.verdict}});
+    addState(norms.back(), plan, n);
+  }
+  return norms;
 }
 
 std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& analysis) {
@@ -59,10 +87,20 @@ json verifyEntry(const protocol::VerifyResult& verify) {
 
 }  // namespace
 
-json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis) {
+std::string stateText(const protocol::NormState& state, bool done) {
+  std::string text = state.state == "kept" ? "kept" : done ? "folded" : "would fold";
+  if (state.counted) text += " with a centering";
+  return state.because.empty() ? text : text + " because " + state.because;
+}
+
+json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis,
+                   const protocol::PlanInfo& plan) {
   json norms = json::array(), others = json::array();
   const auto edits = editsByNorm(analysis);
-  for (size_t i = 0; i < analysis.norms.size(); ++i) norms.push_back(normEntry(analysis.norms[i], edits[i]));
+  for (size_t i = 0; i < analysis.norms.size(); ++i) {
+    norms.push_back(normEntry(analysis.norms[i], edits[i]));
+    addState(norms.back(), plan, i);
+  }
   for (const auto& other : analysis.other_norms) {
     others.push_back({{"name", other.name}, {"kind", other.kind}, {"form", other.form}});
   }
@@ -73,12 +111,17 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
           {"layer_norms", norms},
           {"other_norms", others},
           {"totals", toJson(analysis.totals)},
+          {"plan",
+           {{"policy", plan.policy},
+            {"folded", plan.folded.size()},
+            {"centerings", plan.centerings},
+            {"bytes_grown", plan.bytes_grown}}},
           {"inputs", toJson(analysis.inputs)},
           {"probe_error", orNull(analysis.probe_error)},
           {"note", orNull(note)}};
 }
 
-json foldReport(const FoldOutcome& outcome) {
+json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) {
   const protocol::PlanInfo& plan = outcome.fold.plan;
   return {{"layer_norms", plan.layer_norms},
           {"folded", plan.folded.size()},
@@ -89,6 +132,7 @@ json foldReport(const FoldOutcome& outcome) {
           {"shifts_absorbed", plan.shifts_absorbed},
           {"bytes_grown", plan.bytes_grown},
           {"gap", toJson(plan.gap)},
+          {"norms", stateReport(analysis, plan)},
           {"prices", plan.prices.rows > 0 ? toJson(plan.prices) : json(nullptr)},
           {"output", toJson(outcome.output)},
           {"reason", orNull(outcome.fold.reason)},

@@ -13,7 +13,11 @@
 
 namespace normlens::engine {
 
-[[nodiscard]] nlohmann::json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis);
+// plan: what `fold` would do, unless it is told otherwise.
+[[nodiscard]] nlohmann::json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& analysis,
+                                           const protocol::PlanInfo& plan);
+// "folded with a centering because a copy of wte.weight would add 131 kB (13%, limit 10%)". done: not merely planned.
+[[nodiscard]] std::string stateText(const protocol::NormState& state, bool done);
 
 struct FoldOutcome {
   protocol::FoldResult fold;
@@ -22,7 +26,7 @@ struct FoldOutcome {
   bool applied = false;               // there is a folded model, whether it is proved or not
   std::string note;                   // of the model's file
 };
-[[nodiscard]] nlohmann::json foldReport(const FoldOutcome& outcome);
+[[nodiscard]] nlohmann::json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome);
 
 struct FuseOutcome {
   service::Fusing fusing;

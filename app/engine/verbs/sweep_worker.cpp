@@ -51,7 +51,7 @@ class Report {
 json foldEntry(const protocol::Analysis& analysis, const FoldOutcome& outcome) {
   const std::string text = outcome.output ? foldSummary(outcome.fold.plan) + ", written to " + *outcome.output
                                           : outcome.fold.reason + "; nothing was written";
-  return {{"totals", protocol::toJson(analysis.totals)}, {"fold", foldReport(outcome)}, {"text", text}};
+  return {{"totals", protocol::toJson(analysis.totals)}, {"fold", foldReport(analysis, outcome)}, {"text", text}};
 }
 
 Exit analyzeTotals(const FoldOptions& options, const Call& call) {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <map>
 
 #include "core/analysis/claims/reached.h"
 #include "core/analysis/plan/min_cut.h"
@@ -21,16 +19,9 @@ namespace {
 constexpr std::array<std::pair<Policy, std::string_view>, 4> kPolicies = {
     {{Policy::Free, "free"}, {Policy::Balanced, "balanced"}, {Policy::All, "all"}, {Policy::Paper, "paper"}}};
 
-// Policy all: a norm outweighs a centering of its own input by far, and fewer centerings are still better.
-constexpr int64_t kAllSaves = 100'000;
-
 int64_t elements(const graph::Graph& graph, graph::ValueId value) {
   const auto& shape = graph.value(value).shape;
   return shape ? std::max<int64_t>(1, graph::elementCount(*shape).value_or(1)) : 1;
-}
-
-int64_t constantBytes(const graph::Graph& graph, graph::ConstantId id) {
-  return graph::byteCount(graph.constant(id).view);
 }
 
 // More than can be counted, as of an endless growth, is the most that can be.
@@ -41,15 +32,6 @@ int64_t wholeBytes(double bytes) {
 
 bool contains(const std::vector<int>& items, int item) {
   return std::find(items.begin(), items.end(), item) != items.end();
-}
-
-// The value exists only within an operator of the file, and not as what a fused norm reads: that can be written out.
-bool isOutOfReach(const graph::Graph& graph, const Claim& claim) {
-  const graph::NodeId producer = graph.value(claim.value).producer;
-  if (producer == kNone || !graph::boolAttribute(graph.node(producer), "inside")) return false;
-  return std::ranges::any_of(claim.tolerantUses, [&](const graph::Use& use) {
-    return use.node == kNone || !graph::boolAttribute(graph.node(use.node), "fused");
-  });
 }
 
 }  // namespace
@@ -63,18 +45,6 @@ std::optional<Policy> policyFromName(std::string_view name) {
   return std::nullopt;
 }
 
-ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements) {
-  constexpr double kPicosecondsPerMicrosecond = 1e6;
-  const auto perElement = [&](double microseconds) {
-    return static_cast<int64_t>(
-        std::llround(microseconds * kPicosecondsPerMicrosecond / static_cast<double>(std::max<int64_t>(1, elements))));
-  };
-  ElementPrices prices;
-  prices.folding = std::max<int64_t>(1, perElement(layerNorm - rmsNorm));
-  prices.centering = std::max(prices.folding + 1, perElement(centering));
-  return prices;
-}
-
 Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
                  const std::vector<AbsorbScale>& scales)
     : graph_(graph), norms_(norms), claims_(claims), scales_(scales) {
@@ -86,67 +56,17 @@ Planner::Planner(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
 // From each tensor of a scale's edit on, every value has one reader, up to the scale itself.
 void Planner::collectScaled() {
   if (scales_.empty()) return;
-  std::map<graph::ConstantId, graph::ValueId> values;
-  for (graph::ValueId id = 0; id < static_cast<graph::ValueId>(graph_.values.size()); ++id) {
-    if (graph_.value(id).constant != kNone) values[graph_.value(id).constant] = id;
-  }
+  const auto values = graph::valuesOfConstants(graph_);
   for (const AbsorbScale& scale : scales_) {
     for (const auto& part : scale.parts) {
       graph::NodeId reader = kNone;
-      for (graph::ValueId id = values.at(part.constant); reader != scale.scaleNode;
+      for (graph::ValueId id = values[static_cast<size_t>(part.constant)]; reader != scale.scaleNode;
            id = graph_.node(reader).outputs[0]) {
         scaled_.insert(id);
         reader = graph::onlyReader(graph_, id)->node;
       }
     }
   }
-}
-
-Planner::Prices Planner::pricesOf(const PlanOptions& options) {
-  constexpr ElementPrices kFixed;
-  switch (options.policy) {
-    case Policy::Free:
-      return {0, 0, kFixed.folding};
-    case Policy::All:
-      return {kFixed.centering, 0, kAllSaves};
-    default:
-      return {options.prices.centering, 0, options.prices.folding};
-  }
-}
-
-// What can be done for the tolerant readers alone.
-CutKind Planner::cutKindOf(const Claim& claim) const {
-  if (claim.tolerantUses.empty() || claim.kind == Claim::Kind::Joint || claim.kind == Claim::Kind::Proven)
-    return CutKind::None;
-  const auto& value = graph_.value(claim.value);
-  if (claim.kind == Claim::Kind::Constant) return CutKind::Copy;
-  // In front of an absorbed scale, which stays where its tensors are not centered: of its result one can say the same.
-  if (scaled_.contains(claim.value)) return CutKind::None;
-  if (claim.droppable) return CutKind::Drop;
-  if (value.constant != kNone || value.literal || !value.opaqueReason.empty()) return CutKind::None;
-  if (!claim.pattern.sumsAnything() || !graph::isFloat(value.dtype)) return CutKind::None;
-  if (isOutOfReach(graph_, claim)) return CutKind::None;
-  // What a loop carries is one value in two places: it has no single point where it is made.
-  if (value.producer == kNone && value.paramOf != 0) return CutKind::None;
-  return CutKind::Centering;
-}
-
-int64_t Planner::cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const {
-  const CutKind kind = cutKind(id);
-  if (kind == CutKind::None) return FlowNetwork::kUncuttable;
-  if (kind == CutKind::Drop) return 1;
-  const Claim& claim = claims_[id];
-  if (kind == CutKind::Copy) {
-    if (prices.perCopiedByte == 0) return 1;
-    const int64_t bytes = std::max<int64_t>(1, constantBytes(graph_, graph_.value(claim.value).constant));
-    if (prices.perCopiedByte > FlowNetwork::kUncuttable / bytes) return FlowNetwork::kUncuttable;
-    return 1 + prices.perCopiedByte * bytes;
-  }
-  const auto& wanted = options.centerValues;
-  if (std::find(wanted.begin(), wanted.end(), claim.value) != wanted.end()) return 1;
-  if (prices.perCenteredElement == 0) return FlowNetwork::kUncuttable;
-  // Of what has no rows in the probe run another run may have one.
-  return prices.perCenteredElement * std::max(claim.pattern.regionSize(), claim.pattern.groupSize());
 }
 
 Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& options) const {
@@ -162,8 +82,7 @@ Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& option
     const Claim& claim = claims_[c];
     price[static_cast<size_t>(c)] = cutPrice(c, prices, options);
     network.connect(raw(c), tol(c), price[static_cast<size_t>(c)]);
-    const bool noticed = claim.kind == Claim::Kind::Constant && !claim.tolerated();
-    if (claim.kind == Claim::Kind::Refused || noticed) network.connect(source, raw(c), FlowNetwork::kUncuttable);
+    if (staysAsMade(claim, options)) network.connect(source, raw(c), FlowNetwork::kUncuttable);
     for (const Need& need : claim.needs) {
       network.connect(need.throughTolerantUse ? tol(need.claim) : raw(need.claim), raw(c), FlowNetwork::kUncuttable);
     }
@@ -187,11 +106,12 @@ Planner::Solution Planner::solve(const Prices& prices, const PlanOptions& option
     if (cut.onSinkSide[static_cast<size_t>(raw(c))] || !cut.onSinkSide[static_cast<size_t>(tol(c))]) continue;
     solution.cuts[static_cast<size_t>(c)] = cutKind(c);
     if (cutKind(c) == CutKind::Copy) {
-      solution.bytesGrown += constantBytes(graph_, graph_.value(claims_[c].value).constant);
+      const bool counts = !contains(options.copyValues, claims_[c].value);
+      if (counts) solution.bytesGrown += constantBytes(claims_[c]);
       solution.value += price[static_cast<size_t>(c)];
     }
   }
-  propagate(solution);
+  propagate(solution, options);
   for (int n = 0; n < norms; ++n) {
     const int vertex = 2 * count + n;
     solution.folded.push_back(cut.onSinkSide[static_cast<size_t>(vertex)] && holds(solution, n));
@@ -208,7 +128,7 @@ bool Planner::holds(const Solution& solution, int norm) const {
 }
 
 // raw(c) is good unless something not zero-mean reaches it past the cuts.
-void Planner::propagate(Solution& solution) const {
+void Planner::propagate(Solution& solution, const PlanOptions& options) const {
   const size_t count = claims_.all().size();
   std::vector<std::pair<int, int>> reads;
   std::vector<int> bad;
@@ -218,8 +138,7 @@ void Planner::propagate(Solution& solution) const {
       const bool cut = need.throughTolerantUse && solution.cuts[static_cast<size_t>(need.claim)] != CutKind::None;
       if (!cut) reads.emplace_back(need.claim, static_cast<int>(c));
     }
-    if (claim.kind == Claim::Kind::Refused || (claim.kind == Claim::Kind::Constant && !claim.tolerated()))
-      bad.push_back(static_cast<int>(c));
+    if (staysAsMade(claim, options)) bad.push_back(static_cast<int>(c));
   }
   solution.good = reachedFrom(std::move(bad), {count, reads}, count);
   solution.good.flip();
@@ -238,13 +157,15 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   Prices prices = pricesOf(options);
   Solution best = solve(prices, options);
   if (best.bytesGrown == 0) return best;
-  int64_t total = 0;
-  for (size_t i = 0; i < graph_.constants.size(); ++i)
-    total += constantBytes(graph_, static_cast<graph::ConstantId>(i));
-  const int64_t budget = wholeBytes(static_cast<double>(total) * options.maxGrowthPercent / 100.0);
+  const auto total = static_cast<double>(bytesOfConstants(graph_));
+  const int64_t budget = wholeBytes(total * options.maxGrowthPercent / 100.0);
   if (best.bytesGrown <= budget) return best;
   int64_t low = 0;
   int64_t high = unaffordableByte(prices);
+  if (budget == 0) {
+    prices.perCopiedByte = high;
+    return solve(prices, options);
+  }
   auto bound = static_cast<double>(best.value);
   std::optional<Solution> within;
   constexpr int kSteps = 48;
@@ -265,9 +186,27 @@ Planner::Solution Planner::solveWithinGrowth(const PlanOptions& options, double&
   return std::move(*within);
 }
 
+// The tensors that take in one scale do so together.
+PlanOptions Planner::keepingWhatIsScaledTogether(PlanOptions options) const {
+  if (options.keepValues.empty() || scales_.empty()) return options;
+  std::set<graph::ConstantId> kept;
+  for (const graph::ValueId value : options.keepValues) kept.insert(graph_.value(value).constant);
+  for (size_t before = 0; before != kept.size();) {
+    before = kept.size();
+    for (const AbsorbScale& scale : scales_) {
+      if (std::ranges::none_of(scale.parts, [&](const auto& part) { return kept.contains(part.constant); })) continue;
+      for (const auto& part : scale.parts) kept.insert(part.constant);
+    }
+  }
+  kept.erase(kNone);
+  const auto values = graph::valuesOfConstants(graph_);
+  for (const graph::ConstantId constant : kept) options.keepValues.push_back(values[static_cast<size_t>(constant)]);
+  return options;
+}
+
 // A norm that the others' edits would spoil stays as it is; so few that another cut for each round is cheap.
 Plan Planner::decide(const PlanOptions& options) const {
-  PlanOptions current = options;
+  PlanOptions current = keepingWhatIsScaledTogether(options);
   while (true) {
     double gap = 0;
     const Solution solution =

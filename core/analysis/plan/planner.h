@@ -40,8 +40,9 @@ enum class Policy : uint8_t {
 struct ElementPrices {
   int64_t folding = 1000;
   int64_t centering = 1001;
+  bool inPicoseconds = false;
 };
-// Of measured times for tensors of as many elements, in microseconds; to a picosecond.
+// Of measured times for tensors of as many elements, in microseconds; in picoseconds.
 [[nodiscard]] ElementPrices elementPrices(double layerNorm, double rmsNorm, double centering, int64_t elements);
 
 struct PlanOptions {
@@ -51,7 +52,15 @@ struct PlanOptions {
   std::vector<int> keepNorms;                // not to be folded
   ElementPrices prices{};                    // Balanced only
   bool moveShifts = true;                    // makePlan: false where the norm that replaces LN adds beta for nothing
+  // Constants that get a centered copy wherever one frees a norm: it costs nothing, and no growth is counted for it.
+  std::vector<graph::ValueId> copyValues = {};
+  // Not to be edited: a constant stays as it is, for all its readers (unless copyValues names it, too: a copy leaves
+  // the original alone); any other value is neither centered at run time nor dropped. What needs it may be centered
+  // behind.
+  std::vector<graph::ValueId> keepValues = {};
 };
+
+[[nodiscard]] int64_t bytesOfConstants(const graph::Graph& graph);
 
 // What a claim's cut means.
 enum class CutKind : uint8_t { None, Centering, Copy, Drop };
@@ -104,12 +113,17 @@ class Planner {
   [[nodiscard]] CutKind cutKindOf(const Claim& claim) const;
   [[nodiscard]] CutKind cutKind(ClaimId id) const { return cutKinds_[static_cast<size_t>(id)]; }
   [[nodiscard]] int64_t cutPrice(ClaimId id, const Prices& prices, const PlanOptions& options) const;
+  [[nodiscard]] int64_t constantBytes(const Claim& claim) const;
+  [[nodiscard]] int64_t copyPrice(const Claim& claim, const Prices& prices, const PlanOptions& options) const;
+  // Nothing makes the value itself zero-mean; a cut may for its tolerant readers.
+  [[nodiscard]] static bool staysAsMade(const Claim& claim, const PlanOptions& options);
   [[nodiscard]] Solution solve(const Prices& prices, const PlanOptions& options) const;
   [[nodiscard]] Solution solveWithinGrowth(const PlanOptions& options, double& gap) const;
-  void propagate(Solution& solution) const;
+  void propagate(Solution& solution, const PlanOptions& options) const;
   [[nodiscard]] bool holds(const Solution& solution, int norm) const;
   [[nodiscard]] int64_t unaffordableByte(const Prices& prices) const;
   void collectScaled();
+  [[nodiscard]] PlanOptions keepingWhatIsScaledTogether(PlanOptions options) const;
   [[nodiscard]] Plan decide(const PlanOptions& options) const;
   [[nodiscard]] Plan assemble(const Solution& solution) const;
   [[nodiscard]] std::vector<IndexRanges> neededBy(const Solution& solution) const;

@@ -5,6 +5,7 @@
 
 #include "core/base/parallel.h"
 #include "core/formats/edit/edit_refused.h"
+#include "core/graph/queries.h"
 
 namespace normlens::formats {
 namespace {
@@ -32,12 +33,7 @@ WeightVersions::WeightVersions(const graph::Graph& graph, OpenedFiles files, Rea
       files_(std::move(files)),
       threads_(hardwareThreads()),
       readElsewhere_(std::move(readElsewhere)),
-      values_(graph.constants.size(), graph::kNoValue) {
-  for (size_t v = 0; v < graph.values.size(); ++v) {
-    const auto constant = graph.values[v].constant;
-    if (constant != graph::kNone) values_[static_cast<size_t>(constant)] = static_cast<graph::ValueId>(v);
-  }
-}
+      values_(graph::valuesOfConstants(graph)) {}
 
 void WeightVersions::add(const fold::FoldPlan& plan) {
   std::vector<const fold::AbsorbShift*> shifts;

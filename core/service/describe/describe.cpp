@@ -1,8 +1,12 @@
 #include "core/service/describe/describe.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "core/analysis/explain.h"
+#include "core/analysis/plan/norm_states.h"
+#include "core/graph/queries.h"
 #include "core/service/describe/graph_document.h"
 
 namespace normlens::service {
@@ -11,6 +15,8 @@ using graph::Graph;
 using graph::kNone;
 
 namespace {
+
+using Values = std::vector<graph::ValueId>;  // by constant
 
 struct Range {
   double low = 0;
@@ -84,7 +90,25 @@ const char* editKind(const fold::Edit& edit) {
   return std::visit(Visitor{}, edit);
 }
 
-protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis& analysis,
+// What a plan without this edit leaves alone.
+std::vector<int> editedValues(const Values& valueOf, const fold::Edit& edit) {
+  std::set<int> values;
+  const auto add = [&](graph::ConstantId constant) { values.insert(valueOf[static_cast<size_t>(constant)]); };
+  if (const auto* insert = std::get_if<fold::InsertCentering>(&edit)) {
+    values.insert(insert->value);
+  } else if (const auto* drop = std::get_if<fold::DropAddend>(&edit)) {
+    values.insert(drop->value);
+  } else if (const auto* scale = std::get_if<fold::AbsorbScale>(&edit)) {
+    for (const auto& part : scale->parts) add(part.constant);
+  } else if (const auto* center = std::get_if<fold::CenterConstant>(&edit)) {
+    for (const auto& part : center->parts) add(part.constant);
+  } else if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) {
+    for (const auto& part : shift->parts) add(part.bias);
+  }
+  return {values.begin(), values.end()};
+}
+
+protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis& analysis, const Values& valueOf,
                                    const analysis::PlannedEdit& planned) {
   const auto& norms = analysis.norms.layerNorms;
   return {editKind(planned.edit),
@@ -92,7 +116,40 @@ protocol::EditInfo describePlanned(const Graph& graph, const analysis::Analysis&
           placeOfEdit(graph, norms, planned.edit),
           planned.bytes,
           planned.bytesGrown,
-          planned.frees};
+          planned.frees,
+          editedValues(valueOf, planned.edit)};
+}
+
+protocol::PlanWay describeWay(const Graph& graph, const analysis::PlanWay& way, const protocol::NormPrices& prices) {
+  protocol::PlanWay out;
+  out.kind = way.copy ? "copy" : "centering";
+  out.value = way.value;
+  out.text = (way.copy ? "a copy of " : "a centering of ") + analysis::describeValue(graph, way.value);
+  out.bytes_grown = way.bytesGrown;
+  out.growth_percent = analysis::growthPercent(graph, way.bytesGrown);
+  if (prices.rows > 0) {
+    out.cost_us =
+        prices.centering_us * static_cast<double>(way.elements) / static_cast<double>(prices.rows * prices.width);
+  }
+  out.chosen = way.chosen;
+  return out;
+}
+
+std::vector<protocol::NormState> describeStates(const Graph& graph, const analysis::Analysis& analysis,
+                                                const PricedPlan& planned) {
+  constexpr std::array<const char*, 3> kNames = {"folded", "folded_with_centering", "kept"};
+  std::vector<protocol::NormState> out;
+  for (auto& state : normStates(analysis, planned.plan, planned.options ? &*planned.options : nullptr)) {
+    protocol::NormState item;
+    item.norm = static_cast<int>(out.size());
+    item.state = kNames.at(static_cast<size_t>(state.kind));
+    item.because = std::move(state.because);
+    item.centerings.assign(state.centerings.begin(), state.centerings.end());
+    item.counted = state.counted;
+    for (const auto& way : state.ways) item.ways.push_back(describeWay(graph, way, planned.prices));
+    out.push_back(std::move(item));
+  }
+  return out;
 }
 
 std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bool hasRun) {
@@ -128,9 +185,10 @@ protocol::Analysis describeAnalysis(const Graph& graph, const analysis::Analysis
   out.probe_error = std::move(probeError);
   out.values = graphValues(graph);
   for (size_t i = 0; i < analysis.norms.layerNorms.size(); ++i) out.norms.push_back(describeNorm(graph, analysis, i));
+  const Values valueOf = graph::valuesOfConstants(graph);
   for (const auto& planned : analysis.best.edits) {
     if (std::holds_alternative<fold::ReplaceNorm>(planned.edit)) continue;
-    out.edits.push_back(describePlanned(graph, analysis, planned));
+    out.edits.push_back(describePlanned(graph, analysis, valueOf, planned));
   }
   for (const auto& other : analysis.norms.others) {
     out.other_norms.push_back({other.name, other.kind, other.node, std::string(normFormName(other.form))});
@@ -169,21 +227,25 @@ protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis
   return out;
 }
 
-protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& analysis, const analysis::Plan& plan) {
+protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& analysis, const PricedPlan& priced) {
+  const analysis::Plan& plan = priced.plan;
   protocol::PlanInfo info;
+  info.prices = priced.prices;
+  info.norms = describeStates(graph, analysis, priced);
   info.policy = policyName(plan.policy);
   info.folded = plan.folded;
   info.layer_norms = static_cast<int>(analysis.norms.layerNorms.size());
   info.centerings = plan.centerings;
   info.bytes_grown = plan.bytesGrown;
   info.gap = plan.gap;
+  const Values valueOf = graph::valuesOfConstants(graph);
   for (const auto& planned : plan.edits) {
     if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
       info.tensors_centered += static_cast<int>(center->parts.size());
       info.bytes_centered += planned.bytes;
     }
     info.shifts_absorbed += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
-    info.edits.push_back(describePlanned(graph, analysis, planned));
+    info.edits.push_back(describePlanned(graph, analysis, valueOf, planned));
   }
   return info;
 }

@@ -5,6 +5,7 @@
 #include "core/formats/model.h"
 #include "core/protocol/messages.h"
 #include "core/run/proof/verify.h"
+#include "core/service/plans/plan_maker.h"
 
 namespace normlens::service {
 
@@ -16,7 +17,7 @@ namespace normlens::service {
 [[nodiscard]] std::vector<protocol::InputSpec> describeInputs(const std::vector<formats::InputSpec>& inputs);
 [[nodiscard]] protocol::ZeroMeanGraph describeZeroMeanGraph(const analysis::Analysis& analysis, int norm);
 [[nodiscard]] protocol::PlanInfo describePlan(const graph::Graph& graph, const analysis::Analysis& analysis,
-                                              const analysis::Plan& plan);
+                                              const PricedPlan& planned);
 [[nodiscard]] protocol::VerifyResult describeVerification(const run::Verification& verification);
 
 }  // namespace normlens::service

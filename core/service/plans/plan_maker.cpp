@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/analysis/plan/served_norms.h"
 #include "core/service/plans/norm_times.h"
 
 namespace normlens::service {
@@ -34,7 +35,7 @@ analysis::Plan fromFoldPlan(const fold::FoldPlan& plan, const graph::Graph& grap
 bool pricesMatter(const analysis::Analysis& analysis, analysis::Policy policy) {
   return policy == analysis::Policy::Balanced &&
          std::any_of(analysis.verdicts.begin(), analysis.verdicts.end(), [](const analysis::NormVerdict& verdict) {
-           return verdict.verdict == analysis::Verdict::WithCentering;
+           return verdict.verdict == analysis::Verdict::WithCentering || !verdict.copies.empty();
          });
 }
 
@@ -76,15 +77,21 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
   if (!(params.max_growth_percent >= 0)) {
     return fail(ErrorCode::Usage, "the file cannot grow by less than nothing", "give a percentage from 0 on");
   }
-  for (const int value : params.center_values) {
-    if (value < 0 || static_cast<size_t>(value) >= model_.graph().values.size()) {
-      return fail(ErrorCode::Usage, "there is no value " + std::to_string(value));
+  const auto& graph = model_.graph();
+  for (const auto* values : {&params.center_values, &params.copy_values, &params.keep_values}) {
+    for (const int value : *values) {
+      if (value < 0 || static_cast<size_t>(value) >= graph.values.size())
+        return fail(ErrorCode::Usage, "there is no value " + std::to_string(value));
+      if (values == &params.copy_values && graph.value(value).constant == graph::kNone)
+        return fail(ErrorCode::Usage, "value " + std::to_string(value) + " is not a tensor of the file");
     }
   }
   analysis::PlanOptions options;
   options.policy = *policy;
   options.maxGrowthPercent = params.max_growth_percent;
   options.centerValues = params.center_values;
+  options.copyValues = params.copy_values;
+  options.keepValues = params.keep_values;
   options.keepNorms = params.keep_norms;
   return options;
 }
@@ -98,18 +105,22 @@ Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const
 }
 
 Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::NormFlavour norm, const Task& task) {
-  if (fromFile_) return PricedPlan{fromFoldPlan(*fromFile_, model_.graph()), {}};
+  if (fromFile_) {
+    PricedPlan given{fromFoldPlan(*fromFile_, model_.graph()), {}, std::nullopt};
+    findServedNorms(analysis_, given.plan);
+    return given;
+  }
   auto options = optionsFor(params);
   if (!options) return tl::unexpected(options.error());
   options->moveShifts = moveShifts_ && !formats::addsShift(norm, model_.facts().format);
   if (params.prices == "fixed" || !pricesMatter(analysis_, options->policy)) {
-    return PricedPlan{makePlan(analysis_, *options), {}};
+    return PricedPlan{makePlan(analysis_, *options), {}, *options};
   }
   const auto times = timesOf(norm, task);
   if (!times) return tl::unexpected(times.error());
   options->prices = analysis::elementPrices(times->layer_norm_us, times->rms_norm_us, times->centering_us,
                                             times->rows * times->width);
-  return PricedPlan{makePlan(analysis_, *options), *times};
+  return PricedPlan{makePlan(analysis_, *options), *times, *options};
 }
 
 }  // namespace normlens::service

@@ -17,7 +17,8 @@ namespace normlens::service {
 
 struct PricedPlan {
   analysis::Plan plan;
-  protocol::NormPrices prices;  // as they were measured; without rows where they were not
+  protocol::NormPrices prices;                   // as they were measured; without rows where they were not
+  std::optional<analysis::PlanOptions> options;  // nullopt: it came from a file
 };
 
 // Thread: one. Both outlive it.

@@ -88,7 +88,34 @@ Point pointBefore(const std::vector<ReadSite>& reads) {
   throw EditRefused("a centering at run time has no place before all its uses");
 }
 
+// All reads of what the call's body calls by this name are among these, and it is an input that the call hands in.
+bool isHandedInForAll(EditableModel& model, const std::vector<ReadSite>& reads, Body& call, const std::string& name) {
+  const auto input = call.input.find(name);
+  const bool handedIn = call.function >= 0 && input != call.input.end() && input->second < call.owner->input_size();
+  return handedIn && !model.isReadByNewNodes(name) &&
+         std::ranges::all_of(model.readsOf(call, name, /*intoCalls=*/false),
+                             [&](const ReadSite& read) { return std::ranges::find(reads, read) != reads.end(); });
+}
+
 }  // namespace
+
+void leaveToCallers(EditableModel& model, std::vector<ReadSite>& reads) {
+  const auto movable = [&](const ReadSite& read) {
+    const std::string name = EditableModel::nameAt(read);
+    return isHandedInForAll(model, reads, EditableModel::bodyThatMakes(*read.body, name), name);
+  };
+  // The caller may be a function, too.
+  for (auto read = std::ranges::find_if(reads, movable); read != reads.end();
+       read = std::ranges::find_if(reads, movable)) {
+    const std::string name = EditableModel::nameAt(*read);
+    const Body& body = EditableModel::bodyThatMakes(*read->body, name);
+    const ReadSite call{body.outer, body.owner, body.input.at(name)};
+    std::erase_if(reads, [&](const ReadSite& other) {
+      return EditableModel::nameAt(other) == name && &EditableModel::bodyThatMakes(*other.body, name) == &body;
+    });
+    if (std::ranges::find(reads, call) == reads.end()) reads.push_back(call);
+  }
+}
 
 void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,
                      const ops::Pattern& pattern) {

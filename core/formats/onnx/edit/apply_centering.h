@@ -13,6 +13,9 @@
 
 namespace normlens::formats::onnx {
 
+// Reads in a called function, where it reads its input in no other way, become the call's read of what it hands in.
+void leaveToCallers(EditableModel& model, std::vector<ReadSite>& reads);
+
 // Centers the value that all `reads` read (under one name of one body) once, before the first of them, and redirects
 // them. Throws EditRefused.
 void insertCentering(EditableModel& model, const std::vector<ReadSite>& reads, int opset, const graph::Shape& shape,

@@ -32,13 +32,17 @@ NormStyle Dialect::styleAt(int bodyOpset, bool insideFunction) const {
 }
 
 void NodeEdits::center(const fold::InsertCentering& edit, const graph::Shape& shape) {
-  // One shared computation per body and name.
-  std::map<std::pair<Body*, std::string>, std::vector<ReadSite>> groups;
+  std::vector<ReadSite> all;
   for (const auto& use : edit.uses) {
     const ReadSite site = siteOf(use, graph_.value(edit.value).name);
+    if (std::find(all.begin(), all.end(), site) == all.end()) all.push_back(site);
+  }
+  leaveToCallers(model_, all);
+  // One shared computation per body and name.
+  std::map<std::pair<Body*, std::string>, std::vector<ReadSite>> groups;
+  for (const auto& site : all) {
     const std::string name = EditableModel::nameAt(site);
-    auto& group = groups[{&EditableModel::bodyThatMakes(*site.body, name), name}];
-    if (std::find(group.begin(), group.end(), site) == group.end()) group.push_back(site);
+    groups[{&EditableModel::bodyThatMakes(*site.body, name), name}].push_back(site);
   }
   for (const auto& [where, reads] : groups) {
     insertCentering(model_, reads, opsetOf(*where.first), shape, edit.pattern);

@@ -9,10 +9,12 @@
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/edit/plan_translator.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
+#include "core/formats/torchscript/edit/centering_bodies.h"
 #include "core/formats/torchscript/edit/norms/fast_norm.h"
 #include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/formats/torchscript/edit/place_weights.h"
 #include "core/formats/torchscript/program/error_text.h"
+#include "core/formats/torchscript/program/memory_sharing.h"
 #include "core/graph/queries.h"
 
 namespace normlens::formats::torchscript {
@@ -53,20 +55,25 @@ class CodeEdits final : public EditTarget {
   }
 
   void center(const fold::InsertCentering& edit, const graph::Shape& shape) override {
-    // One shared computation per frame and torch value; the order of the reads decides where it goes.
-    std::map<std::pair<int, torch::jit::Value*>, std::vector<OperandSite>> groups;
+    const int value = model_.lowered().programValue[static_cast<size_t>(edit.value)];
+    CenteredReads reads{model_.program().value(value).frame, {}, isWrittenInto(value), shape, edit.pattern};
+    bool inside = false;
     for (const auto& use : edit.uses) {
       if (use.node != graph::kNone) redirected_.insert(model_.lowered().programNode[static_cast<size_t>(use.node)]);
       const auto& site = siteOf(use);
-      if (site.node == nullptr) {
-        centerInside(use, edit, shape);
-        continue;
+      if (site.node != nullptr) {
+        reads.writtenInto = reads.writtenInto || writesInto(*site.node, static_cast<size_t>(site.input));
+        reads.reads.push_back(readAt(site));
+      } else {
+        inside = true;
+        reads.reads.push_back(writeOutFor(use, edit.value));
       }
-      auto& group = groups[{site.frame, site.node->input(static_cast<size_t>(site.input))}];
-      if (std::ranges::find(group, site) == group.end()) group.push_back(site);
     }
-    for (auto& [where, reads] : groups) {
-      edits(where.first).push_back(insertCentering(std::move(reads), shape, edit.pattern));
+    if (!inside) return centerAcrossBodies(model_.program(), reads, frames_);
+    FrameEdits later(frames_.size());
+    centerAcrossBodies(model_.program(), reads, later);
+    for (size_t f = 0; f < later.size(); ++f) {
+      for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
     }
   }
 
@@ -141,15 +148,20 @@ class CodeEdits final : public EditTarget {
     });
   }
 
+  [[nodiscard]] bool isWrittenInto(int value) const {
+    const auto& renamed = model_.program().inPlace.renamed;
+    return std::ranges::any_of(renamed, [&](const auto& values) { return std::ranges::count(values, value) > 0; });
+  }
+
   // After all edits that go by the inputs of the fused op; the op's part that is read is its own then.
-  void centerInside(const graph::Use& use, const fold::InsertCentering& edit, const graph::Shape& shape) {
+  CenteredReads::Read writeOutFor(const graph::Use& use, ValueId value) {
     const bool inNorm = entersFusedNorm(use);
     if (!inNorm && !entersSumOfProduct(use))
-      throw EditRefused("'" + model_.graph().value(edit.value).name +
+      throw EditRefused("'" + model_.graph().value(value).name +
                         "' is read out of a list and cannot be centered there");
     const ProgramNode& at = programNode(use.node);
     inside_.emplace_back(at.frame, inNorm ? writeOutAddNorm(at.node) : writeOutProduct(at.node));
-    inside_.emplace_back(at.frame, insertCentering({{at.frame, at.node, use.operand}}, shape, edit.pattern));
+    return {{at.frame, at.node, use.operand}, inNorm ? at.node->output(0) : nullptr};
   }
 
   // Last of all edits: what they do to a norm and to what it reads decides whether it can be fused. The fast flavour

@@ -106,21 +106,38 @@ Value* zeroLike(Graph& graph, Value* x) {
 
 }  // namespace
 
-BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
-  std::string all = signature("center", pattern.text());
+CenteredValue centeredBefore(std::vector<Node*> readers, const OperandSite& original, const graph::Shape& shape,
+                             const ops::Pattern& pattern) {
+  std::string all = signature("center", pattern.text(), original.node, original.input);
   for (const int64_t size : shape) all += signature(size);
-  for (const auto& site : sites) all += signature(site.node, site.input);
+  for (const Node* reader : readers) all += signature(reader);
   const Axes axes = centeringAxes(pattern, shape);
-  return {all, [sites = std::move(sites), axes](GraphCopy& copy) {
-            std::vector<Node*> readers;
-            for (const auto& site : sites) readers.push_back(copy.at(site.node));
-            Value* x = copy.read(sites[0]);
-            const torch::jit::WithInsertPoint here(pointBefore(readers));
+  return {all, [readers = std::move(readers), original, axes](GraphCopy& copy) {
+            std::vector<Node*> twins;
+            for (const Node* reader : readers) twins.push_back(copy.at(reader));
+            Value* x = copy.read(original);
+            const torch::jit::WithInsertPoint here(pointBefore(twins));
             GraphOps ops(*copy.graph());
-            Value* centered = CenteringCode(ops, axes).emit(x);
-            for (size_t i = 0; i < readers.size(); ++i) {
-              if (copy.read(sites[i]) != x) throw EditRefused("reads to be centered together read different values");
-              redirect(*readers[i], static_cast<size_t>(sites[i].input), centered);
+            return CenteringCode(ops, axes).emit(x);
+          }};
+}
+
+void readInstead(GraphCopy& copy, const OperandSite& site, Value* value) {
+  redirect(*copy.at(site.node), static_cast<size_t>(site.input), value);
+}
+
+BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape, const ops::Pattern& pattern) {
+  std::vector<Node*> readers;
+  for (const auto& site : sites) readers.push_back(site.node);
+  CenteredValue centered = centeredBefore(std::move(readers), sites[0], shape, pattern);
+  std::string all = centered.signature;
+  for (const auto& site : sites) all += signature(site.input);
+  return {all, [sites = std::move(sites), make = std::move(centered.make)](GraphCopy& copy) {
+            const Value* x = copy.read(sites[0]);
+            Value* value = make(copy);
+            for (const auto& site : sites) {
+              if (copy.read(site) != x) throw EditRefused("reads to be centered together read different values");
+              readInstead(copy, site, value);
             }
           }};
 }

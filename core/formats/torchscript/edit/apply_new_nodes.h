@@ -19,6 +19,16 @@ namespace normlens::formats::torchscript {
 [[nodiscard]] BodyEdit insertCentering(std::vector<OperandSite> sites, const graph::Shape& shape,
                                        const ops::Pattern& pattern);
 
+// The value that is read at `original`, centered, once, before the first of the readers (and of what they stand in).
+struct CenteredValue {
+  std::string signature;
+  std::function<torch::jit::Value*(GraphCopy&)> make;
+};
+[[nodiscard]] CenteredValue centeredBefore(std::vector<torch::jit::Node*> readers, const OperandSite& original,
+                                           const graph::Shape& shape, const ops::Pattern& pattern);
+// The read sees another value; what the reader changes in place changes all the same.
+void readInstead(GraphCopy& copy, const OperandSite& site, torch::jit::Value* value);
+
 // 0 in the place of what is read there: of the same type and shape, or a number of the same kind.
 [[nodiscard]] BodyEdit readZeros(OperandSite site);
 

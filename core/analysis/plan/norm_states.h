@@ -1,0 +1,35 @@
+// What a plan does with each norm and why: the state, beside the verdict, which says what could be done.
+//
+// Thread: pure functions. Reasons stand after "because" or a colon: no capital, no full stop.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/analysis/analysis.h"
+#include "core/analysis/plan/planner.h"
+
+namespace normlens::analysis {
+
+// One of several ways to the same fold.
+struct PlanWay {
+  bool copy = false;                       // of a constant; else a run-time centering
+  graph::ValueId value = graph::kNoValue;  // the constant to copy, or the value to center
+  int64_t bytesGrown = 0;                  // of a copy
+  int64_t elements = 0;                    // of the value that is centered
+  bool chosen = false;
+};
+
+struct NormState {
+  enum class Kind : uint8_t { Folded, FoldedWithCentering, Kept };
+  Kind kind = Kind::Kept;
+  std::string because;             // empty: nothing to explain
+  std::vector<size_t> centerings;  // of Plan::edits: at run time, that it rests on
+  bool counted = false;            // the first norm that one of these serves: FoldedWithCentering
+  std::vector<PlanWay> ways;       // two or more, where a copy and a centering compete
+};
+
+// By norm. `options`: those that the plan was made with; null where it came from elsewhere, a file say.
+[[nodiscard]] std::vector<NormState> normStates(const Analysis& analysis, const Plan& plan, const PlanOptions* options);
+
+}  // namespace normlens::analysis

@@ -1,0 +1,83 @@
+// A plan: what it is to be like, its edits, and what it does with each norm. See messages.h for the rules.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/index_ranges.h"
+#include "core/protocol/field_list.h"
+
+namespace normlens::protocol {
+
+// ---- one edit of a plan
+struct EditInfo {
+  std::string kind;   // absorb_scale, center_constant, insert_centering, drop_addend, absorb_shift, replace_norm
+  std::string text;   // "center transformer.wte.weight over 48 columns (copy: head keeps the original)"
+  int node = -1;      // where to look
+  int64_t bytes = 0;  // written
+  int64_t bytes_grown = 0;
+  IndexRanges frees;  // norms that need it
+  // The constants that it rewrites, or the value that it changes at run time: what PlanParams::keep_values may name.
+  std::vector<int> values = {};
+};
+NORMLENS_FIELDS(EditInfo, kind, text, node, bytes, bytes_grown, frees, values)
+
+// What a plan is to be like; asked of the planner by several methods.
+struct PlanParams {
+  std::string policy = "balanced";  // free, balanced, all, paper
+  std::vector<int> center_values;   // 'Center here': values the user wants centered at run time
+  std::vector<int> copy_values;     // constants of which the user wants a centered copy, whatever it adds to the file
+  std::vector<int> keep_values;     // not to be edited: constants as they are, other values not centered or dropped
+  std::vector<int> keep_norms;      // norms the user does not want folded
+  double max_growth_percent = 10;
+  std::string prices = "fixed";  // fixed: element counts, the same everywhere; measured: on this machine, now
+};
+NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices)
+
+// ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
+// Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
+struct NormPrices {
+  int64_t rows = 0, width = 0;
+  double layer_norm_us = 0, rms_norm_us = 0, centering_us = 0;
+};
+NORMLENS_FIELDS(NormPrices, rows, width, layer_norm_us, rms_norm_us, centering_us)
+
+// One of several ways to the same fold, where a copy of a constant and a run-time centering compete.
+struct PlanWay {
+  std::string kind;         // copy, centering
+  int value = -1;           // the constant to copy, or the value to center
+  std::string text;         // "a copy of wte.weight"
+  int64_t bytes_grown = 0;  // of a copy
+  double growth_percent = 0;
+  double cost_us = 0;  // of a centering, each run; 0: not measured
+  bool chosen = false;
+};
+NORMLENS_FIELDS(PlanWay, kind, value, text, bytes_grown, growth_percent, cost_us, chosen)
+
+// What a plan does with one norm. The verdict (NormInfo) says what could be done; a plan may do less, or other.
+struct NormState {
+  int norm = 0;
+  std::string state;            // folded, folded_with_centering, kept
+  std::string because;          // "a copy of wte.weight would add 131 kB (13%, limit 10%)"; empty: nothing to explain
+  std::vector<int> centerings;  // of PlanInfo::edits: the run-time centerings that it rests on
+  bool counted = false;         // the first norm that reads them: they count as its own
+  std::vector<PlanWay> ways;    // fewer than two: nothing to choose
+};
+NORMLENS_FIELDS(NormState, norm, state, because, centerings, counted, ways)
+
+struct PlanInfo {
+  std::string policy;
+  NormPrices prices;
+  std::vector<EditInfo> edits;
+  std::vector<int> folded;       // norms that will become RMSNorm
+  std::vector<NormState> norms;  // all of them, in the order of Analysis::norms
+  int layer_norms = 0, centerings = 0, tensors_centered = 0;
+  int shifts_absorbed = 0;  // norms whose beta moves into the biases of the linears behind them
+  int64_t bytes_centered = 0, bytes_grown = 0;
+  double gap = 0;  // elements of LayerNorm that a better plan could still save; 0: proved best
+};
+NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered,
+                shifts_absorbed, bytes_centered, bytes_grown, gap)
+
+}  // namespace normlens::protocol
