@@ -96,7 +96,8 @@ EditModel::EditModel(QObject* parent)
     : RecordTable({},
                   {{NodeRole, ofEdit(&protocol::EditInfo::node)},
                    {KindNameRole, ofEdit(textOf(&protocol::EditInfo::kind))},
-                   {ClassRole, [](const EditLine& line) { return QString(classOf(line.row.edit.kind)); }}},
+                   {ClassRole, [](const EditLine& line) { return QString(classOf(line.row.edit.kind)); }},
+                   {FallsRole, [this](const EditLine& line) { return falls(line); }}},
                   parent) {
   setRows({}, columns());
 }
@@ -119,7 +120,7 @@ EditModel::Columns EditModel::columns() const {
        [this](const EditLine& line) { return costOf(line.row.edit, prices_); }},
       {tr("Needed by"),
        tr("The LayerNorms that cannot fold without this edit."),
-       freesText,
+       [this](const EditLine& line) { return needText(line); },
        {{Qt::ToolTipRole, normNames}}},
   };
 }
@@ -131,6 +132,23 @@ void EditModel::setLines(std::vector<EditLine> lines, const protocol::NormPrices
   } else {
     setRows(std::move(lines));
   }
+}
+
+void EditModel::setFall(std::optional<Fall> fall) {
+  fall_ = std::move(fall);
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+}
+
+bool EditModel::falls(const EditLine& line) const {
+  return fall_ && line.row.on && fall_->edits.contains(line.row.edit.text);
+}
+
+// Who needs it; while an edit is pointed at, what would come of it without that one.
+QString EditModel::needText(const EditLine& line) const {
+  if (!fall_) return freesText(line);
+  if (line.row.edit.text == fall_->edit.text)
+    return tr("%1 fall, %2 norms stay").arg(fall_->edits.size()).arg(fall_->norms.size());
+  return falls(line) ? tr("falls with it") : freesText(line);
 }
 
 bool EditModel::setData(const QModelIndex& index, const QVariant& value, int role) {

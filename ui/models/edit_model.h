@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ui/models/record_table.h"
+#include "ui/session/plan_preview.h"
 #include "ui/session/words/plan_rows.h"
 
 namespace normlens::ui {
@@ -23,12 +24,15 @@ class EditModel final : public RecordTable<EditLine> {
 
  public:
   enum Column { Kind, What, Where, Cost, Frees, ColumnCount };
-  enum Role { NodeRole = kSortRole + 1, KindNameRole, ClassRole };  // ClassRole: letter of the mark
+  enum Role { NodeRole = kSortRole + 1, KindNameRole, ClassRole, FallsRole };  // ClassRole: letter of the mark
 
   explicit EditModel(QObject* parent = nullptr);
 
   // prices: of the plan; costs in microseconds where they were measured.
   void setLines(std::vector<EditLine> lines, const protocol::NormPrices& prices);
+
+  // What would fall with the edit that is pointed at; nullopt: none is.
+  void setFall(std::optional<Fall> fall);
 
   // Qt::CheckStateRole: asks for the change by switched(); the tick moves when the lines are set anew.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
@@ -40,8 +44,11 @@ class EditModel final : public RecordTable<EditLine> {
 
  private:
   [[nodiscard]] Columns columns() const;
+  [[nodiscard]] bool falls(const EditLine& line) const;
+  [[nodiscard]] QString needText(const EditLine& line) const;
 
   protocol::NormPrices prices_;
+  std::optional<Fall> fall_;
 };
 
 }  // namespace normlens::ui

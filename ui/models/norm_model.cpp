@@ -144,12 +144,14 @@ QString NormModel::groupPlan(const std::vector<Row>& rows) {
   const auto count = [&](auto of) { return std::count_if(rows.begin(), rows.end(), of); };
   const auto folded = count([](const Row& row) { return row.mark.folded(); });
   const auto other = count([](const Row& row) { return row.mark.state == PlanState::OtherOutputs; });
-  const auto folds = count([](const Row& row) { return row.mark.folds(); }) - folded - other;
+  const auto fall = count([](const Row& row) { return row.mark.state == PlanState::WouldFall; });
+  const auto folds = count([](const Row& row) { return row.mark.folds(); }) - folded - other - fall;
   const auto kept = count([](const Row& row) { return row.mark.state == PlanState::Kept; });
   QStringList parts;
   if (folded > 0) parts << tr("%1 folded").arg(folded);
   if (folds > 0) parts << tr("%1 would fold").arg(folds);
   if (other > 0) parts << tr("%1 other outputs").arg(other);
+  if (fall > 0) parts << tr("%1 would stay").arg(fall);
   if (kept > 0) parts << tr("%1 kept").arg(kept);
   return parts.join(QStringLiteral(", "));
 }

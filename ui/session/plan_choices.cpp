@@ -108,6 +108,7 @@ void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {
   if (samePlan(params, wanted_.params)) return;
   // "center wte.weight over 48 columns (copy: ...)": the head of it is enough for a menu.
   const QString what = text(edit.text).section(QLatin1String(" over "), 0, 0).section(QLatin1String(" ("), 0, 0);
+  if (!on) Q_EMIT leavingOut(edit);
   push(params, (on ? tr("turn on: %1") : tr("turn off: %1")).arg(what));
 }
 

@@ -38,6 +38,7 @@ class PlanChoices final : public QObject {
   void startOver(const protocol::PlanParams& params = {});  // nothing to undo; tells nothing
 
  Q_SIGNALS:
+  void leavingOut(const protocol::EditInfo& edit);  // by the user, before changed()
   void changed();
 
  private:

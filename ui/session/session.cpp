@@ -23,6 +23,7 @@ Session::Session(EngineClient* engine, QObject* parent)
     : QObject(parent),
       engine_(engine),
       choices_(new PlanChoices(this)),
+      preview_(new PlanPreview(this)),
       measurements_(new Measurements(this)),
       selection_(new GraphSelection(this)) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);

@@ -25,6 +25,7 @@
 #include "ui/session/measurements.h"
 #include "ui/session/model_index.h"
 #include "ui/session/plan_choices.h"
+#include "ui/session/plan_preview.h"
 #include "ui/session/project/project.h"
 #include "ui/session/words/plan_mark.h"
 #include "ui/session/words/plan_rows.h"
@@ -67,7 +68,8 @@ class Session final : public QObject {
   [[nodiscard]] bool canMeasure() const { return analysis_ && served_ && !busy() && hasSides(); }
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] PlanChoices* choices() const { return choices_; }
-  // What the plan does with a norm, and with all of them by their index.
+  [[nodiscard]] PlanPreview* preview() const { return preview_; }
+  // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
   [[nodiscard]] PlanMark planMark(int norm) const;
   [[nodiscard]] std::vector<PlanMark> planMarks() const;
   [[nodiscard]] const protocol::NormState* normState(int norm) const;  // nullptr: there is no plan
@@ -188,6 +190,7 @@ class Session final : public QObject {
 
   EngineClient* engine_;  // not owned
   PlanChoices* choices_;
+  PlanPreview* preview_;
   Measurements* measurements_;
   GraphSelection* selection_;
   QString path_;

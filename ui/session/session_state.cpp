@@ -53,6 +53,9 @@ std::vector<PlanMark> Session::planMarks() const {
     if (marks.size() <= at) marks.resize(at + 1);
     marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other);
   }
+  if (preview_->fall()) {
+    for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)].state = PlanState::WouldFall;
+  }
   return marks;
 }
 

@@ -32,6 +32,7 @@ namespace normlens::ui {
     case PlanState::FoldedCentered:
       return theme.centering;
     case PlanState::OtherOutputs:
+    case PlanState::WouldFall:
       return theme.blocked;
     case PlanState::Unknown:
     case PlanState::Kept:

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <QMainWindow>
+#include <optional>
 
+#include "core/protocol/plan_messages.h"
 #include "ui/client/engine_command.h"
 #include "ui/theme/theme.h"
 #include "ui/window/frame/preferences.h"
@@ -102,6 +104,7 @@ class MainWindow final : public QMainWindow {
   void showSilence(int seconds);
   void dismissWhenWorkBegins();
   void showFoldResult();
+  void showLeftOut();  // what fell with an edit that the user left out
   void showWritten(const QString& path, const QString& words);
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void showPanel(ActionPanel panel);
@@ -127,6 +130,13 @@ class MainWindow final : public QMainWindow {
   CommandPalette* palette_ = nullptr;
   CompareView* compare_ = nullptr;  // made when it is first asked for
   StatusStrip* status_ = nullptr;
+  // An edit that the user left out, until the plan without it is there.
+  struct LeftOut {
+    protocol::EditInfo edit;
+    protocol::PlanInfo before;
+    int centering = -1;  // see Fall
+  };
+  std::optional<LeftOut> leftOut_;
   bool shown_ = false;
   bool toldUnconfined_ = false;  // once is enough
 };

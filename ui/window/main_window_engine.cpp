@@ -28,7 +28,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kManyFailedStarts = 3;
-constexpr QLatin1String kEngineTopic("engine");
+constexpr QLatin1String kEngineTopic("engine"), kLeftOutTopic("left out");
 
 }  // namespace
 
@@ -79,6 +79,12 @@ void MainWindow::connectSession() {
     fillSearch();
   });
   connect(session_, &Session::foldChanged, this, &MainWindow::showFoldResult);
+  connect(session_->choices(), &PlanChoices::leavingOut, this, [this](const protocol::EditInfo& edit) {
+    const auto& fall = session_->preview()->fall();
+    const bool known = fall && fall->edit.text == edit.text;
+    if (session_->plan()) leftOut_ = LeftOut{edit, *session_->plan(), known ? fall->centering : -1};
+  });
+  connect(session_, &Session::planChanged, this, &MainWindow::showLeftOut);
   connect(session_->measurements(), &Measurements::changed, this, [this] {
     if (session_->measurements()->last()) workspace_->bottom()->showTab(BottomPanel::Benchmark);
   });
@@ -170,6 +176,26 @@ void MainWindow::showFoldResult() {
     hint += u' ' + tr("The first LayerNorm to differ is %1.").arg(text(result->verify->first_diverging));
   }
   info_->show(InfoBar::Tone::Error, why, hint);
+}
+
+void MainWindow::showLeftOut() {
+  if (!session_->plan()) return;
+  if (!leftOut_) return info_->dismissAbout(kLeftOutTopic);
+  const LeftOut left = *std::exchange(leftOut_, std::nullopt);
+  const Fall fall = fallBetween(left.before, *session_->plan(), left.edit);
+  if (fall.edits.empty() && fall.norms.empty()) return;
+  const auto edits = static_cast<int>(fall.edits.size()), norms = static_cast<int>(fall.norms.size());
+  const QString fell = edits == 1 ? tr("1 edit fell with it.") : tr("%1 edits fell with it.").arg(edits);
+  const QString stay = norms == 1 ? tr("1 LayerNorm stays.") : tr("%1 LayerNorms stay.").arg(norms);
+  const bool centers = left.centering >= 0;
+  info_->show(
+      InfoBar::Tone::Message, fell, stay, tr("Undo"), [this] { actions_->undo->trigger(); },
+      centers ? tr("Put a centering there instead") : QString(),
+      [this, left] {
+        session_->choices()->undoStack()->undo();
+        session_->choices()->center(left.centering, left.edit);
+      });
+  info_->setTopic(kLeftOutTopic);
 }
 
 void MainWindow::showWritten(const QString& path, const QString& words) {

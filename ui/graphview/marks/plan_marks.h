@@ -21,12 +21,11 @@ struct PlanPicture {
 };
 
 struct PlanMarks {
-  static constexpr size_t kStates = 7;
   struct Pills {
     int centered = 0, shifted = 0;
   };
   std::unordered_map<int, ui::PlanState> ofItem;
-  std::unordered_map<int, std::array<int, kStates>> inGroup;  // of the norms in a group, by state
+  std::unordered_map<int, std::array<int, ui::kPlanStates>> inGroup;  // of the norms in a group, by state
   std::unordered_map<int, Pills> ofBox;                       // a closed group has those of what is in it
   std::vector<std::pair<QPointF, int>> centerings;            // where, in the world, and their values' indices
   bool active = false;

@@ -36,7 +36,7 @@ Mark markOf(ui::PlanState state, const ui::Theme& theme) {
   if (state == PlanState::Planned || state == PlanState::PlannedCentered) color = theme.accentText;
   if (state == PlanState::Folded) color = theme.good;
   if (state == PlanState::FoldedCentered) color = theme.centering;
-  if (state == PlanState::OtherOutputs) color = theme.blocked;
+  if (state == PlanState::OtherOutputs || state == PlanState::WouldFall) color = theme.blocked;
   return {ui::planIcon(state), color};
 }
 
@@ -87,7 +87,7 @@ void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMid
     leftMiddle.rx() += texts_.width(text, TextStyle::Regular, pixels) + 8 * zoom;
   };
   if (const auto planned = f.plan.inGroup.find(item); planned != f.plan.inGroup.end()) {
-    for (size_t state = 1; state < PlanMarks::kStates; ++state)
+    for (size_t state = 1; state < ui::kPlanStates; ++state)
       put(markOf(static_cast<ui::PlanState>(state), f.theme), planned->second[state]);
     return;
   }

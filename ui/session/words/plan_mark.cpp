@@ -17,7 +17,7 @@ struct StateWords {
 };
 
 // By PlanState.
-constexpr std::array<StateWords, 7> kWords = {{
+constexpr std::array<StateWords, kPlanStates> kWords = {{
     {"", "", QT_TRANSLATE_NOOP("PlanMark", "No plan"), QT_TRANSLATE_NOOP("PlanMark", "There is no plan yet.")},
     {"plan_would", QT_TRANSLATE_NOOP("PlanMark", "would fold"), QT_TRANSLATE_NOOP("PlanMark", "Would fold, not proved"),
      QT_TRANSLATE_NOOP("PlanMark", "The plan turns it into an RMSNorm; Fold proves that no output changes.")},
@@ -37,6 +37,8 @@ constexpr std::array<StateWords, 7> kWords = {{
      QT_TRANSLATE_NOOP("PlanMark", "The plan leaves it as it is.")},
     {"plan_other", QT_TRANSLATE_NOOP("PlanMark", "other outputs"), QT_TRANSLATE_NOOP("PlanMark", "Other outputs"),
      QT_TRANSLATE_NOOP("PlanMark", "Folded, it gives other outputs than the original.")},
+    {"plan_falls", QT_TRANSLATE_NOOP("PlanMark", "needs it"), QT_TRANSLATE_NOOP("PlanMark", "Would stay LayerNorm"),
+     QT_TRANSLATE_NOOP("PlanMark", "Without the edit that is pointed at it would stay a LayerNorm.")},
 }};
 
 const StateWords& wordsOf(PlanState state) { return kWords[static_cast<size_t>(state)]; }

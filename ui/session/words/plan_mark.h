@@ -9,6 +9,7 @@
 
 namespace normlens::ui {
 
+inline constexpr size_t kPlanStates = 8;
 enum class PlanState : uint8_t {
   Unknown,          // there is no plan
   Planned,          // would fold, not proved
@@ -17,6 +18,7 @@ enum class PlanState : uint8_t {
   FoldedCentered,
   Kept,
   OtherOutputs,  // folded, and the proof failed from here on
+  WouldFall,     // without the edit that is pointed at
 };
 
 struct PlanMark {

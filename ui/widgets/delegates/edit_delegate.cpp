@@ -36,6 +36,8 @@ void EditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   const Theme theme = themeOf(option.palette);
   painter->save();
   painter->setRenderHint(QPainter::Antialiasing);
+  const bool falls = index.data(EditModel::FallsRole).toBool();
+  if (falls) painter->fillRect(option.rect, theme.blockedBack);
   if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme.selection);
   const bool kind = index.column() == EditModel::Kind;
   const bool on = isOn(index);
@@ -49,6 +51,11 @@ void EditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
                    mark.isEmpty() ? u'L' : mark.at(0), theme);
     painter->setOpacity(1.0);
     area.setLeft(tick.right() + 33);
+  }
+  if (falls && index.column() == EditModel::Frees) {
+    paintIcon(*painter, QRectF(area.left(), area.center().y() - 6.5, 14, 14), planIcon(PlanState::WouldFall),
+              theme.blocked);
+    area.setLeft(area.left() + 20);
   }
   const bool mono = index.column() == EditModel::Where;
   const QFont font = mono ? monoFont(11) : uiFont(12);

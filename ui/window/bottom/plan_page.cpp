@@ -50,10 +50,31 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
     const int node = index.data(EditModel::NodeRole).toInt();
     if (node >= 0) Q_EMIT nodeChosen(node);
   });
+  // What it would take with it is told before an edit is left out: the pointer on its tick, or the focus on its row.
+  table_->setMouseTracking(true);
+  table_->viewport()->installEventFilter(this);
+  connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) {
+    index.column() == EditModel::Kind ? consider(index) : session_->preview()->forget();
+  });
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
+    if (table_->hasFocus()) consider(index);
+  });
+  connect(session_->preview(), &PlanPreview::changed, this, [this] { model_->setFall(session_->preview()->fall()); });
   connect(session_, &Session::planChanged, this, &PlanPage::showPlan);
   connect(session_, &Session::modelChanged, this, &PlanPage::showPlan);
   connect(session_, &Session::jobChanged, this, &PlanPage::showState);
   showPlan();
+}
+
+void PlanPage::consider(const QModelIndex& index) {
+  if (!index.isValid()) return;
+  const PlanRow& row = model_->row(index.row()).row;
+  row.on ? session_->preview()->consider(row.edit) : session_->preview()->forget();
+}
+
+bool PlanPage::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Leave) session_->preview()->forget();
+  return QWidget::eventFilter(watched, event);
 }
 
 void PlanPage::buildTable() {

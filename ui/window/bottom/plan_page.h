@@ -22,8 +22,12 @@ class PlanPage final : public QWidget {
  Q_SIGNALS:
   void nodeChosen(int node);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   void buildTable();
+  void consider(const QModelIndex& index);  // what would fall with that edit
   void showPlan();
   void showState();
   void extendMenu(QMenu* menu, const QModelIndex& at);

@@ -68,6 +68,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   connect(session_, &Session::modelChanged, this, &NormPanel::fillNorms);
   connect(session_, &Session::planChanged, this, &NormPanel::showPlan);
   connect(session_, &Session::foldChanged, this, &NormPanel::showPlan);
+  connect(session_->preview(), &PlanPreview::changed, this, &NormPanel::showPlan);
   connect(session_->selection(), &GraphSelection::changed, this, &NormPanel::followSelection);
 }
 

@@ -36,6 +36,7 @@ Badge::Tone toneOf(PlanState state) {
     case PlanState::FoldedCentered:
       return Badge::Tone::Centering;
     case PlanState::OtherOutputs:
+    case PlanState::WouldFall:
       return Badge::Tone::Blocked;
     case PlanState::Unknown:
     case PlanState::Kept:

@@ -9,6 +9,7 @@
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/hint_card.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/segmented.h"
@@ -69,6 +70,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
+  hint_ = describe(new HintCard(view_), "planHint", {}, tr("What would fall with the edit"));
   layout->addWidget(view_, 1);
   connect(actions_, &GraphActions::pictureWanted, this, &GraphPane::askForPicture);
   connect(pictures_, &PictureBar::done, this, [this](bool written, const QString& message) {
@@ -79,6 +81,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   connect(after_, &Segmented::chosen, this, &GraphPane::showPlan);
   connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
   connect(session_, &Session::planChanged, this, &GraphPane::showPlan);
+  connect(session_->preview(), &PlanPreview::changed, this, &GraphPane::showPreview);
   connect(session_, &Session::foldChanged, this, [this] { showAfter(session_->foldResult().has_value()); });
   connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
@@ -128,8 +131,11 @@ void GraphPane::showPlan() {
   actions_->beforeAfter->setEnabled(planned);
   if (!planned || after_->current() == 0) return view_->setPlan(std::nullopt);
   graphview::PlanPicture picture;
-  for (const protocol::NormInfo& norm : session_->analysis()->norms)
-    picture.norms.emplace_back(norm.node, session_->planMark(norm.index).state);
+  const std::vector<PlanMark> marks = session_->planMarks();
+  for (const protocol::NormInfo& norm : session_->analysis()->norms) {
+    const auto at = static_cast<size_t>(norm.index);
+    picture.norms.emplace_back(norm.node, at < marks.size() ? marks[at].state : PlanState::Unknown);
+  }
   for (const protocol::EditInfo& edit : session_->plan()->edits) {
     if (edit.kind == "center_constant") picture.centered.push_back(edit.node);
     if (edit.kind == "absorb_shift") picture.shifted.push_back(edit.node);
@@ -137,6 +143,16 @@ void GraphPane::showPlan() {
       picture.centerings.insert(picture.centerings.end(), edit.values.begin(), edit.values.end());
   }
   view_->setPlan(std::move(picture));
+}
+
+void GraphPane::showPreview() {
+  showPlan();
+  const auto& fall = session_->preview()->fall();
+  if (fall) {
+    hint_->show(fallTitle(*fall, *session_), fallDetail(*fall));
+  } else {
+    hint_->hide();
+  }
 }
 
 void GraphPane::showJob() {

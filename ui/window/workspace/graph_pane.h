@@ -14,6 +14,7 @@ class GraphView;
 namespace normlens::ui {
 
 class GraphActions;
+class HintCard;
 class PictureBar;
 class Segmented;
 class Session;
@@ -46,6 +47,7 @@ class GraphPane final : public QFrame {
   void showMode();
   void showAfter(bool after);
   void showPlan();
+  void showPreview();
   void requestMap();
   void requestCone(int node);
   void askForPicture(bool whole);
@@ -57,6 +59,7 @@ class GraphPane final : public QFrame {
   graphview::GraphView* view_;
   GraphActions* actions_;
   PictureBar* pictures_;
+  HintCard* hint_;    // over the graph: what an edit would take with it
   Segmented* after_;  // before, after
   Segmented* mode_;
   QFrame* crumbs_;

@@ -1,0 +1,99 @@
+#include "ui/session/plan_preview.h"
+
+#include <algorithm>
+
+#include "ui/session/session.h"
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+
+Fall fallBetween(const protocol::PlanInfo& before, const protocol::PlanInfo& after, const protocol::EditInfo& edit) {
+  Fall fall;
+  fall.edit = edit;
+  std::set<std::string> left;
+  for (const protocol::EditInfo& other : after.edits) left.insert(other.text);
+  for (const protocol::EditInfo& other : before.edits) {
+    if (other.text != edit.text && !left.contains(other.text)) fall.edits.insert(other.text);
+  }
+  std::ranges::copy_if(before.folded, std::back_inserter(fall.norms),
+                       [&](int norm) { return std::ranges::find(after.folded, norm) == after.folded.end(); });
+  return fall;
+}
+
+QString fallTitle(const Fall& fall, const Session& session) {
+  const protocol::GraphValue* value =
+      fall.edit.values.empty() ? nullptr : session.index().value(fall.edit.values.front());
+  const QString what =
+      value != nullptr && value->constant ? shortName(text(value->name)) : PlanPreview::tr("this edit");
+  const auto norms = static_cast<int>(fall.norms.size());
+  return norms == 0   ? PlanPreview::tr("Without %1 all norms that fold still fold").arg(what)
+         : norms == 1 ? PlanPreview::tr("Without %1, 1 norm would stay LayerNorm").arg(what)
+                      : PlanPreview::tr("Without %1, %2 norms would stay LayerNorms").arg(what).arg(norms);
+}
+
+QString fallDetail(const Fall& fall) {
+  const auto edits = static_cast<int>(fall.edits.size());
+  QString detail = edits == 0   ? PlanPreview::tr("No other edit falls with it.")
+                   : edits == 1 ? PlanPreview::tr("1 other edit falls with it.")
+                                : PlanPreview::tr("%1 other edits fall with it.").arg(edits);
+  if (fall.centered > 0) {
+    detail +=
+        u' ' + (fall.centered == 1
+                    ? PlanPreview::tr("A centering in its place would keep 1 of them folded.")
+                    : PlanPreview::tr("A centering in its place would keep %1 of them folded.").arg(fall.centered));
+  }
+  return detail;
+}
+
+PlanPreview::PlanPreview(Session* session) : QObject(session), session_(session) {
+  constexpr int kWait = 150;
+  wait_.setSingleShot(true);
+  wait_.setInterval(kWait);
+  connect(&wait_, &QTimer::timeout, this, &PlanPreview::ask);
+  connect(session_, &Session::planChanged, this, &PlanPreview::forget);
+}
+
+void PlanPreview::consider(const protocol::EditInfo& edit) {
+  if (edit_ && edit_->text == edit.text) return;
+  forget();
+  edit_ = edit;
+  wait_.start();
+}
+
+void PlanPreview::forget() {
+  ++asked_;
+  wait_.stop();
+  edit_.reset();
+  if (std::exchange(fall_, std::nullopt)) Q_EMIT changed();
+}
+
+void PlanPreview::ask() {
+  if (!session_->plan() || !session_->served() || session_->busy()) return;
+  const protocol::PlanParams without = toggled(session_->choices()->params(), *edit_, false);
+  session_->previewPlan(without, this, [this, asked = ++asked_](const Reply<protocol::PlanInfo>& reply) {
+    if (asked != asked_ || !reply || !session_->plan()) return;
+    fall_ = fallBetween(*session_->plan(), *reply, *edit_);
+    Q_EMIT changed();
+    if (!fall_->norms.empty()) askCentering();
+  });
+}
+
+// Behind the op that reads the weight.
+void PlanPreview::askCentering() {
+  const protocol::GraphNode* node = session_->index().node(edit_->node);
+  if (edit_->kind != "center_constant" || node == nullptr || node->outputs.empty()) return;
+  const int value = node->outputs.front();
+  protocol::PlanParams instead = toggled(session_->choices()->params(), *edit_, false);
+  instead.center_values.push_back(value);
+  session_->previewPlan(instead, this, [this, value, asked = ++asked_](const Reply<protocol::PlanInfo>& reply) {
+    if (asked != asked_ || !reply || !fall_) return;
+    const auto kept = std::ranges::count_if(
+        fall_->norms, [&](int norm) { return std::ranges::find(reply->folded, norm) != reply->folded.end(); });
+    if (kept == 0) return;
+    fall_->centering = value;
+    fall_->centered = static_cast<int>(kept);
+    Q_EMIT changed();
+  });
+}
+
+}  // namespace normlens::ui

@@ -1,0 +1,57 @@
+// An edit before it is left out: which norms would stay LayerNorms then, which other edits would fall with it, and
+// whether a run-time centering in its place would pay. Asked of the engine aside from the session's jobs; nothing
+// changes. Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+#include <QTimer>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/protocol/messages.h"
+
+namespace normlens::ui {
+
+class Session;
+
+struct Fall {
+  protocol::EditInfo edit;      // that is left out
+  std::set<std::string> edits;  // texts of the others that fall with it
+  std::vector<int> norms;       // that would stay, in order
+  int centering = -1;           // a value whose run-time centering would keep some of them folded
+  int centered = 0;             // how many
+};
+// From one plan to another without the edit.
+[[nodiscard]] Fall fallBetween(const protocol::PlanInfo& before, const protocol::PlanInfo& after,
+                               const protocol::EditInfo& edit);
+// "Without h.0.proj.weight, 9 LayerNorms would stay" and "33 edits fall with it."
+[[nodiscard]] QString fallTitle(const Fall& fall, const Session& session);
+[[nodiscard]] QString fallDetail(const Fall& fall);
+
+class PlanPreview final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit PlanPreview(Session* session);  // its owner
+
+  // What is pointed at, or has the focus; asked 150 ms later, and told by changed().
+  void consider(const protocol::EditInfo& edit);
+  void forget();
+  [[nodiscard]] const std::optional<Fall>& fall() const { return fall_; }
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void ask();
+  void askCentering();
+
+  Session* session_;
+  std::optional<protocol::EditInfo> edit_;
+  std::optional<Fall> fall_;
+  QTimer wait_;
+  int asked_ = 0;  // only the last answer counts
+};
+
+}  // namespace normlens::ui
