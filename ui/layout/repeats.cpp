@@ -13,7 +13,13 @@ namespace {
 class Folder {
  public:
   Folder(Hierarchy& hierarchy, size_t shortest)
-      : h_(hierarchy), shortest_(shortest), shape_(h_.items.size(), 0), place_(h_.items.size(), 0) {}
+      : h_(hierarchy),
+        shortest_(shortest),
+        shape_(h_.items.size(), 0),
+        place_(h_.items.size(), 0),
+        inputs_(h_.items.size(), 0) {
+    for (const DataEdge& edge : h_.edges) ++inputs_[static_cast<size_t>(edge.to)];
+  }
 
   void run() { fold(0, h_.edges); }
 
@@ -46,6 +52,7 @@ class Folder {
   size_t shapeOfOp(const Item& item) const {
     const auto& node = h_.document->nodes[static_cast<size_t>(item.node)];
     size_t shape = mix(std::hash<std::string>{}(node.op), static_cast<size_t>(item.role));
+    shape = mix(shape, inputs_[static_cast<size_t>(h_.itemOfNode[static_cast<size_t>(item.node)])]);
     for (const int id : node.inputs) {
       const int value = h_.values.of(id);
       if (value < 0 || !h_.document->values[static_cast<size_t>(value)].constant) continue;
@@ -140,8 +147,9 @@ class Folder {
 
   Hierarchy& h_;
   const size_t shortest_;
-  std::vector<size_t> shape_;  // by item
-  std::vector<int> place_;     // by item: in its group's list of children
+  std::vector<size_t> shape_;   // by item
+  std::vector<int> place_;      // by item: in its group's list of children
+  std::vector<size_t> inputs_;  // by op item
 };
 
 }  // namespace
