@@ -126,6 +126,12 @@ class LayeredLayout {
       drawing_.boxes.emplace_back(x_[i] - box.width / 2, middle - box.height / 2, box.width, box.height);
       right_ = std::max(right_, drawing_.boxes.back().right());
     }
+    lastBox_.assign(layers_.rows.size(), -1);
+    for (size_t rank = 0; rank < layers_.rows.size(); ++rank) {
+      for (const int cell : layers_.rows[rank]) {
+        if (isBox(cell)) lastBox_[rank] = cell;
+      }
+    }
     for (const double x : x_) right_ = std::max(right_, x);
   }
 
@@ -156,7 +162,13 @@ class LayeredLayout {
     }
   }
 
-  // Straight through each rank, bent between two.
+  // What comes down at x can enter the box from its right side: nothing stands there.
+  bool isOpenOnTheRight(const DotEdge& edge, double x) const {
+    return edge.toPort < 0 && lastBox_[static_cast<size_t>(rankOf(edge.to))] == edge.to &&
+           x > drawing_.boxes[static_cast<size_t>(edge.to)].right() + 2 * kCorner;
+  }
+
+  // Straight through each rank, bent between two. The top of a box on the stream is the stream's.
   std::vector<QPointF> throughCurve(size_t index) const {
     const DotEdge& edge = graph_.edges[index];
     const double x = tailX(edge, graph_, drawing_), end = headX(edge, graph_, drawing_);
@@ -166,9 +178,24 @@ class LayeredLayout {
       bend(points, {x_[static_cast<size_t>(cell)], rowTop(rankOf(cell))});
       fall(points, rowBottom(rankOf(cell)));
     }
+    const QRectF& head = drawing_.boxes[static_cast<size_t>(edge.to)];
+    const double above = points.back().x();
+    if (!edge.stream && graph_.boxes[static_cast<size_t>(edge.to)].stream && isOpenOnTheRight(edge, above)) {
+      fall(points, head.center().y() - kCorner);
+      turnIntoSide(points, head.right(), head.center().y());
+      return points;
+    }
     bend(points, {end, rowTop(rankOf(edge.to))});
-    fall(points, drawing_.boxes[static_cast<size_t>(edge.to)].top());
+    fall(points, head.top());
     return points;
+  }
+
+  static void turnIntoSide(std::vector<QPointF>& points, double side, double y) {
+    RoundedPath path(points.back());
+    path.cornerTo({points.back().x(), y}, {points.back().x() - kCorner, y});
+    path.lineTo({side, y});
+    const std::vector<QPointF> turn = path.take();
+    points.insert(points.end(), turn.begin() + 1, turn.end());
   }
 
   static void bend(std::vector<QPointF>& points, QPointF end) {
@@ -188,13 +215,17 @@ class LayeredLayout {
     points.insert(points.end(), {{x, from + (y - from) / 3}, {x, from + (y - from) * 2 / 3}, {x, y}});
   }
 
-  // Out under its rank, along its lane, in above the rank of its reader.
+  // Out under its rank, along its lane, in beside its reader or above the reader's rank.
   std::vector<QPointF> laneCurve(const DotEdge& edge) const {
     const int lane = lanes_.at({edge.from, edge.fromPort});
     const double x = right_ + kLaneGap + kLanePitch * lane, apart = 2.0 * (lane % 5) - 4;
     const double from = tailX(edge, graph_, drawing_), to = headX(edge, graph_, drawing_);
     const double out = rowBottom(rankOf(edge.from)) + kLaneEntry + apart;
-    const double in = rowTop(rankOf(edge.to)) - kLaneEntry - apart;
+    const QRectF& head = drawing_.boxes[static_cast<size_t>(edge.to)];
+    const bool beside = isOpenOnTheRight(edge, x) && layers_.rank[static_cast<size_t>(edge.to)] > rankOf(edge.from);
+    const double reach = std::max(0.0, head.height() / 2 - 5);
+    const double in = beside ? head.center().y() + std::clamp(2 * apart, -reach, reach)
+                             : rowTop(rankOf(edge.to)) - kLaneEntry - apart;
     const double turn = in >= out ? kCorner : -kCorner, room = std::min(std::abs(turn), std::abs(in - out) / 2);
     const double bent = std::copysign(room, turn);
     RoundedPath path({from, drawing_.boxes[static_cast<size_t>(edge.from)].bottom()});
@@ -204,9 +235,13 @@ class LayeredLayout {
     path.cornerTo({x, out}, {x, out + bent});
     path.lineTo({x, in - bent});
     path.cornerTo({x, in}, {x - kCorner, in});
+    if (beside) {
+      path.lineTo({head.right(), in});
+      return path.take();
+    }
     path.lineTo({to + kCorner, in});
     path.cornerTo({to, in}, {to, in + kCorner / 2});
-    path.lineTo({to, drawing_.boxes[static_cast<size_t>(edge.to)].top()});
+    path.lineTo({to, head.top()});
     return path.take();
   }
 
@@ -230,6 +265,7 @@ class LayeredLayout {
   DotDrawing drawing_;
   std::vector<double> x_;                     // by cell: its middle
   std::vector<double> top_, bottom_;          // by rank
+  std::vector<int> lastBox_;                  // by rank: the one furthest to the right
   double right_ = 0;                          // of all boxes and passes
   std::map<std::pair<int, int>, int> lanes_;  // by box and port that the edges leave from
 };
