@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   if (!hasDisplay()) return usageError(QStringLiteral("there is no display for the window; see normlens --help."));
   QGuiApplication::setHighDpiScaleFactorRoundingPolicy(Qt::HighDpiScaleFactorRoundingPolicy::PassThrough);
   QApplication application(argc, argv);
-  std::setlocale(LC_NUMERIC, "C");  // Graphviz and number formatting rely on it
+  std::setlocale(LC_NUMERIC, "C");  // number formatting relies on it
   QCoreApplication::setOrganizationName(QStringLiteral("NormLens"));
   QCoreApplication::setApplicationName(QStringLiteral("NormLens"));
   QCoreApplication::setApplicationVersion(QStringLiteral(NORMLENS_VERSION));

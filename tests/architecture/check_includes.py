@@ -36,6 +36,9 @@ OWN = {
     "kernels/cuda": ["kernels/norm_rows.h", "kernels/cuda"],
     "kernels/reference": ["kernels/norm_rows.h", "kernels/reference"],
     "ui": ["core/base", "core/protocol", "ui"],
+    # What runs beside the window: Graphviz and nothing of it.
+    "ui/layout/dot": ["core/base", "ui/layout/dot"],
+    "app/layout": ["core/base", "ui/layout/dot", "app/layout"],
     "app/normlens": ["core/base", "core/protocol", "ui", "app/normlens"],
     # bench and diff hold two models, the service one: these verbs call run themselves.
     "app/engine": ["core/base", "core/confine", "core/protocol", "core/service", "core/run", "core/analysis/norms/norms.h", "app/engine"],
@@ -43,8 +46,8 @@ OWN = {
 
 # Framework -> what its headers look like, and the folders that may see them.
 FRAMEWORKS = {
-    "Qt": (r"^Q[A-Z]\w*$|^Qt[A-Z]\w*/", ["ui", "app/normlens"]),
-    "Graphviz": (r"^graphviz/|^(gvc|cgraph)\.h$", ["ui/layout"]),
+    "Qt": (r"^Q[A-Z]\w*$|^Qt[A-Z]\w*/", ["ui", "app/layout", "app/normlens"]),
+    "Graphviz": (r"^graphviz/|^(gvc|cgraph)\.h$", ["ui/layout/dot"]),
     "LibTorch": (
         r"^(torch|c10|ATen|caffe2)/",
         [*(f"core/formats/torchscript/{room}" for room in TORCH_ROOMS), "core/lab", "kernels/ops"],

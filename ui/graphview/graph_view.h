@@ -152,6 +152,7 @@ class GraphView : public QWidget {
   void requestLayout();
   void rebuildHierarchy();
   void takeLayout(const layout::LayoutResult& result);
+  bool stopLayout();  // what is on screen stays. False: none was in work
   [[nodiscard]] bool rebuilding() const { return newest_ == nullptr || newest_ != shown_.scene.hierarchy; }
   [[nodiscard]] Wishes wishes() const;
   void restoreView();

@@ -195,6 +195,7 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Return:
     case Qt::Key_Enter:
     case Qt::Key_Space:
+      if (shown_.scene.empty() && !worker_.busy()) requestLayout();
       if (shown_.selectedItem >= 0 && shown_.scene.hierarchy->item(shown_.selectedItem).kind == layout::ItemKind::Group)
         toggle(shown_.selectedItem);
       return;
@@ -203,7 +204,7 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Question:
       return overlays_.toggleKeys();
     case Qt::Key_Escape:
-      return overlays_.hideKeys() ? void() : selectByUser({});
+      return overlays_.hideKeys() || stopLayout() ? void() : selectByUser({});
     default:
       handleLetter(event);
   }

@@ -68,6 +68,7 @@ void GraphView::requestLayout() {
   layout::LayoutRequest request{document_, newest_, options_, std::nullopt, direction_};
   if (newest_ != nullptr) request.expanded = wishes().groups();
   message_.stage.clear();
+  message_.error.clear();
   worker_.request(std::move(request));
   updateSpinner();
 }
@@ -98,6 +99,29 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
   updateOverlays();
   cameraChanged();
   Q_EMIT layoutFinished();
+}
+
+bool GraphView::stopLayout() {
+  if (!worker_.busy()) return false;
+  worker_.cancel();
+  message_.stage.clear();
+  if (shown_.scene.empty()) {
+    setError(tr("Arranging the graph was stopped. Press Enter to go on."));
+    return true;
+  }
+  auto hierarchy = std::make_shared<layout::Hierarchy>(*shown_.scene.hierarchy);
+  hierarchy->document = document_;
+  newest_ = hierarchy;
+  shown_.scene.hierarchy = hierarchy;
+  shown_.open = {0};
+  for (const layout::Box& box : shown_.scene.layout->boxes) {
+    if (box.kind == layout::BoxKind::Frame) shown_.open.insert(box.item);
+  }
+  shown_.openForLight.clear();
+  shown_.moveTo = MoveTo::Nowhere;
+  updateSpinner();
+  update();
+  return true;
 }
 
 Wishes GraphView::wishes() const { return wishesIn(*newest_, shown_, awaited_, wanted_.highlight); }

@@ -123,10 +123,19 @@ LocalInput inputFor(const Hierarchy& hierarchy, const LocalGraph& graph, BoxMetr
 
 }  // namespace
 
-Result<GroupLayouter::Known> GroupLayouter::local(const LocalInput& input) {
+Result<DotDrawing> GroupLayouter::runDot(const DotGraph& graph, const Task& task) {
+  if (failures_ >= kMostFailures) return fail(ErrorCode::Internal, "Graphviz took too long for other groups");
+  ++dotRuns_;
+  largestDotRun_ = std::max(largestDotRun_, graph.boxes.size() + graph.edges.size());
+  Result<DotDrawing> drawing = dot_.run(graph, task.stop);
+  if (!drawing) ++failures_;
+  return drawing;
+}
+
+Result<GroupLayouter::Known> GroupLayouter::local(const LocalInput& input, const Task& task) {
   const QByteArray key = layoutKey(input);
   if (const Known* found = known_.object(key)) return *found;
-  Result<LocalLayout> made = layOutGroup(input);
+  Result<LocalLayout> made = layOutGroup(input, [&](const DotGraph& graph) { return runDot(graph, task); });
   if (!made) return tl::unexpected(made.error());
   ++runs_;
   auto known = std::make_shared<const LocalLayout>(std::move(*made));
@@ -136,6 +145,7 @@ Result<GroupLayouter::Known> GroupLayouter::local(const LocalInput& input) {
 
 Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet& expanded, const Task& task,
                                      Direction direction) {
+  failures_ = 0;
   const VisibleGraph graph = visibleGraph(hierarchy, expanded);
   std::vector<LocalInput> inputs(graph.groups.size());
   std::vector<Known> locals(graph.groups.size());
@@ -144,7 +154,7 @@ Result<Layout> GroupLayouter::layOut(const Hierarchy& hierarchy, const GroupSet&
     const double done = static_cast<double>(graph.groups.size() - i) / static_cast<double>(graph.groups.size());
     task.report("Arranging " + hierarchy.item(graph.groups[i].group).title, done);
     inputs[i] = inputFor(hierarchy, graph.groups[i], metrics_, graph, locals, direction);
-    Result<Known> made = local(inputs[i]);
+    Result<Known> made = local(inputs[i], task);
     if (!made) return tl::unexpected(made.error());
     locals[i] = std::move(*made);
   }

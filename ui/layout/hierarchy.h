@@ -7,7 +7,8 @@
 //   - a group of one real op and reshapes, or of pointwise ops only, is `slim`: closed, it is drawn as one op;
 //   - ops that no weight has touched yet, where there are many, are one group "masks and positions";
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
-//   - if asked for, equal groups in a row are one group that says how many there are;
+//   - more than kMaxEqual equal groups in a row, and any number if asked for, are one group that says how many there
+//   are;
 //   - more than kMaxFlat children in one group are bundled into runs ("ops 1–200").
 // Value type, immutable after buildHierarchy. Thread: any.
 #pragma once
@@ -25,6 +26,7 @@ namespace normlens::layout {
 
 inline constexpr int kMaxFlat = 600;  // dot takes 0.1 s for so many boxes, and grows faster than linearly
 inline constexpr int kRunLength = 200;
+inline constexpr int kMaxEqual = 24;  // more blocks in a column than anybody looks through
 inline constexpr int kNone = -1;
 
 enum class ItemKind : uint8_t { Op, Group };
@@ -56,7 +58,7 @@ using GroupSet = std::unordered_set<int>;  // items
 
 struct HierarchyOptions {
   bool showHelpers = false;
-  bool foldRepeats = false;  // equal groups in a row are one group
+  bool foldRepeats = false;  // any equal groups in a row are one group, not only many
   friend bool operator==(const HierarchyOptions&, const HierarchyOptions&) = default;
 };
 

@@ -27,7 +27,7 @@ class Rules {
     inputs_.resize(h_.items.size(), 0);
     markSlim(0);
     dropBridges();
-    if (options.foldRepeats) foldRepeats(h_);
+    foldRepeats(h_, options.foldRepeats ? 2 : kMaxEqual + 1);
     bundle(0);
     renumber();
     seenNorms_.clear();
@@ -173,9 +173,12 @@ class Rules {
     for (size_t begin = 0; begin < children.size(); begin += kRunLength) {
       const size_t end = std::min(begin + kRunLength, children.size());
       const size_t scale = static_cast<size_t>(unit / kRunLength);
-      runs.push_back(addGroup(h_, group, "ops " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale),
+      const std::string title = "ops " + std::to_string(begin * scale + 1) + "–" + std::to_string(end * scale);
+      runs.push_back(addGroup(h_, group, title,
                               {children.begin() + static_cast<std::ptrdiff_t>(begin),
                                children.begin() + static_cast<std::ptrdiff_t>(end)}));
+      // A part of a long row of equal blocks is such a row.
+      if (at(group).repeats > 1) nameRepeats(h_, runs.back());
     }
     at(group).children = std::move(runs);
   }

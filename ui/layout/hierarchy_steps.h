@@ -26,9 +26,13 @@ void applyHierarchyRules(Hierarchy& hierarchy, const HierarchyOptions& options);
 // arise.
 void gatherPreparation(Hierarchy& hierarchy);
 
-// Of the rules, equal blocks in a row, shown once: "h.0 … h.11  Block ×12". Puts each run of sibling groups that hold
-// the same ops in the same order into a group of its own, where that makes no circle.
-void foldRepeats(Hierarchy& hierarchy);
+// Of the rules, equal blocks in a row, shown once: "h.0 … h.11  Block ×12". Puts each run of at least
+// `shortest` sibling groups that hold the same ops, with weights of the same shapes, joined in the same way, into a
+// group of its own, where that makes no circle.
+void foldRepeats(Hierarchy& hierarchy, size_t shortest);
+
+// The title and the type of a row of equal blocks, or of such rows, and how many there are.
+void nameRepeats(Hierarchy& hierarchy, int run);
 
 // A new group for some children of another; the caller puts it among those. Returns its index.
 [[nodiscard]] int addGroup(Hierarchy& hierarchy, int parent, std::string title, std::vector<int> children);

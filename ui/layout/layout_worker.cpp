@@ -6,8 +6,8 @@
 
 namespace normlens::layout {
 
-LayoutWorker::LayoutWorker(QObject* parent) : QObject(parent) {
-  thread_ = std::jthread([this](const std::stop_token& quit) { work(quit); });
+LayoutWorker::LayoutWorker(QObject* parent, DotProgram dot) : QObject(parent) {
+  thread_ = std::jthread([this, dot = std::move(dot)](const std::stop_token& quit) { work(quit, dot); });
 }
 
 LayoutWorker::~LayoutWorker() {
@@ -35,8 +35,8 @@ void LayoutWorker::cancel() {
   waiting_.reset();
 }
 
-void LayoutWorker::work(const std::stop_token& quit) {
-  GroupLayouter layouter;
+void LayoutWorker::work(const std::stop_token& quit, const DotProgram& dot) {
+  GroupLayouter layouter(dot);
   while (true) {
     Job job;
     {
@@ -70,6 +70,7 @@ void LayoutWorker::carryOut(const Job& job, GroupLayouter& layouter) {
     const QString text = QString::fromUtf8(stage.data(), static_cast<qsizetype>(stage.size()));
     deliver(job.stop, [this, text] { Q_EMIT progress(text); });
   };
+  layouter.prepare();
   LayoutResult result{job.request.hierarchy, nullptr, {}};
   if (result.hierarchy == nullptr) {
     task.report("Sorting the ops into modules");

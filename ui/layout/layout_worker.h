@@ -35,8 +35,8 @@ class LayoutWorker : public QObject {
   Q_OBJECT
 
  public:
-  explicit LayoutWorker(QObject* parent = nullptr);
-  ~LayoutWorker() override;  // cancels, and waits for the group that is in Graphviz's hands
+  explicit LayoutWorker(QObject* parent = nullptr, DotProgram dot = {});
+  ~LayoutWorker() override;  // cancels; Graphviz is killed
 
   void request(LayoutRequest request);
   void cancel();
@@ -52,7 +52,7 @@ class LayoutWorker : public QObject {
     LayoutRequest request;
     std::stop_token stop;
   };
-  void work(const std::stop_token& quit);
+  void work(const std::stop_token& quit, const DotProgram& dot);
   void carryOut(const Job& job, GroupLayouter& layouter);
   template <class Deliver>
   void deliver(const std::stop_token& stop, Deliver action);

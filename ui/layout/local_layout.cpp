@@ -5,10 +5,11 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
-#include "ui/layout/dot_layout.h"
 #include "ui/layout/frame_title.h"
+#include "ui/layout/layers/layered_layout.h"
 #include "ui/layout/routing.h"
 
 namespace normlens::layout {
@@ -20,25 +21,39 @@ constexpr double kBottomPad = 18;
 
 class GroupLayout {
  public:
-  explicit GroupLayout(const LocalInput& input) : input_(input) {}
-
-  Result<LocalLayout> run() {
+  GroupLayout(const LocalInput& input, const RunDot& runDot) : input_(input), runDot_(runDot) {
     addBoxes();
     addEdges();
-    Result<DotDrawing> drawing = runDot(dot_);
-    if (!drawing) return tl::unexpected(drawing.error());
-    useRails(*drawing);
-    if (streamOnTheRight(*drawing)) preferOther(*drawing);
-    if (!rails_.empty() && !putOnRails(*drawing)) {
-      drawing = runDot(dot_);
-      if (!drawing) return tl::unexpected(drawing.error());
-    }
+  }
+
+  Result<LocalLayout> runByDot() {
+    Result<DotDrawing> drawing = draw(dot_);
+    if (drawing) useRails(*drawing);
+    if (drawing && streamOnTheRight(*drawing)) preferOther(*drawing);
+    if (drawing && !rails_.empty() && !putOnRails(*drawing)) drawing = draw(dot_);
+    if (failed_) return tl::unexpected(*failed_);
     routeAlongStream(dot_, *drawing);
     drawing->curves.resize(input_.graph.edges.size());  // without the guides
     return frame(*drawing);
   }
 
+  LocalLayout runInLayers() {
+    DotDrawing drawing = layOutInLayers(dot_);
+    drawing.curves.resize(input_.graph.edges.size());
+    return frame(drawing);
+  }
+
+  [[nodiscard]] bool isTooLargeForDot() const { return dot_.boxes.size() + dot_.edges.size() > kMostForDot; }
+
  private:
+  // After a first failure nothing is tried again: each may have taken all of its time.
+  Result<DotDrawing> draw(const DotGraph& graph) {
+    if (failed_) return tl::unexpected(*failed_);
+    Result<DotDrawing> drawing = runDot_(graph);
+    if (!drawing) failed_ = drawing.error();
+    return drawing;
+  }
+
   int boxCount() const { return static_cast<int>(input_.boxes.size()); }
 
   void addBoxes() {
@@ -140,7 +155,7 @@ class GroupLayout {
       const DotEdge highest = dot_.edges[static_cast<size_t>(first)];
       if (highest.from < boxCount()) addOrder(highest.from, highest.to);
     }
-    if (Result<DotDrawing> again = runDot(dot_)) drawing = std::move(*again);
+    if (Result<DotDrawing> again = draw(dot_)) drawing = std::move(*again);
   }
 
   // What no rail can reach goes back to dot. False when nothing is left on rails.
@@ -157,7 +172,7 @@ class GroupLayout {
         for (const int edge : rail) dot_.edges[static_cast<size_t>(edge)].routed = !useless;
         return useless;
       });
-      Result<DotDrawing> again = runDot(dot_);
+      Result<DotDrawing> again = draw(dot_);
       if (rails_.empty() || !again) return false;
       drawing = std::move(*again);
     }
@@ -190,14 +205,14 @@ class GroupLayout {
   }
 
   // Lays out the mirror image and mirrors it back. Kept only if it helps: dot promises nothing about sides.
-  void preferOther(DotDrawing& drawing) const {
+  void preferOther(DotDrawing& drawing) {
     DotGraph mirrored = dot_;
     for (DotBox& box : mirrored.boxes) {
       for (auto* ports : {&box.topPorts, &box.bottomPorts}) {
         for (double& x : *ports) x = box.width - x;
       }
     }
-    Result<DotDrawing> other = runDot(mirrored);
+    Result<DotDrawing> other = draw(mirrored);
     if (!other) return;
     const double width = other->bounds.width();
     for (QRectF& rect : other->boxes) rect.moveLeft(width - rect.right());
@@ -294,6 +309,8 @@ class GroupLayout {
   }
 
   const LocalInput& input_;
+  const RunDot& runDot_;
+  std::optional<Error> failed_;  // of dot, once
   DotGraph dot_;
   std::vector<std::vector<int>> rails_;
 };
@@ -336,6 +353,12 @@ QByteArray layoutKey(const LocalInput& input) {
   return key;
 }
 
-Result<LocalLayout> layOutGroup(const LocalInput& input) { return GroupLayout(input).run(); }
+Result<LocalLayout> layOutGroup(const LocalInput& input, const RunDot& runDot) {
+  GroupLayout byDot(input, runDot);
+  if (byDot.isTooLargeForDot()) return byDot.runInLayers();
+  Result<LocalLayout> layout = byDot.runByDot();
+  if (layout || layout.error().code == ErrorCode::Cancelled) return layout;
+  return GroupLayout(input, runDot).runInLayers();
+}
 
 }  // namespace normlens::layout

@@ -6,13 +6,18 @@
 #include <QByteArray>
 #include <QPointF>
 #include <QRectF>
+#include <functional>
 #include <vector>
 
 #include "core/base/result.h"
 #include "ui/layout/box_metrics.h"
+#include "ui/layout/dot/dot_graph.h"
 #include "ui/layout/visible_graph.h"
 
 namespace normlens::layout {
+
+// Boxes and edges that dot is given at most: it takes some 50 ms for them, and grows faster than linearly.
+inline constexpr size_t kMostForDot = 500;
 
 struct ChildBox {
   BoxKind kind = BoxKind::Op;
@@ -42,6 +47,10 @@ struct LocalLayout {
 
 [[nodiscard]] QByteArray layoutKey(const LocalInput& input);
 
-[[nodiscard]] Result<LocalLayout> layOutGroup(const LocalInput& input);
+using RunDot = std::function<Result<DotDrawing>(const DotGraph&)>;
+
+// By dot, which draws small groups best; what is too large for it, or what it fails at, in layers of our own.
+// Errors: Cancelled, where runDot says so.
+[[nodiscard]] Result<LocalLayout> layOutGroup(const LocalInput& input, const RunDot& runDot);
 
 }  // namespace normlens::layout

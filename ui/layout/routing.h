@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ui/layout/dot_layout.h"
+#include "ui/layout/dot/dot_graph.h"
 
 namespace normlens::layout {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tests/support/graph_documents.h"
-#include "ui/layout/dot_layout.h"
+#include "ui/layout/dot/dot_layout.h"
 #include "ui/layout/group_layouter.h"
 #include "ui/layout/layout_worker.h"
 

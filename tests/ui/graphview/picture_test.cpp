@@ -90,7 +90,7 @@ class PictureTest : public QObject {
   }
 
   void beyondABitmapsLimitsThereAreTiles() {
-    ShownGraph graph(gpt2Document(48));  // tall
+    ShownGraph graph(gpt2Document(24));  // tall
     PictureOrder order = graph.view.orderPicture(path("huge.png"), Extent::Whole);
     order.sharpness = 33'000 / order.size.height();  // one side is too long
     const int columns = static_cast<int>(std::ceil(order.size.width() * order.sharpness / PictureJob::kTileSide));

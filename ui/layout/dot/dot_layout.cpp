@@ -1,4 +1,4 @@
-#include "ui/layout/dot_layout.h"
+#include "ui/layout/dot/dot_layout.h"
 
 #include <graphviz/cgraph.h>
 #include <graphviz/gvc.h>
@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <clocale>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 
 namespace normlens::layout {
@@ -239,22 +238,28 @@ class DotRun {
   std::vector<Agedge_t*> edges_;
 };
 
-}  // namespace
-
-Result<DotDrawing> runDot(const DotGraph& graph) {
-  if (graph.boxes.empty()) return DotDrawing{};
-  // The one context that Graphviz may have in a process, and the lock around everything done with it.
-  static std::mutex mutex;
-  static GVC_t* context = nullptr;
-  const std::lock_guard lock(mutex);
-  if (context == nullptr) {
+// The one that Graphviz may have in a process.
+GVC_t* theContext() {
+  static GVC_t* const context = [] {
     // gvLayout switches LC_NUMERIC around its work for the whole process; with "C" throughout nothing can change.
     std::setlocale(LC_NUMERIC, "C");
     agseterrf(silent);
-    context = gvContext();
-    if (context == nullptr) return fail(ErrorCode::Internal, "Graphviz could not be started", "reinstall graphviz");
-  }
-  return DotRun(graph).run(context);
+    return gvContext();
+  }();
+  return context;
+}
+
+}  // namespace
+
+Status prepareDot() {
+  if (theContext() == nullptr) return fail(ErrorCode::Internal, "Graphviz could not be started", "reinstall graphviz");
+  return {};
+}
+
+Result<DotDrawing> runDot(const DotGraph& graph) {
+  if (graph.boxes.empty()) return DotDrawing{};
+  if (const Status ready = prepareDot(); !ready) return tl::unexpected(ready.error());
+  return DotRun(graph).run(theContext());
 }
 
 }  // namespace normlens::layout

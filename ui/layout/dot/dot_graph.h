@@ -1,15 +1,11 @@
-// Graphviz dot as a function: boxes and edges in, positions and curves out.
+// What a layout of one group is given, and what comes back.
 //
 // Units: device-independent pixels at zoom 1 (one point each), y downwards, origin at the top left of everything.
-// No label ever reaches Graphviz, so it loads no fonts. Thread: any; calls wait for each other, because Graphviz is
-// not thread-safe at all, not even with a context per thread.
 #pragma once
 
 #include <QPointF>
 #include <QRectF>
 #include <vector>
-
-#include "core/base/result.h"
 
 namespace normlens::layout {
 
@@ -47,7 +43,5 @@ struct DotDrawing {
   std::vector<std::vector<QPointF>> curves;  // per edge: cubic Bezier chain, 3k+1 points from `from` to `to`
   QRectF bounds;                             // of the boxes and curves
 };
-
-[[nodiscard]] Result<DotDrawing> runDot(const DotGraph& graph);
 
 }  // namespace normlens::layout
