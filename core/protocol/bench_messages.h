@@ -81,7 +81,7 @@ struct BenchPoint {
   BenchSide a;
   std::optional<BenchSide> b;
   std::vector<std::pair<double, double>> rounds;  // medians of A and B
-  double speedup = 0, ci_low = 0, ci_high = 0;    // median of A / B over rounds, its 95% bootstrap interval
+  double speedup = 0, ci_low = 0, ci_high = 0;    // of the medians over rounds of A and B, its 95% bootstrap interval
   bool noise = true;                              // the interval spans 1
   bool warmed_up = true;                          // false: the clock never settled
   double other_cores = 0;                         // that other programs kept busy during the rounds

@@ -86,7 +86,7 @@ void describeMeasured(const run::BenchReport& report, const SideNames& a, const 
   point.other_cores = report.otherCores;
   point.crowded = report.crowded;
   if (!report.b) return;
-  point.speedup = report.speedup.median;
+  point.speedup = report.speedup.ratio;
   point.ci_low = report.speedup.low;
   point.ci_high = report.speedup.high;
   point.noise = report.speedup.noise;

@@ -31,24 +31,39 @@ TEST(Statistics, SummaryOrdersItsPercentiles) {
   EXPECT_DOUBLE_EQ(stats.p99Ms, 99);
 }
 
+std::vector<RoundMedians> roundsOf(const std::vector<double>& times) {
+  std::vector<RoundMedians> rounds;
+  for (const double a : times) rounds.push_back({a, 1});
+  return rounds;
+}
+
 TEST(Statistics, AClearSpeedupIsNoNoise) {
-  const Speedup speedup = bootstrapSpeedup({1.19, 1.21, 1.2, 1.18, 1.22, 1.2}, 1);
-  EXPECT_NEAR(speedup.median, 1.2, 1e-12);
-  EXPECT_LE(speedup.low, speedup.median);
-  EXPECT_GE(speedup.high, speedup.median);
+  const Speedup speedup = bootstrapSpeedup(roundsOf({1.19, 1.21, 1.2, 1.18, 1.22, 1.2}), 1);
+  EXPECT_NEAR(speedup.ratio, 1.2, 1e-12);
+  EXPECT_LE(speedup.low, speedup.ratio);
+  EXPECT_GE(speedup.high, speedup.ratio);
   EXPECT_GT(speedup.low, 1.15);
   EXPECT_FALSE(speedup.noise);
 }
 
 TEST(Statistics, ADifferenceInsideTheSpreadIsNoise) {
-  EXPECT_TRUE(bootstrapSpeedup({0.9, 1.1, 0.95, 1.06, 1.02, 0.97}, 1).noise);
-  EXPECT_TRUE(bootstrapSpeedup({1.3}, 1).noise);
-  EXPECT_TRUE(std::isinf(bootstrapSpeedup({1.3}, 1).high));
+  EXPECT_TRUE(bootstrapSpeedup(roundsOf({0.9, 1.1, 0.95, 1.06, 1.02, 0.97}), 1).noise);
+  EXPECT_TRUE(bootstrapSpeedup(roundsOf({1.3}), 1).noise);
+  EXPECT_TRUE(std::isinf(bootstrapSpeedup(roundsOf({1.3}), 1).high));
 }
 
 TEST(Statistics, TheBootstrapIsDeterministic) {
-  const std::vector<double> ratios = {0.9, 1.2, 1.1, 1.3};
-  EXPECT_EQ(bootstrapSpeedup(ratios, 5).low, bootstrapSpeedup(ratios, 5).low);
+  const auto rounds = roundsOf({0.9, 1.2, 1.1, 1.3});
+  EXPECT_EQ(bootstrapSpeedup(rounds, 5).low, bootstrapSpeedup(rounds, 5).low);
+}
+
+// The figures that stand side by side add up: not the median of ratios, which is another number.
+TEST(Statistics, TheFactorIsTheRatioOfTheMediansAndLiesInItsInterval) {
+  const std::vector<RoundMedians> rounds{{2, 1}, {3, 3}, {10, 4}};
+  const Speedup speedup = bootstrapSpeedup(rounds, 3);
+  EXPECT_DOUBLE_EQ(speedup.ratio, 1);
+  EXPECT_LE(speedup.low, 1);
+  EXPECT_GE(speedup.high, 1);
 }
 
 TEST(Bench, TwoModelsSideBySide) {

@@ -99,7 +99,8 @@ class GraphView : public QWidget {
   void zoomIn();
   void zoomOut();
   void fit();
-  void setCamera(const Camera& camera);  // at once
+  void toggleKeys() { overlays_.toggleKeys(); }  // the card of keys and gestures
+  void setCamera(const Camera& camera);          // at once
   [[nodiscard]] ViewPlace place() const;
   void setPlace(const ViewPlace& place);  // once it is laid out; unknown groups are left out
   void setAnimated(bool animated) { animated_ = animated; }

@@ -126,7 +126,7 @@ class Rules {
       return;
     } else if (heavy.size() == 1) {
       main = heavy.front();
-      if (sums || !opaque.empty() || (at(main).role != 'L' && at(main).role != 'N')) return;
+      if (sums || !opaque.empty() || (at(main).role != 'L' && at(main).role != 'N' && at(main).role != 'M')) return;
       item.role = at(main).role;
     } else {
       if (sums && opaque.empty()) return;

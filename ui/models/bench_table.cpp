@@ -58,7 +58,7 @@ BenchTable::Columns columns(const std::optional<PaperSeries>& paper) {
       {tr("Point"), tr("What is varied, and its value here."), pointName},
       figure(tr("A, ms"), tr("Median time of one run of the first model."), ofA(median), tr("failed")),
       figure(tr("B, ms"), tr("Median time of one run of the second model."), ofB(median)),
-      figure(tr("Speed-up"), tr("Median over rounds of A's time by B's."), speedup),
+      figure(tr("Speed-up"), tr("A's median over rounds divided by B's."), speedup),
       figure(tr("95% interval"), tr("Bootstrap interval of the speed-up; noise where it holds 1."), interval),
       figure(tr("A p95"), tr("95 of 100 runs of the first model are faster."), ofA(p95)),
       figure(tr("B p95"), tr("95 of 100 runs of the second model are faster."), ofB(p95)),

@@ -29,45 +29,39 @@ InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
     texts->addWidget(label);
   }
   layout->addLayout(texts, 1);
-  action_ = makeButton({}, "secondary", this);
-  action_->setObjectName(QStringLiteral("infoAction"));
-  layout->addWidget(action_, 0, Qt::AlignVCenter);
-  other_ = makeButton({}, "link", this);
-  other_->setObjectName(QStringLiteral("infoOther"));
-  layout->addWidget(other_, 0, Qt::AlignVCenter);
+  const char* const names[] = {"infoAction", "infoOther", "infoThird"};
+  for (size_t i = 0; i < buttons_.size(); ++i) {
+    buttons_[i] = makeButton({}, i == 0 ? "secondary" : "link", this);
+    buttons_[i]->setObjectName(QLatin1String(names[i]));
+    layout->addWidget(buttons_[i], 0, Qt::AlignVCenter);
+    connect(buttons_[i], &QPushButton::clicked, this, [this, i] {
+      const auto go = i < ways_.size() ? ways_[i].go : nullptr;
+      dismiss();
+      if (go) go();
+    });
+  }
   auto* close = new IconButton(QStringLiteral("close"), {}, tr("Close this message"), this);
   close->setObjectName(QStringLiteral("infoClose"));
   layout->addWidget(close, 0, Qt::AlignTop);
   close_ = close;
   connect(close, &QToolButton::clicked, this, &InfoBar::dismiss);
-  const auto runs = [this](QPushButton* button, std::function<void()> InfoBar::*action) {
-    connect(button, &QPushButton::clicked, this, [this, action] {
-      const auto run = this->*action;
-      dismiss();
-      if (run) run();
-    });
-  };
-  runs(action_, &InfoBar::onAction_);
-  runs(other_, &InfoBar::onOther_);
   hide();
 }
 
-void InfoBar::show(Tone tone, const QString& message, const QString& hint, const QString& actionText,
-                   std::function<void()> action, const QString& otherText, std::function<void()> other) {
+void InfoBar::show(Tone tone, const QString& message, const QString& hint, std::vector<Way> ways) {
   if (tone == Tone::Message && showsError()) return;  // an error is not pushed aside
   tone_ = tone;
   topic_.clear();
+  ways_ = std::move(ways);
   setKind(this, tone == Tone::Message ? "infoBar" : "errorBar");
-  setKind(other_, tone == Tone::Choice ? "primary" : "link");
+  setKind(buttons_[1], tone == Tone::Choice ? "primary" : "link");
   message_->setText(message);
   hint_->setText(hint);
   hint_->setVisible(!hint.isEmpty());
-  action_->setText(actionText);
-  action_->setVisible(!actionText.isEmpty());
-  onAction_ = std::move(action);
-  other_->setText(otherText);
-  other_->setVisible(!otherText.isEmpty());
-  onOther_ = std::move(other);
+  for (size_t i = 0; i < buttons_.size(); ++i) {
+    buttons_[i]->setVisible(i < ways_.size());
+    buttons_[i]->setText(i < ways_.size() ? ways_[i].text : QString());
+  }
   close_->setVisible(tone != Tone::Choice);
   setAccessibleName(tone == Tone::Message ? message : tr("Error: %1").arg(message));
   setVisible(true);
@@ -75,8 +69,7 @@ void InfoBar::show(Tone tone, const QString& message, const QString& hint, const
 }
 
 void InfoBar::dismiss() {
-  onAction_ = {};
-  onOther_ = {};
+  ways_.clear();
   hide();
 }
 

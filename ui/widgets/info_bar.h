@@ -3,7 +3,9 @@
 #pragma once
 
 #include <QFrame>
+#include <array>
 #include <functional>
+#include <vector>
 
 class QLabel;
 class QPushButton;
@@ -18,9 +20,12 @@ class InfoBar final : public QFrame {
 
   explicit InfoBar(QWidget* parent = nullptr);
 
-  // hint: what to do about it. action, other: a button's text and what it does; both close the bar.
-  void show(Tone tone, const QString& message, const QString& hint = {}, const QString& actionText = {},
-            std::function<void()> action = {}, const QString& otherText = {}, std::function<void()> other = {});
+  struct Way {
+    QString text;                   // of its button
+    std::function<void()> go = {};  // the bar is closed first
+  };
+  // hint: what to do about it. ways: at most three buttons.
+  void show(Tone tone, const QString& message, const QString& hint = {}, std::vector<Way> ways = {});
   void dismiss();
   // What the bar is about, so that it can leave once that is over; show() forgets it.
   void setTopic(const QString& topic) { topic_ = topic; }
@@ -37,10 +42,9 @@ class InfoBar final : public QFrame {
   QString topic_;
   QLabel* message_;
   QLabel* hint_;
-  QPushButton* action_;
-  QPushButton* other_;
+  std::array<QPushButton*, 3> buttons_;
   QWidget* close_;
-  std::function<void()> onAction_, onOther_;
+  std::vector<Way> ways_;
 };
 
 }  // namespace normlens::ui

@@ -80,6 +80,7 @@ Actions::Actions(QWidget* window) : QObject(window) {
   restartEngine = add("restartEngine", tr("Restart engine"), {},
                       tr("Start the engine anew and open the model again; the plan is kept."));
   closeModel = add("closeModel", tr("Close model"), QKeySequence::Close, tr("Back to the start page."));
+  quit = add("quit", tr("Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), tr("Close the window; plan and charts are kept."));
   toggleInspector =
       add("toggleInspector", tr("Inspector"), QKeySequence(Qt::CTRL | Qt::Key_I), tr("Show or hide the inspector."));
   toggleBottom = add("toggleBottom", tr("Bottom panel"), QKeySequence(Qt::CTRL | Qt::Key_J),
@@ -114,6 +115,7 @@ void Actions::addMenus(QWidget* window) {
   fileMenu->addMenu(exportMenu);
   fileMenu->addSeparator();
   fileMenu->addAction(closeModel);
+  fileMenu->addAction(quit);
   editMenu = make(tr("Edit"), "editMenu");
   editMenu->addActions({undo, redo});
   editMenu->addSeparator();

@@ -56,6 +56,7 @@ class Actions final : public QObject {
   QAction* stop;
   QAction* restartEngine;
   QAction* closeModel;
+  QAction* quit;
   QAction* toggleInspector;
   QAction* toggleBottom;
   QAction* preferences;

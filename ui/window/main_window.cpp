@@ -123,6 +123,7 @@ void MainWindow::connectActions() {
     info_->dismiss();
     closeModel();
   });
+  connect(actions_->quit, &QAction::triggered, this, &QWidget::close);
   connect(actions_->find, &QAction::triggered, tools_->search(), &SearchBox::begin);
   connect(actions_->compareFolded, &QAction::triggered, this, [this] { showComparison({}); });
   connect(actions_->compareWith, &QAction::triggered, this, &MainWindow::askForComparison);
@@ -181,6 +182,12 @@ void MainWindow::openFile(const QString& path) {
   }
   const QFileInfo info(path);
   info_->dismiss();
+  // With the plan that it was left with.
+  if (const QString left = options_.recoveryFolder.isEmpty() ? QString() : project_->leftOf(info.absoluteFilePath());
+      !left.isEmpty()) {
+    recover(left);
+    return;
+  }
   session_->open(info.exists() ? info.absoluteFilePath() : path);
   showPage(workspace_);
 }

@@ -13,6 +13,7 @@
 #include "core/protocol/plan_messages.h"
 #include "ui/client/engine_command.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/info_bar.h"
 #include "ui/window/frame/preferences.h"
 #include "ui/window/frame/story.h"
 
@@ -24,7 +25,6 @@ class Actions;
 class CommandPalette;
 class CompareView;
 class EngineClient;
-class InfoBar;
 class PreferencesPage;
 class ProjectKeeper;
 class Session;
@@ -90,6 +90,7 @@ class MainWindow final : public QMainWindow {
   void useModel(UseModel use, const QString& path);
   void askForModelOf(UseModel use);  // where it is now
   void offerRecovery();
+  void recover(const QString& orphan);
   void tellRestored(const QStringList& lost);
   void showTitle();
   void askForExport(bool force);
@@ -105,7 +106,7 @@ class MainWindow final : public QMainWindow {
   void dismissWhenWorkBegins();
   void showFoldResult();
   void showLeftOut();  // what fell with an edit that the user left out
-  void showWritten(const QString& path, const QString& words);
+  void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});
   [[nodiscard]] std::vector<PaletteEntry> paletteEntries();
   void showPanel(ActionPanel panel);
   void showLesson();

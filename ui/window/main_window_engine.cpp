@@ -1,8 +1,8 @@
 // MainWindow: what it does when the session or the engine says something, and where a click leads.
-#include <QClipboard>
+#include <QDesktopServices>
 #include <QFileInfo>
-#include <QGuiApplication>
 #include <QStackedWidget>
+#include <QUrl>
 #include <algorithm>
 #include <utility>
 
@@ -19,6 +19,7 @@
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/frame/tool_bar.h"
 #include "ui/window/main_window.h"
+#include "ui/window/parts.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/welcome_page.h"
 #include "ui/window/workspace/workspace.h"
@@ -71,8 +72,10 @@ void MainWindow::connectSession() {
           asSentence(tr("The model could not be run: %1").arg(text(session_->analysis()->probe_error))),
           tr("Shapes are not known, so norms may be blocked that would fold, and written-out ones missed; the graph is "
              "complete."),
-          session_->analysis()->never_runs ? QString() : tr("Give inputs"),
-          [this] { workspace_->bottom()->showTab(BottomPanel::Inputs); });
+          session_->analysis()->never_runs
+              ? std::vector<InfoBar::Way>()
+              : std::vector<InfoBar::Way>{
+                    {tr("Give inputs"), [this] { workspace_->bottom()->showTab(BottomPanel::Inputs); }}});
     } else if (!session_->analysis()->note.empty() && !info_->isVisible()) {
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->analysis()->note)));
     }
@@ -90,9 +93,10 @@ void MainWindow::connectSession() {
   });
   connect(session_, &Session::exportDone, this, [this] {
     const protocol::ExportResult& done = *session_->exported();
-    showWritten(
-        text(done.path),
-        tr("Wrote %1 (%2 in %3).").arg(text(done.path), formatBytes(done.bytes), formatMilliseconds(done.save_ms)));
+    const QString path = text(done.path);
+    showWritten(path, tr("Wrote %1 (%2 in %3).").arg(path, formatBytes(done.bytes), formatMilliseconds(done.save_ms)),
+                {{tr("Open it"), [this, path] { openFile(path); }},
+                 {tr("Compare with it"), [this, path] { showComparison(path); }}});
   });
   connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
     showWritten(path, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)));
@@ -140,8 +144,8 @@ void MainWindow::showEngineLost(const QString& reason) {
     hint = tr("It ended again on %1, which is not opened again by itself; the window and the plan are kept.")
                .arg(QFileInfo(session_->path()).fileName());
   }
-  info_->show(InfoBar::Tone::Error, reason, hint, reopens ? tr("Restart and reopen") : tr("Restart"),
-              [this] { session_->recover(); });
+  info_->show(InfoBar::Tone::Error, reason, hint,
+              {{reopens ? tr("Restart and reopen") : tr("Restart"), [this] { session_->recover(); }}});
   info_->setTopic(kEngineTopic);
   refresh();
 }
@@ -158,8 +162,8 @@ void MainWindow::showSilence(int seconds) {
   QString hint = session_->path().isEmpty() ? QString() : tr("A restart keeps plan, charts and proofs.");
   const QString stage = session_->job().stage;
   if (!stage.isEmpty()) hint = tr("It was last at: %1.").arg(stage) + u' ' + hint;
-  info_->show(InfoBar::Tone::Choice, tr("The engine has not answered for %1 s.").arg(seconds), hint, tr("Wait"), {},
-              tr("Restart engine"), [this] { session_->recover(); });
+  info_->show(InfoBar::Tone::Choice, tr("The engine has not answered for %1 s.").arg(seconds), hint,
+              {{tr("Wait")}, {tr("Restart engine"), [this] { session_->recover(); }}});
   info_->setTopic(kEngineTopic);
 }
 
@@ -187,20 +191,20 @@ void MainWindow::showLeftOut() {
   const auto edits = static_cast<int>(fall.edits.size()), norms = static_cast<int>(fall.norms.size());
   const QString fell = edits == 1 ? tr("1 edit fell with it.") : tr("%1 edits fell with it.").arg(edits);
   const QString stay = norms == 1 ? tr("1 LayerNorm stays.") : tr("%1 LayerNorms stay.").arg(norms);
-  const bool centers = left.centering >= 0;
-  info_->show(
-      InfoBar::Tone::Message, fell, stay, tr("Undo"), [this] { actions_->undo->trigger(); },
-      centers ? tr("Put a centering there instead") : QString(),
-      [this, left] {
-        session_->choices()->undoStack()->undo();
-        session_->choices()->center(left.centering, left.edit);
-      });
+  std::vector<InfoBar::Way> ways{{tr("Undo"), [this] { actions_->undo->trigger(); }}};
+  if (left.centering >= 0) {
+    ways.push_back({tr("Put a centering there instead"), [this, left] {
+                      session_->choices()->undoStack()->undo();
+                      session_->choices()->center(left.centering, left.edit);
+                    }});
+  }
+  info_->show(InfoBar::Tone::Message, fell, stay, std::move(ways));
   info_->setTopic(kLeftOutTopic);
 }
 
-void MainWindow::showWritten(const QString& path, const QString& words) {
-  info_->show(InfoBar::Tone::Message, words, {}, tr("Copy path"),
-              [path] { QGuiApplication::clipboard()->setText(path); });
+void MainWindow::showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways) {
+  ways.push_back({tr("Show in folder"), [path] { QDesktopServices::openUrl(QUrl::fromLocalFile(folderOf(path))); }});
+  info_->show(InfoBar::Tone::Message, words, {}, std::move(ways));
 }
 
 void MainWindow::nextAction(NextAction action) {

@@ -39,8 +39,8 @@ void MainWindow::connectProject() {
   connect(project_, &ProjectKeeper::restored, this, &MainWindow::tellRestored);
   connect(project_, &ProjectKeeper::modelMissing, this, [this](const QString& model) {
     info_->show(InfoBar::Tone::Error, tr("The model of this project, %1, is not there any more.").arg(model),
-                tr("Show where it is now; the plan is kept."), tr("Locate"),
-                [this] { askForModelOf(&ProjectKeeper::locate); });
+                tr("Show where it is now; the plan is kept."),
+                {{tr("Locate"), [this] { askForModelOf(&ProjectKeeper::locate); }}});
   });
   connect(project_, &ProjectKeeper::modelIsAnother, this, [this] {
     info_->show(InfoBar::Tone::Error, tr("The model is not the one that this project was made with."),
@@ -50,11 +50,11 @@ void MainWindow::connectProject() {
     const QString name = QFileInfo(model).fileName();
     if (gone) {
       info_->show(InfoBar::Tone::Error, tr("%1 was moved or removed.").arg(name),
-                  tr("What is shown is what was read; folding may fail."), tr("Locate"),
-                  [this] { askForModelOf(&ProjectKeeper::reload); });
+                  tr("What is shown is what was read; folding may fail."),
+                  {{tr("Locate"), [this] { askForModelOf(&ProjectKeeper::reload); }}});
     } else {
       info_->show(InfoBar::Tone::Error, tr("%1 changed on the disk.").arg(name), tr("What is shown is what was read."),
-                  tr("Reload"), [this] { useModel(&ProjectKeeper::reload, session_->path()); });
+                  {{tr("Reload"), [this] { useModel(&ProjectKeeper::reload, session_->path()); }}});
     }
   });
 }
@@ -135,14 +135,15 @@ void MainWindow::offerRecovery() {
   info_->show(
       InfoBar::Tone::Message,
       tr("Work on %1 was not saved when the window went.").arg(QFileInfo(project->model.path).fileName()),
-      tr("The plan, the inputs and the view were put aside."), tr("Recover"),
-      [this, newest] {
-        const Status status = project_->recover(newest);
-        if (!status) info_->show(InfoBar::Tone::Error, asSentence(text(status.error().message)));
-        if (!session_->path().isEmpty()) pages_->setCurrentWidget(workspace_);
-        refresh();
-      },
-      tr("Discard"), [newest] { Recovery::discard(newest); });
+      tr("The plan, the inputs and the view were put aside."),
+      {{tr("Recover"), [this, newest] { recover(newest); }}, {tr("Discard"), [newest] { Recovery::discard(newest); }}});
+}
+
+void MainWindow::recover(const QString& orphan) {
+  const Status status = project_->recover(orphan);
+  if (!status) info_->show(InfoBar::Tone::Error, asSentence(text(status.error().message)));
+  if (!session_->path().isEmpty()) pages_->setCurrentWidget(workspace_);
+  refresh();
 }
 
 }  // namespace normlens::ui

@@ -82,9 +82,7 @@ void summarizeRounds(BenchReport& report, uint64_t seed) {
   report.a.latency = summarize(report.a.samples);
   if (!report.b) return;
   report.b->latency = summarize(report.b->samples);
-  std::vector<double> ratios;
-  for (const RoundMedians& round : report.rounds) ratios.push_back(round.aMs / round.bMs);
-  report.speedup = bootstrapSpeedup(ratios, seed);
+  report.speedup = bootstrapSpeedup(report.rounds, seed);
 }
 
 // Neither is worth losing the measurement for: why there is nothing goes into the report.

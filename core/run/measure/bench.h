@@ -18,10 +18,6 @@
 
 namespace normlens::run {
 
-struct RoundMedians {
-  double aMs = 0, bMs = 0;  // bMs: 0 without a second model
-};
-
 // What was measured of one model.
 struct SideReport {
   LatencyStats latency;

@@ -29,21 +29,35 @@ LatencyStats summarize(const std::vector<double>& milliseconds) {
           .p99Ms = percentile(milliseconds, 99)};
 }
 
-Speedup bootstrapSpeedup(const std::vector<double>& ratios, uint64_t seed, int resamples) {
+namespace {
+
+double ratioOfMedians(const std::vector<RoundMedians>& rounds) {
+  std::vector<double> a, b;
+  for (const RoundMedians& round : rounds) {
+    a.push_back(round.aMs);
+    b.push_back(round.bMs);
+  }
+  return median(std::move(a)) / median(std::move(b));
+}
+
+}  // namespace
+
+Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples) {
   Speedup speedup;
-  if (ratios.empty()) return speedup;
-  speedup.median = median(ratios);
+  if (rounds.empty()) return speedup;
+  speedup.ratio = ratioOfMedians(rounds);
   speedup.low = 0;
   speedup.high = std::numeric_limits<double>::infinity();
-  if (ratios.size() < 2) return speedup;
+  if (rounds.size() < 2) return speedup;
   std::mt19937_64 engine(seed);
-  std::vector<double> medians, drawn(ratios.size());
+  std::vector<double> ratios;
+  std::vector<RoundMedians> drawn(rounds.size());
   for (int i = 0; i < resamples; ++i) {
-    for (double& value : drawn) value = ratios[engine() % ratios.size()];
-    medians.push_back(median(drawn));
+    for (RoundMedians& round : drawn) round = rounds[engine() % rounds.size()];
+    ratios.push_back(ratioOfMedians(drawn));
   }
-  speedup.low = percentile(medians, 2.5);
-  speedup.high = percentile(medians, 97.5);
+  speedup.low = std::min(percentile(ratios, 2.5), speedup.ratio);
+  speedup.high = std::max(percentile(ratios, 97.5), speedup.ratio);
   speedup.noise = speedup.low <= 1 && 1 <= speedup.high;
   return speedup;
 }

@@ -15,12 +15,16 @@ struct LatencyStats {
 };
 [[nodiscard]] LatencyStats summarize(const std::vector<double>& milliseconds);
 
+// Of one round, in which both models are run in turns.
+struct RoundMedians {
+  double aMs = 0, bMs = 0;  // bMs: 0 without a second model
+};
 struct Speedup {
-  double median = 1;         // of a/b, one ratio per round: above 1, b is faster
-  double low = 1, high = 1;  // 95% confidence interval of the median
+  double ratio = 1;          // of the median over rounds of a to that of b: above 1, b is faster
+  double low = 1, high = 1;  // its 95% confidence interval
   bool noise = true;         // the interval holds 1: no difference was measured
 };
-// Percentile bootstrap of the median over rounds. Fewer than 2 ratios: the interval is unknown, [0, inf].
-[[nodiscard]] Speedup bootstrapSpeedup(const std::vector<double>& ratios, uint64_t seed, int resamples = 4000);
+// Percentile bootstrap over rounds, each drawn with both its sides. Fewer than 2: the interval is unknown, [0, inf].
+[[nodiscard]] Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples = 4000);
 
 }  // namespace normlens::run

@@ -76,6 +76,7 @@ std::vector<bool> residualStreams(const Graph& graph) {
 
 std::string roleOf(const Graph& graph, const Node& node) {
   if (node.helper || node.kind == OpKind::ShapeQuery) return "H";
+  if (node.kind == OpKind::RmsNorm) return "M";
   char letter = static_cast<char>(ops::opRow(node.kind).vertexClass);
   if (letter == 'R' && !isResidualSum(graph, node)) letter = 'S';
   return {letter};

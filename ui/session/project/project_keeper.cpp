@@ -200,13 +200,16 @@ void ProjectKeeper::setInterval(int seconds) {
   }
 }
 
+// An untouched model is opened again as quickly as it is recovered.
+bool ProjectKeeper::touched() const {
+  return recovered_ || session_->choices()->undoStack()->canUndo() || session_->measurements()->last() ||
+         !path_.isEmpty() || !session_->inputs().npz.empty() || !session_->inputs().specs.empty();
+}
+
 void ProjectKeeper::putAside() {
   if (!session_->analysis()) return;
   const std::string now = projectToJson(project());
-  // An untouched model is opened again as quickly as it is recovered.
-  const bool touched = recovered_ || session_->choices()->undoStack()->canUndo() || session_->measurements()->last() ||
-                       !path_.isEmpty() || !session_->inputs().npz.empty() || !session_->inputs().specs.empty();
-  if (!touched || now == putAside_ || now == written_) return;
+  if (!touched() || now == putAside_ || now == written_) return;
   if (recovery_.keep(now)) putAside_ = now;
 }
 
@@ -216,9 +219,20 @@ void ProjectKeeper::end() {
 }
 
 void ProjectKeeper::leaveAside() {
-  if (path_.isEmpty() || !dirty()) return;
+  if (!session_->analysis() || (path_.isEmpty() ? !touched() : !dirty())) return;
   putAside();
   recovery_.leave();
+}
+
+QString ProjectKeeper::leftOf(const QString& modelPath) const {
+  const ModelFile now = modelFileAt(modelPath);
+  for (const QString& orphan : recovery_.orphans()) {
+    const auto project = loadProject(orphan);
+    if (!project || project->model.path != modelPath) continue;
+    const bool same = project->model.bytes == now.bytes && project->model.modifiedMs == now.modifiedMs;
+    if (same) return orphan;
+  }
+  return {};
 }
 
 Status ProjectKeeper::recover(const QString& orphan) {

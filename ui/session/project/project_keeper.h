@@ -40,6 +40,8 @@ class ProjectKeeper final : public QObject {
   void end();                     // the window closes: see leaveAside()
   [[nodiscard]] QStringList orphans() const { return recovery_.orphans(); }
   [[nodiscard]] Status recover(const QString& orphan);
+  // What was left of the work on this file, the newest; empty: nothing, or the file is another by now.
+  [[nodiscard]] QString leftOf(const QString& modelPath) const;
   [[nodiscard]] QString recoveryFile() const { return recovery_.file(); }
 
  Q_SIGNALS:
@@ -63,7 +65,8 @@ class ProjectKeeper final : public QObject {
   void startWith(const QString& modelPath, Opening opening);
   void modelOpened();
   void shown(const Project& project);
-  void leaveAside();  // changes of a project that were not saved
+  [[nodiscard]] bool touched() const;
+  void leaveAside();  // what was done and not saved
   void hashed(const QString& path, const QString& sha256);
   void identify();
   void compare();

@@ -65,6 +65,17 @@ QString deviceName(const protocol::BenchResult& result) {
   return result.machine.gpu.empty() ? QStringLiteral("CUDA") : text(result.machine.gpu);
 }
 
+std::pair<double, double> roundMedians(const protocol::BenchPoint& point) {
+  const auto medianOf = [&](double std::pair<double, double>::*side) {
+    std::vector<double> times;
+    for (const auto& round : point.rounds) times.push_back(round.*side);
+    if (times.empty()) return 0.0;
+    std::ranges::sort(times);
+    return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+  };
+  return {medianOf(&std::pair<double, double>::first), medianOf(&std::pair<double, double>::second)};
+}
+
 bool isOfFold(const protocol::BenchPoint& point) {
   return point.a.model == "original" && point.b && protocol::flavourOfFold(point.b->model);
 }

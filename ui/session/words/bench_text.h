@@ -5,6 +5,7 @@
 #include <QPair>
 #include <QString>
 #include <optional>
+#include <utility>
 
 #include "core/protocol/bench_messages.h"
 
@@ -28,6 +29,8 @@ namespace normlens::ui {
 [[nodiscard]] QString runName(const protocol::BenchResult& result);
 // What a point varies as a number: its sequence length or batch size. nullopt: it varies something else, or more.
 [[nodiscard]] std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& over);
+// Of A's and B's rounds, in milliseconds: what the speed-up is the ratio of. 0 for a model that was timed alone.
+[[nodiscard]] std::pair<double, double> roundMedians(const protocol::BenchPoint& point);
 // The two sides run in different runtimes.
 [[nodiscard]] bool isMixed(const protocol::BenchPoint& point);
 // What makes its figures doubtful, as a sentence; empty: nothing.

@@ -119,15 +119,15 @@ StoryStep measuredStep(const Session& session) {
     step.pieces.push_back({tr("on %1, alone").arg(device)});
     return step;
   }
-  step.pieces.push_back({formatRatio(first->speedup), Tone::Strong});
-  const QString where = first->noise ? tr("within noise on %1") : first->crowded ? tr("on a busy %1") : tr("on %1");
+  const auto [a, b] = roundMedians(*first);
+  step.pieces.push_back({first->crowded ? tr("not reliable") : formatRatio(first->speedup), Tone::Strong});
+  const QString where = first->crowded ? tr("on a busy %1") : first->noise ? tr("within noise on %1") : tr("on %1");
   step.pieces.push_back({where.arg(device)});
-  step.pieces.push_back(
-      {tr("· %1 → %2")
-           .arg(formatMilliseconds(first->a.latency.median_ms), formatMilliseconds(first->b->latency.median_ms))});
+  step.pieces.push_back({tr("· %1 → %2").arg(formatMilliseconds(a), formatMilliseconds(b))});
+  if (bench->points.size() > 1) step.pieces.push_back({tr("· at %1").arg(pointName(*first))});
   if (!isOfFold(*first)) {
-    const auto [a, b] = sideNames(*first);
-    step.pieces.push_back({tr("· %1 vs %2").arg(a, b)});
+    const auto [left, right] = sideNames(*first);
+    step.pieces.push_back({tr("· %1 vs %2").arg(left, right)});
   }
   return step;
 }

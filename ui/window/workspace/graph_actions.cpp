@@ -37,6 +37,8 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
                     tr("Open the groups that were open when the model was opened, and close the others."));
   menu->addSeparator();
   fit = add(QStringLiteral("fitGraph"), tr("Show everything"), QKeySequence(Qt::Key_0), tr("Zoom to the whole graph."));
+  keys = add(QStringLiteral("graphKeys"), tr("Keys and gestures"), QKeySequence(Qt::Key_Question),
+             tr("What can be done with the graph by keyboard and mouse."));
   menu->addSeparator();
   saveView = add(QStringLiteral("savePictureOfView"), tr("Save picture of the view…"), {},
                  tr("Write what is in sight as SVG, PDF or PNG."));
@@ -50,6 +52,7 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
   connect(collapseAll, &QAction::triggered, view_, &GraphView::collapseAll);
   connect(resetGroups, &QAction::triggered, view_, &GraphView::resetGroups);
   connect(fit, &QAction::triggered, view_, &GraphView::fit);
+  connect(keys, &QAction::triggered, view_, &GraphView::toggleKeys);
   for (QAction* action : {leftToRight, showHelpers, foldRepeats})
     connect(action, &QAction::toggled, this, &GraphActions::apply);
   const auto update = [this] {
@@ -98,8 +101,8 @@ void GraphActions::apply() {
 }
 
 QList<QAction*> GraphActions::all() const {
-  return {back,      forward,     beforeAfter, leftToRight, showHelpers, foldRepeats,
-          expandAll, collapseAll, resetGroups, fit,         saveView,    saveWhole};
+  return {back,        forward,     beforeAfter, leftToRight, showHelpers, foldRepeats, expandAll,
+          collapseAll, resetGroups, fit,         keys,        saveView,    saveWhole};
 }
 
 void GraphActions::save() const {

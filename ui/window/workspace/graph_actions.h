@@ -28,6 +28,7 @@ class GraphActions final : public QObject {
   QAction* collapseAll;
   QAction* resetGroups;
   QAction* fit;
+  QAction* keys;
   QAction* saveView;  // asks for a file: see pictureWanted
   QAction* saveWhole;
   QMenu* menu;  // all of them
