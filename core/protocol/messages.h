@@ -40,13 +40,14 @@ struct EngineInfo {
   std::string onnx_runtime;          // "1.31.0"; empty: ONNX models cannot be run
   std::vector<std::string> formats;  // "torchscript", "onnx": what it reads
   std::string device;                // "CPU" or the GPU's name
+  std::string no_gpu;                // why there is none, and what would mend it; empty: there is one
   int64_t pid = 0;
   int64_t memory_bytes = 0;  // resident set of the engine
   std::string confinement;   // what keeps a model from the machine: "full", "calls", "none"
   std::string unconfined;    // one sentence on what is missing there; empty: nothing
 };
-NORMLENS_FIELDS(EngineInfo, protocol, version, torch, onnx_runtime, formats, device, pid, memory_bytes, confinement,
-                unconfined)
+NORMLENS_FIELDS(EngineInfo, protocol, version, torch, onnx_runtime, formats, device, no_gpu, pid, memory_bytes,
+                confinement, unconfined)
 
 // ---- open: OpenParams -> ModelInfo. Structure only: no shapes yet.
 struct OpenParams {

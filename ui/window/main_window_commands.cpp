@@ -16,6 +16,7 @@
 #include "ui/window/frame/command_palette.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/preferences_page.h"
+#include "ui/window/frame/tool_bar.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -36,6 +37,13 @@ void MainWindow::connectCommands() {
     connect(panel, &QAction::triggered, this,
             [this, panel] { showPanel(static_cast<ActionPanel>(panel->data().toInt())); });
   }
+  connect(tools_, &ToolBar::deviceChosen, this, [this](const QString& device) {
+    Preferences chosen = preferences_;
+    chosen.device = device;
+    applyPreferences(chosen);
+    preferencesPage_->setPreferences(chosen);
+    refresh();
+  });
   connect(preferencesPage_, &PreferencesPage::closed, this, [this] {
     showWork();
     pages_->setFocus();

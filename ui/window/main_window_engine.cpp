@@ -128,7 +128,9 @@ void MainWindow::refresh() {
   status_->showJob(session_->job());
   const bool ready = engine_->state() == EngineClient::State::Ready;
   showTitle();
-  tools_->setDevice(ready ? text(engine_->info().device) : tr("No engine"));
+  const protocol::EngineInfo& engine = engine_->info();
+  tools_->setDevices(ready, engine.no_gpu.empty() && engine.device != "CPU" ? text(engine.device) : QString(),
+                     text(engine.no_gpu), preferences_.device);
 }
 
 void MainWindow::showEngineLost(const QString& reason) {

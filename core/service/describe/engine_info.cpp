@@ -22,6 +22,11 @@ int64_t residentBytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+std::string whyNoGpu(const MachineFacts& facts) {
+  if (facts.driver.empty()) return "No NVIDIA driver was found. Install it (Debian: nvidia-driver) and look again.";
+  return "The NVIDIA driver " + facts.driver + " is there, but no GPU answers: see nvidia-smi, CUDA_VISIBLE_DEVICES.";
+}
+
 }  // namespace
 
 protocol::EngineInfo engineInfo() {
@@ -33,8 +38,9 @@ protocol::EngineInfo engineInfo() {
     (name == "onnx" ? info.onnx_runtime : info.torch) = format.runtime;
     info.formats.push_back(std::move(name));
   }
-  static const std::string gpu = machineFacts().gpu;  // asked once: the window asks for the memory again and again
-  info.device = gpu.empty() ? "CPU" : gpu;
+  static const MachineFacts facts = machineFacts();  // asked once: the window asks for the memory again and again
+  info.device = facts.gpu.empty() ? "CPU" : facts.gpu;
+  if (facts.gpu.empty()) info.no_gpu = whyNoGpu(facts);
   info.pid = getpid();
   info.memory_bytes = residentBytes();
   return info;

@@ -47,6 +47,7 @@ class Engine {
       info.torch = "none";
       info.formats = {"torchscript"};
       info.device = "CPU";
+      info.no_gpu = "No NVIDIA driver was found.";
       info.pid = getpid();
       info.memory_bytes = 41 << 20;
       return info;

@@ -41,18 +41,34 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
   search_ = new SearchBox(this);
   layout->addWidget(search_, 100);
   layout->addStretch(1);
-  device_ =
-      describe(new IconButton(QStringLiteral("device"), tr("No engine"), tr("Where the engine runs the model."), this),
-               "device");
+  device_ = describe(new IconButton(QStringLiteral("device"), tr("No engine"), tr("Where models are measured."), this),
+                     "device");
   device_->setLook(IconButton::Look::Outlined);
   device_->setPopupMode(QToolButton::InstantPopup);
-  auto* menu = new QMenu(device_);
-  menu->addAction(actions->restartEngine);
-  device_->setMenu(menu);
+  addDeviceMenu(actions->restartEngine);
   device_->setFixedHeight(28);
   layout->addWidget(device_);
   layout->addSpacing(4);
   addMainMenu(actions);
+}
+
+void ToolBar::addDeviceMenu(QAction* restart) {
+  auto* menu = describe(new QMenu(device_), "deviceMenu");
+  menu->setToolTipsVisible(true);
+  menu->addSection(tr("Measure on"));
+  const auto add = [&](const QString& text, const char* device) {
+    QAction* action = menu->addAction(text);
+    action->setCheckable(true);
+    connect(action, &QAction::triggered, this, [this, device] { Q_EMIT deviceChosen(QLatin1String(device)); });
+    return action;
+  };
+  cpu_ = add(tr("CPU"), "cpu");
+  gpu_ = add({}, "cuda");
+  noGpu_ = menu->addAction(QString());
+  noGpu_->setEnabled(false);
+  menu->addSeparator();
+  menu->addAction(restart);
+  device_->setMenu(menu);
 }
 
 void ToolBar::addMainMenu(Actions* actions) {
@@ -86,9 +102,19 @@ void ToolBar::addMenuArrow(QMenu* menu, const QString& tip) {
   layout()->addWidget(button);
 }
 
-void ToolBar::setDevice(const QString& device) {
+void ToolBar::setDevices(bool engine, const QString& gpu, const QString& noGpu, const QString& chosen) {
+  const bool onGpu = !gpu.isEmpty() && chosen == QLatin1String("cuda");
+  const QString device = !engine ? tr("No engine") : onGpu ? gpu : tr("CPU");
   device_->setText(device);
   device_->setAccessibleName(tr("Device: %1").arg(device));
+  cpu_->setEnabled(engine);
+  cpu_->setChecked(engine && !onGpu);
+  gpu_->setVisible(engine && !gpu.isEmpty());
+  gpu_->setText(gpu);
+  gpu_->setChecked(onGpu);
+  // The reason stands in the menu itself: nobody hovers over what cannot be chosen.
+  noGpu_->setVisible(engine && gpu.isEmpty());
+  noGpu_->setText(tr("No GPU found. %1").arg(noGpu));
 }
 
 }  // namespace normlens::ui

@@ -18,16 +18,22 @@ class ToolBar final : public QFrame {
  public:
   ToolBar(Actions* actions, QWidget* parent);  // actions: not owned
 
-  void setDevice(const QString& device);
+  // gpu: its name; empty: there is none, and noGpu says why and what would mend it. chosen: "cpu" or "cuda".
+  void setDevices(bool engine, const QString& gpu, const QString& noGpu, const QString& chosen);
   [[nodiscard]] SearchBox* search() const { return search_; }
 
+ Q_SIGNALS:
+  void deviceChosen(const QString& device);  // "cpu", "cuda": where measurements start out
+
  private:
+  void addDeviceMenu(QAction* restart);
   IconButton* addButton(const QString& icon, QAction* action, bool withText);
   void addMainMenu(Actions* actions);
   void addMenuArrow(QMenu* menu, const QString& tip);
 
   SearchBox* search_;
   IconButton* device_;
+  QAction *cpu_, *gpu_, *noGpu_;
 };
 
 }  // namespace normlens::ui
