@@ -75,7 +75,7 @@ TEST(Bench, TwoModelsSideBySide) {
   ASSERT_TRUE(report);
   EXPECT_NEAR(report->a.latency.medianMs, 2, 0.01);
   EXPECT_NEAR(report->b->latency.medianMs, 1, 0.01);
-  EXPECT_NEAR(report->speedup.median, 2, 0.02);
+  EXPECT_NEAR(report->speedup.ratio, 2, 0.02);
   EXPECT_FALSE(report->speedup.noise);
   EXPECT_TRUE(report->warmedUp);
   EXPECT_TRUE(report->complete);

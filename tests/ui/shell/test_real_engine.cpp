@@ -61,6 +61,36 @@ class TestRealEngine final : public QObject {
     QCOMPARE(static_cast<int>(session.analysis()->other_norms.size()), totals.layer_norms);
   }
 
+  // What the README's five minutes promise: the bar on top tells what became of the norms, and Ctrl+Z takes it back.
+  void theFiveMinutesOfTheReadme() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.resize(1440, 900);
+    window.show();
+    Session& session = *window.session();
+    window.openFile(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    const auto told = [&](const char* step) { return window.findChild<QAbstractButton*>(step)->accessibleName(); };
+    const int norms = session.analysis()->totals.layer_norms;
+    QVERIFY2(told("storyPlan").contains(QStringLiteral("Would fold %1 of %1").arg(norms)),
+             qPrintable(told("storyPlan")));
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("nextAction")), Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
+    const QString folded = told("storyPlan");
+    QVERIFY2(folded.contains(QStringLiteral("Folded %1 of %1").arg(norms)), qPrintable(folded));
+    QVERIFY2(folded.contains(QStringLiteral("tensors centered")), qPrintable(folded));
+    QVERIFY2(told("storyProved").contains(QStringLiteral("in float64")), qPrintable(told("storyProved")));
+    // One with a centering of its own says why; the bar's count is the plan's and the file's.
+    const auto& states = session.plan()->norms;
+    const auto own = std::ranges::count_if(states, [](const auto& state) { return state.counted; });
+    QCOMPARE(static_cast<int>(own), session.plan()->centerings);
+    QTest::keyClick(&window, Qt::Key_Z, Qt::ControlModifier);
+    QVERIFY(!session.foldResult());
+    QVERIFY(told("storyPlan").contains(QStringLiteral("Would fold")));
+    QTest::keyClick(&window, Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
+    QVERIFY(told("storyPlan").contains(QStringLiteral("Folded")));
+  }
+
   void aBlockedNormNamesItsBlocker() {
     MainWindow window({realEngine(), ColorScheme::Dark, false, false});
     window.show();

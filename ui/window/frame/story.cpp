@@ -74,6 +74,8 @@ StoryStep planStep(const Session& session) {
                                   : Tone::Strong,
                          icon});
   if (some) step.pieces.push_back({summary.detail});
+  if (const int tensors = session.plan()->tensors_centered; tensors > 0)
+    step.pieces.push_back({tensors == 1 ? tr("· 1 tensor centered") : tr("· %1 tensors centered").arg(tensors)});
   return step;
 }
 
