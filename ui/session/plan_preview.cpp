@@ -17,6 +17,7 @@ Fall fallBetween(const protocol::PlanInfo& before, const protocol::PlanInfo& aft
   }
   std::ranges::copy_if(before.folded, std::back_inserter(fall.norms),
                        [&](int norm) { return std::ranges::find(after.folded, norm) == after.folded.end(); });
+  fall.replacing = std::max(0, after.centerings - before.centerings);
   return fall;
 }
 
@@ -36,6 +37,11 @@ QString fallDetail(const Fall& fall) {
   QString detail = edits == 0   ? PlanPreview::tr("No other edit falls with it.")
                    : edits == 1 ? PlanPreview::tr("1 other edit falls with it.")
                                 : PlanPreview::tr("%1 other edits fall with it.").arg(edits);
+  if (fall.replacing > 0) {
+    detail +=
+        u' ' + (fall.replacing == 1 ? PlanPreview::tr("A run-time centering takes its place.")
+                                    : PlanPreview::tr("%1 run-time centerings take its place.").arg(fall.replacing));
+  }
   if (fall.centered > 0) {
     detail +=
         u' ' + (fall.centered == 1
@@ -43,6 +49,19 @@ QString fallDetail(const Fall& fall) {
                     : PlanPreview::tr("A centering in its place would keep %1 of them folded.").arg(fall.centered));
   }
   return detail;
+}
+
+QString fallen(const Fall& fall) {
+  const auto norms = static_cast<int>(fall.norms.size());
+  QStringList told;
+  if (fall.replacing > 0) {
+    told << (fall.replacing == 1 ? PlanPreview::tr("A run-time centering took its place.")
+                                 : PlanPreview::tr("%1 run-time centerings took its place.").arg(fall.replacing));
+  }
+  if (norms > 0)
+    told << (norms == 1 ? PlanPreview::tr("1 LayerNorm stays.") : PlanPreview::tr("%1 LayerNorms stay.").arg(norms));
+  if (told.isEmpty()) told << PlanPreview::tr("All norms that folded still fold.");
+  return told.join(u' ');
 }
 
 PlanPreview::PlanPreview(Session* session) : QObject(session), session_(session) {

@@ -19,6 +19,7 @@ struct Fall {
   protocol::EditInfo edit;      // that is left out
   std::set<std::string> edits;  // texts of the others that fall with it
   std::vector<int> norms;       // that would stay, in order
+  int replacing = 0;            // run-time centerings that take its place
   int centering = -1;           // a value whose run-time centering would keep some of them folded
   int centered = 0;             // how many
 };
@@ -27,7 +28,8 @@ struct Fall {
                                const protocol::EditInfo& edit);
 // "Without h.0.proj.weight, 9 LayerNorms would stay" and "33 edits fall with it."
 [[nodiscard]] QString fallTitle(const Fall& fall, const Session& session);
-[[nodiscard]] QString fallDetail(const Fall& fall);
+[[nodiscard]] QString fallDetail(const Fall& fall);  // of what would be
+[[nodiscard]] QString fallen(const Fall& fall);      // of what was: what became of the norms
 
 class PlanPreview final : public QObject {
   Q_OBJECT

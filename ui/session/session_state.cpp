@@ -54,7 +54,7 @@ std::vector<PlanMark> Session::planMarks() const {
     marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other);
   }
   if (preview_->fall()) {
-    for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)].state = PlanState::WouldFall;
+    for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)] = {PlanState::WouldFall, {}};
   }
   return marks;
 }

@@ -189,10 +189,10 @@ void MainWindow::showLeftOut() {
   if (!leftOut_) return info_->dismissAbout(kLeftOutTopic);
   const LeftOut left = *std::exchange(leftOut_, std::nullopt);
   const Fall fall = fallBetween(left.before, *session_->plan(), left.edit);
-  if (fall.edits.empty() && fall.norms.empty()) return;
-  const auto edits = static_cast<int>(fall.edits.size()), norms = static_cast<int>(fall.norms.size());
-  const QString fell = edits == 1 ? tr("1 edit fell with it.") : tr("%1 edits fell with it.").arg(edits);
-  const QString stay = norms == 1 ? tr("1 LayerNorm stays.") : tr("%1 LayerNorms stay.").arg(norms);
+  const auto edits = static_cast<int>(fall.edits.size());
+  const QString fell = edits == 0   ? tr("It was left out.")
+                       : edits == 1 ? tr("1 edit fell with it.")
+                                    : tr("%1 edits fell with it.").arg(edits);
   std::vector<InfoBar::Way> ways{{tr("Undo"), [this] { actions_->undo->trigger(); }}};
   if (left.centering >= 0) {
     ways.push_back({tr("Put a centering there instead"), [this, left] {
@@ -200,7 +200,7 @@ void MainWindow::showLeftOut() {
                       session_->choices()->center(left.centering, left.edit);
                     }});
   }
-  info_->show(InfoBar::Tone::Message, fell, stay, std::move(ways));
+  info_->show(InfoBar::Tone::Message, fell, fallen(fall), std::move(ways));
   info_->setTopic(kLeftOutTopic);
 }
 

@@ -17,6 +17,7 @@
 #include "ui/models/difference_table.h"
 #include "ui/models/inputs_model.h"
 #include "ui/session/session.h"
+#include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/inspector/weight_view.h"
@@ -94,6 +95,33 @@ void editsTurnedOff(Stage& stage) {
   QTest::qWait(200);
   auto* table = stage.window.findChild<QTableView*>(QStringLiteral("planTable"));
   table->scrollToBottom();
+}
+
+void foldedNorm(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  selectNorm(stage, 0);
+}
+
+// The pointer on the tick of the first edit of a weight behind the tables.
+void previewOfAnEdit(Stage& stage) {
+  foldedNorm(stage);
+  showTab(stage, BottomPanel::Plan);
+  QTest::qWait(200);
+  auto* table = stage.window.findChild<QTableView*>(QStringLiteral("planTable"));
+  const QRect cell = table->visualRect(table->model()->index(2, 0));
+  QTest::mouseMove(table->viewport(), ui::EditDelegate::tickArea(cell).center());
+  (void)waitFor([&] { return stage.window.session()->preview()->fall().has_value(); });
+  QTest::qWait(700);  // and what a centering would do in its place
+}
+
+void anEditLeftOut(Stage& stage) {
+  previewOfAnEdit(stage);
+  auto* table = stage.window.findChild<QTableView*>(QStringLiteral("planTable"));
+  const QRect cell = table->visualRect(table->model()->index(2, 0));
+  QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, ui::EditDelegate::tickArea(cell).center());
+  idle(stage);
+  QTest::qWait(500);
 }
 
 void inputsWrong(Stage& stage) {
@@ -221,6 +249,9 @@ QVector<Scene> scenes() {
        {QStringLiteral("--slow"), QStringLiteral("open=60000")}},
       {QStringLiteral("plan"), at(BottomPanel::Plan), {}},
       {QStringLiteral("plan_edits_off"), editsTurnedOff, {}},
+      {QStringLiteral("state_folded"), foldedNorm, {}},
+      {QStringLiteral("state_preview"), previewOfAnEdit, {}},
+      {QStringLiteral("state_unticked"), anEditLeftOut, {}},
       {QStringLiteral("norm_table"), normTable, {}},
       {QStringLiteral("inputs"), at(BottomPanel::Inputs), {}},
       {QStringLiteral("inputs_wrong"), inputsWrong, {}},

@@ -26,7 +26,7 @@ class TestGraphPane final : public QObject {
   graphview::GraphView* view_ = nullptr;
 
   void chooseMode(int number) {
-    auto* mode = pane_->findChild<Segmented*>();
+    auto* mode = pane_->findChild<Segmented*>(QStringLiteral("graphMode"));
     mode->setFocus();
     const double cell = mode->width() / 3.0;
     QTest::mouseClick(mode, Qt::LeftButton, {}, QPointF(cell * (number + 0.5), mode->height() / 2.0).toPoint());
@@ -59,6 +59,26 @@ class TestGraphPane final : public QObject {
     QCOMPARE(view_->meanStates().count(graphview::MeanState::NotZero), 1);
     chooseMode(2);
     QVERIFY(!view_->meanStates().active());
+  }
+
+  void afterIsThePictureThatThePlanMakes() {
+    const auto& marks = [this]() -> const graphview::PlanMarks& { return view_->planMarks(); };
+    QVERIFY(!marks().active);
+    QTest::keyClick(window_.get(), Qt::Key_B);
+    QVERIFY(marks().active && !marks().ofBox.empty());
+    const auto states = [&] {
+      std::set<PlanState> all;
+      for (const auto& [item, state] : marks().ofItem) all.insert(state);
+      return all;
+    };
+    QCOMPARE(states(), std::set{PlanState::Planned});
+    QTest::keyClick(window_.get(), Qt::Key_B);
+    QVERIFY(!marks().active);
+    window_->session()->fold();
+    QTRY_VERIFY(marks().active);  // what Fold did is shown
+    QCOMPARE(states(), std::set{PlanState::Folded});
+    window_->session()->choices()->undoStack()->undo();
+    QVERIFY(!marks().active);
   }
 
   void theConeOfALayerIsLit() {

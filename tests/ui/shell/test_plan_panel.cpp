@@ -60,6 +60,34 @@ class TestPlanPanel final : public QObject {
     QGuiApplication::clipboard()->clear();
   }
 
+  // Hovering a box says what would fall with it; afterwards a bar says what fell, and Undo brings it back.
+  void anEditExplainsItselfBeforeAndAfterItIsLeftOut() {
+    Shown shown;
+    shown.openAndAnalyse(model_);
+    QTableView* table = planTable(shown);
+    const QString last = QStringLiteral("center h.3.mlp.c_proj.weight over 64 columns");
+    QTRY_VERIFY(rowOf(*table->model(), last) >= 0);
+    const int row = rowOf(*table->model(), last);
+    const QModelIndex at = table->model()->index(row, EditModel::Kind);
+    table->scrollTo(at);
+    QTest::mouseMove(table->viewport(), EditDelegate::tickArea(table->visualRect(at)).center());
+    QTRY_VERIFY(shown.session.preview()->fall());
+    QCOMPARE(shown.session.preview()->fall()->norms, std::vector<int>{8});
+    QCOMPARE(shown.session.planMarks()[8].state, PlanState::WouldFall);
+    QVERIFY(shown.session.folds(8));  // nothing has changed
+    auto* hint = shown.child<QWidget>("planHint");
+    QVERIFY(hint->isVisible());
+    const QModelIndex need = at.siblingAtColumn(EditModel::Frees);
+    QVERIFY2(need.data().toString().contains(QStringLiteral("1 norms stay")), qPrintable(need.data().toString()));
+    clickTick(table, row);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QVERIFY(!shown.session.folds(8) && !hint->isVisible());
+    QTRY_VERIFY(shown.window.infoBar()->isVisible());
+    shown.click("infoAction");
+    QTRY_VERIFY(shown.session.plan() && shown.session.folds(8));
+    QVERIFY(!shown.window.infoBar()->isVisible());
+  }
+
   void anEditIsTurnedOffAndOnByItsTick() {
     Shown shown;
     shown.openAndAnalyse(model_);

@@ -56,9 +56,7 @@ PlanPage::PlanPage(Session* session, QWidget* parent)
   connect(table_, &QTableView::entered, this, [this](const QModelIndex& index) {
     index.column() == EditModel::Kind ? consider(index) : session_->preview()->forget();
   });
-  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
-    if (table_->hasFocus()) consider(index);
-  });
+  table_->installEventFilter(this);
   connect(session_->preview(), &PlanPreview::changed, this, [this] { model_->setFall(session_->preview()->fall()); });
   connect(session_, &Session::planChanged, this, &PlanPage::showPlan);
   connect(session_, &Session::modelChanged, this, &PlanPage::showPlan);
@@ -73,7 +71,9 @@ void PlanPage::consider(const QModelIndex& index) {
 }
 
 bool PlanPage::eventFilter(QObject* watched, QEvent* event) {
-  if (event->type() == QEvent::Leave) session_->preview()->forget();
+  if (event->type() == QEvent::Leave && watched == table_->viewport()) session_->preview()->forget();
+  // A row that gets the focus by a key; one that a click or a new plan makes current is not asked about.
+  if (event->type() == QEvent::KeyRelease && watched == table_) consider(table_->currentIndex());
   return QWidget::eventFilter(watched, event);
 }
 

@@ -23,6 +23,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
     }
     auto* segment = describe(new StorySegment(this), segments[i].first, segments[i].second);
     connect(segment, &QAbstractButton::clicked, this, [this, i] { Q_EMIT stepClicked(i); });
+    segment->setAccessibleDescription(segments[i].second);
     segments_[static_cast<size_t>(i)] = segment;
     layout->addWidget(segment);
   }
@@ -33,13 +34,36 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
 }
 
 void StoryBar::setStory(const Story& story) {
-  for (size_t i = 0; i < StorySteps; ++i) segments_[i]->setStep(story.steps[i]);
+  for (size_t i = 0; i < StorySteps; ++i) {
+    segments_[i]->setStep(story.steps[i]);
+    // Behind what is cut off for want of room.
+    segments_[i]->setToolTip(segments_[i]->words() + u'\n' + segments_[i]->accessibleDescription());
+  }
   next_ = story.next;
   button_->setVisible(story.next != NextAction::None);
   button_->setText(story.nextText);
   button_->setToolTip(story.nextTip);
   button_->setAccessibleDescription(story.nextTip);
   button_->setIconName(story.nextIcon);
+  giveRoom();
+}
+
+// What the plan does takes the most words: it gives way before the others do.
+void StoryBar::giveRoom() {
+  StorySegment* plan = segments_[StoryPlan];
+  int others = 0;
+  for (int i = 0; i < layout()->count(); ++i) {
+    const QLayoutItem* item = layout()->itemAt(i);
+    if (item->widget() != plan && !item->isEmpty()) others += item->sizeHint().width();
+  }
+  const QMargins margins = layout()->contentsMargins();
+  const int room = width() - margins.left() - margins.right() - others;
+  plan->setMaximumWidth(qMax(plan->minimumSizeHint().width(), room));
+}
+
+void StoryBar::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  giveRoom();
 }
 
 }  // namespace normlens::ui

@@ -1,4 +1,4 @@
-// The workflow at a glance: Model › Foldable › Plan › Proved › Measured, and the one filled button.
+// The workflow at a glance: Model › Can be done › The plan does › Proved › Measured, and the one filled button.
 #pragma once
 
 #include <QFrame>
@@ -24,7 +24,12 @@ class StoryBar final : public QFrame {
   void stepClicked(int index);
   void nextClicked();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
+  void giveRoom();
+
   std::array<StorySegment*, StorySteps> segments_{};
   PushButton* button_;
   NextAction next_ = NextAction::None;

@@ -56,11 +56,15 @@ StorySegment::StorySegment(QWidget* parent) : QAbstractButton(parent) {
 
 void StorySegment::setStep(const StoryStep& step) {
   step_ = step;
-  QStringList words;
-  for (const StoryPiece& piece : step.pieces) words << piece.text;
-  setAccessibleName(QStringLiteral("%1: %2").arg(step.caption, words.join(u' ')));
+  setAccessibleName(QStringLiteral("%1: %2").arg(step.caption, words()));
   updateGeometry();
   update();
+}
+
+QString StorySegment::words() const {
+  QStringList all;
+  for (const StoryPiece& piece : step_.pieces) all << piece.text;
+  return all.join(u' ');
 }
 
 QSize StorySegment::sizeHint() const {

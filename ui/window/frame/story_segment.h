@@ -27,6 +27,7 @@ class StorySegment final : public QAbstractButton {
 
   void setStep(const StoryStep& step);
   [[nodiscard]] const StoryStep& step() const { return step_; }
+  [[nodiscard]] QString words() const;  // of all pieces
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;
 

@@ -58,7 +58,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
        {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
        {tr("Types"), tr("Show every operator in the colour of its role.")}},
       bar);
-  mode_->setAccessibleName(tr("What the graph shows"));
+  describe(mode_, "graphMode", {}, tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
   auto* options =
       describe(new IconButton(QStringLiteral("view"), {}, tr("Choose how the graph is shown."), bar), "graphOptions");

@@ -87,8 +87,10 @@ class BodiesOfCentering {
   [[nodiscard]] bool readsOnlyCentered(int frame, const Value& parameter) {
     const Reads& reads = groups_[frame];
     return parameter.hasUses() && std::ranges::all_of(parameter.uses(), [&](const torch::jit::Use& use) {
+             // A read within a fused op is of what the op makes, whichever operand its place names.
              return std::ranges::any_of(reads, [&](const Read& read) {
-               return read.site.node == use.user && static_cast<size_t>(read.site.input) == use.offset;
+               return read.value == &parameter && read.site.node == use.user &&
+                      static_cast<size_t>(read.site.input) == use.offset;
              });
            });
   }
