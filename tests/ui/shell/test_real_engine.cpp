@@ -157,6 +157,7 @@ class TestRealEngine final : public QObject {
     session.fold();
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
+    session.choices()->undoStack()->undo();  // Fold
     session.choices()->undoStack()->undo();
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && session.plan()->folded.size() == folded, kPatienceMs);
   }
