@@ -147,7 +147,8 @@ bool EditModel::falls(const EditLine& line) const {
 QString EditModel::needText(const EditLine& line) const {
   if (!fall_) return freesText(line);
   if (line.row.edit.text == fall_->edit.text)
-    return tr("%1 fall, %2 norms stay").arg(fall_->edits.size()).arg(fall_->norms.size());
+    return fall_->norms.size() == 1 ? tr("%1 fall, 1 norm stays").arg(fall_->edits.size())
+                                    : tr("%1 fall, %2 norms stay").arg(fall_->edits.size()).arg(fall_->norms.size());
   return falls(line) ? tr("falls with it") : freesText(line);
 }
 

@@ -71,8 +71,9 @@ void PlanChoices::takeWay(const protocol::PlanWay& way) {
   protocol::PlanParams params = wanted_.params;
   if (way.kind == "copy") {
     params.copy_values.push_back(way.value);
+  } else if (!params.copy_values.empty()) {
+    params.copy_values.clear();  // as the planner chose before
   } else {
-    params.copy_values.clear();
     params.center_values.push_back(way.value);
   }
   push(params, text(way.text));

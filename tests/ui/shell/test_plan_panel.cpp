@@ -78,7 +78,7 @@ class TestPlanPanel final : public QObject {
     auto* hint = shown.child<QWidget>("planHint");
     QVERIFY(hint->isVisible());
     const QModelIndex need = at.siblingAtColumn(EditModel::Frees);
-    QVERIFY2(need.data().toString().contains(QStringLiteral("1 norms stay")), qPrintable(need.data().toString()));
+    QVERIFY2(need.data().toString().contains(QStringLiteral("1 norm stays")), qPrintable(need.data().toString()));
     clickTick(table, row);
     QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
     QVERIFY(!shown.session.folds(8) && !hint->isVisible());

@@ -27,7 +27,7 @@ std::optional<QPointF> startOfValue(const Scene& scene, int value) {
 
 }  // namespace
 
-PlanMarks::PlanMarks(const Scene& scene, const PlanPicture& picture) : active(true) {
+PlanMarks::PlanMarks(const Scene& scene, const PlanPicture& picture) : active(true), proved(picture.proved) {
   const layout::Hierarchy& hierarchy = *scene.hierarchy;
   for (const auto& [node, state] : picture.norms) {
     const int item = hierarchy.itemOfId(node);

@@ -18,6 +18,7 @@ struct PlanPicture {
   std::vector<std::pair<int, ui::PlanState>> norms;  // by node
   std::vector<int> centered, shifted;                // nodes: a weight was centered, a norm's shift was moved in
   std::vector<int> centerings;                       // values whose mean is subtracted at run time
+  bool proved = false;                               // done, and no output changed
 };
 
 struct PlanMarks {
@@ -26,9 +27,9 @@ struct PlanMarks {
   };
   std::unordered_map<int, ui::PlanState> ofItem;
   std::unordered_map<int, std::array<int, ui::kPlanStates>> inGroup;  // of the norms in a group, by state
-  std::unordered_map<int, Pills> ofBox;                       // a closed group has those of what is in it
-  std::vector<std::pair<QPointF, int>> centerings;            // where, in the world, and their values' indices
-  bool active = false;
+  std::unordered_map<int, Pills> ofBox;                               // a closed group has those of what is in it
+  std::vector<std::pair<QPointF, int>> centerings;                    // where, in the world, and their values' indices
+  bool active = false, proved = false;
 
   PlanMarks() = default;
   PlanMarks(const Scene& scene, const PlanPicture& picture);

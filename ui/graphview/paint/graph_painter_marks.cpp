@@ -100,12 +100,15 @@ void GraphPainter::paintVerdictCounts(const Frame& f, int index, QPointF leftMid
 void GraphPainter::paintPills(const Frame& f, int index, const QRectF& rect) {
   const auto found = f.plan.ofBox.find(index);
   if (found == f.plan.ofBox.end() || f.box(index).kind == BoxKind::Frame) return;
-  const auto words = [](int count, const QString& what) {
-    return count > 1 ? QStringLiteral("%1 %2 ✓").arg(count).arg(what) : what + QStringLiteral(" ✓");
+  const bool proved = f.plan.proved;
+  const auto words = [proved](int count, const QString& what) {
+    const QString all = count > 1 ? QStringLiteral("%1 %2").arg(count).arg(what) : what;
+    return proved ? all + QStringLiteral(" ✓") : all;
   };
   QStringList lines;
   if (found->second.shifted > 0) lines << words(found->second.shifted, QStringLiteral("+β"));
-  if (found->second.centered > 0) lines << words(found->second.centered, QStringLiteral("centered"));
+  if (found->second.centered > 0)
+    lines << words(found->second.centered, proved ? QStringLiteral("centered") : QStringLiteral("to center"));
   const double zoom = f.camera.zoom, height = 17 * zoom, gap = 3 * zoom, away = 9 * zoom, pad = 6 * zoom;
   const int pixels = f.pixels(10.5);
   double width = 0;
@@ -124,8 +127,8 @@ void GraphPainter::paintPills(const Frame& f, int index, const QRectF& rect) {
   for (qsizetype i = 0; i < lines.size() && !place.isNull(); ++i) {
     const QRectF pill(place.left(), place.top() + static_cast<double>(i) * (height + gap),
                       texts_.width(lines[i], TextStyle::Regular, pixels) + 2 * pad, height);
-    f.painter.setPen(QPen(mixed(f.theme.good, f.theme.panel, 0.55), 1));
-    f.painter.setBrush(f.theme.goodBack);
+    f.painter.setPen(QPen(mixed(proved ? f.theme.good : f.theme.accentText, f.theme.panel, 0.55), 1));
+    f.painter.setBrush(proved ? f.theme.goodBack : f.theme.selection);
     f.painter.drawRoundedRect(pill, 4 * zoom, 4 * zoom);
     f.painter.setPen(f.theme.text);
     texts_.draw(f.painter, {pill.left() + pad, pill.center().y()}, lines[i], TextStyle::Regular, pixels);

@@ -221,7 +221,15 @@ void ProjectKeeper::end() {
 void ProjectKeeper::leaveAside() {
   if (!session_->analysis() || (path_.isEmpty() ? !touched() : !dirty())) return;
   putAside();
-  recovery_.leave();
+  path_.isEmpty() ? recovery_.leaveQuietly() : recovery_.leave();
+}
+
+QStringList ProjectKeeper::orphans() const {
+  QStringList offered;
+  for (const QString& orphan : recovery_.orphans()) {
+    if (orphan != recovering_ && !Recovery::isQuiet(orphan)) offered << orphan;
+  }
+  return offered;
 }
 
 QString ProjectKeeper::leftOf(const QString& modelPath) const {

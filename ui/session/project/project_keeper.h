@@ -35,10 +35,10 @@ class ProjectKeeper final : public QObject {
   void locate(const QString& modelPath);           // the project of modelMissing(), whose model is there
 
   // ---- against crashes
-  void setInterval(int seconds);  // 0: never
-  void putAside();                // now, if there is something new
-  void end();                     // the window closes: see leaveAside()
-  [[nodiscard]] QStringList orphans() const { return recovery_.orphans(); }
+  void setInterval(int seconds);              // 0: never
+  void putAside();                            // now, if there is something new
+  void end();                                 // the window closes: see leaveAside()
+  [[nodiscard]] QStringList orphans() const;  // to be offered: not what was left in good order, or is on its way back
   [[nodiscard]] Status recover(const QString& orphan);
   // What was left of the work on this file, the newest; empty: nothing, or the file is another by now.
   [[nodiscard]] QString leftOf(const QString& modelPath) const;

@@ -55,6 +55,22 @@ void Recovery::leave() {
   file_ = newFileIn(folder_);
 }
 
+namespace {
+
+constexpr QLatin1String kQuiet(".left.normlens");
+
+}  // namespace
+
+void Recovery::leaveQuietly() {
+  if (!lock_) return;
+  const QString file = file_;
+  leave();
+  QFile::rename(file, file.chopped(QLatin1String(".normlens").size()) + kQuiet);
+  QFile::remove(lockOf(file));
+}
+
+bool Recovery::isQuiet(const QString& orphan) { return orphan.endsWith(kQuiet); }
+
 QStringList Recovery::orphans() const {
   QStringList found;
   if (folder_.isEmpty()) return found;

@@ -27,7 +27,9 @@ class Recovery {
 
   bool keep(const std::string& content);  // all or nothing; false: it could not be written
   void drop();
-  void leave();                                // what is there stays to be found; the next keep() is of another file
+  void leave();         // what is there stays to be found; the next keep() is of another file
+  void leaveQuietly();  // the same, but found only by who opens its model again
+  [[nodiscard]] static bool isQuiet(const QString& orphan);
   [[nodiscard]] QStringList orphans() const;   // newest first
   static void discard(const QString& orphan);  // the file and its lock
   [[nodiscard]] const QString& file() const { return file_; }

@@ -64,7 +64,7 @@ QString because(const QString& what, const QString& reason) {
 }  // namespace
 
 PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther) {
-  PlanMark mark{PlanState::Kept, text(state.because)};
+  PlanMark mark{PlanState::Kept, text(state.because), !state.centerings.empty()};
   if (state.state == "kept") return mark;
   const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
   const bool own = state.state == "folded_with_centering" && state.counted;
@@ -97,18 +97,16 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
                                    : tr("Would fold %1").arg(of),
                       {}};
   QStringList parts;
-  long against = 0;
+  long against = 0, free = 0;
   for (const protocol::NormInfo& norm : norms) {
     const auto at = static_cast<size_t>(norm.index);
-    against +=
-        at < marks.size() && marks[at].folds() && norm.verdict == "blocked" && !centered(marks[at].state) ? 1 : 0;
+    if (at >= marks.size() || !marks[at].folds() || centered(marks[at].state)) continue;
+    against += norm.verdict == "blocked" && !marks[at].rests ? 1 : 0;
+    free += norm.verdict == "free" ? 1 : 0;
   }
-  if (folds > 0 && against == folds) {
-    parts << tr("%1 against the verdict").arg(against);
-  } else if (folds > own) {
-    parts << (own > 0 || kept > 0 || against > 0 ? tr("%1 free").arg(folds - own - against) : tr("all free"));
-    if (against > 0) parts << tr("%1 against the verdict").arg(against);
-  }
+  if (free > 0) parts << (free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
+  if (const auto shared = folds - own - against - free; shared > 0) parts << tr("%1 by a shared centering").arg(shared);
+  if (against > 0) parts << tr("%1 against the verdict").arg(against);
   if (own > 0) {
     parts << because(own == 1 ? tr("1 with a centering") : tr("%1 with a centering each").arg(own),
                      sharedReason(marks, [](const PlanMark& mark) { return centered(mark.state); }));

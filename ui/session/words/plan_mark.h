@@ -23,7 +23,8 @@ enum class PlanState : uint8_t {
 
 struct PlanMark {
   PlanState state = PlanState::Unknown;
-  QString because;  // "a copy of wte.weight would add 131 kB"; empty: nothing to explain
+  QString because;     // "a copy of wte.weight would add 131 kB"; empty: nothing to explain
+  bool rests = false;  // on a run-time centering, its own or another's
 
   [[nodiscard]] bool folds() const { return state != PlanState::Unknown && state != PlanState::Kept; }
   [[nodiscard]] bool folded() const { return state == PlanState::Folded || state == PlanState::FoldedCentered; }

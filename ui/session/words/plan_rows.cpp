@@ -34,6 +34,9 @@ std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol:
 protocol::PlanParams toggled(protocol::PlanParams params, const protocol::EditInfo& edit, bool on) {
   const bool byNorm = edit.kind == "replace_norm" || edit.values.empty();
   for (const int value : edit.values) std::erase(params.keep_values, value);
+  if (!on) {
+    for (const int value : edit.values) std::erase(params.copy_values, value);  // asked for before
+  }
   if (!byNorm && !on) params.keep_values.insert(params.keep_values.end(), edit.values.begin(), edit.values.end());
   // On again, its norms are to be folded again; off, they may still be by another way.
   if (on || byNorm) std::erase_if(params.keep_norms, [&](int norm) { return edit.frees.contains(norm); });

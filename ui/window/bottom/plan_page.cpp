@@ -1,6 +1,7 @@
 #include "ui/window/bottom/plan_page.h"
 
 #include <QHeaderView>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
 #include <QStackedLayout>
@@ -73,7 +74,11 @@ void PlanPage::consider(const QModelIndex& index) {
 bool PlanPage::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() == QEvent::Leave && watched == table_->viewport()) session_->preview()->forget();
   // A row that gets the focus by a key; one that a click or a new plan makes current is not asked about.
-  if (event->type() == QEvent::KeyRelease && watched == table_) consider(table_->currentIndex());
+  if (event->type() == QEvent::KeyRelease && watched == table_) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp || key == Qt::Key_PageDown)
+      consider(table_->currentIndex());
+  }
   return QWidget::eventFilter(watched, event);
 }
 

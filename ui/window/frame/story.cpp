@@ -84,7 +84,7 @@ StoryStep provedStep(const Session& session) {
   const auto& fold = session.foldResult();
   if (!fold || !fold->verify) {
     step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving")
-                           : session.keepsProof()                 ? tr("kept for Undo")
+                           : session.keepsProof()                 ? tr("kept with its plan")
                                                                   : tr("not yet"),
                            Tone::Faint});
     return step;

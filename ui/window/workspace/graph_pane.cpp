@@ -131,6 +131,8 @@ void GraphPane::showPlan() {
   actions_->beforeAfter->setEnabled(planned);
   if (!planned || after_->current() == 0) return view_->setPlan(std::nullopt);
   graphview::PlanPicture picture;
+  const auto& fold = session_->foldResult();
+  picture.proved = fold && fold->ok && fold->verify && fold->verify->exact == true;
   const std::vector<PlanMark> marks = session_->planMarks();
   for (const protocol::NormInfo& norm : session_->analysis()->norms) {
     const auto at = static_cast<size_t>(norm.index);

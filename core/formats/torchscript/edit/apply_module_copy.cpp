@@ -58,6 +58,19 @@ void retypeBlock(Block* block) {
   for (Node* node : block->nodes()) retypeNode(node);
 }
 
+// A call's body has the types of the file: a module whose class is another by now would not be taken there.
+void refuseChangedArguments(Block* block, const CompilationUnit* unit) {
+  for (Node* node : block->nodes()) {
+    for (Block* inner : node->blocks()) refuseChangedArguments(inner, unit);
+    if (node->kind() != c10::prim::CallMethod && node->kind() != c10::prim::CallFunction) continue;
+    for (size_t i = 1; i < node->inputs().size(); ++i) {
+      const auto type = node->input(i)->type()->cast<c10::ClassType>();
+      if (type && type->is_module() && type->compilation_unit().get() == unit)
+        throw EditRefused("a submodule that would change is handed to another one's method as an argument");
+    }
+  }
+}
+
 // A method of `self`, or a function, under this name in `unit`.
 Function* copyBody(CompilationUnit& unit, Function& original, const c10::ClassTypePtr& self,
                    const c10::QualifiedName& name, const std::vector<BodyEdit>& edits) {
@@ -67,6 +80,7 @@ Function* copyBody(CompilationUnit& unit, Function& original, const c10::ClassTy
   if (self) {
     body.graph()->inputs()[0]->setType(self);
     retypeBlock(body.graph()->block());
+    refuseChangedArguments(body.graph()->block(), self->compilation_unit().get());
   }
   Function* copy = unit.create_function(name, body.graph());
   if (body.hasNewSignature()) return copy;
