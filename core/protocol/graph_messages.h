@@ -16,7 +16,7 @@ struct GraphNode {
   std::string label;  // "layer_norm"
   std::string name;   // module path, may be empty
   int scope = 0;
-  std::string role;         // "L" "S" "R" "Z" "O" "N" (a LayerNorm) "M" (an RMSNorm) "I" (graph input) "G" (graph output) "H" (helper)
+  std::string role;         // "L" "S" "R" "Z" "O" "N" (LayerNorm) "M" (RMSNorm) "I" (input) "G" (output) "H" (helper)
   bool helper = false;      // hidden unless asked for
   std::vector<int> inputs;  // value ids
   std::vector<int> outputs;
