@@ -275,8 +275,8 @@ TEST_F(SweepTest, AReaderHasALineForEachModel) {
 
 TEST_F(SweepTest, ASweepThatNobodyReadsEnds) {
   const auto ended =
-      test::runProgram("/bin/bash", {"-c", R"(exec 3> >(:); wait $!; "$0" sweep "$@" --json-lines >&3)",
-                                     ENGINE_PROGRAM, at("gpt2.pt"), at("vit.pt"), "--results", at("results.jsonl")});
+      test::runProgram("/bin/bash", {"-c", R"(exec 3> >(:); wait $!; "$0" sweep "$@" --json-lines >&3)", ENGINE_PROGRAM,
+                                     at("gpt2.pt"), at("vit.pt"), "--results", at("results.jsonl")});
   EXPECT_EQ(ended.status, 1) << ended.err;
   EXPECT_NE(ended.err.find("stdout cannot be written"), std::string::npos) << ended.err;
   EXPECT_EQ(linesOf(contents(at("results.jsonl"))).size(), 1U);
