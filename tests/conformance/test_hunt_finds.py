@@ -38,6 +38,30 @@ class TokenAddend(torch.nn.Module):
         return self.norm(self.first(x) + self.table(ids).mean(-1, keepdim=True))
 
 
+class Beside(torch.nn.Module):
+    """Another module's norm beside one of its own."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.norm, self.own = norm, torch.nn.LayerNorm(WIDTH)
+
+    def forward(self, x: Tensor):
+        return self.norm(x) + self.own(x)
+
+
+class SharedNorm(torch.nn.Module):
+    """Traced, the one norm is handed to the other module's method as an argument."""
+
+    def __init__(self):
+        super().__init__()
+        norm = torch.nn.LayerNorm(WIDTH)
+        self.first, self.beside, self.norm = torch.nn.Linear(WIDTH, WIDTH), Beside(norm), norm
+
+    def forward(self, x: Tensor):
+        y = self.first(x)
+        return self.norm(y) + self.beside(y)
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -63,6 +87,20 @@ class HuntFinds(unittest.TestCase):
         for bad in (float("-inf"), float("nan")):
             self.assertEqual(self.fold(TokenAddend(bad), x, ids)[1]["folded"], 0, bad)
         self.assertEqual(self.fold(TokenAddend(1.0), x, ids)[1]["folded"], 1)
+
+    def test_what_is_written_can_be_loaded(self):
+        torch.manual_seed(5)
+        x = torch.randn(3, WIDTH)
+        with tempfile.TemporaryDirectory() as folder:
+            model, out = pathlib.Path(folder) / "m.pt", pathlib.Path(folder) / "o.pt"
+            torch.jit.trace(SharedNorm().eval(), x).save(str(model))
+            status, result, errors = engine("fold", model, "-o", out)
+            if status == 0:
+                torch.testing.assert_close(torch.jit.load(str(out))(x), torch.jit.load(str(model))(x))
+            else:
+                self.assertEqual(status, 1, errors)
+                self.assertIn("handed to another one's method", str(result) + errors)
+                self.assertFalse(out.exists())
 
 
 if __name__ == "__main__":
