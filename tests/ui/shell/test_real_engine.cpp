@@ -20,6 +20,14 @@ constexpr int kPatienceMs = 120'000;  // LibTorch takes seconds to load where th
 EngineCommand realEngine() { return EngineCommand{QStringLiteral(NORMLENS_ENGINE), QStringLiteral("serve")}; }
 QString demo(const char* name) { return QStringLiteral(NORMLENS_DEMO_MODELS "/") + QLatin1String(name); }
 
+bool showPlanned(MainWindow& window, const char* model) {
+  window.resize(1440, 900);
+  window.show();
+  window.openFile(demo(model));
+  const Session& session = *window.session();
+  return QTest::qWaitFor([&] { return session.plan().has_value() && !session.busy(); }, kPatienceMs);
+}
+
 }  // namespace
 
 class TestRealEngine final : public QObject {
@@ -28,11 +36,8 @@ class TestRealEngine final : public QObject {
  private Q_SLOTS:
   void opensFoldsExportsAndTheFileVerifies() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.resize(1440, 900);
-    window.show();
     Session& session = *window.session();
-    window.openFile(demo("gpt2.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    QVERIFY(showPlanned(window, "gpt2.pt"));
     const auto totals = session.analysis()->totals;  // a copy: the next model replaces it
     QVERIFY(totals.layer_norms > 0);
     QCOMPARE(totals.free, totals.layer_norms);
@@ -64,11 +69,8 @@ class TestRealEngine final : public QObject {
   // What the README's five minutes promise: the bar on top tells what became of the norms, and Ctrl+Z takes it back.
   void theFiveMinutesOfTheReadme() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
-    window.resize(1440, 900);
-    window.show();
     Session& session = *window.session();
-    window.openFile(demo("gpt2.pt"));
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    QVERIFY(showPlanned(window, "gpt2.pt"));
     const auto told = [&](const char* step) { return window.findChild<QAbstractButton*>(step)->accessibleName(); };
     const int norms = session.analysis()->totals.layer_norms;
     QVERIFY2(told("storyPlan").contains(QStringLiteral("Would fold %1 of %1").arg(norms)),

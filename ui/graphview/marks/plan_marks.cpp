@@ -1,6 +1,7 @@
 #include "ui/graphview/marks/plan_marks.h"
 
-#include <algorithm>
+#include <map>
+#include <set>
 
 namespace normlens::graphview {
 
@@ -8,21 +9,28 @@ namespace {
 
 constexpr double kBehindBox = 15;  // from where the value leaves its box, world units
 
-// Where the edge that carries the value begins: on the stream before all others, then the first from above.
-std::optional<QPointF> startOfValue(const Scene& scene, int value) {
-  std::optional<QPointF> best;
+struct EdgeStart {
+  QPointF at;
   bool onStream = false;
+};
+
+// Where the edges that carry the values begin, by value: on the stream before all others, then the first from above.
+std::map<int, EdgeStart> startsOf(const Scene& scene, const std::set<int>& values) {
+  std::map<int, EdgeStart> starts;
+  if (values.empty()) return starts;
   for (int i = 0; i < static_cast<int>(scene.layout->edges.size()); ++i) {
-    const auto data = scene.dataOf(i);
-    if (std::ranges::none_of(data, [&](const layout::DataEdge& edge) { return edge.value == value; })) continue;
     const layout::Edge& edge = scene.edge(i);
     const QPointF start = scene.startOf(edge);
-    const bool first = !best || (scene.runsDown() ? start.y() < best->y() : start.x() < best->x());
-    if (edge.stream < onStream || (edge.stream == onStream && !first)) continue;
-    best = start;
-    onStream = edge.stream;
+    for (const layout::DataEdge& data : scene.dataOf(i)) {
+      if (!values.contains(data.value)) continue;
+      const auto [known, isNew] = starts.try_emplace(data.value, EdgeStart{start, edge.stream});
+      const EdgeStart& best = known->second;
+      const bool earlier = scene.runsDown() ? start.y() < best.at.y() : start.x() < best.at.x();
+      if (!isNew && (edge.stream > best.onStream || (edge.stream == best.onStream && earlier)))
+        known->second = {start, edge.stream};
+    }
   }
-  return best;
+  return starts;
 }
 
 }  // namespace
@@ -44,12 +52,12 @@ PlanMarks::PlanMarks(const Scene& scene, const PlanPicture& picture) : active(tr
   };
   put(picture.centered, &Pills::centered);
   put(picture.shifted, &Pills::shifted);
+  std::set<int> values;
   for (const int id : picture.centerings) {
-    const int value = hierarchy.values.of(id);
-    const auto start = value < 0 ? std::nullopt : startOfValue(scene, value);
-    const QPointF step = scene.runsDown() ? QPointF(0, kBehindBox) : QPointF(kBehindBox, 0);
-    if (start) centerings.emplace_back(*start + step, value);
+    if (const int value = hierarchy.values.of(id); value >= 0) values.insert(value);
   }
+  const QPointF step = scene.runsDown() ? QPointF(0, kBehindBox) : QPointF(kBehindBox, 0);
+  for (const auto& [value, start] : startsOf(scene, values)) centerings.push_back(start.at + step);
 }
 
 }  // namespace normlens::graphview

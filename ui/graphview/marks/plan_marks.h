@@ -28,7 +28,7 @@ struct PlanMarks {
   std::unordered_map<int, ui::PlanState> ofItem;
   std::unordered_map<int, std::array<int, ui::kPlanStates>> inGroup;  // of the norms in a group, by state
   std::unordered_map<int, Pills> ofBox;                               // a closed group has those of what is in it
-  std::vector<std::pair<QPointF, int>> centerings;                    // where, in the world, and their values' indices
+  std::vector<QPointF> centerings;                                    // where, in the world
   bool active = false, proved = false;
 
   PlanMarks() = default;

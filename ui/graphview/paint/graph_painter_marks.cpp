@@ -138,7 +138,7 @@ void GraphPainter::paintPills(const Frame& f, int index, const QRectF& rect) {
 // ▲ where the op runs.
 void GraphPainter::paintCenterings(const Frame& f) {
   const double size = std::max(9.0, 17 * f.camera.zoom);
-  for (const auto& [world, value] : f.plan.centerings) {
+  for (const QPointF& world : f.plan.centerings) {
     const QPointF at = f.camera.toScreen(world);
     if (!f.viewport.adjusted(-size, -size, size, size).contains(at)) continue;
     f.painter.setPen(QPen(f.theme.classes.centering, 1.5));
