@@ -105,6 +105,12 @@ class Model {
   [[nodiscard]] virtual Result<std::vector<InputSpec>> inferInputs() const = 0;
   // Runs the graph op by op with our own interpreter and records every value's dtype and shape in graph().
   virtual Status probe(const Tensors& inputs, const Task& task) = 0;
+  // For a model whose run takes long: the same without one, by the operators' own rules, if those tell it of every
+  // value. It is for probe() to confirm. False: nothing has changed.
+  virtual bool inferShapes(const Tensors& inputs) {
+    static_cast<void>(inputs);
+    return false;
+  }
   // Sizes of inputs that an analysis may rely on, until the next probe; see Graph::assumed.
   virtual void assume(std::vector<graph::SizeOfOne> sizes) = 0;
   // One forward pass in inference mode; float inputs are cast to facts().dtype. Outputs flattened, named out_0 ...

@@ -8,6 +8,7 @@
 #include "core/ops/axis_view.h"
 #include "core/ops/index_maps.h"
 #include "core/ops/reshape_groups.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 
@@ -54,15 +55,15 @@ bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int
   });
 }
 
-bool isAxisKept(const Graph& graph, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
-  const Shape* shape = shapeOf(graph, x);
+bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
   const auto before = [](const Shape& of, size_t count) {
     return std::accumulate(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(count), int64_t{1},
                            std::multiplies<>());
   };
   for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
     const bool stands = (*shape)[i] == y[axis] && before(*shape, i) == before(y, axis);
-    if (stands && axisSize(graph, x, i) == size) return true;
+    if (stands && sizes.of(x, i) == size) return true;
   }
   return false;
 }
@@ -99,12 +100,12 @@ std::optional<Pattern> widenedInEveryRun(const Graph& graph, ValueId operand, co
   return joinDims(*dims);
 }
 
-bool writesSizesOfInput(const Graph& graph, ValueId x, const Shape& y, std::span<const int64_t> written) {
-  const Shape* shape = shapeOf(graph, x);
+bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::span<const int64_t> written) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
   if (shape == nullptr) return false;
   return std::ranges::any_of(groupsOf(*shape, y), [&](const AxisGroup& group) {
     return std::ranges::any_of(written, [&](int64_t axis) { return std::ranges::count(group.out, axis) > 0; }) &&
-           std::ranges::any_of(group.in, [&](size_t axis) { return !isSizeFixed(graph, x, axis); });
+           std::ranges::any_of(group.in, [&](size_t axis) { return !sizes.isFixed(x, axis); });
   });
 }
 

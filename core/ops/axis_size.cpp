@@ -40,18 +40,49 @@ AxisSize SizeQuestion::of(ValueId value, size_t axis) {
   const auto& made = graph_.value(value);
   if (isHeld(made) || made.literal || isFixedInput(value, axis)) return kFixedSize;
   if (depth_ >= kDeepest) return {Kind::Free, value, axis};
-  if (const auto known = answers_.find({value, axis}); known != answers_.end()) return known->second;
+  if (depth_ == 0) answers_.clear();
+  Answers& answers = lasts(value) ? lasting_ : answers_;
+  const Axis asked{value, axis};
+  if (const auto known = answers.find(asked); known != answers.end()) return answered(asked, known->second);
   ++depth_;
-  AxisSize answer{Kind::Free, value, axis};
-  if (hasWidthOfAWeight(graph_, value, axis)) {
-    answer = kFixedSize;
-  } else if (made.producer != kNone) {
-    const Node& node = graph_.node(made.producer);
-    if (shapeOf(graph_, graph::operandAt(node, 0)) != nullptr) answer = opRow(node.kind).size(*this, node, answer);
-  }
+  const AxisSize answer = ask(value, axis);
   --depth_;
-  answers_.emplace(std::pair{value, axis}, answer);
+  answers.emplace(asked, answer);
   return answer;
+}
+
+AxisSize SizeQuestion::ask(ValueId value, size_t axis) {
+  const AxisSize own{Kind::Free, value, axis};
+  if (hasWidthOfAWeight(graph_, value, axis)) return kFixedSize;
+  const auto producer = graph_.value(value).producer;
+  if (producer == kNone) return own;
+  const Node& node = graph_.node(producer);
+  return shapeOf(graph_, graph::operandAt(node, 0)) == nullptr ? own : opRow(node.kind).size(*this, node, own);
+}
+
+// Not of a value in a body, which need not run.
+bool SizeQuestion::lasts(ValueId value) const {
+  const auto& made = graph_.value(value);
+  return (made.producer == kNone ? made.paramOf : graph_.node(made.producer).block) == 0;
+}
+
+// As far as is known now: the axis whose size it was may have become fixed.
+AxisSize SizeQuestion::answered(const Axis& asked, const AxisSize& answer) {
+  const bool elsewhere = answer.kind == Kind::Free && Axis(answer.value, answer.axis) != asked;
+  return elsewhere && lasts(answer.value) ? of(answer.value, answer.axis) : answer;
+}
+
+void SizeQuestion::added(const Node& node) {
+  if (node.block != 0) return;
+  for (const ValueId operand : node.operands) {
+    const Shape* shape = shapeOf(graph_, operand);
+    for (size_t axis = 0; shape != nullptr && lasts(operand) && axis < shape->size(); ++axis) {
+      if (!hasWidthOfAWeight(graph_, operand, axis)) continue;
+      const AxisSize size = of(operand, axis);
+      lasting_[{operand, axis}] = kFixedSize;
+      if (size.kind == Kind::Free && lasts(size.value)) lasting_[{size.value, size.axis}] = kFixedSize;
+    }
+  }
 }
 
 bool SizeQuestion::isBroadcast(ValueId operand, size_t fromLast) {
@@ -65,8 +96,8 @@ bool SizeQuestion::hasRankOfProbe(ValueId value) {
   const auto& made = graph_.value(value);
   if (isHeld(made) || made.literal || made.declared) return true;
   if (made.producer == kNone) return made.shape && isAssumed(value, made.shape->size() + 1);
-  const auto [known, isNew] = ranked_.try_emplace(value, false);
-  if (!isNew || depth_ >= kDeepest) return known->second;
+  if (const auto known = ranked_.find(value); known != ranked_.end()) return known->second;
+  if (depth_ >= kDeepest) return false;
   ++depth_;
   const Node& node = graph_.node(made.producer);
   const bool sizes = node.kind == OpKind::ShapeQuery && !graph::floatAttribute(node, "fill");

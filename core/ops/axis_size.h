@@ -9,6 +9,8 @@
 
 namespace normlens::ops {
 
+class SizeQuestion;
+
 struct AxisSize {
   enum class Kind : uint8_t {
     Fixed,  // the same in every run: a weight has it, or the file says it
@@ -48,7 +50,7 @@ struct AxisSize {
 
 // An axis of y, which a Reshape makes of x, with a size read elsewhere: in every run it is an axis of x with the same
 // elements before it.
-[[nodiscard]] bool isAxisKept(const graph::Graph& graph, const AxisSize& size, graph::ValueId x, const graph::Shape& y,
+[[nodiscard]] bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, graph::ValueId x, const graph::Shape& y,
                               size_t axis);
 
 // narrowToOperand() and widenFromOperand() of `operand`, where they hold in every run: what is broadcast in the probe
@@ -60,7 +62,7 @@ struct AxisSize {
 
 // A Reshape of x writes these sizes of y as numbers, and another run may have another part of x there: what is left for
 // -1 hangs on it.
-[[nodiscard]] bool writesSizesOfInput(const graph::Graph& graph, graph::ValueId x, const graph::Shape& y,
+[[nodiscard]] bool writesSizesOfInput(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
                                       std::span<const int64_t> written);
 
 // The pattern of what a Reshape makes sums along an axis of x with an input's size: how a longer one would be cut into

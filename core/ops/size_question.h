@@ -1,8 +1,13 @@
-// A question for the size of an axis and its subquestions, each answered once: what a size rule asks. Private to ops.
+// A question for the size of an axis and its subquestions, each answered once: what a size rule asks.
+//
+// A lowering keeps one while it adds nodes: along a stream of thousands of blocks each question would else walk back to
+// the input. Answers of values in the main block last, since a size that is the input's can later only turn out to be
+// fixed; it then is wherever it is the size.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "core/ops/axis_size.h"
@@ -25,8 +30,20 @@ class SizeQuestion {
   // The number of axes follows from those of the inputs, which a file may leave open.
   bool hasRankOfProbe(graph::ValueId value);
   bool isFixedCut(const graph::Node& cut);
+  // The node was added to the graph since: with a weight it may fix the sizes of what it reads.
+  void added(const graph::Node& node);
 
  private:
+  using Axis = std::pair<graph::ValueId, size_t>;
+  struct AxisHash {
+    size_t operator()(const Axis& axis) const {
+      return std::hash<uint64_t>()((static_cast<uint64_t>(axis.first) << 16U) ^ axis.second);
+    }
+  };
+  using Answers = std::unordered_map<Axis, AxisSize, AxisHash>;
+  [[nodiscard]] bool lasts(graph::ValueId value) const;
+  AxisSize answered(const Axis& asked, const AxisSize& answer);
+  AxisSize ask(graph::ValueId value, size_t axis);
   [[nodiscard]] bool isAssumed(graph::ValueId input, size_t fromLast) const;
   // A tensor of the file that no caller can give in other sizes.
   [[nodiscard]] bool isHeld(const graph::Value& made) const;
@@ -34,8 +51,8 @@ class SizeQuestion {
   bool ranksAreDeclared();
 
   const graph::Graph& graph_;
-  std::map<std::pair<graph::ValueId, size_t>, AxisSize> answers_;
-  std::map<graph::ValueId, bool> ranked_;  // hasRankOfProbe
+  Answers lasting_, answers_;                        // answers_: of one question
+  std::unordered_map<graph::ValueId, bool> ranked_;  // hasRankOfProbe
   std::optional<bool> ranksDeclared_;
   int depth_ = 0;
 };

@@ -34,6 +34,8 @@ struct GraphValue {
   bool has_shape = false;
   bool constant = false;  // weight or literal: not drawn as an edge
   bool stream = false;    // lies on a residual stream
+
+  bool operator==(const GraphValue&) const = default;
 };
 NORMLENS_FIELDS(GraphValue, id, name, dtype, shape, has_shape, constant, stream)
 

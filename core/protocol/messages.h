@@ -143,8 +143,13 @@ struct InputSpec {
 };
 NORMLENS_FIELDS(InputSpec, name, dtype, shape, low, high, uniform, assumed)
 
+struct AnalyzeParams {
+  bool early = false;  // where a run takes long: what follows without one, which an analysis that is not early confirms
+};
+NORMLENS_FIELDS(AnalyzeParams, early)
+
 struct Analysis {
-  std::vector<GraphValue> values;  // those whose dtype or shape the probe run added
+  std::vector<GraphValue> values;  // those whose dtype or shape is news
   std::vector<NormInfo> norms;
   std::vector<EditInfo> edits;  // what makes the norms' inputs zero-mean; that they are replaced goes without saying
   std::vector<OtherNormInfo> other_norms;
@@ -153,10 +158,11 @@ struct Analysis {
   std::vector<std::string> unused_arrays;  // of the file of inputs: no input has their name
   std::string probe_error;                 // why the model could not be run; empty when it ran
   bool never_runs = false;                 // ... and no other inputs would change that
+  bool early = false;                      // shapes were inferred; no run has shown them yet
   std::string note;                        // a sentence on what was found, or was not; may be empty
 };
 NORMLENS_FIELDS(Analysis, values, norms, edits, other_norms, totals, inputs, unused_arrays, probe_error, never_runs,
-                note)
+                early, note)
 
 // ---- set_inputs: InputsParams -> InputsInfo. What the next analyze runs the model with; refused, the choice before
 // stays.

@@ -30,7 +30,7 @@ inline constexpr Method<InitializeParams, EngineInfo> kInitialize{"initialize"};
 inline constexpr Method<OpenParams, ModelInfo> kOpen{"open"};
 inline constexpr Method<ReadGraphParams, ModelInfo> kReadGraph{"read_graph"};
 inline constexpr Method<WeightDigestsParams, WeightDigests> kWeightDigests{"weight_digests"};
-inline constexpr Method<NoParams, Analysis> kAnalyze{"analyze"};
+inline constexpr Method<AnalyzeParams, Analysis> kAnalyze{"analyze"};
 inline constexpr Method<InputsParams, InputsInfo> kSetInputs{"set_inputs"};
 inline constexpr Method<NormParams, ZeroMeanGraph> kZeroMeanGraph{"zero_mean_graph"};
 inline constexpr Method<PlanParams, ZeroMeanMap> kZeroMeanMap{"zero_mean_map"};

@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/service/describe/graph_document.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {
@@ -69,38 +70,32 @@ Result<protocol::InputsInfo> Service::chooseInputs(const protocol::InputsParams&
   return protocol::InputsInfo{describeInputs(inputs->specs)};
 }
 
-Result<protocol::Analysis> Service::analyze(const Task& task) {
+Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::AnalyzeParams& params) {
   if (auto status = state_->needModel(); !status) return tl::unexpected(status.error());
   Error probeError;
+  const auto told = state_->early ? graphValues(state_->model->graph()) : std::vector<protocol::GraphValue>();
   task.report("looking for inputs");
   auto inputs = rules_.notRun.empty() ? chooseModelInputs(*state_->model, state_->choice)
                                       : Result<ChosenInputs>(fail(ErrorCode::RunFailed, rules_.notRun));
   const bool given = !state_->choice.npz.empty() || !state_->choice.specs.empty();
+  state_->early = inputs && params.early && inferModelShapes(*state_->model, inputs->tensors);
   if (!inputs) {
     // The user's own inputs are the user's to mend; a failed guess leaves the model open for viewing.
     if (given) return tl::unexpected(inputs.error());
     probeError = inputs.error();
   } else {
-    task.report("running the model once for shapes");
-    if (auto status = probeModel(*state_->model, inputs->tensors, task); !status) {
+    if (!state_->early) task.report("running the model once for shapes");
+    if (auto status = state_->early ? Status{} : probeModel(*state_->model, inputs->tensors, task); !status) {
       if (given || status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
       probeError = status.error();
     }
     state_->inputs = std::move(*inputs);
   }
-  task.report("analysing");
-  const Stopwatch watch;
-  auto wouldFoldIf = state_->analyseGraph(task);
-  if (!wouldFoldIf) return tl::unexpected(wouldFoldIf.error());
-  state_->times.analysis_ms = watch.ms();
-  auto told = describeAnalysis(state_->model->graph(), *state_->analysis, state_->inputs.specs, probeError.message);
-  for (size_t norm = 0; norm < told.norms.size(); ++norm) {
-    told.norms[norm].holds_if = state_->holdsIf[norm];
-    told.norms[norm].would_fold_if = std::move((*wouldFoldIf)[norm]);
+  auto found = state_->analysed(probeError, task);
+  if (found && told.size() == found->values.size()) {
+    std::erase_if(found->values, [&](const auto& value) { return value == told[static_cast<size_t>(value.id)]; });
   }
-  told.never_runs = probeError.code == ErrorCode::Unsupported;
-  told.unused_arrays = state_->inputs.unusedArrays;
-  return told;
+  return found;
 }
 
 Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParams& params) const {
@@ -152,6 +147,9 @@ void Service::expectExport() {
 
 Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, const Task& task) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (state_->early) {
+    if (const auto confirmed = analyze(task); !confirmed) return tl::unexpected(confirmed.error());
+  }
   const auto flavour = formats::normFlavourFromName(params.norm);
   if (!flavour) {
     return fail(ErrorCode::Usage, "there is no norm flavour '" + params.norm + "'",

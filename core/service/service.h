@@ -64,7 +64,8 @@ class Service {
   // Of this and the next models.
   void setRules(RunRules rules) { rules_ = std::move(rules); }
   // Probe run and analysis. A model that cannot be run is analysed without shapes and says so in probe_error.
-  [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task);
+  // Early: by inferred shapes where a run takes long; fold() makes up for the run.
+  [[nodiscard]] Result<protocol::Analysis> analyze(const Task& task, const protocol::AnalyzeParams& params = {});
   [[nodiscard]] Result<protocol::ZeroMeanGraph> zeroMeanGraph(const protocol::NormParams& params) const;
   [[nodiscard]] Result<protocol::ZeroMeanMap> zeroMeanMap(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ShiftCone> shiftCone(const protocol::ShiftConeParams& params, const Task& task);

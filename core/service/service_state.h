@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/analysis/analysis.h"
+#include "core/base/stopwatch.h"
 #include "core/formats/formats.h"
 #include "core/graph/queries.h"
 #include "core/run/inputs/other_sizes.h"
@@ -30,6 +31,7 @@ struct Service::State {
   InputChoice choice;
   bool strict = false;  // of RunRules
   ChosenInputs inputs;
+  bool early = false;     // shapes are inferred ones
   analysis::Norms norms;  // of the structure, before the probe
   analysis::FiniteWeights weights;
   std::unique_ptr<analysis::Analysis> analysis;               // nullptr until analyze()
@@ -75,6 +77,24 @@ struct Service::State {
     folded.reset();
     differences.forget();
     return std::move(conditional->wouldFoldIf);
+  }
+
+  // The same, told.
+  [[nodiscard]] Result<protocol::Analysis> analysed(const Error& notProbed, const Task& task) {
+    task.report("analysing");
+    const Stopwatch watch;
+    auto wouldFoldIf = analyseGraph(task);
+    if (!wouldFoldIf) return tl::unexpected(wouldFoldIf.error());
+    times.analysis_ms = watch.ms();
+    auto told = describeAnalysis(model->graph(), *analysis, inputs.specs, notProbed.message);
+    for (size_t norm = 0; norm < told.norms.size(); ++norm) {
+      told.norms[norm].holds_if = holdsIf[norm];
+      told.norms[norm].would_fold_if = std::move((*wouldFoldIf)[norm]);
+    }
+    told.never_runs = notProbed.code == ErrorCode::Unsupported;
+    told.early = early;
+    told.unused_arrays = inputs.unusedArrays;
+    return told;
   }
 
   // An edit was refused when numbers were read. True where another plan does without it: shifts that do not fit their

@@ -9,6 +9,8 @@
 #include <QLegend>
 #include <QLegendMarker>
 #include <QLineSeries>
+#include <QPageSize>
+#include <QPdfWriter>
 #include <QSvgGenerator>
 #include <QValueAxis>
 #include <QWheelEvent>
@@ -259,6 +261,15 @@ bool ChartView::savePicture(const QString& path) {
     QPainter painter;
     if (!painter.begin(&svg)) return false;
     render(&painter);
+    return painter.end();
+  }
+  if (path.endsWith(QLatin1String(".pdf"), Qt::CaseInsensitive)) {
+    QPdfWriter pdf(path);
+    pdf.setPageSize(QPageSize(QSizeF(size()), QPageSize::Point));
+    pdf.setPageMargins({});
+    QPainter painter;
+    if (!painter.begin(&pdf)) return false;
+    render(&painter, QRectF(QPointF(), QSizeF(pdf.width(), pdf.height())));
     return painter.end();
   }
   constexpr double kScale = 2;

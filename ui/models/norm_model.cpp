@@ -48,10 +48,10 @@ QString verdictTitle(Verdict verdict) {
   return QCoreApplication::translate("Verdict", "Blocked");
 }
 
-QString verdictIcon(Verdict verdict) {
+QString verdictIcon(Verdict verdict, bool early) {
   switch (verdict) {
     case Verdict::Free:
-      return QStringLiteral("free");
+      return early ? QStringLiteral("free_early") : QStringLiteral("free");
     case Verdict::WithCentering:
       return QStringLiteral("centering");
     case Verdict::Blocked:
@@ -75,8 +75,9 @@ QString verdictMeaning(Verdict verdict) {
       "Verdict", "Only a centering of its own would do, which costs as much time as folding it saves.");
 }
 
-void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms) {
+void NormModel::setNorms(const std::vector<protocol::NormInfo>& norms, bool early) {
   beginResetModel();
+  early_ = early;
   for (auto& group : groups_) group.clear();
   const qsizetype prefix = sharedPrefix(norms);
   for (const protocol::NormInfo& norm : norms) {
@@ -135,6 +136,7 @@ int NormModel::columnCount(const QModelIndex&) const { return 1; }
 
 QVariant NormModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
+  if (role == EarlyRole) return early_;
   if (index.internalId() == kGroupId) return groupData(static_cast<Verdict>(index.row()), role);
   return rowData(static_cast<Verdict>(groupOf(index)), groups_[groupOf(index)][static_cast<size_t>(index.row())], role);
 }

@@ -17,8 +17,9 @@ inline constexpr int kVerdicts = 3;
 
 [[nodiscard]] Verdict verdictFromName(const std::string& name);  // anything unknown is Blocked
 [[nodiscard]] QString verdictTitle(Verdict verdict);             // "Can fold free", "Only with centering", "Blocked"
-[[nodiscard]] QString verdictIcon(Verdict verdict);              // name of an icon
-[[nodiscard]] QString verdictMeaning(Verdict verdict);           // one sentence
+// Name of an icon. early: no run has confirmed it.
+[[nodiscard]] QString verdictIcon(Verdict verdict, bool early = false);
+[[nodiscard]] QString verdictMeaning(Verdict verdict);  // one sentence
 
 class NormModel final : public QAbstractItemModel {
   Q_OBJECT
@@ -32,6 +33,7 @@ class NormModel final : public QAbstractItemModel {
     ReasonRole,    // sentence
     WidthRole,     // "768", or "16×768"
     CountRole,     // of a group
+    EarlyRole,     // no run has confirmed it
     PlanRole,      // int of PlanState
     PlanWordRole,  // "folded, centering"; of a group "9 folded"
     SortRole,      // execution order
@@ -39,7 +41,7 @@ class NormModel final : public QAbstractItemModel {
 
   explicit NormModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
 
-  void setNorms(const std::vector<protocol::NormInfo>& norms);
+  void setNorms(const std::vector<protocol::NormInfo>& norms, bool early = false);
   void setPlan(const std::vector<PlanMark>& marks);       // by norm; empty: there is no plan
   [[nodiscard]] QModelIndex indexOfNorm(int norm) const;  // invalid when there is no such norm
 
@@ -63,6 +65,7 @@ class NormModel final : public QAbstractItemModel {
   [[nodiscard]] static QString reasonOf(const Row& row);
 
   std::array<std::vector<Row>, kVerdicts> groups_;
+  bool early_ = false;
 };
 
 }  // namespace normlens::ui

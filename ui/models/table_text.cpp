@@ -1,6 +1,7 @@
 #include "ui/models/table_text.h"
 
-#include <QStringList>
+#include <QHash>
+#include <algorithm>
 #include <numeric>
 
 namespace normlens::ui {
@@ -16,8 +17,56 @@ QString markdownField(QString field) {
   return field.replace(u'\\', QStringLiteral("\\\\")).replace(u'|', QStringLiteral("\\|")).replace(u'\n', u' ');
 }
 
+// What LaTeX reads as more than itself, and signs that its usual fonts lack.
+QString latexField(const QString& field) {
+  static const QHash<QChar, QString> kWritten{{u'\\', QStringLiteral("\\textbackslash{}")},
+                                              {u'~', QStringLiteral("\\textasciitilde{}")},
+                                              {u'^', QStringLiteral("\\textasciicircum{}")},
+                                              {u'\n', QStringLiteral(" ")},
+                                              {u'µ', QStringLiteral("$\\mu$")},
+                                              {u'×', QStringLiteral("$\\times$")},
+                                              {u'→', QStringLiteral("$\\to$")},
+                                              {u'≤', QStringLiteral("$\\le$")},
+                                              {u'±', QStringLiteral("$\\pm$")},
+                                              {u'–', QStringLiteral("--")},
+                                              {u'…', QStringLiteral("\\ldots{}")},
+                                              {u'γ', QStringLiteral("$\\gamma$")},
+                                              {u'β', QStringLiteral("$\\beta$")},
+                                              {u'Δ', QStringLiteral("$\\Delta$")}};
+  constexpr QStringView kEscaped = u"&%$#_{}";
+  QString written;
+  for (const QChar c : field) {
+    if (kEscaped.contains(c)) written += u'\\';
+    written += kWritten.value(c, QString(c));
+  }
+  return written;
+}
+
+QString latexLine(const QStringList& fields) {
+  QStringList written;
+  for (const QString& field : fields) written << latexField(field);
+  return written.join(QStringLiteral(" & ")) + QStringLiteral(" \\\\\n");
+}
+
+// Where a reader looks for digits below each other.
+bool holdsNumbers(const QAbstractItemModel& model, const QVector<int>& rows, int column) {
+  return std::ranges::any_of(rows, [&](int row) {
+    const QString field = model.index(row, column).data().toString();
+    return !field.isEmpty() && field.front().isDigit();
+  });
+}
+
+QString latexBefore(const QAbstractItemModel& model, const QVector<int>& rows) {
+  QString columns;
+  for (int column = 0; column < model.columnCount(); ++column) {
+    columns += holdsNumbers(model, rows, column) ? u'r' : u'l';
+  }
+  return QStringLiteral("\\begin{tabular}{%1}\n\\toprule\n").arg(columns);
+}
+
 QString lineOf(const QStringList& fields, TableFormat format) {
   if (format == TableFormat::Csv) return csvLine(fields);
+  if (format == TableFormat::Latex) return latexLine(fields);
   QStringList written;
   for (const QString& field : fields) written << markdownField(field);
   return QStringLiteral("| %1 |\n").arg(written.join(QStringLiteral(" | ")));
@@ -38,13 +87,16 @@ QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, Tab
     heads << model.headerData(column, Qt::Horizontal).toString();
     rule << QStringLiteral("---");
   }
-  QString text = lineOf(heads, format);
+  QString text = format == TableFormat::Latex ? latexBefore(model, rows) : QString();
+  text += lineOf(heads, format);
   if (format == TableFormat::Markdown) text += lineOf(rule, format);
+  if (format == TableFormat::Latex) text += QStringLiteral("\\midrule\n");
   for (const int row : rows) {
     QStringList fields;
     for (int column = 0; column < columns; ++column) fields << model.index(row, column).data().toString();
     text += lineOf(fields, format);
   }
+  if (format == TableFormat::Latex) text += QStringLiteral("\\bottomrule\n\\end{tabular}\n");
   return text;
 }
 

@@ -8,9 +8,10 @@
 
 namespace normlens::ui {
 
-enum class TableFormat { Csv, Markdown };
+enum class TableFormat { Csv, Markdown, Latex };
 
-// rows: of the model's root, in this order. CSV as in RFC 4180 (quotes doubled, lines end in CR LF).
+// rows: of the model's root, in this order. CSV as in RFC 4180 (quotes doubled, lines end in CR LF). LaTeX: a tabular
+// with the rules of the package booktabs; columns of numbers are flush right.
 [[nodiscard]] QString tableText(const QAbstractItemModel& model, const QVector<int>& rows, TableFormat format);
 // One such line of CSV.
 [[nodiscard]] QString csvLine(const QStringList& fields);

@@ -33,6 +33,7 @@ ModelIndex::ModelIndex(std::shared_ptr<const protocol::GraphDocument> graph) : g
 }
 
 void ModelIndex::merge(const std::vector<protocol::GraphValue>& values) {
+  if (values.empty()) return;
   auto merged = std::make_shared<protocol::GraphDocument>(*graph_);
   for (const protocol::GraphValue& update : values) {
     if (protocol::GraphValue* own = find(values_, merged->values, update.id)) {

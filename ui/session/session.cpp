@@ -28,6 +28,12 @@ Session::Session(EngineClient* engine, QObject* parent)
       selection_(new GraphSelection(this)) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
   connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
+    if (id == confirmation_.request && confirmation_.kind != JobKind::None) {
+      confirmation_.stage = stage;
+      confirmation_.fraction = fraction;
+      Q_EMIT jobChanged();
+      return;
+    }
     if (id != job_.request || !busy()) return;
     job_.stage = stage;
     job_.fraction = fraction;
@@ -45,6 +51,7 @@ Session::Session(EngineClient* engine, QObject* parent)
     served_ = false;
     fatal_ = fatal_ || (recovering_ && engine_->failedStarts() == 0);
     recovering_ = false;
+    confirmation_ = {};
     endJob();
     Q_EMIT engineLost(reason);
   });
@@ -91,7 +98,8 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
 }
 
 void Session::cancel() {
-  if (busy()) engine_->cancel(job_.request);
+  if (busy()) return engine_->cancel(job_.request);
+  if (confirmation_.kind != JobKind::None) engine_->cancel(confirmation_.request);
 }
 
 void Session::startOpening(const QString& path) {
@@ -112,6 +120,7 @@ void Session::startOpening(const QString& path) {
 }
 
 void Session::analyze() {
+  dropConfirmation();
   const Failed stopped = [this](const EngineError&) { dropAnalysis(); };
   if (nothingChosen(inputs_)) {
     runAnalysis(stopped);
@@ -143,7 +152,7 @@ void Session::analyzeGuessing() {
 
 void Session::runAnalysis(Failed failed) {
   runJob(
-      JobKind::Analyzing, methods::kAnalyze, protocol::NoParams{},
+      JobKind::Analyzing, methods::kAnalyze, protocol::AnalyzeParams{true},
       [this](protocol::Analysis& analysis) { analyzed(std::move(analysis)); }, std::move(failed));
 }
 
@@ -161,6 +170,7 @@ void Session::dropAnalysis() {
 void Session::setInputs(const protocol::InputsParams& inputs) {
   if (!model_ || !served_) return;
   const protocol::InputsParams before = inputs_;
+  dropConfirmation();
   runJob(
       JobKind::Analyzing, methods::kSetInputs, inputs,
       [this, inputs, before](const protocol::InputsInfo&) {
@@ -226,6 +236,7 @@ void Session::requestPlan() {
     Q_EMIT planChanged();
     restoreProject();
     foldAgain();
+    confirm();
   });
   requestOffer();
 }
@@ -246,6 +257,7 @@ void Session::requestOffer() {
 // An older proof and its measurements are shown until there is another one.
 void Session::fold() {
   if (!analysis_) return;
+  confirm();  // where it was stopped: a fold is of what a run has shown
   if (job_.kind == JobKind::Measuring) voidProof();
   protocol::FoldParams params;
   params.plan = choices_->params();

@@ -33,7 +33,7 @@
 
 namespace normlens::ui {
 
-enum class JobKind { None, Opening, Analyzing, Planning, Folding, Measuring, Exporting, SavingTensor };
+enum class JobKind { None, Opening, Analyzing, Confirming, Planning, Folding, Measuring, Exporting, SavingTensor };
 
 struct Job {
   JobKind kind = JobKind::None;
@@ -80,6 +80,10 @@ class Session final : public QObject {
   [[nodiscard]] GraphSelection* selection() const { return selection_; }
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
+  // The run that confirms an early analysis. It goes on beside the jobs, which the engine does after it.
+  [[nodiscard]] const Job& confirmation() const { return confirmation_; }
+  // What is known was inferred, and no run has confirmed it.
+  [[nodiscard]] bool early() const { return analysis_ && analysis_->early; }
   // The engine has the model shown, not another one or none: work can be asked of it. Else resume() opens it again.
   [[nodiscard]] bool served() const { return served_; }
   // The project that is opened until its plan is there; nullptr: none.
@@ -101,7 +105,7 @@ class Session final : public QObject {
   void fold();                                             // applies the plan and proves it; again: proves anew
   void measure();                                          // as measurements() says; stopped, what was measured is kept
   void exportTo(const QString& path, bool force = false);  // in the flavour that was folded
-  void cancel();                                           // the running job
+  void cancel();                                           // the running job, else the confirmation
 
   // What the model is run with: nothing set means guessed by the engine. Analyses anew; the plan's parameters stay.
   // What the engine refuses is told by problem() and changes nothing.
@@ -138,7 +142,8 @@ class Session final : public QObject {
   void inputsChanged();
   void modelChanged();  // also when there is none any more
   void analysisChanged();
-  void planChanged();  // also when only its parameters changed
+  void confirmed(const QStringList& norms);  // the run that had to agree is done; names of those with another verdict
+  void planChanged();                        // also when only its parameters changed
   void foldChanged();
   void jobChanged();
   void exportDone();
@@ -185,6 +190,10 @@ class Session final : public QObject {
   void inputsRefused(const protocol::InputsParams& before);
   void restoreProject();
   void analyzed(protocol::Analysis&& analysis);
+  void confirm();
+  void dropConfirmation();
+  void takeAnalysis(protocol::Analysis&& analysis);
+  void confirmedBy(protocol::Analysis&& run);
   void requestPlan();
   void requestOffer();
 
@@ -215,7 +224,7 @@ class Session final : public QObject {
   int digits_ = 4;
   double limitSeconds_ = 0;
   int64_t limitBytes_ = 0;
-  Job job_;
+  Job job_, confirmation_;
   QElapsedTimer clock_;
   RemainingTime remaining_;
   QHash<int, protocol::TensorStats> statsCache_;  // under choices_

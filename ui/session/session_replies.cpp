@@ -74,13 +74,17 @@ void Session::opened(protocol::ModelInfo&& info) {
   analyze();
 }
 
-void Session::analyzed(protocol::Analysis&& analysis) {
+void Session::takeAnalysis(protocol::Analysis&& analysis) {
   index_.merge(std::exchange(analysis.values, {}));
   analysis_ = std::move(analysis);
   analysis_->probe_error = inWindowWords(text(analysis_->probe_error)).toStdString();
   statsCache_.clear();  // what a plan centers is known only now
   const protocol::Totals& totals = analysis_->totals;
   rememberFile({path_, totals.free + totals.with_centering, totals.layer_norms});
+}
+
+void Session::analyzed(protocol::Analysis&& analysis) {
+  takeAnalysis(std::move(analysis));
   // Once the user has changed the plan it is no longer the project's.
   if (restoring_ && choices_->undoStack()->count() == 0) {
     restoring_->lost.clear();

@@ -18,13 +18,19 @@ void copyTable(const QTableView& table, TableFormat format) {
 }
 
 void addCopyActions(QMenu* menu, QTableView* table) {
-  const QPair<TableFormat, QString> formats[] = {
-      {TableFormat::Csv, QCoreApplication::translate("CopyTable", "Copy as CSV")},
-      {TableFormat::Markdown, QCoreApplication::translate("CopyTable", "Copy as Markdown")}};
-  for (const auto& [format, title] : formats) {
-    QAction* action = menu->addAction(title);
-    action->setObjectName(format == TableFormat::Csv ? QStringLiteral("copyCsv") : QStringLiteral("copyMarkdown"));
-    QObject::connect(action, &QAction::triggered, table, [table, format = format] { copyTable(*table, format); });
+  struct Entry {
+    TableFormat format;
+    const char* name;
+    QString title;
+  };
+  const Entry entries[] = {
+      {TableFormat::Csv, "copyCsv", QCoreApplication::translate("CopyTable", "Copy as CSV")},
+      {TableFormat::Markdown, "copyMarkdown", QCoreApplication::translate("CopyTable", "Copy as Markdown")},
+      {TableFormat::Latex, "copyLatex", QCoreApplication::translate("CopyTable", "Copy as LaTeX")}};
+  for (const Entry& entry : entries) {
+    QAction* action = menu->addAction(entry.title);
+    action->setObjectName(QLatin1String(entry.name));
+    QObject::connect(action, &QAction::triggered, table, [table, format = entry.format] { copyTable(*table, format); });
   }
 }
 

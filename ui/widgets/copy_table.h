@@ -1,5 +1,5 @@
-// Copying from a table: Ctrl+C copies the chosen rows (all, where none is chosen) as CSV, the context menu as CSV or
-// Markdown. Both take what is shown, in the order in which it is shown.
+// Copying from a table: Ctrl+C copies the chosen rows (all, where none is chosen) as CSV, the context menu as CSV,
+// Markdown or LaTeX. Both take what is shown, in the order in which it is shown.
 #pragma once
 
 #include <QMenu>
@@ -10,7 +10,7 @@
 namespace normlens::ui {
 
 void copyTable(const QTableView& table, TableFormat format);
-// Two entries, "Copy as CSV" and "Copy as Markdown".
+// "Copy as CSV", "Copy as Markdown", "Copy as LaTeX".
 void addCopyActions(QMenu* menu, QTableView* table);
 // Ctrl+C while the table has the focus.
 void addCopyShortcut(QTableView* table);

@@ -104,6 +104,7 @@ class MainWindow final : public QMainWindow {
   void showEngineLost(const QString& reason);
   void showSilence(int seconds);
   void dismissWhenWorkBegins();
+  void logConfirmation(const QStringList& norms);
   void showFoldResult();
   void showLeftOut();  // what fell with an edit that the user left out
   void showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways = {});

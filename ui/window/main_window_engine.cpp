@@ -81,6 +81,7 @@ void MainWindow::connectSession() {
     }
     fillSearch();
   });
+  connect(session_, &Session::confirmed, this, &MainWindow::logConfirmation);
   connect(session_, &Session::foldChanged, this, &MainWindow::showFoldResult);
   connect(session_->choices(), &PlanChoices::leavingOut, this, [this](const protocol::EditInfo& edit) {
     const auto& fall = session_->preview()->fall();
@@ -112,6 +113,14 @@ void MainWindow::connectSession() {
   connect(session_->choices()->undoStack(), &QUndoStack::indexChanged, this, &MainWindow::refresh);
 }
 
+void MainWindow::logConfirmation(const QStringList& norms) {
+  BottomPanel* log = workspace_->bottom();
+  if (!session_->analysis()->probe_error.empty()) return;
+  if (norms.isEmpty()) return log->log(tr("A run showed the shapes that were inferred; all verdicts stand."));
+  log->log(
+      tr("A run showed other shapes than were inferred. Other verdicts: %1.").arg(norms.join(QStringLiteral(", "))));
+}
+
 // What a bar says is of the work before. Not the engine's own: its buttons are still needed.
 void MainWindow::dismissWhenWorkBegins() {
   const Job& job = session_->job();
@@ -125,7 +134,7 @@ void MainWindow::refresh() {
   story_->setVisible(pages_->currentWidget() == workspace_);
   status_->showEngine(*engine_);
   status_->showModel(*session_);
-  status_->showJob(session_->job());
+  status_->showJob(session_->busy() ? session_->job() : session_->confirmation());
   const bool ready = engine_->state() == EngineClient::State::Ready;
   showTitle();
   const protocol::EngineInfo& engine = engine_->info();

@@ -1,7 +1,9 @@
 #include "core/analysis/plan/norm_states.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "core/analysis/explain.h"
 #include "core/base/formatted.h"
@@ -28,6 +30,33 @@ std::string shapeText(const graph::Value& value) {
     text += (text.empty() ? "" : ",") + std::to_string(size);
   return "[" + text + "]";
 }
+
+using Edits = std::vector<const PlannedEdit*>;
+
+Edits servingNorm(const Edits& edits, int norm) {
+  Edits out;
+  std::ranges::copy_if(edits, std::back_inserter(out),
+                       [&](const PlannedEdit* planned) { return planned->frees.contains(norm); });
+  return out;
+}
+
+// The edits of a plan that a norm may have a reason not to be served by.
+struct Costly {
+  explicit Costly(const Plan& plan) {
+    for (const PlannedEdit& planned : plan.edits) {
+      const auto* center = std::get_if<CenterConstant>(&planned.edit);
+      if (center != nullptr && center->split) copies.push_back(&planned);
+      if (std::holds_alternative<InsertCentering>(planned.edit)) centerings.push_back(&planned);
+    }
+  }
+  Edits copies, centerings;
+};
+
+struct Other {
+  explicit Other(Plan made) : plan(std::move(made)), costly(plan) {}
+  Plan plan;
+  Costly costly;
+};
 
 class States {
  public:
@@ -71,43 +100,34 @@ class States {
     return other;
   }
   // Without a centering, whatever the file grows by.
-  const Plan& freely() {
+  const Other& freely() {
     if (!freely_) {
       PlanOptions other = like(Policy::Free);
       other.centerValues.clear();
-      freely_ = makePlan(analysis_, other);
+      freely_.emplace(makePlan(analysis_, other));
     }
     return *freely_;
   }
   // Without a copy, whatever the centerings cost.
-  const Plan& byCentering() {
+  const Other& byCentering() {
     if (!byCentering_) {
       PlanOptions other = like(Policy::Balanced);
       constexpr int64_t kWorthAnything = 100'000;
       other.prices = {kWorthAnything, ElementPrices{}.centering};
       other.copyValues.clear();
       other.maxGrowthPercent = 0;
-      byCentering_ = makePlan(analysis_, other);
+      byCentering_.emplace(makePlan(analysis_, other));
     }
     return *byCentering_;
   }
 
   // ---- what a norm rests on
 
-  [[nodiscard]] Values copiesFor(const Plan& plan, int norm) const {
+  [[nodiscard]] Values copiesFor(const Costly& edits, int norm) const {
     Values out;
-    for (const PlannedEdit& planned : plan.edits) {
-      const auto* center = std::get_if<CenterConstant>(&planned.edit);
-      if (center == nullptr || !center->split || !planned.frees.contains(norm)) continue;
-      for (const auto& part : center->parts) out.push_back(valueOf_[static_cast<size_t>(part.constant)]);
-    }
-    return out;
-  }
-  [[nodiscard]] static std::vector<const PlannedEdit*> centeringsFor(const Plan& plan, int norm) {
-    std::vector<const PlannedEdit*> out;
-    for (const PlannedEdit& planned : plan.edits) {
-      if (std::holds_alternative<InsertCentering>(planned.edit) && planned.frees.contains(norm))
-        out.push_back(&planned);
+    for (const PlannedEdit* planned : servingNorm(edits.copies, norm)) {
+      for (const auto& part : std::get<CenterConstant>(planned->edit).parts)
+        out.push_back(valueOf_[static_cast<size_t>(part.constant)]);
     }
     return out;
   }
@@ -121,18 +141,18 @@ class States {
 
   [[nodiscard]] std::vector<PlanWay> waysOf(int norm, const NormState& state) {
     if (verdictOf(norm) == Verdict::Blocked) return {};
-    Values copies = copiesFor(plan_, norm);
-    auto centerings = centeringsFor(plan_, norm);
+    Values copies = copiesFor(costly_, norm);
+    auto centerings = servingNorm(costly_.centerings, norm);
     const bool kept = state.kind == NormState::Kind::Kept;
     const bool copying = !copies.empty();
     if (!kept && copying == !centerings.empty()) return {};  // neither, or each for what the other does not serve
     if (!copying) {
-      if (!contains(freely().folded, norm)) return {};
-      copies = copiesFor(freely(), norm);
+      if (!contains(freely().plan.folded, norm)) return {};
+      copies = copiesFor(freely().costly, norm);
     }
     if (centerings.empty()) {
-      if (!contains(byCentering().folded, norm)) return {};
-      centerings = centeringsFor(byCentering(), norm);
+      if (!contains(byCentering().plan.folded, norm)) return {};
+      centerings = servingNorm(byCentering().costly.centerings, norm);
     }
     if (copies.empty() || centerings.empty()) return {};
     std::vector<PlanWay> ways;
@@ -187,9 +207,9 @@ class States {
       if (contains(options_->centerValues, value)) return "you center " + describeValue(graph_, value);
     }
     if (std::string kept = keptConstants(norm); !kept.empty()) return kept;
-    if (verdictOf(norm) == Verdict::Free && contains(freely().folded, norm)) {
-      Values missing = copiesFor(freely(), norm);
-      const Values made = copiesFor(plan_, norm);
+    if (verdictOf(norm) == Verdict::Free && contains(freely().plan.folded, norm)) {
+      Values missing = copiesFor(freely().costly, norm);
+      const Values made = copiesFor(costly_, norm);
       std::erase_if(missing, [&](ValueId value) { return contains(made, value); });
       if (std::string copies = copiesInWords(missing); !copies.empty()) return copies;
     }
@@ -205,10 +225,10 @@ class States {
     if (std::string kept = keptConstants(norm); !kept.empty()) return kept + withPrice(norm);
     if (options_->policy == Policy::Free) return "policy free allows no centering";
     for (const PlanWay& way : state.ways) {
-      if (way.copy) return copiesInWords(copiesFor(freely(), norm)) + withPrice(norm);
+      if (way.copy) return copiesInWords(copiesFor(freely().costly, norm)) + withPrice(norm);
     }
-    if (contains(freely().folded, norm)) {
-      if (std::string copies = copiesInWords(copiesFor(freely(), norm)); !copies.empty()) return copies;
+    if (contains(freely().plan.folded, norm)) {
+      if (std::string copies = copiesInWords(copiesFor(freely().costly, norm)); !copies.empty()) return copies;
     }
     const std::string price = priceInWords(norm);
     return price.empty() ? "another edit of the plan takes from it what it rests on" : price;
@@ -222,13 +242,13 @@ class States {
   // The centerings that are missing for it, against all folds that these would bring; empty: none would bring it.
   // That the plan is the best one says that they cost at least as much.
   [[nodiscard]] std::string priceInWords(int norm) {
-    if (options_->policy != Policy::Balanced || !contains(byCentering().folded, norm)) return {};
+    if (options_->policy != Policy::Balanced || !contains(byCentering().plan.folded, norm)) return {};
     const auto missing = missingFor(norm);
     if (missing.empty()) return {};
     int64_t cost = 0, saved = 0;
     for (const auto* planned : missing) cost += options_->prices.centering * elementsOf(*planned);
     size_t folds = 0;
-    for (const int other : byCentering().folded) {
+    for (const int other : byCentering().plan.folded) {
       if (contains(plan_.folded, other) || contains(options_->keepNorms, other)) continue;
       const auto needed = missingFor(other);
       const auto isThere = [&](const auto* planned) { return std::ranges::find(missing, planned) != missing.end(); };
@@ -250,12 +270,11 @@ class States {
     return what + " more than " + numberWord(folds) + (folds == 1 ? " fold saves" : " folds save");
   }
 
-  [[nodiscard]] std::vector<const PlannedEdit*> missingFor(int norm) {
-    auto missing = centeringsFor(byCentering(), norm);
+  [[nodiscard]] Edits missingFor(int norm) {
+    auto missing = servingNorm(byCentering().costly.centerings, norm);
     std::erase_if(missing, [&](const PlannedEdit* planned) {
-      return std::ranges::any_of(plan_.edits, [&](const PlannedEdit& there) {
-        return there.claim == planned->claim && std::holds_alternative<InsertCentering>(there.edit);
-      });
+      return std::ranges::any_of(costly_.centerings,
+                                 [&](const PlannedEdit* there) { return there->claim == planned->claim; });
     });
     return missing;
   }
@@ -265,7 +284,8 @@ class States {
   const Plan& plan_;
   const PlanOptions* options_;
   std::vector<ValueId> valueOf_;  // by constant
-  std::optional<Plan> freely_, byCentering_;
+  Costly costly_{plan_};
+  std::optional<Other> freely_, byCentering_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string_view>
 #include <unordered_map>
 
 #include "core/run/tensors.h"
@@ -25,19 +26,29 @@ struct NormPlace {
   ValueId input = graph::kNoValue, output = graph::kNoValue;
 };
 
-// LayerNorms, written out or not, and RmsNorms: what a fold makes one of the other. In execution order.
-std::vector<NormPlace> normPlaces(const Graph& graph, const std::vector<analysis::LayerNorm>& layerNorms) {
-  std::unordered_map<NodeId, const analysis::LayerNorm*> byNode;
+// LayerNorms and RMSNorms, written out or not: what a fold makes one of the other. In execution order.
+std::vector<NormPlace> normPlaces(const Graph& graph, const std::vector<analysis::LayerNorm>& layerNorms,
+                                  const std::vector<analysis::OtherNorm>& others) {
+  std::unordered_map<NodeId, const analysis::NormParts*> byNode;
   for (const analysis::LayerNorm& norm : layerNorms) byNode.emplace(norm.node, &norm);
+  for (const analysis::OtherNorm& norm : others) {
+    if (norm.kind == "RMSNorm") byNode.emplace(norm.node, &norm);
+  }
   std::vector<NormPlace> places;
   for (const NodeId id : graph.executionOrder()) {
     if (const auto norm = byNode.find(id); norm != byNode.end()) {
       places.push_back({id, norm->second->input, norm->second->output});
-    } else if (graph.node(id).kind == OpKind::RmsNorm) {
-      places.push_back({id, graph.node(id).operands.front(), graph.node(id).outputs.front()});
     }
   }
   return places;
+}
+
+// "13", "block/13#1": not a name of the file but a number, and another one once ops were added.
+bool isNumber(std::string_view name) {
+  name = name.substr(0, name.rfind('#'));
+  const size_t slash = name.rfind('/');
+  if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
+  return !name.empty() && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 void addWithSum(const Graph& graph, ValueId value, std::vector<ValueId>& candidates) {
@@ -86,13 +97,13 @@ class Order {
 
 class Matcher {
  public:
-  Matcher(const Graph& a, const std::vector<analysis::LayerNorm>& normsOfA, const Graph& b)
-      : a_(a),
-        b_(b),
-        order_(a),
-        placesOfA_(normPlaces(a, normsOfA)),
-        placesOfB_(normPlaces(b, analysis::findNorms(b).layerNorms)) {
+  Matcher(const Graph& a, const Graph& b) : a_(a), b_(b), order_(a) {
     for (size_t id = 0; id < b.values.size(); ++id) byName_.emplace(b.values[id].name, static_cast<ValueId>(id));
+  }
+  Matcher(const Graph& a, const std::vector<analysis::LayerNorm>& normsOfA, const Graph& b) : Matcher(a, b) {
+    const analysis::Norms normsOfB = analysis::findNorms(b);
+    placesOfA_ = normPlaces(a, normsOfA, analysis::findNorms(a).others);
+    placesOfB_ = normPlaces(b, normsOfB.layerNorms, normsOfB.others);
   }
 
   [[nodiscard]] Site input(const analysis::LayerNorm& norm) const {
@@ -159,8 +170,16 @@ class Matcher {
   }
   [[nodiscard]] ValueId named(ValueId ofA) const {
     if (ofA == graph::kNoValue) return graph::kNoValue;
-    const auto same = byName_.find(a_.value(ofA).name);
-    return same == byName_.end() ? graph::kNoValue : same->second;
+    const std::string& name = a_.value(ofA).name;
+    const auto same = byName_.find(name);
+    if (same == byName_.end() || (isNumber(name) && !areMadeAlike(ofA, same->second))) return graph::kNoValue;
+    return same->second;
+  }
+  [[nodiscard]] bool areMadeAlike(ValueId ofA, ValueId ofB) const {
+    const NodeId makerOfA = a_.value(ofA).producer, makerOfB = b_.value(ofB).producer;
+    if (makerOfA == graph::kNone || makerOfB == graph::kNone) return makerOfA == makerOfB;
+    const graph::Node &one = a_.node(makerOfA), &other = b_.node(makerOfB);
+    return one.op == other.op && a_.scope(one.scope).path == b_.scope(other.scope).path;
   }
   [[nodiscard]] const NormPlace* ofSameRank(NodeId nodeOfA) const {
     const auto place = std::ranges::find(placesOfA_, nodeOfA, &NormPlace::node);
@@ -255,7 +274,7 @@ std::vector<Site> normSites(const Graph& a, const std::vector<analysis::LayerNor
 }
 
 std::vector<Site> valueSites(const Graph& a, const std::vector<ValueId>& values, const Graph& b) {
-  const Matcher matcher(a, {}, b);
+  const Matcher matcher(a, b);
   std::vector<Site> sites;
   for (const ValueId id : values) {
     Site site = matcher.value(id);

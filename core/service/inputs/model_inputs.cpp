@@ -98,6 +98,15 @@ std::optional<formats::Tensors> widened(const formats::Tensors& inputs, std::ini
   return any ? std::optional(std::move(out)) : std::nullopt;
 }
 
+// The widest first.
+std::vector<formats::Tensors> widened(const formats::Tensors& inputs) {
+  std::vector<formats::Tensors> all;
+  for (const auto axes : {std::initializer_list<size_t>{0, 1}, std::initializer_list<size_t>{0}}) {
+    if (auto wide = widened(inputs, axes)) all.push_back(std::move(*wide));
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputChoice& choice) {
@@ -127,13 +136,17 @@ Result<ChosenInputs> chooseModelInputs(const formats::Model& model, const InputC
 }
 
 Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
-  for (const auto axes : {std::initializer_list<size_t>{0, 1}, std::initializer_list<size_t>{0}}) {
-    const auto wide = widened(inputs, axes);
-    if (!wide) continue;
-    if (model.probe(*wide, task)) return {};
+  for (const auto& wide : widened(inputs)) {
+    if (model.probe(wide, task)) return {};
     if (auto status = task.check(); !status) return status;
   }
   return model.probe(inputs, task);
+}
+
+bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs) {
+  const auto wide = widened(inputs);
+  return std::ranges::any_of(wide, [&](const auto& tensors) { return model.inferShapes(tensors); }) ||
+         model.inferShapes(inputs);
 }
 
 }  // namespace normlens::service

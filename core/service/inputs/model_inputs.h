@@ -21,5 +21,7 @@ struct ChosenInputs {
 // first repeated along their leading axes of size 1. Falls back to the inputs as they are (a trace may have baked the
 // 1).
 [[nodiscard]] Status probeModel(formats::Model& model, const formats::Tensors& inputs, const Task& task);
+// The same for Model::inferShapes().
+[[nodiscard]] bool inferModelShapes(formats::Model& model, const formats::Tensors& inputs);
 
 }  // namespace normlens::service

@@ -55,12 +55,7 @@ class Engine {
     bind(methods::kOpen, [this](const auto& p) { return open(p); });
     bindNeedingModel(methods::kReadGraph, [this](const auto& p) { return readGraph(p); });
     bindNeedingModel(methods::kWeightDigests, [this](const auto& p) { return weightDigests(p); });
-    bindNeedingModel(methods::kAnalyze, [this](const auto&) {
-      auto told = analysis(*model_);
-      if (!inputs_.empty()) told.inputs = inputs_;
-      told.unused_arrays = unusedArrays_;
-      return told;
-    });
+    bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
@@ -98,6 +93,25 @@ class Engine {
       if (auto status = mischief_.before(name, task); !status) return tl::unexpected<Error>(status.error());
       return function(params);
     });
+  }
+
+  void bindAnalyze() {
+    const std::string name(methods::kAnalyze.name);
+    dispatcher_.bind(methods::kAnalyze,
+                     [this, name](const protocol::AnalyzeParams& params, const Task& task) -> Result<protocol::Analysis> {
+                       if (auto status = mischief_.before(name, task); !status) return tl::unexpected(status.error());
+                       if (!model_) return fail(ErrorCode::Usage, "No model is open.");
+                       auto told = analysis(*model_);
+                       if (!inputs_.empty()) told.inputs = inputs_;
+                       told.unused_arrays = unusedArrays_;
+                       told.early = params.early && mischief_.early > 0;
+                       if (params.early || mischief_.early == 0) return told;
+                       if (auto status = mischief_.confirming(task); !status) return tl::unexpected(status.error());
+                       told.values.clear();
+                       if (mischief_.surprise >= 0)
+                         told.norms.at(static_cast<size_t>(mischief_.surprise)).verdict = "blocked";
+                       return told;
+                     });
   }
 
   // Rounds come one after another, so that a window has something to follow and to stop.

@@ -57,6 +57,8 @@ Mischief Mischief::fromArguments(int argc, char** argv) {
       mischief.attacks.emplace_back(value.substr(0, value.find('=')), value.substr(value.find('=') + 1));
     if (option == "--while") mischief.onlyWhile = value;
     if (option == "--blocks") mischief.blocks = std::atoi(value.c_str());
+    if (option == "--early") mischief.early = std::atoi(value.c_str());
+    if (option == "--surprise") mischief.surprise = std::atoi(value.c_str());
     if (option == "--round") mischief.roundPause = std::chrono::milliseconds(std::atoi(value.c_str()));
   }
   return mischief;
@@ -83,6 +85,8 @@ Status Mischief::before(const std::string& method, const Task& task) const {
   }
   return {};
 }
+
+Status Mischief::confirming(const Task& task) const { return dawdle(early, task); }
 
 bool Mischief::talksNonsense(const std::string& method) const { return contains(nonsense, method); }
 

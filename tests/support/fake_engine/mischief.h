@@ -8,6 +8,8 @@
 //   --attack METHOD=HOW writes what no engine should before it answers (see attacks.h), or stops here
 //   --while FILE        misbehaves only as long as FILE exists, and removes it the first time
 //   --blocks N          size of the model
+//   --early MS          analyses early, and then takes so long to confirm it
+//   --surprise NORM     ... and finds this one blocked
 //   --round MS          pause between the rounds of a measurement, not really mischief
 #pragma once
 
@@ -26,11 +28,13 @@ struct Mischief {
   std::vector<std::pair<std::string, std::string>> attacks;  // method, how
   std::string onlyWhile;
   int blocks = 4;
+  int early = 0, surprise = -1;
   std::chrono::milliseconds roundPause{2};
 
   static Mischief fromArguments(int argc, char** argv);
   // Called first by every handler. An error or a cancellation is the handler's answer.
   [[nodiscard]] Status before(const std::string& method, const Task& task) const;
+  [[nodiscard]] Status confirming(const Task& task) const;
   [[nodiscard]] bool talksNonsense(const std::string& method) const;
 };
 

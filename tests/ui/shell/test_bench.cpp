@@ -427,7 +427,11 @@ class TestBench final : public QObject {
     QVERIFY(shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QStringLiteral("a.svg"))));
     QFile svg(folder_.filePath(QStringLiteral("a.svg")));
     QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().contains("<svg"));
-    QVERIFY(!shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QStringLiteral("none/a.svg"))));
+    QVERIFY(save("benchSavePicture", "benchPictureDialog", QStringLiteral("a.pdf")).startsWith("%PDF"));
+    shown.child<QAction>("benchCopyLatex")->trigger();
+    QVERIFY(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("\\begin{tabular}")));
+    for (const char* name : {"none/a.svg", "none/a.pdf"})
+      QVERIFY(!shown.child<ChartView>("benchChart")->savePicture(folder_.filePath(QLatin1String(name))));
   }
 
   void aProjectKeepsThemAll() {

@@ -238,7 +238,7 @@ class TestEngineClient final : public QObject {
     ready.engine.request(methods::kOpen, openParams(), gone.get(), [&](const Reply<protocol::ModelInfo>&) { ++times; });
     gone.reset();
     Answer<protocol::Analysis> after;
-    ready.engine.request(methods::kAnalyze, protocol::NoParams{}, &ready.context, after.take());
+    ready.engine.request(methods::kAnalyze, protocol::AnalyzeParams{}, &ready.context, after.take());
     QTRY_VERIFY(after.reply);
     QCOMPARE(times, 0);
   }

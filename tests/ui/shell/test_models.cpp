@@ -312,7 +312,7 @@ class TestModels final : public QObject {
     QCOMPARE(sorter.rowCount(), 0);
   }
 
-  void tablesAreCopiedAsCsvAndMarkdown() {
+  void tablesAreCopiedAsCsvMarkdownAndLatex() {
     QStandardItemModel model(2, 2);
     model.setHorizontalHeaderLabels({QStringLiteral("name"), QStringLiteral("why")});
     model.setItem(0, 0, new QStandardItem(QStringLiteral("a,b")));
@@ -323,6 +323,11 @@ class TestModels final : public QObject {
              QStringLiteral("name,why\r\n\"a,b\",\"he said \"\"no\"\"\"\r\nc|d,plain\r\n"));
     QCOMPARE(tableText(model, {1}, TableFormat::Markdown),
              QStringLiteral("| name | why |\n| --- | --- |\n| c\\|d | plain |\n"));
+    model.setItem(1, 0, new QStandardItem(QStringLiteral("ln_1")));
+    model.setItem(1, 1, new QStandardItem(QStringLiteral("3.8 µs, 5%")));
+    QCOMPARE(tableText(model, {1}, TableFormat::Latex),
+             QStringLiteral("\\begin{tabular}{lr}\n\\toprule\nname & why \\\\\n\\midrule\n"
+                            "ln\\_1 & 3.8 $\\mu$s, 5\\% \\\\\n\\bottomrule\n\\end{tabular}\n"));
   }
 
   void aMeasurementIsTakenAlongAsPlainNumbersInEveryLocale() {

@@ -65,7 +65,8 @@ void NormDelegate::paintGroup(QPainter& painter, const QRect& row, const QModelI
   paintIcon(painter, QRectF(row.left() + 10, middle - 6, 12, 12),
             open ? QStringLiteral("chevron_down") : QStringLiteral("chevron_right"), theme.textSoft);
   const int count = index.data(NormModel::CountRole).toInt();
-  paintIcon(painter, QRectF(row.left() + 28, middle - 8, 16, 16), verdictIcon(verdict),
+  paintIcon(painter, QRectF(row.left() + 28, middle - 8, 16, 16),
+            verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()),
             count > 0 ? verdictColor(verdict, theme) : theme.textSoft);
   const QFont titleFont = uiFont(13, QFont::DemiBold), countFont = uiFont(12, QFont::Medium);
   const QString title = index.data().toString(), counted = QString::number(count);
@@ -98,8 +99,8 @@ void NormDelegate::paintNorm(QPainter& painter, const QStyleOptionViewItem& opti
   }
   const QRect line(row.left(), row.top(), row.width(), kRow);
   const Verdict verdict = verdictOf(index);
-  paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14), verdictIcon(verdict),
-            verdictColor(verdict, theme));
+  paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
+            verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()), verdictColor(verdict, theme));
   const auto state = static_cast<PlanState>(index.data(NormModel::PlanRole).toInt());
   int right = kRight;
   if (state != PlanState::Unknown) {

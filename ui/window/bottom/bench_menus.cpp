@@ -76,7 +76,7 @@ void BenchPage::buildExportMenu() {
     connect(action, &QAction::triggered, this, run);
   };
   add(tr("Chart as picture…"), "benchSavePicture", [this] {
-    askWhere(tr("Save the chart"), "benchPictureDialog", {tr("Image (*.png)"), tr("Vector graphic (*.svg)")},
+    askWhere(tr("Save the chart"), "benchPictureDialog", {tr("SVG (*.svg)"), tr("PDF (*.pdf)"), tr("PNG (*.png)")},
              [this](const QString& path) { return chart_->savePicture(path); });
   });
   add(tr("Figures as CSV…"), "benchSaveCsv", [this] {
@@ -92,6 +92,9 @@ void BenchPage::buildExportMenu() {
     if (!result()) return;
     const QString table = tableText(*points_, allRows(*points_), TableFormat::Markdown);
     QGuiApplication::clipboard()->setText(table + benchNotes(*result(), paper()));
+  });
+  add(tr("Copy as LaTeX"), "benchCopyLatex", [this] {
+    if (result()) QGuiApplication::clipboard()->setText(tableText(*points_, allRows(*points_), TableFormat::Latex));
   });
   export_->setMenu(menu);
 }

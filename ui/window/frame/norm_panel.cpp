@@ -122,7 +122,8 @@ QWidget* NormPanel::makeModulePage() {
 
 void NormPanel::fillNorms() {
   following_ = true;
-  normModel_->setNorms(session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>());
+  normModel_->setNorms(session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>(),
+                       session_->early());
   showPlan();
   for (int group = 0; group < filter_->rowCount(); ++group) {
     const QModelIndex at = filter_->index(group, 0);

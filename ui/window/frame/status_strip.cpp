@@ -22,6 +22,8 @@ QString jobWord(JobKind kind) {
       return StatusStrip::tr("Opening");
     case JobKind::Analyzing:
       return StatusStrip::tr("Analysing");
+    case JobKind::Confirming:
+      return StatusStrip::tr("Confirming what was inferred");
     case JobKind::Planning:
       return StatusStrip::tr("Planning");
     case JobKind::Folding:

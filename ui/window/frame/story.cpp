@@ -29,7 +29,7 @@ StoryStep modelStep(const Session& session) {
 }
 
 StoryStep foldableStep(const Session& session) {
-  StoryStep step{tr("Can be done"), session.analysis().has_value(), {}};
+  StoryStep step{tr("Can be done"), session.analysis().has_value(), {}, session.early()};
   if (!session.analysis()) {
     step.pieces.push_back({session.busy() ? tr("finding out") : tr("not yet"), Tone::Faint});
     return step;
@@ -40,7 +40,9 @@ StoryStep foldableStep(const Session& session) {
     return step;
   }
   step.pieces.push_back({tr("%1 can fold free").arg(totals.free), totals.free > 0 ? Tone::Good : Tone::Plain,
-                         totals.free > 0 ? QStringLiteral("free") : QString()});
+                         totals.free == 0  ? QString()
+                         : session.early() ? QStringLiteral("free_early")
+                                           : QStringLiteral("free")});
   if (totals.with_centering > 0) {
     step.pieces.push_back(
         {tr("%1 only with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});

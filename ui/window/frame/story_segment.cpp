@@ -93,7 +93,8 @@ void StorySegment::paintEvent(QPaintEvent*) {
   painter.drawText(QRectF(kSide, 4, width() - kSide, 16), Qt::AlignVCenter | Qt::AlignLeft, step_.caption);
   if (step_.done) {
     const double left = kSide + QFontMetrics(captionFont).horizontalAdvance(step_.caption) + 5;
-    paintIcon(painter, QRectF(left, 6, 12, 12), QStringLiteral("check"), theme.good);
+    paintIcon(painter, QRectF(left, 6, 12, 12), step_.early ? QStringLiteral("clock") : QStringLiteral("check"),
+              step_.early ? theme.textSoft : theme.good);
   }
   int left = kSide;
   const int right = width() - kSide + 1;

@@ -17,6 +17,7 @@ struct StoryStep {
   QString caption;
   bool done = false;
   QVector<StoryPiece> pieces;
+  bool early = false;  // done, to be confirmed
 };
 
 class StorySegment final : public QAbstractButton {

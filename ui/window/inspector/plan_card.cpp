@@ -83,7 +83,9 @@ void PlanCard::showNorm(int norm) {
   const protocol::NormInfo* info = session_->norm(norm);
   if (info == nullptr) return;
   const Verdict verdict = verdictFromName(info->verdict);
-  verdict_->set(toneOf(verdict), verdictIcon(verdict), verdictTitle(verdict));
+  const bool early = session_->early();
+  verdict_->set(toneOf(verdict), verdictIcon(verdict, early),
+                early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict)) : verdictTitle(verdict));
   verdict_->setToolTip(verdictMeaning(verdict));
   const PlanMark mark = session_->planMark(norm);
   plan_->set(toneOf(mark.state), planIcon(mark.state), planBadge(mark.state));

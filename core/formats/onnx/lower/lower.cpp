@@ -264,6 +264,7 @@ NodeId Lowering::add(Node node, const std::vector<Operand>& operands, std::vecto
   std::vector<Value> values;
   for (Output& output : outputs) values.push_back(std::move(output.value));
   const NodeId id = out_.graph.addNode(std::move(node), std::move(values));
+  sizes_.added(out_.graph.node(id));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueId value = out_.graph.node(id).outputs[i];
     if (outputs[i].name == nullptr || outputs[i].name->empty())

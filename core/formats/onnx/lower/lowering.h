@@ -16,6 +16,7 @@
 #include "core/formats/onnx/read/known_types.h"
 #include "core/formats/onnx/read/scopes.h"
 #include "core/formats/onnx/run/runtime_ops.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::formats::onnx {
 
@@ -55,6 +56,7 @@ class Lowering {
 
   // For OpContext.
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
+  [[nodiscard]] ops::SizeQuestion& sizes() { return sizes_; }
   [[nodiscard]] static graph::ValueId find(const Frame& frame, const std::string& name);
   // The type of a value, as far as anything tells: rank and some dims may be known where the shape is not.
   [[nodiscard]] const KnownType& typeOf(graph::ValueId value) const;
@@ -120,6 +122,7 @@ class Lowering {
   const OnnxSource& source_;
   KnownTypes types_;
   Lowered out_;
+  ops::SizeQuestion sizes_{out_.graph};
   ScopeReader scopes_;
   std::map<std::string, const FunctionProto*> functions_;  // by key
   mutable std::optional<KnownTypes> staticTypes_;          // made when they are asked for

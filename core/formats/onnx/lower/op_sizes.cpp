@@ -106,12 +106,10 @@ std::optional<int64_t> OpContext::fixedSize(const Operand& operand, int64_t axis
 }
 
 bool OpContext::isSizeFixed(const Operand& operand, int64_t axis) const {
-  return ops::isSizeFixed(lowering_.graph(), operand.value, static_cast<size_t>(axis));
+  return lowering_.sizes().isFixed(operand.value, static_cast<size_t>(axis));
 }
 
-bool OpContext::isRankFixed(const Operand& operand) const {
-  return ops::hasRankOfProbe(lowering_.graph(), operand.value);
-}
+bool OpContext::isRankFixed(const Operand& operand) const { return lowering_.sizes().hasRankOfProbe(operand.value); }
 
 void OpContext::markComputedAxes(int sizes) {
   const auto dims = outputTypeAt(0).dims;
@@ -120,7 +118,7 @@ void OpContext::markComputedAxes(int sizes) {
   const auto numbers = knownInts(sizes);
   const bool known = numbers && numbers->size() == dims->size();
   const SizeReader reader(lowering_);
-  const Graph& graph = lowering_.graph();
+  ops::SizeQuestion& question = lowering_.sizes();
   std::vector<int64_t> computedAxes, written;
   std::optional<int64_t> rest;
   for (size_t i = 0; i < dims->size(); ++i) {
@@ -132,13 +130,13 @@ void OpContext::markComputedAxes(int sizes) {
     const auto read = copied  ? std::optional(SizeRead{in(0).value, i})
                       : known ? reader.readBy(in(sizes).value, static_cast<int64_t>(i))
                               : std::nullopt;
-    const auto size = read ? ops::axisSize(graph, read->value, read->axis) : ops::AxisSize{};
+    const auto size = read ? question.of(read->value, read->axis) : ops::AxisSize{};
     const bool fixed = read && size.kind == ops::AxisSize::Kind::Fixed;
-    if (fixed || (read && ops::isAxisKept(graph, size, in(0).value, *y, i))) continue;
+    if (fixed || (read && ops::isAxisKept(question, size, in(0).value, *y, i))) continue;
     computedAxes.push_back(static_cast<int64_t>(i));
   }
   // What is left for -1 hangs on the others.
-  const bool moves = !computedAxes.empty() || (y && ops::writesSizesOfInput(graph, in(0).value, *y, written));
+  const bool moves = !computedAxes.empty() || (y && ops::writesSizesOfInput(question, in(0).value, *y, written));
   if (rest && moves) computedAxes.push_back(*rest);
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
 }

@@ -1,5 +1,6 @@
 #include "core/formats/onnx/read/known_types.h"
 
+#include <google/protobuf/arena.h>
 #include <onnx/shape_inference/implementation.h>
 
 #include <algorithm>
@@ -62,45 +63,47 @@ void forgetClaims(GraphProto& graph) {
   for (NodeProto& node : *graph.mutable_node()) eachBody(node, forgetClaims);
 }
 
-// The model with all inputs of known size, and nothing else claimed: what the file says of later values was written
-// for other sizes.
-ModelProto sizedCopy(const ModelProto& model, const ProbeShapes* probe) {
-  ModelProto copy = model;
-  GraphProto& graph = *copy.mutable_graph();
-  forgetClaims(graph);
-  const auto sized = sizedInputs(model);
-  for (ValueInfoProto& input : *graph.mutable_input()) {
-    const auto chosen = std::ranges::find(sized, input.name(), &SizedInput::name);
-    if (chosen == sized.end() || chosen->dtype == graph::DType::Unknown) continue;
-    const auto probed = probe == nullptr ? ProbeShapes::const_iterator{} : probe->find(input.name());
-    if (probe != nullptr && probed != probe->end())
-      setShape(input, probed->second.shape);
-    else if (chosen->ranked)
-      setShape(input, chosen->shape);
+// A copy of a model, to be inferred on. On an arena: tens of thousands of nodes are not freed one by one.
+class Copy {
+ public:
+  explicit Copy(const ModelProto& model)  // outlives it
+      : original_(model), model_(google::protobuf::Arena::CreateMessage<ModelProto>(&arena_)) {
+    model_->CopyFrom(model);
+    forgetClaims(graph());
   }
-  return copy;
-}
+  GraphProto& graph() { return *model_->mutable_graph(); }
 
-void infer(ModelProto sized, Bodies bodies, KnownTypes& types) {
-  try {
-    const ::ONNX_NAMESPACE::ShapeInferenceOptions options(false, 0, true);
-    const GuardedSchemas schemas;
-    ::ONNX_NAMESPACE::shape_inference::InferShapes(sized, &schemas, options);
-  } catch (const std::exception&) {
-    // What it found until then is used; a node it cannot follow costs the shapes behind that node.
+  // All inputs of known size, and nothing else claimed: what the file says of later values was written for other sizes.
+  void sizeInputs(const ProbeShapes* probe) {
+    const auto sized = sizedInputs(original_);
+    for (ValueInfoProto& input : *graph().mutable_input()) {
+      const auto chosen = std::ranges::find(sized, input.name(), &SizedInput::name);
+      if (chosen == sized.end() || chosen->dtype == graph::DType::Unknown) continue;
+      const auto probed = probe == nullptr ? ProbeShapes::const_iterator{} : probe->find(input.name());
+      if (probe != nullptr && probed != probe->end())
+        setShape(input, probed->second.shape);
+      else if (chosen->ranked)
+        setShape(input, chosen->shape);
+    }
   }
-  eachGraph(sized.graph(), {}, bodies,
-            [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, true, types); });
-}
 
-// Every value of the model has a shape from the run.
-bool covers(const ProbeShapes& probe, const GraphProto& graph) {
-  return std::ranges::all_of(graph.node(), [&](const NodeProto& node) {
-    return !holdsBody(node) && std::ranges::all_of(node.output(), [&](const std::string& name) {
-      return name.empty() || node.op_type() == "Constant" || probe.contains(name);
-    });
-  });
-}
+  void infer(Bodies bodies, KnownTypes& types) {
+    try {
+      const ::ONNX_NAMESPACE::ShapeInferenceOptions options(false, 0, true);
+      const GuardedSchemas schemas;
+      ::ONNX_NAMESPACE::shape_inference::InferShapes(*model_, &schemas, options);
+    } catch (const std::exception&) {
+      // What it found until then is used; a node it cannot follow costs the shapes behind that node.
+    }
+    eachGraph(graph(), {}, bodies,
+              [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, true, types); });
+  }
+
+ private:
+  const ModelProto& original_;
+  google::protobuf::Arena arena_;
+  ModelProto* model_;  // in arena_
+};
 
 // bfloat16 is run in float32, so a run does not show it.
 bool usesBFloat16(const GraphProto& graph) {
@@ -143,24 +146,31 @@ KnownType typeOf(const TypeProto& type) {
   return known;
 }
 
+bool covers(const ProbeShapes& shapes, const GraphProto& graph) {
+  return std::ranges::all_of(graph.node(), [&](const NodeProto& node) {
+    return !holdsBody(node) && std::ranges::all_of(node.output(), [&](const std::string& name) {
+      return name.empty() || node.op_type() == "Constant" || shapes.contains(name);
+    });
+  });
+}
+
 KnownTypes inferredTypes(const OnnxSource& source, const ProbeShapes& inputs, const ProbeShapes& seen) {
   KnownTypes types;
-  ModelProto sized = sizedCopy(*source.skeleton, &inputs);
+  Copy sized(*source.skeleton);
+  sized.sizeInputs(&inputs);
   for (const auto& [name, value] : seen) {
-    auto& info = *sized.mutable_graph()->add_value_info();
+    auto& info = *sized.graph().add_value_info();
     info.set_name(name);
     info.mutable_type()->mutable_tensor_type()->set_elem_type(toOnnxType(value.dtype));
     setShape(info, value.shape);
   }
-  infer(std::move(sized), Bodies::All, types);
+  sized.infer(Bodies::All, types);
   return types;
 }
 
 KnownTypes staticTypes(const OnnxSource& source) {
-  ModelProto bare = *source.skeleton;
-  forgetClaims(*bare.mutable_graph());
   KnownTypes types;
-  infer(std::move(bare), Bodies::All, types);
+  Copy(*source.skeleton).infer(Bodies::All, types);
   return types;
 }
 
@@ -172,8 +182,11 @@ KnownTypes knownTypes(const OnnxSource& source, const ProbeShapes* probe, Infere
   if (probe == nullptr)
     eachGraph(main, {}, Bodies::All,
               [&](const GraphProto& graph, const std::string& prefix) { collect(graph, prefix, false, types); });
-  if (inference == Inference::WhereMissing && (probe == nullptr || narrowed || !covers(*probe, main)))
-    infer(sizedCopy(*source.skeleton, probe), probe == nullptr ? Bodies::All : Bodies::RunOnce, types);
+  if (inference == Inference::WhereMissing && (probe == nullptr || narrowed || !covers(*probe, main))) {
+    Copy sized(*source.skeleton);
+    sized.sizeInputs(probe);
+    sized.infer(probe == nullptr ? Bodies::All : Bodies::RunOnce, types);
+  }
   if (probe != nullptr) takeProbe(*probe, narrowed, types);
   return types;
 }

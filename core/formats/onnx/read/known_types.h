@@ -32,6 +32,9 @@ using KnownTypes = std::unordered_map<std::string, KnownType>;
 // What onnx infers where nothing is known but what the file fixes: sizes that every run has.
 [[nodiscard]] KnownTypes staticTypes(const OnnxSource& source);
 
+// Every value that the nodes of a main graph make is there; false where a node holds a body.
+[[nodiscard]] bool covers(const ProbeShapes& shapes, const ::ONNX_NAMESPACE::GraphProto& graph);
+
 // Sizes for all inputs of the main graph: given ones, else the file's, else chosen (see input_sizes.h).
 // After a probe the file's own claims do not count any more, and a value in a loop's body that the probe leaves out has
 // no shape: it changes from one pass to the next.

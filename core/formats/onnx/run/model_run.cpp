@@ -6,6 +6,7 @@
 
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/float64/float_cast.h"
+#include "core/formats/onnx/read/known_types.h"
 #include "core/formats/onnx/read/onnx_model.h"
 #include "core/formats/onnx/run/numbers_model.h"
 #include "core/formats/onnx/run/session.h"
@@ -14,6 +15,8 @@
 
 namespace normlens::formats::onnx {
 namespace {
+
+constexpr int kManyNodes = 4000;  // a session takes the better part of a second to make
 
 bool anyPath(const std::string&) { return true; }
 
@@ -115,6 +118,15 @@ Status OnnxModel::probe(const Tensors& inputs, const Task& task) {
   for (const std::string& path : inferred.alsoTapped) inferred.shapes.erase(path);
   lowered_ = lowerModel(source_, inferred.shapes.empty() ? nullptr : &inferred.shapes);
   return done;
+}
+
+bool OnnxModel::inferShapes(const Tensors& inputs) {
+  const GraphProto& graph = source_.skeleton->graph();
+  if (graph.node_size() < kManyNodes || source_.skeleton->functions_size() > 0) return false;
+  const StaticShapes inferred = staticShapes(source_, inputs);
+  if (!covers(inferred.shapes, graph)) return false;
+  lowered_ = lowerModel(source_, &inferred.shapes);
+  return true;
 }
 
 Status OnnxModel::probeByRunning(const Tensors& inputs, const Task& task) {

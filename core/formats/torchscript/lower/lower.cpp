@@ -185,6 +185,7 @@ graph::NodeId Lowering::addNode(GraphNode made, int programNode, const std::vect
     sites.push_back(operand.site);
   }
   const graph::NodeId id = out_.graph.addNode(std::move(made), std::move(outputs));
+  sizes_.added(out_.graph.node(id));
   out_.programNode.push_back(programNode);
   out_.operandSites.push_back(std::move(sites));
   out_.programValue.insert(out_.programValue.end(), outputValues.begin(), outputValues.end());

@@ -10,6 +10,7 @@
 
 #include "core/formats/torchscript/lower/lower.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::formats::torchscript {
 
@@ -63,6 +64,7 @@ class Lowering {
   // For the rules of op_*.cpp. `node` is a program node, `input` one of its inputs.
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const graph::Graph& graph() const { return out_.graph; }
+  [[nodiscard]] ops::SizeQuestion& sizes() { return sizes_; }
   [[nodiscard]] const ProgramNode& node(int id) const { return program_.node(id); }
   // The tensors and numbers read through this input, lists flattened; None gives one kNoValue.
   std::vector<Operand> operandsOf(int id, size_t input);
@@ -141,6 +143,7 @@ class Lowering {
   const Program& program_;
   const ProbeRecords* records_;
   Lowered out_;
+  ops::SizeQuestion sizes_{out_.graph};
   std::vector<std::optional<Item>> items_;  // by program value
   std::vector<graph::ValueId> constants_;   // by program constant
   std::vector<std::vector<int>> readers_;   // by program value: nodes that read it

@@ -115,8 +115,8 @@ class SizeReader {
   }
 
   bool isKept(const SizeRead& read, graph::ValueId x, const graph::Shape& y, size_t axis) {
-    const auto size = ops::axisSize(lowering_.graph(), read.value, read.axis);
-    return ops::isAxisKept(lowering_.graph(), size, x, y, axis);
+    const auto size = lowering_.sizes().of(read.value, read.axis);
+    return ops::isAxisKept(lowering_.sizes(), size, x, y, axis);
   }
 
  private:
@@ -161,7 +161,7 @@ class SizeReader {
   }
 
   std::optional<int64_t> fixedSize(const SizeRead& read) {
-    if (!ops::isSizeFixed(lowering_.graph(), read.value, read.axis)) return std::nullopt;
+    if (!lowering_.sizes().isFixed(read.value, read.axis)) return std::nullopt;
     return (*shapeOf(read.value))[read.axis];
   }
 
@@ -208,7 +208,7 @@ std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argu
 }
 
 bool OpContext::isSizeFixed(size_t operand, int64_t axis) const {
-  return ops::isSizeFixed(lowering_.graph(), operands.at(operand).value, static_cast<size_t>(axis));
+  return lowering_.sizes().isFixed(operands.at(operand).value, static_cast<size_t>(axis));
 }
 
 std::optional<int64_t> OpContext::fixedLengthOf(std::string_view argument) const {
@@ -238,7 +238,7 @@ void OpContext::markComputedAxes(std::string_view sizes) {
   }
   // What is left for -1 hangs on the others.
   const bool moves =
-      !computedAxes.empty() || ops::writesSizesOfInput(lowering_.graph(), operands[0].value, *y, written);
+      !computedAxes.empty() || ops::writesSizesOfInput(lowering_.sizes(), operands[0].value, *y, written);
   if (rest && moves) computedAxes.push_back(*rest);
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
   if (!ones.empty()) set("ones", std::move(ones));

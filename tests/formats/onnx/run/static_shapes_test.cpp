@@ -56,6 +56,35 @@ TEST(StaticShapes, StandWhereTheRunAgrees) {
   EXPECT_EQ(shapeOf(**model, "zeros"), (graph::Shape{160, 3}));
 }
 
+// The same behind as many nodes as make a run long.
+std::string contradictedAfter(int nodes) {
+  const std::string text = kContradicted, first = "sizes = Shape(x)";
+  std::string chain, at = "x";
+  for (int i = 0; i < nodes; ++i) {
+    const std::string next = "r" + std::to_string(i);
+    chain += next + " = Relu(" + at + ")\n";
+    at = next;
+  }
+  const size_t place = text.find(first);
+  return text.substr(0, place) + chain + "sizes = Shape(" + at + ")" + text.substr(place + first.size());
+}
+
+TEST(InferredShapes, AreThereBeforeTheRunOfALongModelAndMendedByIt) {
+  auto model = OnnxModel::fromSource(sourceOf(modelFromText(contradictedAfter(4000).c_str())), {});
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_TRUE((*model)->inferShapes(rows(200)));
+  EXPECT_EQ(shapeOf(**model, "r3999"), (graph::Shape{200, 3}));
+  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{260, 3})) << "the run has not been asked";
+  ASSERT_TRUE((*model)->probe(rows(200), {}));
+  EXPECT_EQ(shapeOf(**model, "y"), (graph::Shape{4, 3}));
+}
+
+TEST(InferredShapes, AreNotAskedForWhereARunIsQuick) {
+  auto model = OnnxModel::fromSource(sourceOf(modelFromText(kContradicted)), {});
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_FALSE((*model)->inferShapes(rows(200)));
+}
+
 using Axes = std::vector<int64_t>;
 
 // Gather's indices may be counted from the end of a list that was picked itself.

@@ -1,0 +1,80 @@
+// Which values of two models are compared with each other: a name counts, a number that a reader made up does not.
+#include "core/run/compare/sites.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/graph_text.h"
+
+namespace normlens::run {
+namespace {
+
+graph::Graph parsed(std::string_view text) {
+  auto graph = graph::parseGraph(text);
+  if (!graph) throw std::runtime_error(graph.error().message);
+  return std::move(*graph);
+}
+
+graph::ValueId named(const graph::Graph& graph, std::string_view name) {
+  for (size_t i = 0; i < graph.values.size(); ++i) {
+    if (graph.values[i].name == name) return static_cast<graph::ValueId>(i);
+  }
+  throw std::runtime_error("there is no value " + std::string(name));
+}
+
+// A norm that is called twice, and what multiplies its first output.
+constexpr const char* kOriginal = R"(graph {
+  input %x: float32[3, 8]
+  const %g: float32[8] random 1
+  const %b: float32[8] random 2
+  %13: float32[3, 8] = LayerNorm(%x, %g, %b) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "layer_norm" name "n"
+  %15: float32[3, 8] = Mul(%13, 2) op "mul"
+  %n/13: float32[3, 8] = LayerNorm(%15, %g, %b) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "layer_norm" name "n"
+  return %n/13
+})";
+
+TEST(Sites, ANumberOfAnotherOpIsNoPartner) {
+  const graph::Graph a = parsed(kOriginal), b = parsed(R"(graph {
+  input %x: float32[3, 8]
+  const %g: float32[8] random 1
+  const %b: float32[8] random 2
+  %11: float32[3, 8] = RmsNorm(%x, %g) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "rms_norm" name "n"
+  %15: float32[3, 8] = Add(%11, %b) op "add" name "n"
+  %13: float32[3, 8] = Mul(%15, 2) op "mul"
+  %n/11: float32[3, 8] = RmsNorm(%13, %g) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "rms_norm" name "n"
+  %n/15: float32[3, 8] = Add(%n/11, %b) op "add" name "n"
+  return %n/15
+})");
+  const auto norms = analysis::findNorms(a).layerNorms;
+  ASSERT_EQ(norms.size(), 2U);
+  for (const Site& site : normSites(a, norms, b)) {
+    if (site.kind != SiteKind::NormOutput) continue;
+    const bool first = site.norm == 0;
+    EXPECT_EQ(site.partners, (std::vector{named(b, first ? "%11" : "%n/11"), named(b, first ? "%15" : "%n/15")}));
+  }
+  EXPECT_TRUE(valueSites(a, {named(a, "%15")}, b).empty()) << "a Mul is not the Add that has its number now";
+}
+
+TEST(Sites, ANormThatIsWrittenOutHasItsRank) {
+  const graph::Graph a = parsed(kOriginal), b = parsed(R"(graph {
+  input %x: float32[3, 8]
+  const %g: float32[8] random 1
+  const %b: float32[8] random 2
+  %7: float32[3, 8] = Mul(%x, %x) op "mul" name "n"
+  %8: float32[3, 1] = Reduce(%7) {op = "mean", axes = [1], keepdim = true} op "mean" name "n"
+  %9: float32[3, 1] = Add(%8, 1e-05) op "add" name "n"
+  %13: float32[3, 1] = Elementwise(%9) function InverseSquareRoot op "rsqrt" name "n"
+  %14: float32[3, 8] = Mul(%x, %13) op "mul" name "n"
+  %16: float32[3, 8] = Mul(%14, %g) op "mul" name "n"
+  %17: float32[3, 8] = Add(%16, %b) op "add" name "n"
+  %15: float32[3, 8] = Mul(%17, 2) op "mul"
+  %n/13: float32[3, 8] = LayerNorm(%15, %g, %b) {axes = [1], eps = 1e-05, normalized_shape = [8]} op "layer_norm" name "n"
+  return %n/13
+})");
+  const auto sites = normSites(a, analysis::findNorms(a).layerNorms, b);
+  const auto first = std::ranges::find(sites, SiteKind::NormOutput, &Site::kind);
+  ASSERT_NE(first, sites.end());
+  EXPECT_EQ(first->partners, (std::vector{named(b, "%16"), named(b, "%17")}));
+}
+
+}  // namespace
+}  // namespace normlens::run

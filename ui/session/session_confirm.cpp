@@ -1,0 +1,72 @@
+// Session: verdicts by inferred shapes are shown at once, and the run that confirms them comes after.
+#include <algorithm>
+#include <utility>
+
+#include "core/protocol/methods.h"
+#include "ui/session/session.h"
+#include "ui/session/words/format.h"
+
+namespace normlens::ui {
+
+namespace {
+
+using Norms = std::vector<protocol::NormInfo>;
+
+// Names of norms that are told otherwise than before, or were not there.
+QStringList changedVerdicts(const Norms& before, const Norms& after) {
+  QStringList names;
+  for (const protocol::NormInfo& norm : after) {
+    const auto same = [&](const protocol::NormInfo& old) {
+      return old.name == norm.name && old.index == norm.index && old.verdict == norm.verdict;
+    };
+    const auto at = static_cast<size_t>(norm.index);
+    if (at >= before.size() || !same(before[at])) names << text(norm.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void Session::confirm() {
+  if (!early() || confirmation_.kind != JobKind::None || !served_) return;
+  auto id = std::make_shared<EngineClient::RequestId>(0);
+  *id = engine_->request(protocol::methods::kAnalyze, protocol::AnalyzeParams{}, this,
+                         [this, id](Reply<protocol::Analysis>& reply) {
+                           if (*id != confirmation_.request || confirmation_.kind == JobKind::None) return;
+                           confirmation_ = {};
+                           if (reply) return confirmedBy(std::move(*reply));
+                           const EngineError& error = reply.error();
+                           if (!error.cancelled() && !error.engineDied)
+                             Q_EMIT problem(asSentence(error.message), asSentence(error.hint));
+                           Q_EMIT jobChanged();
+                         });
+  confirmation_ = {JobKind::Confirming, *id, {}, -1, -1};
+  Q_EMIT jobChanged();
+}
+
+void Session::dropConfirmation() {
+  const Job dropped = std::exchange(confirmation_, {});
+  if (dropped.kind != JobKind::None) engine_->cancel(dropped.request);
+}
+
+void Session::confirmedBy(protocol::Analysis&& run) {
+  const QStringList changed = changedVerdicts(analysis_->norms, run.norms);
+  const bool sameNorms = changed.isEmpty() && analysis_->norms.size() == run.norms.size();
+  takeAnalysis(std::move(run));
+  if (!sameNorms) {
+    voidProof();
+    proofs_.clear();
+    plan_.reset();
+    offered_.reset();
+  }
+  Q_EMIT analysisChanged();
+  Q_EMIT confirmed(changed);
+  Q_EMIT jobChanged();
+  if (sameNorms) return;
+  // What was chosen names norms by their place.
+  choices_->startOver();
+  selection_->askZeroMean();
+  requestPlan();
+}
+
+}  // namespace normlens::ui
