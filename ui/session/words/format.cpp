@@ -34,6 +34,12 @@ QString formatMilliseconds(double ms) {
   return QStringLiteral("%1 ms").arg(ms, 0, 'f', ms < 1 ? 3 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
 }
 
+QString formatMicroseconds(double us) {
+  constexpr double kFine = 0.095, kWhole = 99.5;  // below: two decimals; from here on none
+  const double size = std::abs(us);
+  return QStringLiteral("%1 µs").arg(us, 0, 'f', size >= kWhole ? 0 : size >= kFine || size == 0 ? 1 : 2);
+}
+
 QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }
 
 QString formatShape(const std::vector<int64_t>& shape) {
