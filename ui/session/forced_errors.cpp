@@ -33,6 +33,7 @@ QString ForcedErrors::obstacle() const {
 
 void ForcedErrors::start(const std::vector<int>& norms) {
   stop();
+  wanted_ = norms;
   problem_ = obstacle();
   if (problem_.isEmpty()) {
     for (const std::string& type : types()) {

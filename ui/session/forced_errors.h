@@ -29,6 +29,7 @@ class ForcedErrors final : public QObject {
 
   void start(const std::vector<int>& norms);  // what is known already is not asked again
   void cancel();                              // what is done stays
+  [[nodiscard]] bool runsFor(const std::vector<int>& norms) const { return running() && norms == wanted_; }
   [[nodiscard]] bool running() const { return request_ != 0; }
   [[nodiscard]] QString obstacle() const;                     // why it cannot be started; or empty
   [[nodiscard]] QString stage() const { return stage_; }      // in words, while it runs
@@ -50,6 +51,7 @@ class ForcedErrors final : public QObject {
   Session* session_;
   std::map<Place, protocol::ForcedError> figures_;
   std::deque<Place> queue_;
+  std::vector<int> wanted_;              // by the last start
   EngineClient::RequestId request_ = 0;  // 0: none
   QString stage_, problem_;
 };

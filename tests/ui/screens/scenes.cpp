@@ -112,8 +112,11 @@ void whyNot(Stage& stage) {
   idle(stage);
   selectNorm(stage, 5);
   ui::Session& session = *stage.window.session();
-  stage.window.findChild<QAbstractButton*>(QStringLiteral("showForced"))->click();
-  (void)waitFor([&] { return session.forcedErrors()->has(5) && session.costs()->of(5).has_value(); });
+  showTab(stage, BottomPanel::Differences);
+  auto* subject = stage.window.findChild<ui::Segmented*>(QStringLiteral("differenceSubject"));
+  QTest::mouseClick(subject, Qt::LeftButton, {}, QPoint(subject->width() * 3 / 4, subject->height() / 2));
+  stage.window.findChild<QAbstractButton*>(QStringLiteral("forcedGo"))->click();
+  (void)waitFor([&] { return !session.forcedErrors()->running() && session.costs()->of(5).has_value(); });
   graphview::GraphView* view = stage.window.workspace()->graph()->view();
   view->setZoom(1);
   const auto& lighting = view->lighting();

@@ -2,14 +2,18 @@
 // its own centering, and the error of folding it all the same.
 #include <QAction>
 #include <QLabel>
+#include <QTableView>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/plots/histogram_plot.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -130,6 +134,27 @@ class TestWhyNot final : public QObject {
     QCOMPARE(words(shown, "forced_float16"), QStringLiteral("–"));  // no kernel
     QVERIFY(shown.child<QLabel>("forced_float16")->toolTip().contains(QStringLiteral("no kernel")));
     QVERIFY(!shown.child<QAbstractButton>("showForced")->isVisible());  // nothing is left to do
+  }
+
+  void allOfThemAreMeasuredInTheDock() {
+    Shown shown;
+    showBlocked(shown, model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Differences);
+    auto* subject = shown.child<Segmented>("differenceSubject");
+    QTest::mouseClick(subject, Qt::LeftButton, {}, QPoint(subject->width() * 3 / 4, subject->height() / 2));
+    shown.click("forcedGo");
+    QTRY_VERIFY(!shown.session.forcedErrors()->running());
+    const QAbstractItemModel& table = *shown.child<QTableView>("forcedErrorTable")->model();
+    QCOMPARE(table.rowCount(), 9);
+    const auto tone = [&](int norm) {
+      return table.index(norm, ForcedErrorTable::FirstType).data(ForcedErrorTable::ToneRole).toInt();
+    };
+    QCOMPARE(tone(0), int{ForcedErrorTable::Within});
+    QCOMPARE(tone(kBlocked), int{ForcedErrorTable::Wrong});
+    QCOMPARE(table.index(kBlocked, ForcedErrorTable::FirstType).data().toString(), QStringLiteral("3.2e-2"));
+    // The inspector has this one, and nothing is left to measure.
+    QCOMPARE(words(shown, "forced_float64"), QStringLiteral("3.2e-2"));
+    QVERIFY(!shown.child<QAbstractButton>("forcedGo")->isVisible());
   }
 
   void measuringStopsWhenOneMovesOn() {

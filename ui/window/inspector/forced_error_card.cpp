@@ -4,7 +4,9 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVector>
+#include <utility>
 
+#include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
@@ -21,14 +23,6 @@ QString shortType(const std::string& type) {
   QString name = text(type);
   return name.replace(QStringLiteral("bfloat"), QStringLiteral("bf"))
       .replace(QStringLiteral("float"), QStringLiteral("f"));
-}
-
-// One digit more than formatError(): what is compared differs little from type to type.
-QString figure(double error) {
-  const QString printed = QString::number(error, 'e', 1);
-  const qsizetype exponent = printed.indexOf(u'e');
-  return exponent < 0 ? formatError(error)
-                      : printed.left(exponent) + u'e' + QString::number(printed.mid(exponent + 1).toInt());
 }
 
 }  // namespace
@@ -91,13 +85,12 @@ void ForcedErrorCard::showNorm(int norm) {
 }
 
 void ForcedErrorCard::leave() {
-  norm_ = -1;
-  if (std::exchange(mine_, false)) errors_->cancel();
+  const int left = std::exchange(norm_, -1);
+  if (errors_->runsFor({left})) errors_->cancel();
 }
 
 void ForcedErrorCard::go() {
   if (errors_->running()) return errors_->cancel();
-  mine_ = true;
   errors_->start({norm_});
 }
 
@@ -105,14 +98,13 @@ void ForcedErrorCard::showFigures() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
   const bool running = errors_->running();
-  if (!running) mine_ = false;
   name_->setFullText(shortName(text(norm->name)));
   bool any = false;
   for (qsizetype i = 0; i < figures_.size(); ++i) {
     const protocol::ForcedError* error = errors_->at(norm_, ForcedErrors::types()[static_cast<size_t>(i)]);
     const bool there = error != nullptr && error->error.empty();
     any = any || error != nullptr;
-    figures_[i]->setText(there ? figure(error->max_rel) : error != nullptr ? QStringLiteral("–") : QString());
+    figures_[i]->setText(there ? forcedFigure(error->max_rel) : error != nullptr ? QStringLiteral("–") : QString());
     setKind(figures_[i], there && error->max_rel > error->limit ? "monoBad" : "mono");
     figures_[i]->setToolTip(
         error == nullptr ? QString()

@@ -31,7 +31,6 @@ class ForcedErrorCard final : public QWidget {
   Session* session_;      // Not owned.
   ForcedErrors* errors_;  // Not owned: of the session.
   int norm_ = -1;
-  bool mine_ = false;  // what runs was asked for here
   QLabel* words_;
   QWidget* table_;
   QGridLayout* grid_;
