@@ -18,11 +18,17 @@ void NormCosts::want() {
   ask();
 }
 
+void NormCosts::giveWay() {
+  wanted_ = false;
+  stop();
+}
+
+void NormCosts::stop() {
+  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+}
+
 void NormCosts::ask() {
-  if (session_->busy()) {
-    if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
-    return;
-  }
+  if (session_->busy()) return stop();
   const bool ready = session_->served() && session_->analysis();
   if (!wanted_ || !ready || prices_ || request_ != 0 || !problem_.isEmpty()) return;
   auto id = std::make_shared<EngineClient::RequestId>(0);
@@ -41,10 +47,9 @@ void NormCosts::ask() {
 }
 
 void NormCosts::forget() {
-  if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  giveWay();
   prices_.reset();
   problem_.clear();
-  wanted_ = false;
   Q_EMIT changed();
 }
 

@@ -1,5 +1,5 @@
 // What folding a norm saves and what a centering costs where the model runs: asked of the engine once for each model,
-// when first wanted. It measures, so it is not asked while a job runs, and gives way to one. Thread: GUI thread.
+// when first wanted. It measures, so it is not asked while a job runs, and gives way to other work. Thread: GUI thread.
 #pragma once
 
 #include <QObject>
@@ -25,7 +25,8 @@ class NormCosts final : public QObject {
  public:
   explicit NormCosts(Session* session);  // its owner
 
-  void want();  // changed() follows, once nothing else runs
+  void want();     // changed() follows, once nothing else runs
+  void giveWay();  // to what is asked next; to be wanted again
   [[nodiscard]] std::optional<NormCost> of(int norm) const;
   [[nodiscard]] QString problem() const { return problem_; }  // why they are not to be had; a sentence, or empty
 
@@ -34,6 +35,7 @@ class NormCosts final : public QObject {
 
  private:
   void ask();
+  void stop();
   void forget();
 
   Session* session_;

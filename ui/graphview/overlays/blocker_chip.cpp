@@ -78,10 +78,14 @@ BlockerChip::BlockerChip(QWidget* canvas) : QAbstractButton(canvas) {
   hide();
 }
 
-void BlockerChip::setScene(const Scene& scene, const Lighting& lighting) {
+void BlockerChip::clear() {
   box_ = {};
   beyond_ = Beyond::Nothing;
   hide();
+}
+
+void BlockerChip::setScene(const Scene& scene, const Lighting& lighting) {
+  clear();
   const int box = lighting.blockerBox(), chosen = lighting.chosenBox();
   if (box < 0 || scene.empty()) return;
   runsDown_ = scene.runsDown();

@@ -26,6 +26,7 @@ class BlockerChip final : public QAbstractButton {
 
   void setReason(const QString& reason) { reason_ = reason; }  // shown from the next setScene() on
   void setScene(const Scene& scene, const Lighting& lighting);
+  void clear();  // there is no blocker
   // Called for every move of the camera. keepOff: what lies in a corner of the canvas already, in its pixels.
   void setVisibleArea(double zoom, const QRectF& world, const QRect& keepOff);
   [[nodiscard]] QSize sizeHint() const override;

@@ -31,7 +31,11 @@ void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, co
   minimap_->setScene(scene, lighting);
   meanLegend_->setStates(means);
   meanLegend_->setVisible(shown && means.active());
-  blocker_->setScene(shown ? scene : Scene(), shown ? lighting : Lighting());
+  if (shown) {
+    blocker_->setScene(scene, lighting);
+  } else {
+    blocker_->clear();
+  }
   place();
 }
 

@@ -79,6 +79,7 @@ void WhyNot::leave() {
   norm_ = -1;
   ++asked_;
   if (request_ != 0) session_->engine()->cancel(std::exchange(request_, 0));
+  session_->costs()->giveWay();
   errors_->leave();
 }
 
@@ -89,7 +90,6 @@ void WhyNot::showNorm(int norm) {
   showPaths();
   askGamma();
   showCosts();
-  session_->costs()->want();
   errors_->showNorm(norm);
 }
 
@@ -118,8 +118,11 @@ void WhyNot::showPaths() {
   std::ranges::stable_sort(paths, {}, [](const Need& path) { return path.state == Need::State::Done; });
   const auto done = std::ranges::count(paths, Need::State::Done, &Need::state);
   count_->setText(tr("paths to it: %1 of %2 can center").arg(done).arg(paths.size()));
-  count_->setVisible(!paths.isEmpty());
+  const bool known = graph && graph->norm == norm_;
+  count_->setVisible(known && !paths.isEmpty());
   paths_->setNeeds(paths);
+  // What is to be seen at once was asked for before; what takes a while to measure comes last.
+  if (known) session_->costs()->want();
 }
 
 void WhyNot::askGamma() {
