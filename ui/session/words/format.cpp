@@ -35,9 +35,8 @@ QString formatMilliseconds(double ms) {
 }
 
 QString formatMicroseconds(double us) {
-  constexpr double kFine = 0.095, kWhole = 99.5;  // below: two decimals; from here on none
-  const double size = std::abs(us);
-  return QStringLiteral("%1 µs").arg(us, 0, 'f', size >= kWhole ? 0 : size >= kFine || size == 0 ? 1 : 2);
+  constexpr double kWhole = 99.5;  // from here on without a decimal
+  return QStringLiteral("%1 µs").arg(us, 0, 'f', std::abs(us) >= kWhole ? 0 : 1);
 }
 
 QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }

@@ -52,7 +52,10 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   head->addWidget(subject_);
   barArea_ = makeBarArea();
   head->addWidget(barArea_, 1);
-  head->addStretch();
+  auto* forced = new ForcedErrorsPage(session, this);
+  forcedBar_ = forced->bar();
+  forcedBar_->setFixedHeight(kBarHeight);
+  head->addWidget(forcedBar_, 1);
   layout->addLayout(head);
   layout->addWidget(makeLine(Qt::Horizontal, this));
   stack_ = new QStackedWidget(this);
@@ -64,7 +67,7 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   split->setSizes({560, 560});
   split->setChildrenCollapsible(false);
   stack_->addWidget(split);
-  stack_->addWidget(new ForcedErrorsPage(session, stack_));
+  stack_->addWidget(forced);
   layout->addWidget(stack_, 1);
   connect(subject_, &Segmented::chosen, this, &DifferencesPage::showPage);
   connect(run_, &DifferenceRun::changed, this, &DifferencesPage::showResult);
@@ -185,6 +188,7 @@ void DifferencesPage::showResult() {
 void DifferencesPage::showPage() {
   const bool forced = subject_->current() == 1;
   barArea_->setVisible(!forced);
+  forcedBar_->setVisible(forced);
   stack_->setCurrentIndex(forced ? 2 : run_->columns().empty() ? 0 : 1);
 }
 

@@ -59,7 +59,7 @@ class DifferencesPage final : public QWidget {
   DifferenceMatrix* matrix_;
   DifferenceBar* bar_;
   Segmented* subject_;  // two models, or folded anyway
-  QWidget* barArea_;
+  QWidget *barArea_, *forcedBar_;
   QStackedWidget* stack_;
   QLabel* empty_;
   QComboBox* type_;

@@ -22,17 +22,16 @@ constexpr int kRowHeight = 23, kNameWidth = 190, kVerdictWidth = 130, kFigureWid
 
 ForcedErrorsPage::ForcedErrorsPage(Session* session, QWidget* parent)
     : QWidget(parent), session_(session), errors_(session->forcedErrors()), rows_(new ForcedErrorTable(this)) {
-  auto* layout = makeColumn(this);
-  auto* head = makeRow(nullptr, 12, {16, 5, 12, 5});
-  words_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "forcedState");
-  head->addWidget(words_, 1);
-  go_ = addButton(head, "secondary", {}, "forcedGo", {});
-  layout->addLayout(head);
+  bar_ = new QWidget(this);
+  auto* row = makeRow(bar_, 12, {16, 5, 12, 5});
+  words_ = describe(new ElidedLabel({}, Qt::ElideRight, bar_), "forcedState");
+  row->addWidget(words_, 1);
+  go_ = addButton(row, "secondary", {}, "forcedGo", {});
   table_ = makeTable("forcedErrorTable", tr("Errors if folded anyway"), kRowHeight, rows_, this);
   table_->setItemDelegate(new FigureDelegate(ForcedErrorTable::Name, table_, ForcedErrorTable::ToneRole));
   table_->horizontalHeader()->setDefaultSectionSize(kFigureWidth);
   setColumnWidths(table_, {{ForcedErrorTable::Name, kNameWidth}, {ForcedErrorTable::Verdict, kVerdictWidth}});
-  layout->addWidget(table_, 1);
+  makeColumn(this)->addWidget(table_);
   connect(go_, &QPushButton::clicked, this, &ForcedErrorsPage::go);
   connect(errors_, &ForcedErrors::changed, this, &ForcedErrorsPage::showFigures);
   for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::jobChanged})

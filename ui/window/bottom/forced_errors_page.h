@@ -20,6 +20,9 @@ class ForcedErrorsPage final : public QWidget {
  public:
   ForcedErrorsPage(Session* session, QWidget* parent);  // session: not owned
 
+  // What is measured, and the button; not in the page's own layout: whoever shows the page has a place for it.
+  [[nodiscard]] QWidget* bar() const { return bar_; }
+
  private:
   void go();  // measures, or stops
   void showFigures();
@@ -28,6 +31,7 @@ class ForcedErrorsPage final : public QWidget {
   Session* session_;      // Not owned.
   ForcedErrors* errors_;  // Not owned: of the session.
   ForcedErrorTable* rows_;
+  QWidget* bar_;
   QTableView* table_;
   ElidedLabel* words_;
   QPushButton* go_;

@@ -68,6 +68,7 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   connect(conditions_, &QLabel::linkActivated, this, &NormPage::assume);
   page.layout->addSpacing(4);
   whyNot_ = page.add(describe(new WhyNot(session, page.body), "whyNot"));
+  page.layout->addSpacing(4);
   criteria_ = page.add(makeCriteria(page.body));
   needsHead_ = page.add(new QWidget(page.body));
   needsCount_ = addSection(makeColumn(needsHead_, -1, {0, 4, 0, 0}), makeLabel(tr("Needs"), "section", needsHead_));
@@ -233,9 +234,9 @@ void NormPage::showButtons() {
                         : kept         ? tr("Put this norm back into the plan.")
                                        : tr("The plan leaves this norm as it is; centering its input would fold it."));
   const auto cost = blocked ? session_->costs()->of(norm_) : std::nullopt;
-  const QString sign = cost && cost->together() < 0 ? QStringLiteral("−") : QStringLiteral("+");
-  centerHere_->setText(cost ? tr("Center here: %1").arg(sign + formatMicroseconds(std::abs(cost->together())))
-                            : tr("Center here"));
+  const double more = cost ? cost->together() : 0;
+  const QString sign = more < 0 ? QStringLiteral("−") : more > 0 ? QStringLiteral("+") : QStringLiteral("±");
+  centerHere_->setText(cost ? tr("Center here: %1").arg(sign + formatMicroseconds(std::abs(more))) : tr("Center here"));
   centerHere_->setEnabled(session_->inputOfNorm(norm_) >= 0);
 }
 

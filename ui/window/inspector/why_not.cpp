@@ -29,6 +29,7 @@ std::vector<int64_t> fewBars(const std::vector<int64_t>& bins) {
 }
 
 QString difference(const NormCost& cost) {
+  if (cost.together() == 0) return WhyNot::tr("as fast");
   const QString size = formatMicroseconds(std::abs(cost.together()));
   return cost.together() > 0 ? WhyNot::tr("%1 slower").arg(size) : WhyNot::tr("%1 faster").arg(size);
 }
