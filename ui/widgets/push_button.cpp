@@ -9,7 +9,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kIcon = 16, kGap = 7, kSide = 14, kLeastSide = 8, kHeight = 30;
+constexpr int kIcon = 16, kGap = 7, kSide = 14, kLeastSide = 5, kHeight = 30;
 
 QFont buttonFont() { return uiFont(13, QFont::DemiBold); }
 
