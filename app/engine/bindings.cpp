@@ -48,6 +48,7 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kZeroMeanMap, [&](const auto& p, const Task& t) { return s.zeroMeanMap(p, t); });
   to.bind(methods::kShiftCone, [&](const auto& p, const Task& t) { return s.shiftCone(p, t); });
   to.bind(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
+  to.bind(methods::kNormPrices, [&](const auto&, const Task& t) { return s.normPrices(t); });
   to.bind(methods::kPreviewCenter, [&](const auto& p, const Task&) { return s.previewCenter(p); });
   to.bind(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
   to.bind(methods::kExport, [&](const auto& p, const Task& task) { return s.exportTo(p, task); });
@@ -58,6 +59,7 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
     return s.bench(p, tell, task);
   });
   to.bind(methods::kDiff, [&](const auto& p, const Task& task) { return s.diff(p, task); });
+  to.bind(methods::kForcedError, [&](const auto& p, const Task& task) { return s.forcedError(p, task); });
   to.bind(methods::kTensorPair, [&](const auto& p, const Task& task) { return s.tensorPair(p, task); });
   to.bind(methods::kTensorStats, [&](const auto& p, const Task& task) { return s.tensorStats(p, task); });
   to.bind(methods::kSaveTensor, [&](const auto& p, const Task& task) { return s.saveTensor(p, task); });

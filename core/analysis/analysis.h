@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,13 @@ enum class Verdict : uint8_t {
 };
 [[nodiscard]] std::string_view verdictName(Verdict verdict);
 
+// The nearest thing on the way to a blocked norm that is not zero-mean and cannot be made so.
+struct Blocker {
+  graph::NodeId node = graph::kNone;       // that makes it, or that reads the tensor which cannot be centered
+  graph::ValueId gamma = graph::kNoValue;  // the constant whose numbers would have to be equal, where that is why
+  std::string reason;                      // a few words
+};
+
 struct NormVerdict {
   Verdict verdict = Verdict::Blocked;
   std::string reason;                      // one plain sentence
@@ -33,6 +41,7 @@ struct NormVerdict {
   std::vector<size_t> copies;              // of Analysis::best.edits: constants of which it needs a centered copy
   IndexRanges sharedWith;                  // norms that the same centerings free
   std::vector<graph::NodeId> blockerPath;  // from the norm up to the blocker
+  std::optional<Blocker> blocker;          // nullopt: it folds, or nothing but the norm itself is in the way
 };
 
 struct Analysis {

@@ -78,6 +78,39 @@ std::string blockedSentence(const Analysis& analysis, const Claim& claim) {
          ".";
 }
 
+bool isUnequal(const Graph& graph, ValueId value) {
+  if (value == kNoValue || graph.value(value).constant == kNone) return false;
+  const auto numbers = graph::toDoubles(graph.constant(graph.value(value).constant).view);
+  return numbers && std::ranges::adjacent_find(*numbers, std::ranges::not_equal_to()) != numbers->end();
+}
+
+// The gamma of the norm that the node is, or ends, where its numbers are why the claim is refused; kNoValue: they are
+// not.
+ValueId unequalGamma(const Analysis& analysis, const Claim& claim, NodeId at) {
+  const Graph& graph = analysis.scales.graph();
+  const Node& node = graph.node(at);
+  if (claim.kind != Claim::Kind::Refused) return kNoValue;
+  if (node.kind == graph::OpKind::LayerNorm && claim.reason != ops::kUnequalGamma) return kNoValue;
+  for (const LayerNorm& norm : analysis.norms.layerNorms) {
+    const bool reads = std::ranges::find(node.operands, norm.gamma) != node.operands.end();
+    if (reads && std::ranges::find(norm.members, at) != norm.members.end() && isUnequal(graph, norm.gamma))
+      return norm.gamma;
+  }
+  return kNoValue;
+}
+
+Blocker blockerOf(const Analysis& analysis, const Claim& claim, NodeId at) {
+  Blocker blocker{at, unequalGamma(analysis, claim, at), claim.reason};
+  if (blocker.gamma != kNoValue) {
+    blocker.reason = "\xCE\xB3 not equal";
+  } else if (claim.kind != Claim::Kind::Refused) {
+    const std::string reader =
+        claim.otherNode == kNone ? "a model output" : describeNode(analysis.scales.graph(), claim.otherNode);
+    blocker.reason = (claim.droppable ? "dropping it would change " : "centering it would change ") + reader;
+  }
+  return blocker;
+}
+
 // "with a copy of wte.weight (+131 kB, 13%)"
 std::string copiesText(const Analysis& analysis, const NormVerdict& verdict) {
   const Graph& graph = analysis.scales.graph();
@@ -141,7 +174,9 @@ void explainBlocked(Analysis& analysis, int index) {
     const NodeId node = analysis.scales.graph().value(analysis.claims[id].value).producer;
     if (node != kNone && verdict.blockerPath.back() != node) verdict.blockerPath.push_back(node);
   }
-  verdict.reason = blockedSentence(analysis, analysis.claims[path.back()]);
+  const Claim& claim = analysis.claims[path.back()];
+  verdict.reason = blockedSentence(analysis, claim);
+  if (verdict.blockerPath.size() > 1) verdict.blocker = blockerOf(analysis, claim, verdict.blockerPath.back());
 }
 
 }  // namespace

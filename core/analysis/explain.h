@@ -17,7 +17,7 @@ namespace normlens::analysis {
 [[nodiscard]] graph::NodeId placeOfEdit(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                                         const fold::Edit& edit);
 
-// Fills reason and blockerPath of every verdict.
+// Fills reason, blockerPath and blocker of every verdict.
 void explainVerdicts(Analysis& analysis);
 
 // What a reason that stands alone is after "because": without capital and full stop.

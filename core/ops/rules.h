@@ -75,6 +75,9 @@ struct OpRow {
 
 [[nodiscard]] const OpRow& opRow(graph::OpKind kind);
 
+// Why a LayerNorm's output is refused where equal numbers in its gamma would do.
+inline constexpr const char* kUnequalGamma = "its \xCE\xB3 differs between channels";
+
 // The value is equal within each group of the pattern, for every model input.
 [[nodiscard]] bool isConstantAlong(const graph::Graph& graph, graph::ValueId value, const Pattern& pattern);
 

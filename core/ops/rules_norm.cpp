@@ -115,8 +115,7 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
   const ValueId beta = operandAt(node, 2);
   if (gamma != kNoValue) {
     const auto seen = narrowedInEveryRun(graph, gamma, pattern, *full);
-    if (!seen || !isConstantAlong(graph, gamma, *seen))
-      return ZeroMean::refused("its \xCE\xB3 differs between channels");
+    if (!seen || !isConstantAlong(graph, gamma, *seen)) return ZeroMean::refused(kUnequalGamma);
   }
   if (beta == kNoValue) return ZeroMean::proven();
   auto seen = narrowedInEveryRun(graph, beta, pattern, *full);

@@ -56,6 +56,25 @@ struct DiffResult {
 };
 NORMLENS_FIELDS(DiffResult, dtype, note, error, rows, batches, norms_reason, first_diverging)
 
+// ---- forced_error: ForcedErrorParams -> ForcedError. By how much the open model's outputs change, in one floating
+// type, where one LayerNorm is folded whatever its verdict: what can be centered for it in the file is, nothing is at
+// run time, and the others stay as they are. The last fold stays, too. Ask type by type: a type's copy of the model is
+// kept.
+struct ForcedErrorParams {
+  int norm = 0;
+  std::string dtype;
+};
+NORMLENS_FIELDS(ForcedErrorParams, norm, dtype)
+
+struct ForcedError {
+  int norm = 0;
+  std::string dtype;
+  std::string error;   // why there is no figure; the other types may have one
+  double max_rel = 0;  // on the inputs that were set, of the output that is farthest above its limit
+  double limit = 0;    // of that output: six times the noise floor, as in a proof
+};
+NORMLENS_FIELDS(ForcedError, norm, dtype, error, max_rel, limit)
+
 // ---- tensor_pair: TensorPairParams -> TensorPair. A piece of both tensors of one row and of their difference.
 // Seen as a matrix: the last axis across, all others down.
 struct TensorTile {

@@ -98,6 +98,15 @@ struct SizeCondition {
 };
 NORMLENS_FIELDS(SizeCondition, input, axis, text, tested)
 
+// What stands in the way of a blocked norm, where one thing does: the nearest value on the way to it that is not
+// zero-mean and cannot be made so.
+struct Blocker {
+  int node = -1;       // that makes it, or that reads the tensor which cannot be centered
+  int gamma = -1;      // value id of the constant whose numbers would have to be equal; -1: that is not the reason
+  std::string reason;  // a few words: "γ not equal"
+};
+NORMLENS_FIELDS(Blocker, node, gamma, reason)
+
 // ---- analyze: no params -> Analysis. Runs the model once for shapes, then the analysis.
 struct NormInfo {
   int index = 0;
@@ -112,6 +121,7 @@ struct NormInfo {
   int centerings = 0;
   IndexRanges shared_with;                   // other norms that the same centerings free
   std::vector<int> blocker_path;             // node ids from the norm to the blocker, blocked only
+  std::optional<Blocker> blocker;            // nullopt: it folds, or nothing but the norm itself is in the way
   std::vector<SizeCondition> holds_if;       // all of them; empty: the verdict holds in every run
   std::vector<SizeCondition> would_fold_if;  // not taken for granted: a run was seen in which they do not hold
   bool paper = false, paper_practical = false, paper_strict = false;
@@ -119,8 +129,8 @@ struct NormInfo {
   bool has_gamma = false, has_beta = false;
 };
 NORMLENS_FIELDS(NormInfo, index, name, scope, form, node, normalized_shape, eps, verdict, reason, centerings,
-                shared_with, blocker_path, paper, paper_practical, paper_strict, gamma_min, gamma_max, beta_min,
-                beta_max, has_gamma, has_beta, holds_if, would_fold_if)
+                shared_with, blocker_path, blocker, paper, paper_practical, paper_strict, gamma_min, gamma_max,
+                beta_min, beta_max, has_gamma, has_beta, holds_if, would_fold_if)
 
 struct OtherNormInfo {
   std::string name, kind;

@@ -36,6 +36,7 @@ inline constexpr Method<NormParams, ZeroMeanGraph> kZeroMeanGraph{"zero_mean_gra
 inline constexpr Method<PlanParams, ZeroMeanMap> kZeroMeanMap{"zero_mean_map"};
 inline constexpr Method<ShiftConeParams, ShiftCone> kShiftCone{"shift_cone"};
 inline constexpr Method<PlanParams, PlanInfo> kPlan{"plan"};
+inline constexpr Method<NoParams, NormPrices> kNormPrices{"norm_prices"};
 inline constexpr Method<CenterParams, CenterPreview> kPreviewCenter{"preview_center"};
 inline constexpr Method<FoldParams, FoldResult> kFold{"fold"};
 inline constexpr Method<ExportParams, ExportResult> kExport{"export"};
@@ -43,6 +44,7 @@ inline constexpr Method<BenchParams, BenchResult> kBench{"bench"};
 inline constexpr Method<TensorParams, TensorStats> kTensorStats{"tensor_stats"};
 inline constexpr Method<SaveTensorParams, SavedTensor> kSaveTensor{"save_tensor"};
 inline constexpr Method<DiffParams, DiffResult> kDiff{"diff"};
+inline constexpr Method<ForcedErrorParams, ForcedError> kForcedError{"forced_error"};
 inline constexpr Method<TensorPairParams, TensorPair> kTensorPair{"tensor_pair"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};

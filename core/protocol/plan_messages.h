@@ -36,6 +36,7 @@ struct PlanParams {
 NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
+// norm_prices: no params -> NormPrices. What the planner asks for prices "measured" would go by; measured once.
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
 struct NormPrices {
   int64_t rows = 0, width = 0;

@@ -100,9 +100,7 @@ Result<protocol::Analysis> Service::analyze(const Task& task, const protocol::An
 
 Result<protocol::ZeroMeanGraph> Service::zeroMeanGraph(const protocol::NormParams& params) const {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
-  if (params.norm < 0 || static_cast<size_t>(params.norm) >= state_->layerNorms().size()) {
-    return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(params.norm));
-  }
+  if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
   return describeZeroMeanGraph(*state_->analysis, params.norm);
 }
 
@@ -130,6 +128,11 @@ Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, con
   const auto planned = state_->plans->make(params, formats::NormFlavour::Portable, task);
   if (!planned) return tl::unexpected(planned.error());
   return state_->describe(*planned);
+}
+
+Result<protocol::NormPrices> Service::normPrices(const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  return state_->plans->timesOf(formats::NormFlavour::Portable, task);
 }
 
 Result<protocol::CenterPreview> Service::previewCenter(const protocol::CenterParams& params) const {

@@ -70,6 +70,7 @@ class Service {
   [[nodiscard]] Result<protocol::ZeroMeanMap> zeroMeanMap(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ShiftCone> shiftCone(const protocol::ShiftConeParams& params, const Task& task);
   [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params, const Task& task);
+  [[nodiscard]] Result<protocol::NormPrices> normPrices(const Task& task);
   [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
   // To be called early by who is going to export the open model: what an export needs of the source is then found while
   // the model is analysed.
@@ -84,6 +85,8 @@ class Service {
                                                     const Task& task);
   // The open model against the last fold, whether it was proved or not, or against a file. See differences.h.
   [[nodiscard]] Result<protocol::DiffResult> diff(const protocol::DiffParams& params, const Task& task);
+  // One norm folded whatever its verdict, the last fold left alone. See forced_errors.h.
+  [[nodiscard]] Result<protocol::ForcedError> forcedError(const protocol::ForcedErrorParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorPair> tensorPair(const protocol::TensorPairParams& params, const Task& task);
   [[nodiscard]] Result<protocol::TensorStats> tensorStats(const protocol::TensorParams& params, const Task& task);
   [[nodiscard]] Result<protocol::SavedTensor> saveTensor(const protocol::SaveTensorParams& params,

@@ -18,6 +18,7 @@
 #include "core/run/proof/verify.h"
 #include "core/service/describe/describe.h"
 #include "core/service/differences.h"
+#include "core/service/forced_errors.h"
 #include "core/service/inputs/model_inputs.h"
 #include "core/service/plans/plan_file.h"
 #include "core/service/plans/plan_maker.h"
@@ -47,6 +48,7 @@ struct Service::State {
   bool foldOk = false;
   FoldTimes times;
   Differences differences;
+  ForcedErrors forcedErrors;
   std::unique_ptr<SourceHash> hash;  // last: it ends before the model does
 
   [[nodiscard]] Status needModel() const {
@@ -57,6 +59,11 @@ struct Service::State {
     if (auto status = needModel(); !status) return status;
     if (analysis) return {};
     return fail(ErrorCode::Usage, "the model has not been analysed yet");
+  }
+  // After needAnalysis().
+  [[nodiscard]] Status needNorm(int norm) const {
+    if (norm >= 0 && static_cast<size_t>(norm) < layerNorms().size()) return {};
+    return fail(ErrorCode::Usage, "there is no LayerNorm " + std::to_string(norm));
   }
   [[nodiscard]] bool isOpenFile(const std::filesystem::path& path) const {
     std::error_code ignored;
@@ -76,6 +83,7 @@ struct Service::State {
     plans.emplace(*model, *analysis);
     folded.reset();
     differences.forget();
+    forcedErrors.forget();
     return std::move(conditional->wouldFoldIf);
   }
 

@@ -60,6 +60,12 @@ Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, c
   return state_->differences.compare(state_->diffSubject(), params, task);
 }
 
+Result<protocol::ForcedError> Service::forcedError(const protocol::ForcedErrorParams& params, const Task& task) {
+  if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
+  if (auto status = state_->needNorm(params.norm); !status) return tl::unexpected(status.error());
+  return state_->forcedErrors.measure({*state_->model, *state_->analysis, state_->inputs.tensors}, params, task);
+}
+
 Result<protocol::TensorPair> Service::tensorPair(const protocol::TensorPairParams& params, const Task& task) {
   if (auto status = state_->needAnalysis(); !status) return tl::unexpected(status.error());
   return state_->differences.tensorPair(state_->diffSubject(), params, task);

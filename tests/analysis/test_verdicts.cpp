@@ -56,6 +56,47 @@ TEST(Verdicts, inputThatIsReturnedIsBlocked) {
             Verdicts{Blocked});
 }
 
+std::optional<Blocker> blockerOfLast(const std::string& text) {
+  const auto graph = graph::parseGraph(text).value();
+  const auto analysis = analyze(graph, Task{}).value();
+  return analysis->verdicts.back().blocker;
+}
+
+// %g of the norm before is the reason only where that norm takes its mean over the same channels.
+TEST(Verdicts, theBlockerIsToldWithItsReason) {
+  const auto chain = [](const std::string& between) {
+    return R"(graph {
+      input %x: float32[2, 5, 8]
+      const %w: float32[8, 8] random 1
+      const %g: float32[8] random 2
+      const %h: float32[8] random 3
+      %a: float32[2, 5, 8] = Linear(%x, %w, _)
+      %n: float32[2, 5, 8] = LayerNorm(%a, %g, _) {axes = [2], eps = 1e-05}
+      )" + between +
+           R"(
+      %z: float32[2, 5, 8] = LayerNorm(%y, %h, _) {axes = [2], eps = 1e-05}
+      return %z
+    })";
+  };
+  const auto gamma = blockerOfLast(chain("%y: float32[2, 5, 8] = Add(%n, %a)"));
+  ASSERT_TRUE(gamma);
+  EXPECT_EQ(gamma->reason, "\xCE\xB3 not equal");
+  EXPECT_NE(gamma->gamma, graph::kNoValue);
+  const auto bent = blockerOfLast(chain("%y: float32[2, 5, 8] = Elementwise(%n)"));
+  ASSERT_TRUE(bent);
+  EXPECT_EQ(bent->gamma, graph::kNoValue);
+  EXPECT_NE(bent->reason, "");
+  const auto returned = blockerOfLast(R"(graph {
+    input %x: float32[2, 5, 8]
+    const %w: float32[8, 8] random 1
+    %h: float32[2, 5, 8] = Linear(%x, %w, _)
+    %y: float32[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
+    return %y, %h
+  })");
+  ASSERT_TRUE(returned);
+  EXPECT_EQ(returned->reason, "centering it would change a model output");
+}
+
 // A pre-norm block whose stream starts at `start`: two norms on the stream, one linear adds to it.
 std::string preNorm(const std::string& start, const std::string& extra = "") {
   return "graph {\n input %x: float32[2, 5, 8]\n input %ids: int64[2, 5]\n const %table: float32[11, 8] random 9\n"

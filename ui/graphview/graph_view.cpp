@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/graphview/overlays/blocker_chip.h"
 #include "ui/graphview/overlays/minimap.h"
 #include "ui/graphview/overlays/zoom_control.h"
 
@@ -31,6 +32,7 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
       "keys."));
   const ZoomControl* zoom = overlays_.zoomControl();
   connect(overlays_.minimap(), &Minimap::centerRequested, this, &GraphView::centerOn);
+  connect(overlays_.blockerChip(), &BlockerChip::clicked, this, &GraphView::blockerRequested);
   connect(zoom, &ZoomControl::zoomInRequested, this, &GraphView::zoomIn);
   connect(zoom, &ZoomControl::zoomOutRequested, this, &GraphView::zoomOut);
   connect(zoom, &ZoomControl::fitRequested, this, &GraphView::fit);

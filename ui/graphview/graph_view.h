@@ -60,8 +60,10 @@ class GraphView : public QWidget {
   void setBusy(const QString& stage);     // spinner over an empty canvas: "Opening gpt2.pt"; empty text: no spinner
   void setError(const QString& message);  // one plain sentence instead of a graph; empty text: none
 
-  // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds.
-  void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {});
+  // ---- one norm's zero-mean graph. blockerPath: node ids from the norm to the blocker, empty when it folds; reason: a
+  // few words, for the way to the blocker while that is out of sight.
+  void setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath = {},
+                    const QString& reason = {});
   void clearHighlight();
   [[nodiscard]] bool hasHighlight() const { return marks_.lighting.active(); }
 
@@ -126,6 +128,7 @@ class GraphView : public QWidget {
   void nodeSelected(int node);    // by the user; -1 when the selection was cleared
   void scopeSelected(int scope);  // a group
   void edgeSelected(int value);
+  void blockerRequested();               // to go to what blocks the highlighted norm
   void shiftConeRequested(int node);     // what the centering of a layer's weights reaches
   void compareHereRequested(int value);  // 'Compare values here', in the same places
   void centerHereRequested(int value);   // 'Center here' on an edge, or on a node: its first output

@@ -152,8 +152,10 @@ void GraphView::restoreView() {
   shown_.moveItem = -1;
 }
 
-void GraphView::setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath) {
+void GraphView::setHighlight(const protocol::ZeroMeanGraph& graph, const std::vector<int>& blockerPath,
+                             const QString& reason) {
   rememberPlace();
+  overlays_.setBlockerReason(reason);
   reach_ = {};
   wanted_.highlight = Highlight{graph, blockerPath};
   shown_.openForLight.clear();

@@ -4,6 +4,8 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
+#include "ui/session/forced_errors.h"
+#include "ui/session/norm_costs.h"
 #include "ui/session/project/input_presets.h"
 #include "ui/session/words/format.h"
 
@@ -25,7 +27,9 @@ Session::Session(EngineClient* engine, QObject* parent)
       choices_(new PlanChoices(this)),
       preview_(new PlanPreview(this)),
       measurements_(new Measurements(this)),
-      selection_(new GraphSelection(this)) {
+      selection_(new GraphSelection(this)),
+      costs_(new NormCosts(this)),
+      forcedErrors_(new ForcedErrors(this)) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
   connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
     if (id == confirmation_.request && confirmation_.kind != JobKind::None) {

@@ -33,6 +33,9 @@
 
 namespace normlens::ui {
 
+class ForcedErrors;
+class NormCosts;
+
 enum class JobKind { None, Opening, Analyzing, Confirming, Planning, Folding, Measuring, Exporting, SavingTensor };
 
 struct Job {
@@ -69,6 +72,8 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::ExportResult>& exported() const { return exported_; }
   [[nodiscard]] PlanChoices* choices() const { return choices_; }
   [[nodiscard]] PlanPreview* preview() const { return preview_; }
+  [[nodiscard]] NormCosts* costs() const { return costs_; }
+  [[nodiscard]] ForcedErrors* forcedErrors() const { return forcedErrors_; }
   // What the plan does with a norm, and with all of them by their index; with those that would fall by the preview.
   [[nodiscard]] PlanMark planMark(int norm) const;
   [[nodiscard]] std::vector<PlanMark> planMarks() const;
@@ -202,6 +207,8 @@ class Session final : public QObject {
   PlanPreview* preview_;
   Measurements* measurements_;
   GraphSelection* selection_;
+  NormCosts* costs_;
+  ForcedErrors* forcedErrors_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   ModelIndex index_;

@@ -34,9 +34,9 @@ class NeedRow final : public QAbstractButton {
     const Theme theme = themeOf(this);
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
-    if (current_ || hasFocus() || (underMouse() && need_.target >= 0)) {
+    if (current_ || hasFocus() || need_.decides || (underMouse() && need_.target >= 0)) {
       painter.setPen(Qt::NoPen);
-      painter.setBrush(current_ || hasFocus() ? theme.selection : theme.hover);
+      painter.setBrush(current_ || hasFocus() ? theme.selection : need_.decides ? theme.blockedBack : theme.hover);
       painter.drawRoundedRect(QRectF(rect()).adjusted(-0.0, 0.5, 0, -0.5), 4, 4);
     }
     paintClassMark(painter, QRectF(2, (height() - 13) / 2.0, 13, 13), need_.mark, theme);
@@ -48,6 +48,11 @@ class NeedRow final : public QAbstractButton {
   // Paints from the right edge; gives the left edge of what it painted.
   double paintStatus(QPainter& painter, const Theme& theme) const {
     double right = width() - 2;
+    if (need_.leads) {
+      paintIcon(painter, QRectF(right - 12, (height() - 12) / 2.0, 12, 12), QStringLiteral("chevron_right"),
+                theme.textFaint);
+      right -= 15;
+    }
     const bool plain = need_.state == Need::State::Plain;
     const QColor mark = need_.state == Need::State::Done ? theme.good : theme.blocked;
     if (!plain) {
@@ -56,16 +61,18 @@ class NeedRow final : public QAbstractButton {
       right -= 17;
     }
     const QFont font = uiFont(11);
-    const int textWidth = QFontMetrics(font).horizontalAdvance(need_.status);
+    // The name is worth more than the end of a long reason, which the tooltip has.
+    const QFontMetrics metrics(font);
+    const QString status = metrics.elidedText(need_.status, Qt::ElideRight, width() / 2);
+    const int textWidth = metrics.horizontalAdvance(status);
     painter.setFont(font);
     painter.setPen(need_.state == Need::State::Bad ? theme.blocked : theme.textSoft);
-    painter.drawText(QRectF(right - textWidth, 0, textWidth + 1, height()), Qt::AlignVCenter | Qt::AlignLeft,
-                     need_.status);
+    painter.drawText(QRectF(right - textWidth, 0, textWidth + 1, height()), Qt::AlignVCenter | Qt::AlignLeft, status);
     return right - textWidth;
   }
 
   void paintName(QPainter& painter, const Theme& theme, double right) const {
-    const QFont font = monoFont(11);
+    const QFont font = monoFont(11, need_.decides ? QFont::Bold : QFont::Normal);
     const int room = static_cast<int>(right) - 24;
     const QString shown = QFontMetrics(font).elidedText(need_.name, Qt::ElideLeft, room);
     const int used = QFontMetrics(font).horizontalAdvance(shown);

@@ -16,7 +16,9 @@ struct Need {
   QString note = {};    // quiet, after the name
   QString status = {};  // at the right
   State state = State::Plain;
-  int target = -1;  // handed to activated()
+  int target = -1;       // handed to activated()
+  bool decides = false;  // it alone is in the way: stands out
+  bool leads = false;    // activated() goes somewhere else: an arrow says so
 };
 
 // One row; a button, so that it can be reached by keyboard.

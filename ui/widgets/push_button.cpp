@@ -9,7 +9,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kIcon = 16, kGap = 7, kSide = 14, kHeight = 30;
+constexpr int kIcon = 16, kGap = 7, kSide = 14, kLeastSide = 5, kHeight = 30;
 
 QFont buttonFont() { return uiFont(13, QFont::DemiBold); }
 
@@ -32,6 +32,8 @@ QSize PushButton::sizeHint() const {
   return {2 * kSide + icon + QFontMetrics(buttonFont()).horizontalAdvance(text()), kHeight};
 }
 
+QSize PushButton::minimumSizeHint() const { return sizeHint() - QSize(2 * (kSide - kLeastSide), 0); }
+
 void PushButton::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
   const bool filled = look_ == Look::Filled;
@@ -52,7 +54,7 @@ void PushButton::paintEvent(QPaintEvent*) {
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6);
   const QFont font = buttonFont();
   const int icon = iconName_.isEmpty() ? 0 : kIcon + kGap;
-  const QString shown = QFontMetrics(font).elidedText(text(), Qt::ElideRight, width() - 16 - icon);
+  const QString shown = QFontMetrics(font).elidedText(text(), Qt::ElideRight, width() - 2 * kLeastSide - icon);
   double left = (width() - icon - QFontMetrics(font).horizontalAdvance(shown)) / 2.0;
   if (icon > 0) paintIcon(painter, QRectF(left, (height() - kIcon) / 2.0, kIcon, kIcon), iconName_, ink);
   left += icon;

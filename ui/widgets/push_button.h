@@ -15,7 +15,7 @@ class PushButton final : public QPushButton {
 
   void setIconName(const QString& name);
   [[nodiscard]] QSize sizeHint() const override;
-  [[nodiscard]] QSize minimumSizeHint() const override { return sizeHint(); }
+  [[nodiscard]] QSize minimumSizeHint() const override;  // its text is whole, in less room
 
  protected:
   void paintEvent(QPaintEvent* event) override;

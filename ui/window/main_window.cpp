@@ -158,7 +158,7 @@ void MainWindow::connectViews() {
   });
   connect(graph, &GraphPane::told, this,
           [this](const QString& message) { info_->show(InfoBar::Tone::Message, message); });
-  connect(workspace_->inspector(), &Inspector::nodeChosen, graph, &GraphPane::goToNode);
+  connect(workspace_->inspector(), &Inspector::nodeWanted, graph, &GraphPane::lookAt);
   connect(workspace_->inspector(), &Inspector::hideClicked, this,
           [this] { actions_->toggleInspector->setChecked(false); });
   connect(workspace_->bottom(), &BottomPanel::nodeChosen, graph, &GraphPane::goToNode);

@@ -31,8 +31,8 @@ void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
 
 json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
   json entry = toJson(norm);
-  for (const char* forTheWindow : {"node", "shared_with", "blocker_path", "gamma_min", "gamma_max", "beta_min",
-                                   "beta_max", "has_gamma", "has_beta"})
+  for (const char* forTheWindow : {"node", "shared_with", "blocker_path", "blocker", "gamma_min", "gamma_max",
+                                   "beta_min", "beta_max", "has_gamma", "has_beta"})
     entry.erase(forTheWindow);
   entry["edits"] = edits;
   return entry;

@@ -107,6 +107,9 @@ int64_t Planner::copyPrice(const Claim& claim, const Prices& prices, const PlanO
 
 bool Planner::staysAsMade(const Claim& claim, const PlanOptions& options) {
   const bool isConstant = claim.kind == Claim::Kind::Constant;
+  // What can be dropped has no need to be trusted.
+  const bool canDrop = claim.droppable && claim.tolerated();
+  if (options.trusting && claim.kind == Claim::Kind::Refused && !canDrop) return false;
   if (claim.kind == Claim::Kind::Refused || (isConstant && !claim.tolerated())) return true;
   return (isConstant || claim.kind == Claim::Kind::Joint) && contains(options.keepValues, claim.value);
 }

@@ -58,6 +58,9 @@ struct PlanOptions {
   // the original alone); any other value is neither centered at run time nor dropped. What needs it may be centered
   // behind.
   std::vector<graph::ValueId> keepValues = {};
+  // What nothing makes zero-mean is taken for it: norms fold against their verdicts, and the model's outputs change.
+  // To measure by how much.
+  bool trusting = false;
 };
 
 [[nodiscard]] int64_t bytesOfConstants(const graph::Graph& graph);

@@ -48,6 +48,7 @@ protocol::NormInfo describeNorm(const Graph& graph, const analysis::Analysis& an
   info.centerings = static_cast<int>(verdict.centerings.size());
   info.shared_with = verdict.sharedWith;
   info.blocker_path = verdict.blockerPath;
+  if (const auto& blocker = verdict.blocker) info.blocker = {blocker->node, blocker->gamma, blocker->reason};
   info.paper = paper.paper;
   info.paper_practical = paper.practical;
   info.paper_strict = paper.strict;

@@ -35,10 +35,11 @@ class PlanMaker {
   // Errors: Usage; those of timeNorms() where prices are to be measured.
   [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,
                                         const Task& task);
+  // What norms and centerings take where the model runs; measured once for each flavour. Errors: those of timeNorms().
+  [[nodiscard]] Result<protocol::NormPrices> timesOf(formats::NormFlavour norm, const Task& task);
 
  private:
   [[nodiscard]] Result<analysis::PlanOptions> optionsFor(const protocol::PlanParams& params) const;
-  [[nodiscard]] Result<protocol::NormPrices> timesOf(formats::NormFlavour norm, const Task& task);
 
   const formats::Model& model_;
   const analysis::Analysis& analysis_;

@@ -105,4 +105,11 @@ Result<protocol::TensorPair> tensorPair(const CannedModel&, const protocol::Tens
   return pair;
 }
 
+protocol::ForcedError forcedError(const CannedModel& model, const protocol::ForcedErrorParams& params) {
+  if (params.dtype == "float16") return {params.norm, params.dtype, "there is no kernel for float16 on this device"};
+  const double rounding = roundingOf(params.dtype);
+  const bool wrong = model.postNorm && params.norm > 0;
+  return {params.norm, params.dtype, "", wrong ? 0.02 + 0.003 * params.norm : 3 * rounding, 24 * rounding};
+}
+
 }  // namespace normlens::fake

@@ -11,5 +11,7 @@ namespace normlens::fake {
 [[nodiscard]] Result<protocol::DiffResult> diffResult(const CannedModel& model, const protocol::DiffParams& params);
 [[nodiscard]] Result<protocol::TensorPair> tensorPair(const CannedModel& model,
                                                       const protocol::TensorPairParams& params);
+// A norm that folds is off by rounding.
+[[nodiscard]] protocol::ForcedError forcedError(const CannedModel& model, const protocol::ForcedErrorParams& params);
 
 }  // namespace normlens::fake

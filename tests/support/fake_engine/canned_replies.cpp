@@ -55,7 +55,11 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   const bool free = foldsFree(model, index);
   info.verdict = free ? "free" : "blocked";
   info.reason = reasonOf(model, index);
-  if (!free) info.blocker_path = {node.id, node.id - 1, model.normNodes[static_cast<size_t>(index) - 1]};
+  if (!free) {
+    const int blocker = model.normNodes[static_cast<size_t>(index) - 1];
+    info.blocker_path = {node.id, node.id - 1, blocker};
+    info.blocker = {blocker, model.graph.nodes[static_cast<size_t>(blocker)].inputs[1], "γ not equal"};
+  }
   info.paper = info.paper_practical = model.postNorm ? true : false;
   info.has_gamma = info.has_beta = true;
   info.gamma_min = 0.61;

@@ -58,6 +58,8 @@ class Engine {
     bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p); });
+    bindNeedingModel(methods::kNormPrices, [](const auto&) { return protocol::NormPrices{16, 64, 3.4, 2.1, 1.6}; });
+    bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel(methods::kFold, [this](const auto& p) { return foldResult(*model_, p); });
     bindNeedingModel(methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/ui/graphview/shown_graph.h"
+#include "ui/graphview/overlays/blocker_chip.h"
 #include "ui/graphview/overlays/shortcut_sheet.h"
 
 namespace normlens::graphview {
@@ -54,6 +55,27 @@ class ReadingTest : public QObject {
     QSignalSpy scopes(&graph.view, &GraphView::scopeSelected);
     QTest::keyClick(&graph.view, Qt::Key_Right);
     QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.1"));
+  }
+
+  void aBlockerOutOfSightIsBeyondOneEdge() {
+    const QRectF visible(0, 0, 100, 100);
+    QCOMPARE(beyondEdge({40, -60, 20, 20}, visible, true), Beyond::Top);
+    QCOMPARE(beyondEdge({40, 130, 20, 20}, visible, true), Beyond::Bottom);
+    QCOMPARE(beyondEdge({-60, 40, 20, 20}, visible, true), Beyond::Left);
+    QCOMPARE(beyondEdge({130, -60, 20, 20}, visible, true), Beyond::Top);     // the way the data runs counts first
+    QCOMPARE(beyondEdge({130, -60, 20, 20}, visible, false), Beyond::Right);  // whichever way that is
+    QCOMPARE(beyondEdge({40, -8, 20, 20}, visible, true), Beyond::Nothing);   // more than half of it is in sight
+    QCOMPARE(beyondEdge({-500, -500, 1100, 1100}, visible, true), Beyond::Nothing);
+  }
+
+  void blocksAreCountedBetweenThem() {
+    ShownGraph graph(gpt2Document());
+    const layout::Hierarchy& hierarchy = *graph.view.scene().hierarchy;
+    const auto item = [&](const char* path) { return hierarchy.itemOfScope(graph.scopeOf(path)); };
+    QCOMPARE(blocksBetween(hierarchy, item("transformer.h.3.ln_1"), item("transformer.h.2.ln_2")), 1);
+    QCOMPARE(blocksBetween(hierarchy, item("transformer.h.1.ln_1"), item("transformer.h.4.attn")), 3);
+    QCOMPARE(blocksBetween(hierarchy, item("transformer.h.3.ln_1"), item("transformer.h.3.ln_2")), 0);
+    QCOMPARE(blocksBetween(hierarchy, item("transformer.h.3.ln_1"), -1), 0);
   }
 
   void equalBlocksAreShownOnce() {

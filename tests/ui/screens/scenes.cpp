@@ -16,6 +16,8 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/models/difference_table.h"
 #include "ui/models/inputs_model.h"
+#include "ui/session/forced_errors.h"
+#include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/segmented.h"
@@ -101,6 +103,24 @@ void foldedNorm(Stage& stage) {
   open(stage, stage.model);
   fold(stage);
   selectNorm(stage, 0);
+}
+
+// Its blocker out of sight, and all that is measured there.
+void whyNot(Stage& stage) {
+  open(stage, stage.other);
+  fold(stage);
+  idle(stage);
+  selectNorm(stage, 5);
+  ui::Session& session = *stage.window.session();
+  showTab(stage, BottomPanel::Differences);
+  auto* subject = stage.window.findChild<ui::Segmented*>(QStringLiteral("differenceSubject"));
+  QTest::mouseClick(subject, Qt::LeftButton, {}, QPoint(subject->width() * 3 / 4, subject->height() / 2));
+  stage.window.findChild<QAbstractButton*>(QStringLiteral("forcedGo"))->click();
+  (void)waitFor([&] { return !session.forcedErrors()->running() && session.costs()->of(5).has_value(); });
+  graphview::GraphView* view = stage.window.workspace()->graph()->view();
+  view->setZoom(1);
+  const auto& lighting = view->lighting();
+  if (lighting.chosenBox() >= 0) view->centerOn(view->scene().box(lighting.chosenBox()).rect.center());
 }
 
 // The pointer on the tick of the first edit of a weight behind the tables.
@@ -252,6 +272,7 @@ QVector<Scene> scenes() {
       {QStringLiteral("state_folded"), foldedNorm, {}},
       {QStringLiteral("state_preview"), previewOfAnEdit, {}},
       {QStringLiteral("state_unticked"), anEditLeftOut, {}},
+      {QStringLiteral("state_why_not"), whyNot, {}},
       {QStringLiteral("norm_table"), normTable, {}},
       {QStringLiteral("inputs"), at(BottomPanel::Inputs), {}},
       {QStringLiteral("inputs_wrong"), inputsWrong, {}},

@@ -40,6 +40,7 @@ class Lighting {
   [[nodiscard]] LitEdge edge(int index) const { return active_ ? edges_[static_cast<size_t>(index)] : LitEdge::Dark; }
   [[nodiscard]] const std::vector<LitPart>& parts() const { return parts_; }
   [[nodiscard]] int blockerBox() const { return blockerBox_; }
+  [[nodiscard]] int chosenBox() const { return chosenBox_; }  // of the norm; -1
   [[nodiscard]] const std::string& blockerNote() const { return blockerNote_; }
   // What the graph says of a vertex, by item; empty when nothing.
   [[nodiscard]] std::string note(int item) const {

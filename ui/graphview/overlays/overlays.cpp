@@ -1,5 +1,6 @@
 #include "ui/graphview/overlays/overlays.h"
 
+#include "ui/graphview/overlays/blocker_chip.h"
 #include "ui/graphview/overlays/mean_legend.h"
 #include "ui/graphview/overlays/minimap.h"
 #include "ui/graphview/overlays/shortcut_sheet.h"
@@ -18,6 +19,7 @@ Overlays::Overlays(QWidget* canvas)
       minimap_(new Minimap(canvas)),
       zoomControl_(new ZoomControl(canvas)),
       meanLegend_(new MeanLegend(canvas)),
+      blocker_(new BlockerChip(canvas)),
       keys_(new ShortcutSheet(canvas)) {
   for (QWidget* widget : std::initializer_list<QWidget*>{minimap_, zoomControl_, meanLegend_}) widget->hide();
 }
@@ -29,12 +31,25 @@ void Overlays::show(bool shown, const Scene& scene, const Lighting& lighting, co
   minimap_->setScene(scene, lighting);
   meanLegend_->setStates(means);
   meanLegend_->setVisible(shown && means.active());
+  if (shown) {
+    blocker_->setScene(scene, lighting);
+  } else {
+    blocker_->clear();
+  }
   place();
 }
+
+void Overlays::setBlockerReason(const QString& reason) { blocker_->setReason(reason); }
 
 void Overlays::setCamera(double zoom, const QRectF& visible) {
   zoomControl_->setZoom(zoom);
   minimap_->setVisibleArea(visible);
+  blocker_->setVisibleArea(zoom, visible, corner());
+}
+
+QRect Overlays::corner() const {
+  if (zoomControl_->isHidden()) return {};
+  return minimap_->isHidden() ? zoomControl_->geometry() : zoomControl_->geometry().united(minimap_->geometry());
 }
 
 void Overlays::toggleKeys() { keys_->toggle(); }

@@ -1,14 +1,17 @@
-// What lies over a graph: the minimap, the zoom control, the legend of means, the sheet of keys. Thread: GUI thread.
+// What lies over a graph: the minimap, the zoom control, the legend of means, the way to a blocker, the sheet of keys.
+// Thread: GUI thread.
 #pragma once
 
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/mean_states.h"
 #include "ui/graphview/scene.h"
 
+class QString;
 class QWidget;
 
 namespace normlens::graphview {
 
+class BlockerChip;
 class MeanLegend;
 class Minimap;
 class ShortcutSheet;
@@ -21,18 +24,22 @@ class Overlays {
   // shown: there is a graph to lie over. What is pointed at has to live until the next call.
   void show(bool shown, const Scene& scene, const Lighting& lighting, const MeanStates& means);
   void setCamera(double zoom, const QRectF& visible);  // visible: in world units
+  void setBlockerReason(const QString& reason);        // of the highlight that is laid out next
   void toggleKeys();
   bool hideKeys();  // false: they were not shown
+  [[nodiscard]] const BlockerChip* blockerChip() const { return blocker_; }
   [[nodiscard]] const Minimap* minimap() const { return minimap_; }
   [[nodiscard]] const ZoomControl* zoomControl() const { return zoomControl_; }
 
  private:
   void place();
+  [[nodiscard]] QRect corner() const;  // where minimap and zoom control are
 
   QWidget* canvas_;
   Minimap* minimap_;          // Owned by Qt.
   ZoomControl* zoomControl_;  // Owned by Qt.
   MeanLegend* meanLegend_;    // Owned by Qt.
+  BlockerChip* blocker_;      // Owned by Qt.
   ShortcutSheet* keys_;       // Owned by Qt.
 };
 

@@ -28,6 +28,7 @@ ShortcutSheet::ShortcutSheet(QWidget* parent) : QWidget(parent) {
       {tr("1 … 9"), tr("open groups that many levels deep")},
       {tr("Shift+E  Shift+C"), tr("open all groups, close all")},
       {tr("B"), tr("the model before the plan, or after it")},
+      {tr("G"), tr("to what blocks the chosen LayerNorm")},
       {tr("Alt+Left  Alt+Right"), tr("back and forward, also with the mouse's buttons")},
       {tr("Ctrl+F  F3  Shift+F3"), tr("search, next, previous")},
       {tr("Menu"), tr("what can be done with the selected")},

@@ -34,6 +34,11 @@ QString formatMilliseconds(double ms) {
   return QStringLiteral("%1 ms").arg(ms, 0, 'f', ms < 1 ? 3 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
 }
 
+QString formatMicroseconds(double us) {
+  constexpr double kWhole = 99.5;  // from here on without a decimal
+  return QStringLiteral("%1 µs").arg(us, 0, 'f', std::abs(us) >= kWhole ? 0 : 1);
+}
+
 QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }
 
 QString formatShape(const std::vector<int64_t>& shape) {

@@ -2,6 +2,7 @@
 
 #include <QPainter>
 
+#include "ui/models/forced_error_table.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
@@ -10,15 +11,20 @@ void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const Theme theme = themeOf(option.palette);
   painter->save();
   if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme.selection);
+  const int tone = toneRole_ < 0 ? ForcedErrorTable::Plain : index.data(toneRole_).toInt();
+  if (tone != ForcedErrorTable::Plain) {
+    painter->fillRect(option.rect.adjusted(1, 1, -1, -2),
+                      tone == ForcedErrorTable::Wrong ? theme.blockedBack : theme.goodBack);
+  }
   const auto alignment = index.data(Qt::TextAlignmentRole).value<Qt::Alignment>();
   const bool figure = alignment.testFlag(Qt::AlignRight), name = index.column() == nameColumn_;
   const QFont font = figure || name ? monoFont(11) : uiFont(12);
   const QRect area = option.rect.adjusted(index.column() == 0 ? 16 : 8, 0, -8, 0);
   painter->setFont(font);
-  painter->setPen(name || figure ? theme.text : theme.textSoft);
-  painter->drawText(
-      area, alignment,
-      QFontMetrics(font).elidedText(index.data().toString(), name ? Qt::ElideLeft : Qt::ElideRight, area.width()));
+  painter->setPen(tone == ForcedErrorTable::Wrong ? theme.blocked : name || figure ? theme.text : theme.textSoft);
+  const QString words = index.data().toString() + (tone == ForcedErrorTable::Within ? QStringLiteral(" ✓") : QString());
+  painter->drawText(area, alignment,
+                    QFontMetrics(font).elidedText(words, name ? Qt::ElideLeft : Qt::ElideRight, area.width()));
   painter->setPen(theme.hairline);
   painter->drawLine(option.rect.bottomLeft(), option.rect.bottomRight());
   painter->restore();

@@ -1,4 +1,5 @@
-// Paints tables of figures: one column of names, all else monospaced and aligned as the model says.
+// Paints tables of figures: one column of names, all else monospaced and aligned as the model says. A figure that is
+// within what is allowed, or beyond, is marked by ground, ink and a sign.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -9,11 +10,13 @@ class FigureDelegate final : public QStyledItemDelegate {
   Q_OBJECT
 
  public:
-  FigureDelegate(int nameColumn, QObject* parent) : QStyledItemDelegate(parent), nameColumn_(nameColumn) {}
+  // toneRole: of the model, a ForcedErrorTable::Tone; -1: no figure is marked.
+  FigureDelegate(int nameColumn, QObject* parent, int toneRole = -1)
+      : QStyledItemDelegate(parent), nameColumn_(nameColumn), toneRole_(toneRole) {}
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 
  private:
-  int nameColumn_;
+  int nameColumn_, toneRole_;
 };
 
 }  // namespace normlens::ui

@@ -33,6 +33,13 @@ void HistogramPlot::setBins(const std::vector<int64_t>& bins, double low, double
   update();
 }
 
+void HistogramPlot::setAim(double at, const QString& words) {
+  aim_ = at;
+  aimWords_ = words;
+  setAccessibleDescription(QStringLiteral("%1; %2").arg(accessibleDescription(), words));
+  update();
+}
+
 QRectF HistogramPlot::plotArea() const {
   return {0, 4, static_cast<double>(width()), static_cast<double>(height() - kAxis - 4)};
 }
@@ -49,12 +56,13 @@ void HistogramPlot::paintEvent(QPaintEvent*) {
       const double tall = std::max(1.0, static_cast<double>(bins_[i]) / static_cast<double>(most_) * plot.height());
       painter.fillRect(
           QRectF(plot.left() + static_cast<double>(i) * step, plot.bottom() - tall, std::max(1.0, step - 1), tall),
-          theme.accentText);
+          aim_ ? theme.opaqueLine : theme.accentText);
     }
-    if (low_ < 0 && high_ > 0) {
-      const double zero = plot.left() - low_ / (high_ - low_) * plot.width();
-      painter.setPen(QPen(theme.textFaint, 1, Qt::DashLine));
-      painter.drawLine(QPointF(zero, plot.top()), QPointF(zero, plot.bottom()));
+    const double line = aim_.value_or(0);
+    if (low_ < line && high_ > line) {
+      const double x = plot.left() + (line - low_) / (high_ - low_) * plot.width();
+      painter.setPen(aim_ ? QPen(theme.text, 1.5, Qt::DashLine) : QPen(theme.textFaint, 1, Qt::DashLine));
+      painter.drawLine(QPointF(x, aim_ ? 0 : plot.top()), QPointF(x, plot.bottom()));
     }
   }
   painter.setPen(QPen(theme.control, 1));
@@ -64,6 +72,10 @@ void HistogramPlot::paintEvent(QPaintEvent*) {
   const QRectF axis(0, plot.bottom() + 2, width(), kAxis - 2);
   painter.drawText(axis, Qt::AlignLeft | Qt::AlignVCenter, formatNumber(low_, 3));
   painter.drawText(axis, Qt::AlignRight | Qt::AlignVCenter, formatNumber(high_, 3));
+  if (!aim_) return;
+  painter.setFont(uiFont(11, QFont::DemiBold));
+  painter.setPen(theme.text);
+  painter.drawText(axis, Qt::AlignHCenter | Qt::AlignVCenter, aimWords_);
 }
 
 bool HistogramPlot::event(QEvent* event) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 namespace normlens::ui {
@@ -13,6 +14,8 @@ class HistogramPlot final : public QWidget {
   explicit HistogramPlot(QWidget* parent = nullptr);
 
   void setBins(const std::vector<int64_t>& bins, double low, double high);
+  // A dashed line where all numbers would have to be, with what that would do; the bars say that they are elsewhere.
+  void setAim(double at, const QString& words);
   [[nodiscard]] QSize sizeHint() const override { return {280, 84}; }
 
  protected:
@@ -25,6 +28,8 @@ class HistogramPlot final : public QWidget {
   std::vector<int64_t> bins_;
   int64_t most_ = 0;
   double low_ = 0, high_ = 0;
+  std::optional<double> aim_;
+  QString aimWords_;
 };
 
 }  // namespace normlens::ui

@@ -18,6 +18,7 @@
 #include "ui/widgets/plots/precision_map.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/bottom/difference_bar.h"
+#include "ui/window/bottom/forced_errors_page.h"
 #include "ui/window/bottom/tensor_pair_view.h"
 #include "ui/window/parts.h"
 
@@ -42,7 +43,20 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
       matrix_(new DifferenceMatrix(this)) {
   sorter_->setSourceModel(rows_);
   auto* layout = makeColumn(this);
-  layout->addWidget(makeBarArea());
+  auto* head = makeRow(nullptr, 0, {16, 0, 0, 0});
+  subject_ = describe(new Segmented({{tr("Two models"), tr("The model and its fold, or another file, place by place.")},
+                                     {tr("Folded anyway"), tr("What folding each LayerNorm against its verdict would "
+                                                              "do to the outputs.")}},
+                                    this),
+                      "differenceSubject", {}, tr("What is compared"));
+  head->addWidget(subject_);
+  barArea_ = makeBarArea();
+  head->addWidget(barArea_, 1);
+  auto* forced = new ForcedErrorsPage(session, this);
+  forcedBar_ = forced->bar();
+  forcedBar_->setFixedHeight(kBarHeight);
+  head->addWidget(forcedBar_, 1);
+  layout->addLayout(head);
   layout->addWidget(makeLine(Qt::Horizontal, this));
   stack_ = new QStackedWidget(this);
   empty_ = describe(makeNotice(this), "differencesEmpty");
@@ -53,7 +67,9 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   split->setSizes({560, 560});
   split->setChildrenCollapsible(false);
   stack_->addWidget(split);
+  stack_->addWidget(forced);
   layout->addWidget(stack_, 1);
+  connect(subject_, &Segmented::chosen, this, &DifferencesPage::showPage);
   connect(run_, &DifferenceRun::changed, this, &DifferencesPage::showResult);
   connect(bar_, &DifferenceBar::inputsWanted, this, &DifferencesPage::inputsWanted);
   connect(bar_, &DifferenceBar::settingsChanged, this, &DifferencesPage::showResult);
@@ -164,9 +180,16 @@ void DifferencesPage::showResult() {
   }
   const int again = type_->findText(text(before));
   if (again >= 0) type_->setCurrentIndex(again);
-  stack_->setCurrentIndex(run_->columns().empty() ? 0 : 1);
   empty_->setText(emptyWords());
+  showPage();
   showType();
+}
+
+void DifferencesPage::showPage() {
+  const bool forced = subject_->current() == 1;
+  barArea_->setVisible(!forced);
+  forcedBar_->setVisible(forced);
+  stack_->setCurrentIndex(forced ? 2 : run_->columns().empty() ? 0 : 1);
 }
 
 int DifferencesPage::shownType() const {
@@ -258,6 +281,8 @@ void DifferencesPage::showTensors() {
 }
 
 void DifferencesPage::compareValue(int value) {
+  subject_->setCurrent(0);
+  showPage();
   run_->addValue(value);
   run_->start(run_->columns().empty() && !run_->running() ? bar_->settings() : run_->settings());
 }

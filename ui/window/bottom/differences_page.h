@@ -1,5 +1,6 @@
 // How far two models are apart, place by place and precision by precision: a table, a heat map with a chart of error by
-// depth, the figures of the heat map as a table, and the tensors behind a row.
+// depth, the figures of the heat map as a table, and the tensors behind a row; and, beside that, by how much each
+// LayerNorm would change the outputs if it were folded against its verdict.
 #pragma once
 
 #include <QWidget>
@@ -22,6 +23,7 @@ class ElidedLabel;
 class PrecisionMap;
 class RecordSorter;
 class Session;
+class Segmented;
 class TensorPairView;
 
 class DifferencesPage final : public QWidget {
@@ -41,6 +43,7 @@ class DifferencesPage final : public QWidget {
   [[nodiscard]] QWidget* makeRows();
   [[nodiscard]] QWidget* makeViews();
   void showResult();
+  void showPage();
   void showType();
   void choose(int place, int type);
   void rowChosen(const QModelIndex& index);
@@ -55,6 +58,8 @@ class DifferencesPage final : public QWidget {
   RecordSorter* sorter_;
   DifferenceMatrix* matrix_;
   DifferenceBar* bar_;
+  Segmented* subject_;  // two models, or folded anyway
+  QWidget *barArea_, *forcedBar_;
   QStackedWidget* stack_;
   QLabel* empty_;
   QComboBox* type_;

@@ -47,6 +47,17 @@ PushButton* InspectorPage::addFooterButton(const QString& text, const char* name
   return button;
 }
 
+QLabel* addSection(QVBoxLayout* layout, QWidget* title) {
+  QWidget* owner = layout->parentWidget();
+  auto* row = makeRow(nullptr, -1, {0, 4, 0, 0});
+  auto* note = makeLabel({}, "soft", owner);
+  row->addWidget(title, 1);
+  row->addWidget(note);
+  layout->addWidget(makeLine(Qt::Horizontal, owner));
+  layout->addLayout(row);
+  return note;
+}
+
 Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), session_(session) {
   setObjectName(QStringLiteral("panel"));
   setAccessibleName(tr("Inspector"));
@@ -70,7 +81,7 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   node_ = new NodePage(session, pages_);
   for (QWidget* page : std::initializer_list<QWidget*>{model_, norm_, node_}) pages_->addWidget(page);
   layout->addWidget(pages_, 1);
-  connect(norm_, &NormPage::nodeChosen, this, &Inspector::nodeChosen);
+  connect(norm_, &NormPage::nodeWanted, this, &Inspector::nodeWanted);
   connect(session_->selection(), &GraphSelection::changed, this, &Inspector::showSelection);
   connect(session_, &Session::analysisChanged, this, &Inspector::showSelection);
   connect(session_, &Session::modelChanged, this, &Inspector::showSelection);

@@ -4,6 +4,7 @@
 #include <QFrame>
 #include <QVBoxLayout>
 
+class QLabel;
 class QStackedWidget;
 
 namespace normlens::ui {
@@ -33,6 +34,9 @@ struct InspectorPage {
   QFrame* footer = nullptr;
 };
 
+// A line, and under it a title with what is said quietly at its right, which is given back.
+QLabel* addSection(QVBoxLayout* layout, QWidget* title);
+
 class Inspector final : public QFrame {
   Q_OBJECT
 
@@ -44,7 +48,7 @@ class Inspector final : public QFrame {
   void centerSelected();      // 'Center here' of what is shown
 
  Q_SIGNALS:
-  void nodeChosen(int node);
+  void nodeWanted(int node);  // to be looked at; what is chosen stays
   void hideClicked();
 
  private:

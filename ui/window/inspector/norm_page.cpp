@@ -2,7 +2,9 @@
 
 #include <QLabel>
 #include <algorithm>
+#include <cmath>
 
+#include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/widgets/elided_label.h"
@@ -13,6 +15,7 @@
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/inspector/plan_card.h"
 #include "ui/window/inspector/weight_view.h"
+#include "ui/window/inspector/why_not.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
@@ -64,40 +67,37 @@ NormPage::NormPage(Session* session, QWidget* parent) : QWidget(parent), session
   conditions_->setTextInteractionFlags(Qt::TextBrowserInteraction);
   connect(conditions_, &QLabel::linkActivated, this, &NormPage::assume);
   page.layout->addSpacing(4);
+  whyNot_ = page.add(describe(new WhyNot(session, page.body), "whyNot"));
+  page.layout->addSpacing(4);
   criteria_ = page.add(makeCriteria(page.body));
   needsHead_ = page.add(new QWidget(page.body));
-  auto* needsLine = makeColumn(needsHead_, -1, {0, 4, 0, 0});
-  needsLine->addWidget(makeLine(Qt::Horizontal, needsHead_));
-  auto* needsRow = new QHBoxLayout;
-  needsTitle_ = makeLabel({}, "section", needsHead_);
-  needsCount_ = makeLabel({}, "soft", needsHead_);
-  needsRow->addWidget(needsTitle_);
-  needsRow->addStretch(1);
-  needsRow->addWidget(needsCount_);
-  needsLine->addLayout(needsRow);
+  needsCount_ = addSection(makeColumn(needsHead_, -1, {0, 4, 0, 0}), makeLabel(tr("Needs"), "section", needsHead_));
   needs_ = page.add(describe(new NeedsList(page.body), "needs"));
   shared_ = page.add(makeWords("soft", page.body));
   center_ = page.add(new CenterCard(session, {}, page.body));
   weight_ = page.add(new WeightView(session, page.body));
   page.layout->addSpacing(8);
-  page.add(makeLabel(tr("Attributes"), "section", page.body));
+  addSection(page.layout, makeLabel(tr("Attributes"), "section", page.body));
   attributes_ = page.add(new PropertyList(page.body));
   page.layout->addStretch(1);
+  goToBlocker_ = page.addFooterButton(tr("Go to the blocker"), "goToBlockerButton");
+  goToBlocker_->setToolTip(tr("Show in the graph what is in the way (G)."));
   foldThis_ = page.addFooterButton(tr("Fold this LayerNorm"), "foldThis");
   centerHere_ = page.addFooterButton(tr("Center here"), "centerHere");
   explain(centerHere_, tr("Subtract the mean of this norm's input at run time; shows first what that would free."),
           "auxiliary");
+  connect(goToBlocker_, &QPushButton::clicked, this, [this] {
+    if (const protocol::NormInfo* norm = session_->norm(norm_); norm != nullptr && norm->blocker)
+      Q_EMIT nodeWanted(norm->blocker->node);
+  });
+  connect(whyNot_, &WhyNot::nodeWanted, this, &NormPage::nodeWanted);
+  connect(session_->costs(), &NormCosts::changed, this, &NormPage::showButtons);
   connect(foldThis_, &QPushButton::clicked, this, &NormPage::foldThis);
   connect(centerHere_, &QPushButton::clicked, this, &NormPage::centerHere);
   connect(session_, &Session::digitsChanged, this, &NormPage::showAttributes);
   connect(needs_, &NeedsList::activated, this, [this](int target) {
-    const protocol::NormInfo* norm = session_->norm(norm_);
-    if (norm != nullptr && verdictFromName(norm->verdict) == Verdict::Blocked) {
-      Q_EMIT nodeChosen(target);
-    } else {
-      needs_->setCurrent(target);
-      weight_->showConstant(target);
-    }
+    needs_->setCurrent(target);
+    weight_->showConstant(target);
   });
 }
 
@@ -111,6 +111,8 @@ void NormPage::showNorm(int index) {
   title_->setFullText(shortName(text(norm->name)));
   title_->setToolTip(text(norm->name));
   reason_->setText(unbroken(text(norm->reason)));
+  // Told by the blocker's row and its numbers.
+  reason_->setVisible(!norm->blocker || norm->blocker->gamma < 0);
   showConditions(*norm);
   showCriteria(*norm, verdict);
   showAttributes();
@@ -203,21 +205,38 @@ void NormPage::assume(const QString& size) {
   session_->setInputs(inputs);
 }
 
-void NormPage::leave() { weight_->showConstant(-1); }
+void NormPage::leave() {
+  weight_->showConstant(-1);
+  whyNot_->leave();
+}
 
 void NormPage::refreshPlan() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
   plan_->showNorm(norm_);
   showSubtitle(*norm);
-  showNeeds();
+  showNeeds(*norm);
+  showButtons();
+}
+
+void NormPage::showButtons() {
+  const protocol::NormInfo* norm = session_->norm(norm_);
+  if (norm == nullptr) return;
   const bool kept = contains(session_->choices()->params().keep_norms, norm_);
   const bool folds = session_->folds(norm_);
+  const bool blocked = verdictFromName(norm->verdict) == Verdict::Blocked && !folds && !kept;
+  goToBlocker_->setVisible(blocked && norm->blocker);
+  // Of a blocked one a centering is all that can be done.
+  foldThis_->setVisible(!blocked);
   foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
   foldThis_->setToolTip(folds && !kept ? tr("Take this norm out of the plan; what only it needs goes with it.")
                         : kept         ? tr("Put this norm back into the plan.")
                                        : tr("The plan leaves this norm as it is; centering its input would fold it."));
+  const auto cost = blocked ? session_->costs()->of(norm_) : std::nullopt;
+  const double more = cost ? cost->together() : 0;
+  const QString sign = more < 0 ? QStringLiteral("−") : more > 0 ? QStringLiteral("+") : QStringLiteral("±");
+  centerHere_->setText(cost ? tr("Center here: %1").arg(sign + formatMicroseconds(std::abs(more))) : tr("Center here"));
   centerHere_->setEnabled(session_->inputOfNorm(norm_) >= 0);
 }
 
@@ -234,22 +253,22 @@ void NormPage::foldThis() {
 
 void NormPage::centerHere() { center_->ask(session_->inputOfNorm(norm_)); }
 
-void NormPage::showNeeds() {
-  const protocol::NormInfo* norm = session_->norm(norm_);
-  const bool blocked = verdictFromName(norm->verdict) == Verdict::Blocked;
-  const QVector<Need> needs = blocked ? pathsToIt() : neededEdits();
-  needs_->setNeeds(needs);
-  needs_->setCurrent(blocked ? -1 : weight_->constant());
-  needsHead_->setVisible(!needs.isEmpty());
-  needsTitle_->setText(blocked ? tr("Paths to it") : tr("Needs"));
-  const auto done =
-      std::count_if(needs.begin(), needs.end(), [](const Need& n) { return n.state == Need::State::Done; });
+void NormPage::showNeeds(const protocol::NormInfo& norm) {
+  // Folded all the same, by a centering, it needs what the plan does for it.
+  const bool blocked = verdictFromName(norm.verdict) == Verdict::Blocked && !session_->folds(norm_);
+  whyNot_->setVisible(blocked);
   if (blocked) {
-    needsCount_->setText(tr("%1 of %2 can be centered").arg(done).arg(needs.size()));
+    whyNot_->showNorm(norm_);
   } else {
-    needsCount_->setText(done > 0 ? tr("%1 centered").arg(done) : tr("%1 to center").arg(needs.size()));
+    whyNot_->leave();
   }
-  const int others = static_cast<int>(norm->shared_with.size());
+  const QVector<Need> needs = blocked ? QVector<Need>() : neededEdits();
+  needs_->setNeeds(needs);
+  needs_->setCurrent(weight_->constant());
+  needsHead_->setVisible(!needs.isEmpty());
+  const auto done = std::ranges::count(needs, Need::State::Done, &Need::state);
+  needsCount_->setText(done > 0 ? tr("%1 centered").arg(done) : tr("%1 to center").arg(needs.size()));
+  const int others = static_cast<int>(norm.shared_with.size());
   shared_->setVisible(others > 0);
   shared_->setText(others == 1 ? tr("The same centering serves one other norm.")
                                : tr("The same centering serves %1 other norms.").arg(others));
@@ -275,25 +294,6 @@ QVector<Need> NormPage::neededEdits() const {
                      value != nullptr ? text(value->name) : centered(sentence), bracketed(sentence), status,
                      folded ? Need::State::Done : Need::State::Plain, constant});
   }
-  return needs;
-}
-
-QVector<Need> NormPage::pathsToIt() const {
-  QVector<Need> needs;
-  if (!session_->selection()->zeroMean()) return needs;
-  for (const protocol::ZeroMeanVertex& vertex : session_->selection()->zeroMean()->vertices) {
-    const QChar mark = vertex.vertex_class.empty() ? u'O' : QChar::fromLatin1(vertex.vertex_class[0]);
-    if (mark != u'L' && mark != u'O') continue;
-    const bool centers = mark == u'L';
-    needs.push_back({mark,
-                     session_->index().nodeTitle(vertex.node),
-                     {},
-                     centers ? tr("can center") : tr("not zero-mean"),
-                     centers ? Need::State::Done : Need::State::Bad,
-                     vertex.node});
-  }
-  std::stable_sort(needs.begin(), needs.end(),
-                   [](const Need& a, const Need& b) { return a.state > b.state; });  // blockers first
   return needs;
 }
 

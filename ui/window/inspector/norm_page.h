@@ -1,4 +1,5 @@
-// The inspector's page of one LayerNorm: verdict, reason, what it needs, the weights' means, attributes.
+// The inspector's page of one LayerNorm: verdict, reason, what it needs or what blocks it, the weights' means,
+// attributes.
 #pragma once
 
 #include <QWidget>
@@ -18,6 +19,7 @@ class PropertyList;
 class PushButton;
 class Session;
 class WeightView;
+class WhyNot;
 
 class NormPage final : public QWidget {
   Q_OBJECT
@@ -32,7 +34,7 @@ class NormPage final : public QWidget {
   void centerHere();   // asks first
 
  Q_SIGNALS:
-  void nodeChosen(int node);
+  void nodeWanted(int node);  // to be looked at; what is chosen stays
 
  private:
   // An answer by one of the two rules: the paper's and the exact one, shown where they differ.
@@ -45,9 +47,9 @@ class NormPage final : public QWidget {
   void showSubtitle(const protocol::NormInfo& norm);
   void showConditions(const protocol::NormInfo& norm);
   void assume(const QString& size);  // "gate[-1]=1"
-  void showNeeds();
+  void showNeeds(const protocol::NormInfo& norm);
+  void showButtons();
   [[nodiscard]] QVector<Need> neededEdits() const;
-  [[nodiscard]] QVector<Need> pathsToIt() const;
   void showAttributes();
 
   Session* session_;  // Not owned.
@@ -59,14 +61,15 @@ class NormPage final : public QWidget {
   QLabel* conditions_;  // what the verdict rests on
   QWidget* criteria_;
   Criterion paper_, exact_;
+  WhyNot* whyNot_;
   QWidget* needsHead_;
-  QLabel* needsTitle_;
   QLabel* needsCount_;
   NeedsList* needs_;
   QLabel* shared_;
   CenterCard* center_;
   WeightView* weight_;
   PropertyList* attributes_;
+  PushButton* goToBlocker_;
   PushButton* foldThis_;
   PushButton* centerHere_;
 };

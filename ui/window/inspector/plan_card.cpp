@@ -51,7 +51,7 @@ QString priceOf(const protocol::PlanWay& way) {
     return PlanCard::tr("each run nothing · file +%1 (%2%)")
         .arg(formatBytes(way.bytes_grown), formatNumber(way.growth_percent, 2));
   }
-  return way.cost_us > 0 ? PlanCard::tr("each run %1 µs · file 0 B").arg(way.cost_us, 0, 'f', 1)
+  return way.cost_us > 0 ? PlanCard::tr("each run %1 · file 0 B").arg(formatMicroseconds(way.cost_us))
                          : PlanCard::tr("each run one mean over the channels · file 0 B");
 }
 
@@ -91,7 +91,7 @@ void PlanCard::showNorm(int norm) {
   plan_->set(toneOf(mark.state), planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
   // A blocked norm that is kept says why once: in its verdict's reason.
-  const bool told = mark.because.isEmpty() || text(info->reason).contains(mark.because);
+  const bool told = mark.because.isEmpty() || text(info->reason).contains(mark.because, Qt::CaseInsensitive);
   because_->setVisible(!told);
   because_->setText(unbroken(tr("Because %1.").arg(mark.because)));
   showWays(session_->normState(norm));

@@ -16,6 +16,11 @@ GraphActions::GraphActions(GraphView* view, QWidget* parent)
              tr("To where the graph was before the last jump."));
   forward = add(QStringLiteral("graphForward"), tr("Forward"), QKeySequence(Qt::ALT | Qt::Key_Right),
                 tr("To where the graph was before going back."));
+  goToBlocker = add(QStringLiteral("goToBlocker"), tr("Go to the blocker"), {},
+                    tr("Show what is in the way of the chosen LayerNorm."));
+  goToBlocker->setShortcut(Qt::Key_G);  // wherever nothing is written: it is asked for from the list, too
+  goToBlocker->setEnabled(false);
+  parent->addAction(goToBlocker);
   menu->addSeparator();
   beforeAfter = add(QStringLiteral("beforeAfterAction"), tr("Before or after the plan"), {},
                     tr("Show the model as it was read, or as the plan makes it."));
@@ -101,8 +106,8 @@ void GraphActions::apply() {
 }
 
 QList<QAction*> GraphActions::all() const {
-  return {back,        forward,     beforeAfter, leftToRight, showHelpers, foldRepeats, expandAll,
-          collapseAll, resetGroups, fit,         keys,        saveView,    saveWhole};
+  return {back,      forward,     goToBlocker, beforeAfter, leftToRight, showHelpers, foldRepeats,
+          expandAll, collapseAll, resetGroups, fit,         keys,        saveView,    saveWhole};
 }
 
 void GraphActions::save() const {

@@ -23,6 +23,15 @@ namespace {
 
 enum Mode { ZeroMean, Tensors, Types };
 
+// "γ from 0.347 to 1.69": more than its short reason, where it is a norm.
+QString blockerReason(const Session& session, const protocol::NormInfo& blocked) {
+  if (!blocked.blocker) return {};
+  const protocol::GraphNode* node = session.index().node(blocked.blocker->node);
+  const protocol::NormInfo* norm = node != nullptr ? session.norm(node->norm) : nullptr;
+  if (blocked.blocker->gamma < 0 || norm == nullptr) return text(blocked.blocker->reason);
+  return GraphPane::tr("γ from %1 to %2").arg(formatNumber(norm->gamma_min, 3), formatNumber(norm->gamma_max, 3));
+}
+
 void addButton(QFrame* bar, const QString& icon, QAction* action) {
   auto* button = new IconButton(icon, {}, action->toolTip(), bar);
   button->setIconExtent(14);
@@ -93,6 +102,8 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
       if (coneShown_) showZeroMean();
     }
   });
+  connect(view_, &graphview::GraphView::blockerRequested, this, &GraphPane::goToBlocker);
+  connect(actions_->goToBlocker, &QAction::triggered, this, &GraphPane::goToBlocker);
   connect(view_, &graphview::GraphView::edgeSelected, session_->selection(), &GraphSelection::selectValue);
   connect(view_, &graphview::GraphView::scopeSelected, this, [this](int scope) {
     showCrumbs(scope, {});
@@ -115,6 +126,7 @@ void GraphPane::showModel() {
 }
 
 void GraphPane::showAnalysis() {
+  actions_->goToBlocker->setEnabled(blockedNorm() != nullptr);
   if (!session_->analysis()) return;
   view_->updateDocument(session_->document());
   view_->setNorms(session_->analysis()->norms);
@@ -165,6 +177,7 @@ void GraphPane::showJob() {
 }
 
 void GraphPane::showSelection() {
+  actions_->goToBlocker->setEnabled(blockedNorm() != nullptr);
   const Selection& selection = session_->selection()->current();
   int node = selection.node;
   if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
@@ -234,7 +247,7 @@ void GraphPane::showZeroMean() {
     view_->clearHighlight();
     return;
   }
-  view_->setHighlight(*graph, norm->blocker_path);
+  view_->setHighlight(*graph, norm->blocker_path, blockerReason(*session_, *norm));
 }
 
 void GraphPane::askForPicture(bool whole) {
@@ -251,6 +264,17 @@ void GraphPane::savePicture(const QString& path, bool whole) {
   using Extent = graphview::GraphView::Extent;
   pictures_->start(view_->orderPicture(path, whole ? Extent::Whole : Extent::View));
 }
+
+const protocol::NormInfo* GraphPane::blockedNorm() const {
+  const protocol::NormInfo* norm = session_->norm(session_->selection()->current().norm);
+  return norm != nullptr && norm->blocker ? norm : nullptr;
+}
+
+void GraphPane::goToBlocker() {
+  if (const protocol::NormInfo* norm = blockedNorm()) lookAt(norm->blocker->node);
+}
+
+void GraphPane::lookAt(int node) { view_->reveal(node); }
 
 void GraphPane::goToNode(int node) {
   view_->reveal(node);

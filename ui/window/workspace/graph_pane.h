@@ -28,6 +28,7 @@ class GraphPane final : public QFrame {
   [[nodiscard]] graphview::GraphView* view() const { return view_; }
   [[nodiscard]] GraphActions* actions() const { return actions_; }
   void goToNode(int node);
+  void lookAt(int node);  // what is chosen stays
   void goToScope(int scope);
   // Writes a picture in the background; told() says how it went. One at a time: another replaces it.
   void savePicture(const QString& path, bool whole);
@@ -43,6 +44,8 @@ class GraphPane final : public QFrame {
   void showModel();
   void showAnalysis();
   void showSelection();
+  void goToBlocker();
+  [[nodiscard]] const protocol::NormInfo* blockedNorm() const;  // chosen, and something is in its way; nullptr
   void showZeroMean();
   void showMode();
   void showAfter(bool after);

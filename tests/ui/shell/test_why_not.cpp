@@ -1,0 +1,190 @@
+// A blocked LayerNorm: its blocker in the list and in the graph, the numbers that would have to be equal, the price of
+// its own centering, and the error of folding it all the same.
+#include <QAction>
+#include <QLabel>
+#include <QTableView>
+
+#include "tests/ui/shell/shown_window.h"
+#include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
+#include "ui/models/forced_error_table.h"
+#include "ui/session/forced_errors.h"
+#include "ui/session/norm_costs.h"
+#include "ui/widgets/elided_label.h"
+#include "ui/widgets/plots/histogram_plot.h"
+#include "ui/widgets/segmented.h"
+#include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
+
+namespace normlens::ui {
+
+namespace {
+
+constexpr int kBlocked = 4;
+
+graphview::GraphView* graphOf(Shown& shown) { return shown.window.workspace()->graph()->view(); }
+
+// The blocked norm is chosen and all of its page is there.
+void showBlocked(Shown& shown, const QString& model) {
+  shown.openAndAnalyse(model);
+  shown.clickNorm(kBlocked);
+  QTRY_VERIFY(shown.session.selection()->zeroMean().has_value() && shown.session.costs()->of(kBlocked));
+  QTRY_VERIFY(graphOf(shown)->isLaidOut() && graphOf(shown)->lighting().blockerBox() >= 0);
+}
+
+QString words(Shown& shown, const char* label) { return shown.child<QLabel>(label)->text(); }
+
+QList<QAbstractButton*> rows(Shown& shown) { return shown.child<QWidget>("paths")->findChildren<QAbstractButton*>(); }
+
+QRectF blockerOnScreen(Shown& shown) {
+  graphview::GraphView* view = graphOf(shown);
+  return view->camera().toScreen(view->scene().box(view->lighting().blockerBox()).rect);
+}
+
+// So far that the blocker is out of sight.
+void moveAway(Shown& shown) {
+  graphview::GraphView* view = graphOf(shown);
+  view->setAnimated(false);
+  view->setZoom(1);
+  view->centerOn(view->scene().layout->bounds.bottomRight());
+}
+
+}  // namespace
+
+class TestWhyNot final : public QObject {
+  Q_OBJECT
+
+ private Q_SLOTS:
+  void init() { model_ = test::modelFile(folder_, QStringLiteral("bert.pt")); }
+
+  void theBlockerComesFirstAndARowGoesToItsNode() {
+    Shown shown;
+    showBlocked(shown, model_);
+    QVERIFY(shown.child<QWidget>("whyNot")->isVisible());
+    QCOMPARE(words(shown, "pathCount"), QStringLiteral("paths to it: 1 of 2 can center"));
+    QCOMPARE(rows(shown).size(), 2);
+    QVERIFY(rows(shown)[0]->accessibleName().contains(QStringLiteral("γ not equal")));
+    QVERIFY(rows(shown)[1]->accessibleName().contains(QStringLiteral("can center")));
+    moveAway(shown);
+    QTest::mouseClick(rows(shown)[0], Qt::LeftButton);
+    QTRY_COMPARE(graphOf(shown)->selectedNode(), shown.session.norm(kBlocked)->blocker->node);
+    QCOMPARE(shown.session.selection()->current().norm, kBlocked);  // one still reads about the same norm
+    shown.clickNorm(0);
+    QVERIFY(!shown.child<QWidget>("whyNot")->isVisible());
+  }
+
+  void aBlockerOutOfSightIsAChipThatLeadsThere() {
+    Shown shown;
+    showBlocked(shown, model_);
+    auto* chip = shown.child<QAbstractButton>("blockerChip");
+    QTRY_VERIFY(!chip->isVisible());  // it is in sight: the view went there
+    moveAway(shown);
+    QVERIFY(chip->isVisible());
+    QVERIFY2(chip->accessibleName().contains(QStringLiteral("γ from 0.61 to 1.38")),
+             qPrintable(chip->accessibleName()));
+    QVERIFY(graphOf(shown)->rect().contains(chip->geometry()));
+    QTest::mouseClick(chip, Qt::LeftButton);
+    QTRY_VERIFY(!chip->isVisible());
+    QVERIFY(QRectF(graphOf(shown)->rect()).contains(blockerOnScreen(shown).center()));
+    moveAway(shown);
+    QTest::keyClick(graphOf(shown), Qt::Key_G);
+    QTRY_VERIFY(!chip->isVisible());
+    moveAway(shown);
+    shown.click("goToBlockerButton");
+    QTRY_VERIFY(!chip->isVisible());
+    moveAway(shown);
+    shown.session.selection()->clear();
+    QTRY_VERIFY(!chip->isVisible());
+    QVERIFY(!shown.child<QAction>("goToBlocker")->isEnabled());
+  }
+
+  void theNumbersThatWouldHaveToBeEqualAreShown() {
+    Shown shown;
+    showBlocked(shown, model_);
+    QTRY_VERIFY(shown.child<QWidget>("blockerGamma")->isVisible());
+    const QString name = shown.session.index().nodeTitle(shown.session.norm(kBlocked)->blocker->node);
+    QCOMPARE(shown.child<ElidedLabel>("gammaTitle")->fullText(), QStringLiteral("γ of ") + name);
+    auto* plot = shown.child<QWidget>("blockerGamma")->findChild<HistogramPlot*>();
+    QVERIFY(plot->accessibleDescription().contains(QStringLiteral("equal values would fold")));
+  }
+
+  void itsOwnCenteringIsPricedOnTheButton() {
+    Shown shown;
+    showBlocked(shown, model_);
+    QTRY_COMPARE(shown.child<QAbstractButton>("centerHere")->text(), QStringLiteral("Center here: +0.3 µs"));
+    const auto texts = shown.child<QWidget>("costs")->findChildren<ElidedLabel*>();
+    QCOMPARE(texts.last()->fullText(), QStringLiteral("0.3 µs slower"));
+    QVERIFY(!shown.child<QAbstractButton>("foldThis")->isVisible());  // it would do the same
+    shown.click("centerHere");
+    auto* add = shown.child<QAbstractButton>("addCentering");
+    QTRY_VERIFY(add->isVisible());
+    QTest::mouseClick(add, Qt::LeftButton);
+    QTRY_VERIFY(shown.session.folds(kBlocked));
+    QVERIFY(shown.child<QAbstractButton>("foldThis")->isVisible());
+  }
+
+  void theErrorIsMeasuredWhenAsked() {
+    Shown shown;
+    showBlocked(shown, model_);
+    QVERIFY(!shown.child<QWidget>("forcedTable")->isVisible());
+    shown.click("showForced");
+    QTRY_VERIFY(shown.session.forcedErrors()->has(kBlocked));
+    QCOMPARE(words(shown, "forced_float64"), QStringLiteral("3.2e-2"));
+    QCOMPARE(words(shown, "forced_float16"), QStringLiteral("–"));  // no kernel
+    QVERIFY(shown.child<QLabel>("forced_float16")->toolTip().contains(QStringLiteral("no kernel")));
+    QVERIFY(!shown.child<QAbstractButton>("showForced")->isVisible());  // nothing is left to do
+  }
+
+  void allOfThemAreMeasuredInTheDock() {
+    Shown shown;
+    showBlocked(shown, model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Differences);
+    auto* subject = shown.child<Segmented>("differenceSubject");
+    QTest::mouseClick(subject, Qt::LeftButton, {}, QPoint(subject->width() * 3 / 4, subject->height() / 2));
+    shown.click("forcedGo");
+    QTRY_VERIFY(!shown.session.forcedErrors()->running());
+    const QAbstractItemModel& table = *shown.child<QTableView>("forcedErrorTable")->model();
+    QCOMPARE(table.rowCount(), 9);
+    const auto tone = [&](int norm) {
+      return table.index(norm, ForcedErrorTable::FirstType).data(ForcedErrorTable::ToneRole).toInt();
+    };
+    QCOMPARE(tone(0), int{ForcedErrorTable::Within});
+    QCOMPARE(tone(kBlocked), int{ForcedErrorTable::Wrong});
+    QCOMPARE(table.index(kBlocked, ForcedErrorTable::FirstType).data().toString(), QStringLiteral("3.2e-2"));
+    // The inspector has this one, and nothing is left to measure.
+    QCOMPARE(words(shown, "forced_float64"), QStringLiteral("3.2e-2"));
+    QVERIFY(!shown.child<QAbstractButton>("forcedGo")->isVisible());
+  }
+
+  void measuringStopsWhenOneMovesOn() {
+    Shown shown({QStringLiteral("--slow"), QStringLiteral("forced_error=60000")});
+    showBlocked(shown, model_);
+    shown.click("showForced");
+    QCOMPARE(shown.child<QAbstractButton>("showForced")->text(), QStringLiteral("Stop"));
+    QTest::qWait(50);
+    shown.clickNorm(0);
+    QVERIFY(!shown.session.forcedErrors()->running());
+    // The next question is answered at once, not after a minute.
+    shown.session.choices()->setPolicy(QStringLiteral("all"));
+    QTRY_VERIFY_WITH_TIMEOUT(shown.session.plan() && shown.session.plan()->policy == "all", 1000);
+  }
+
+  void whatCannotBeMeasuredIsSaid() {
+    Shown shown({QStringLiteral("--error"), QStringLiteral("forced_error")});
+    showBlocked(shown, model_);
+    shown.click("showForced");
+    QTRY_VERIFY(!words(shown, "forcedWords").isEmpty() && !shown.session.forcedErrors()->running());
+    QVERIFY(!shown.session.forcedErrors()->problem().isEmpty());
+  }
+
+ private:
+  QTemporaryDir folder_;
+  QString model_;
+};
+
+}  // namespace normlens::ui
+
+int main(int argc, char** argv) { return normlens::test::runShellTest<normlens::ui::TestWhyNot>(argc, argv); }
+
+#include "test_why_not.moc"

@@ -1,0 +1,106 @@
+#include "ui/models/forced_error_table.h"
+
+#include "ui/models/norm_model.h"
+#include "ui/session/forced_errors.h"
+#include "ui/session/session.h"
+
+namespace normlens::ui {
+
+namespace {
+
+using Row = ForcedErrorRow;
+
+// nullptr: there is no figure.
+const protocol::ForcedError* measured(const Row& row, size_t type) {
+  const auto& error = row.errors[type];
+  return error && error->error.empty() ? &*error : nullptr;
+}
+
+int toneOf(const protocol::ForcedError* error) {
+  if (error == nullptr) return ForcedErrorTable::Plain;
+  return error->max_rel > error->limit ? ForcedErrorTable::Wrong : ForcedErrorTable::Within;
+}
+
+QString tipOf(const Row& row, size_t type) {
+  const auto& error = row.errors[type];
+  if (!error) return ForcedErrorTable::tr("Not measured yet.");
+  if (!error->error.empty()) return asSentence(text(error->error));
+  return toneOf(&*error) == ForcedErrorTable::Within ? ForcedErrorTable::tr("Within the noise of rounding.")
+                                                     : ForcedErrorTable::tr("Other outputs: %1 times the limit.")
+                                                           .arg(formatError(error->max_rel / error->limit));
+}
+
+ForcedErrorTable::Columns columns() {
+  const auto tr = [](const char* words) { return ForcedErrorTable::tr(words); };
+  ForcedErrorTable::Columns all{
+      {tr("LayerNorm"), tr("The only one that is folded; the others are as they are."), textOf(&Row::name)},
+      {tr("Can be done"), tr("Its verdict."),
+       [](const Row& row) { return verdictTitle(verdictFromName(row.verdict)); }}};
+  const auto types = ForcedErrors::types();
+  for (size_t type = 0; type < types.size(); ++type) {
+    const auto key = [type](double protocol::ForcedError::*member) {
+      return [type, member](const Row& row) {
+        const auto* error = measured(row, type);
+        return QVariant(error == nullptr ? -1.0 : error->*member);
+      };
+    };
+    const auto tip = [type](const Row& row) { return QVariant(tipOf(row, type)); };
+    const auto figure = [type](const Row& row) {
+      const auto* error = measured(row, type);
+      return error == nullptr ? QStringLiteral("–") : forcedFigure(error->max_rel);
+    };
+    const auto limit = [type](const Row& row) {
+      const auto* error = measured(row, type);
+      return error == nullptr ? QStringLiteral("–") : formatError(error->limit);
+    };
+    all.push_back({text(types[type]),
+                   tr("The largest relative difference at the model's outputs."),
+                   figure,
+                   {{kSortRole, key(&protocol::ForcedError::max_rel)},
+                    {Qt::ToolTipRole, tip},
+                    {ForcedErrorTable::ToneRole, [type](const Row& row) { return toneOf(measured(row, type)); }}},
+                   Qt::AlignRight});
+    all.push_back({tr("6 × floor"),
+                   tr("What rounding alone may do in this type: six times its noise."),
+                   limit,
+                   {{kSortRole, key(&protocol::ForcedError::limit)}},
+                   Qt::AlignRight});
+  }
+  return all;
+}
+
+}  // namespace
+
+QString forcedFigure(double error) {
+  const QString printed = QString::number(error, 'e', 1);
+  const qsizetype exponent = printed.indexOf(u'e');
+  if (exponent < 0 || error == 0) return formatError(error);
+  return printed.left(exponent) + u'e' + QString::number(printed.mid(exponent + 1).toInt());
+}
+
+ForcedErrorTable::ForcedErrorTable(QObject* parent)
+    : RecordTable(columns(), {{NormRole, [](const Row& row) { return row.norm; }}}, parent) {}
+
+void ForcedErrorTable::show(const Session& session) {
+  std::vector<Row> all;
+  for (const auto& norm : session.analysis() ? session.analysis()->norms : std::vector<protocol::NormInfo>()) {
+    Row row{norm.index, norm.name, norm.verdict, {}};
+    for (const std::string& type : ForcedErrors::types()) {
+      const protocol::ForcedError* error = session.forcedErrors()->at(norm.index, type);
+      row.errors.push_back(error == nullptr ? std::nullopt : std::optional(*error));
+    }
+    all.push_back(std::move(row));
+  }
+  // The same norms: a view keeps its place.
+  if (rowCount() == static_cast<int>(all.size()) && !all.empty() && row(0).name == all.front().name) {
+    replaceRows(0, std::move(all));
+  } else {
+    setRows(std::move(all));
+  }
+}
+
+int ForcedErrorTable::rowOf(int norm) const {
+  return rowWhere([norm](const Row& row) { return row.norm == norm; });
+}
+
+}  // namespace normlens::ui

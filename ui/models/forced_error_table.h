@@ -1,0 +1,38 @@
+// What folding each LayerNorm against its verdict would do to the model's outputs, norm by type: the error, and what
+// rounding alone may do beside it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/protocol/difference_messages.h"
+#include "ui/models/record_table.h"
+
+namespace normlens::ui {
+
+class Session;
+
+// "2.9e-2": a digit more than formatError(), as what is compared differs little from type to type.
+[[nodiscard]] QString forcedFigure(double error);
+
+struct ForcedErrorRow {
+  int norm = -1;
+  std::string name, verdict;
+  std::vector<std::optional<protocol::ForcedError>> errors;  // by type; nullopt: not measured
+};
+
+class ForcedErrorTable final : public RecordTable<ForcedErrorRow> {
+  Q_OBJECT
+
+ public:
+  enum Column { Name, Verdict, FirstType };  // then two for each type: the error, the limit
+  enum Role { NormRole = kSortRole + 1, ToneRole };
+  enum Tone { Plain, Within, Wrong };
+
+  explicit ForcedErrorTable(QObject* parent = nullptr);
+
+  void show(const Session& session);  // all that is measured so far
+  [[nodiscard]] int rowOf(int norm) const;
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,59 @@
+// By how much the model's outputs change where one LayerNorm is folded against its verdict: asked of the engine type by
+// type and norm by norm, each figure there as soon as it is measured. Kept until the model or its inputs change.
+//
+// Runs beside the session's jobs; the engine does one thing at a time. Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/protocol/difference_messages.h"
+#include "ui/client/engine_client.h"
+
+namespace normlens::ui {
+
+class Session;
+
+class ForcedErrors final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit ForcedErrors(Session* session);  // its owner
+
+  [[nodiscard]] static std::span<const std::string> types();  // in the order in which they are measured
+
+  void start(const std::vector<int>& norms);  // what is known already is not asked again
+  void cancel();                              // what is done stays
+  [[nodiscard]] bool runsFor(const std::vector<int>& norms) const { return running() && norms == wanted_; }
+  [[nodiscard]] bool running() const { return request_ != 0; }
+  [[nodiscard]] QString obstacle() const;                     // why it cannot be started; or empty
+  [[nodiscard]] QString stage() const { return stage_; }      // in words, while it runs
+  [[nodiscard]] QString problem() const { return problem_; }  // why it ended early; a sentence, or empty
+  // nullptr: not measured.
+  [[nodiscard]] const protocol::ForcedError* at(int norm, const std::string& type) const;
+  [[nodiscard]] bool has(int norm) const;  // in all types
+
+ Q_SIGNALS:
+  void changed();  // figures, running, stage or problem
+
+ private:
+  void next();
+  void received(Reply<protocol::ForcedError>& reply);
+  void stop();
+  void forget();
+
+  using Place = std::pair<int, std::string>;  // norm, type
+  Session* session_;
+  std::map<Place, protocol::ForcedError> figures_;
+  std::deque<Place> queue_;
+  std::vector<int> wanted_;              // by the last start
+  EngineClient::RequestId request_ = 0;  // 0: none
+  QString stage_, problem_;
+};
+
+}  // namespace normlens::ui

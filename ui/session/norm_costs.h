@@ -1,0 +1,53 @@
+// What folding a norm saves and what a centering costs where the model runs: asked of the engine once for each model,
+// when first wanted. It measures, so it is not asked while a job runs, and gives way to other work. Thread: GUI thread.
+#pragma once
+
+#include <QObject>
+#include <optional>
+
+#include "core/protocol/messages.h"
+#include "ui/client/engine_client.h"
+
+namespace normlens::ui {
+
+class Session;
+
+// Of one norm, in microseconds each run.
+struct NormCost {
+  double saves = 0;    // folding it
+  double centers = 0;  // a centering of its input
+  // Slower by so much; negative: faster. 0 where it is less than the figures can tell.
+  [[nodiscard]] double together() const {
+    constexpr double kLeast = 0.05;
+    const double more = centers - saves;
+    return more < kLeast && more > -kLeast ? 0 : more;
+  }
+};
+
+class NormCosts final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit NormCosts(Session* session);  // its owner
+
+  void want();     // changed() follows, once nothing else runs
+  void giveWay();  // to what is asked next; to be wanted again
+  [[nodiscard]] std::optional<NormCost> of(int norm) const;
+  [[nodiscard]] QString problem() const { return problem_; }  // why they are not to be had; a sentence, or empty
+
+ Q_SIGNALS:
+  void changed();
+
+ private:
+  void ask();
+  void stop();
+  void forget();
+
+  Session* session_;
+  std::optional<protocol::NormPrices> prices_;
+  QString problem_;
+  bool wanted_ = false;
+  EngineClient::RequestId request_ = 0;  // 0: none
+};
+
+}  // namespace normlens::ui

@@ -1,0 +1,62 @@
+// Why a LayerNorm is blocked: the blocker and the other paths to it, the numbers that would have to be equal, what a
+// centering of its own costs against what folding it saves, and the error of folding it all the same.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/client/engine_client.h"
+
+class QLabel;
+class QVBoxLayout;
+
+namespace normlens::protocol {
+struct NormInfo;
+}
+
+namespace normlens::ui {
+
+class ElidedLabel;
+class ForcedErrorCard;
+class HistogramPlot;
+class NeedsList;
+class PropertyList;
+class Session;
+
+class WhyNot final : public QWidget {
+  Q_OBJECT
+
+ public:
+  WhyNot(Session* session, QWidget* parent);  // session: not owned
+
+  void showNorm(int norm);  // a blocked one; asks the engine for the numbers and, where nothing runs, for the costs
+  void leave();             // something else is shown: what is being asked is not wanted any more
+
+ Q_SIGNALS:
+  void nodeWanted(int node);  // to be looked at
+
+ private:
+  QWidget* makeGamma();
+  QWidget* makeCosts();
+  void showPaths();
+  void askGamma();
+  void showGamma(const protocol::TensorStats& stats);
+  void showCosts();
+  [[nodiscard]] bool isShown() const { return norm_ >= 0; }
+
+  Session* session_;                     // Not owned.
+  int norm_ = -1;                        // -1: none is shown
+  EngineClient::RequestId request_ = 0;  // for the numbers; 0: none under way
+  int asked_ = 0;                        // grows: answers to an earlier question are nobody's
+  QLabel* count_;
+  NeedsList* paths_;
+  QWidget* gamma_;
+  ElidedLabel* gammaTitle_;
+  QLabel* gammaCount_;
+  HistogramPlot* histogram_;
+  QWidget* costs_;
+  QLabel* costsNote_;
+  PropertyList* costList_;
+  ForcedErrorCard* errors_;
+};
+
+}  // namespace normlens::ui
