@@ -13,6 +13,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
@@ -58,6 +59,9 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   layoutOf(header)->addWidget(summary_, 1);
   layoutOf(header)->addWidget(planButtons_);
   layout->addWidget(header);
+  room_ = new RoomSteps(header);
+  room_->add([this](bool taken) { summary_->setVisible(!taken); });
+  room_->add([this](bool taken) { setKind(tabs_, taken ? "tight" : ""); });
   pages_ = new QStackedWidget(this);
   const auto addPage = [this](auto* page, const char* lesson) {
     pages_->addWidget(page);
@@ -153,6 +157,7 @@ void BottomPanel::showSummary() {
   }
   summary_->setFullText(summary);
   planButtons_->setVisible(tab() == Plan && session_->analysis().has_value());
+  room_->fit();
 }
 
 }  // namespace normlens::ui

@@ -13,6 +13,7 @@ class Actions;
 class DifferencesPage;
 class ElidedLabel;
 class LearnPage;
+class RoomSteps;
 class Session;
 
 class BottomPanel final : public QFrame {
@@ -44,6 +45,7 @@ class BottomPanel final : public QFrame {
   QStackedWidget* pages_;
   QWidget* planButtons_;
   ElidedLabel* summary_;
+  RoomSteps* room_ = nullptr;
   DifferencesPage* differences_;
   LearnPage* learn_;
   QPlainTextEdit* log_;

@@ -7,6 +7,7 @@
 #include "ui/client/process_memory.h"
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/window/parts.h"
 
@@ -63,7 +64,7 @@ const char* dotKind(EngineClient::State state, int silence) {
 
 StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   describe(this, "statusBar", {}, tr("Status"));
-  setFixedHeight(24);
+  setTextHeight(this, 24);
   auto* layout = makeRow(this, 10, {12, 0, 12, 0});
   dot_ = makeLabel({}, "dot", this);
   dot_->setFixedSize(7, 7);

@@ -12,6 +12,7 @@
 #include "ui/widgets/hint_card.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/room_steps.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_actions.h"
@@ -67,6 +68,8 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layoutOf(bar)->addSpacing(4);
   layoutOf(bar)->addWidget(options);
   layout->addWidget(bar);
+  auto* steps = new RoomSteps(bar);
+  for (Segmented* choice : {mode_, after_}) steps->add([choice](bool taken) { choice->setFolded(taken); });
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
