@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/service/inputs/table_limits.h"
 #include "core/service/service_state.h"
 
 namespace normlens::service {
@@ -83,7 +84,13 @@ Result<protocol::Analysis> Service::analyze(const Task& task) {
   } else {
     task.report("running the model once for shapes");
     if (auto status = probeModel(*state_->model, inputs->tensors, task); !status) {
-      if (given || status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
+      if (status.error().code == ErrorCode::Cancelled) return tl::unexpected(status.error());
+      if (given) {
+        // A limit that is known says more than where the run stopped.
+        const std::string limit = missingRows(state_->model->graph(), inputs->specs);
+        if (limit.empty()) return tl::unexpected(status.error());
+        return fail(ErrorCode::BadInput, limit);
+      }
       probeError = status.error();
     }
     state_->inputs = std::move(*inputs);

@@ -43,4 +43,8 @@ void setTextWidth(QWidget* widget, int pixels) {
   followText(widget, [widget, pixels] { widget->setFixedWidth(grown(pixels)); });
 }
 
+void setTextWidthAtLeast(QWidget* widget, int pixels) {
+  followText(widget, [widget, pixels] { widget->setMinimumWidth(grown(pixels)); });
+}
+
 }  // namespace normlens::ui

@@ -13,5 +13,6 @@ void followText(QWidget* widget, const std::function<void()>& apply);
 // setFixedHeight() and setFixedWidth() with a length for the usual size of text.
 void setTextHeight(QWidget* widget, int pixels);
 void setTextWidth(QWidget* widget, int pixels);
+void setTextWidthAtLeast(QWidget* widget, int pixels);  // setMinimumWidth()
 
 }  // namespace normlens::ui

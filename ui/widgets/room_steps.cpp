@@ -12,6 +12,11 @@ RoomSteps::RoomSteps(QWidget* bar) : QObject(bar), bar_(bar) {
 
 void RoomSteps::add(const std::function<void(bool taken)>& step) { steps_.push_back(step); }
 
+void RoomSteps::clear() {
+  steps_.clear();
+  taken_ = 0;
+}
+
 int RoomSteps::need() const { return bar_->layout()->totalMinimumSize().width(); }
 
 void RoomSteps::take(size_t count) {

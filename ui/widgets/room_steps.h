@@ -20,7 +20,8 @@ class RoomSteps final : public QObject {
   explicit RoomSteps(QWidget* bar);  // bar: has a layout, owns this
 
   void add(const std::function<void(bool taken)>& step);
-  void fit();  // what stands in the bar has changed
+  void clear();  // of steps; what they stood for is gone
+  void fit();    // what stands in the bar has changed
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;

@@ -2,7 +2,8 @@
 
 #include <QPainter>
 
-#include "ui/theme/theme.h"
+#include "ui/models/difference_table.h"
+#include "ui/theme/error_scale.h"
 
 namespace normlens::ui {
 
@@ -10,6 +11,8 @@ void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const Theme theme = themeOf(option.palette);
   painter->save();
   if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme.selection);
+  if (index.data(DifferenceTable::FloorRole).toBool())
+    painter->fillRect(option.rect.adjusted(2, 2, -2, -3), floorColor(theme));
   const auto alignment = index.data(Qt::TextAlignmentRole).value<Qt::Alignment>();
   const bool figure = alignment.testFlag(Qt::AlignRight), name = index.column() == nameColumn_;
   const QFont font = figure || name ? monoFont(11) : uiFont(12);

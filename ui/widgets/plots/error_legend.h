@@ -10,11 +10,14 @@ class ErrorLegend final : public QWidget {
 
  public:
   explicit ErrorLegend(QWidget* parent = nullptr);
-  [[nodiscard]] QSize sizeHint() const override { return {236, 16}; }
-  [[nodiscard]] QSize minimumSizeHint() const override { return {120, 16}; }
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override { return {sizeHint().width() - kGives, sizeHint().height()}; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+
+ private:
+  static constexpr int kGives = 100;  // pixels of the scale
 };
 
 }  // namespace normlens::ui

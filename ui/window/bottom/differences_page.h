@@ -7,7 +7,6 @@
 
 class QComboBox;
 class QLabel;
-class QScrollArea;
 class QStackedWidget;
 class QTableView;
 
@@ -37,7 +36,6 @@ class DifferencesPage final : public QWidget {
   void inputsWanted();
 
  private:
-  [[nodiscard]] QScrollArea* makeBarArea();
   [[nodiscard]] QWidget* makeRows();
   [[nodiscard]] QWidget* makeViews();
   void showResult();

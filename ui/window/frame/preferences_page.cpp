@@ -155,8 +155,7 @@ void PreferencesPage::addEngine() {
          "shows the models of gpu-box here and measures there."));
   engine_ = describe(new QLineEdit(column_->parentWidget()), "preferEngine");
   engine_->setMinimumWidth(380);
-  addRow(section, tr("Command"), engine_,
-         tr("Program and arguments that start the engine; empty: the one that came with the window."));
+  addRow(section, tr("Command"), engine_, {});
   auto* row = new QHBoxLayout;
   row->addSpacing(kNameWidth + section->spacing());
   applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
@@ -201,6 +200,9 @@ void PreferencesPage::showEngineState() {
   engineNote_->setText(fixed ? tr("The environment variable NORMLENS_ENGINE names the engine now.") : QString());
   const QString usual = defaultEngineProgram();
   engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found beside the window") : usual);
+  engine_->setToolTip(
+      tr("Program and arguments that start the engine; empty: the one that came with the window.") + u'\n' +
+      engine_->placeholderText());
 }
 
 void PreferencesPage::setPreferences(const Preferences& preferences) {

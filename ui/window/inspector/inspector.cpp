@@ -40,14 +40,13 @@ ElidedLabel* InspectorPage::addTitle(QBoxLayout* row, Qt::TextElideMode mode) {
 
 PushButton* InspectorPage::addFooterButton(const QString& text, const char* name) {
   if (footer == nullptr) {
-    footer = makeBar(QStringLiteral("panelFooter"), 48, page);
+    footer = new QFrame(page);
+    footer->setObjectName(QStringLiteral("panelFooter"));
+    auto* row = makeRow(footer, 8, {16, 8, 16, 8});
     static_cast<QVBoxLayout*>(page->layout())->addWidget(footer);
     // Buttons that do not fit side by side stand one above the other.
-    footer->setMinimumHeight(0);
-    footer->setMaximumHeight(QWIDGETSIZE_MAX);
-    layoutOf(footer)->setContentsMargins(16, 8, 16, 8);
-    (new RoomSteps(footer))->add([bar = footer](bool taken) {
-      layoutOf(bar)->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    (new RoomSteps(footer))->add([row](bool taken) {
+      row->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     });
   }
   auto* button = describe(new PushButton(text, PushButton::Look::Outlined, footer), name);

@@ -9,6 +9,7 @@
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/hint_card.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
@@ -45,7 +46,9 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   crumbs_ = new QFrame(bar);
   crumbs_->setAccessibleName(tr("Place in the model"));
   crumbs_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  setTextWidthAtLeast(crumbs_, 110);
   crumbLayout_ = makeRow(crumbs_, 1);
+  crumbRoom_ = new RoomSteps(crumbs_);
   layoutOf(bar)->addWidget(crumbs_, 1);
   after_ = describe(new Segmented({{tr("Before"), tr("The model as it was read (B).")},
                                    {tr("After"), tr("The model as the plan makes it: RMSNorms, weights that are "
@@ -266,6 +269,7 @@ void GraphPane::goToScope(int scope) {
 }
 
 void GraphPane::showCrumbs(int scope, const QString& last) {
+  crumbRoom_->clear();
   while (QLayoutItem* item = crumbLayout_->takeAt(0)) {
     if (item->widget() != nullptr) item->widget()->deleteLater();
     delete item;
@@ -279,8 +283,10 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
   if (parts.isEmpty()) parts.push_back({model, 0});
   if (!last.isEmpty()) parts.push_back({last, -1});
   for (int i = 0; i < parts.size(); ++i) {
+    ThemedIcon* arrow = nullptr;
     if (i > 0) {
-      crumbLayout_->addWidget(new ThemedIcon("chevron_right", &Theme::textFaint, {12, 16}, {1, 3, 10, 10}, crumbs_));
+      arrow = new ThemedIcon("chevron_right", &Theme::textFaint, {12, 16}, {1, 3, 10, 10}, crumbs_);
+      crumbLayout_->addWidget(arrow);
     }
     auto* crumb = new QToolButton(crumbs_);
     crumb->setText(parts[i].first);
@@ -295,8 +301,14 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
       });
     }
     crumbLayout_->addWidget(crumb);
+    // The outermost go first; the tooltip of what is left says where it is.
+    crumbRoom_->add([arrow, crumb](bool taken) {
+      crumb->setVisible(!taken);
+      if (arrow != nullptr) arrow->setVisible(!taken);
+    });
   }
   crumbLayout_->addStretch(1);
+  crumbRoom_->fit();
 }
 
 }  // namespace normlens::ui

@@ -17,7 +17,7 @@ namespace normlens::ui {
 namespace {
 
 // In pixels, at the usual size of text.
-constexpr int kNorms = 264, kLeastNorms = 200, kInspector = 320, kLeastInspector = 260, kBottom = 236,
+constexpr int kNorms = 264, kLeastNorms = 236, kInspector = 320, kLeastInspector = 260, kBottom = 264,
               kLeastBottom = 120;
 
 }  // namespace
