@@ -58,7 +58,8 @@ Camera firstLook(const layout::Layout& layout, const QRectF& area) {
 
 Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area) {
   const double whole = Camera::fitting(box, area).zoom;
-  const double zoom = std::clamp(now.zoom, std::min(0.8 * ui::textScale(), whole), std::max(1.2 * ui::textScale(), whole));
+  const double zoom =
+      std::clamp(now.zoom, std::min(0.8 * ui::textScale(), whole), std::max(1.2 * ui::textScale(), whole));
   const bool tall = box.height() * zoom > area.height();
   const QPointF world = tall ? QPointF(box.center().x(), box.top()) : box.center();
   const QPointF screen = tall ? QPointF(area.center().x(), area.top()) : area.center();

@@ -198,7 +198,7 @@ class GraphView : public QWidget {
   Shown shown_;
   Camera camera_;
   double textScale_ = ui::textScale();  // that the camera stands for
-  Reach reach_;  // of what the pointer is on
+  Reach reach_;                         // of what the pointer is on
   History history_;
   Place place_;  // to go to
   GraphPainter painter_;

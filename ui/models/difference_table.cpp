@@ -69,9 +69,10 @@ DifferenceTable::Columns columns() {
       word(tr("#"), tr("Its place in order of execution."), stepWords, {{kSortRole, stepKey}}),
       word(tr("Place"), tr("The LayerNorm, the output or the value that is compared."), textOf(&Row::name)),
       word(tr("What"), tr("Which tensor of it is compared."), [](const Row& row) { return kindWords(row.kind); }),
-      word(tr("Max rel"), tr("The largest difference, divided by the largest value of the original."),
-           [](const Row& row) { return formatNumber(row.max_rel, 3); },
-           {{kSortRole, &Row::max_rel}, {DifferenceTable::FloorRole, isAtFloor}}, Qt::AlignRight),
+      word(
+          tr("Max rel"), tr("The largest difference, divided by the largest value of the original."),
+          [](const Row& row) { return formatNumber(row.max_rel, 3); },
+          {{kSortRole, &Row::max_rel}, {DifferenceTable::FloorRole, isAtFloor}}, Qt::AlignRight),
       word(tr("Rounding"),
            tr("What the original loses by this precision alone: its largest relative difference from itself in "
               "float64."),

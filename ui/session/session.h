@@ -138,7 +138,7 @@ class Session final : public QObject {
   void projectRestored(const normlens::ui::Project& project);  // its plan is shown
   void inputsChanged();
   void inputsRefused(const QString& reason);  // a sentence; what they were before is used again
-  void modelChanged();  // also when there is none any more
+  void modelChanged();                        // also when there is none any more
   void analysisChanged();
   void planChanged();  // also when only its parameters changed
   void foldChanged();

@@ -54,7 +54,8 @@ QSize Badge::sizeHint() const {
 
 QSize Badge::minimumSizeHint() const {
   const QFontMetrics metrics(badgeFont());
-  return {widthWith(qMin(metrics.horizontalAdvance(word_), kLeastLetters * metrics.averageCharWidth())), grown(kHeight)};
+  return {widthWith(qMin(metrics.horizontalAdvance(word_), kLeastLetters * metrics.averageCharWidth())),
+          grown(kHeight)};
 }
 
 int Badge::widthWith(int word) const { return 2 * kSide + (icon_.isEmpty() ? 0 : grown(kIcon) + kGap) + word; }

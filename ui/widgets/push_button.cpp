@@ -53,7 +53,8 @@ void PushButton::paintEvent(QPaintEvent*) {
   const int icon = iconName_.isEmpty() ? 0 : grown(kIcon) + kGap;
   const QString shown = QFontMetrics(font).elidedText(text(), Qt::ElideRight, width() - 16 - icon);
   double left = (width() - icon - QFontMetrics(font).horizontalAdvance(shown)) / 2.0;
-  if (icon > 0) paintIcon(painter, QRectF(left, (height() - grown(kIcon)) / 2.0, grown(kIcon), grown(kIcon)), iconName_, ink);
+  if (icon > 0)
+    paintIcon(painter, QRectF(left, (height() - grown(kIcon)) / 2.0, grown(kIcon), grown(kIcon)), iconName_, ink);
   left += icon;
   painter.setFont(font);
   painter.setPen(ink);

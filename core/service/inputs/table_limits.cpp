@@ -93,8 +93,8 @@ std::string missingRows(const graph::Graph& graph, const std::vector<formats::In
   const auto& params = graph.blocks.front().params;
   const auto find = [&](const Table& table, const std::set<ValueId>& sources, auto complain) {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const auto named = std::ranges::find_if(
-          params, [&](ValueId id) { return graph.value(id).name == inputs[i].name; });
+      const auto named =
+          std::ranges::find_if(params, [&](ValueId id) { return graph.value(id).name == inputs[i].name; });
       // Inputs that a run takes by their place ("in_0").
       const ValueId id = named != params.end() ? *named : i < params.size() ? params[i] : graph::kNoValue;
       if (!sources.contains(id)) continue;

@@ -95,8 +95,8 @@ class Walk {
 
   void checkLabel(const QLabel* label) {
     if (label->text().isEmpty() || qobject_cast<const ui::ElidedLabel*>(label)) return;
-    const QSize wants = label->wordWrap() ? QSize(widestWord(label), label->heightForWidth(label->width()))
-                                          : label->sizeHint();
+    const QSize wants =
+        label->wordWrap() ? QSize(widestWord(label), label->heightForWidth(label->width())) : label->sizeHint();
     if (label->width() + kSlack < wants.width() || label->height() + kSlack < wants.height())
       find(label, QStringLiteral("\"%1\" in %2×%3 px, needs %4×%5")
                       .arg(label->text())
@@ -188,8 +188,8 @@ class Walk {
   void checkPlace(const QWidget* widget) {
     const QWidget* parent = widget->parentWidget();
     if (parent == nullptr || widget->isWindow()) return;
-    const auto* area = parent->parentWidget() != nullptr ? qobject_cast<const QScrollArea*>(parent->parentWidget())
-                                                         : nullptr;
+    const auto* area =
+        parent->parentWidget() != nullptr ? qobject_cast<const QScrollArea*>(parent->parentWidget()) : nullptr;
     const bool scrolled = area != nullptr && area->widget() == widget;
     const bool across = scrolled && area->horizontalScrollBarPolicy() != Qt::ScrollBarAlwaysOff;
     const bool down = scrolled && area->verticalScrollBarPolicy() != Qt::ScrollBarAlwaysOff;
@@ -208,7 +208,8 @@ class Walk {
   static void gather(const QLayout* layout, QVector<const QWidget*>& all) {
     for (int i = 0; i < layout->count(); ++i) {
       const QLayoutItem* item = layout->itemAt(i);
-      if (const QWidget* widget = const_cast<QLayoutItem*>(item)->widget(); widget && widget->isVisible()) all << widget;
+      if (const QWidget* widget = const_cast<QLayoutItem*>(item)->widget(); widget && widget->isVisible())
+        all << widget;
       if (const QLayout* inner = const_cast<QLayoutItem*>(item)->layout()) gather(inner, all);
     }
   }

@@ -250,7 +250,7 @@ QVector<Scene> scenes() {
       {QStringLiteral("plan"), at(BottomPanel::Plan), {}},
       {QStringLiteral("plan_edits_off"), editsTurnedOff, {}},
       {QStringLiteral("state_folded"), foldedNorm, {}},
-      {QStringLiteral("state_preview"), previewOfAnEdit, {}},
+      {QStringLiteral("state_preview"), previewOfAnEdit, {}, false},
       {QStringLiteral("state_unticked"), anEditLeftOut, {}, false},
       {QStringLiteral("norm_table"), normTable, {}},
       {QStringLiteral("inputs"), at(BottomPanel::Inputs), {}},

@@ -8,7 +8,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kScale = 150, kBar = 8, kSwatch = 14, kGap = 6, kApart = 18, kHeight = 18;
+constexpr int kScale = 150, kLeastScale = 40, kBar = 8, kSwatch = 14, kGap = 6, kApart = 18, kHeight = 18;
 
 struct Words {
   QString floor = ErrorLegend::tr("within 6 × noise floor"), line = ErrorLegend::tr("6 × noise floor");
@@ -17,11 +17,12 @@ struct Words {
 
 int widthOf(const QString& words) { return QFontMetrics(uiFont(11)).horizontalAdvance(words); }
 
-// All but the scale itself.
-int fixedWidth(const Words& words) {
-  return 2 * (kSwatch + kGap + kApart) + 2 * kGap + widthOf(words.floor) + widthOf(words.line) +
-         widthOf(words.least) + widthOf(words.most) + 4;
+// What tells of the noise floor, and the words at the ends of the scale.
+int floorWidth(const Words& words) {
+  return 2 * (kSwatch + kGap) + kApart + widthOf(words.floor) + widthOf(words.line) + 4;
 }
+
+int endsWidth(const Words& words) { return kApart + 2 * kGap + widthOf(words.least) + widthOf(words.most); }
 
 }  // namespace
 
@@ -35,7 +36,9 @@ ErrorLegend::ErrorLegend(QWidget* parent) : QWidget(parent) {
          "lies below the dotted line of the chart."));
 }
 
-QSize ErrorLegend::sizeHint() const { return {fixedWidth({}) + kScale, grown(kHeight)}; }
+QSize ErrorLegend::sizeHint() const { return {floorWidth({}) + endsWidth({}) + kScale, grown(kHeight)}; }
+
+QSize ErrorLegend::minimumSizeHint() const { return {floorWidth({}), grown(kHeight)}; }
 
 void ErrorLegend::paintEvent(QPaintEvent*) {
   const Theme theme = themeOf(this);
@@ -57,10 +60,11 @@ void ErrorLegend::paintEvent(QPaintEvent*) {
   painter.drawLine(left, middle, left + kSwatch, middle);
   left += kSwatch + kGap;
   say(words.line);
+  const int wide = width() - floorWidth(words) - endsWidth(words);
+  if (wide < kLeastScale) return;
   left += kApart;
   say(words.least);
   left += kGap;
-  const int wide = qMax(2, width() - fixedWidth(words));
   for (int x = 0; x < wide; ++x) {
     painter.fillRect(QRect(left + x, middle - kBar / 2, 1, kBar),
                      shareColor(static_cast<double>(x) / (wide - 1), theme));

@@ -1,4 +1,5 @@
-// The logarithmic colour scale of errors with its ends.
+// What the colours and lines of errors mean: the calm colour and the line of the noise floor, and where there is room
+// the logarithmic scale with its ends.
 #pragma once
 
 #include <QWidget>
@@ -11,13 +12,10 @@ class ErrorLegend final : public QWidget {
  public:
   explicit ErrorLegend(QWidget* parent = nullptr);
   [[nodiscard]] QSize sizeHint() const override;
-  [[nodiscard]] QSize minimumSizeHint() const override { return {sizeHint().width() - kGives, sizeHint().height()}; }
+  [[nodiscard]] QSize minimumSizeHint() const override;  // without the scale
 
  protected:
   void paintEvent(QPaintEvent* event) override;
-
- private:
-  static constexpr int kGives = 100;  // pixels of the scale
 };
 
 }  // namespace normlens::ui

@@ -50,12 +50,14 @@ void PrecisionMap::setChosen(int place, int type) {
 
 QRectF PrecisionMap::cellRect(const Cell& cell) const {
   const double wide = static_cast<double>(width() - placeLeft() - kPlaceRight) / std::max(1, model_->places());
-  return {placeLeft() + cell.place * wide, static_cast<double>(kTop + cell.type * grown(kRow)), wide, static_cast<double>(grown(kRow))};
+  return {placeLeft() + cell.place * wide, static_cast<double>(kTop + cell.type * grown(kRow)), wide,
+          static_cast<double>(grown(kRow))};
 }
 
 PrecisionMap::Cell PrecisionMap::cellAt(const QPointF& position) const {
   const double wide = static_cast<double>(width() - placeLeft() - kPlaceRight) / std::max(1, model_->places());
-  const Cell cell{static_cast<int>((position.x() - placeLeft()) / wide), static_cast<int>((position.y() - kTop) / grown(kRow))};
+  const Cell cell{static_cast<int>((position.x() - placeLeft()) / wide),
+                  static_cast<int>((position.y() - kTop) / grown(kRow))};
   const bool inside = position.x() >= placeLeft() && position.y() >= kTop && cell.place < model_->places() &&
                       cell.type < model_->types();
   return inside ? cell : Cell{};

@@ -24,7 +24,9 @@ class PrecisionMap final : public QWidget {
 
   void setChosen(int place, int type);  // -1: none
   [[nodiscard]] QSize sizeHint() const override;
-  [[nodiscard]] QSize minimumSizeHint() const override { return {placeLeft() + kPlaceRight + 120, sizeHint().height()}; }
+  [[nodiscard]] QSize minimumSizeHint() const override {
+    return {placeLeft() + kPlaceRight + 120, sizeHint().height()};
+  }
 
  Q_SIGNALS:
   void chosen(int place, int type);  // by the user

@@ -7,9 +7,9 @@
 
 #include "ui/session/session.h"
 #include "ui/session/words/format.h"
-#include "ui/widgets/push_button.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
+#include "ui/widgets/push_button.h"
 #include "ui/widgets/room_steps.h"
 #include "ui/window/bottom/side_choice.h"
 #include "ui/window/parts.h"

@@ -32,7 +32,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kTable = 5;  // after the charts, which are numbered as BenchChart
-constexpr int kRowHeight = 20, kKindsWidth = 122;
+constexpr int kRowHeight = 20, kKindsWidth = 122, kKindHeight = 25;
 
 // -1: none.
 int chosenIn(const QActionGroup& group) {
@@ -119,6 +119,7 @@ QWidget* BenchPage::buildKinds() {
     button->setProperty("kind", "choice");
     button->setCheckable(true);
     button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    setTextHeight(button, kKindHeight);
     kinds_->addButton(button, i);
     layout->addWidget(button);
   }

@@ -44,6 +44,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   layoutOf(header)->setContentsMargins(0, 0, 16, 0);
   tabs_ = describe(new QTabBar(header), "bottomTabs");
   tabs_->setExpanding(false);
+  tabs_->setUsesScrollButtons(false);
   const QPair<QString, QString> titles[] = {
       {tr("Plan"), tr("The edits, in the order in which they are made; untick one to leave it out.")},
       {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
@@ -75,8 +76,10 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
     QEvent restyled(QEvent::StyleChange);  // the tabs measure themselves anew
     QCoreApplication::sendEvent(tabs_, &restyled);
   });
+  room_->add([this](bool taken) { tabs_->setUsesScrollButtons(taken); });
   pages_ = new QStackedWidget(this);
-  pages_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);  // no page keeps the window from being made smaller
+  pages_->setSizePolicy(QSizePolicy::Ignored,
+                        QSizePolicy::Ignored);  // no page keeps the window from being made smaller
   const auto addPage = [this](auto* page, const char* lesson) {
     pages_->addWidget(page);
     if (lesson != nullptr) linkLesson(page, lesson);

@@ -23,7 +23,7 @@ class DifferenceBar final : public QWidget {
  public:
   DifferenceBar(Session* session, DifferenceRun* run, QWidget* parent);  // not owned
 
-  [[nodiscard]] DifferenceSettings settings() const;  // as they are chosen now
+  [[nodiscard]] DifferenceSettings settings() const;       // as they are chosen now
   [[nodiscard]] Segmented* view() const { return view_; }  // what is shown beside the table
 
  Q_SIGNALS:

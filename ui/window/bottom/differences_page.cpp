@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QHeaderView>
 #include <QLabel>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QTableView>
@@ -103,7 +104,12 @@ QWidget* DifferencesPage::makeViews() {
   auto* panel = new QWidget(this);
   auto* layout = makeColumn(panel, 2, {12, 4, 12, 2});
   auto* views = new QStackedWidget(panel);
-  auto* depth = new QWidget(views);
+  // In a low dock it scrolls: rows of cells are not squeezed.
+  auto* scroll = new QScrollArea(views);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* depth = new QWidget(scroll);
   auto* column = makeColumn(depth, 2);
   map_ = new PrecisionMap(matrix_, depth);
   plot_ = new DepthPlot(matrix_, depth);
@@ -113,11 +119,12 @@ QWidget* DifferencesPage::makeViews() {
   legend->addWidget(new ErrorLegend(depth));
   column->addLayout(legend);
   column->addWidget(plot_, 1);
+  scroll->setWidget(depth);
   figures_ = makeTable("differenceFigures", tr("Errors by place and precision"), kRowHeight, matrix_, views);
   figures_->setItemDelegate(new FigureDelegate(DifferenceMatrix::Name, figures_));
   followText(figures_, [this] { figures_->horizontalHeader()->setDefaultSectionSize(grown(kFigureWidth)); });
   pair_ = new TensorPairView(run_, views);
-  for (QWidget* each : std::initializer_list<QWidget*>{depth, figures_, pair_}) views->addWidget(each);
+  for (QWidget* each : std::initializer_list<QWidget*>{scroll, figures_, pair_}) views->addWidget(each);
   layout->addWidget(views, 1);
   connect(bar_->view(), &Segmented::chosen, views, &QStackedWidget::setCurrentIndex);
   connect(map_, &PrecisionMap::chosen, this, &DifferencesPage::choose);

@@ -10,8 +10,8 @@
 #include "ui/models/norm_table.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/follow_text.h"
 #include "ui/widgets/delegates/norm_table_delegate.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {

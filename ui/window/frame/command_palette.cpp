@@ -8,8 +8,8 @@
 #include <QLineEdit>
 #include <QListView>
 
-#include "ui/widgets/delegates/palette_delegate.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/delegates/palette_delegate.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/window/parts.h"
 

@@ -200,9 +200,8 @@ void PreferencesPage::showEngineState() {
   engineNote_->setText(fixed ? tr("The environment variable NORMLENS_ENGINE names the engine now.") : QString());
   const QString usual = defaultEngineProgram();
   engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found beside the window") : usual);
-  engine_->setToolTip(
-      tr("Program and arguments that start the engine; empty: the one that came with the window.") + u'\n' +
-      engine_->placeholderText());
+  engine_->setToolTip(tr("Program and arguments that start the engine; empty: the one that came with the window.") +
+                      u'\n' + engine_->placeholderText());
 }
 
 void PreferencesPage::setPreferences(const Preferences& preferences) {

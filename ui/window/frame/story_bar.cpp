@@ -52,8 +52,8 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
 
 // What is told first gives way last: the plan and what can be done stay.
 void StoryBar::addOverflow() {
-  more_ = describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that have no room here."), this),
-                   "storyMore");
+  more_ =
+      describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that have no room here."), this), "storyMore");
   more_->setMenu(new QMenu(more_));
   more_->setPopupMode(QToolButton::InstantPopup);
   more_->hide();

@@ -76,9 +76,7 @@ void StorySegment::setBrief(bool brief) {
   update();
 }
 
-const QString& StorySegment::caption() const {
-  return brief_ && !step_.brief.isEmpty() ? step_.brief : step_.caption;
-}
+const QString& StorySegment::caption() const { return brief_ && !step_.brief.isEmpty() ? step_.brief : step_.caption; }
 
 int StorySegment::captionWidth() const {
   return QFontMetrics(uiFont(11)).horizontalAdvance(caption()) + (step_.done ? grown(kTick) + 8 : 0);
@@ -90,9 +88,7 @@ int StorySegment::piecesWidth() const {
   return width;
 }
 
-QSize StorySegment::sizeHint() const {
-  return {2 * kSide + qMax(piecesWidth(), captionWidth()) + 1, grown(kHeight)};
-}
+QSize StorySegment::sizeHint() const { return {2 * kSide + qMax(piecesWidth(), captionWidth()) + 1, grown(kHeight)}; }
 
 QSize StorySegment::minimumSizeHint() const {
   return {2 * kSide + qMax(qMin(piecesWidth(), grown(leastPieces_)), captionWidth()) + 1, grown(kHeight)};

@@ -73,6 +73,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layout->addWidget(bar);
   auto* steps = new RoomSteps(bar);
   for (Segmented* choice : {mode_, after_}) steps->add([choice](bool taken) { choice->setFolded(taken); });
+  steps->add([this](bool taken) { crumbs_->setVisible(!taken); });  // the inspector tells the place as well
   pictures_ = new PictureBar(this);
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
