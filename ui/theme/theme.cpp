@@ -47,9 +47,10 @@ QPalette paletteFor(const Theme& theme) {
   return palette;
 }
 
-// Text and the boxes around it; not borders, margins and paddings, which take no part in reading.
+// Text, the boxes around it and what is drawn as a thick border; not hairlines, margins and paddings.
 QString withTextScaled(const QString& sheet, double scale) {
-  static const QRegularExpression size(QStringLiteral("\\b(?:font-size|height|width|radius): (\\d+)px"));
+  static const QRegularExpression size(
+      QStringLiteral("\\b(?:(?:font-size|height|width|radius): |border: (?=[3-9]px))(\\d+)px"));
   QString scaled;
   qsizetype done = 0;
   for (auto found = size.globalMatch(sheet); found.hasNext();) {

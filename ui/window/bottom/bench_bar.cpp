@@ -19,7 +19,7 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kMostCount = 10'000;
-constexpr int kDeviceLetters = 1, kTypeLetters = 6;  // an icon's room comes on top
+constexpr int kDeviceLetters = 1, kTypeLetters = 7;  // an icon's room comes on top
 
 }  // namespace
 

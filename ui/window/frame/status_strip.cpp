@@ -67,7 +67,8 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   setTextHeight(this, 24);
   auto* layout = makeRow(this, 10, {12, 0, 12, 0});
   dot_ = makeLabel({}, "dot", this);
-  dot_->setFixedSize(7, 7);
+  setTextWidth(dot_, 7);
+  setTextHeight(dot_, 7);
   layout->addWidget(dot_);
   const auto addLabel = [&](const char* name, const QString& tip) {
     if (layout->count() > 1) {

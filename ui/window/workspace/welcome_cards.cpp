@@ -15,7 +15,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 20, kBarHeight = 4;
+constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 21, kBarHeight = 4;
 
 QString tr(const char* words) { return WelcomePage::tr(words); }
 
